@@ -1,0 +1,51 @@
+/**
+ * Expected trouble. Everything that a person can cause or mend is an `AppError` with a code of this closed
+ * union; whatever else is thrown is a bug. Codes are public (decision 13) and never reused for another meaning.
+ */
+export type ErrorCode =
+  // The request is refused (server).
+  | 'key-missing'
+  | 'key-unknown'
+  | 'key-expired'
+  | 'key-revoked'
+  | 'request-malformed'
+  | 'parameter-unknown'
+  | 'parameter-repeated'
+  | 'parameter-malformed'
+  | 'range-reversed'
+  | 'cursor-malformed'
+  | 'identifier-malformed'
+  | 'not-found'
+  | 'lookup-not-configured'
+  | 'method-not-allowed'
+  | 'method-not-implemented'
+  | 'not-acceptable'
+  | 'uri-too-long'
+  | 'headers-too-large'
+  | 'body-not-expected'
+  | 'rate-limited'
+  | 'not-published'
+  | 'internal'
+  // The command is refused (command line).
+  | 'organization-unknown'
+  | 'organization-exists'
+  | 'organization-malformed'
+  | 'organization-busy'
+  | 'key-id-unknown'
+  | 'policy-malformed'
+  | 'settings-refused'
+  | 'option-malformed'
+  | 'import-refused'
+  | 'file-unreadable'
+  | 'data-unreadable';
+
+/** `message` is public: a full sentence that says what to do, without keys, paths of the machine or stack. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'AppError';
+    this.code = code;
+  }
+}

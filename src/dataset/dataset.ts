@@ -1,0 +1,100 @@
+/**
+ * The port of the reading side: one immutable version of one organization's data. Whatever is asked of a dataset
+ * is answered from that version, however long the answer takes and whatever is published meanwhile.
+ */
+import type {
+  BoardName,
+  EventBatch,
+  EventQuery,
+  EventTally,
+  ListQuery,
+  Standings,
+  StandingsQuery,
+  UserName,
+} from './query.ts';
+import type { Board, Kind, Organization, Person, Pin } from './records.ts';
+import type { Scope } from './scope.ts';
+
+export interface Dataset {
+  /** Unique to this publication, in all organizations and for ever. Never shown to a client as it is. */
+  readonly version: string;
+  readonly organization: Organization;
+  readonly lookups: Lookups;
+  readonly counts: Counts;
+  /** Sequence of the event published last; sequences grow with every publication and are never reused. */
+  readonly lastSequence: number;
+  /** Every kind of event, by index. */
+  readonly kinds: readonly Kind[];
+
+  /** Everybody, every board, every pin, in the order of their indices, for rendering. Not scoped: no answer by itself. */
+  people(): AsyncIterable<readonly Person[]>;
+  boards(): AsyncIterable<readonly Board[]>;
+  pins(): AsyncIterable<readonly Pin[]>;
+
+  /** Events inside the scope, oldest first, ties by order of import (decision 4). Bounded batches, none empty. */
+  events(query: EventQuery): AsyncIterable<EventBatch>;
+  /** What `events` of the same query would deliver. `limit` is not supported: pages are small and need no tally. */
+  tally(query: Omit<EventQuery, 'limit'>): Promise<EventTally>;
+
+  /** Indices of the boards, and of the users, inside the scope, ascending by id. */
+  listBoards(query: ListQuery): Promise<Int32Array>;
+  listUsers(query: ListQuery): Promise<Int32Array>;
+
+  /** Absent alike for what does not exist and for what is out of scope (decision 12). */
+  findBoard(scope: Scope, name: BoardName): Promise<number | undefined>;
+  findUser(scope: Scope, name: UserName): Promise<number | undefined>;
+
+  /** Points of the users who are on a board (decision 10), both inside the scope. */
+  standings(query: StandingsQuery): Promise<Standings>;
+  /** Every award of one user on one board with its outcome, in order (decision 27). */
+  ledger(board: number, user: number): Promise<Ledger>;
+
+  /** Frees what the version holds. Called once, after the last answer from it has ended. */
+  close(): Promise<void>;
+}
+
+export interface Counts {
+  readonly events: number;
+  readonly users: number;
+  readonly boards: number;
+  readonly pins: number;
+}
+
+/** Which look-ups by LMS names the organization has switched on (decision 11). */
+export interface Lookups {
+  readonly course: boolean;
+  readonly lmsUserProperties: readonly string[];
+}
+
+/** Why an award counts or does not (decisions 23, 24). */
+export type AwardOutcome = 'counted' | 'weekly-maximum' | 'outside-window' | 'too-few-words' | 'self';
+
+export interface LedgerLine {
+  readonly timestampMs: number;
+  readonly kind: Kind;
+  readonly actorId: bigint;
+  readonly ownerId: bigint;
+  readonly pinId: bigint | undefined;
+  /** Position of the rule in the policy in force on the board, from 0. */
+  readonly rule: number;
+  /** What the rule pays; it is part of the total only when `outcome` is `counted`. */
+  readonly points: number;
+  readonly outcome: AwardOutcome;
+  /** Start of the week of the award; absent without a weekly maximum. */
+  readonly weekStartMs: number | undefined;
+}
+
+export interface Adjustment {
+  readonly timestampMs: number;
+  readonly points: number;
+  readonly reason: string;
+}
+
+export interface Ledger {
+  readonly lines: readonly LedgerLine[];
+  readonly adjustments: readonly Adjustment[];
+  /** Present when imported figures replace the computed ones (decision 26). */
+  readonly imported: { readonly totalPoints: number; readonly participationScore: number } | undefined;
+  /** What the points routes answer, without a range; absent when the user is not on the board. */
+  readonly standing: { readonly totalPoints: number; readonly participationScore: number } | undefined;
+}

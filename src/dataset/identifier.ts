@@ -1,0 +1,12 @@
+/**
+ * Identifiers are signed 64-bit integers and travel as `bigint`, so that every digit survives (decision 3).
+ */
+export const SMALLEST_IDENTIFIER = -(2n ** 63n);
+export const LARGEST_IDENTIFIER = 2n ** 63n - 1n;
+
+/** Absent when the text is anything but decimal digits with an optional minus sign, or out of 64 bits. */
+export function parseIdentifier(text: string): bigint | undefined {
+  if (!/^-?\d{1,40}$/.test(text)) return undefined;
+  const value = BigInt(text);
+  return value < SMALLEST_IDENTIFIER || value > LARGEST_IDENTIFIER ? undefined : value;
+}

@@ -1,0 +1,96 @@
+/** Questions to a dataset, and the columns that answer them. */
+import type { Scope } from './scope.ts';
+
+/** `[startMs, endMs)`: the start is in, the end is out (decision 5). An absent bound is open. */
+export interface TimeRange {
+  readonly startMs?: number | undefined;
+  readonly endMs?: number | undefined;
+}
+
+/** Place of an event in the order of decision 4: by timestamp, then by order of import. */
+export interface EventPosition {
+  readonly timestampMs: number;
+  readonly sequence: number;
+}
+
+export interface EventQuery {
+  readonly scope: Scope;
+  readonly range: TimeRange;
+  /** Only events of type `pin`. */
+  readonly pinsOnly?: boolean;
+  /** Index of the only board, or of the only actor, wanted. */
+  readonly board?: number;
+  readonly actor?: number;
+  /** Only events after this position. */
+  readonly after?: EventPosition | undefined;
+  /** Only events with at most this sequence: what was published when a walk through pages began (decision 18). */
+  readonly upToSequence?: number | undefined;
+  /** At most so many events, the first ones; at least 1. */
+  readonly limit?: number | undefined;
+}
+
+/** A run of events in order, as columns: row `i` of every column is event `i`. */
+export interface EventBatch {
+  readonly count: number;
+  readonly kind: Int32Array;
+  readonly actor: Int32Array;
+  readonly owner: Int32Array;
+  readonly board: Int32Array;
+  /** -1 where the event carries no pin. */
+  readonly pin: Int32Array;
+  readonly timestampMs: Float64Array;
+  readonly sequence: Float64Array;
+}
+
+/** How often each index occurs in a column of an answer. */
+export interface Occurrences {
+  readonly index: Int32Array;
+  readonly count: Float64Array;
+}
+
+/** What an answer is made of, without its order: enough to know its exact size in bytes before the first one. */
+export interface EventTally {
+  readonly events: number;
+  readonly kind: Occurrences;
+  readonly actor: Occurrences;
+  readonly owner: Occurrences;
+  readonly board: Occurrences;
+  /** Events without a pin are left out. */
+  readonly pin: Occurrences;
+}
+
+/** Boards or users of the scope; the range is about when they were created (decision 5). */
+export interface ListQuery {
+  readonly scope: Scope;
+  readonly range: TimeRange;
+  /** Only those with a larger id. */
+  readonly afterId?: bigint | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** One board, found by one of its names. */
+export type BoardName =
+  | { readonly by: 'id'; readonly value: bigint }
+  | { readonly by: 'lti' | 'course'; readonly value: string };
+
+/** One user, found by id or by the value of an LMS property. */
+export type UserName =
+  | { readonly by: 'id'; readonly value: bigint }
+  | { readonly by: 'lms'; readonly property: string; readonly value: string };
+
+export interface StandingsQuery {
+  readonly scope: Scope;
+  /** Only awards inside the range count; imported points carry no time and count only without one (decision 26). */
+  readonly range: TimeRange;
+  /** Index of the board whose users are wanted, or of the user whose boards are wanted. */
+  readonly of: { readonly board: number } | { readonly user: number };
+}
+
+/** Points of users on boards (contract 2.8), ascending by user id, then board id. */
+export interface Standings {
+  readonly count: number;
+  readonly user: Int32Array;
+  readonly board: Int32Array;
+  readonly totalPoints: Float64Array;
+  readonly participationScore: Float64Array;
+}

@@ -1,0 +1,42 @@
+/**
+ * The resources of the contract (section 2) as a dataset holds them. `index` positions (32-bit, dense, from 0)
+ * stand for a person, board, pin or kind inside one version; an index means nothing in another version.
+ */
+export interface Organization {
+  readonly id: bigint;
+  /** What the API shows as the organization's `name`. */
+  readonly title: string;
+  readonly domain: string;
+  readonly categoryId: bigint;
+}
+
+/** Kind of an event: what was acted on, and what was done. `type` `pin` means that the event carries a pin. */
+export interface Kind {
+  readonly type: string;
+  readonly action: string;
+}
+
+export interface Person {
+  readonly id: bigint;
+  readonly email: string;
+  readonly name: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly role: string;
+  readonly classRole: string;
+}
+
+export interface Board {
+  readonly id: bigint;
+  readonly title: string;
+  readonly category: string;
+}
+
+export interface Pin {
+  readonly id: bigint;
+  readonly title: string;
+  readonly body: string;
+  readonly webUrl: string;
+  readonly imageUrl: string;
+  readonly tags: readonly string[];
+}

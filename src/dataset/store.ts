@@ -1,0 +1,88 @@
+/**
+ * The port of a store: the organizations it keeps, their published datasets, and the way to publish the next one.
+ */
+import type { Counts, Dataset } from './dataset.ts';
+import type { Problem, RecordKind, RecordOf } from './staging.ts';
+
+/** An organization's settings. They are part of every version: changing them publishes one (decision 11, 23). */
+export interface Settings {
+  readonly id: bigint;
+  readonly title: string;
+  readonly domain: string;
+  readonly categoryId: bigint;
+  readonly courseLookup: boolean;
+  readonly lmsUserProperties: readonly string[];
+  /** The points policy as JSON text, checked by `points/policy`; empty: the default policy. */
+  readonly policy: string;
+}
+
+export interface OrganizationEntry {
+  /** The name on the command line; unique in a store, ignoring case. */
+  readonly name: string;
+  readonly settings: Settings;
+  /** Absent while nothing is published. */
+  readonly version: string | undefined;
+  /** Random bytes of the organization, for pseudonyms, cursors and entity tags. Never shown. */
+  readonly secret: Uint8Array;
+}
+
+export interface Store {
+  /** Ascending by name. */
+  organizations(): Promise<readonly OrganizationEntry[]>;
+  /** Throws `organization-unknown`. */
+  organization(name: string): Promise<OrganizationEntry>;
+  /** Unset settings get defaults: the next free id, the name as title. Throws `organization-exists`, `-malformed`. */
+  createOrganization(name: string, settings: Partial<Settings>): Promise<OrganizationEntry>;
+  /** Version in force, cheap enough to ask several times a second. Absent while nothing is published. */
+  currentVersion(name: string): Promise<string | undefined>;
+  /** The dataset in force; absent while nothing is published. The caller closes it. */
+  openDataset(name: string): Promise<Dataset | undefined>;
+  /**
+   * Begins the next version beside the current one. One publication at a time and organization: waits for another
+   * one to end, up to `waitMs`, then throws `organization-busy`. `onWait` is called once when it has to wait.
+   */
+  beginPublication(name: string, options: PublicationOptions): Promise<Publication>;
+  close(): Promise<void>;
+}
+
+export interface PublicationOptions {
+  /** Publish the records that hold and leave out the bad ones, instead of refusing all. */
+  readonly skipInvalid: boolean;
+  readonly waitMs: number;
+  readonly onWait?: () => void;
+}
+
+export interface Publication {
+  /** Adds checked records. They are taken in the order of the calls, which is their order of import. */
+  stage<K extends RecordKind>(kind: K, records: readonly RecordOf[K][]): Promise<void>;
+  /** Settings that the version shall have instead of the present ones. */
+  changeSettings(changes: Partial<Settings>): void;
+  /**
+   * Checks the staged records against each other and against what is published: references, unique e-mail
+   * addresses and names (decisions 9, 11). Bad records are taken out of the staging.
+   */
+  check(report: (problem: Problem) => void): Promise<void>;
+  /** Counts what `publish` would change. */
+  preview(): Promise<Changes>;
+  /** Publishes in one step; when nothing would change, no version is made and `published` is false. */
+  publish(): Promise<Outcome>;
+  /** Ends a publication without a trace, whatever state it is in. Harmless after `publish`. */
+  discard(): Promise<void>;
+}
+
+export interface Change {
+  readonly added: number;
+  /** Records of known things with other values. */
+  readonly changed: number;
+  /** Records that were known already, value for value. */
+  readonly unchanged: number;
+}
+
+export type Changes = Readonly<Record<RecordKind, Change>>;
+
+export interface Outcome {
+  readonly published: boolean;
+  readonly version: string | undefined;
+  readonly changes: Changes;
+  readonly counts: Counts;
+}
