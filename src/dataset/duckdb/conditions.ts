@@ -1,0 +1,92 @@
+/**
+ * SQL conditions of a question. This is the one place where scope is turned into what is read (decision 12).
+ */
+import type { EventQuery, TimeRange } from '../query.ts';
+import type { Scope } from '../scope.ts';
+import type { Parameters } from './database.ts';
+
+export interface Condition {
+  readonly sql: string;
+  readonly parameters: Parameters;
+}
+
+/** The indices of visible boards as a subquery; absent when all are visible. */
+function visibleBoards(scope: Scope): string | undefined {
+  return scope.boards === 'all'
+    ? undefined
+    : '(SELECT ix FROM boards WHERE id IN (SELECT unnest($scopeBoards)))';
+}
+
+/** The indices of visible people as a subquery; absent when all are visible. */
+function visiblePeople(scope: Scope): string | undefined {
+  if (scope.users === 'all') return undefined;
+  if (scope.users !== 'of-boards') return '(SELECT ix FROM users WHERE id IN (SELECT unnest($scopeUsers)))';
+  const boards = visibleBoards(scope);
+  return `(SELECT person FROM board_people${boards === undefined ? '' : ` WHERE board IN ${boards}`})`;
+}
+
+function scopeParameters(scope: Scope): Parameters {
+  return {
+    ...(scope.boards === 'all' ? {} : { scopeBoards: scope.boards }),
+    ...(typeof scope.users === 'string' ? {} : { scopeUsers: scope.users }),
+  };
+}
+
+/** Rows whose board and people, named by their columns, are visible. Columns are names in the code, never input. */
+export function inScope(scope: Scope, columns: { board?: string; people?: readonly string[] }): Condition {
+  const boards = visibleBoards(scope);
+  const people = visiblePeople(scope);
+  const terms: string[] = [];
+  if (boards !== undefined && columns.board !== undefined) terms.push(`${columns.board} IN ${boards}`);
+  if (people !== undefined) for (const column of columns.people ?? []) terms.push(`${column} IN ${people}`);
+  const sql = terms.length === 0 ? 'true' : terms.join(' AND ');
+  const used = Object.entries(scopeParameters(scope)).filter(([name]) => sql.includes(`$${name}`));
+  return { sql, parameters: Object.fromEntries(used) };
+}
+
+/** `[startMs, endMs)` on a column of instants (decision 5); a row without an instant is in no bounded range. */
+export function inRange(range: TimeRange, column: string): Condition {
+  const terms: string[] = [];
+  if (range.startMs !== undefined) terms.push(`${column} >= $startMs`);
+  if (range.endMs !== undefined) terms.push(`${column} < $endMs`);
+  return {
+    sql: terms.length === 0 ? 'true' : terms.join(' AND '),
+    parameters: {
+      ...(range.startMs === undefined ? {} : { startMs: BigInt(range.startMs) }),
+      ...(range.endMs === undefined ? {} : { endMs: BigInt(range.endMs) }),
+    },
+  };
+}
+
+export function allOf(...conditions: readonly Condition[]): Condition {
+  const terms = conditions.map(({ sql }) => sql).filter((sql) => sql !== 'true');
+  return {
+    sql: terms.length === 0 ? 'true' : terms.map((term) => `(${term})`).join(' AND '),
+    parameters: Object.assign({}, ...conditions.map(({ parameters }) => parameters)),
+  };
+}
+
+/** Everything an event query says but order and limit. */
+export function ofEvents(query: Omit<EventQuery, 'limit'>): Condition {
+  // With `of-boards` everybody in an event on a visible board is visible, so the board decides alone.
+  const people = query.scope.users === 'of-boards' ? [] : ['actor', '"owner"'];
+  const terms: Condition[] = [
+    inScope(query.scope, { board: 'board', people }),
+    inRange(query.range, 'timestamp_ms'),
+  ];
+  if (query.pinsOnly === true) terms.push({ sql: 'pin IS NOT NULL', parameters: {} });
+  if (query.board !== undefined)
+    terms.push({ sql: 'board = $board', parameters: { board: BigInt(query.board) } });
+  if (query.actor !== undefined)
+    terms.push({ sql: 'actor = $actor', parameters: { actor: BigInt(query.actor) } });
+  if (query.after !== undefined) {
+    terms.push({
+      sql: 'timestamp_ms > $afterMs OR (timestamp_ms = $afterMs AND sequence > $afterSequence)',
+      parameters: { afterMs: BigInt(query.after.timestampMs), afterSequence: BigInt(query.after.sequence) },
+    });
+  }
+  if (query.upToSequence !== undefined) {
+    terms.push({ sql: 'sequence <= $upTo', parameters: { upTo: BigInt(query.upToSequence) } });
+  }
+  return allOf(...terms);
+}

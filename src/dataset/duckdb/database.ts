@@ -1,0 +1,176 @@
+/**
+ * One DuckDB file: opening it locked down, asking it, and reading columns out of it as typed arrays.
+ */
+import {
+  BIGINT,
+  DOUBLE,
+  type DuckDBConnection,
+  type DuckDBDataChunk,
+  DuckDBDoubleVector,
+  DuckDBInstance,
+  DuckDBIntegerVector,
+  type DuckDBType,
+  type DuckDBValue,
+  LIST,
+  listValue,
+  VARCHAR,
+} from '@duckdb/node-api';
+
+/** Parameters by name; a list of ids travels as one value. */
+export type Parameters = Readonly<Record<string, bigint | number | string | null | readonly bigint[]>>;
+
+export interface DatabaseOptions {
+  readonly readOnly: boolean;
+  readonly memoryLimitMb: number;
+  /** Folder for what does not fit into memory; made and removed by DuckDB. */
+  readonly spillFolder: string;
+}
+
+export class Database {
+  readonly #instance: DuckDBInstance;
+  readonly #idle: DuckDBConnection[] = [];
+  #closed = false;
+
+  private constructor(instance: DuckDBInstance) {
+    this.#instance = instance;
+  }
+
+  /** Opens the file with its own process-wide limits. No extension is ever fetched from outside. */
+  static async open(path: string, options: DatabaseOptions): Promise<Database> {
+    const instance = await DuckDBInstance.create(path, {
+      access_mode: options.readOnly ? 'READ_ONLY' : 'READ_WRITE',
+      memory_limit: `${options.memoryLimitMb}MB`,
+      temp_directory: options.spillFolder,
+      autoinstall_known_extensions: 'false',
+      enable_external_access: 'false',
+    });
+    return new Database(instance);
+  }
+
+  /** Runs `use` with a connection of its own: temporary tables and appenders live as long as the connection. */
+  async connect(): Promise<DuckDBConnection> {
+    return await this.#instance.connect();
+  }
+
+  /** All rows of a small answer, as arrays of values in the order of the columns. */
+  async rows(sql: string, parameters: Parameters = {}): Promise<DuckDBValue[][]> {
+    return await this.#lend(async (connection) => await runRows(connection, sql, parameters));
+  }
+
+  /** The chunks of an answer of any size, as it is produced; at most a few are in memory at a time. */
+  async *stream(sql: string, parameters: Parameters = {}): AsyncGenerator<DuckDBDataChunk> {
+    const connection = this.#idle.pop() ?? (await this.#instance.connect());
+    let drained = false;
+    try {
+      const result = await connection.stream(sql, ...bound(parameters));
+      for (;;) {
+        const chunk = await result.fetchChunk();
+        if (chunk === null || chunk.rowCount === 0) break;
+        yield chunk;
+      }
+      drained = true;
+    } finally {
+      // An answer given up half way leaves its query on the connection; closing it is what ends the query.
+      if (drained && !this.#closed) this.#idle.push(connection);
+      else connection.closeSync();
+    }
+  }
+
+  /** All chunks of an answer that is known to be bounded. */
+  async chunks(sql: string, parameters: Parameters = {}): Promise<DuckDBDataChunk[]> {
+    return await this.#lend(async (connection) => {
+      const result = await connection.run(sql, ...bound(parameters));
+      return await result.fetchAllChunks();
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const connection of this.#idle.splice(0)) connection.closeSync();
+    this.#instance.closeSync();
+  }
+
+  async #lend<T>(use: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+    const connection = this.#idle.pop() ?? (await this.#instance.connect());
+    try {
+      return await use(connection);
+    } finally {
+      if (this.#closed) connection.closeSync();
+      else this.#idle.push(connection);
+    }
+  }
+}
+
+export async function runRows(
+  connection: DuckDBConnection,
+  sql: string,
+  parameters: Parameters = {},
+): Promise<DuckDBValue[][]> {
+  const result = await connection.run(sql, ...bound(parameters));
+  return await result.getRows();
+}
+
+function bound(parameters: Parameters): [Record<string, DuckDBValue>, Record<string, DuckDBType>] {
+  const values: Record<string, DuckDBValue> = {};
+  const types: Record<string, DuckDBType> = {};
+  for (const [name, value] of Object.entries(parameters)) {
+    values[name] = typeof value === 'object' && value !== null ? listValue([...value]) : value;
+    types[name] = typeOf(value);
+  }
+  return [values, types];
+}
+
+function typeOf(value: Parameters[string]): DuckDBType {
+  if (typeof value === 'string') return VARCHAR;
+  if (typeof value === 'number') return DOUBLE;
+  if (typeof value === 'object' && value !== null) return LIST(BIGINT);
+  return BIGINT;
+}
+
+// `items`, the typed array behind a vector, is private to the driver's types; its public way makes a value a row.
+
+/** A copy of an INTEGER column without nulls: the chunk's own memory ends with the chunk. */
+export function integerColumn(chunk: DuckDBDataChunk, column: number): Int32Array {
+  const vector = chunk.getColumnVector(column);
+  if (!(vector instanceof DuckDBIntegerVector)) throw new Error(`column ${column} is no INTEGER`);
+  return vector['items'].slice(0, chunk.rowCount);
+}
+
+/** A copy of a DOUBLE column without nulls. */
+export function doubleColumn(chunk: DuckDBDataChunk, column: number): Float64Array {
+  const vector = chunk.getColumnVector(column);
+  if (!(vector instanceof DuckDBDoubleVector)) throw new Error(`column ${column} is no DOUBLE`);
+  return vector['items'].slice(0, chunk.rowCount);
+}
+
+/** One INTEGER column of several chunks in a row. */
+export function joinedIntegers(chunks: readonly DuckDBDataChunk[], column: number): Int32Array {
+  const joined = new Int32Array(chunks.reduce((sum, chunk) => sum + chunk.rowCount, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    joined.set(integerColumn(chunk, column), at);
+    at += chunk.rowCount;
+  }
+  return joined;
+}
+
+/** One DOUBLE column of several chunks in a row. */
+export function joinedDoubles(chunks: readonly DuckDBDataChunk[], column: number): Float64Array {
+  const joined = new Float64Array(chunks.reduce((sum, chunk) => sum + chunk.rowCount, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    joined.set(doubleColumn(chunk, column), at);
+    at += chunk.rowCount;
+  }
+  return joined;
+}
+
+export function text(value: DuckDBValue | undefined): string {
+  if (typeof value !== 'string') throw new Error('expected a text in the generation');
+  return value;
+}
+
+export function bigint(value: DuckDBValue | undefined): bigint {
+  if (typeof value !== 'bigint') throw new Error('expected an integer in the generation');
+  return value;
+}

@@ -1,0 +1,211 @@
+/**
+ * A published generation, read straight from its DuckDB file: the `Dataset` port over columns.
+ */
+import type { DuckDBValue } from '@duckdb/node-api';
+import type { Counts, Dataset, Ledger, Lookups } from '../dataset.ts';
+import type {
+  BoardName,
+  EventBatch,
+  EventQuery,
+  EventTally,
+  ListQuery,
+  Standings,
+  StandingsQuery,
+  UserName,
+} from '../query.ts';
+import type { Board, Kind, Organization, Person, Pin } from '../records.ts';
+import type { Scope } from '../scope.ts';
+import { allOf, type Condition, inRange, inScope } from './conditions.ts';
+import { bigint, Database, joinedIntegers, type Parameters, text } from './database.ts';
+import { readLedger } from './ledger.ts';
+import { readStandings } from './standings.ts';
+import { readSlices, readTally, streamEvents } from './timeline.ts';
+
+/** Memory that DuckDB may use for one generation's questions before it spills to disk. */
+const MEMORY_LIMIT_MB = 1024;
+
+/** Opens a generation for reading; the file is never written again. Throws when it is damaged. */
+export async function openGeneration(path: string, spillFolder: string): Promise<Dataset> {
+  const database = await Database.open(path, { readOnly: true, memoryLimitMb: MEMORY_LIMIT_MB, spillFolder });
+  try {
+    return new Generation(database, await readHead(database));
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+interface Head {
+  readonly version: string;
+  readonly organization: Organization;
+  readonly lookups: Lookups;
+  readonly counts: Counts;
+  readonly lastSequence: number;
+  readonly kinds: readonly Kind[];
+  /** Instants that cut the timeline into runs of about the same length, ascending. */
+  readonly slices: Float64Array;
+}
+
+class Generation implements Dataset {
+  readonly version: string;
+  readonly organization: Organization;
+  readonly lookups: Lookups;
+  readonly counts: Counts;
+  readonly lastSequence: number;
+  readonly kinds: readonly Kind[];
+  readonly #slices: Float64Array;
+  readonly #database: Database;
+
+  constructor(database: Database, head: Head) {
+    this.#database = database;
+    this.version = head.version;
+    this.organization = head.organization;
+    this.lookups = head.lookups;
+    this.counts = head.counts;
+    this.lastSequence = head.lastSequence;
+    this.kinds = head.kinds;
+    this.#slices = head.slices;
+  }
+
+  people(): AsyncIterable<readonly Person[]> {
+    return this.#records(
+      'SELECT id, email, name, first_name, last_name, role, class_role FROM users ORDER BY ix',
+      ([id, email, name, firstName, lastName, role, classRole]) => ({
+        id: bigint(id),
+        email: text(email),
+        name: text(name),
+        firstName: text(firstName),
+        lastName: text(lastName),
+        role: text(role),
+        classRole: text(classRole),
+      }),
+    );
+  }
+
+  boards(): AsyncIterable<readonly Board[]> {
+    return this.#records('SELECT id, title, category FROM boards ORDER BY ix', ([id, title, category]) => ({
+      id: bigint(id),
+      title: text(title),
+      category: text(category),
+    }));
+  }
+
+  pins(): AsyncIterable<readonly Pin[]> {
+    return this.#records(
+      'SELECT id, title, body, web_url, image_url, tags FROM pins ORDER BY ix',
+      ([id, title, body, webUrl, imageUrl, tags]) => ({
+        id: bigint(id),
+        title: text(title),
+        body: text(body),
+        webUrl: text(webUrl),
+        imageUrl: text(imageUrl),
+        tags: JSON.parse(text(tags)),
+      }),
+    );
+  }
+
+  events(query: EventQuery): AsyncIterable<EventBatch> {
+    return streamEvents(this.#database, query, this.#slices);
+  }
+
+  async tally(query: Omit<EventQuery, 'limit'>): Promise<EventTally> {
+    return await readTally(this.#database, query);
+  }
+
+  async listBoards(query: ListQuery): Promise<Int32Array> {
+    return await this.#list('boards', 'board_created', inScope(query.scope, { board: 'ix' }), query);
+  }
+
+  async listUsers(query: ListQuery): Promise<Int32Array> {
+    return await this.#list('users', 'user_created', inScope(query.scope, { people: ['ix'] }), query);
+  }
+
+  async findBoard(scope: Scope, name: BoardName): Promise<number | undefined> {
+    const column = { id: 'id', lti: 'lti_id', course: 'course_id' }[name.by];
+    if (name.value === '') return undefined;
+    return await this.#findOne(
+      `SELECT ix FROM boards WHERE ${column} = $value`,
+      { value: name.value },
+      inScope(scope, { board: 'ix' }),
+    );
+  }
+
+  async findUser(scope: Scope, name: UserName): Promise<number | undefined> {
+    const visible = inScope(scope, { people: ['ix'] });
+    if (name.by === 'id') {
+      return await this.#findOne('SELECT ix FROM users WHERE id = $value', { value: name.value }, visible);
+    }
+    return await this.#findOne(
+      'SELECT person AS ix FROM user_properties WHERE property = $property AND value = $value',
+      { property: name.property, value: name.value },
+      visible,
+    );
+  }
+
+  async standings(query: StandingsQuery): Promise<Standings> {
+    return await readStandings(this.#database, query);
+  }
+
+  async ledger(board: number, user: number): Promise<Ledger> {
+    return await readLedger(this.#database, board, user);
+  }
+
+  async close(): Promise<void> {
+    this.#database.close();
+  }
+
+  async *#records<T>(sql: string, record: (row: readonly (DuckDBValue | undefined)[]) => T) {
+    for await (const chunk of this.#database.stream(sql)) yield chunk.getRows().map(record);
+  }
+
+  async #list(table: string, created: string, visible: Condition, query: ListQuery): Promise<Int32Array> {
+    const after = query.afterId === undefined ? 'true' : 'id > $afterId';
+    const where = allOf(visible, inRange(query.range, 'created_ms'), {
+      sql: after,
+      parameters: query.afterId === undefined ? {} : { afterId: query.afterId },
+    });
+    const limit = query.limit === undefined ? '' : `LIMIT ${Math.trunc(query.limit)}`;
+    const chunks = await this.#database.chunks(
+      `SELECT ix FROM (SELECT t.ix, t.id, c.created_ms FROM ${table} t JOIN ${created} c ON c.ix = t.ix)
+       WHERE ${where.sql} ORDER BY id ${limit}`,
+      where.parameters,
+    );
+    return joinedIntegers(chunks, 0);
+  }
+
+  async #findOne(sql: string, parameters: Parameters, visible: Condition): Promise<number | undefined> {
+    const rows = await this.#database.rows(`SELECT ix FROM (${sql}) WHERE ${visible.sql}`, {
+      ...parameters,
+      ...visible.parameters,
+    });
+    return rows[0] === undefined ? undefined : Number(rows[0][0]);
+  }
+}
+
+async function readHead(database: Database): Promise<Head> {
+  const [version] = await database.rows(
+    `SELECT version, last_sequence, organization_id, title, domain, category_id, course_lookup,
+       lms_user_properties FROM version`,
+  );
+  if (version === undefined) throw new Error('the generation names no version');
+  const counts = await database.rows(
+    `SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM users), (SELECT count(*) FROM boards),
+       (SELECT count(*) FROM pins)`,
+  );
+  const [events, users, boards, pins] = (counts[0] ?? []).map(Number);
+  const kinds = await database.rows('SELECT type, action FROM kinds ORDER BY ix');
+  return {
+    version: text(version[0]),
+    lastSequence: Number(version[1]),
+    organization: {
+      id: bigint(version[2]),
+      title: text(version[3]),
+      domain: text(version[4]),
+      categoryId: bigint(version[5]),
+    },
+    lookups: { course: version[6] === true, lmsUserProperties: JSON.parse(text(version[7])) },
+    counts: { events: events ?? 0, users: users ?? 0, boards: boards ?? 0, pins: pins ?? 0 },
+    kinds: kinds.map(([type, action]) => ({ type: text(type), action: text(action) })),
+    slices: await readSlices(database),
+  };
+}

@@ -1,0 +1,74 @@
+/** The files of an organization's generations: names, making the next one, making it durable, removing old ones. */
+import { constants } from 'node:fs';
+import { copyFile, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** How many published generations stay on disk: for answers in flight, and to look back. */
+const KEPT = 3;
+
+const PUBLISHED = /^(\d+)\.duckdb$/;
+
+export class Generations {
+  readonly #folder: string;
+
+  constructor(organizationFolder: string) {
+    this.#folder = join(organizationFolder, 'generations');
+  }
+
+  file(generation: number): string {
+    return join(this.#folder, `${generation}.duckdb`);
+  }
+
+  /** Where DuckDB may put what does not fit into memory. */
+  spillFolder(purpose: string): string {
+    return join(this.#folder, `${purpose}-${process.pid}.tmp`);
+  }
+
+  get building(): string {
+    return join(this.#folder, 'next.building');
+  }
+
+  /** Lays a copy of the current generation, or nothing, at `building`. Only under the publication lock. */
+  async prepare(current: number | undefined): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await this.discard();
+    if (current !== undefined) {
+      await copyFile(this.file(current), this.building, constants.COPYFILE_FICLONE);
+    }
+  }
+
+  /** Gives the finished file its name, durably; it is in force only once the catalog says so. */
+  async settle(generation: number): Promise<void> {
+    await synchronize(this.building);
+    await rename(this.building, this.file(generation));
+    await synchronize(this.#folder);
+  }
+
+  /** Removes what a publication that did not end has left. Only under the publication lock. */
+  async discard(): Promise<void> {
+    for (const name of await readdir(this.#folder)) {
+      if (name.startsWith('next.building') || name.startsWith('building-')) await this.#remove(name);
+    }
+  }
+
+  /** Removes generations that are older than those kept, or that never came into force. */
+  async prune(current: number): Promise<void> {
+    for (const name of await readdir(this.#folder)) {
+      const generation = Number(PUBLISHED.exec(name)?.[1] ?? current);
+      if (generation > current || generation <= current - KEPT) await this.#remove(name);
+    }
+  }
+
+  async #remove(name: string): Promise<void> {
+    await rm(join(this.#folder, name), { recursive: true, force: true });
+  }
+}
+
+async function synchronize(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,59 @@
+/** Merging staged things (users, boards, pins) into those published: field by field, added ones at the end. */
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { Change } from '../store.ts';
+import { runRows } from './database.ts';
+
+/**
+ * Replaces field by field: what the last record that gives a field says, else what is published, else the default.
+ * `columns`: name to default, in the order of the table after `ix` and `id`.
+ */
+export async function mergeThings(
+  connection: DuckDBConnection,
+  table: 'boards' | 'pins',
+  columns: Readonly<Record<string, string>>,
+): Promise<Change> {
+  const names = Object.keys(columns);
+  const latest = names.map((name) => `arg_max(${name}, n) FILTER (${name} IS NOT NULL) AS ${name}`);
+  const merged = names.map((name) => `coalesce(g.${name}, t.${name}, ${columns[name]}) AS ${name}`);
+  await connection.run(`
+    CREATE OR REPLACE TEMP TABLE merged AS
+    SELECT t.ix, g.id, ${merged.join(', ')}, g.n
+    FROM (SELECT id, min(n) AS n, ${latest.join(', ')} FROM staged_${table} GROUP BY id) g
+    LEFT JOIN ${table} t ON t.id = g.id`);
+  return await applyMerged(connection, table, names);
+}
+
+/** Writes the temporary table `merged` (ix or null, id, the columns, n) into a table of things. */
+export async function applyMerged(
+  connection: DuckDBConnection,
+  table: 'users' | 'boards' | 'pins',
+  columns: readonly string[],
+): Promise<Change> {
+  const differs = columns.map((name) => `m.${name} IS DISTINCT FROM t.${name}`).join(' OR ');
+  await connection.run(
+    `CREATE OR REPLACE TEMP TABLE altered AS SELECT m.* FROM merged m JOIN ${table} t ON t.ix = m.ix WHERE ${differs}`,
+  );
+  const [changed, added, all] = await countRows(connection, [
+    'altered',
+    '(FROM merged WHERE ix IS NULL)',
+    'merged',
+  ]);
+  const listed = columns.join(', ');
+  await connection.run(`
+    DELETE FROM ${table} WHERE ix IN (SELECT ix FROM altered);
+    INSERT INTO ${table} SELECT ix, id, ${listed} FROM altered ORDER BY ix;
+    INSERT INTO ${table}
+      SELECT (SELECT count(*) FROM ${table}) + row_number() OVER (ORDER BY n) - 1, id, ${listed}
+      FROM merged WHERE ix IS NULL ORDER BY n;`);
+  return { added, changed, unchanged: all - added - changed };
+}
+
+/** Number of rows of each table or query, as many numbers as there are tables. */
+export async function countRows<const T extends readonly string[]>(
+  connection: DuckDBConnection,
+  tables: T,
+): Promise<{ [I in keyof T]: number }> {
+  const columns = tables.map((table) => `(SELECT count(*) FROM ${table})`);
+  const [row] = await runRows(connection, `SELECT ${columns.join(', ')}`);
+  return (row ?? []).map(Number) as { [I in keyof T]: number };
+}

@@ -1,0 +1,184 @@
+/**
+ * The next generation on its way: a private copy of the current one, which takes in staged records and is put in
+ * force in one step. Until then nothing of it can be seen, and a process that dies leaves nothing in force.
+ */
+import { randomBytes } from 'node:crypto';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { readPolicy } from '../../points/policy.ts';
+import type { Problem, RecordKind, RecordOf } from '../staging.ts';
+import type { Changes, Outcome, Publication, PublicationOptions, Settings } from '../store.ts';
+import type { Catalog, CatalogEntry } from './catalog.ts';
+import { checkStaged } from './checks.ts';
+import { Database, runRows } from './database.ts';
+import { deriveTables } from './derived-tables.ts';
+import type { Generations } from './generations.ts';
+import { type MergePosition, mergeStaged } from './merge.ts';
+import { countRows } from './merge-things.ts';
+import { publishPoints } from './points-tables.ts';
+import { GENERATION_SCHEMA } from './schema.ts';
+import { StagingTables } from './staging-tables.ts';
+
+/** Memory for building a generation; what does not fit is spilled to disk. */
+const MEMORY_LIMIT_MB = 768;
+
+export class DuckdbPublication implements Publication {
+  readonly #catalog: Catalog;
+  readonly #entry: CatalogEntry;
+  readonly #generations: Generations;
+  readonly #release: () => void;
+  readonly #database: Database;
+  readonly #connection: DuckDBConnection;
+  readonly #staging: StagingTables;
+  #settings: Settings;
+  #changes: Changes | undefined;
+  #ended = false;
+
+  private constructor(
+    catalog: Catalog,
+    entry: CatalogEntry,
+    generations: Generations,
+    release: () => void,
+    building: { database: Database; connection: DuckDBConnection; staging: StagingTables },
+  ) {
+    this.#catalog = catalog;
+    this.#entry = entry;
+    this.#generations = generations;
+    this.#release = release;
+    this.#database = building.database;
+    this.#connection = building.connection;
+    this.#staging = building.staging;
+    this.#settings = entry.settings;
+  }
+
+  /** Takes over the lock: `release` is called when the publication ends. */
+  static async begin(
+    catalog: Catalog,
+    entry: CatalogEntry,
+    generations: Generations,
+    _options: PublicationOptions,
+    release: () => void,
+  ): Promise<DuckdbPublication> {
+    await generations.prepare(entry.generation);
+    const database = await Database.open(generations.building, {
+      readOnly: false,
+      memoryLimitMb: MEMORY_LIMIT_MB,
+      spillFolder: generations.spillFolder('building'),
+    });
+    try {
+      const connection = await database.connect();
+      if (entry.generation === undefined) await connection.run(GENERATION_SCHEMA);
+      const staging = await StagingTables.create(connection);
+      return new DuckdbPublication(catalog, entry, generations, release, { database, connection, staging });
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  }
+
+  async stage<K extends RecordKind>(kind: K, records: readonly RecordOf[K][]): Promise<void> {
+    await this.#staging.append(kind, records);
+  }
+
+  changeSettings(changes: Partial<Settings>): void {
+    this.#settings = { ...this.#settings, ...changes };
+    readPolicy(this.#settings.policy);
+  }
+
+  async check(report: (problem: Problem) => void): Promise<void> {
+    this.#staging.flush();
+    await checkStaged(this.#connection, this.#settings, report);
+  }
+
+  async preview(): Promise<Changes> {
+    this.#changes ??= await this.#merge(await this.#position());
+    return this.#changes;
+  }
+
+  async publish(): Promise<Outcome> {
+    const position = await this.#position();
+    const changes = await this.preview();
+    const [events, users, boards, pins] = await countRows(this.#connection, [
+      'events',
+      'users',
+      'boards',
+      'pins',
+    ]);
+    const counts = { events, users, boards, pins };
+    if (this.#entry.version !== undefined && !this.#hasChanged(changes)) {
+      await this.discard();
+      return { published: false, version: this.#entry.version, changes, counts };
+    }
+    const version = `${position.publication}-${randomBytes(12).toString('hex')}`;
+    await deriveTables(this.#connection);
+    await publishPoints(this.#connection, this.#settings.policy);
+    await this.#writeVersion(version, position.publication);
+    this.#closeDatabase();
+    await this.#generations.settle(position.publication);
+    this.#catalog.publish(this.#entry.name, this.#settings, position.publication, version);
+    this.#end();
+    await this.#generations.prune(position.publication);
+    return { published: true, version, changes, counts };
+  }
+
+  async discard(): Promise<void> {
+    if (this.#ended) return;
+    this.#closeDatabase();
+    await this.#generations.discard();
+    this.#end();
+  }
+
+  async #merge(position: MergePosition): Promise<Changes> {
+    this.#staging.flush();
+    return await mergeStaged(this.#connection, position);
+  }
+
+  async #position(): Promise<MergePosition> {
+    const [row] = await runRows(this.#connection, 'SELECT last_sequence FROM version');
+    return { publication: (this.#entry.generation ?? 0) + 1, lastSequence: Number(row?.[0] ?? 0) };
+  }
+
+  #hasChanged(changes: Changes): boolean {
+    const inData = Object.values(changes).some(({ added, changed }) => added + changed > 0);
+    return inData || comparable(this.#settings) !== comparable(this.#entry.settings);
+  }
+
+  async #writeVersion(version: string, publication: number): Promise<void> {
+    const settings = this.#settings;
+    await this.#connection.run(
+      'CREATE OR REPLACE TEMP TABLE before AS SELECT last_sequence FROM version; DELETE FROM version;',
+    );
+    await runRows(
+      this.#connection,
+      `INSERT INTO version SELECT $version, $publishedMs, $publication,
+         coalesce((SELECT max(sequence) FROM events), (SELECT max(last_sequence) FROM before), 0),
+         $id, $title, $domain, $categoryId, $courseLookup = 1, $properties, $policy`,
+      {
+        version,
+        publishedMs: BigInt(Date.now()),
+        publication: BigInt(publication),
+        id: settings.id,
+        title: settings.title,
+        domain: settings.domain,
+        categoryId: settings.categoryId,
+        courseLookup: settings.courseLookup ? 1n : 0n,
+        properties: JSON.stringify(settings.lmsUserProperties),
+        policy: settings.policy,
+      },
+    );
+  }
+
+  #closeDatabase(): void {
+    this.#staging.close();
+    this.#connection.closeSync();
+    this.#database.close();
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.#release();
+  }
+}
+
+function comparable(settings: Settings): string {
+  return JSON.stringify(settings, (_, value) => (typeof value === 'bigint' ? String(value) : value));
+}
