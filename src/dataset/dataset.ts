@@ -20,6 +20,8 @@ export interface Dataset {
   readonly version: string;
   readonly organization: Organization;
   readonly lookups: Lookups;
+  /** The points policy in force, as text for `points/policy`. */
+  readonly policy: string;
   readonly counts: Counts;
   /** Sequence of the event published last; sequences grow with every publication and are never reused. */
   readonly lastSequence: number;

@@ -46,8 +46,6 @@ export interface Store {
 }
 
 export interface PublicationOptions {
-  /** Publish the records that hold and leave out the bad ones, instead of refusing all. */
-  readonly skipInvalid: boolean;
   readonly waitMs: number;
   readonly onWait?: () => void;
 }

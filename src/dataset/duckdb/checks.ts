@@ -72,7 +72,7 @@ function uniqueNames(settings: Settings): UniqueName[] {
       (property): UniqueName => ({
         kind: 'users',
         field: `lms.${property}`,
-        staged: `json_extract_string(lms, '$."' || $property || '"')`,
+        staged: '(lms::JSON::MAP(VARCHAR, VARCHAR))[$property]',
         published: `SELECT u.id, p.value FROM user_properties p JOIN users u ON u.ix = p.person
         WHERE p.property = $property`,
         same: exactly,

@@ -39,6 +39,7 @@ interface Head {
   readonly version: string;
   readonly organization: Organization;
   readonly lookups: Lookups;
+  readonly policy: string;
   readonly counts: Counts;
   readonly lastSequence: number;
   readonly kinds: readonly Kind[];
@@ -50,6 +51,7 @@ class Generation implements Dataset {
   readonly version: string;
   readonly organization: Organization;
   readonly lookups: Lookups;
+  readonly policy: string;
   readonly counts: Counts;
   readonly lastSequence: number;
   readonly kinds: readonly Kind[];
@@ -61,6 +63,7 @@ class Generation implements Dataset {
     this.version = head.version;
     this.organization = head.organization;
     this.lookups = head.lookups;
+    this.policy = head.policy;
     this.counts = head.counts;
     this.lastSequence = head.lastSequence;
     this.kinds = head.kinds;
@@ -185,7 +188,7 @@ class Generation implements Dataset {
 async function readHead(database: Database): Promise<Head> {
   const [version] = await database.rows(
     `SELECT version, last_sequence, organization_id, title, domain, category_id, course_lookup,
-       lms_user_properties FROM version`,
+       lms_user_properties, policy FROM version`,
   );
   if (version === undefined) throw new Error('the generation names no version');
   const counts = await database.rows(
@@ -204,6 +207,7 @@ async function readHead(database: Database): Promise<Head> {
       categoryId: bigint(version[5]),
     },
     lookups: { course: version[6] === true, lmsUserProperties: JSON.parse(text(version[7])) },
+    policy: text(version[8]),
     counts: { events: events ?? 0, users: users ?? 0, boards: boards ?? 0, pins: pins ?? 0 },
     kinds: kinds.map(([type, action]) => ({ type: text(type), action: text(action) })),
     slices: await readSlices(database),

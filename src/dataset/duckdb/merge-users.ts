@@ -53,12 +53,11 @@ const MERGED_USERS = `
 const MERGED_PROPERTIES = `
   CREATE OR REPLACE TEMP TABLE merged_properties AS
   WITH given AS (
-    SELECT u.ix AS person, n, unnest(json_keys(lms)) AS property, lms FROM staged_users s JOIN users u ON u.id = s.id
-    WHERE lms IS NOT NULL
+    SELECT u.ix AS person, n, unnest(map_entries(lms::JSON::MAP(VARCHAR, VARCHAR))) AS entry
+    FROM staged_users s JOIN users u ON u.id = s.id WHERE lms IS NOT NULL
   ),
   latest AS (
-    SELECT person, property, arg_max(json_extract_string(lms, '$."' || property || '"'), n) AS value
-    FROM given GROUP BY person, property
+    SELECT person, entry.key AS property, arg_max(entry.value, n) AS value FROM given GROUP BY person, entry.key
   )
   SELECT l.person, l.property, l.value FROM latest l
   LEFT JOIN user_properties p ON p.person = l.person AND p.property = l.property

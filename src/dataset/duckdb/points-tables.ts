@@ -3,7 +3,7 @@
  * (decisions 23 to 26).
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { type BoardPolicy, policyOf, readPolicy } from '../../points/policy.ts';
+import { type BoardPolicy, policyOf, readPolicy, type Week } from '../../points/policy.ts';
 import { weekBoundaries } from '../../points/weeks.ts';
 import { runRows } from './database.ts';
 
@@ -33,13 +33,13 @@ async function fillPolicies(connection: DuckDBConnection, policyText: string): P
       points BIGINT, min_words BIGINT, exclude_self BOOLEAN, from_ms BIGINT, until_ms BIGINT);
     CREATE OR REPLACE TEMP TABLE policy_weeks (policy INTEGER, week_ms BIGINT);`);
   const [span] = await runRows(connection, 'SELECT min(timestamp_ms), max(timestamp_ms) FROM events');
-  const range = { fromMs: Number(span?.[0] ?? 0), toMs: Number(span?.[1] ?? 0) };
-  await insertPolicy(connection, 0, policy.default, range);
+  const weeksOf = weeksOver({ fromMs: Number(span?.[0] ?? 0), toMs: Number(span?.[1] ?? 0) });
+  await insertPolicy(connection, 0, policy.default, weeksOf);
   await connection.run('INSERT INTO board_policies SELECT ix, 0 FROM boards');
   let number = 0;
   for (const board of policy.boards.keys()) {
     number += 1;
-    await insertPolicy(connection, number, policyOf(policy, board), range);
+    await insertPolicy(connection, number, policyOf(policy, board), weeksOf);
     await runRows(
       connection,
       `UPDATE board_policies SET policy = $policy WHERE board IN (SELECT ix FROM boards WHERE id = $board)`,
@@ -52,7 +52,7 @@ async function insertPolicy(
   connection: DuckDBConnection,
   number: number,
   policy: BoardPolicy,
-  range: { fromMs: number; toMs: number },
+  weeksOf: (week: Week) => readonly bigint[],
 ): Promise<void> {
   await runRows(
     connection,
@@ -87,16 +87,29 @@ async function insertPolicy(
     );
   }
   if (policy.weeklyMaximum === undefined) return;
-  const weeks = weekBoundaries(policy.weekStarts, range);
   await runRows(connection, 'INSERT INTO policy_weeks SELECT $policy, unnest($weeks)', {
     policy: BigInt(number),
-    weeks: Array.from(weeks, BigInt),
+    weeks: weeksOf(policy.weekStarts),
   });
+}
+
+/** Week boundaries over a range, worked out once for all boards whose weeks turn alike. */
+function weeksOver(range: { fromMs: number; toMs: number }): (week: Week) => readonly bigint[] {
+  const known = new Map<string, readonly bigint[]>();
+  return (week) => {
+    const key = JSON.stringify(week);
+    const weeks = known.get(key) ?? Array.from(weekBoundaries(week, range), BigInt);
+    known.set(key, weeks);
+    return weeks;
+  };
 }
 
 function optional(value: number | undefined): bigint | null {
   return value === undefined ? null : BigInt(value);
 }
+
+/** A run of characters that are not white space in Unicode's sense, no-break spaces included. */
+const WORD = '[^\\s\\x0B\\p{Z}\\x{FEFF}]+';
 
 /**
  * Soft weekly maximum (decision 24): points are never negative, so what counted before an award is below the maximum
@@ -110,7 +123,7 @@ const AWARDS = `
       CASE
         WHEN e.timestamp_ms < l.from_ms OR e.timestamp_ms >= l.until_ms THEN 'outside-window'
         WHEN r.exclude_self AND e.actor = e."owner" THEN 'self'
-        WHEN r.min_words > 0 AND coalesce(len(regexp_extract_all(p.body, '\\S+')), 0) < r.min_words THEN 'too-few-words'
+        WHEN r.min_words > 0 AND coalesce(len(regexp_extract_all(p.body, '${WORD}')), 0) < r.min_words THEN 'too-few-words'
       END AS refusal
     FROM events e
     JOIN kinds k ON k.ix = e.kind

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { readPolicy } from '../../points/policy.ts';
 import type { Problem, RecordKind, RecordOf } from '../staging.ts';
-import type { Changes, Outcome, Publication, PublicationOptions, Settings } from '../store.ts';
+import type { Changes, Outcome, Publication, Settings } from '../store.ts';
 import type { Catalog, CatalogEntry } from './catalog.ts';
 import { checkStaged } from './checks.ts';
 import { Database, runRows } from './database.ts';
@@ -55,7 +55,6 @@ export class DuckdbPublication implements Publication {
     catalog: Catalog,
     entry: CatalogEntry,
     generations: Generations,
-    _options: PublicationOptions,
     release: () => void,
   ): Promise<DuckdbPublication> {
     await generations.prepare(entry.generation);

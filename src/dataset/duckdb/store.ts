@@ -64,7 +64,7 @@ class DuckdbStore implements Store {
     try {
       // Read again: what is in force may have changed while waiting.
       const entry = this.#catalog.entry(name);
-      return await DuckdbPublication.begin(this.#catalog, entry, new Generations(folder), options, release);
+      return await DuckdbPublication.begin(this.#catalog, entry, new Generations(folder), release);
     } catch (error) {
       release();
       throw error;

@@ -1,0 +1,53 @@
+/** The embedded store against the contract of stores, and what is its own: files. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { openDuckdbStore } from '../../src/dataset/duckdb/store.ts';
+import { describePublication } from './publication-contract.ts';
+import { openPublished, publishRecords, WORLD } from './small-world.ts';
+import { describeStore } from './store-contract.ts';
+
+const folders: string[] = [];
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'corkboard-duckdb-'));
+  folders.push(folder);
+  return folder;
+}
+after(async () => {
+  for (const folder of folders) await rm(folder, { recursive: true, force: true });
+});
+
+describeStore('DuckDB', async () => await openDuckdbStore(await newFolder()));
+describePublication('DuckDB', async () => await openDuckdbStore(await newFolder()));
+
+describe('the files of the embedded store', () => {
+  it('are the last three generations, and nothing of what did not come into force', async () => {
+    const folder = await newFolder();
+    const store = await openDuckdbStore(folder);
+    await store.createOrganization('acme', {});
+    const generations = join(folder, 'acme', 'generations');
+    for (let version = 1; version <= 5; version += 1) {
+      await publishRecords(store, 'acme', version === 1 ? WORLD : {}, { title: `Version ${version}` });
+    }
+    await writeFile(join(generations, 'next.building'), 'left by a process that was killed');
+    await writeFile(join(generations, '9.duckdb'), 'settled, but never put in force');
+    await publishRecords(store, 'acme', {}, { title: 'Version 6' });
+    assert.deepEqual((await readdir(generations)).sort(), ['4.duckdb', '5.duckdb', '6.duckdb']);
+    await store.close();
+  });
+
+  it('are found again by the next process', async () => {
+    const folder = await newFolder();
+    const writing = await openDuckdbStore(folder);
+    await writing.createOrganization('acme', {});
+    await publishRecords(writing, 'acme', WORLD);
+    await writing.close();
+    const reading = await openDuckdbStore(folder);
+    const dataset = await openPublished(reading, 'acme');
+    assert.equal(dataset.counts.events, 5);
+    await dataset.close();
+    await reading.close();
+  });
+});

@@ -1,0 +1,262 @@
+/** What every store promises, as one suite: a store's test file calls it with a way to open an empty one. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { AppError } from '../../src/app-error.ts';
+import type { Dataset } from '../../src/dataset/dataset.ts';
+import type { Scope } from '../../src/dataset/scope.ts';
+import { FULL_SCOPE } from '../../src/dataset/scope.ts';
+import type { Store } from '../../src/dataset/store.ts';
+import { BIG, eventsInWords, idsOf, openPublished, publishRecords, WORLD } from './small-world.ts';
+
+const ALL = { scope: FULL_SCOPE, range: {} };
+const BOARD_7: Scope = { boards: [7n], users: 'of-boards' };
+
+export function describeStore(name: string, openStore: () => Promise<Store>): void {
+  describe(`${name}: organizations`, () => {
+    let store: Store;
+    before(async () => {
+      store = await openStore();
+    });
+    after(() => store.close());
+
+    it('get the next free id, their name as title and empty settings', async () => {
+      await store.createOrganization('first', {});
+      const second = await store.createOrganization('second', {
+        title: 'Second',
+        domain: 'x.example',
+        categoryId: 4n,
+      });
+      assert.deepEqual(second.settings, {
+        id: 2n,
+        title: 'Second',
+        domain: 'x.example',
+        categoryId: 4n,
+        courseLookup: false,
+        lmsUserProperties: [],
+        policy: '',
+      });
+      assert.deepEqual(
+        (await store.organizations()).map((entry) => entry.name),
+        ['first', 'second'],
+      );
+    });
+
+    it('are unique by name, ignoring case, and by id', async () => {
+      await assert.rejects(store.createOrganization('FIRST', {}), code('organization-exists'));
+      await assert.rejects(store.createOrganization('third', { id: 2n }), code('organization-exists'));
+    });
+
+    it('refuse names that cannot be a folder', async () => {
+      for (const bad of ['', '.', '..', 'a/b', 'a\\b', '-a', ' a', 'a ', 'a\n', 'x'.repeat(65)]) {
+        await assert.rejects(
+          store.createOrganization(bad, {}),
+          code('organization-malformed'),
+          JSON.stringify(bad),
+        );
+      }
+    });
+
+    it('keep ids of 64 bits exactly', async () => {
+      const { settings } = await store.createOrganization('huge', {
+        id: 2n ** 63n - 1n,
+        categoryId: -(2n ** 63n),
+      });
+      assert.deepEqual([settings.id, settings.categoryId], [2n ** 63n - 1n, -(2n ** 63n)]);
+    });
+
+    it('that are unknown are refused', async () => {
+      await assert.rejects(store.organization('nobody'), code('organization-unknown'));
+      await assert.rejects(store.beginPublication('nobody', { waitMs: 0 }), code('organization-unknown'));
+    });
+
+    it('have no version and no dataset before the first publication', async () => {
+      assert.equal(await store.currentVersion('first'), undefined);
+      assert.equal(await store.openDataset('first'), undefined);
+    });
+  });
+
+  describe(`${name}: a dataset`, () => {
+    let store: Store;
+    let dataset: Dataset;
+    before(async () => {
+      store = await openStore();
+      await store.createOrganization('acme', {
+        id: 77n,
+        title: 'Acme',
+        domain: 'acme.example',
+        categoryId: 3n,
+      });
+      const { problems } = await publishRecords(store, 'acme', WORLD);
+      assert.deepEqual(problems, []);
+      dataset = await openPublished(store, 'acme');
+    });
+    after(async () => {
+      await dataset.close();
+      await store.close();
+    });
+
+    const people = async (indices: Int32Array) => {
+      const ids = await idsOf(dataset.people());
+      return [...indices].map((index) => ids[index]);
+    };
+    const board = async (id: bigint) => (await dataset.findBoard(FULL_SCOPE, { by: 'id', value: id })) ?? -1;
+    const user = async (id: bigint) => (await dataset.findUser(FULL_SCOPE, { by: 'id', value: id })) ?? -1;
+
+    it('shows the organization and counts what it holds', () => {
+      assert.deepEqual(dataset.organization, {
+        id: 77n,
+        title: 'Acme',
+        domain: 'acme.example',
+        categoryId: 3n,
+      });
+      assert.deepEqual(dataset.counts, { events: 5, users: 5, boards: 3, pins: 1 });
+      assert.equal(dataset.lastSequence, 5);
+    });
+
+    it('decision 4: delivers events by timestamp, ties by order of import', async () => {
+      assert.deepEqual(await eventsInWords(dataset), [
+        `pin.commented ${BIG} 8 -500`,
+        'board.followed 3 7 2000',
+        'pin.visited 1 7 3000',
+        'pin.created 1 7 3000',
+        'board.unfollowed 3 7 4000',
+      ]);
+    });
+
+    it('decision 5: takes the start of a range in and leaves the end out', async () => {
+      assert.equal((await eventsInWords(dataset, { range: { startMs: 2_000, endMs: 3_000 } })).length, 1);
+      assert.equal((await eventsInWords(dataset, { range: { startMs: 3_000, endMs: 3_000 } })).length, 0);
+      assert.equal((await eventsInWords(dataset, { range: { startMs: 3_000 } })).length, 3);
+      assert.equal((await eventsInWords(dataset, { range: { endMs: 0 } })).length, 1);
+    });
+
+    it('narrows events to pins, a board, an actor, a place and a number', async () => {
+      assert.equal((await eventsInWords(dataset, { pinsOnly: true })).length, 3);
+      assert.equal((await eventsInWords(dataset, { board: await board(7n) })).length, 4);
+      assert.equal((await eventsInWords(dataset, { actor: await user(BIG) })).length, 1);
+      assert.deepEqual(
+        await eventsInWords(dataset, { after: { timestampMs: 3_000, sequence: 1 }, limit: 1 }),
+        ['pin.created 1 7 3000'],
+      );
+      assert.equal((await eventsInWords(dataset, { upToSequence: 2 })).length, 2);
+    });
+
+    it('decision 12: shows an event when its board, its actor and its owner are visible', async () => {
+      const count = async (scope: Scope) => (await eventsInWords(dataset, { scope })).length;
+      assert.equal(await count(BOARD_7), 4);
+      assert.equal(await count({ boards: 'all', users: [1n] }), 1);
+      assert.equal(await count({ boards: 'all', users: [1n, 5n] }), 2);
+      assert.equal(await count({ boards: [8n], users: [1n, BIG] }), 1);
+      assert.equal(await count({ boards: [], users: 'all' }), 0);
+      assert.equal(await count({ boards: 'all', users: [] }), 0);
+      assert.equal(await count({ boards: [12345n], users: 'of-boards' }), 0);
+    });
+
+    it('tallies what it delivers, whatever is asked', async () => {
+      for (const scope of [FULL_SCOPE, BOARD_7, { boards: 'all', users: [1n] } as const]) {
+        const query = { scope, range: { startMs: -1_000, endMs: 4_000 } };
+        const tally = await dataset.tally(query);
+        const seen = { events: 0, actor: new Map<number, number>(), pin: new Map<number, number>() };
+        for await (const batch of dataset.events(query)) {
+          seen.events += batch.count;
+          for (const actor of batch.actor) seen.actor.set(actor, (seen.actor.get(actor) ?? 0) + 1);
+          for (const pin of batch.pin) if (pin >= 0) seen.pin.set(pin, (seen.pin.get(pin) ?? 0) + 1);
+        }
+        assert.equal(tally.events, seen.events);
+        assert.deepEqual(occurrences(tally.actor), sorted(seen.actor));
+        assert.deepEqual(occurrences(tally.pin), sorted(seen.pin));
+      }
+    });
+
+    it('lists users and boards ascending by id, inside the scope', async () => {
+      assert.deepEqual(await people(await dataset.listUsers(ALL)), [1n, 3n, 4n, 5n, BIG]);
+      assert.deepEqual(await people(await dataset.listUsers({ ...ALL, scope: BOARD_7 })), [1n, 3n, 4n, 5n]);
+      assert.deepEqual(await people(await dataset.listUsers({ ...ALL, afterId: 3n, limit: 2 })), [4n, 5n]);
+      assert.equal((await dataset.listBoards({ ...ALL, scope: BOARD_7 })).length, 1);
+    });
+
+    it('decision 5: lists by creation, else by the first event, and what has neither in no range', async () => {
+      const created = async (startMs: number, endMs: number) =>
+        await people(await dataset.listUsers({ scope: FULL_SCOPE, range: { startMs, endMs } }));
+      assert.deepEqual(await created(1_000, 1_001), [5n]);
+      assert.deepEqual(await created(3_000, 3_001), [1n]);
+      assert.deepEqual(await created(-(10 ** 12), 10 ** 12), [1n, 3n, 5n, BIG]);
+      const boards = await dataset.listBoards({ scope: FULL_SCOPE, range: { startMs: 2_000, endMs: 5_000 } });
+      assert.deepEqual([...boards], [await board(7n)]);
+    });
+
+    it('finds boards and users by every name, and what is out of scope as little as what is not there', async () => {
+      assert.equal(await dataset.findBoard(FULL_SCOPE, { by: 'lti', value: 'lti-8' }), await board(8n));
+      assert.equal(await dataset.findBoard(FULL_SCOPE, { by: 'course', value: 'C 8' }), await board(8n));
+      assert.equal(await dataset.findBoard(FULL_SCOPE, { by: 'course', value: '' }), undefined);
+      assert.equal(await dataset.findBoard(BOARD_7, { by: 'lti', value: 'lti-8' }), undefined);
+      assert.equal(
+        await dataset.findUser(FULL_SCOPE, { by: 'lms', property: 'sis', value: 'B-1' }),
+        await user(BIG),
+      );
+      assert.equal(await dataset.findUser(BOARD_7, { by: 'lms', property: 'sis', value: 'B-1' }), undefined);
+      assert.equal(await dataset.findUser(BOARD_7, { by: 'id', value: BIG }), undefined);
+      assert.equal(await dataset.findUser(FULL_SCOPE, { by: 'id', value: 99n }), undefined);
+    });
+
+    it('decisions 10, 25, 26: gives the standings of those who are on a board', async () => {
+      const standings = async (query: Partial<Parameters<Dataset['standings']>[0]>, id: bigint) => {
+        const found = await dataset.standings({ ...ALL, of: { board: await board(id) }, ...query });
+        const users = await people(found.user);
+        return users.map((who, row) => `${who}: ${found.totalPoints[row]}, ${found.participationScore[row]}`);
+      };
+      assert.deepEqual(await standings({}, 7n), ['1: 7, 7', '4: 0, 0']);
+      assert.deepEqual(await standings({}, 8n), ['5: 42, 7', `${BIG}: 5, 5`]);
+      assert.deepEqual(await standings({ range: { endMs: 3_500 } }, 7n), ['1: 10, 10', '4: 0, 0']);
+      assert.deepEqual(await standings({ range: { startMs: 3_500 } }, 7n), ['1: 0, 0', '4: 0, 0']);
+      assert.deepEqual(await standings({ range: { startMs: -1_000 } }, 8n), ['5: 0, 0', `${BIG}: 5, 5`]);
+      assert.deepEqual(await standings({ scope: { boards: 'all', users: [4n] } }, 7n), ['4: 0, 0']);
+      assert.deepEqual(await standings({ scope: { boards: [8n], users: 'all' } }, 7n), []);
+    });
+
+    it('decision 27: explains a standing by its ledger', async () => {
+      const ledger = await dataset.ledger(await board(7n), await user(1n));
+      assert.deepEqual(
+        ledger.lines.map((line) => [line.kind.action, line.points, line.outcome, line.pinId]),
+        [['created', 10, 'counted', 70n]],
+      );
+      assert.deepEqual(ledger.adjustments, [{ timestampMs: 3_500, points: -3, reason: 'late' }]);
+      assert.deepEqual(ledger.standing, { totalPoints: 7, participationScore: 7 });
+      const imported = await dataset.ledger(await board(8n), await user(5n));
+      assert.deepEqual(imported.imported, { totalPoints: 42, participationScore: 7 });
+    });
+
+    it('stays as it is when the next version is published', async () => {
+      const before = await eventsInWords(dataset);
+      const outcome = await publishRecords(store, 'acme', {
+        users: [{ id: 1n, email: 'new@x.example' }],
+        events: [
+          { type: 'board', action: 'followed', ownerId: 5n, actorId: 1n, boardId: 9n, timestampMs: 2_500 },
+        ],
+      });
+      assert.ok(outcome.published);
+      assert.deepEqual(await eventsInWords(dataset), before);
+      const next = await openPublished(store, 'acme');
+      assert.equal((await eventsInWords(next)).length, 6);
+      assert.equal(next.lastSequence, 6);
+      assert.notEqual(next.version, dataset.version);
+      assert.equal(await store.currentVersion('acme'), next.version);
+      await next.close();
+    });
+  });
+}
+
+function occurrences({ index, count }: { index: Int32Array; count: Float64Array }): [number, number][] {
+  return sorted(new Map([...index].map((value, row) => [value, count[row] ?? 0])));
+}
+
+function sorted(map: Map<number, number>): [number, number][] {
+  return [...map].sort(([a], [b]) => a - b);
+}
+
+export function code(expected: AppError['code']): (error: AppError) => boolean {
+  return (error) => {
+    assert.equal(error.code, expected);
+    return true;
+  };
+}
