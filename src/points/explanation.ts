@@ -1,0 +1,176 @@
+/**
+ * A ledger in words (decision 27): every award and adjustment of one user on one board, in order, with what became
+ * of it, and where the figures that the points routes answer come from.
+ */
+import { Temporal } from 'temporal-polyfill';
+import type { Adjustment, AwardOutcome, Ledger, LedgerLine } from '../dataset/dataset.ts';
+import { formatInstant } from '../dataset/instant.ts';
+import type { BoardPolicy, Rule, Span } from './policy.ts';
+
+export interface ExplainedLine {
+  /** The contract's form, in UTC. */
+  readonly timestamp: string;
+  readonly what: string;
+  /** Empty for an adjustment. */
+  readonly rule: string;
+  /** What the rule pays, or the adjustment adds; part of the running total only when it counts. */
+  readonly points: number;
+  readonly counted: boolean;
+  /** Why it counts or does not; for an adjustment the reason given with it. */
+  readonly reason: string;
+  /** Start of the week, local with its offset; empty without a weekly maximum and for an adjustment. */
+  readonly week: string;
+  /** Plain sum of all that counted up to here; below 0 where more was taken away than earned. */
+  readonly runningTotal: number;
+}
+
+/** Plain data: `JSON.stringify` shows all of it. */
+export interface Explanation {
+  readonly lines: readonly ExplainedLine[];
+  readonly countedPoints: number;
+  readonly adjustedPoints: number;
+  readonly imported: Ledger['imported'];
+  readonly standing: Ledger['standing'];
+  /** Sentences about the sum and the figures of the points routes. */
+  readonly summary: readonly string[];
+}
+
+/**
+ * Lines ascend by time; at the same time awards come before adjustments. `policy` is the one in force on the
+ * ledger's board, in the ledger's version.
+ */
+export function explainLedger(ledger: Ledger, policy: BoardPolicy): Explanation {
+  const entries = [
+    ...ledger.lines.map((line) => ({ timestampMs: line.timestampMs, ...explainAward(line, policy) })),
+    ...ledger.adjustments.map((adjustment) => ({
+      timestampMs: adjustment.timestampMs,
+      ...explainAdjustment(adjustment),
+    })),
+  ].sort((one, other) => one.timestampMs - other.timestampMs);
+  let runningTotal = 0;
+  const lines = entries.map(({ timestampMs, ...entry }): ExplainedLine => {
+    if (entry.counted) runningTotal += entry.points;
+    return { timestamp: formatInstant(timestampMs), ...entry, runningTotal };
+  });
+  const adjustedPoints = ledger.adjustments.reduce((sum, { points }) => sum + points, 0);
+  const countedPoints = runningTotal - adjustedPoints;
+  const { imported, standing } = ledger;
+  const summary = summarize(countedPoints, adjustedPoints, ledger, policy);
+  return { lines, countedPoints, adjustedPoints, imported, standing, summary };
+}
+
+type Entry = Omit<ExplainedLine, 'timestamp' | 'runningTotal'>;
+
+function explainAward(line: LedgerLine, policy: BoardPolicy): Entry {
+  const rule = policy.rules[line.rule];
+  if (rule === undefined)
+    throw new Error(`The ledger cites rule ${line.rule}, which the policy does not have.`);
+  const pin = line.pinId === undefined ? '' : ` on pin ${line.pinId}`;
+  return {
+    what: `${line.kind.type}.${line.kind.action}${pin} by user ${line.actorId}`,
+    rule: describeRule(rule, line.rule),
+    points: line.points,
+    counted: line.outcome === 'counted',
+    reason: describeOutcome(line.outcome, rule, policy),
+    week: line.weekStartMs === undefined ? '' : formatLocal(line.weekStartMs, policy.weekStarts.zone),
+  };
+}
+
+function explainAdjustment(adjustment: Adjustment): Entry {
+  return {
+    what: 'adjustment by hand',
+    rule: '',
+    points: adjustment.points,
+    counted: true,
+    reason: adjustment.reason,
+    week: '',
+  };
+}
+
+function describeRule(rule: Rule, position: number): string {
+  return [
+    `${position + 1}: ${rule.points} to the ${rule.to}`,
+    ...(rule.minWords > 0 ? [`from ${countWords(rule.minWords)}`] : []),
+    ...(rule.excludeSelf ? ['not to oneself'] : []),
+    ...describeSpan(rule),
+  ].join(', ');
+}
+
+function describeOutcome(outcome: AwardOutcome, rule: Rule, policy: BoardPolicy): string {
+  switch (outcome) {
+    case 'counted':
+      return 'counted';
+    case 'weekly-maximum':
+      return `not counted: the week had reached its maximum of ${policy.weeklyMaximum}`;
+    case 'outside-window':
+      return `not counted: outside the earning window (${describeSpan(policy.window).join(' ')})`;
+    case 'too-few-words':
+      return `not counted: the pin has fewer than ${countWords(rule.minWords)}`;
+    case 'self':
+      return 'not counted: the actor is the owner';
+  }
+}
+
+function countWords(count: number): string {
+  return count === 1 ? '1 word' : `${count} words`;
+}
+
+function describeSpan(span: Span): string[] {
+  return [
+    ...(span.fromMs === undefined ? [] : [`from ${formatInstant(span.fromMs)}`]),
+    ...(span.untilMs === undefined ? [] : [`until ${formatInstant(span.untilMs)}`]),
+  ];
+}
+
+function formatLocal(instantMs: number, zone: string): string {
+  return Temporal.Instant.fromEpochMilliseconds(instantMs)
+    .toZonedDateTimeISO(zone)
+    .toString({ smallestUnit: 'minute', timeZoneName: 'never' });
+}
+
+function summarize(counted: number, adjusted: number, ledger: Ledger, policy: BoardPolicy): string[] {
+  const { imported, standing } = ledger;
+  const sum = counted + adjusted;
+  const share = policy.participationScore === 'percent' ? 'percent of' : 'points, at most';
+  return [
+    `Awards that count make ${counted}, adjustments by hand ${adjusted}, together ${sum}.`,
+    ...(sum < 0 ? ['A total is never below 0.'] : []),
+    ...(imported === undefined
+      ? []
+      : [
+          'Imported figures replace the computed ones: ' +
+            `total points ${imported.totalPoints}, participation score ${imported.participationScore}.`,
+        ]),
+    standing === undefined
+      ? 'The user is not on the board, so the points routes answer nothing.'
+      : `The points routes answer total points ${standing.totalPoints} and participation score ` +
+        `${standing.participationScore}${imported === undefined ? ` (${share} the goal of ${policy.goal})` : ''}.`,
+  ];
+}
+
+const COLUMNS = ['when', 'what', 'rule', 'week', 'points', 'total', 'outcome'] as const;
+const RIGHT_ALIGNED: ReadonlySet<string> = new Set(['points', 'total']);
+
+/** The table, a line an award, and the summary below it; every line ends with a line feed. */
+export function renderExplanation(explanation: Explanation): string {
+  const rows = [COLUMNS, ...explanation.lines.map(renderCells)];
+  const widths = COLUMNS.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const table = rows.map((row) =>
+    row
+      .map((cell, column) =>
+        RIGHT_ALIGNED.has(COLUMNS[column]!) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!),
+      )
+      .join('  ')
+      .trimEnd(),
+  );
+  const lines = explanation.lines.length === 0 ? ['No awards, no adjustments.'] : table;
+  return [...lines, '', ...explanation.summary].map((line) => `${line}\n`).join('');
+}
+
+function renderCells(line: ExplainedLine): string[] {
+  const { timestamp, what, rule, week, points, runningTotal, reason } = line;
+  // Kinds and reasons come from imported files: a line break or an escape sequence in them must not reach the terminal.
+  return [timestamp, what, rule, week, String(points), String(runningTotal), reason].map((cell) =>
+    cell.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' '),
+  );
+}
