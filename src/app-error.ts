@@ -22,6 +22,7 @@ export type ErrorCode =
   | 'not-acceptable'
   | 'uri-too-long'
   | 'headers-too-large'
+  | 'request-timeout'
   | 'body-not-expected'
   | 'rate-limited'
   | 'not-published'

@@ -254,6 +254,14 @@ export function describePublication(name: string, openStore: () => Promise<Store
       assert.equal((await store.organization(organization)).settings.title, 'Renamed');
     });
 
+    it('of settings alone publishes nothing of an organization without data, and keeps them', async () => {
+      await store.createOrganization('empty', {});
+      const outcome = await publishRecords(store, 'empty', {}, { domain: 'empty.example' });
+      assert.deepEqual([outcome.published, outcome.version], [false, undefined]);
+      assert.equal((await store.organization('empty')).settings.domain, 'empty.example');
+      assert.equal(await store.openDataset('empty'), undefined);
+    });
+
     it('refuses a malformed policy', async () => {
       const organization = await newOrganization();
       await assert.rejects(

@@ -3,9 +3,9 @@
  * generation in force is one transaction, so that settings and data change together or not at all (decision 31).
  */
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
-import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { AppError } from '../../app-error.ts';
+import { openPrivateDatabase } from '../../private-database.ts';
 import type { OrganizationEntry, Settings } from '../store.ts';
 
 /** What the catalog knows of an organization, with the generation in force; absent while nothing is published. */
@@ -14,11 +14,8 @@ export interface CatalogEntry extends OrganizationEntry {
 }
 
 const SCHEMA = `
-  PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = FULL;
-  PRAGMA busy_timeout = 5000;
   CREATE TABLE IF NOT EXISTS organizations (
-    name TEXT PRIMARY KEY COLLATE NOCASE, id INTEGER NOT NULL UNIQUE, title TEXT NOT NULL, domain TEXT NOT NULL,
+    name TEXT PRIMARY KEY COLLATE NOCASE, id INTEGER NOT NULL, title TEXT NOT NULL, domain TEXT NOT NULL,
     category_id INTEGER NOT NULL, course_lookup INTEGER NOT NULL, lms_user_properties TEXT NOT NULL,
     policy TEXT NOT NULL, secret BLOB NOT NULL, generation INTEGER, version TEXT
   ) STRICT;`;
@@ -30,7 +27,7 @@ export class Catalog {
   readonly #database: DatabaseSync;
 
   constructor(dataFolder: string) {
-    this.#database = new DatabaseSync(join(dataFolder, 'catalog.db'));
+    this.#database = openPrivateDatabase(dataFolder, 'catalog.db');
     this.#database.exec(SCHEMA);
   }
 
@@ -45,7 +42,7 @@ export class Catalog {
     return entryOf(row);
   }
 
-  /** Throws `organization-exists` when the name or the id is taken. */
+  /** Throws `organization-exists` when the name is taken, ignoring case; ids may repeat (decision 33). */
   create(name: string, settings: Partial<Settings>): CatalogEntry {
     if (!NAME.test(name)) {
       throw new AppError(
@@ -55,8 +52,7 @@ export class Catalog {
     }
     this.#database.exec('BEGIN IMMEDIATE');
     try {
-      const taken = this.#select('WHERE name = ? OR id = ?', name, settings.id ?? null)[0];
-      if (taken !== undefined) throw existingOrganization(name, settings.id);
+      if (this.#select('WHERE name = ?', name).length > 0) throw existingOrganization(name);
       this.#insert(name, { ...this.#defaults(name), ...settings });
       this.#database.exec('COMMIT');
     } catch (error) {
@@ -114,18 +110,12 @@ export class Catalog {
   }
 
   #write(name: string, settings: Settings, assignments: string, values: (number | string)[]): void {
-    try {
-      this.#database
-        .prepare(
-          `UPDATE organizations SET id = ?, title = ?, domain = ?, category_id = ?, course_lookup = ?,
-           lms_user_properties = ?, policy = ?, ${assignments} WHERE name = ?`,
-        )
-        .run(...columnsOf(settings), ...values, name);
-    } catch (error) {
-      if (error instanceof Error && error.message.includes('UNIQUE'))
-        throw existingOrganization(name, settings.id);
-      throw error;
-    }
+    this.#database
+      .prepare(
+        `UPDATE organizations SET id = ?, title = ?, domain = ?, category_id = ?, course_lookup = ?,
+         lms_user_properties = ?, policy = ?, ${assignments} WHERE name = ?`,
+      )
+      .run(...columnsOf(settings), ...values, name);
   }
 }
 
@@ -168,7 +158,9 @@ function unknownOrganization(name: string): AppError {
   );
 }
 
-function existingOrganization(name: string, id: bigint | undefined): AppError {
-  const what = id === undefined ? `"${name}"` : `"${name}", or one with the id ${id},`;
-  return new AppError('organization-exists', `An organization ${what} exists already; choose another.`);
+function existingOrganization(name: string): AppError {
+  return new AppError(
+    'organization-exists',
+    `An organization "${name}" exists already; choose another name.`,
+  );
 }

@@ -103,7 +103,8 @@ export class DuckdbPublication implements Publication {
       'pins',
     ]);
     const counts = { events, users, boards, pins };
-    if (this.#entry.version !== undefined && !this.#hasChanged(changes)) {
+    if (!this.#isWorthAVersion(changes)) {
+      this.#catalog.configure(this.#entry.name, this.#settings);
       await this.discard();
       return { published: false, version: this.#entry.version, changes, counts };
     }
@@ -136,9 +137,12 @@ export class DuckdbPublication implements Publication {
     return { publication: (this.#entry.generation ?? 0) + 1, lastSequence: Number(row?.[0] ?? 0) };
   }
 
-  #hasChanged(changes: Changes): boolean {
-    const inData = Object.values(changes).some(({ added, changed }) => added + changed > 0);
-    return inData || comparable(this.#settings) !== comparable(this.#entry.settings);
+  /** Settings alone make no first version: an organization without data stays unpublished (decision 13). */
+  #isWorthAVersion(changes: Changes): boolean {
+    if (Object.values(changes).some(({ added, changed }) => added + changed > 0)) return true;
+    return (
+      this.#entry.version !== undefined && comparable(this.#settings) !== comparable(this.#entry.settings)
+    );
   }
 
   async #writeVersion(version: string, publication: number): Promise<void> {

@@ -12,9 +12,8 @@ import { Generations } from './generations.ts';
 import { DuckdbPublication } from './publication.ts';
 import { acquirePublicationLock } from './publication-lock.ts';
 
-/** Opens the data directory, making it when there is none. Throws when it cannot be written. */
+/** Opens the data folder, making it when there is none. Throws `data-unreadable`. */
 export async function openDuckdbStore(dataFolder: string): Promise<Store> {
-  await mkdir(dataFolder, { recursive: true, mode: 0o700 });
   return new DuckdbStore(dataFolder, new Catalog(dataFolder));
 }
 

@@ -1,0 +1,57 @@
+/**
+ * How a key is written (decision 21): `cork_<id>_<secret>_<checksum>`. The fixed beginning and the checksum let
+ * secret scanners tell a key from any other text; the secret alone makes it a key.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
+const ID_LENGTH = 12;
+/** 32 characters of 5 bits: 160 random bits. */
+const SECRET_LENGTH = 32;
+
+const KEY_ID = /^[a-z2-7]{12}$/;
+const KEY = /^cork_([a-z2-7]{12})_([a-z2-7]{32})_([0-9a-f]{8})$/;
+const KEYS_IN_TEXT = /cork_[a-z2-7]{12}_[a-z2-7]{8,}(?:_[0-9a-f]*)?/gi;
+
+export interface KeyParts {
+  readonly id: string;
+  readonly key: string;
+}
+
+/** A fresh key with a fresh id. */
+export function makeKey(): KeyParts {
+  const id = randomText(ID_LENGTH);
+  const body = `cork_${id}_${randomText(SECRET_LENGTH)}`;
+  return { id, key: `${body}_${checksumOf(body)}` };
+}
+
+/** Absent when the shape or the checksum is not that of a key. */
+export function parseKey(text: string): KeyParts | undefined {
+  const id = KEY.exec(text)?.[1];
+  if (id === undefined) return undefined;
+  return text.endsWith(checksumOf(text.slice(0, text.lastIndexOf('_')))) ? { id, key: text } : undefined;
+}
+
+export function isKeyId(text: string): boolean {
+  return KEY_ID.test(text);
+}
+
+/** SHA-256 of the whole key: all that is stored of it. A secret of 160 random bits needs no slow digest. */
+export function digestKey(key: string): Uint8Array {
+  return createHash('sha256').update(key).digest();
+}
+
+/** The text with every key in it cut down to its id, for logs and messages. */
+export function concealKeys(text: string): string {
+  return text.replace(KEYS_IN_TEXT, (key) => `${key.slice(0, 'cork_'.length + ID_LENGTH)}_…`);
+}
+
+function checksumOf(body: string): string {
+  return crc32(body).toString(16).padStart(8, '0');
+}
+
+// 32 divides 256, so the remainder is as random as the byte.
+function randomText(length: number): string {
+  return Array.from(randomBytes(length), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
+}

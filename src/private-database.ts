@@ -1,0 +1,27 @@
+/** SQLite files of a data folder: for the owner's eyes only, durable, and shared by processes at the same time. */
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { AppError } from './app-error.ts';
+
+const BUSY_TIMEOUT_MS = 5000;
+
+/** Opens, and makes when there is none, a file of the folder, and the folder too. Throws `data-unreadable`. */
+export function openPrivateDatabase(dataFolder: string, name: string): DatabaseSync {
+  const path = join(dataFolder, name);
+  try {
+    mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+    // SQLite makes files for everybody to read, and its companions like the file itself.
+    closeSync(openSync(path, 'a', 0o600));
+    const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+    return database;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new AppError(
+      'data-unreadable',
+      `The data folder cannot be used (${reason}); --data must name a folder that can be read and written.`,
+      { cause: error },
+    );
+  }
+}
