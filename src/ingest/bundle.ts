@@ -1,0 +1,145 @@
+/**
+ * Finds what a bundle holds (decision 28): which files, of which kind of record, in which format. Reads names only,
+ * never what stands in the files.
+ */
+import { access, constants, readdir, realpath, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { AppError } from '../app-error.ts';
+import { RECORD_KINDS, type RecordKind } from '../dataset/staging.ts';
+
+type Format = 'csv' | 'ndjson' | 'json' | 'parquet';
+export type Compression = 'none' | 'gzip' | 'zstd';
+
+/** The form of the bytes of an input. */
+export interface Form {
+  readonly format: Format;
+  readonly compression: Compression;
+}
+
+export interface Input {
+  /** As the user gave it; a file of a folder with the folder before it. */
+  readonly name: string;
+  /** Absent: standard input. */
+  readonly path: string | undefined;
+  readonly kind: RecordKind;
+  /** Absent when the name does not tell, and the first bytes must. */
+  readonly form: Form | undefined;
+  /** Absent for what is no regular file. */
+  readonly byteLength: number | undefined;
+}
+
+export interface Bundle {
+  /** In the order of `RECORD_KINDS`; within a kind as given, in a folder by name, numbers in names as numbers. */
+  readonly inputs: readonly Input[];
+  /** Files of folders that are not named by what they hold. */
+  readonly passedOver: readonly string[];
+}
+
+/** Stands for standard input in a list of paths. */
+const STANDARD_INPUT = '-';
+
+const NAME = new RegExp(
+  `^(?<kind>${RECORD_KINDS.join('|')})(?:[-_.].*)?\\.(?<format>csv|ndjson|json|parquet)(?:\\.(?<packed>gz|zst))?$`,
+);
+const FORM = /\.(?<format>csv|ndjson|json|parquet)(?:\.(?<packed>gz|zst))?$/;
+const NATURAL_ORDER = new Intl.Collator('en', { numeric: true });
+
+/**
+ * Finds the inputs among files, folders (searched one level deep) and `-`. `as` tells what files given by name and
+ * standard input hold; in folders the names tell. Throws `file-unreadable`, and `option-malformed` when a path
+ * does not tell what it holds, holds nothing, or is given twice.
+ */
+export async function findBundle(paths: readonly string[], as: RecordKind | undefined): Promise<Bundle> {
+  const inputs: Input[] = [];
+  const passedOver: string[] = [];
+  for (const path of paths) {
+    if (path === STANDARD_INPUT) inputs.push(standardInput(as));
+    else if ((await entryAt(path)).isDirectory()) await searchFolder(path, inputs, passedOver);
+    else inputs.push(await givenFile(path, as));
+  }
+  await refuseRepeats(inputs);
+  inputs.sort((one, other) => RECORD_KINDS.indexOf(one.kind) - RECORD_KINDS.indexOf(other.kind));
+  return { inputs, passedOver };
+}
+
+function standardInput(as: RecordKind | undefined): Input {
+  if (as === undefined) {
+    throw new AppError('option-malformed', `Say what standard input holds: --as ${RECORD_KINDS.join('|')}.`);
+  }
+  return { name: STANDARD_INPUT, path: undefined, kind: as, form: undefined, byteLength: undefined };
+}
+
+async function givenFile(path: string, as: RecordKind | undefined): Promise<Input> {
+  const kind = as ?? kindOf(path);
+  if (kind === undefined) {
+    throw new AppError(
+      'option-malformed',
+      `The name of ${path} does not tell what it holds. Name it like events.csv or events-2024.ndjson.gz, ` +
+        `or say it: --as ${RECORD_KINDS.join('|')}.`,
+    );
+  }
+  return await fileInput(path, kind);
+}
+
+async function searchFolder(folder: string, inputs: Input[], passedOver: string[]): Promise<void> {
+  const names = await readdir(folder).catch((error: unknown) => refuseFile(folder, error));
+  const before = inputs.length;
+  for (const name of names.sort(NATURAL_ORDER.compare)) {
+    const path = join(folder, name);
+    const kind = kindOf(name);
+    if (kind === undefined || (await entryAt(path)).isDirectory()) passedOver.push(path);
+    else inputs.push(await fileInput(path, kind));
+  }
+  if (inputs.length === before) {
+    throw new AppError(
+      'option-malformed',
+      `The folder ${folder} has no file named by what it holds, like users.csv or events-2024.ndjson.gz.`,
+    );
+  }
+}
+
+async function fileInput(path: string, kind: RecordKind): Promise<Input> {
+  const entry = await entryAt(path);
+  await access(path, constants.R_OK).catch((error: unknown) => refuseFile(path, error));
+  return { name: path, path, kind, form: formOf(path), byteLength: entry.isFile() ? entry.size : undefined };
+}
+
+function kindOf(path: string): RecordKind | undefined {
+  const kind = NAME.exec(basename(path))?.groups?.['kind'];
+  return RECORD_KINDS.find((known) => known === kind);
+}
+
+function formOf(path: string): Form | undefined {
+  const { format, packed } = FORM.exec(path)?.groups ?? {};
+  const compression = packed === undefined ? 'none' : packed === 'gz' ? 'gzip' : 'zstd';
+  // The pattern names the formats; a name without one leaves the form to the first bytes.
+  return format === undefined ? undefined : { format: format as Format, compression };
+}
+
+async function entryAt(path: string) {
+  return await stat(path).catch((error: unknown) => refuseFile(path, error));
+}
+
+/** A file read twice would count its events twice: the second of two equal records is a second event (decision 29). */
+async function refuseRepeats(inputs: readonly Input[]): Promise<void> {
+  const seen = new Set<string>();
+  for (const { name, path } of inputs) {
+    const real = path === undefined ? STANDARD_INPUT : await realpath(path).catch(() => path);
+    if (seen.has(real))
+      throw new AppError('option-malformed', `${name} is given twice; name every file once.`);
+    seen.add(real);
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'There is no such file',
+  EACCES: 'The permission to read it is missing',
+  EISDIR: 'It is a folder',
+};
+
+/** Throws `file-unreadable` for an error of the file system. */
+export function refuseFile(name: string, error: unknown): never {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown trouble';
+  const reason = REASONS[code] ?? `The system reports ${code}`;
+  throw new AppError('file-unreadable', `${name} cannot be read. ${reason}.`, { cause: error });
+}

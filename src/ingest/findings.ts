@@ -1,0 +1,103 @@
+/**
+ * What an import finds wrong: the first problems for the report, the number of all, and with `--skip-invalid` every
+ * one of them in the file of rejects (decision 30).
+ */
+import { randomBytes } from 'node:crypto';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { AppError } from '../app-error.ts';
+import type { Problem } from '../dataset/staging.ts';
+
+/** A bad record, or, with line 0, a whole file. */
+export interface ReportedProblem {
+  /** The name as the user gave it. */
+  readonly file: string;
+  readonly line: number;
+  /** As the file writes it; empty when the whole record is meant. */
+  readonly field: string;
+  readonly reason: string;
+}
+
+const REPORTED = 100;
+const BUFFERED_LINES = 1000;
+
+export class Findings {
+  readonly first: ReportedProblem[] = [];
+  count = 0;
+  readonly #names: readonly string[];
+  readonly #rejects: RejectsFile | undefined;
+
+  /** `names` are those of the inputs; a problem speaks of one by its place in them. */
+  constructor(names: readonly string[], rejects: RejectsFile | undefined) {
+    this.#names = names;
+    this.#rejects = rejects;
+  }
+
+  add({ file, line, field, reason, raw }: Problem): void {
+    const problem = { file: this.#names[file] ?? '', line, field, reason };
+    this.count += 1;
+    if (this.first.length < REPORTED) this.first.push(problem);
+    this.#rejects?.add(`${JSON.stringify({ ...problem, record: raw ?? '' })}\n`);
+  }
+
+  /** Writes out the rejects gathered, when they are many. */
+  async relieve(): Promise<void> {
+    await this.#rejects?.relieve();
+  }
+}
+
+/** A file that appears under its name only when it is complete. */
+export class RejectsFile implements AsyncDisposable {
+  readonly #path: string;
+  readonly #unfinishedPath: string;
+  readonly #file: FileHandle;
+  #lines: string[] = [];
+
+  private constructor(path: string, unfinishedPath: string, file: FileHandle) {
+    this.#path = path;
+    this.#unfinishedPath = unfinishedPath;
+    this.#file = file;
+  }
+
+  /** Throws `option-malformed` when the file cannot be written. */
+  static async open(path: string): Promise<RejectsFile> {
+    const unfinishedPath = `${path}.${randomBytes(4).toString('hex')}.tmp`;
+    try {
+      return new RejectsFile(path, unfinishedPath, await open(unfinishedPath, 'wx'));
+    } catch (error) {
+      const reason = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+      throw new AppError('option-malformed', `The file of rejects ${path} cannot be written${reason}.`, {
+        cause: error,
+      });
+    }
+  }
+
+  add(line: string): void {
+    this.#lines.push(line);
+  }
+
+  /** Writes what has been gathered, when it is much. */
+  async relieve(): Promise<void> {
+    if (this.#lines.length >= BUFFERED_LINES) await this.#write();
+  }
+
+  async finish(): Promise<void> {
+    await this.#write();
+    await this.#file.sync();
+    await this.#file.close();
+    await rename(this.#unfinishedPath, this.#path);
+  }
+
+  /** Leaves no trace of a file that was not finished. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#file.close().catch(() => {});
+    await rm(this.#unfinishedPath, { force: true });
+  }
+
+  async #write(): Promise<void> {
+    const lines = this.#lines;
+    this.#lines = [];
+    for (let at = 0; at < lines.length; at += BUFFERED_LINES) {
+      await this.#file.appendFile(lines.slice(at, at + BUFFERED_LINES).join(''));
+    }
+  }
+}

@@ -1,0 +1,40 @@
+/** Finds out which organization the events of a bundle belong to, before an import makes it (decision 28). */
+import type { Settings } from '../dataset/store.ts';
+import type { OpenInput } from './open-input.ts';
+import { type Reading, type ReadParquet, readRecords } from './reading.ts';
+import { readIdentity } from './records.ts';
+import { Refusal } from './refusal.ts';
+
+/**
+ * Identity of the organization in the first nested event at the start of the events; empty when there is none. The
+ * inputs can be read again afterwards.
+ */
+export async function findIdentity(
+  inputs: readonly OpenInput[],
+  readParquet: ReadParquet,
+): Promise<Partial<Settings>> {
+  for (const open of inputs) {
+    // Parquet is read from its end, for which a stream would have to be kept as a whole.
+    const isStream = open.form.format === 'parquet' && open.input.byteLength === undefined;
+    if (open.input.kind !== 'events' || isStream) continue;
+    for await (const readings of readRecords(open, false, readParquet)) {
+      if (readings.length === 0) continue;
+      for (const reading of readings) {
+        const identity = identityOf(reading);
+        if (identity !== undefined) return identity;
+      }
+      break;
+    }
+  }
+  return {};
+}
+
+function identityOf({ written }: Reading): Partial<Settings> | undefined {
+  if (written instanceof Refusal) return undefined;
+  try {
+    return readIdentity(written);
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * An import from its paths to its report: every record is checked, staged and, all together, published or refused
+ * (decisions 28 to 32).
+ */
+import { resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { AppError } from '../app-error.ts';
+import type { Counts } from '../dataset/dataset.ts';
+import type { RecordKind } from '../dataset/staging.ts';
+import type { Changes, Publication, Store } from '../dataset/store.ts';
+import { findBundle, type Input } from './bundle.ts';
+import { Findings, RejectsFile, type ReportedProblem } from './findings.ts';
+import { type OpenInput, openInput } from './open-input.ts';
+import { type ImportProgress, Meter } from './progress.ts';
+import type { ReadParquet } from './reading.ts';
+import { type ImportedFile, stageInputs } from './staging-run.ts';
+import { openTarget, type Target } from './target.ts';
+
+export interface ImportOptions {
+  readonly store: Store;
+  /** Made when there is none; its identity is then taken from nested events (decision 28). */
+  readonly organization: string;
+  /** Files, folders, and `-` for standard input. */
+  readonly paths: readonly string[];
+  /** What files given by name and standard input hold, when their names do not tell. */
+  readonly as?: RecordKind | undefined;
+  /** Publish the good records and keep every bad one in this file (decision 30). */
+  readonly skipInvalid?: string | undefined;
+  /** Check everything, publish nothing. */
+  readonly dryRun?: boolean | undefined;
+  /** Needed for Parquet files. */
+  readonly readParquet?: ReadParquet | undefined;
+  /** Needed for `-`. */
+  readonly stdin?: Readable | undefined;
+  /**
+   * Opens a store to throw away, in which a dry run makes an organization that does not exist, so that it leaves
+   * nothing behind. Without it such a dry run ends with `organization-unknown`.
+   */
+  readonly openScratchStore?: (() => Promise<Store>) | undefined;
+  /** How long to wait for another import of the organization to end; ten minutes when absent. */
+  readonly waitMs?: number | undefined;
+  /** At most about ten times a second. */
+  readonly onProgress?: ((progress: ImportProgress) => void) | undefined;
+  /** Called once when the import has to wait for another one. */
+  readonly onWait?: (() => void) | undefined;
+}
+
+/** How an import ended; plain data, which can be written as JSON. */
+export interface ImportReport {
+  readonly organization: string;
+  /** `unchanged`: all records were known already. `checked`: a dry run found nothing to refuse. */
+  readonly outcome: 'published' | 'unchanged' | 'checked' | 'refused';
+  readonly published: boolean;
+  readonly dryRun: boolean;
+  /** The version in force after the import; absent when there is none. */
+  readonly version: string | undefined;
+  readonly files: readonly ImportedFile[];
+  /** Records read, good and bad. */
+  readonly records: number;
+  /** What was, or in a dry run would be, changed; absent when the import was refused. */
+  readonly changes: Changes | undefined;
+  /** What the organization holds now; absent unless the import was carried out. */
+  readonly counts: Counts | undefined;
+  /** Bad records left out; 0 without `skipInvalid`. */
+  readonly rejected: number;
+  /** The first hundred, in the order in which they were found. */
+  readonly problems: readonly ReportedProblem[];
+  readonly problemCount: number;
+  /** Files of folders that are not named by what they hold. */
+  readonly passedOver: readonly string[];
+  readonly durationMs: number;
+}
+
+const WAIT_MS = 600_000;
+
+/**
+ * Imports a bundle. A record that does not hold is no error but part of the report; without `skipInvalid` it makes
+ * the outcome `refused`. Throws `file-unreadable`, `option-malformed`, `organization-busy`, `-malformed`, and in a
+ * dry run `-unknown`.
+ */
+export async function importBundle(options: ImportOptions): Promise<ImportReport> {
+  const startMs = performance.now();
+  const { inputs, passedOver } = await findBundle(options.paths, options.as);
+  refuseOverwriting(inputs, options.skipInvalid);
+  const meter = new Meter(inputs, options.onProgress);
+  const opened: OpenInput[] = [];
+  for (const input of inputs)
+    opened.push(await openInput(input, options.stdin, (bytes) => meter.addBytes(bytes)));
+  const readParquet = options.readParquet ?? refuseParquet;
+  await using target = await openTarget(options, opened, readParquet);
+  await using rejects =
+    options.skipInvalid === undefined ? undefined : await RejectsFile.open(options.skipInvalid);
+  const findings = new Findings(
+    inputs.map(({ name }) => name),
+    rejects,
+  );
+  const publication = await beginPublication(options, target);
+  try {
+    const files = await stageInputs({
+      inputs: opened,
+      organizationId: target.entry.settings.id,
+      readParquet,
+      keepsRaw: rejects !== undefined,
+      publication,
+      findings,
+      meter,
+    });
+    const ending = await endPublication(publication, findings, rejects, options.dryRun ?? false);
+    return {
+      organization: target.entry.name,
+      dryRun: options.dryRun ?? false,
+      ...ending,
+      version: ending.version ?? target.entry.version,
+      files,
+      records: files.reduce((sum, file) => sum + file.records, 0),
+      rejected: rejects === undefined ? 0 : findings.count,
+      problems: findings.first,
+      problemCount: findings.count,
+      passedOver,
+      durationMs: Math.round(performance.now() - startMs),
+    };
+  } finally {
+    await publication.discard();
+  }
+}
+
+type Ending = Pick<ImportReport, 'outcome' | 'published' | 'version' | 'changes' | 'counts'>;
+
+/** Checks what is staged against each other and what is published, and publishes it if it may be. */
+async function endPublication(
+  publication: Publication,
+  findings: Findings,
+  rejects: RejectsFile | undefined,
+  dryRun: boolean,
+): Promise<Ending> {
+  const refused: Ending = {
+    outcome: 'refused',
+    published: false,
+    version: undefined,
+    changes: undefined,
+    counts: undefined,
+  };
+  // What refers to a record that was refused already would only be refused for that.
+  if (rejects === undefined && findings.count > 0) return refused;
+  await publication.check((problem) => findings.add(problem));
+  if (rejects === undefined && findings.count > 0) return refused;
+  // Before the data: a crash in between leaves rejects of an import to be repeated, not an import without rejects.
+  await rejects?.finish();
+  if (dryRun) return { ...refused, outcome: 'checked', changes: await publication.preview() };
+  const outcome = await publication.publish();
+  return { ...outcome, outcome: outcome.published ? 'published' : 'unchanged' };
+}
+
+async function beginPublication(options: ImportOptions, { store, entry }: Target): Promise<Publication> {
+  return await store.beginPublication(entry.name, {
+    waitMs: options.waitMs ?? WAIT_MS,
+    ...(options.onWait === undefined ? {} : { onWait: options.onWait }),
+  });
+}
+
+function refuseParquet(): never {
+  throw new Error('an import of Parquet files needs a reader of them');
+}
+
+/** The file of rejects replaces what has its name, which must not be what is imported. */
+function refuseOverwriting(inputs: readonly Input[], rejects: string | undefined): void {
+  if (rejects === undefined) return;
+  if (rejects === '-') throw new AppError('option-malformed', 'The rejects need a file of their own, not -.');
+  if (inputs.some(({ path }) => path !== undefined && resolve(path) === resolve(rejects))) {
+    throw new AppError('option-malformed', `The rejects would replace ${rejects}, which is to be imported.`);
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Cuts a file that holds one JSON array into the texts of its elements, with bounded memory. It only looks for where
+ * elements begin and end; whether each is valid JSON is found when it is read.
+ */
+import { isUtf8 } from 'node:buffer';
+import { type Line, LONGEST_RECORD_BYTES, TOO_LONG, withoutMark } from './lines.ts';
+import { Damage } from './refusal.ts';
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+const LINE_FEED = 0x0a;
+
+const NO_ARRAY = 'must hold one JSON array and nothing else';
+
+/**
+ * The elements in order, many at a time, each as a `Line`: where it begins, and its text. Throws `Damage` when the
+ * file is not one array, or ends before the array does.
+ */
+export async function* readElements(bytes: AsyncIterable<Buffer>): AsyncGenerator<readonly Line[]> {
+  const cutter = new ElementCutter();
+  for await (const chunk of withoutMark(bytes)) {
+    const failure = cutter.add(chunk);
+    yield cutter.take();
+    if (failure !== undefined) throw new Damage(failure);
+  }
+  if (!cutter.isClosed) throw new Damage('the JSON array is not closed; the file may be cut short');
+}
+
+class ElementCutter {
+  isClosed = false;
+  #elements: Line[] = [];
+  #line = 1;
+  /** 0 before the array, 1 between its elements' outermost marks, more inside an element. */
+  #depth = 0;
+  #isString = false;
+  #isEscaped = false;
+  #isFirst = true;
+  /** Pieces of the element from earlier chunks, and the line where it begins; 0 when it has not begun. */
+  #pieces: Buffer[] = [];
+  #length = 0;
+  #begins = 0;
+
+  take(): readonly Line[] {
+    const elements = this.#elements;
+    this.#elements = [];
+    return elements;
+  }
+
+  /** Takes the next bytes. Tells why the file cannot be read on. */
+  add(chunk: Buffer): string | undefined {
+    let from = 0;
+    for (let at = 0; at < chunk.length; at += 1) {
+      const byte = chunk[at] ?? 0;
+      if (byte === LINE_FEED) this.#line += 1;
+      if (this.#isString) {
+        if (this.#isEscaped) this.#isEscaped = false;
+        else if (byte === BACKSLASH) this.#isEscaped = true;
+        else if (byte === QUOTE) this.#isString = false;
+        continue;
+      }
+      if (byte <= 0x20) continue;
+      if (this.#depth === 0) {
+        if (byte !== OPENING_BRACKET || this.isClosed) return NO_ARRAY;
+        this.#depth = 1;
+        from = at + 1;
+        continue;
+      }
+      if (this.#depth === 1 && (byte === COMMA || byte === CLOSING_BRACKET)) {
+        this.#finish(chunk.subarray(from, at), byte === CLOSING_BRACKET);
+        from = at + 1;
+        continue;
+      }
+      if (this.#begins === 0) this.#begins = this.#line;
+      if (byte === QUOTE) this.#isString = true;
+      else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) this.#depth += 1;
+      else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) this.#depth = Math.max(1, this.#depth - 1);
+    }
+    if (this.#depth > 0) this.#keep(chunk.subarray(from));
+    return undefined;
+  }
+
+  #keep(piece: Buffer): void {
+    this.#length += piece.length;
+    // What is too long is not gathered any further.
+    if (this.#length <= LONGEST_RECORD_BYTES) this.#pieces.push(piece);
+  }
+
+  #finish(piece: Buffer, isLast: boolean): void {
+    this.#keep(piece);
+    if (this.#begins > 0)
+      this.#elements.push(makeElement(Buffer.concat(this.#pieces), this.#begins, this.#length));
+    else if (!isLast || !this.#isFirst) {
+      this.#elements.push({ line: this.#line, text: '', problem: 'an element of the array is missing here' });
+    }
+    this.#isFirst = false;
+    this.#pieces = [];
+    this.#length = 0;
+    this.#begins = 0;
+    if (isLast) {
+      this.#depth = 0;
+      this.isClosed = true;
+    }
+  }
+}
+
+function makeElement(bytes: Buffer, line: number, length: number): Line {
+  const text = bytes.toString('utf8').trim();
+  if (length > LONGEST_RECORD_BYTES) return { line, text: text.slice(0, 1000), problem: TOO_LONG };
+  if (!isUtf8(bytes)) return { line, text, problem: 'is not UTF-8; save the file as UTF-8' };
+  return { line, text };
+}

@@ -1,0 +1,35 @@
+/** Reads one JSON object exactly: integers of any size keep every digit (decision 3). */
+import { Refusal } from './refusal.ts';
+
+/** Members whose number may not survive as a `number`: sixteen digits or more, a fraction, an exponent. */
+const DELICATE = /"\s*:\s*-?(?:\d{16}|\d+[.eE])/;
+const INTEGER = /^-?\d+$/;
+
+type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
+// The language's own `JSON.parse`, whose types do not know the reviver's third argument yet.
+const parseExactly = JSON.parse as (text: string, reviver: Reviver) => unknown;
+
+/**
+ * The object that the text holds. Integers beyond 2^53 are `bigint`; a number with a fraction or an exponent, such as
+ * `1.0`, is `NaN`, because no field takes one. Throws `Refusal`.
+ */
+export function readObject(text: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = DELICATE.test(text) ? parseExactly(text, reviveNumber) : JSON.parse(text);
+  } catch (error) {
+    throw new Refusal('', `is not valid JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (!isObject(value)) throw new Refusal('', 'must be a JSON object');
+  return value;
+}
+
+function reviveNumber(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
+  if (typeof value !== 'number' || source === undefined) return value;
+  if (!INTEGER.test(source)) return Number.NaN;
+  return Number.isSafeInteger(value) ? value : BigInt(source);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,78 @@
+/** Finds or makes the organization that an import is for, and the store in which it is. */
+import { AppError } from '../app-error.ts';
+import type { OrganizationEntry, Store } from '../dataset/store.ts';
+import { findIdentity } from './identity.ts';
+import type { OpenInput } from './open-input.ts';
+import type { ReadParquet } from './reading.ts';
+
+/** Where records go. Disposing of it closes a store that was opened for it. */
+export interface Target extends AsyncDisposable {
+  readonly store: Store;
+  readonly entry: OrganizationEntry;
+}
+
+export interface TargetOptions {
+  readonly store: Store;
+  readonly organization: string;
+  readonly dryRun?: boolean | undefined;
+  readonly openScratchStore?: (() => Promise<Store>) | undefined;
+}
+
+/**
+ * The organization, made when there is none, with the identity that the events give it. Once made it stays, without
+ * data, also when the import is refused. A dry run makes it in a store to throw away.
+ */
+export async function openTarget(
+  { store, organization, dryRun, openScratchStore }: TargetOptions,
+  inputs: readonly OpenInput[],
+  readParquet: ReadParquet,
+): Promise<Target> {
+  const known = await findOrganization(store, organization);
+  if (known !== undefined) return { store, entry: known, [Symbol.asyncDispose]: async () => {} };
+  if (dryRun !== true) {
+    const entry = await makeOrganization(store, organization, inputs, readParquet);
+    return { store, entry, [Symbol.asyncDispose]: async () => {} };
+  }
+  if (openScratchStore === undefined) {
+    throw new AppError(
+      'organization-unknown',
+      `There is no organization ${organization} to try the import with.`,
+    );
+  }
+  const scratch = await openScratchStore();
+  try {
+    const entry = await makeOrganization(scratch, organization, inputs, readParquet);
+    return { store: scratch, entry, [Symbol.asyncDispose]: () => scratch.close() };
+  } catch (error) {
+    await scratch.close();
+    throw error;
+  }
+}
+
+async function findOrganization(store: Store, name: string): Promise<OrganizationEntry | undefined> {
+  try {
+    return await store.organization(name);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'organization-unknown') return undefined;
+    throw error;
+  }
+}
+
+async function makeOrganization(
+  store: Store,
+  name: string,
+  inputs: readonly OpenInput[],
+  readParquet: ReadParquet,
+): Promise<OrganizationEntry> {
+  const identity = await findIdentity(inputs, readParquet);
+  try {
+    return await store.createOrganization(name, identity);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'organization-exists') throw error;
+    // Another import may have made it in the meantime.
+    const entry = await findOrganization(store, name);
+    if (entry !== undefined) return entry;
+    const message = `The events are of the organization with the id ${identity.id}, and another one here has this id.`;
+    throw new AppError('organization-exists', message, { cause: error });
+  }
+}

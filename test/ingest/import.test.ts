@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { test } from 'node:test';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { importBundle } from '../../src/ingest/import.ts';
+import type { ImportProgress } from '../../src/ingest/progress.ts';
+import {
+  BOARDS,
+  EVENTS,
+  importFiles,
+  lines,
+  nestedEvent,
+  person,
+  problemsOf,
+  USERS,
+} from './imported-files.ts';
+import { openRecordingStore } from './recording-store.ts';
+import { makeFolder } from './temporary-folder.ts';
+
+test('a bundle is staged in the order in which its records refer to each other', async (t) => {
+  const { report, store } = await importFiles(t, {
+    'events.json.gz': gzipSync(JSON.stringify(EVENTS)),
+    'boards.ndjson.zst': zstdCompressSync(BOARDS),
+    'users.csv': USERS,
+    'notes.txt': 'nothing',
+  });
+  assert.deepEqual(
+    store.published.map(({ kind, record }) => `${kind} ${record.file}:${record.line}`),
+    ['users 0:2', 'users 0:3', 'boards 1:1', 'boards 1:3', 'events 2:1', 'events 2:1'],
+  );
+  assert.equal(report.outcome, 'published');
+  assert.equal(report.version, 'recorded');
+  assert.equal(report.records, 6);
+  assert.deepEqual(
+    report.files.map(({ kind, records }) => [kind, records]),
+    [
+      ['users', 2],
+      ['boards', 2],
+      ['events', 2],
+    ],
+  );
+  assert.equal(report.passedOver.length, 1);
+  assert.doesNotThrow(() => JSON.stringify(report));
+});
+
+test('one bad record refuses all, and the report tells every problem with its place', async (t) => {
+  const imported = await importFiles(t, {
+    'users.csv': 'id,email,name\n1,ada@x.example,Ada\nx,bob@x.example,Bob\n3,c@x.example\n',
+    'boards.ndjson': '{"id":3,"title":"Board"}\n{"id":4}\nnonsense\n',
+  });
+  assert.equal(imported.report.outcome, 'refused');
+  assert.equal(imported.report.published, false);
+  assert.equal(imported.store.published.length, 0);
+  assert.equal(imported.report.problemCount, 4);
+  assert.equal(imported.report.rejected, 0);
+  assert.deepEqual(problemsOf(imported).slice(0, 3), [
+    ['users.csv', 3, 'id', '"x" is not an integer'],
+    ['users.csv', 4, '', 'has 2 cells, but the header has 3'],
+    ['boards.ndjson', 2, 'title', 'is required'],
+  ]);
+  assert.match(imported.report.problems[3]?.reason ?? '', /^is not valid JSON: /);
+});
+
+test('the first hundred problems are told and the rest counted', async (t) => {
+  const { report } = await importFiles(t, { 'boards.ndjson': '{}\n'.repeat(5000) });
+  assert.equal(report.problems.length, 100);
+  assert.equal(report.problemCount, 5000);
+  assert.equal(report.problems[99]?.line, 100);
+});
+
+test('what the store finds wrong refuses all, too', async (t) => {
+  const folder = await makeFolder(t, { 'users.csv': USERS });
+  const store = openRecordingStore({ school: 7n });
+  store.wrong.push({ file: 0, line: 3, field: 'email', reason: 'is taken' });
+  const report = await importBundle({ store, organization: 'school', paths: [folder] });
+  assert.equal(report.outcome, 'refused');
+  assert.deepEqual(report.problems, [
+    { file: join(folder, 'users.csv'), line: 3, field: 'email', reason: 'is taken' },
+  ]);
+  assert.equal(store.published.length, 0);
+});
+
+test('--skip-invalid publishes the good records and keeps every bad one as it was read', async (t) => {
+  const rejectsFolder = await makeFolder(t);
+  const skipInvalid = join(rejectsFolder, 'rejects.ndjson');
+  const users = `id,email,name\n${'x,y@x.example,"Y\nZ"\n'.repeat(3000)}1,ada@x.example,Ada\n`;
+  const { report, store, folder } = await importFiles(t, { 'users.csv': users }, { skipInvalid });
+  assert.equal(report.outcome, 'published');
+  assert.equal(report.rejected, 3000);
+  assert.deepEqual(
+    store.published.map(({ record }) => [record.line, record.raw]),
+    [[6002, '1,ada@x.example,Ada']],
+  );
+  const rejects = (await readFile(skipInvalid, 'utf8')).trimEnd().split('\n');
+  assert.equal(rejects.length, 3000);
+  assert.deepEqual(JSON.parse(rejects[2999] ?? ''), {
+    file: join(folder, 'users.csv'),
+    line: 6000,
+    field: 'id',
+    reason: '"x" is not an integer',
+    record: 'x,y@x.example,"Y\nZ"',
+  });
+  assert.deepEqual(await readdir(rejectsFolder), ['rejects.ndjson']);
+});
+
+test('a file of rejects that cannot be, or would replace an input, is misuse', async (t) => {
+  const folder = await makeFolder(t, { 'users.csv': USERS });
+  for (const skipInvalid of ['-', join(folder, '.', 'users.csv'), join(folder, 'no', 'rejects.ndjson')]) {
+    const store = openRecordingStore({ school: 7n });
+    await assert.rejects(importBundle({ store, organization: 'school', paths: [folder], skipInvalid }), {
+      code: 'option-malformed',
+    });
+  }
+  assert.equal(await readFile(join(folder, 'users.csv'), 'utf8'), USERS);
+});
+
+test('an organization that does not exist is made as the events show it', async () => {
+  const store = openRecordingStore();
+  const stdin = Readable.from([Buffer.from(lines([nestedEvent(1), nestedEvent(2), nestedEvent(3, 71)]))]);
+  const report = await importBundle({ store, organization: 'new', paths: ['-'], as: 'events', stdin });
+  const { settings } = await store.organization('new');
+  assert.deepEqual(
+    [settings.id, settings.title, settings.domain, settings.categoryId],
+    [70n, 'School', 'x.example', 9n],
+  );
+  assert.deepEqual(
+    report.problems.map(({ line, field, reason }) => [line, field, reason]),
+    [[3, 'organization.id', 'is 71, but the id of the organization is 70']],
+  );
+});
+
+test('events of an organization whose id another one has here are refused', async (t) => {
+  const folder = await makeFolder(t, { 'events.ndjson': lines([nestedEvent(1)]) });
+  const store = openRecordingStore({ school: 70n });
+  await assert.rejects(importBundle({ store, organization: 'new', paths: [folder] }), {
+    code: 'organization-exists',
+    message: 'The events are of the organization with the id 70, and another one here has this id.',
+  });
+});
+
+test('what events write out is staged once, and again when it changes', async () => {
+  const store = openRecordingStore({ school: 70n });
+  const renamed = { ...nestedEvent(3), actor: { ...person(2), name: 'New' } };
+  const stdin = Readable.from([
+    Buffer.from(lines([nestedEvent(1), nestedEvent(2), renamed, nestedEvent(4)])),
+  ]);
+  await importBundle({ store, organization: 'school', paths: ['-'], as: 'events', stdin });
+  assert.deepEqual(
+    store.published.map(({ kind, record }) => `${kind} ${record.line}`),
+    ['users 1', 'users 1', 'users 3', 'users 4', 'boards 1', 'events 1', 'events 2', 'events 3', 'events 4'],
+  );
+});
+
+test('a dry run publishes nothing and makes no organization', async (t) => {
+  const { report, store, folder } = await importFiles(t, { 'users.csv': USERS }, { dryRun: true });
+  assert.equal(report.outcome, 'checked');
+  assert.equal(report.published, false);
+  assert.equal(report.changes?.users.added, 2);
+  assert.equal(store.published.length, 0);
+
+  const scratch = openRecordingStore();
+  const openScratchStore = async () => scratch;
+  const options = { store, organization: 'new', paths: [folder], dryRun: true };
+  assert.equal((await importBundle({ ...options, openScratchStore })).changes?.users.added, 2);
+  assert.ok(scratch.isClosed);
+  await assert.rejects(importBundle(options), { code: 'organization-unknown' });
+  await assert.rejects(store.organization('new'), { code: 'organization-unknown' });
+});
+
+test('progress ends with all bytes and all records of a file', async (t) => {
+  const seen: ImportProgress[] = [];
+  const onProgress = (progress: ImportProgress) => seen.push(progress);
+  await importFiles(t, { 'users.csv': USERS, 'boards.ndjson': BOARDS }, { onProgress });
+  const { bytesRead, bytesTotal, records } = seen.at(-1) ?? {};
+  assert.deepEqual([bytesRead, bytesTotal, records], [(USERS + BOARDS).length, (USERS + BOARDS).length, 4]);
+});

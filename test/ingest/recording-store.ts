@@ -1,0 +1,83 @@
+/** A store that keeps what is staged in the order of staging and publishes it by remembering that it did. */
+import { AppError } from '../../src/app-error.ts';
+import { type Problem, RECORD_KINDS, type RecordKind, type RecordOf } from '../../src/dataset/staging.ts';
+import type { Changes, OrganizationEntry, Settings, Store } from '../../src/dataset/store.ts';
+
+export interface StagedRecord {
+  readonly kind: RecordKind;
+  readonly record: RecordOf[RecordKind];
+}
+
+export interface RecordingStore extends Store {
+  readonly staged: StagedRecord[];
+  readonly published: StagedRecord[];
+  /** What `check` is to find wrong. */
+  readonly wrong: Problem[];
+  isClosed: boolean;
+}
+
+const NO_CHANGE = { added: 0, changed: 0, unchanged: 0 };
+
+/** Organizations are those of `known`, by name and id, and what is created. */
+export function openRecordingStore(known: Readonly<Record<string, bigint>> = {}): RecordingStore {
+  const entries = new Map<string, OrganizationEntry>();
+  const add = (name: string, settings: Partial<Settings>) => {
+    const defaults = { id: 1n, title: name, domain: '', categoryId: 0n, courseLookup: false, policy: '' };
+    const full = { ...defaults, lmsUserProperties: [], ...settings };
+    const entry = { name, settings: full, version: undefined, secret: new Uint8Array(32) };
+    entries.set(name, entry);
+    return entry;
+  };
+  for (const [name, id] of Object.entries(known)) add(name, { id });
+  const staged: StagedRecord[] = [];
+  const published: StagedRecord[] = [];
+  const wrong: Problem[] = [];
+  const changes = () =>
+    Object.fromEntries(
+      RECORD_KINDS.map((kind) => {
+        const added = staged.filter((one) => one.kind === kind).length;
+        return [kind, { ...NO_CHANGE, added }];
+      }),
+    ) as Changes;
+  return {
+    staged,
+    published,
+    wrong,
+    isClosed: false,
+    organizations: async () => [...entries.values()],
+    async organization(name) {
+      const entry = entries.get(name);
+      if (entry === undefined)
+        throw new AppError('organization-unknown', `There is no organization ${name}.`);
+      return entry;
+    },
+    async createOrganization(name, settings) {
+      const isTaken = [...entries.values()].some((entry) => entry.settings.id === settings.id);
+      if (isTaken || entries.has(name)) throw new AppError('organization-exists', `${name} exists already.`);
+      return add(name, settings);
+    },
+    currentVersion: async () => undefined,
+    openDataset: async () => undefined,
+    async beginPublication() {
+      return {
+        async stage(kind, records) {
+          for (const record of records) staged.push({ kind, record });
+        },
+        changeSettings() {},
+        async check(report) {
+          for (const problem of wrong) report(problem);
+        },
+        preview: async () => changes(),
+        async publish() {
+          published.push(...staged);
+          const counts = { events: 0, users: 0, boards: 0, pins: 0 };
+          return { published: true, version: 'recorded', changes: changes(), counts };
+        },
+        async discard() {},
+      };
+    },
+    async close() {
+      this.isClosed = true;
+    },
+  };
+}

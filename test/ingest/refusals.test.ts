@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RecordKind } from '../../src/dataset/staging.ts';
+import { checkHeader } from '../../src/ingest/form.ts';
+import { EVENT, fromCells, fromJson, readAs, refusalOf } from './taken-records.ts';
+
+const USER = { id: 1, email: 'a@x', name: 'A' };
+const POINTS = { user_id: 1, board_id: 1, total_points: 5, participation_score: 5 };
+
+/** Kind, what is changed in a record that holds, and the refusal. */
+const REFUSED: readonly (readonly [RecordKind, Record<string, unknown>, string])[] = [
+  ['users', { id: undefined }, 'id: is required'],
+  ['users', { id: '9223372036854775808' }, 'id: 9223372036854775808 is beyond 64 bits'],
+  ['users', { id: 'x1' }, 'id: "x1" is not an integer'],
+  ['users', { id: 1.5 }, 'id: must be an integer, without fraction or exponent'],
+  ['users', { id: '1.0' }, 'id: "1.0" is not an integer'],
+  ['users', { id: true }, 'id: must be an integer, but is true'],
+  ['users', { email: '' }, 'email: must not be empty'],
+  ['users', { email: null }, 'email: is required'],
+  ['users', { email: 'a@x ' }, 'email: must not hold control characters, nor begin or end with white space'],
+  ['users', { email: 'a'.repeat(321) }, 'email: must have at most 320 characters, but has 321'],
+  ['users', { name: null }, 'name: is required, unless first_name or last_name is given'],
+  ['users', { name: 5 }, 'name: must be text, but is 5'],
+  ['users', { name: 'a\0' }, 'name: must not hold a NUL character'],
+  ['users', { name: '\ud800' }, 'name: must not hold half of a surrogate pair'],
+  ['users', { name: 'a'.repeat(65_537) }, 'name: must have at most 65536 characters, but has 65537'],
+  ['users', { emial: 'x' }, 'emial: "emial" is no field of users; did you mean email?'],
+  ['users', { __proto__x: 1 }, refusedName('__proto__x')],
+  [
+    'users',
+    { 'lms.a b': 'x' },
+    'lms.a b: must name an LMS property of 1 to 64 printable characters without white space',
+  ],
+  ['users', { 'lms.sis': 5 }, 'lms.sis: must be text, but is 5'],
+  [
+    'users',
+    { created_at: '2018-03-12T17:00:45.567' },
+    'created_at: "2018-03-12T17:00:45.567" has no offset from UTC; write it as 2018-03-12T17:00:45.567+00:00',
+  ],
+  [
+    'users',
+    { created_at: '2018-02-29T00:00:00Z' },
+    'created_at: "2018-02-29T00:00:00Z" is no moment of the calendar between the years 1 and 9999',
+  ],
+  [
+    'users',
+    { created_at: '12/03/2018' },
+    'created_at: "12/03/2018" is neither an ISO 8601 date-time with an offset nor Unix milliseconds',
+  ],
+  [
+    'users',
+    { created_at: 999_999_999_999_999 },
+    'created_at: 999999999999999 lies outside the years 1 to 9999',
+  ],
+  ['events', { pin_id: undefined }, 'pin_id: is required, because type is pin'],
+  ['events', { type: 'board' }, 'pin_id: must not be given: only events of type pin carry a pin'],
+  ['events', { type: 'pin.x' }, 'type: must be 1 to 64 printable characters without a full stop'],
+  ['events', { action: '' }, 'action: must be 1 to 64 printable characters without a full stop'],
+  ['events', { pin_activity: 'other' }, 'pin_activity: must repeat action'],
+  ['events', { owner_name: 'Ada' }, 'owner_email: is required, because other details of the owner are given'],
+  ['events', { board_category: 'C' }, 'board_title: is required with board_category'],
+  ['events', { organization_id: 8 }, 'organization_id: is 8, but the id of the organization is 7'],
+  ['events', { owner: 5 }, 'owner: must be an object'],
+  ['events', { owner: { id: 1 } }, 'owner.id: is given twice, flat and nested'],
+  [
+    'events',
+    { pin: { tilte: 'x' } },
+    'pin.tilte: "pin.tilte" is no field of events; did you mean pin.title?',
+  ],
+  ['points', { total_points: -1 }, 'total_points: must be 0 or more, but is -1'],
+  [
+    'points',
+    { total_points: '9007199254740993' },
+    'total_points: 9007199254740993 is too large: 9007199254740991 is most',
+  ],
+  ['points', { email: 'a@x' }, refusedName('email', 'points')],
+];
+
+function refusedName(name: string, kind: 'users' | 'points' = 'users'): string {
+  const known = {
+    users: 'id, email, name, first_name, last_name, role, class_role, created_at',
+    points: 'user_id, board_id, total_points, participation_score',
+  };
+  return `${name}: "${name}" is no field of ${kind}; known are ${known[kind]}`;
+}
+
+for (const [kind, change, refusal] of REFUSED) {
+  test(`${kind} with ${JSON.stringify(change).slice(0, 60)} are refused`, () => {
+    const base = { users: USER, events: EVENT, points: POINTS }[kind as 'users' | 'events' | 'points'];
+    // Through JSON, which is how such a record arrives.
+    assert.equal(
+      refusalOf(() => fromJson(kind, JSON.stringify({ ...base, ...change }))),
+      refusal,
+    );
+  });
+}
+
+test('tags that are no list of texts are refused', () => {
+  for (const tags of [5, {}, 'a', ['a', 1], [null], new Array(1001).fill('a')]) {
+    assert.notEqual(
+      refusalOf(() => readAs('pins', { id: 1, tags }, false)),
+      'accepted',
+      JSON.stringify(tags),
+    );
+  }
+  assert.notEqual(
+    refusalOf(() => fromCells('pins', { id: '1', tags: '[1]' })),
+    'accepted',
+  );
+  assert.notEqual(
+    refusalOf(() => fromCells('pins', { id: '1', tags: '["a"' })),
+    'accepted',
+  );
+});
+
+test('a required cell that is empty is refused', () => {
+  assert.equal(
+    refusalOf(() => fromCells('memberships', { board_id: '1', user_id: '' })),
+    'user_id: is required',
+  );
+});
+
+test('a header under which no record can hold is refused', () => {
+  const refusals = (
+    [
+      ['users', ['id', 'email', 'id']],
+      ['users', ['id', 'e-mail', 'name']],
+      ['users', ['id', 'name']],
+      ['users', ['id;email;name']],
+      ['users', ['id', 'email', 'name\r1']],
+      ['users', ['id', 'email', 'name', 'lms.sis']],
+    ] as const
+  ).map(([kind, header]) => refusalOf(() => checkHeader(kind, header)));
+  assert.deepEqual(refusals, [
+    'id: stands twice in the header',
+    'e-mail: "e-mail" is no field of users; did you mean email?',
+    'email: is required, but is not in the header',
+    ': the cells of the header must be separated by commas',
+    ': lines must end with LF or CRLF',
+    'accepted',
+  ]);
+});

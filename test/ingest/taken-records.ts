@@ -1,0 +1,40 @@
+/** What a written record stands for, and why it is refused. */
+import type { RecordKind } from '../../src/dataset/staging.ts';
+import { readObject } from '../../src/ingest/json.ts';
+import { readRecord } from '../../src/ingest/records.ts';
+import { Refusal } from '../../src/ingest/refusal.ts';
+
+const AT = { file: 0, line: 1 };
+
+/** What a record stands for: kinds and records without their place. */
+export function readAs(kind: RecordKind, value: Readonly<Record<string, unknown>>, isCells: boolean) {
+  const taken: [string, Record<string, unknown>][] = [];
+  readRecord(kind, { value, isCells }, AT, 7n, (taker, { file: _file, line: _line, ...record }) => {
+    taken.push([taker, Object.fromEntries(Object.entries(record).filter(([, said]) => said !== undefined))]);
+  });
+  return taken;
+}
+
+export const fromJson = (kind: RecordKind, text: string) => readAs(kind, readObject(text), false);
+export const fromCells = (kind: RecordKind, cells: Readonly<Record<string, string>>) =>
+  readAs(kind, cells, true);
+
+export function refusalOf(act: () => unknown): string {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof Refusal) return `${error.field}: ${error.reason}`;
+    throw error;
+  }
+  return 'accepted';
+}
+
+export const EVENT = {
+  type: 'pin',
+  action: 'visited',
+  owner_id: 1,
+  actor_id: 2,
+  board_id: 3,
+  pin_id: 4,
+  timestamp: '2018-03-12T17:00:45.567+00:00',
+};
