@@ -1,0 +1,27 @@
+/** What rendering hands to the server: the bytes of one answer, and their number before the first is made. */
+import type { EventPosition } from '../dataset/query.ts';
+
+export type Representation = 'json' | 'ndjson' | 'csv';
+export type Variant = 'a' | 'b';
+
+/** Which fields of people are replaced by stable pseudonyms made with the organization's secret (decision 22). */
+export interface Redaction {
+  readonly email: boolean;
+  readonly name: boolean;
+  readonly secret: Uint8Array;
+}
+
+export interface Answer<Next = undefined> {
+  /** Exact size of all chunks together, in bytes (decision 16). */
+  readonly byteLength: number;
+  /** Where the next page begins; absent when the answer is complete (decision 18). */
+  readonly next: Next | undefined;
+  /**
+   * The bytes, in chunks of about 256 KiB; to be called at most once. A chunk belongs to the consumer. Ending the
+   * iteration early frees everything. Throws when the data cannot be read any further.
+   */
+  chunks(): AsyncIterable<Uint8Array>;
+}
+
+export type EventsAnswer = Answer<EventPosition>;
+export type ListAnswer = Answer<bigint>;

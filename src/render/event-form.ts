@@ -1,0 +1,74 @@
+/** The parts that an event is put together from, in each notation (contract 2.1, decision 7). */
+import type { Board, Kind, Organization, Person, Pin } from '../dataset/records.ts';
+import {
+  BOARD,
+  type Fields,
+  ORGANIZATION,
+  PERSON,
+  PIN_AFTER_ACTIVITY,
+  PIN_BEFORE_ACTIVITY,
+} from './fields.ts';
+import type { Halves } from './fragments.ts';
+import { type Notation, renderFields, renderNames } from './notation.ts';
+
+/**
+ * An event is, in this order: head of its kind, owner, `betweenPeople`, actor, organization, then either head of the
+ * pin, tail of the kind (the activity), tail of the pin, or `withoutPin`; then board, timestamp, `end`.
+ */
+export interface EventForm {
+  kind(kind: Kind): Halves;
+  person(person: Person): Halves;
+  readonly betweenPeople: string;
+  organization(organization: Organization): Halves;
+  pin(pin: Pin): Halves;
+  readonly withoutPin: string;
+  board(board: Board): Halves;
+  readonly end: string;
+}
+
+const ACTION: Fields<Kind> = { activity: (kind) => kind.action };
+const KIND: Fields<Kind> = { type: (kind) => kind.type, action: (kind) => kind.action };
+
+const JSON_FORM: EventForm = {
+  kind: (kind) => [`{${renderFields('json', KIND, kind)},"owner":{`, renderFields('json', ACTION, kind)],
+  person: (person) => [renderFields('json', PERSON, person)],
+  betweenPeople: '},"actor":{',
+  organization: (organization) => [`},"organization":{${renderFields('json', ORGANIZATION, organization)}}`],
+  pin: (pin) => [
+    `,"pin":{${renderFields('json', PIN_BEFORE_ACTIVITY, pin)},`,
+    `,${renderFields('json', PIN_AFTER_ACTIVITY, pin)}}`,
+  ],
+  withoutPin: '',
+  board: (board) => [`,"board":{${renderFields('json', BOARD, board)}},"timestamp":"`],
+  end: '"}',
+};
+
+const CSV_FORM: EventForm = {
+  kind: (kind) => [`${renderFields('csv', KIND, kind)},`, renderFields('csv', ACTION, kind)],
+  person: (person) => [renderFields('csv', PERSON, person)],
+  betweenPeople: ',',
+  organization: (organization) => [`,${renderFields('csv', ORGANIZATION, organization)},`],
+  pin: (pin) => [
+    `${renderFields('csv', PIN_BEFORE_ACTIVITY, pin)},`,
+    `,${renderFields('csv', PIN_AFTER_ACTIVITY, pin)}`,
+  ],
+  // Two commas stand around the activity, the others inside the pin's tail.
+  withoutPin: ','.repeat(1 + Object.keys(PIN_AFTER_ACTIVITY).length),
+  board: (board) => [`,${renderFields('csv', BOARD, board)},`],
+  end: '',
+};
+
+export const EVENT_FORMS: Readonly<Record<Notation, EventForm>> = { json: JSON_FORM, csv: CSV_FORM };
+
+/** Columns of events in CSV: the members of the nested resources with the resource's name before them. */
+export const EVENT_COLUMNS = [
+  renderNames(KIND),
+  renderNames(PERSON, 'owner_'),
+  renderNames(PERSON, 'actor_'),
+  renderNames(ORGANIZATION, 'organization_'),
+  renderNames(PIN_BEFORE_ACTIVITY, 'pin_'),
+  renderNames(ACTION, 'pin_'),
+  renderNames(PIN_AFTER_ACTIVITY, 'pin_'),
+  renderNames(BOARD, 'board_'),
+  'timestamp',
+].join(',');

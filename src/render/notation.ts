@@ -1,0 +1,33 @@
+/** Values as text: members of a JSON object without whitespace, and cells of a CSV row (RFC 4180). */
+import type { Fields, Value } from './fields.ts';
+
+/** How text is written. NDJSON is written as JSON; only what stands around its items differs. */
+export type Notation = 'json' | 'csv';
+
+/** The fields of a record: `"id":7,"title":"Wood"`, or `7,Wood`. */
+export function renderFields<R>(notation: Notation, fields: Fields<R>, record: R): string {
+  const texts: string[] = [];
+  for (const name in fields) {
+    const value = fields[name]!(record);
+    texts.push(notation === 'json' ? `"${name}":${renderJson(value)}` : renderCell(value));
+  }
+  return texts.join(',');
+}
+
+/** Names of the columns, in the order of `renderFields`. */
+export function renderNames<R>(fields: Fields<R>, prefix = ''): string {
+  return Object.keys(fields)
+    .map((name) => prefix + name)
+    .join(',');
+}
+
+/** Integers digit for digit, also beyond 2^53 (decision 3); text escaped as `JSON.stringify` does. */
+export function renderJson(value: Value): string {
+  return typeof value === 'bigint' ? value.toString() : JSON.stringify(value);
+}
+
+/** Quoted only where a reader would otherwise see something else. A list is a JSON array in its cell. */
+function renderCell(value: Value): string {
+  const text = typeof value === 'string' ? value : renderJson(value);
+  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

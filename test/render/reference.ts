@@ -1,0 +1,81 @@
+/** What answers must be, made the slow and obvious way: objects through `JSON.stringify`, and rows of text for CSV. */
+import type { Person } from '../../src/dataset/records.ts';
+import type { Answer } from '../../src/render/answer.ts';
+import type { PlainEvent, PlainWorld } from './plain-dataset.ts';
+
+declare global {
+  interface JSON {
+    /** In Node, not yet in the types: a number exactly as it is written. */
+    rawJSON(text: string): unknown;
+  }
+}
+
+export function jsonOf(value: unknown): string {
+  return JSON.stringify(value, (_, member) =>
+    typeof member === 'bigint' ? JSON.rawJSON(member.toString()) : member,
+  );
+}
+
+export function ndjsonOf(values: readonly unknown[]): string {
+  return values.map((value) => `${jsonOf(value)}\n`).join('');
+}
+
+/** An event as the contract shows it (2.1), its ids as `bigint`. */
+export function eventObject(world: PlainWorld, event: PlainEvent) {
+  const { type, action } = world.kinds[event.kind]!;
+  const { id, title, domain, categoryId } = world.organization;
+  return {
+    type,
+    action,
+    owner: personObject(world.people[event.owner]!),
+    actor: personObject(world.people[event.actor]!),
+    organization: { id, name: title, domain, category_id: categoryId },
+    ...(event.pin >= 0 && { pin: pinObject(world, event.pin, action) }),
+    board: { ...world.boards[event.board]! },
+    timestamp: new Date(event.timestampMs).toISOString().replace('Z', '+00:00'),
+  };
+}
+
+function personObject(person: Person) {
+  const { id, email, name, role, classRole } = person;
+  return { id, email, name, role, class_role: classRole };
+}
+
+function pinObject(world: PlainWorld, index: number, activity: string) {
+  const { id, title, body, webUrl, imageUrl, tags } = world.pins[index]!;
+  return { id, activity, title, body, web_url: webUrl, image_url: imageUrl, tags };
+}
+
+/** An event as a row of CSV; text that is no Unicode text has U+FFFD where it is broken, as UTF-8 must. */
+export function eventRow(world: PlainWorld, event: PlainEvent): string[] {
+  const { type, action, owner, actor, organization, pin, board, timestamp } = eventObject(world, event);
+  const pinCells =
+    pin === undefined
+      ? Array.from({ length: 7 }, () => '')
+      : [...Object.values(pin).slice(0, -1), JSON.stringify(pin.tags)];
+  return [
+    type,
+    action,
+    ...Object.values(owner),
+    ...Object.values(actor),
+    ...Object.values(organization),
+    ...pinCells,
+    ...Object.values(board),
+    timestamp,
+  ].map((cell) => String(cell).toWellFormed());
+}
+
+/** All bytes of an answer, and whether they are as many as it announced. */
+export async function collect(answer: Answer<unknown>): Promise<{ bytes: Buffer; exact: boolean }> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of answer.chunks()) chunks.push(chunk);
+  const bytes = Buffer.concat(chunks);
+  return { bytes, exact: bytes.length === answer.byteLength };
+}
+
+/** The text of an answer. Throws when it has another size than announced. */
+export async function textOf(answer: Answer<unknown>): Promise<string> {
+  const { bytes, exact } = await collect(answer);
+  if (!exact) throw new Error(`${answer.byteLength} bytes were announced, ${bytes.length} came`);
+  return bytes.toString();
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FULL_SCOPE } from '../../src/dataset/scope.ts';
+import { readAhead } from '../../src/render/batches.ts';
+import { openRendering } from '../../src/render/rendering.ts';
+import { PlainDataset } from './plain-dataset.ts';
+import { collect, textOf } from './reference.ts';
+import { NO_REDACTION, worldOf } from './worlds.ts';
+
+const EVERYTHING = { scope: FULL_SCOPE, range: {} };
+const LARGE = 6000;
+
+function open(batchSize = 100) {
+  const dataset = new PlainDataset(worldOf(LARGE), batchSize);
+  return { dataset, rendering: openRendering(dataset, NO_REDACTION) };
+}
+
+test('ending an answer in the middle releases the events', async () => {
+  const { dataset, rendering } = open();
+  const answer = await rendering.events(EVERYTHING, 'json');
+  for await (const chunk of answer.chunks()) {
+    assert.ok(chunk.length > 0);
+    assert.equal(dataset.begun, dataset.ended + 1);
+    break;
+  }
+  assert.equal(dataset.begun, dataset.ended);
+});
+
+test('an answer whose bytes are never asked for holds nothing open', async () => {
+  const { dataset, rendering } = open();
+  const answer = await rendering.events(EVERYTHING, 'json');
+  answer.chunks();
+  assert.equal(dataset.begun, dataset.ended);
+});
+
+test('an answer read to its end releases the events', async () => {
+  const { dataset, rendering } = open();
+  await collect(await rendering.events(EVERYTHING, 'json'));
+  assert.equal(dataset.begun, dataset.ended);
+});
+
+test('a dataset that fails half way makes the chunks throw and is released', async () => {
+  const { dataset, rendering } = open();
+  const answer = await rendering.events(EVERYTHING, 'json');
+  dataset.failAfterBatches = 20;
+  await assert.rejects(collect(answer), /cannot be read any further/);
+  assert.equal(dataset.begun, dataset.ended);
+});
+
+test('a dataset that fails at once makes the answer fail before its first byte', async () => {
+  const { dataset, rendering } = open();
+  dataset.failAfterBatches = 0;
+  await assert.rejects(rendering.events(EVERYTHING, 'json'), /cannot be read any further/);
+});
+
+test('bytes that are not as many as announced make the chunks throw, and never exceed the announcement', async () => {
+  for (const tallyError of [-5000, -1, 1, 5000]) {
+    const { dataset, rendering } = open();
+    dataset.tallyError = tallyError;
+    const answer = await rendering.events(EVERYTHING, 'json');
+    let sent = 0;
+    const reading = async () => {
+      for await (const chunk of answer.chunks()) sent += chunk.length;
+    };
+    await assert.rejects(reading(), /An answer was to take \d+ bytes/);
+    assert.ok(sent <= answer.byteLength, `${sent} of ${answer.byteLength}`);
+    assert.equal(dataset.begun, dataset.ended);
+  }
+});
+
+test('the event loop turns between two chunks', async () => {
+  const { rendering } = open(2048);
+  let turns = 0;
+  let chunks = 0;
+  let counting = setImmediate(function count() {
+    turns += 1;
+    counting = setImmediate(count);
+  });
+  const answer = await rendering.events(EVERYTHING, 'json');
+  turns = 0;
+  try {
+    for await (const chunk of answer.chunks()) chunks += Math.sign(chunk.length);
+  } finally {
+    clearImmediate(counting);
+  }
+  assert.ok(chunks > 10 && turns >= chunks - 1, `${turns} turns in ${chunks} chunks`);
+});
+
+test('one batch is read ahead while another is rendered, never more', async () => {
+  const log: string[] = [];
+  async function* source() {
+    for (const batch of [1, 2, 3]) {
+      log.push(`read ${batch}`);
+      yield batch;
+    }
+  }
+  for await (const batch of readAhead(source())) {
+    await new Promise(setImmediate);
+    log.push(`rendered ${batch}`);
+  }
+  assert.deepEqual(log, ['read 1', 'read 2', 'rendered 1', 'read 3', 'rendered 2', 'rendered 3']);
+});
+
+test('a batch ahead that fails after the reader has left troubles nobody', async () => {
+  async function* source() {
+    yield 1;
+    await new Promise(setImmediate);
+    throw new Error('too late to matter');
+  }
+  for await (const value of readAhead(source())) {
+    assert.equal(value, 1);
+    break;
+  }
+});
+
+test('fragments are made once, however many ask at the same time', async () => {
+  const { dataset, rendering } = open();
+  await Promise.all([rendering.warm(), rendering.events(EVERYTHING, 'json'), rendering.warm()]);
+  await rendering.events(EVERYTHING, 'ndjson');
+  assert.deepEqual(dataset.readings, { people: 1, boards: 1, pins: 1 });
+});
+
+test('fragments that could not be made are made when asked for again', async () => {
+  const { dataset, rendering } = open();
+  dataset.failPins = true;
+  await assert.rejects(rendering.warm(), /pins cannot be read/);
+  await rendering.warm();
+  assert.equal(dataset.readings.pins, 2);
+});
+
+test('renderings of one dataset share what redaction does not touch', async () => {
+  const { dataset, rendering } = open();
+  const redacted = openRendering(dataset, { ...NO_REDACTION, email: true });
+  await Promise.all([rendering.warm(), redacted.warm()]);
+  assert.deepEqual(dataset.readings, { people: 2, boards: 1, pins: 1 });
+  assert.match(await textOf(await rendering.events({ ...EVERYTHING, limit: 1 }, 'json')), /@guild/);
+  assert.doesNotMatch(await textOf(await redacted.events({ ...EVERYTHING, limit: 1 }, 'json')), /@guild/);
+});
