@@ -1,0 +1,147 @@
+/**
+ * The way of a request through the server, top to bottom: `admit` is what every request passes, `answerRoute` what
+ * a data route does then. Each step is a function in a file of its own; whatever a step throws ends in `sendProblem`.
+ */
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { AppError } from '../app-error.ts';
+import type { Store } from '../dataset/store.ts';
+import type { Keyring, RateLimit } from '../keys/keyring.ts';
+import type { Variant } from '../render/answer.ts';
+import { authenticate, keyOf } from './authenticate.ts';
+import { checkRequest } from './check-request.ts';
+import { acceptsNothingNew, entityTag, namesTag, sendNotModified } from './conditional.ts';
+import { prepareConnections, refuseConnection } from './connection.ts';
+import { allowOrigin, isPreflight, sendPreflight } from './cors.ts';
+import { openCursor, sealCursor } from './cursor.ts';
+import { Datasets } from './datasets.ts';
+import { frameworkOptions, type LogOptions } from './framework.ts';
+import { addHealthRoutes } from './health.ts';
+import { addRoute, sendMethods } from './methods.ts';
+import { createMetrics } from './metrics.ts';
+import { CONTENT_TYPES, chooseEncoding, chooseRepresentation } from './negotiation.ts';
+import { createObserver, watchRequest } from './observe.ts';
+import { describeVariant } from './openapi.ts';
+import { linkToNext } from './paging.ts';
+import { sendProblem } from './problem.ts';
+import { readParameters } from './query.ts';
+import { formText, walkText } from './question.ts';
+import { createRateLimiter } from './rate-limit.ts';
+import { addReferenceRoutes } from './reference.ts';
+import type { Ask, Route } from './route.ts';
+import { sendAnswer } from './send.ts';
+import { readSubject } from './subject.ts';
+import { readTarget } from './target.ts';
+import { isKeyed, publishedBases, routeUrls } from './variants.ts';
+
+export interface AppOptions extends LogOptions {
+  readonly store: Store;
+  readonly keyring: Keyring;
+  /** The variant at the root, beside `/a` and `/b` (decision 1). */
+  readonly defaultVariant: Variant;
+  /** For keys without a limit of their own; absent: none (decision 20). */
+  readonly rateLimit?: RateLimit | undefined;
+  /** Origins whose pages may read; absent: none (decision 14). */
+  readonly corsOrigins?: readonly string[] | undefined;
+}
+
+export interface App {
+  readonly fastify: FastifyInstance;
+  /** From now on `/readyz` answers 503. */
+  beginStop(): void;
+  /** Closes the datasets; to be called when the last answer has ended. */
+  close(): Promise<void>;
+}
+
+export function buildApp(options: AppOptions): App {
+  const { store, keyring, corsOrigins = [] } = options;
+  const published = publishedBases(options.defaultVariant);
+  const metrics = createMetrics();
+  const app = fastify({
+    ...frameworkOptions(options),
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket, observe),
+  });
+  const observe = createObserver(app.log, metrics);
+  const datasets = new Datasets(store, observe);
+  const limitRate = createRateLimiter(options.rateLimit);
+  let stopping = false;
+
+  async function admit(request: FastifyRequest, reply: FastifyReply) {
+    watchRequest(request, reply, observe, metrics);
+    const keyed = isKeyed(request.originalUrl, published);
+    reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' });
+    if (keyed) reply.header('vary', 'apikey, Accept, Accept-Encoding');
+    allowOrigin(request, reply, corsOrigins);
+    if (isPreflight(request, corsOrigins)) return sendPreflight(reply);
+    if (keyed) {
+      request.visit.key = await authenticate(request.raw, keyring);
+      await limitRate(request.visit.key, reply);
+    }
+    checkRequest(request);
+    if (request.method === 'OPTIONS' && !request.is404) return sendMethods(reply);
+    return undefined;
+  }
+
+  async function answerRoute(variant: Variant, route: Route, request: FastifyRequest, reply: FastifyReply) {
+    const key = keyOf(request);
+    const target = readTarget(request.originalUrl);
+    const parameters = readParameters(target.query, route.parameters);
+    const subject = readSubject(route, target.path);
+    const representation = chooseRepresentation(request.raw, parameters.format, route.representations);
+    const encoding = chooseEncoding(request.raw);
+    const lease = await datasets.lease(key.organization);
+    try {
+      const { dataset, secrets } = lease;
+      const walk = walkText(variant, route, subject, parameters, key);
+      const place = openCursor(parameters.cursor, walk, secrets);
+      const form = formText(parameters, key, representation, encoding);
+      const caching = {
+        etag: entityTag([dataset.version, walk, form], secrets.entityTag),
+        'cache-control': 'private, no-cache',
+      };
+      const known = request.headers['if-none-match'];
+      if (namesTag(known, caching.etag)) return sendNotModified(reply, caching);
+
+      const rendering = lease.rendering(key.redact);
+      const ask: Ask = { dataset, rendering, scope: key.scope, parameters, place, representation };
+      const render = await subject.find(ask);
+      if (acceptsNothingNew(known)) return sendNotModified(reply, caching);
+      const answer = await render();
+      const link = linkToNext(target, ask, answer.next, (next) => sealCursor(next, walk, secrets));
+      reply.headers({ ...caching, ...link, 'content-type': CONTENT_TYPES[representation] });
+      return await sendAnswer(request, reply, answer, encoding);
+    } finally {
+      lease.end();
+    }
+  }
+
+  app.decorateRequest('visit');
+  app.addHook('onRequest', admit);
+  app.addHook('onSend', async (request, reply) => {
+    reply.header('server-timing', request.visit.timing());
+  });
+  app.setErrorHandler(sendProblem);
+  app.setNotFoundHandler(async () => {
+    throw new AppError('not-found', 'There is no such path. The reference at /docs lists them all.');
+  });
+  for (const { base, table } of published) {
+    for (const route of table.routes) {
+      for (const url of routeUrls(base, table, route)) {
+        addRoute(app, url, (request, reply) => answerRoute(table.variant, route, request, reply));
+      }
+    }
+    const document = describeVariant(table, base);
+    addRoute(app, `${base}/openapi.json`, async (_request, reply) =>
+      reply.header('cache-control', 'no-cache').send(document),
+    );
+  }
+  addReferenceRoutes(app, published);
+  addHealthRoutes(app, store, metrics, () => stopping);
+  prepareConnections(app.server);
+  return {
+    fastify: app,
+    beginStop: () => {
+      stopping = true;
+    },
+    close: () => datasets.close(),
+  };
+}

@@ -1,0 +1,25 @@
+/** What is asked of the form of every request, once the key has been checked. */
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../app-error.ts';
+import { ALLOWED_METHODS, isAllowedMethod } from './methods.ts';
+import { LONGEST_TARGET_BYTES, readTarget } from './target.ts';
+
+/** Throws `method-not-allowed`, `uri-too-long`, `request-malformed` or `body-not-expected`. */
+export function checkRequest({ method, originalUrl, raw }: FastifyRequest): void {
+  if (!isAllowedMethod(method)) {
+    throw new AppError('method-not-allowed', `The interface is read-only. Use one of ${ALLOWED_METHODS}.`);
+  }
+  if (originalUrl.length > LONGEST_TARGET_BYTES) {
+    throw new AppError('uri-too-long', 'The URL is longer than 8 KiB. Shorten it.');
+  }
+  const { fault } = readTarget(originalUrl);
+  if (fault !== undefined) throw new AppError('request-malformed', fault);
+  const hosts = raw.headersDistinct['host']?.length ?? 0;
+  if (hosts > 1 || (hosts === 0 && raw.httpVersion === '1.1')) {
+    throw new AppError('request-malformed', 'Send exactly one header "Host".');
+  }
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = raw.headers;
+  if (Number(length) > 0 || coding !== undefined) {
+    throw new AppError('body-not-expected', `Send ${method} without a body.`);
+  }
+}

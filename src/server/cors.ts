@@ -1,0 +1,38 @@
+/** Pages of other origins as clients: only of those that the operator has named (decision 14). */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ALLOWED_METHODS } from './methods.ts';
+
+const EXPOSED_FIELDS = 'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, X-Request-Id';
+const ALLOWED_FIELDS = 'apikey, accept, if-none-match, x-request-id';
+const PREFLIGHT_SECONDS = 600;
+
+/** Lets a page of a configured origin read the answer, whatever it will be. */
+export function allowOrigin(request: FastifyRequest, reply: FastifyReply, origins: readonly string[]): void {
+  if (origins.length === 0) return;
+  const vary = reply.getHeader('vary');
+  reply.header('vary', vary === undefined ? 'Origin' : `${vary}, Origin`);
+  const { origin } = request.headers;
+  if (origin === undefined || !origins.includes(origin)) return;
+  reply.header('access-control-allow-origin', origin);
+  reply.header('access-control-expose-headers', EXPOSED_FIELDS);
+}
+
+/** A browser asks without the key whether it may ask with it. Whether the path exists is not told. */
+export function isPreflight(request: FastifyRequest, origins: readonly string[]): boolean {
+  const { origin } = request.headers;
+  return (
+    request.method === 'OPTIONS' &&
+    request.headers['access-control-request-method'] !== undefined &&
+    origin !== undefined &&
+    origins.includes(origin)
+  );
+}
+
+export function sendPreflight(reply: FastifyReply): FastifyReply {
+  return reply
+    .code(204)
+    .header('access-control-allow-methods', ALLOWED_METHODS)
+    .header('access-control-allow-headers', ALLOWED_FIELDS)
+    .header('access-control-max-age', PREFLIGHT_SECONDS)
+    .send();
+}

@@ -1,0 +1,54 @@
+/** How the framework is set up, so that it adds and withholds nothing of its own. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, Server } from 'node:http';
+import { type FastifyHttpOptions, LogController } from 'fastify';
+import { routablePath } from './target.ts';
+
+const LARGEST_HEADERS_BYTES = 16 * 1024;
+/** Two chunks under way: one is made while the other leaves. */
+const SOCKET_BUFFER_BYTES = 512 * 1024;
+const HEADERS_TIMEOUT_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Longer than the idle time of usual proxies, so that they close first and never write into a closing connection. */
+const KEEP_ALIVE_MS = 72_000;
+/** A client that takes no byte for so long is gone. */
+const STALLED_MS = 120_000;
+
+type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
+
+export interface LogOptions {
+  readonly logLevel?: LogLevel | undefined;
+  /** Where the lines of the log go; absent: standard output. */
+  readonly logStream?: { write(line: string): void } | undefined;
+}
+
+export function frameworkOptions({ logLevel = 'info', logStream }: LogOptions) {
+  return {
+    logger: { level: logLevel, base: null, ...(logStream && { stream: logStream }) },
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: requestIdOf,
+    rewriteUrl: (request) => routablePath(request.url ?? '/', request.method),
+    // Names are read from the path, and parameters from the query, by `subject.ts` and `query.ts`.
+    routerOptions: { maxParamLength: LARGEST_HEADERS_BYTES, querystringParser: () => ({}) },
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionTimeout: STALLED_MS,
+    http: {
+      maxHeaderSize: LARGEST_HEADERS_BYTES,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      highWaterMark: SOCKET_BUFFER_BYTES,
+      // A missing host is refused with a problem document like everything else.
+      requireHostHeader: false,
+    },
+  } as const satisfies FastifyHttpOptions<Server>;
+}
+
+/** The client's own id when it is harmless, so that one id runs through all its systems. */
+function requestIdOf(request: IncomingMessage): string {
+  const given = request.headers['x-request-id'];
+  const harmless = typeof given === 'string' && /^[\w.:-]{1,64}$/.test(given) && !/cork_/i.test(given);
+  return harmless ? given : randomUUID();
+}

@@ -1,0 +1,59 @@
+/** The figures that `/metrics` shows, each a registry of its own so that two servers in one process do not mix. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+export function createMetrics() {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  return {
+    registry,
+    requests: new Counter({
+      name: 'corkboard_requests_total',
+      help: 'Requests whose answer has ended, by route, method and status.',
+      labelNames: ['route', 'method', 'status'],
+      registers,
+    }),
+    durations: new Histogram({
+      name: 'corkboard_request_duration_seconds',
+      help: 'Time from the request to the last byte of its answer.',
+      labelNames: ['route'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+      registers,
+    }),
+    sentBytes: new Counter({
+      name: 'corkboard_sent_bytes_total',
+      help: 'Bytes of answers, header included.',
+      registers,
+    }),
+    inFlight: new Gauge({
+      name: 'corkboard_requests_in_flight',
+      help: 'Requests that are being answered.',
+      registers,
+    }),
+    refusedConnections: new Counter({
+      name: 'corkboard_refused_connections_total',
+      help: 'Connections that were closed because what came was no HTTP request, by code.',
+      labelNames: ['code'],
+      registers,
+    }),
+    datasetsOpened: new Counter({
+      name: 'corkboard_datasets_opened_total',
+      help: 'Published versions taken into service, by organization.',
+      labelNames: ['organization'],
+      registers,
+    }),
+    datasetsOpen: new Gauge({
+      name: 'corkboard_datasets_open',
+      help: 'Published versions that are open, old ones with answers in flight included.',
+      registers,
+    }),
+    datasetFailures: new Counter({
+      name: 'corkboard_dataset_failures_total',
+      help: 'Published versions that could not be opened or closed, by organization.',
+      labelNames: ['organization'],
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,58 @@
+/** Which representation and which content encoding a client gets (decision 17). */
+import type { IncomingMessage } from 'node:http';
+import Negotiator from 'negotiator';
+import { AppError } from '../app-error.ts';
+import type { Representation } from '../render/answer.ts';
+
+export type Encoding = 'identity' | 'gzip' | 'zstd';
+
+export const MEDIA_TYPES: Readonly<Record<Representation, string>> = {
+  json: 'application/json',
+  ndjson: 'application/x-ndjson',
+  csv: 'text/csv',
+};
+
+export const CONTENT_TYPES: Readonly<Record<Representation, string>> = {
+  json: MEDIA_TYPES.json,
+  ndjson: MEDIA_TYPES.ndjson,
+  csv: 'text/csv; charset=utf-8; header=present',
+};
+
+/** Most wanted first, where a client likes them alike. */
+const ENCODINGS: Encoding[] = ['zstd', 'gzip', 'identity'];
+
+/** `format` wins over `Accept`. Throws `not-acceptable`. */
+export function chooseRepresentation(
+  request: IncomingMessage,
+  format: Representation | undefined,
+  available: readonly Representation[],
+): Representation {
+  if (format !== undefined) return format;
+  const types = available.map((representation) => MEDIA_TYPES[representation]);
+  const type = new Negotiator(request).mediaType(types);
+  const chosen = available.find((representation) => MEDIA_TYPES[representation] === type);
+  if (chosen !== undefined) return chosen;
+  throw new AppError(
+    'not-acceptable',
+    `None of the accepted media types is available. Accept ${orList(types)}.`,
+  );
+}
+
+/** Throws `not-acceptable` when every encoding, none included, is forbidden. */
+export function chooseEncoding(request: IncomingMessage): Encoding {
+  if (request.headers['accept-encoding'] === undefined) return 'identity';
+  const negotiator = new Negotiator(request);
+  // The published types do not know the second parameter yet.
+  const encodings: (available: string[], options: { preferred: string[] }) => string[] = negotiator.encodings;
+  const accepted = encodings.call(negotiator, ENCODINGS, { preferred: ENCODINGS });
+  const chosen = ENCODINGS.find((encoding) => encoding === accepted[0]);
+  if (chosen !== undefined) return chosen;
+  throw new AppError(
+    'not-acceptable',
+    `None of the accepted content encodings is available. Accept ${orList(ENCODINGS)}.`,
+  );
+}
+
+function orList(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+}

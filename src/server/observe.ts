@@ -1,0 +1,138 @@
+/**
+ * The single place that logs and counts. Everything worth knowing is an observation; nobody else writes to the log
+ * or to the metrics. Header fields and keys are never part of one.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
+import type { KeyEntry } from '../keys/keyring.ts';
+import type { DatasetNews } from './datasets.ts';
+import type { Metrics } from './metrics.ts';
+import type { ProblemCode } from './problem.ts';
+import { readTarget, scrubKeys } from './target.ts';
+
+type Observation =
+  | DatasetNews
+  | {
+      readonly type: 'request-finished';
+      readonly visit: Visit;
+      readonly request: FastifyRequest;
+      readonly reply: FastifyReply;
+    }
+  | { readonly type: 'connection-refused'; readonly code: ProblemCode };
+
+export type Observe = (observation: Observation) => void;
+
+/** What becomes known about a request on its way. */
+export class Visit {
+  readonly #startMs = performance.now();
+  readonly #bytesBefore: number;
+  readonly #request: IncomingMessage;
+  key: KeyEntry | undefined;
+  code: ProblemCode | undefined;
+  /** What went wrong unexpectedly; for the log only. */
+  failure: unknown;
+
+  constructor(request: IncomingMessage) {
+    this.#request = request;
+    this.#bytesBefore = request.socket.bytesWritten;
+  }
+
+  elapsedMs(): number {
+    return performance.now() - this.#startMs;
+  }
+
+  /** Value of `Server-Timing`: the same entry in every answer, so that its presence tells nothing (decision 12). */
+  timing(): string {
+    return `total;dur=${this.elapsedMs().toFixed(1)}`;
+  }
+
+  /** Written to the socket for this request, header included. */
+  sentBytes(): number {
+    return this.#request.socket.bytesWritten - this.#bytesBefore;
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    visit: Visit;
+  }
+}
+
+/** Begins to watch a request; it is observed when its answer has ended, one way or the other. */
+export function watchRequest(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  observe: Observe,
+  metrics: Metrics,
+): void {
+  const visit = new Visit(request.raw);
+  request.visit = visit;
+  metrics.inFlight.inc();
+  reply.raw.once('close', () => {
+    metrics.inFlight.dec();
+    observe({ type: 'request-finished', visit, request, reply });
+  });
+}
+
+export function createObserver(log: FastifyBaseLogger, metrics: Metrics): Observe {
+  return (observation) => {
+    switch (observation.type) {
+      case 'request-finished':
+        return observeRequest(log, metrics, observation);
+      case 'connection-refused':
+        metrics.refusedConnections.inc({ code: observation.code });
+        return log.info({ code: observation.code }, 'connection refused');
+      case 'dataset-opened': {
+        const { organization, version, ms } = observation;
+        metrics.datasetsOpened.inc({ organization });
+        metrics.datasetsOpen.inc();
+        return log.info({ organization, version, duration_ms: round(ms) }, 'dataset in service');
+      }
+      case 'dataset-closed':
+        metrics.datasetsOpen.dec();
+        return log.debug(
+          { organization: observation.organization, version: observation.version },
+          'dataset closed',
+        );
+      case 'dataset-failed':
+        metrics.datasetFailures.inc({ organization: observation.organization });
+        return log.error(
+          { organization: observation.organization, err: observation.error },
+          'dataset cannot be opened or closed',
+        );
+    }
+  };
+}
+
+type Finished = Extract<Observation, { type: 'request-finished' }>;
+
+function observeRequest(log: FastifyBaseLogger, metrics: Metrics, { visit, request, reply }: Finished): void {
+  const { method } = request;
+  const route = request.routeOptions.url ?? 'none';
+  const status = reply.raw.statusCode;
+  const bytes = visit.sentBytes();
+  const durationMs = visit.elapsedMs();
+  metrics.requests.inc({ route, method, status });
+  metrics.durations.observe({ route }, durationMs / 1000);
+  metrics.sentBytes.inc(bytes);
+  const line = {
+    request_id: request.id,
+    method,
+    route,
+    path: scrubKeys(readTarget(request.originalUrl).path),
+    status,
+    code: visit.code,
+    duration_ms: round(durationMs),
+    bytes,
+    key: visit.key?.id,
+    organization: visit.key?.organization,
+    // Left unfinished: by the client, or because of the failure beside it.
+    cut: reply.raw.writableFinished ? undefined : true,
+  };
+  if (visit.failure === undefined) log.info(line, 'request');
+  else log.error({ ...line, err: visit.failure }, 'request failed');
+}
+
+function round(durationMs: number): number {
+  return Math.round(durationMs * 10) / 10;
+}

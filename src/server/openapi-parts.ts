@@ -1,0 +1,83 @@
+/** The parts of the OpenAPI documents that all routes share: header fields and refusals. */
+import { PROBLEMS, type ProblemCode } from './problem.ts';
+
+function text(description: string, example: string) {
+  return { description, schema: { type: 'string' }, example };
+}
+
+export const RESPONSE_HEADERS = {
+  ETag: text(
+    'Names this answer; send it as `If-None-Match` to learn cheaply whether it still holds.',
+    '"R6CpOyKZ8Vw"',
+  ),
+  'Cache-Control': text('Answers may be kept by the client and have to be revalidated.', 'private, no-cache'),
+  Vary: text('Request header fields that the answer depends on.', 'apikey, Accept, Accept-Encoding'),
+  Link: text(
+    'Where the next page is; absent on the last one.',
+    '</a/v1/events?limit=100&cursor=c2Vl>; rel="next"',
+  ),
+  'X-Request-Id': text(
+    'Under this id the operator finds the request in the log.',
+    '5f0c9a52-2d1f-4f7a-9c1b-7f7f0e0e2a11',
+  ),
+  'Server-Timing': text('Time until the answer began, in milliseconds.', 'total;dur=1.5'),
+  'WWW-Authenticate': text('Says that a key is wanted.', 'apikey realm="corkboard"'),
+  Allow: text('The methods that are allowed.', 'GET, HEAD, OPTIONS'),
+  'Retry-After': text('Seconds to wait before asking again.', '5'),
+  RateLimit: text('What is left to this key, where rate limits are on.', '"default";r=99;t=50'),
+  'RateLimit-Policy': text('The limit of this key, where rate limits are on.', '"default";q=100;w=60'),
+} as const;
+
+interface Refusal {
+  readonly status: number;
+  /** Of the component. */
+  readonly name: string;
+  readonly description: string;
+  readonly headers: readonly (keyof typeof RESPONSE_HEADERS)[];
+  readonly example: unknown;
+}
+
+function refusal(
+  name: string,
+  code: ProblemCode,
+  description: string,
+  headers: Refusal['headers'] = [],
+): Refusal {
+  const { status, title, remedy } = PROBLEMS[code];
+  const example = {
+    type: `/problems/${code}`,
+    title,
+    status,
+    detail: remedy,
+    instance: '/a/v1/events',
+    code,
+    request_id: '5f0c9a52-2d1f-4f7a-9c1b-7f7f0e0e2a11',
+  };
+  return { status, name, description, headers, example };
+}
+
+/** One a status; the codes that share a status are told apart by `code`. */
+export const REFUSALS: readonly Refusal[] = [
+  refusal('BadRequest', 'parameter-unknown', 'The request cannot be read, or a parameter is refused.'),
+  refusal('Unauthorized', 'key-missing', 'The key is missing, unknown, expired or revoked.', [
+    'WWW-Authenticate',
+  ]),
+  refusal(
+    'NotFound',
+    'not-found',
+    'It does not exist, the key may not see it, or the look-up is not switched on.',
+  ),
+  refusal('MethodNotAllowed', 'method-not-allowed', 'The interface is read-only.', ['Allow']),
+  refusal('NotAcceptable', 'not-acceptable', 'No acceptable representation exists.', ['Vary']),
+  refusal('RequestTimeout', 'request-timeout', 'The request took too long to arrive.'),
+  refusal('UriTooLong', 'uri-too-long', 'The URL is longer than 8 KiB.'),
+  refusal('TooManyRequests', 'rate-limited', 'The key has used up its requests for now.', [
+    'Retry-After',
+    'RateLimit',
+    'RateLimit-Policy',
+  ]),
+  refusal('HeadersTooLarge', 'headers-too-large', 'The headers are larger than 16 KiB.'),
+  refusal('Internal', 'internal', 'Something went wrong inside; the log has it under the request id.'),
+  refusal('NotImplemented', 'method-not-implemented', 'HTTP knows no such method.'),
+  refusal('NotPublished', 'not-published', 'The organization has no data yet.', ['Retry-After']),
+];

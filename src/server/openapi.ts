@@ -1,0 +1,160 @@
+/** The OpenAPI 3.1 document of a variant, made of its route table, the parameters, the schemas and the problems. */
+import type { TSchema } from 'typebox';
+import { CONTENT_TYPES, MEDIA_TYPES } from './negotiation.ts';
+import { REFUSALS, RESPONSE_HEADERS } from './openapi-parts.ts';
+import { PARAMETERS } from './parameters.ts';
+import type { PathName, Route, VariantTable } from './route.ts';
+import { Problem } from './schemas.ts';
+
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: Readonly<Record<'title' | 'version' | 'description', string>> &
+    Readonly<Record<string, unknown>>;
+  readonly servers: readonly { readonly url: string; readonly description: string }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly security: readonly unknown[];
+  readonly paths: Readonly<Record<string, unknown>>;
+  readonly components: Readonly<Record<string, unknown>>;
+}
+
+const DESCRIPTION =
+  'Read-only data of a social-learning community: interaction events, boards, users and points of one organization. Every request carries the API key of the organization in the header `apikey`; a key may be restricted to some boards and users, and then everything else answers as if it did not exist.';
+
+const TAGS = [
+  { name: 'Events', description: 'Interactions: a pin visited, a board followed, and so on.' },
+  { name: 'Boards', description: 'The boards of the organization.' },
+  { name: 'Users', description: 'The users of the organization.' },
+  { name: 'Points', description: 'Point totals and participation scores of users on boards.' },
+];
+
+/** `base` is the path under which the variant answers, without a slash at its end. */
+export function describeVariant(table: VariantTable, base: string): OpenApiDocument {
+  const components = new Map<string, unknown>();
+  const paths: Record<string, unknown> = {};
+  for (const route of table.routes) {
+    paths[`/v1${route.path}`] = { get: describeRoute(route, route.operation, components) };
+    if (table.unversioned.includes(route.path)) {
+      paths[route.path] = { get: describeRoute(route, `${route.operation}Unversioned`, components) };
+    }
+  }
+  refer(Problem, components);
+  const used = new Set(table.routes.map((route) => route.tag));
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: table.title,
+      version: table.version,
+      description: DESCRIPTION,
+      contact: { name: 'The operator of this server' },
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: base === '' ? '/' : base, description: 'This server' }],
+    tags: TAGS.filter((tag) => used.has(tag.name)),
+    security: [{ apikey: [] }],
+    paths,
+    components: {
+      schemas: Object.fromEntries(components),
+      headers: RESPONSE_HEADERS,
+      responses: describeRefusals(),
+      securitySchemes: {
+        apikey: { type: 'apiKey', in: 'header', name: 'apikey', description: 'API key of the organization.' },
+      },
+    },
+  };
+}
+
+function describeRoute(route: Route, operationId: string, components: Map<string, unknown>): unknown {
+  const paged = route.parameters.includes('limit');
+  const headers = ['ETag', 'Cache-Control', 'Vary', ...(paged ? ['Link'] : [])];
+  return {
+    operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    description: route.description,
+    parameters: [...route.names.map(describeName), ...route.parameters.map(describeParameter)],
+    responses: {
+      200: {
+        description: 'The answer.',
+        headers: describeHeaders([...headers, 'RateLimit', 'RateLimit-Policy']),
+        content: describeContent(route, components),
+      },
+      304: {
+        description: 'The client has the answer already.',
+        headers: describeHeaders(['ETag', 'Cache-Control', 'Vary']),
+      },
+      ...Object.fromEntries(
+        REFUSALS.filter((refusal) => refusal.status !== 404 || route.of !== 'organization').map((refusal) => [
+          refusal.status,
+          { $ref: `#/components/responses/${refusal.name}` },
+        ]),
+      ),
+    },
+  };
+}
+
+function describeContent(route: Route, components: Map<string, unknown>): unknown {
+  return Object.fromEntries(
+    route.representations.map((representation) =>
+      representation === 'json'
+        ? [MEDIA_TYPES.json, { schema: refer(route.response, components), example: route.example }]
+        : [
+            CONTENT_TYPES[representation].split(';')[0],
+            { schema: { type: 'string', description: `The same, as ${MEDIA_TYPES[representation]}.` } },
+          ],
+    ),
+  );
+}
+
+function describeName({ name, type, description, example }: PathName): unknown {
+  const schema =
+    type === 'identifier' ? { type: 'integer', format: 'int64' } : { type: 'string', minLength: 1 };
+  return { name, in: 'path', required: true, description, schema, example };
+}
+
+function describeParameter(name: keyof typeof PARAMETERS): unknown {
+  const { schema, description, example } = PARAMETERS[name];
+  return { name, in: 'query', description, schema: plain(schema), example };
+}
+
+function describeHeaders(names: readonly string[]): unknown {
+  const always = ['X-Request-Id', 'Server-Timing'];
+  return Object.fromEntries(
+    [...names, ...always].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  );
+}
+
+function describeRefusals(): unknown {
+  return Object.fromEntries(
+    REFUSALS.map(({ name, description, headers, example }) => [
+      name,
+      {
+        description,
+        headers: describeHeaders(headers),
+        content: {
+          'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' }, example },
+        },
+      },
+    ]),
+  );
+}
+
+function plain(schema: TSchema): unknown {
+  return JSON.parse(JSON.stringify(schema));
+}
+
+/** The schema as JSON, in which every part with a title is a reference to the component of that name. */
+function refer(schema: TSchema, components: Map<string, unknown>): unknown {
+  return replaceTitled(plain(schema), components);
+}
+
+function replaceTitled(node: unknown, components: Map<string, unknown>): unknown {
+  if (Array.isArray(node)) return node.map((item) => replaceTitled(item, components));
+  if (typeof node !== 'object' || node === null) return node;
+  const copy = Object.fromEntries(
+    Object.entries(node).map(([name, value]) => [name, replaceTitled(value, components)]),
+  );
+  // The name of a property may be "title" as well; the title of a schema is a text.
+  if (!('title' in node) || typeof node.title !== 'string') return copy;
+  components.set(node.title, copy);
+  return { $ref: `#/components/schemas/${node.title}` };
+}

@@ -1,0 +1,24 @@
+/**
+ * Secrets for one purpose each, derived from the secret of an organization, so that what one of them signs or
+ * hides says nothing about another.
+ */
+import { hkdfSync } from 'node:crypto';
+
+export interface Secrets {
+  readonly entityTag: Buffer;
+  readonly cursorSeal: Buffer;
+  readonly cursorNonce: Buffer;
+  /** The organization's own one, for the pseudonyms of rendering (decision 22). */
+  readonly pseudonym: Uint8Array;
+}
+
+export function deriveSecrets(secret: Uint8Array): Secrets {
+  const derive = (purpose: string) =>
+    Buffer.from(hkdfSync('sha256', secret, new Uint8Array(), `corkboard ${purpose}`, 32));
+  return {
+    entityTag: derive('entity tag'),
+    cursorSeal: derive('cursor seal'),
+    cursorNonce: derive('cursor nonce'),
+    pseudonym: secret,
+  };
+}

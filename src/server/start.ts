@@ -1,0 +1,63 @@
+/** The running server: the application on a socket, from the first connection to the last answer. */
+import type { Server } from 'node:http';
+import { type AppOptions, buildApp } from './app.ts';
+
+/** Connections at once; more are closed at once, so that those that are served stay quick. */
+const MOST_CONNECTIONS = 4_096;
+const STOP_TIMEOUT_MS = 30_000;
+const IDLE_CHECK_MS = 50;
+
+export interface ServerOptions extends AppOptions {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Answers that take longer to end are cut; absent: 30 seconds. */
+  readonly stopTimeoutMs?: number | undefined;
+}
+
+export interface RunningServer {
+  /** `http://host:port`, without a slash at its end. */
+  readonly address: string;
+  /** Takes no more requests, lets the answers in flight end, and closes the datasets, not the store. */
+  stop(): Promise<void>;
+}
+
+/** Throws the error of the socket when the address cannot be had. */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { host, port, stopTimeoutMs = STOP_TIMEOUT_MS } = options;
+  const app = buildApp(options);
+  const { server } = app.fastify;
+  server.maxConnections = MOST_CONNECTIONS;
+  let stopped: Promise<void> | undefined;
+
+  async function stop(): Promise<void> {
+    app.beginStop();
+    await closeInTime(server, () => app.fastify.close(), stopTimeoutMs);
+    await app.close();
+  }
+
+  try {
+    return {
+      address: await app.fastify.listen({ host, port }),
+      stop: () => {
+        stopped ??= stop();
+        return stopped;
+      },
+    };
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+async function closeInTime(server: Server, close: () => Promise<void>, timeoutMs: number): Promise<void> {
+  // A connection that was busy when the stop began is idle once its answer has ended.
+  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+  const late = setTimeout(() => server.closeAllConnections(), timeoutMs);
+  try {
+    await close();
+  } finally {
+    clearInterval(idle);
+    clearTimeout(late);
+  }
+}

@@ -1,0 +1,73 @@
+/** What a request is about: the organization, one board or one user, named by the path. */
+import { AppError } from '../app-error.ts';
+import type { BoardName, UserName } from '../dataset/query.ts';
+import type { AnyAnswer, Ask, PathText, Route } from './route.ts';
+
+export interface Subject {
+  /** The same for the same subject, however it was spelt. */
+  readonly text: string;
+  /**
+   * Looks for the subject; the answer about it is made by the function that comes back. Throws `not-found`, alike
+   * for what does not exist and for what is out of scope (decision 12), and `lookup-not-configured` (decision 11).
+   */
+  find(ask: Ask): Promise<() => Promise<AnyAnswer>>;
+}
+
+/** Reads the names out of the path. Throws `identifier-malformed`. */
+export function readSubject(route: Route, path: string): Subject {
+  if (route.of === 'organization') return { text: '', find: async (ask) => () => route.answer(ask) };
+  const text = pathTextOf(route.path, path);
+  return route.of === 'board' ? boardSubject(route, text) : userSubject(route, text);
+}
+
+function boardSubject(route: Extract<Route, { of: 'board' }>, text: PathText): Subject {
+  const name = route.name(text);
+  return {
+    text: subjectText(name),
+    async find(ask) {
+      if (name.by === 'course' && !ask.dataset.lookups.course) throw lookupNotConfigured();
+      const board = await ask.dataset.findBoard(ask.scope, name);
+      if (board === undefined) throw notFound();
+      return () => route.answer(ask, board);
+    },
+  };
+}
+
+function userSubject(route: Extract<Route, { of: 'user' }>, text: PathText): Subject {
+  const name = route.name(text);
+  return {
+    text: subjectText(name),
+    async find(ask) {
+      const { lmsUserProperties } = ask.dataset.lookups;
+      if (name.by === 'lms' && !lmsUserProperties.includes(name.property)) throw lookupNotConfigured();
+      const user = await ask.dataset.findUser(ask.scope, name);
+      if (user === undefined) throw notFound();
+      return () => route.answer(ask, user);
+    },
+  };
+}
+
+function subjectText(name: BoardName | UserName): string {
+  return JSON.stringify(Object.values(name).map(String));
+}
+
+function notFound(): AppError {
+  return new AppError(
+    'not-found',
+    'There is no such board or user, or this key may not see it. Check the identifier.',
+  );
+}
+
+function lookupNotConfigured(): AppError {
+  return new AppError(
+    'lookup-not-configured',
+    'The organization has not switched on this look-up. Ask the operator of the service to do so.',
+  );
+}
+
+/** Each segment decoded once, so that a name may hold slashes and percent signs (decision 11). */
+function pathTextOf(template: string, path: string): PathText {
+  const names = template.split('/');
+  const segments = path.split('/').slice(-names.length);
+  return (name) => decodeURIComponent(segments[names.indexOf(`{${name}}`)] ?? '');
+}

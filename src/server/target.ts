@@ -1,0 +1,65 @@
+/**
+ * The request target as it came over the wire: taken apart, checked, and made harmless for the router and the log.
+ */
+export interface Target {
+  /** As it was sent, without query. `*` and the authority of a CONNECT stand as they are. */
+  readonly path: string;
+  /** Without the question mark; empty when there is none. */
+  readonly query: string;
+  /** Why the target cannot be read, as a full sentence; absent when it can. */
+  readonly fault: string | undefined;
+}
+
+export const LONGEST_TARGET_BYTES = 8 * 1024;
+
+const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
+
+export function readTarget(requestTarget: string): Target {
+  const local = requestTarget.replace(ABSOLUTE_FORM, '');
+  const mark = local.indexOf('?');
+  const path = mark === -1 ? local : local.slice(0, mark);
+  const query = mark === -1 ? '' : local.slice(mark + 1);
+  return { path: path === '' ? '/' : path, query, fault: faultOf(local) };
+}
+
+/** A target is visible ASCII without a fragment, and its percent-encodings are UTF-8. */
+function faultOf(target: string): string | undefined {
+  if (!/^[\x21-\x7e]*$/.test(target)) return 'The URL holds characters that have to be percent-encoded.';
+  if (target.includes('#')) return 'The URL holds a fragment ("#…"). Percent-encode the number sign as %23.';
+  try {
+    decodeURIComponent(target);
+    return undefined;
+  } catch {
+    return 'The URL holds a percent-encoding that is malformed or no UTF-8. Write a percent sign as %25.';
+  }
+}
+
+/**
+ * What the router gets to see. A target with a fault matches no route but passes the same steps as every other
+ * request, so that it is refused in the same place, after the key check.
+ */
+export function routablePath(requestTarget: string, method: string | undefined): string {
+  const target = readTarget(requestTarget);
+  if (target.path === '*' && method === 'OPTIONS') return '/';
+  return target.fault !== undefined || !target.path.startsWith('/') ? '/*' : target.path;
+}
+
+/** Decodes what can be decoded and never fails. Only for comparisons: not the router's reading of the path. */
+export function decodeLeniently(path: string): string {
+  return path.replace(/%([0-9a-f]{2})/gi, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 16)),
+  );
+}
+
+/** Takes out whatever looks like a key, for logs and problems: people paste keys in the wrong places (decision 13). */
+export function scrubKeys(text: string): string {
+  const scrubbed = text.replace(/cork_[\w-]*/gi, 'cork_***');
+  return /cork_[^*]/i.test(decodeLeniently(scrubbed)) ? '***' : scrubbed;
+}
+
+/** A path as it may stand in a `Link` or a problem, where not everything that arrives is allowed. */
+export function uriReference(path: string): string {
+  return path
+    .replace(/%(?![0-9a-f]{2})/gi, '%25')
+    .replace(/[^\x21-\x7e]|["<>\\^`{|}#[\]]/g, (character) => encodeURIComponent(character));
+}

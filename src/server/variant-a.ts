@@ -1,0 +1,149 @@
+/** Variant A of the contract (section 4.2): every route, as a row. */
+import {
+  boardId,
+  EVENTS,
+  listOf,
+  ORDER_OF_EVENTS,
+  POINTS_OF_BOARD,
+  POINTS_OF_USER,
+  userId,
+} from './kinds-of-routes.ts';
+import { type Ask, eventsAsked, identifierNamed, listAsked, type VariantTable } from './route.ts';
+import { BoardOfVariantA, UserOfVariantA } from './schemas.ts';
+
+export const VARIANT_A: VariantTable = {
+  variant: 'a',
+  title: 'Corkboard, Variant A',
+  version: '2.2.1',
+  unversioned: [],
+  routes: [
+    {
+      ...EVENTS,
+      operation: 'listEvents',
+      path: '/events',
+      summary: 'All interactions of the organization',
+      description: ORDER_OF_EVENTS,
+      of: 'organization',
+      names: [],
+      answer: async (ask) => ask.rendering.events(eventsAsked(ask), ask.representation),
+    },
+    {
+      ...EVENTS,
+      operation: 'listEventsOfBoard',
+      path: '/events/board/{board-id}',
+      summary: 'All interactions on a board',
+      description: ORDER_OF_EVENTS,
+      of: 'board',
+      names: [boardId('board-id')],
+      name: (text) => ({ by: 'id', value: identifierNamed('board-id', text) }),
+      answer: async (ask, board) => ask.rendering.events({ ...eventsAsked(ask), board }, ask.representation),
+    },
+    {
+      ...EVENTS,
+      operation: 'listEventsOfPins',
+      path: '/events/pins',
+      summary: 'All events of type pin, across all boards',
+      description: ORDER_OF_EVENTS,
+      of: 'organization',
+      names: [],
+      answer: async (ask) =>
+        ask.rendering.events({ ...eventsAsked(ask), pinsOnly: true }, ask.representation),
+    },
+    {
+      ...EVENTS,
+      operation: 'listEventsOfUser',
+      path: '/events/user/{user-id}',
+      summary: 'All interactions from a user',
+      description: ORDER_OF_EVENTS,
+      of: 'user',
+      names: [userId('user-id')],
+      name: (text) => ({ by: 'id', value: identifierNamed('user-id', text) }),
+      answer: async (ask, actor) => ask.rendering.events({ ...eventsAsked(ask), actor }, ask.representation),
+    },
+    {
+      ...listOf('Boards', BoardOfVariantA, { id: 7, title: 'Welcome' }),
+      operation: 'listBoards',
+      path: '/boards',
+      summary: 'The boards of the organization',
+      answer: async (ask: Ask) => ask.rendering.boards(listAsked(ask), 'a', ask.representation),
+    },
+    {
+      ...listOf('Users', UserOfVariantA, {
+        id: 12,
+        first_name: 'Ada',
+        last_name: 'Lovelace',
+        email: 'ada@example.org',
+      }),
+      operation: 'listUsers',
+      path: '/users',
+      summary: 'The users of the organization',
+      answer: async (ask: Ask) => ask.rendering.users(listAsked(ask), 'a', ask.representation),
+    },
+    {
+      ...POINTS_OF_BOARD,
+      operation: 'getPointsOfBoard',
+      path: '/board/{boardId}/points',
+      summary: 'Points of all users on a board',
+      names: [boardId('boardId')],
+      name: (text) => ({ by: 'id', value: identifierNamed('boardId', text) }),
+      answer: pointsOfBoard,
+    },
+    {
+      ...POINTS_OF_USER,
+      operation: 'getPointsOfUser',
+      path: '/user/{userId}/points',
+      summary: 'Points of a user on the boards that the user is on',
+      names: [userId('userId')],
+      name: (text) => ({ by: 'id', value: identifierNamed('userId', text) }),
+      answer: pointsOfUser,
+    },
+    {
+      ...POINTS_OF_BOARD,
+      operation: 'getPointsOfLti',
+      path: '/lti/{ltiId}/points',
+      summary: 'Points of all users on the board with an LTI id',
+      names: [{ name: 'ltiId', type: 'text', description: 'LTI identifier of a board.', example: 'lti-7' }],
+      name: (text) => ({ by: 'lti', value: text('ltiId') }),
+      answer: pointsOfBoard,
+    },
+    {
+      ...POINTS_OF_BOARD,
+      operation: 'getPointsOfCourse',
+      path: '/course/{courseId}/points',
+      summary: 'Points of all users on the board of a course',
+      names: [{ name: 'courseId', type: 'text', description: 'LMS course identifier.', example: 'BIO-101' }],
+      name: (text) => ({ by: 'course', value: text('courseId') }),
+      answer: pointsOfBoard,
+    },
+    {
+      ...POINTS_OF_USER,
+      operation: 'getPointsOfLmsUser',
+      path: '/lms_user/{prop}/{val}/points',
+      summary: 'Points of the user with a value of an LMS property',
+      names: [
+        {
+          name: 'prop',
+          type: 'text',
+          description: 'Name of an LMS user property.',
+          example: 'student_number',
+        },
+        { name: 'val', type: 'text', description: 'Its value.', example: '00417' },
+      ],
+      name: (text) => ({ by: 'lms', property: text('prop'), value: text('val') }),
+      answer: pointsOfUser,
+    },
+  ],
+};
+
+async function pointsOfBoard(ask: Ask, board: number) {
+  return ask.rendering.standings({ scope: ask.scope, range: rangeAsked(ask), of: { board } }, 'email');
+}
+
+async function pointsOfUser(ask: Ask, user: number) {
+  const query = { scope: ask.scope, range: rangeAsked(ask), of: { user } };
+  return ask.rendering.standings(query, ask.parameters.key ?? 'user');
+}
+
+function rangeAsked(ask: Ask) {
+  return { startMs: ask.parameters.start, endMs: ask.parameters.end };
+}

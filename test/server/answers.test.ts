@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { get as httpGet } from 'node:http';
+import { connect } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import type { Dataset } from '../../src/dataset/dataset.ts';
+import type { Store } from '../../src/dataset/store.ts';
+import { head, largeRecords, ORGANIZATION, openStand, type Stand, sendRaw, until } from './stand.ts';
+
+const MEGABYTES = 24;
+
+/** Counts what is open, and breaks the events of a dataset after so many batches when told to. */
+class Watched {
+  open = 0;
+  iterating = 0;
+  breakAfterBatches = Number.POSITIVE_INFINITY;
+
+  around = (store: Store): Store =>
+    new Proxy(store, {
+      get: (target, name) => {
+        if (name === 'openDataset') {
+          return async (organization: string) => {
+            const dataset = await target.openDataset(organization);
+            return dataset && this.#watch(dataset);
+          };
+        }
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+
+  #watch(dataset: Dataset): Dataset {
+    this.open += 1;
+    const watched = this;
+    return new Proxy(dataset, {
+      get(target, name) {
+        if (name === 'events')
+          return (query: Parameters<Dataset['events']>[0]) => watched.#events(target, query);
+        if (name === 'close') {
+          return async () => {
+            await target.close();
+            watched.open -= 1;
+          };
+        }
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  }
+
+  async *#events(dataset: Dataset, query: Parameters<Dataset['events']>[0]) {
+    this.iterating += 1;
+    let batches = 0;
+    try {
+      for await (const batch of dataset.events(query)) {
+        batches += 1;
+        if (batches > this.breakAfterBatches) throw new Error('the disk went away');
+        yield batch;
+      }
+    } finally {
+      this.iterating -= 1;
+    }
+  }
+}
+
+const watched = new Watched();
+let stand: Stand;
+before(async () => {
+  stand = await openStand({ records: largeRecords(MEGABYTES), around: watched.around });
+});
+after(() => stand.close());
+
+describe('answers', () => {
+  it('large ones carry their length and are whole', async () => {
+    const response = await stand.get('/a/v1/events');
+    const text = await response.text();
+    assert.ok(text.length > MEGABYTES * 1e6);
+    assert.equal(response.headers.get('content-length'), String(text.length));
+    assert.equal(response.headers.get('transfer-encoding'), null);
+    assert.ok(Array.isArray(JSON.parse(text)));
+  });
+
+  it('HEAD has the same header fields and no body', async () => {
+    for (const path of [
+      '/a/v1/events',
+      '/a/v1/boards',
+      '/b/v1/users?limit=1',
+      '/a/v1/events?format=csv&limit=2',
+    ]) {
+      for (const encoding of ['identity', 'gzip', 'zstd']) {
+        const [full, bare] = await Promise.all(
+          ['GET', 'HEAD'].map((method) =>
+            sendRaw(stand.port, head(method, path, { apikey: stand.key, 'accept-encoding': encoding })),
+          ),
+        );
+        const fields = (headers: ReadonlyMap<string, string> = new Map()) =>
+          [...headers].filter(
+            ([name]) => !['date', 'x-request-id', 'server-timing', 'transfer-encoding'].includes(name),
+          );
+        assert.deepEqual(fields(bare?.headers), fields(full?.headers));
+        assert.equal(bare?.body, '');
+        assert.equal(bare?.status, 200);
+      }
+    }
+    await until(() => watched.iterating === 0);
+  });
+
+  it('compressed ones hold the same bytes, with a length when they are small', async () => {
+    for (const path of ['/a/v1/events', '/a/v1/boards']) {
+      const plain = await (await stand.get(path)).text();
+      for (const [encoding, decode] of [
+        ['gzip', gunzipSync],
+        ['zstd', zstdDecompressSync],
+      ] as const) {
+        const reply = await rawBytes(path, encoding);
+        assert.equal(reply.headers['content-encoding'], encoding);
+        assert.equal(
+          reply.headers['content-length'],
+          path.endsWith('boards') ? String(reply.body.length) : undefined,
+        );
+        assert.ok(decode(reply.body).equals(Buffer.from(plain)));
+      }
+    }
+  });
+
+  it('a client that goes away ends the reading', async () => {
+    const socket = connect(stand.port, '127.0.0.1');
+    socket.write(head('GET', '/a/v1/events', { apikey: stand.key }));
+    await new Promise((resolve) => socket.once('data', resolve));
+    assert.ok(watched.iterating > 0);
+    socket.destroy();
+    await until(() => watched.iterating === 0);
+    await until(() => stand.log.some((line) => line['cut'] === true && line['path'] === '/a/v1/events'));
+    assert.ok(!stand.log.some((line) => line['level'] === 50));
+  });
+
+  it('a slow client holds back the reading', async () => {
+    const socket = connect(stand.port, '127.0.0.1');
+    socket.write(head('GET', '/a/v1/events', { apikey: stand.key }));
+    await new Promise((resolve) => socket.once('data', resolve));
+    socket.pause();
+    const before = stand.log.length;
+    for (let turn = 0; turn < 50; turn += 1) await stand.get('/a/v1/boards').then((reply) => reply.text());
+    assert.ok(!stand.log.slice(before).some((line) => line['path'] === '/a/v1/events'));
+    socket.resume();
+    await new Promise((resolve) => socket.once('close', resolve));
+    await until(() => stand.log.some((line) => line['path'] === '/a/v1/events' && line['cut'] === undefined));
+  });
+
+  for (const encoding of ['identity', 'gzip', 'zstd']) {
+    it(`a failure half way cuts the connection (${encoding})`, async () => {
+      const errors = () => stand.log.filter((line) => line['msg'] === 'request failed').length;
+      const before = errors();
+      watched.breakAfterBatches = 3;
+      try {
+        await assert.rejects(rawBytes('/a/v1/events', encoding), /aborted|hang up|ECONNRESET/);
+      } finally {
+        watched.breakAfterBatches = Number.POSITIVE_INFINITY;
+      }
+      await until(() => errors() === before + 1);
+      assert.equal(watched.iterating, 0);
+    });
+  }
+
+  it('a failure before the first byte is 500 with the request id and nothing of the inside', async () => {
+    watched.breakAfterBatches = 0;
+    try {
+      const response = await stand.get('/a/v1/events', { 'x-request-id': 'mine-1' });
+      const problem: Record<string, unknown> = JSON.parse(await response.text());
+      assert.equal(response.status, 500);
+      assert.equal(response.headers.get('etag'), null);
+      assert.equal(problem['code'], 'internal');
+      assert.equal(problem['request_id'], 'mine-1');
+      assert.ok(!JSON.stringify(problem).includes('disk'));
+    } finally {
+      watched.breakAfterBatches = Number.POSITIVE_INFINITY;
+    }
+    const lines = stand.log.filter((line) => line['request_id'] === 'mine-1');
+    assert.equal(lines.length, 1);
+    assert.match(JSON.stringify(lines), /the disk went away/);
+  });
+
+  it('publication leaves answers in flight whole, and the old version is closed after the last of them', async () => {
+    const first = await stand.get('/a/v1/boards');
+    const request = await stand.get('/a/v1/events');
+    await stand.publish({ boards: [{ id: 1_000n, title: 'New' }] });
+    await until(
+      async () => (await stand.get('/a/v1/boards')).headers.get('etag') !== first.headers.get('etag'),
+    );
+    assert.equal(watched.open, 2);
+    const text = await request.text();
+    assert.equal(request.headers.get('content-length'), String(text.length));
+    await until(() => watched.open === 1);
+    assert.match(await (await stand.get('/a/v1/boards')).text(), /"id":1000/);
+    await stand.store.organization(ORGANIZATION);
+  });
+});
+
+interface RawBytes {
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly body: Buffer;
+}
+
+function rawBytes(path: string, encoding: string): Promise<RawBytes> {
+  return new Promise((resolve, reject) => {
+    const headers = { apikey: stand.key, 'accept-encoding': encoding };
+    httpGet(`${stand.url}${path}`, { headers, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => resolve({ headers: response.headers, body: Buffer.concat(chunks) }));
+      response.on('error', reject);
+    }).on('error', reject);
+  });
+}

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { openStand, type Stand, until } from './stand.ts';
+
+let stand: Stand;
+before(async () => {
+  stand = await openStand();
+});
+after(() => stand.close());
+
+async function tagOf(path: string, headers: Record<string, string> = {}): Promise<string> {
+  const response = await stand.get(path, headers);
+  await response.text();
+  assert.equal(response.status, 200, path);
+  const tag = response.headers.get('etag') ?? '';
+  assert.match(tag, /^"[A-Za-z0-9_-]{22}"$/);
+  assert.equal(response.headers.get('cache-control'), 'private, no-cache');
+  assert.equal(response.headers.get('vary'), 'apikey, Accept, Accept-Encoding');
+  return tag;
+}
+
+describe('conditional requests', () => {
+  it('a tag is the same for the same question, however it is spelt', async () => {
+    const tag = await tagOf('/a/v1/events/board/7?start=1000&end=2000');
+    for (const same of [
+      '/a/v1/events/board/7?end=2000&start=1000',
+      '/v1/events/board/7?start=1000&end=2000',
+      '/a/v1/events/board/007?start=1970-01-01T00:16:40Z&end=1970-01-01T01:33:20%2B01:00',
+      '/a/v1/events/board/%37?%73tart=1000&end=2000',
+    ]) {
+      assert.equal(await tagOf(same), tag, same);
+    }
+  });
+
+  it('a tag differs with everything that an answer depends on', async () => {
+    const scoped = await stand.makeKey({ scope: { boards: [7n], users: 'of-boards' } });
+    const redacted = await stand.makeKey({ redact: { email: true, name: false } });
+    const tags = [
+      await tagOf('/a/v1/events'),
+      await tagOf('/b/v1/events'),
+      await tagOf('/a/v1/events/pins'),
+      await tagOf('/a/v1/events/board/7'),
+      await tagOf('/a/v1/events/board/8'),
+      await tagOf('/a/v1/events/user/5'),
+      await tagOf('/a/v1/events?start=1'),
+      await tagOf('/a/v1/events?end=1'),
+      await tagOf('/a/v1/events?limit=1'),
+      await tagOf('/a/v1/events?limit=2'),
+      await tagOf('/a/v1/events?format=csv'),
+      await tagOf('/a/v1/events', { accept: 'application/x-ndjson' }),
+      await tagOf('/a/v1/events', { 'accept-encoding': 'gzip' }),
+      await tagOf('/a/v1/events', { 'accept-encoding': 'zstd' }),
+      await tagOf('/a/v1/events', { apikey: scoped }),
+      await tagOf('/a/v1/events', { apikey: redacted }),
+      await tagOf('/a/v1/user/5/points'),
+      await tagOf('/a/v1/user/5/points?key=board'),
+    ];
+    assert.equal(new Set(tags).size, tags.length);
+  });
+
+  it('another key that sees the same gets the same tag', async () => {
+    assert.equal(await tagOf('/a/v1/boards', { apikey: await stand.makeKey() }), await tagOf('/a/v1/boards'));
+  });
+
+  it('304 carries tag, caching rules and no body, whatever list and weakness the tag comes in', async () => {
+    const tag = await tagOf('/a/v1/events');
+    for (const header of [tag, `W/${tag}`, `"x", ${tag}`, `W/"a,b" ,W/${tag},"y"`, '*']) {
+      for (const method of ['GET', 'HEAD']) {
+        const response = await stand.get('/a/v1/events', { 'if-none-match': header }, method);
+        assert.equal(response.status, 304, header);
+        assert.equal(response.headers.get('etag'), tag);
+        assert.equal(response.headers.get('cache-control'), 'private, no-cache');
+        assert.equal(response.headers.get('vary'), 'apikey, Accept, Accept-Encoding');
+        assert.match(response.headers.get('server-timing') ?? '', /^total;dur=/);
+        assert.equal(response.headers.get('content-type'), null);
+        assert.equal(await response.text(), '');
+      }
+    }
+    for (const header of ['"x"', tag.slice(1), tag.replaceAll('"', ''), `"${tag}`, '"*"', '']) {
+      const response = await stand.get('/a/v1/events', { 'if-none-match': header });
+      await response.text();
+      assert.equal(response.status, header === `"${tag}` ? response.status : 200, header);
+    }
+  });
+
+  it('what does not exist is 404 without a tag, also for *', async () => {
+    for (const path of ['/a/v1/events/board/12345', '/a/v1/user/12345/points', '/a/v1/lti/none/points']) {
+      const response = await stand.get(path, { 'if-none-match': '*' });
+      assert.equal(response.status, 404);
+      assert.equal(response.headers.get('etag'), null);
+      assert.equal(response.headers.get('cache-control'), 'no-store');
+      assert.match(response.headers.get('server-timing') ?? '', /^total;dur=/);
+      await response.text();
+    }
+  });
+
+  it('refusals before caching come first', async () => {
+    assert.equal((await stand.get('/a/v1/events?strat=1', { 'if-none-match': '*' })).status, 400);
+    assert.equal((await stand.get('/a/v1/events', { 'if-none-match': '*', apikey: 'x' })).status, 401);
+    const refused = await stand.get('/a/v1/events', { accept: 'image/png' });
+    assert.equal(refused.status, 406);
+    assert.equal(refused.headers.get('vary'), 'apikey, Accept, Accept-Encoding');
+  });
+
+  it('publication changes the tag', async () => {
+    const tag = await tagOf('/a/v1/boards');
+    await stand.publish({ boards: [{ id: 99n, title: 'New' }] });
+    await until(async () => (await tagOf('/a/v1/boards')) !== tag);
+  });
+});
+
+describe('paging', () => {
+  it('follows Link to every element once, with any base, format and parameter order', async () => {
+    for (const start of [
+      '/a/v1/events?limit=2',
+      '/v1/users?limit=1&format=ndjson',
+      '/b/users?format=ndjson&limit=2',
+    ]) {
+      let next: string | undefined = start;
+      let pages = 0;
+      let elements = '';
+      while (next !== undefined) {
+        const response: Response = await stand.get(next, { accept: 'application/x-ndjson' });
+        elements += await response.text();
+        next = /^<(\/[^>]*)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1];
+        pages += 1;
+      }
+      const all = await (
+        await stand.get(start.replace(/limit=\d+&?/, ''), { accept: 'application/x-ndjson' })
+      ).text();
+      assert.equal(elements, all);
+      assert.ok(pages > 1);
+    }
+  });
+
+  it('a cursor belongs to its question, scope and kind', async () => {
+    const response = await stand.get('/a/v1/events?limit=1&start=0');
+    const cursor = /cursor=([\w-]+)/.exec(response.headers.get('link') ?? '')?.[1];
+    const scoped = await stand.makeKey({ scope: { boards: [7n], users: 'of-boards' } });
+    assert.equal((await stand.get(`/v1/events?limit=3&start=0&cursor=${cursor}`)).status, 200);
+    for (const [path, headers] of [
+      [`/a/v1/events?limit=1&cursor=${cursor}`, {}],
+      [`/a/v1/events/pins?limit=1&start=0&cursor=${cursor}`, {}],
+      [`/a/v1/boards?limit=1&start=0&cursor=${cursor}`, {}],
+      [`/a/v1/events?limit=1&start=0&cursor=${cursor}`, { apikey: scoped }],
+      ['/a/v1/events?limit=1&start=0&cursor=AAAA', {}],
+    ] as const) {
+      const refused = await stand.get(path, headers);
+      assert.match(await refused.text(), /"code":"cursor-malformed"/);
+      assert.equal(refused.status, 400);
+    }
+  });
+});
+
+describe('negotiation', () => {
+  const cases = [
+    [undefined, 'application/json'],
+    ['*/*', 'application/json'],
+    ['text/html,application/xhtml+xml,*/*;q=0.8', 'application/json'],
+    ['application/*', 'application/json'],
+    ['text/*', 'text/csv'],
+    ['text/csv;q=0.5, application/x-ndjson', 'application/x-ndjson'],
+    ['application/json;q=0.1, text/csv;q=0.2', 'text/csv'],
+    ['application/json;q=0, */*', 'application/x-ndjson'],
+  ] as const;
+  for (const [accept, type] of cases) {
+    it(`Accept: ${accept} gives ${type}`, async () => {
+      const response = await stand.get('/a/v1/events', accept === undefined ? {} : { accept });
+      assert.equal(response.headers.get('content-type')?.split(';')[0], type);
+      await response.text();
+    });
+  }
+
+  it('?format= wins over Accept', async () => {
+    const response = await stand.get('/b/v1/boards?format=csv', { accept: 'image/png' });
+    assert.match(await response.text(), /^id,title,category\r\n/);
+  });
+
+  it('what is not available is 406 and the detail lists what is', async () => {
+    const events = await stand.get('/a/v1/events', { accept: 'image/png' });
+    assert.match(await events.text(), /Accept application\/json, application\/x-ndjson or text\/csv\./);
+    const points = await stand.get('/a/v1/board/7/points', { accept: 'text/csv' });
+    assert.equal(points.status, 406);
+    assert.match(await points.text(), /Accept application\/json\./);
+    const encodings = await stand.get('/a/v1/events', { 'accept-encoding': 'identity;q=0, br' });
+    assert.equal(encodings.status, 406);
+    assert.equal((await stand.get('/a/v1/events', { 'accept-encoding': '*;q=0' })).status, 406);
+  });
+
+  it('the encoding is the most wanted one, and none when none is wanted', async () => {
+    const { request } = await import('node:http');
+    const encodingFor = (accepted?: string) =>
+      new Promise<string | undefined>((resolve) => {
+        const headers = { apikey: stand.key, ...(accepted !== undefined && { 'accept-encoding': accepted }) };
+        request(`${stand.url}/a/v1/events`, { headers, agent: false }, (response) => {
+          resolve(response.headers['content-encoding']);
+          response.resume();
+        }).end();
+      });
+    assert.equal(await encodingFor(), undefined);
+    assert.equal(await encodingFor(''), undefined);
+    assert.equal(await encodingFor('br'), undefined);
+    assert.equal(await encodingFor('gzip, deflate, br, zstd'), 'zstd');
+    assert.equal(await encodingFor('gzip, deflate, br'), 'gzip');
+    assert.equal(await encodingFor('GZIP'), 'gzip');
+    assert.equal(await encodingFor('zstd;q=0.1, gzip;q=0.9'), 'gzip');
+    assert.equal(await encodingFor('identity, gzip;q=0.5'), undefined);
+    assert.equal(await encodingFor('gzip;q=0'), undefined);
+  });
+});

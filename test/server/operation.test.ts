@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { describe, it } from 'node:test';
+import type { Store } from '../../src/dataset/store.ts';
+import { head, largeRecords, openStand, type Stand, type StandOptions, sendRaw, until } from './stand.ts';
+
+async function withStand(options: StandOptions, test: (stand: Stand) => Promise<void>): Promise<void> {
+  const stand = await openStand(options);
+  try {
+    await test(stand);
+  } finally {
+    await stand.close();
+  }
+}
+
+/** A store some of whose methods are others. */
+function altered(store: Store, changes: Partial<Store>): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(changes, name) ?? Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+describe('publication', () => {
+  it('without data every data route is 503, and answers soon after the first publication', () =>
+    withStand({ records: undefined }, async (stand) => {
+      const response = await stand.get('/a/v1/events');
+      assert.equal(response.status, 503);
+      assert.equal(response.headers.get('retry-after'), '5');
+      assert.match(await response.text(), /"code":"not-published"/);
+      await stand.publish({ boards: [{ id: 1n, title: 'First' }] });
+      assert.equal((await stand.get('/a/v1/boards')).status, 200);
+    }));
+
+  it('first requests at once share one opening', async () => {
+    let openings = 0;
+    const around = (store: Store) =>
+      altered(store, {
+        openDataset: (organization) => {
+          openings += 1;
+          return store.openDataset(organization);
+        },
+      });
+    await withStand({ around }, async (stand) => {
+      const replies = await Promise.all(Array.from({ length: 20 }, () => stand.get('/a/v1/boards')));
+      assert.ok(replies.every(({ status }) => status === 200));
+      assert.equal(openings, 1);
+    });
+  });
+
+  it('a version that cannot be opened leaves the one before in service, and says so in the log', async () => {
+    let broken = false;
+    const around = (store: Store) =>
+      altered(store, {
+        openDataset: async (organization) => {
+          if (broken) throw new Error('the file is gone');
+          return store.openDataset(organization);
+        },
+      });
+    await withStand({ around }, async (stand) => {
+      const before = await (await stand.get('/a/v1/boards')).text();
+      broken = true;
+      await stand.publish({ boards: [{ id: 1n, title: 'First' }] });
+      await until(() => stand.log.some((line) => line['level'] === 50));
+      assert.equal(await (await stand.get('/a/v1/boards')).text(), before);
+    });
+  });
+});
+
+describe('rate limits', () => {
+  it('are off by default', () =>
+    withStand({}, async (stand) => {
+      const response = await stand.get('/a/v1/boards');
+      assert.equal(response.headers.get('ratelimit'), null);
+      assert.equal(response.headers.get('ratelimit-policy'), null);
+    }));
+
+  it('count per key, tell what is left and refuse what is too much', () =>
+    withStand({ rateLimit: { requests: 3, perSeconds: 60 } }, async (stand) => {
+      for (const left of [2, 1, 0]) {
+        const response = await stand.get('/a/v1/boards', left === 1 ? { 'if-none-match': '*' } : {});
+        assert.equal(response.status, left === 1 ? 304 : 200);
+        assert.equal(response.headers.get('ratelimit-policy'), '"default";q=3;w=60');
+        assert.match(response.headers.get('ratelimit') ?? '', new RegExp(`^"default";r=${left};t=(59|60)$`));
+        await response.text();
+      }
+      const refused = await stand.get('/a/v1/nowhere');
+      assert.equal(refused.status, 429);
+      assert.match(refused.headers.get('retry-after') ?? '', /^(59|60)$/);
+      assert.match(refused.headers.get('ratelimit') ?? '', /^"default";r=0;t=/);
+      assert.match(await refused.text(), /"code":"rate-limited"/);
+
+      const generous = await stand.makeKey({ rateLimit: { requests: 100, perSeconds: 1 } });
+      const other = await stand.get('/a/v1/boards', { apikey: generous });
+      assert.equal(other.headers.get('ratelimit-policy'), '"default";q=100;w=1');
+      assert.equal((await fetch(`${stand.url}/livez`)).headers.get('ratelimit'), null);
+    }));
+});
+
+describe('CORS', () => {
+  const origin = 'https://dashboard.example.org';
+  const preflight = {
+    origin,
+    'access-control-request-method': 'GET',
+    'access-control-request-headers': 'apikey',
+  };
+
+  it('is off unless origins are configured', () =>
+    withStand({}, async (stand) => {
+      const reply = await sendRaw(stand.port, head('OPTIONS', '/a/v1/boards', preflight));
+      assert.equal(reply.status, 401);
+      assert.ok([...reply.headers.keys()].every((name) => !name.startsWith('access-control')));
+      assert.equal((await stand.get('/livez')).headers.get('vary'), null);
+    }));
+
+  it('lets pages of configured origins ask and read, problems too, and no others', () =>
+    withStand({ corsOrigins: [origin] }, async (stand) => {
+      const asked = await sendRaw(stand.port, head('OPTIONS', '/a/v1/boards', preflight));
+      assert.equal(asked.status, 204);
+      assert.equal(asked.headers.get('access-control-allow-origin'), origin);
+      assert.match(asked.headers.get('access-control-allow-headers') ?? '', /\bapikey\b/);
+      const other = { ...preflight, origin: 'https://elsewhere.example.org' };
+      assert.equal((await sendRaw(stand.port, head('OPTIONS', '/a/v1/boards', other))).status, 401);
+      for (const path of ['/a/v1/boards', '/a/v1/events?limit=1', '/a/v1/nowhere', '/livez']) {
+        const reply = await sendRaw(stand.port, head('GET', path, { apikey: stand.key, origin }));
+        assert.equal(reply.headers.get('access-control-allow-origin'), origin);
+        assert.match(reply.headers.get('access-control-expose-headers') ?? '', /Link/);
+        assert.match(reply.headers.get('vary') ?? '', /Origin$/);
+        const stranger = await sendRaw(stand.port, head('GET', path, { apikey: stand.key, origin: 'null' }));
+        assert.equal(stranger.headers.get('access-control-allow-origin'), undefined);
+        assert.match(stranger.headers.get('vary') ?? '', /Origin$/);
+      }
+    }));
+});
+
+describe('observation', () => {
+  it('every request is one line without keys and header fields', () =>
+    withStand({}, async (stand) => {
+      await stand.get('/a/v1/events/board/7?start=5', {
+        'x-request-id': 'r-1',
+        'user-agent': 'secret-agent',
+      });
+      await stand.get('/a/v1/events/board/x', { 'x-request-id': 'r-2' });
+      await stand.get('/nowhere', { 'x-request-id': 'r-3', apikey: '' });
+      await until(() => stand.log.filter((line) => 'request_id' in line).length === 3);
+      const [first, second, third] = stand.log.filter((line) => 'request_id' in line);
+      assert.equal(first?.['request_id'], 'r-1');
+      assert.equal(first?.['route'], '/a/v1/events/board/:board_id');
+      assert.equal(first?.['path'], '/a/v1/events/board/7');
+      assert.equal(first?.['status'], 200);
+      assert.equal(first?.['organization'], 'harbor');
+      assert.equal(first?.['key'], stand.key.split('_')[1]);
+      assert.ok(typeof first?.['duration_ms'] === 'number' && typeof first?.['bytes'] === 'number');
+      assert.equal(second?.['code'], 'identifier-malformed');
+      assert.equal(third?.['route'], 'none');
+      const text = JSON.stringify(stand.log);
+      assert.ok(!text.includes(stand.key) && !text.includes('secret-agent'));
+    }));
+
+  it('the request id is the client’s when it is harmless, else a new one, in the answer too', () =>
+    withStand({}, async (stand) => {
+      const idFor = async (given: string) =>
+        (await sendRaw(stand.port, head('GET', '/livez', { 'x-request-id': given }))).headers.get(
+          'x-request-id',
+        );
+      assert.equal(await idFor('a-1.b_c:d'), 'a-1.b_c:d');
+      for (const odd of ['', 'a b', '"', 'x'.repeat(65), stand.key]) {
+        const id = await idFor(odd);
+        assert.notEqual(id, odd);
+        assert.match(id ?? '', /^[0-9a-f-]{36}$/);
+      }
+    }));
+
+  it('metrics count requests by route and status, and what is open', () =>
+    withStand({}, async (stand) => {
+      await stand.get('/a/v1/boards');
+      await stand.get('/a/v1/boards?x=1');
+      await until(() => stand.log.filter((line) => 'request_id' in line).length === 2);
+      const text = await (await fetch(`${stand.url}/metrics`)).text();
+      assert.match(text, /corkboard_requests_total\{route="\/a\/v1\/boards",method="GET",status="200"\} 1/);
+      assert.match(text, /corkboard_requests_total\{route="\/a\/v1\/boards",method="GET",status="400"\} 1/);
+      assert.match(text, /corkboard_request_duration_seconds_bucket\{le="0\.001",route="\/a\/v1\/boards"\}/);
+      assert.match(text, /corkboard_requests_in_flight 1/);
+      assert.match(text, /corkboard_datasets_open 1/);
+      assert.match(text, /process_cpu_seconds_total/);
+    }));
+
+  it('every answer tells the time it took and forbids sniffing', () =>
+    withStand({}, async (stand) => {
+      for (const path of [
+        '/',
+        '/docs',
+        '/livez',
+        '/metrics',
+        '/a/openapi.json',
+        '/a/v1/events',
+        '/a/v1/x',
+        '/x',
+        '/%',
+      ]) {
+        const response = await stand.get(path);
+        await response.text();
+        assert.match(response.headers.get('server-timing') ?? '', /^total;dur=\d+\.\d$/, path);
+        assert.equal(response.headers.get('x-content-type-options'), 'nosniff', path);
+        assert.ok(response.headers.get('x-request-id'), path);
+      }
+    }));
+});
+
+describe('health and stop', () => {
+  it('lives and is ready; not ready when the store does not answer', async () => {
+    await withStand({}, async (stand) => {
+      assert.equal((await fetch(`${stand.url}/livez`)).status, 200);
+      assert.equal((await fetch(`${stand.url}/readyz`)).status, 200);
+    });
+    const failing = () => Promise.reject(new Error('no disk'));
+    await withStand({ around: (store) => altered(store, { organizations: failing }) }, async (stand) => {
+      assert.equal((await fetch(`${stand.url}/livez`)).status, 200);
+      assert.equal((await fetch(`${stand.url}/readyz`)).status, 503);
+    });
+  });
+
+  it('a stop lets answers in flight end and takes no new connections', () =>
+    withStand({ records: largeRecords(24) }, async (stand) => {
+      const response = await stand.get('/a/v1/events');
+      const idle = connect(stand.port, '127.0.0.1');
+      const closed = new Promise((resolve) => idle.once('close', resolve));
+      await new Promise((resolve) => idle.once('connect', resolve));
+      const stopped = stand.stop();
+      await closed;
+      await assert.rejects(fetch(`${stand.url}/livez`));
+      const text = await response.text();
+      assert.equal(String(text.length), response.headers.get('content-length'));
+      await stopped;
+    }));
+
+  it('a stop cuts what takes too long', () =>
+    withStand({ records: largeRecords(24), stopTimeoutMs: 200 }, async (stand) => {
+      const response = await stand.get('/a/v1/events');
+      await stand.stop();
+      await assert.rejects(response.text());
+    }));
+});

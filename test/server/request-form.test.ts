@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict';
+import { METHODS } from 'node:http';
+import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { head, openStand, type RawReply, type Stand, sendRaw } from './stand.ts';
+
+let stand: Stand;
+before(async () => {
+  stand = await openStand();
+});
+after(() => stand.close());
+
+const ask = (method: string, target: string, fields: Record<string, string> = {}) =>
+  sendRaw(stand.port, head(method, target, { apikey: stand.key, ...fields }));
+
+/** Every refusal has the one shape. */
+function assertProblem(reply: RawReply, status: number, code: string): Record<string, unknown> {
+  assert.equal(reply.status, status, reply.body);
+  assert.equal(reply.headers.get('content-type'), 'application/problem+json');
+  const problem: Record<string, unknown> = JSON.parse(reply.body);
+  assert.deepEqual(Object.keys(problem), [
+    'type',
+    'title',
+    'status',
+    'detail',
+    'instance',
+    'code',
+    'request_id',
+  ]);
+  assert.equal(problem['status'], status);
+  assert.equal(problem['code'], code);
+  assert.equal(problem['type'], `/problems/${code}`);
+  assert.equal(problem['request_id'], reply.headers.get('x-request-id'));
+  return problem;
+}
+
+describe('methods', () => {
+  const READING = ['GET', 'HEAD', 'OPTIONS'];
+  const PATHS = [
+    '/',
+    '/livez',
+    '/docs',
+    '/nowhere',
+    '/a/v1/events',
+    '/a/v1/nowhere',
+    '/b/v1/board/7',
+    '/b/users',
+    '/v1/users',
+    '/a/openapi.json',
+    '/%zz',
+  ];
+
+  for (const method of METHODS.filter((known) => !READING.includes(known))) {
+    it(`${method} is 405 with Allow on every path`, async () => {
+      for (const path of method === 'CONNECT' ? ['example.org:443'] : PATHS) {
+        const reply = await ask(method, path);
+        assertProblem(reply, 405, 'method-not-allowed');
+        assert.equal(reply.headers.get('allow'), 'GET, HEAD, OPTIONS');
+      }
+    });
+  }
+
+  for (const method of ['FOO', 'get', 'G@T', 'PROPFINDX']) {
+    it(`${method}, which HTTP does not know, is 501`, async () => {
+      assertProblem(await ask(method, '/a/v1/events'), 501, 'method-not-implemented');
+    });
+  }
+
+  it('the key is checked before the method, the path and its form', async () => {
+    for (const method of ['POST', 'TRACE', 'QUERY', 'OPTIONS', 'GET']) {
+      for (const path of [
+        '/a/v1/events',
+        '/b/v1/nowhere',
+        '/v1',
+        '/a/v1/%zz',
+        '/%61/v1/events',
+        '/b/users',
+        '/a%2fv1%2f',
+      ]) {
+        const reply = await sendRaw(stand.port, head(method, path));
+        assertProblem(reply, 401, 'key-missing');
+        assert.ok(reply.headers.get('www-authenticate'));
+      }
+    }
+  });
+
+  it('a wrong method with a body of any type is 405 and nothing else', async () => {
+    for (const type of ['application/json', 'text/html; charset', ';;;', '']) {
+      const request = head('POST', '/a/v1/events', {
+        apikey: stand.key,
+        'content-type': type,
+        'content-length': '7',
+      });
+      assertProblem(await sendRaw(stand.port, `${request}{"a":1}`), 405, 'method-not-allowed');
+    }
+  });
+
+  it('OPTIONS is 204 with Allow, 401 without a key where one is wanted, 404 where nothing is', async () => {
+    const reply = await ask('OPTIONS', '/a/v1/events');
+    assert.equal(reply.status, 204);
+    assert.equal(reply.headers.get('allow'), 'GET, HEAD, OPTIONS');
+    assert.equal(reply.headers.get('access-control-allow-origin'), undefined);
+    assert.equal((await sendRaw(stand.port, head('OPTIONS', '/livez'))).status, 204);
+    assert.equal((await sendRaw(stand.port, head('OPTIONS', '*'))).status, 204);
+    assertProblem(await ask('OPTIONS', '/a/v1/nowhere'), 404, 'not-found');
+  });
+});
+
+describe('the form of a request', () => {
+  it('percent-encodings that are malformed or no UTF-8 are 400', async () => {
+    for (const path of [
+      '/a/v1/lti/%/points',
+      '/a/v1/lti/%zz/points',
+      '/a/v1/lti/%ff/points',
+      '/a/v1/%c3%28',
+      '/%',
+    ]) {
+      assertProblem(await ask('GET', path), 400, 'request-malformed');
+    }
+    for (const query of ['start=%', 'start=%zz', '%ff=1', 'start=%c0%80']) {
+      assertProblem(await ask('GET', `/a/v1/events?${query}`), 400, 'request-malformed');
+    }
+  });
+
+  it('raw bytes, control characters and fragments in the URL are 400', async () => {
+    for (const target of ['/a/v1/lti/\xc3\xa9/points', '/a/v1/events#top', '/\x7f']) {
+      assertProblem(
+        await sendRaw(stand.port, Buffer.from(head('GET', target, { apikey: stand.key }), 'latin1')),
+        400,
+        'request-malformed',
+      );
+    }
+  });
+
+  it('names in paths are decoded once, slashes and percent signs included', async () => {
+    assert.equal((await ask('GET', '/a/v1/lti/lti%2D7/points')).status, 200);
+    assert.equal((await ask('GET', '/a/v1/%6cti/lti-7/points')).status, 200);
+    assertProblem(await ask('GET', '/a/v1/lti/lti%252D7/points'), 404, 'not-found');
+    assertProblem(await ask('GET', '/a/v1/lti/lti%2F7/points'), 404, 'not-found');
+    assertProblem(await ask('GET', '/a/v1/lti/%00/points'), 404, 'not-found');
+    assert.equal((await ask('GET', '/a/v1/lms_user/sis/B%2D1/points')).status, 200);
+    assertProblem(await ask('GET', '/a/v1/lms_user/other/B-1/points'), 404, 'lookup-not-configured');
+  });
+
+  it('parameters are decoded once', async () => {
+    assert.equal((await ask('GET', '/a/v1/events?%73tart=%31')).status, 200);
+    assertProblem(await ask('GET', '/a/v1/events?%2573tart=1'), 400, 'parameter-unknown');
+  });
+
+  it('the absolute form of the URL is understood', async () => {
+    assert.equal((await ask('GET', 'http://elsewhere.example/a/v1/boards?limit=1')).status, 200);
+    assert.equal((await sendRaw(stand.port, head('GET', 'http://elsewhere.example'))).status, 200);
+    assertProblem(
+      await sendRaw(stand.port, head('GET', 'http://elsewhere.example/a/v1/boards')),
+      401,
+      'key-missing',
+    );
+  });
+
+  it('a URL above 8 KiB is 414, up to it is read', async () => {
+    assertProblem(await ask('GET', `/a/v1/events?x=${'y'.repeat(9_000)}`), 414, 'uri-too-long');
+    assertProblem(await ask('GET', `/a/v1/events?x=${'y'.repeat(8_000)}`), 400, 'parameter-unknown');
+    assertProblem(await ask('GET', `/a/v1/board/${'7'.repeat(8_000)}/points`), 400, 'identifier-malformed');
+    assertProblem(await ask('GET', `/a/v1/events?x=${'y'.repeat(60_000)}`), 414, 'uri-too-long');
+  });
+
+  it('headers above 16 KiB are 431', async () => {
+    assertProblem(await ask('GET', '/livez', { 'x-large': 'y'.repeat(20_000) }), 431, 'headers-too-large');
+    assertProblem(await ask('GET', '/a/v1/events', { apikey: 'y'.repeat(10_000) }), 401, 'key-unknown');
+  });
+
+  it('what is no HTTP is 400', async () => {
+    for (const bytes of [
+      'GET /livez HTTP/9.9\r\n\r\n',
+      '\x16\x03\x01\x02\x00\x01\r\n\r\n',
+      'GET /a b HTTP/1.1\r\n\r\n',
+    ]) {
+      const reply = await sendRaw(stand.port, bytes);
+      assert.ok([400, 501].includes(reply.status), String(reply.status));
+      assert.equal(reply.headers.get('content-type'), 'application/problem+json');
+    }
+    assertProblem(await ask('GET', '/livez', { 'content-length': 'x' }), 400, 'request-malformed');
+  });
+
+  it('exactly one Host is wanted', async () => {
+    const key = `apikey: ${stand.key}\r\n`;
+    const none = await sendRaw(stand.port, `GET /a/v1/boards HTTP/1.1\r\n${key}connection: close\r\n\r\n`);
+    assertProblem(none, 400, 'request-malformed');
+    const two = await sendRaw(
+      stand.port,
+      `GET /livez HTTP/1.1\r\nhost: a\r\nhost: b\r\nconnection: close\r\n\r\n`,
+    );
+    assertProblem(two, 400, 'request-malformed');
+    assert.equal((await sendRaw(stand.port, 'GET /livez HTTP/1.0\r\n\r\n')).status, 200);
+  });
+
+  it('a body with GET is 400, an empty one is not', async () => {
+    const withBody = head('GET', '/a/v1/boards', { apikey: stand.key, 'content-length': '2' });
+    assertProblem(await sendRaw(stand.port, `${withBody}{}`), 400, 'body-not-expected');
+    const chunked = head('GET', '/a/v1/boards', { apikey: stand.key, 'transfer-encoding': 'chunked' });
+    assertProblem(await sendRaw(stand.port, `${chunked}0\r\n\r\n`), 400, 'body-not-expected');
+    assert.equal(
+      (await ask('GET', '/a/v1/boards', { 'content-length': '0', 'content-type': 'odd' })).status,
+      200,
+    );
+  });
+
+  it('expectations and upgrades are passed over', async () => {
+    assert.equal((await ask('GET', '/a/v1/boards', { expect: 'miracles' })).status, 200);
+    const continued = head('POST', '/a/v1/boards', { expect: '100-continue', 'content-length': '9' });
+    assertProblem(await sendRaw(stand.port, continued), 401, 'key-missing');
+    const upgrade = { connection: 'upgrade, close', upgrade: 'websocket' };
+    assert.equal((await ask('GET', '/a/v1/boards', upgrade)).status, 200);
+  });
+
+  it('a key that is empty, repeated or in the wrong place is 401', async () => {
+    assertProblem(await ask('GET', '/a/v1/boards', { apikey: '' }), 401, 'key-missing');
+    const twice = head('GET', '/a/v1/boards', { apikey: stand.key, Apikey: stand.key });
+    assertProblem(await sendRaw(stand.port, twice), 401, 'key-unknown');
+    const query = await sendRaw(stand.port, head('GET', `/a/v1/boards?apikey=${stand.key}`));
+    assertProblem(query, 401, 'key-missing');
+  });
+
+  it('what looks like a key is scrubbed from problems and from the log', async () => {
+    const spelt = stand.key.replace('_', '%5f').replace('cork', '%63ork');
+    for (const path of [
+      `/a/v1/lti/${stand.key}`,
+      `/a/v1/${spelt}`,
+      `/a/v1/events?${stand.key}=1`,
+      `/${stand.key}`,
+    ]) {
+      const reply = await ask('GET', path);
+      assert.ok(reply.status >= 400);
+      assert.ok(!reply.body.includes(stand.key.slice(6, 40)), reply.body);
+    }
+    assert.ok(!JSON.stringify(stand.log).includes(stand.key.slice(6, 40)));
+  });
+
+  it('a route of the other variant does not exist, after the key check', async () => {
+    assertProblem(await ask('GET', '/b/v1/events/pins'), 404, 'not-found');
+    assertProblem(await ask('GET', '/a/v1/pins'), 404, 'not-found');
+    assertProblem(await ask('GET', '/a/users'), 404, 'not-found');
+    assertProblem(await ask('GET', '/b/v1/board/7/points'), 404, 'not-found');
+    assert.equal((await ask('GET', '/b/users?start=0&end=2000000000')).status, 200);
+    assertProblem(await sendRaw(stand.port, head('GET', '/a/users')), 404, 'not-found');
+  });
+
+  it('no path, query or header makes a 5xx, and every refusal has the one shape', async () => {
+    const segment = fc.oneof(
+      fc.constantFrom(
+        'a',
+        'b',
+        'v1',
+        'events',
+        'board',
+        'users',
+        'points',
+        'lti',
+        '7',
+        '..',
+        '.',
+        '',
+        '%2e',
+        '%00',
+      ),
+      fc.string({ unit: 'grapheme-ascii', maxLength: 12 }).map((text) => text.replace(/[\s]/g, '')),
+    );
+    const query = fc.array(
+      fc.tuple(fc.constantFrom('start', 'end', 'limit', 'cursor', 'format', 'key', 'x'), segment),
+    );
+    const target = fc
+      .tuple(fc.array(segment), query)
+      .map(([path, pairs]) => `/${path.join('/')}?${pairs.map((pair) => pair.join('=')).join('&')}`);
+    const field = fc.constantFrom(
+      'accept',
+      'accept-encoding',
+      'if-none-match',
+      'host',
+      'range',
+      'origin',
+      'content-type',
+    );
+    const value = fc.string({ unit: 'grapheme-ascii', maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(target, field, value, async (path, name, text) => {
+        const reply = await ask('GET', path, { [name]: text });
+        assert.ok(reply.status >= 200 && reply.status < 500, `${reply.status} ${reply.body}`);
+        if (reply.status >= 400) assert.equal(reply.headers.get('content-type'), 'application/problem+json');
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

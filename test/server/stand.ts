@@ -1,0 +1,143 @@
+/** A server over a real store and keyring with a few records, and raw ways to talk to it. */
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDuckdbStore } from '../../src/dataset/duckdb/store.ts';
+import { FULL_SCOPE } from '../../src/dataset/scope.ts';
+import type { Store } from '../../src/dataset/store.ts';
+import type { KeyGrant, Keyring } from '../../src/keys/keyring.ts';
+import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
+import { type ServerOptions, startServer } from '../../src/server/start.ts';
+import { publishRecords, type Records, WORLD } from '../dataset/small-world.ts';
+
+export const ORGANIZATION = 'harbor';
+
+export interface Stand {
+  readonly url: string;
+  readonly port: number;
+  readonly key: string;
+  readonly store: Store;
+  readonly keyring: Keyring;
+  /** Lines of the log so far, parsed. */
+  readonly log: Record<string, unknown>[];
+  makeKey(grant?: Partial<KeyGrant>, expiresMs?: number): Promise<string>;
+  publish(records: Records): Promise<void>;
+  get(path: string, headers?: Record<string, string>, method?: string): Promise<Response>;
+  stop(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface StandOptions extends Partial<Omit<ServerOptions, 'store' | 'keyring'>> {
+  /** Published before the server starts; absent: the small world; `undefined`: nothing. */
+  readonly records?: Records | undefined;
+  /** Stands between the server and the store. */
+  readonly around?: (store: Store) => Store;
+}
+
+export async function openStand(options: StandOptions = {}): Promise<Stand> {
+  const { records = WORLD, around = (store) => store, ...serverOptions } = options;
+  const dataDir = await mkdtemp(join(tmpdir(), 'corkboard-server-'));
+  const store = await openDuckdbStore(dataDir);
+  const keyring = openSqliteKeyring(dataDir);
+  await store.createOrganization(ORGANIZATION, { title: 'Harbor', lmsUserProperties: ['sis'], policy: '' });
+  if (!('records' in options) || options.records !== undefined) {
+    await publishRecords(store, ORGANIZATION, records);
+  }
+  const log: Record<string, unknown>[] = [];
+  const server = await startServer({
+    host: '127.0.0.1',
+    port: 0,
+    defaultVariant: 'a',
+    logStream: { write: (line) => void log.push(JSON.parse(line)) },
+    ...serverOptions,
+    store: around(store),
+    keyring,
+  });
+  const makeKey = async (grant: Partial<KeyGrant> = {}, expiresMs?: number) => {
+    const plain = {
+      organization: ORGANIZATION,
+      label: '',
+      scope: FULL_SCOPE,
+      redact: { email: false, name: false },
+    };
+    return (await keyring.create({ ...plain, ...grant }, expiresMs)).key;
+  };
+  const key = await makeKey();
+  return {
+    url: server.address,
+    port: Number(new URL(server.address).port),
+    ...{ key, store, keyring, log, makeKey },
+    async publish(more) {
+      await publishRecords(store, ORGANIZATION, more);
+    },
+    get: (path, headers = {}, method = 'GET') =>
+      fetch(server.address + path, {
+        method,
+        headers: { apikey: key, 'accept-encoding': 'identity', ...headers },
+      }),
+    stop: () => server.stop(),
+    async close() {
+      await server.stop();
+      await keyring.close();
+      await store.close();
+      await rm(dataDir, { recursive: true });
+    },
+  };
+}
+
+export interface RawReply {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+/** Sends bytes as they are, on a connection of their own, and reads until the server closes it. */
+export async function sendRaw(port: number, request: string | Uint8Array): Promise<RawReply> {
+  const socket = connect(port, '127.0.0.1');
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk) => chunks.push(chunk));
+  // What the server did not want to read may end the connection the hard way, after its answer.
+  socket.on('error', () => undefined);
+  socket.write(request);
+  await once(socket, 'close');
+  const text = Buffer.concat(chunks).toString('latin1');
+  const end = text.indexOf('\r\n\r\n');
+  const [statusLine = '', ...lines] = text.slice(0, Math.max(end, 0)).split('\r\n');
+  const fields = lines.map((line) => [
+    line.slice(0, line.indexOf(':')).toLowerCase(),
+    line.slice(line.indexOf(':') + 1).trim(),
+  ]);
+  const headers = new Map(fields.map(([name = '', value = '']) => [name, value]));
+  return { status: Number(statusLine.split(' ')[1]), headers, body: text.slice(end + 4) };
+}
+
+/** Head of a request that closes its connection. */
+export function head(method: string, target: string, fields: Record<string, string> = {}): string {
+  const all = { host: 'x', connection: 'close', ...fields };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
+
+/** Waits until a condition holds, asking again and again. */
+export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
+  const endMs = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() > endMs) throw new Error('The condition did not come to hold in time.');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** Records whose export takes about `megabytes` as JSON, so that it is sent in many chunks. */
+export function largeRecords(megabytes: number): Records {
+  const body = 'abcdefghij klmnopq '.repeat(100);
+  return {
+    ...WORLD,
+    pins: [{ id: 70n, boardId: 7n, ownerId: 5n, title: 'Pin', body }],
+    events: Array.from({ length: Math.ceil((megabytes * 1e6) / body.length) }, (_, index) => ({
+      ...{ type: 'pin', action: 'visited', ownerId: 5n, actorId: 1n, boardId: 7n, pinId: 70n },
+      timestampMs: index,
+    })),
+  };
+}
