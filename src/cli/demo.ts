@@ -1,0 +1,79 @@
+/** `corkboard demo`: serves the data that ship with the package, with a key to try them. */
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { FULL_SCOPE } from '../dataset/scope.ts';
+import type { Store } from '../dataset/store.ts';
+import { type Keyring, statusOf } from '../keys/keyring.ts';
+import { withKeyring, withStore } from './data-folder.ts';
+import { addExamples } from './examples.ts';
+import { importInto, refuseUnpublished } from './import.ts';
+import { print, remark } from './output.ts';
+import { addListenOptions, type ListenOptions, listen, renderBaseUrls, stopOnSignal } from './serve.ts';
+import { readTextInput } from './text-input.ts';
+
+const ORGANIZATION = 'demo';
+const TITLE = 'Stack Exchange Demo';
+const LABEL = 'demo';
+const KEY_LIFE_MS = 30 * 86_400_000;
+// The same place from src/cli and from dist/cli.
+const BUNDLE = join(import.meta.dirname, '../../demo');
+
+export function addDemoCommand(program: Command): void {
+  const demo = program
+    .command('demo')
+    .description(
+      'Serve an organization with public data and print a key and a request to try. Loads the data on the first start.',
+    );
+  addListenOptions(demo, 'warn').action((_options: unknown, command: Command) =>
+    serveDemo(command.optsWithGlobals()),
+  );
+  addExamples(demo, ['corkboard demo', 'corkboard demo --port 0']);
+}
+
+async function serveDemo(options: ListenOptions): Promise<void> {
+  await withStore(options, (store) =>
+    withKeyring(options, async (keyring) => {
+      await loadBundle(store);
+      const server = await listen({
+        store,
+        keyring,
+        host: options.host,
+        port: options.port,
+        defaultVariant: 'a',
+        logLevel: options.logLevel,
+      });
+      const key = await replaceKey(keyring);
+      print(renderBaseUrls(server.address));
+      print(`Key:       ${key}`);
+      print(`Try:       curl -H 'apikey: ${key}' '${server.address}/a/v1/boards'`);
+      await stopOnSignal(server);
+    }),
+  );
+}
+
+/** An import that was cut short is done again; one that was published stays as it is. */
+async function loadBundle(store: Store): Promise<void> {
+  const known = (await store.organizations()).find(({ name }) => name === ORGANIZATION);
+  if (known?.version !== undefined) return;
+  if (known === undefined) {
+    const policy = await readTextInput(join(BUNDLE, 'policy.json'));
+    await store.createOrganization(ORGANIZATION, { title: TITLE, policy });
+  }
+  remark('Loading the demo data.');
+  refuseUnpublished(await importInto(store, [BUNDLE], { organization: ORGANIZATION }));
+}
+
+/** Keys are not kept, so that of an earlier start cannot be shown again. */
+async function replaceKey(keyring: Keyring): Promise<string> {
+  const earlier = (await keyring.list(ORGANIZATION)).filter(
+    (entry) => entry.label === LABEL && statusOf(entry, Date.now()) === 'active',
+  );
+  for (const { id } of earlier) await keyring.revoke(id);
+  const grant = {
+    organization: ORGANIZATION,
+    label: LABEL,
+    scope: FULL_SCOPE,
+    redact: { email: false, name: false },
+  };
+  return (await keyring.create(grant, Date.now() + KEY_LIFE_MS)).key;
+}

@@ -1,0 +1,99 @@
+/** `corkboard import`: checks bundles and publishes what they hold (decisions 28 to 32). */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Command, Option } from 'commander';
+import { AppError } from '../app-error.ts';
+import { RECORD_KINDS, type RecordKind } from '../dataset/staging.ts';
+import type { Store } from '../dataset/store.ts';
+import type { ImportReport } from '../ingest/import.ts';
+import { type DataOption, openStore, withStore } from './data-folder.ts';
+import { addExamples } from './examples.ts';
+import { openProgressDisplay } from './import-progress.ts';
+import { renderProblems, renderReport } from './import-report.ts';
+import { type JsonOption, printResult, remark } from './output.ts';
+
+interface ImportOptions extends DataOption, JsonOption {
+  readonly organization: string;
+  readonly as?: RecordKind;
+  readonly skipInvalid?: string;
+  readonly dryRun?: boolean;
+}
+
+export function addImportCommand(program: Command): void {
+  const command = program
+    .command('import')
+    .description(
+      'Check files and publish what they hold as the next version, all or nothing. Importing the same file twice changes nothing. docs/import.md describes the files.',
+    )
+    .argument('<path...>', 'files, folders, or - for standard input; files are named by what they hold')
+    .requiredOption('--organization <name>', 'the organization; it is made when there is none')
+    .addOption(
+      new Option('--as <kind>', 'what the files hold, when their names do not tell').choices(RECORD_KINDS),
+    )
+    .option(
+      '--skip-invalid <file>',
+      'publish the good records; every bad one is kept in this file, with its reason',
+    )
+    .option('--dry-run', 'check everything and publish nothing')
+    .option('--json', 'print the report as one JSON object')
+    .action((paths: string[], _options: unknown, command: Command) =>
+      importPaths(paths, command.optsWithGlobals()),
+    );
+  addExamples(command, [
+    'corkboard import ./bundle --organization school',
+    'corkboard import users.csv events-2026.ndjson.gz --organization school --dry-run',
+    'corkboard import ./bundle --organization school --skip-invalid rejects.ndjson',
+    'zcat events.csv.gz | corkboard import - --as events --organization school --json',
+  ]);
+}
+
+async function importPaths(paths: readonly string[], options: ImportOptions): Promise<void> {
+  const report = await withStore(options, (store) => importInto(store, paths, options));
+  printResult(options, report, () => renderReport(report));
+  refuseUnpublished(report);
+}
+
+/** Throws `import-refused` when bad records have kept an import from being published. */
+export function refuseUnpublished({ outcome, problemCount }: ImportReport): void {
+  if (outcome !== 'refused') return;
+  const records = problemCount === 1 ? '1 bad record' : `${problemCount.toLocaleString('en')} bad records`;
+  throw new AppError('import-refused', `Nothing was published because of ${records}; correct or skip them.`);
+}
+
+/** Imports with the progress and the problems on standard error. */
+export async function importInto(
+  store: Store,
+  paths: readonly string[],
+  options: Omit<ImportOptions, 'data'>,
+): Promise<ImportReport> {
+  const { importBundle } = await import('../ingest/import.ts');
+  const { readParquet } = await import('../dataset/duckdb/parquet-reader.ts');
+  const display = openProgressDisplay();
+  let scratchFolder: string | undefined;
+  const openScratchStore = async () => {
+    scratchFolder = await mkdtemp(join(tmpdir(), 'corkboard-dry-run-'));
+    return openStore(scratchFolder);
+  };
+  try {
+    const report = await importBundle({
+      store,
+      organization: options.organization,
+      paths,
+      as: options.as,
+      skipInvalid: options.skipInvalid,
+      dryRun: options.dryRun,
+      readParquet,
+      openScratchStore,
+      stdin: process.stdin,
+      onProgress: display.show,
+      onWait: () => remark(`Waiting for another import of ${options.organization} to end.`),
+    });
+    display.end();
+    if (report.problemCount > 0) remark(renderProblems(report));
+    return report;
+  } finally {
+    display.end();
+    if (scratchFolder !== undefined) await rm(scratchFolder, { recursive: true });
+  }
+}

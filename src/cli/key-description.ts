@@ -1,0 +1,87 @@
+/** Keys as the commands show them: as JSON, as a table, and, this once, with the key itself. */
+import { formatInstant } from '../dataset/instant.ts';
+import type { Scope } from '../dataset/scope.ts';
+import { type KeyEntry, type NewKey, type Redaction, statusOf } from '../keys/keyring.ts';
+import { type JsonOption, printResult, remark, renderFields, renderInstant, renderTable } from './output.ts';
+
+/** Ids shown of a list in a table; the rest is counted. */
+const SHOWN_IDS = 4;
+
+const KEY_COLUMNS = [
+  'ID',
+  'ORGANIZATION',
+  'LABEL',
+  'BOARDS',
+  'USERS',
+  'REDACTED',
+  'STATUS',
+  'CREATED',
+  'EXPIRES',
+  'LAST USE',
+];
+
+/** An entry as `--json` shows it. */
+export function describeKey(entry: KeyEntry): object {
+  return {
+    id: entry.id,
+    organization: entry.organization,
+    label: entry.label,
+    status: statusOf(entry, Date.now()),
+    scope: entry.scope,
+    redact: redactedFields(entry.redact),
+    rateLimit: entry.rateLimit,
+    created: formatInstant(entry.createdMs),
+    expires: formatOptional(entry.expiresMs),
+    revoked: formatOptional(entry.revokedMs),
+    lastUsed: formatOptional(entry.lastUsedMs),
+    rotatedTo: entry.rotatedTo,
+  };
+}
+
+export function renderKeys(entries: readonly KeyEntry[]): string {
+  if (entries.length === 0) return 'There are no keys; "corkboard keys create" makes one.';
+  const rows = entries.map((entry) => [
+    entry.id,
+    entry.organization,
+    entry.label,
+    renderPart(entry.scope.boards),
+    renderPart(entry.scope.users),
+    redactedFields(entry.redact).join(','),
+    statusOf(entry, Date.now()),
+    renderInstant(entry.createdMs),
+    renderInstant(entry.expiresMs),
+    renderInstant(entry.lastUsedMs),
+  ]);
+  return renderTable(KEY_COLUMNS, rows);
+}
+
+/** The only place that shows a key. */
+export function printNewKey({ entry, key }: NewKey, options: JsonOption): void {
+  const fields = [
+    ['id', entry.id],
+    ['key', key],
+    ['organization', entry.organization],
+    ['boards', renderPart(entry.scope.boards)],
+    ['users', renderPart(entry.scope.users)],
+    ['redacted', redactedFields(entry.redact).join(',')],
+    ['expires', renderInstant(entry.expiresMs) ?? 'never'],
+    ['label', entry.label],
+  ] as const;
+  printResult(options, { id: entry.id, key, ...describeKey(entry) }, () => renderFields(fields));
+  remark('The key is not shown again; keep it now.');
+}
+
+function formatOptional(instantMs: number | undefined): string | undefined {
+  return instantMs === undefined ? undefined : formatInstant(instantMs);
+}
+
+function redactedFields(redact: Redaction): readonly string[] {
+  return [...(redact.email ? ['email'] : []), ...(redact.name ? ['name'] : [])];
+}
+
+function renderPart(part: Scope['boards'] | Scope['users']): string {
+  if (typeof part === 'string') return part;
+  if (part.length === 0) return 'none';
+  const more = part.length - SHOWN_IDS;
+  return part.slice(0, SHOWN_IDS).join(',') + (more > 0 ? ` and ${more} more` : '');
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env node
+/**
+ * The program `corkboard`. Exit codes: 0 done, 1 refused or failed, 2 misuse. Expected trouble is told in one
+ * sentence, anything else with its stack, because it is a bug.
+ */
+import { CommanderError } from 'commander';
+import { AppError } from '../app-error.ts';
+import { remark } from './output.ts';
+import { buildProgram } from './program.ts';
+
+const REFUSED = 1;
+const MISUSED = 2;
+
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // The reader has seen enough (`corkboard keys list | head -1`).
+  if (error.code === 'EPIPE') process.exit();
+  throw error;
+});
+// Nobody reads the log any more, which must not end a server.
+process.stderr.on('error', () => {});
+
+try {
+  await buildProgram().parseAsync();
+} catch (error) {
+  process.exitCode = tell(error);
+}
+
+/** Tells what went wrong and gives the exit code. */
+function tell(error: unknown): number {
+  // Told already by commander, which also ends --help and --version this way.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
+  if (error instanceof AppError) {
+    remark(`corkboard: ${error.message}`);
+    return error.code === 'option-malformed' ? MISUSED : REFUSED;
+  }
+  remark(`corkboard: ${isSystemTrouble(error) ? error.message : describeBug(error)}`);
+  return REFUSED;
+}
+
+/** A full disk, a forbidden folder, a locked file: of the system, not of the program. */
+function isSystemTrouble(error: unknown): error is Error {
+  return (
+    error instanceof Error && ('syscall' in error || ('code' in error && error.code === 'ERR_SQLITE_ERROR'))
+  );
+}
+
+function describeBug(error: unknown): string {
+  return error instanceof Error ? `This is a bug. ${error.stack ?? error.message}` : String(error);
+}

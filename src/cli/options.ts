@@ -1,0 +1,136 @@
+/**
+ * Readers of option values: each takes the text from the command line and gives the value, or refuses it with a
+ * sentence that says what is expected (exit code 2).
+ */
+import { InvalidArgumentError } from 'commander';
+import { parseIdentifier } from '../dataset/identifier.ts';
+import { LATEST_INSTANT_MS, parseInstant } from '../dataset/instant.ts';
+import type { Scope } from '../dataset/scope.ts';
+import type { RateLimit, Redaction } from '../keys/keyring.ts';
+
+const DAY_MS = 86_400_000;
+const UNITS_MS = new Map([
+  ['d', DAY_MS],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1000],
+]);
+const UNITS_SECONDS = new Map([
+  ['second', 1],
+  ['minute', 60],
+  ['hour', 3600],
+]);
+const LINE_LENGTH = 200;
+
+export function readPort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Infinity;
+  if (port > 65_535)
+    throw new InvalidArgumentError('A port is a number from 0 to 65535; 0 takes any free one.');
+  return port;
+}
+
+export function readIdentifier(text: string): bigint {
+  const id = parseIdentifier(text.trim());
+  if (id === undefined) throw new InvalidArgumentError('An id is an integer of at most 64 bits.');
+  return id;
+}
+
+/** Ids between commas, ascending, each once; the empty text is the empty list. */
+export function readIdentifiers(text: string): readonly bigint[] {
+  const ids = new Set(readList(text).map(readIdentifier));
+  return [...ids].sort((one, other) => (one < other ? -1 : 1));
+}
+
+export function readBoards(text: string): Scope['boards'] {
+  return text === 'all' ? text : readIdentifiers(text);
+}
+
+export function readUsers(text: string): Scope['users'] {
+  return text === 'all' || text === 'of-boards' ? text : readIdentifiers(text);
+}
+
+export function readRedaction(text: string): Redaction {
+  const names = readList(text);
+  const unknown = names.find((name) => name !== 'email' && name !== 'name');
+  if (unknown !== undefined)
+    throw new InvalidArgumentError('What can be redacted is email, name, or email,name.');
+  return { email: names.includes('email'), name: names.includes('name') };
+}
+
+/** Names between commas; the empty text is the empty list. */
+export function readNames(text: string): readonly string[] {
+  return [...new Set(readList(text))];
+}
+
+export function readSwitch(text: string): boolean {
+  if (text !== 'on' && text !== 'off') throw new InvalidArgumentError('Say on or off.');
+  return text === 'on';
+}
+
+export function readLine(text: string): string {
+  if (text.length > LINE_LENGTH || /\p{Cc}/u.test(text)) {
+    throw new InvalidArgumentError(`Give one line of at most ${LINE_LENGTH} characters.`);
+  }
+  return text;
+}
+
+/** Milliseconds of `45s`, `15m`, `12h` or `30d`. */
+export function readDuration(text: string): number {
+  const durationMs = parseDuration(text);
+  if (durationMs === undefined)
+    throw new InvalidArgumentError('A duration is 45s, 15m, 12h, 7d or the like.');
+  return durationMs;
+}
+
+/**
+ * The instant from which on a key is refused: after a duration from now, at a date-time with an offset, or, of a
+ * date, at the end of that day in UTC. May lie in the past.
+ */
+export function readExpiry(text: string, nowMs: number): number {
+  const durationMs = parseDuration(text);
+  const instantMs = durationMs === undefined ? parseDateOrInstant(text) : nowMs + durationMs;
+  if (instantMs === undefined || instantMs > LATEST_INSTANT_MS) {
+    throw new InvalidArgumentError(
+      'Give a duration (30d, 12h, 15m, 45s), a date (2027-01-31: to the end of that day in UTC), ' +
+        'or a date-time with its offset (2027-01-31T17:00:00+01:00).',
+    );
+  }
+  return instantMs;
+}
+
+/** `100/minute` and the like. */
+export function readRateLimit(text: string): RateLimit {
+  const [, requests = '', unit = ''] = /^([1-9]\d{0,8})\/(\w+)$/.exec(text) ?? [];
+  const perSeconds = UNITS_SECONDS.get(unit);
+  if (perSeconds === undefined) {
+    throw new InvalidArgumentError('A rate limit is 10/second, 100/minute, 5000/hour or the like.');
+  }
+  return { requests: Number(requests), perSeconds };
+}
+
+/** Adds one origin to those given before. */
+export function readOrigin(text: string, previous: readonly string[] = []): readonly string[] {
+  if (!URL.canParse(text) || new URL(text).origin !== text) {
+    throw new InvalidArgumentError('An origin is a scheme and a host, like https://dashboard.example.org.');
+  }
+  return [...previous, text];
+}
+
+function readList(text: string): readonly string[] {
+  const items = text.trim() === '' ? [] : text.split(',').map((item) => item.trim());
+  if (items.includes('')) throw new InvalidArgumentError('Between two commas something is missing.');
+  return items;
+}
+
+function parseDuration(text: string): number | undefined {
+  const [, count, unit = ''] = /^(\d{1,6})([dhms])$/.exec(text) ?? [];
+  const unitMs = UNITS_MS.get(unit);
+  return unitMs === undefined ? undefined : Number(count) * unitMs;
+}
+
+function parseDateOrInstant(text: string): number | undefined {
+  // A bare number is more likely a forgotten unit than an instant in Unix time.
+  if (/^-?\d+$/.test(text)) return undefined;
+  const midnightMs = parseInstant(`${text}T00:00:00Z`);
+  return midnightMs === undefined ? parseInstant(text) : midnightMs + DAY_MS;
+}

@@ -1,0 +1,48 @@
+/** The whole command line as a value, so that it can be run, tested and documented. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command, Option } from 'commander';
+import { concealKeys } from '../keys/key-format.ts';
+import { addDemoCommand } from './demo.ts';
+import { addExamples } from './examples.ts';
+import { addImportCommand } from './import.ts';
+import { addKeysCommands } from './keys.ts';
+import { addOrganizationsCommands } from './organizations.ts';
+import { addPointsCommands } from './points.ts';
+import { addServeCommand } from './serve.ts';
+
+// The same place from src/cli and from dist/cli.
+const PACKAGE_FILE = join(import.meta.dirname, '../../package.json');
+
+export function buildProgram(): Command {
+  const program = new Command('corkboard')
+    .description('Read-only data API of a social-learning community: events, boards, users and points.')
+    .version(readVersion(), '--version', 'print the version')
+    .helpOption('--help', 'print this help')
+    .addOption(new Option('--data <dir>', 'the data folder').default('./data').env('CORKBOARD_DATA'))
+    // Before the commands are added, because they inherit it.
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      outputError: (text, write) => write(concealKeys(text).replace(/^error: /, 'corkboard: ')),
+    })
+    .showHelpAfterError('--help shows what can be given.')
+    .exitOverride();
+  addExamples(program, [
+    'corkboard demo',
+    'corkboard import ./bundle --organization school',
+    'corkboard keys create --organization school --label dashboard',
+    'corkboard serve --data ./data --port 8080',
+  ]);
+  addServeCommand(program);
+  addImportCommand(program);
+  addOrganizationsCommands(program);
+  addKeysCommands(program);
+  addPointsCommands(program);
+  addDemoCommand(program);
+  return program;
+}
+
+function readVersion(): string {
+  const { version }: { version: string } = JSON.parse(readFileSync(PACKAGE_FILE, 'utf8'));
+  return version;
+}

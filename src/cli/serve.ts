@@ -1,0 +1,126 @@
+/** `corkboard serve`: answers the API until it is told to stop. */
+import { type Command, Option } from 'commander';
+import { AppError } from '../app-error.ts';
+import type { RateLimit } from '../keys/keyring.ts';
+import type { RunningServer, ServerOptions } from '../server/start.ts';
+import { type DataOption, withKeyring, withStore } from './data-folder.ts';
+import { addExamples } from './examples.ts';
+import { readOrigin, readPort, readRateLimit } from './options.ts';
+import { print, remark } from './output.ts';
+
+export interface ListenOptions extends DataOption {
+  readonly host: string;
+  readonly port: number;
+  readonly logLevel: ServerOptions['logLevel'];
+}
+
+interface ServeOptions extends ListenOptions {
+  readonly variant: 'a' | 'b';
+  readonly database?: string;
+  readonly rateLimit?: RateLimit;
+  readonly corsOrigin?: readonly string[];
+}
+
+// npx and npm pass a Ctrl-C on to a program that the terminal has told already.
+const SAME_SIGNAL_MS = 200;
+
+export function addServeCommand(program: Command): void {
+  const serve = program.command('serve').description('Serve the API over HTTP until SIGINT or SIGTERM.');
+  addListenOptions(serve, 'info')
+    .addOption(
+      new Option('--variant <a|b>', 'variant at the root, beside /a and /b').choices(['a', 'b']).default('a'),
+    )
+    .option(
+      '--rate-limit <n/unit>',
+      'for keys without their own: 10/second, 100/minute, 5000/hour',
+      readRateLimit,
+    )
+    .option('--cors-origin <origin>', 'let pages of this origin read; can be repeated', readOrigin)
+    .option('--database <url>', 'PostgreSQL instead of the data folder; not supported in this version')
+    .action((_options: unknown, command: Command) => serveData(command.optsWithGlobals()));
+  addExamples(serve, [
+    'corkboard serve',
+    'corkboard serve --data /srv/corkboard --host 0.0.0.0 --port 80',
+    'corkboard serve --variant b --rate-limit 100/minute --cors-origin https://dashboard.example.org',
+  ]);
+}
+
+/** The options of a command that listens. */
+export function addListenOptions(command: Command, logLevel: string): Command {
+  return command
+    .option('--host <host>', 'address to listen on; 0.0.0.0 for all', '127.0.0.1')
+    .option('--port <number>', 'port to listen on; 0 for any free one', readPort, 8080)
+    .addOption(
+      new Option('--log-level <level>', 'least severe lines of the log')
+        .choices(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
+        .default(logLevel),
+    );
+}
+
+async function serveData(options: ServeOptions): Promise<void> {
+  if (options.database !== undefined) {
+    throw new AppError(
+      'settings-refused',
+      'PostgreSQL is not supported in this version; leave out --database to serve the folder of --data.',
+    );
+  }
+  await withStore(options, (store) =>
+    withKeyring(options, async (keyring) => {
+      const server = await listen({
+        store,
+        keyring,
+        host: options.host,
+        port: options.port,
+        defaultVariant: options.variant,
+        logLevel: options.logLevel,
+        rateLimit: options.rateLimit,
+        corsOrigins: options.corsOrigin,
+      });
+      print(renderBaseUrls(server.address));
+      await stopOnSignal(server);
+    }),
+  );
+}
+
+/** Starts a server; an address that cannot be had is refused in words. */
+export async function listen(options: Omit<ServerOptions, 'logStream'>): Promise<RunningServer> {
+  const { startServer } = await import('../server/start.ts');
+  try {
+    // Standard output belongs to the result, here the base URLs.
+    return await startServer({ ...options, logStream: process.stderr });
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    const inUse = 'code' in error && error.code === 'EADDRINUSE';
+    const reason = inUse ? 'it is in use; choose another with --port, 0 for any free one' : error.message;
+    throw new AppError(
+      'settings-refused',
+      `Port ${options.port} on ${options.host} cannot be had: ${reason}.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+export function renderBaseUrls(address: string): string {
+  return `Variant A: ${address}/a\nVariant B: ${address}/b\nReference: ${address}/docs`;
+}
+
+/** Waits for SIGINT or SIGTERM, then lets the answers in flight end; another signal stops at once. */
+export async function stopOnSignal(server: RunningServer): Promise<void> {
+  await new Promise<void>((resolve) => {
+    let stoppingSinceMs: number | undefined;
+    const onSignal = () => {
+      if (stoppingSinceMs === undefined) {
+        stoppingSinceMs = performance.now();
+        resolve();
+      } else if (performance.now() - stoppingSinceMs > SAME_SIGNAL_MS) {
+        process.exit(1);
+      }
+    };
+    process.on('SIGINT', onSignal);
+    process.on('SIGTERM', onSignal);
+  });
+  remark('Stopping when the answers in flight have ended; another signal stops at once.');
+  await server.stop();
+}

@@ -1,0 +1,54 @@
+/** Runs the command line as a program of its own, as a script would. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after } from 'node:test';
+
+const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
+// Compiling the same files anew would take most of the time of a command.
+const COMPILE_CACHE = join(tmpdir(), 'corkboard-compile-cache');
+
+export interface Result {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A folder that goes when the tests of the file have ended. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'corkboard-cli-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export function start(args: readonly string[], environment: NodeJS.ProcessEnv = {}): ChildProcess {
+  return spawn(process.execPath, [MAIN, ...args], {
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env, ...environment },
+  });
+}
+
+/** Runs to the end; `input` is its standard input. */
+export async function run(
+  args: readonly string[],
+  { input = '', environment = {} }: { input?: string; environment?: NodeJS.ProcessEnv } = {},
+): Promise<Result> {
+  const child = start(args, environment);
+  const ended = once(child, 'close');
+  child.stdin?.end(input);
+  const [stdout, stderr] = await Promise.all([text(child.stdout!), text(child.stderr!)]);
+  await ended;
+  return { code: child.exitCode, stdout, stderr };
+}
+
+/** The JSON value that a command prints, which must succeed. Integers that no `number` holds become `bigint`. */
+// biome-ignore lint/suspicious/noExplicitAny: what comes out is what the tests are about
+export async function runJson(args: readonly string[], input = ''): Promise<any> {
+  const { code, stdout, stderr } = await run([...args, '--json'], { input });
+  if (code !== 0) throw new Error(`exit code ${code}: ${stderr}`);
+  return JSON.parse(stdout, (_name, value: unknown, context?: { source?: string }) =>
+    typeof value === 'number' && !Number.isSafeInteger(value) ? BigInt(context?.source ?? value) : value,
+  );
+}

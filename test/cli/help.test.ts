@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import packageFile from '../../package.json' with { type: 'json' };
+import { run } from './command.ts';
+import { allCommands, DOCUMENT, helpOf, renderDocument } from './command-line-document.ts';
+
+/** The surface that scripts depend on (issue 2, item 6): changing a line breaks them. */
+const SURFACE: Readonly<Record<string, readonly string[]>> = {
+  corkboard: ['--data', '--version'],
+  'corkboard serve': [
+    '--host',
+    '--port',
+    '--variant',
+    '--database',
+    '--rate-limit',
+    '--cors-origin',
+    '--log-level',
+  ],
+  'corkboard import': ['--organization', '--as', '--skip-invalid', '--dry-run', '--json'],
+  'corkboard organizations': [],
+  'corkboard organizations create': ['--id', '--title', '--domain', '--category-id', '--json'],
+  'corkboard organizations list': ['--json'],
+  'corkboard organizations show': ['--json'],
+  'corkboard organizations configure': [
+    '--policy',
+    '--course-lookup',
+    '--lms-user-properties',
+    '--title',
+    '--domain',
+    '--category-id',
+    '--json',
+  ],
+  'corkboard keys': [],
+  'corkboard keys create': [
+    '--organization',
+    '--boards',
+    '--users',
+    '--redact',
+    '--expires',
+    '--label',
+    '--rate-limit',
+    '--json',
+  ],
+  'corkboard keys list': ['--organization', '--json'],
+  'corkboard keys rotate': ['--overlap', '--organization', '--json'],
+  'corkboard keys revoke': ['--organization', '--json'],
+  'corkboard points': [],
+  'corkboard points explain': ['--organization', '--board', '--user', '--json'],
+  'corkboard demo': ['--host', '--port', '--log-level'],
+};
+
+describe('the command line', () => {
+  it('has the commands and options that scripts depend on', () => {
+    const names = allCommands().map(([name]) => name);
+    assert.deepEqual([...names].sort(), Object.keys(SURFACE).sort());
+    for (const [name, command] of allCommands()) {
+      const missing = SURFACE[name]?.filter((flag) => !command.options.some(({ long }) => long === flag));
+      assert.deepEqual(missing, [], name);
+    }
+  });
+
+  it('is documented in docs/command-line.md as its help says', () => {
+    assert.equal(
+      readFileSync(DOCUMENT, 'utf8'),
+      renderDocument(),
+      'docs/command-line.md is not what the help says; run: node test/cli/command-line-document.ts',
+    );
+  });
+});
+
+describe('the help', () => {
+  for (const [name, command] of allCommands()) {
+    it(`of ${name} describes every option, names the data folder and ends with examples of itself`, () => {
+      const help = helpOf(command);
+      assert.match(help, /--data <dir>/);
+      const [, examples = ''] = help.split('\nExamples:\n');
+      assert.match(examples, new RegExp(`^  \\$ .*${name}`, 'm'));
+      assert.notEqual(command.description(), '');
+      for (const option of command.options) assert.notEqual(option.description, '', option.flags);
+    });
+  }
+
+  it('is printed by --help with exit code 0, and the version by --version', async () => {
+    const help = await run(['keys', 'create', '--help']);
+    assert.equal(help.code, 0);
+    assert.match(help.stdout, /^Usage: corkboard keys create/);
+    assert.equal(help.stderr, '');
+    const version = await run(['--version']);
+    assert.deepEqual(version, { code: 0, stdout: `${packageFile.version}\n`, stderr: '' });
+  });
+});

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { run, runJson, temporaryFolder } from './command.ts';
+import { SMALL_BUNDLE, writeSmallBundle } from './small-bundle.ts';
+
+const folder = temporaryFolder();
+const data = join(folder, 'data');
+const bundle = writeSmallBundle(join(folder, 'bundle'));
+const bad = writeSmallBundle(join(folder, 'bad'), {
+  'users.csv': `${SMALL_BUNDLE['users.csv']}4,,Nobody,\n${'x,x@x.example,X,\n'.repeat(120)}`,
+});
+const into = (organization: string) => ['--organization', organization, '--data', data];
+
+describe('import', () => {
+  it('makes the organization, publishes, and reports what changed', async () => {
+    const { code, stdout, stderr } = await run(['import', bundle, ...into('first')]);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /events\.csv +events +3$/m);
+    assert.match(stdout, /^users +3 +0 +0$/m);
+    assert.match(stdout, /^Passed over: .*README\.txt$/m);
+    assert.match(stdout, /^Published as version \S+ of first \(\d+\.\d s\)\n$/m);
+    assert.equal(stderr, '');
+  });
+
+  it('again changes nothing, with exit code 0', async () => {
+    await runJson(['import', bundle, ...into('again')]);
+    const again = await runJson(['import', bundle, ...into('again')]);
+    assert.deepEqual([again.outcome, again.published, again.records], ['unchanged', false, 9]);
+  });
+
+  it('with bad records publishes nothing, names the first hundred and counts the rest', async () => {
+    const { code, stdout, stderr } = await run(['import', bad, ...into('bad'), '--json']);
+    assert.equal(code, 1);
+    const report = JSON.parse(stdout);
+    assert.deepEqual([report.published, report.problemCount, report.problems.length], [false, 121, 100]);
+    const lines = stderr.trimEnd().split('\n');
+    assert.match(lines[0] ?? '', /users\.csv:5: email: /);
+    assert.match(lines[1] ?? '', /users\.csv:6: id: /);
+    assert.equal(lines[100], 'and 21 more');
+    assert.match(lines[101] ?? '', /^corkboard: Nothing was published because of 121 bad records/);
+    assert.equal(lines.length, 102);
+  });
+
+  it('--skip-invalid publishes the good ones and keeps the bad ones', async () => {
+    const rejects = join(folder, 'rejects.ndjson');
+    const report = await runJson(['import', bad, ...into('skipping'), '--skip-invalid', rejects]);
+    assert.deepEqual([report.published, report.rejected], [true, 121]);
+    assert.equal(readFileSync(rejects, 'utf8').trimEnd().split('\n').length, 121);
+    assert.equal((await runJson(['organizations', 'show', 'skipping', '--data', data])).users, 3);
+  });
+
+  it('--dry-run checks everything and leaves nothing behind', async () => {
+    const report = await runJson(['import', bundle, ...into('dry'), '--dry-run']);
+    assert.deepEqual([report.outcome, report.published, report.changes.events.added], ['checked', false, 3]);
+    assert.equal((await run(['organizations', 'show', 'dry', '--data', data])).code, 1);
+    assert.ok(!existsSync(join(data, 'dry')));
+  });
+
+  it('reads standard input', async () => {
+    const report = await runJson(
+      ['import', '-', '--as', 'users', ...into('piped')],
+      '{"id": 9007199254740993, "email": "z@x.example", "name": "Zoe"}\n',
+    );
+    assert.deepEqual([report.published, report.changes.users.added], [true, 1]);
+  });
+
+  it('names a missing file as it was given, exit code 1, and asks what a file holds, exit code 2', async () => {
+    const missing = await run(['import', 'none/users.csv', ...into('none')]);
+    assert.equal(missing.code, 1);
+    assert.match(missing.stderr, /^corkboard: none\/users\.csv cannot be read/);
+    const nameless = await run(['import', join(bundle, 'README.txt'), ...into('none')]);
+    assert.equal(nameless.code, 2);
+    assert.match(nameless.stderr, /--as users\|boards/);
+  });
+});

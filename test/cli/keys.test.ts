@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
+import { run, runJson, temporaryFolder } from './command.ts';
+
+const data = temporaryFolder();
+const keys = (...args: string[]) => runJson(['keys', ...args, '--data', data]);
+
+before(async () => {
+  await runJson(['organizations', 'create', 'school', '--data', data]);
+  await runJson(['organizations', 'create', 'club', '--data', data]);
+});
+
+/** What a server would do with the key. */
+async function find(key: string) {
+  const keyring = openSqliteKeyring(data);
+  try {
+    return await keyring.find(key);
+  } finally {
+    await keyring.close();
+  }
+}
+
+describe('keys create', () => {
+  it('prints id and key, and a server finds what was granted', async () => {
+    const created = await keys('create', '--organization', 'school', '--label', 'dashboard');
+    assert.equal(created.key.split('_')[1], created.id);
+    assert.deepEqual(
+      { ...created, id: '', key: '', created: '' },
+      {
+        ...{ id: '', key: '', organization: 'school', label: 'dashboard', status: 'active' },
+        ...{ scope: { boards: 'all', users: 'all' }, redact: [], rateLimit: null, created: '' },
+        ...{ expires: null, revoked: null, lastUsed: null, rotatedTo: null },
+      },
+    );
+    const found = await find(created.key);
+    assert.deepEqual([found.id, found.organization, found.label], [created.id, 'school', 'dashboard']);
+  });
+
+  it('takes boards, users, redaction, expiry and rate limit, ids digit for digit', async () => {
+    const created = await keys(
+      ...['create', '--organization', 'SCHOOL', '--boards', '9223372036854775807,-1', '--users', '3'],
+      ...['--redact', 'email,name', '--expires', '2999-12-31', '--rate-limit', '100/minute'],
+    );
+    assert.deepEqual(created.scope, { boards: [-1, 9223372036854775807n], users: [3] });
+    assert.deepEqual(created.redact, ['email', 'name']);
+    assert.equal(created.expires, '3000-01-01T00:00:00.000+00:00');
+    assert.deepEqual(created.rateLimit, { requests: 100, perSeconds: 60 });
+    const found = await find(created.key);
+    assert.deepEqual(found.scope, { boards: [-1n, 9223372036854775807n], users: [3n] });
+    assert.equal(found.organization, 'school');
+  });
+
+  it('with boards only sees the people of these boards, and with an empty list nothing (decision 12)', async () => {
+    const ofBoards = await keys('create', '--organization', 'school', '--boards', '1,2');
+    assert.deepEqual(ofBoards.scope, { boards: [1, 2], users: 'of-boards' });
+    const nothing = await keys('create', '--organization', 'school', '--boards', '', '--users', '');
+    assert.deepEqual(nothing.scope, { boards: [], users: [] });
+  });
+
+  it('accepts an expiry in the past with a warning', async () => {
+    const { code, stdout, stderr } = await run([
+      ...['keys', 'create', '--organization', 'school', '--expires', '2020-01-01', '--json', '--data', data],
+    ]);
+    assert.equal(code, 0);
+    assert.match(stderr, /lies in the past/);
+    assert.equal(JSON.parse(stdout).status, 'expired');
+    await assert.rejects(find(JSON.parse(stdout).key), { code: 'key-expired' });
+  });
+
+  it('shows people the key once, and never on standard error', async () => {
+    const { stdout, stderr } = await run(['keys', 'create', '--organization', 'school', '--data', data]);
+    assert.match(stdout, /^id +[a-z2-7]{12}\nkey +cork_[a-z2-7]{12}_[a-z2-7]{32}_[0-9a-f]{8}\n/);
+    assert.doesNotMatch(stderr, /cork_/);
+  });
+
+  it('is refused for an organization that does not exist', async () => {
+    const { code, stdout, stderr } = await run(['keys', 'create', '--organization', 'none', '--data', data]);
+    assert.equal(code, 1);
+    assert.equal(stdout, '');
+    assert.match(stderr, /^corkboard: There is no organization "none"/);
+  });
+});
+
+describe('keys list', () => {
+  it('shows status and last use, never a key', async () => {
+    const used = await keys('create', '--organization', 'club', '--label', 'used');
+    const keyring = openSqliteKeyring(data);
+    keyring.recordUse(await keyring.find(used.key));
+    await keyring.close();
+    const revoked = await keys('create', '--organization', 'club', '--label', 'gone');
+    await keys('revoke', revoked.id);
+    await keys('create', '--organization', 'club', '--label', 'old', '--expires', '2020-01-01');
+    const list: { label: string; status: string; lastUsed: string | null; key?: string }[] = await keys(
+      'list',
+      '--organization',
+      'club',
+    );
+    assert.deepEqual(Object.fromEntries(list.map(({ label, status }) => [label, status])), {
+      used: 'active',
+      gone: 'revoked',
+      old: 'expired',
+    });
+    assert.match(list.find(({ label }) => label === 'used')?.lastUsed ?? '', /^\d{4}-.*\+00:00$/);
+    const table = await run(['keys', 'list', '--organization', 'club', '--data', data]);
+    assert.match(table.stdout, /^ID +ORGANIZATION +LABEL .* STATUS .* LAST USE\n/);
+    assert.match(table.stdout, new RegExp(`${revoked.id} +club +gone .* revoked`));
+    assert.doesNotMatch(table.stdout + JSON.stringify(list), /cork_/);
+  });
+});
+
+describe('keys rotate and revoke', () => {
+  it('rotate makes a successor and ends the old key after the overlap', async () => {
+    const old = await keys('create', '--organization', 'school', '--boards', '7', '--label', 'rotated');
+    const successor = await keys('rotate', old.id, '--overlap', '7d');
+    assert.deepEqual(successor.scope, old.scope);
+    assert.equal(successor.label, 'rotated');
+    const { expiresMs = 0, rotatedTo } = await find(old.key);
+    assert.ok(Math.abs(expiresMs - Date.now() - 7 * 86_400_000) < 60_000);
+    assert.equal(rotatedTo, successor.id);
+    await find(successor.key);
+  });
+
+  it('revoke acts at once and can be said again', async () => {
+    const { id, key } = await keys('create', '--organization', 'school');
+    const revoked = await keys('revoke', id);
+    assert.equal(revoked.status, 'revoked');
+    await assert.rejects(find(key), { code: 'key-revoked' });
+    assert.equal((await keys('revoke', id)).revoked, revoked.revoked);
+    const rotation = await run(['keys', 'rotate', id, '--data', data]);
+    assert.deepEqual([rotation.code, rotation.stdout], [1, '']);
+    assert.match(rotation.stderr, /has been revoked/);
+  });
+
+  it('are refused when the key belongs to another organization, or there is none', async () => {
+    const { id, key } = await keys('create', '--organization', 'school');
+    for (const command of ['rotate', 'revoke']) {
+      const other = await run(['keys', command, id, '--organization', 'club', '--data', data]);
+      assert.deepEqual([other.code, other.stdout], [1, '']);
+      const unknown = await run(['keys', command, 'aaaaaaaaaaaa', '--data', data]);
+      assert.equal(unknown.code, 1);
+      assert.match(unknown.stderr, /There is no key aaaaaaaaaaaa/);
+    }
+    assert.equal((await find(key)).rotatedTo, undefined);
+    assert.equal((await keys('revoke', id, '--organization', 'School')).status, 'revoked');
+  });
+});

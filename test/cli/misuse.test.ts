@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { makeKey } from '../../src/keys/key-format.ts';
+import { run, temporaryFolder } from './command.ts';
+
+const data = temporaryFolder();
+const { key } = makeKey();
+
+const MISUSE: readonly [args: string[], message: RegExp][] = [
+  [[], /^Usage: corkboard/],
+  [['keys'], /^Usage: corkboard keys/],
+  [['kesy'], /^corkboard: unknown command 'kesy'\n\(Did you mean keys\?\)/],
+  [['keys', 'lits'], /^corkboard: unknown command 'lits'\n\(Did you mean list\?\)/],
+  [['keys', 'list', '--jsno'], /^corkboard: unknown option '--jsno'\n\(Did you mean --json\?\)/],
+  [['keys', 'create'], /^corkboard: required option '--organization <name>' not specified/],
+  [
+    ['keys', 'rotate', 'abcdefghijkl', '--overlap', '7'],
+    /^corkboard: option '--overlap .* is invalid\. A duration/,
+  ],
+  [['keys', 'revoke'], /^corkboard: missing required argument 'id'/],
+  [['keys', 'revoke', 'a', 'b'], /^corkboard: too many arguments/],
+  [['serve', '--variant', 'c'], /^corkboard: option '--variant .* Allowed choices are a, b/],
+  [['serve', '--port', 'http'], /^corkboard: option '--port .* A port is a number/],
+  [
+    ['import', 'x.csv', '--organization', 'x', '--as', 'things'],
+    /^corkboard: option '--as .* Allowed choices are users/,
+  ],
+  [['organizations', 'configure', 'school'], /^corkboard: There is nothing to change/],
+];
+
+describe('misuse', () => {
+  for (const [args, message] of MISUSE) {
+    it(`ends "corkboard ${args.join(' ')}" with exit code 2 and says what is wrong`, async () => {
+      const { code, stdout, stderr } = await run([...args, '--data', data]);
+      assert.match(stderr, message);
+      assert.equal(stdout, '');
+      assert.equal(code, 2);
+    });
+  }
+
+  it('never tells a key back', async () => {
+    for (const args of [
+      [key],
+      ['keys', 'revoke', 'a', key],
+      ['keys', 'list', `--${key}`],
+      ['serve', '--port', key],
+    ]) {
+      const { code, stdout, stderr } = await run([...args, '--data', data]);
+      assert.equal(code, 2);
+      assert.ok(!`${stdout}${stderr}`.includes(key.slice(18, 30)), stderr);
+    }
+  });
+});

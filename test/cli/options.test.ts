@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  readBoards,
+  readDuration,
+  readExpiry,
+  readIdentifiers,
+  readLine,
+  readNames,
+  readOrigin,
+  readPort,
+  readRateLimit,
+  readRedaction,
+  readSwitch,
+  readUsers,
+} from '../../src/cli/options.ts';
+
+const NOON_MS = Date.UTC(2026, 4, 1, 12);
+const readExpiryAtNoon = (text: string) => readExpiry(text, NOON_MS);
+
+const VALUES: readonly [reader: (text: string) => unknown, text: string, value: unknown][] = [
+  [readPort, '0', 0],
+  [readPort, '65535', 65_535],
+  [readIdentifiers, '', []],
+  [readIdentifiers, '3, 1,2,3', [1n, 2n, 3n]],
+  [readIdentifiers, '-9223372036854775808,9223372036854775807', [-(2n ** 63n), 2n ** 63n - 1n]],
+  [readBoards, 'all', 'all'],
+  [readBoards, '7', [7n]],
+  [readUsers, 'all', 'all'],
+  [readUsers, 'of-boards', 'of-boards'],
+  [readUsers, '', []],
+  [readRedaction, 'email', { email: true, name: false }],
+  [readRedaction, 'name,email', { email: true, name: true }],
+  [readNames, 'sis_id, login', ['sis_id', 'login']],
+  [readNames, '', []],
+  [readSwitch, 'on', true],
+  [readSwitch, 'off', false],
+  [readLine, 'data warehouse', 'data warehouse'],
+  [readDuration, '0s', 0],
+  [readDuration, '7d', 7 * 86_400_000],
+  [readExpiryAtNoon, '45s', NOON_MS + 45_000],
+  [readExpiryAtNoon, '15m', NOON_MS + 900_000],
+  [readExpiryAtNoon, '12h', NOON_MS + 43_200_000],
+  [readExpiryAtNoon, '30d', NOON_MS + 30 * 86_400_000],
+  [readExpiryAtNoon, '2026-12-31', Date.UTC(2027, 0, 1)],
+  [readExpiryAtNoon, '2027-01-31T17:00:00+01:00', Date.UTC(2027, 0, 31, 16)],
+  [readExpiryAtNoon, '2001-01-01T00:00:00Z', Date.UTC(2001, 0, 1)],
+  [readRateLimit, '10/second', { requests: 10, perSeconds: 1 }],
+  [readRateLimit, '100/minute', { requests: 100, perSeconds: 60 }],
+  [readRateLimit, '5000/hour', { requests: 5000, perSeconds: 3600 }],
+  [readOrigin, 'https://example.org:8443', ['https://example.org:8443']],
+];
+
+const REFUSED: readonly [reader: (text: string) => unknown, texts: readonly string[]][] = [
+  [readPort, ['', '-1', '65536', '80.5', '0x50', '1e3', ' 80']],
+  [readIdentifiers, [',', '1,', '1,,2', 'x', '1.0', '9223372036854775808', '1;2']],
+  [readUsers, ['every', 'of-board', '1,all']],
+  [readRedaction, ['e-mail', 'email,', 'Email']],
+  [readSwitch, ['', 'yes', 'true', 'ON']],
+  [readLine, ['two\nlines', 'x'.repeat(201), '\u001b[31m']],
+  [readDuration, ['', '7', 'd', '-7d', '1.5h', '7 d', '7w', '1234567d']],
+  [readExpiryAtNoon, ['', '30', '1767225600', 'tomorrow', '2026-02-30', '2026-12-31T12:00:00', '9999-12-31']],
+  [readRateLimit, ['100', '0/minute', '100/day', '100/', '-1/second', '1.5/hour', '100/toString']],
+  [readOrigin, ['*', 'example.org', 'https://example.org/', 'https://example.org/path']],
+];
+
+describe('option values', () => {
+  for (const [reader, text, value] of VALUES) {
+    it(`${reader.name} reads ${JSON.stringify(text)}`, () => assert.deepEqual(reader(text), value));
+  }
+
+  for (const [reader, texts] of REFUSED) {
+    it(`${reader.name} refuses ${texts.map((text) => JSON.stringify(text.slice(0, 30))).join(', ')}`, () => {
+      for (const text of texts) {
+        assert.throws(() => reader(text), { code: 'commander.invalidArgument', message: /\.$/ }, text);
+      }
+    });
+  }
+
+  it('collects repeated origins', () => {
+    assert.deepEqual(readOrigin('https://b.example', ['https://a.example']), [
+      'https://a.example',
+      'https://b.example',
+    ]);
+  });
+});

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, describe, it } from 'node:test';
+import { run, runJson, temporaryFolder } from './command.ts';
+import { writeSmallBundle } from './small-bundle.ts';
+
+const folder = temporaryFolder();
+const data = join(folder, 'data');
+const organizations = (...args: string[]) => runJson(['organizations', ...args, '--data', data]);
+const runOrganizations = (args: string[], input = '') =>
+  run(['organizations', ...args, '--data', data], { input });
+
+const POLICY =
+  '{"rules": [{"on": "pin.created", "to": "actor", "points": 3}], "boards": {"7": {"goal": 50}}}';
+
+before(async () => {
+  await runJson([
+    'import',
+    writeSmallBundle(join(folder, 'bundle')),
+    '--organization',
+    'school',
+    '--data',
+    data,
+  ]);
+});
+
+describe('organizations create', () => {
+  it('takes the fields that the API shows, ids digit for digit', async () => {
+    const created = await organizations(
+      ...['create', 'Harbor', '--id', '9007199254740993', '--title', 'Harbor College'],
+      ...['--domain', 'harbor.example', '--category-id', '-12'],
+    );
+    const { name, id, title, domain, categoryId, version, events } = created;
+    assert.deepEqual(
+      { name, id, title, domain, categoryId, version, events },
+      {
+        ...{ name: 'Harbor', id: 9007199254740993n, title: 'Harbor College', domain: 'harbor.example' },
+        ...{ categoryId: -12, version: null, events: 0 },
+      },
+    );
+  });
+
+  it('is refused when the name is taken, in whatever case, or cannot be a name', async () => {
+    const taken = await runOrganizations(['create', 'SCHOOL']);
+    assert.deepEqual([taken.code, taken.stdout], [1, '']);
+    assert.match(taken.stderr, /^corkboard: .*exists already/);
+    assert.equal((await runOrganizations(['create', '../up'])).code, 1);
+  });
+});
+
+describe('organizations list', () => {
+  it('is a table for people and an array for programs', async () => {
+    const { stdout } = await runOrganizations(['list']);
+    assert.match(stdout, /^NAME +ID +TITLE +DOMAIN +VERSION\n/);
+    assert.match(stdout, /^school +\d+ +school +- +\S+$/m);
+    const list: { name: string }[] = await organizations('list');
+    assert.ok(list.some(({ name }) => name === 'school'));
+  });
+
+  it('tells what to do in an empty folder', async () => {
+    const { code, stdout } = await run(['--data', join(folder, 'empty'), 'organizations', 'list']);
+    assert.equal(code, 0);
+    assert.match(stdout, /corkboard import/);
+  });
+});
+
+describe('organizations show', () => {
+  it('counts events, users, boards and pins, and shows the version and the policy in force', async () => {
+    const shown = await organizations('show', 'school');
+    assert.deepEqual([shown.events, shown.users, shown.boards, shown.pins], [3, 3, 2, 1]);
+    assert.equal(typeof shown.version, 'string');
+    assert.deepEqual(
+      shown.policy.rules.map(({ on, points }: { on: string; points: number }) => [on, points]),
+      [
+        ['pin.created', 10],
+        ['pin.commented', 5],
+      ],
+    );
+    const { stdout } = await runOrganizations(['show', 'school']);
+    assert.match(stdout, /^events +3$/m);
+    assert.match(stdout, /^points policy +default$/m);
+  });
+
+  it('takes the data folder from the environment', async () => {
+    const { code } = await run(['organizations', 'show', 'school'], {
+      environment: { CORKBOARD_DATA: data },
+    });
+    assert.equal(code, 0);
+  });
+
+  it('is refused for an unknown name', async () => {
+    const { code, stderr } = await runOrganizations(['show', 'none']);
+    assert.equal(code, 1);
+    assert.match(stderr, /^corkboard: There is no organization "none"/);
+  });
+});
+
+describe('organizations configure', () => {
+  it('publishes settings as the next version', async () => {
+    const earlier = await organizations('show', 'school');
+    const later = await organizations(
+      ...['configure', 'school', '--course-lookup', 'on', '--lms-user-properties', 'login'],
+      ...['--title', 'School', '--domain', 'school.example', '--category-id', '5'],
+    );
+    assert.notEqual(later.version, earlier.version);
+    assert.deepEqual(
+      [later.courseLookup, later.lmsUserProperties, later.title, later.domain, later.categoryId],
+      [true, ['login'], 'School', 'school.example', 5],
+    );
+    assert.equal(later.events, earlier.events);
+  });
+
+  it('takes a policy from a file or standard input, shows it as it can be given again, and resets it', async () => {
+    const file = join(folder, 'policy.json');
+    writeFileSync(file, POLICY);
+    const fromFile = await organizations('configure', 'school', '--policy', file);
+    assert.equal(fromFile.policy.rules[0].points, 3);
+    assert.equal(fromFile.policy.boards['7'].goal, 50);
+    const again = await runJson(
+      ['organizations', 'configure', 'school', '--policy', '-', '--data', data],
+      JSON.stringify(fromFile.policy),
+    );
+    assert.deepEqual(again.policy, fromFile.policy);
+    const reset = await organizations('configure', 'school', '--policy', 'default');
+    assert.equal(reset.policy.rules[0].points, 10);
+  });
+
+  it('refuses a policy that does not hold, an empty one and a missing file, and changes nothing', async () => {
+    const { version } = await organizations('show', 'school');
+    for (const [input, message] of [
+      ['{"gaol": 100}', /gaol.*goal/],
+      ['not JSON', /not JSON/],
+      ['', /empty/],
+    ] as const) {
+      const refused = await runOrganizations(['configure', 'school', '--policy', '-'], input);
+      assert.equal(refused.code, 1);
+      assert.match(refused.stderr, message);
+    }
+    const missing = await runOrganizations(['configure', 'school', '--policy', join(folder, 'none.json')]);
+    assert.equal(missing.code, 1);
+    assert.match(missing.stderr, /none\.json cannot be read/);
+    assert.equal((await organizations('show', 'school')).version, version);
+  });
+
+  it('refuses settings that the data do not allow (decision 11), names the trouble and changes nothing', async () => {
+    const twins = writeSmallBundle(join(folder, 'twins'), {
+      'users.csv': 'id,email,name,lms.login\n1,a@x.example,A,same\n2,b@x.example,B,same\n',
+    });
+    await runJson(['import', twins, '--organization', 'twins', '--data', data]);
+    const { version } = await organizations('show', 'twins');
+    const refused = await runOrganizations(['configure', 'twins', '--lms-user-properties', 'login']);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /^corkboard: lms\.login: "same" belongs to two users, 1 and 2/);
+    assert.equal((await organizations('show', 'twins')).version, version);
+  });
+});

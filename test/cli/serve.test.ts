@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { describe, it, type TestContext } from 'node:test';
+import { run, runJson, start, temporaryFolder } from './command.ts';
+import { writeLargeBundle, writeSmallBundle } from './small-bundle.ts';
+
+const folder = temporaryFolder();
+const data = join(folder, 'data');
+
+interface Serving {
+  readonly child: ChildProcess;
+  /** The lines printed at the start, by what stands before their colon. */
+  readonly printed: Readonly<Record<string, string>>;
+}
+
+/** Starts a command that serves, and waits until it has printed its last line. */
+async function serving(t: TestContext, args: readonly string[], last: string): Promise<Serving> {
+  const child = start([...args, '--port', '0']);
+  t.after(() => child.kill('SIGKILL'));
+  const printed: Record<string, string> = {};
+  for await (const line of createInterface({ input: child.stdout! })) {
+    const [, name = '', value = ''] = /^(\w[\w ]*): +(.*)$/.exec(line) ?? [];
+    printed[name] = value;
+    if (name === last) return { child, printed };
+  }
+  throw new Error(`it ended: ${await text(child.stderr!)}`);
+}
+
+async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  child.kill(signal);
+  if (child.exitCode === null) await once(child, 'exit');
+  return child.exitCode;
+}
+
+describe('serve', () => {
+  it('prints the base URLs, answers there, and ends with exit code 0 on SIGTERM', async (t) => {
+    await runJson([
+      'import',
+      writeSmallBundle(join(folder, 'bundle')),
+      '--organization',
+      'school',
+      '--data',
+      data,
+    ]);
+    const { key } = await runJson(['keys', 'create', '--organization', 'school', '--data', data]);
+    const { child, printed } = await serving(t, ['serve', '--data', data, '--variant', 'b'], 'Reference');
+    const a = printed['Variant A'] ?? '';
+    assert.match(a, /^http:\/\/127\.0\.0\.1:\d+\/a$/);
+    const headers = { apikey: key };
+    const onA = await fetch(`${a}/v1/boards`, { headers });
+    assert.deepEqual(await onA.text(), '[{"id":7,"title":"Rhetoric"},{"id":9007199254740993,"title":"Far"}]');
+    const onB = await fetch(`${printed['Variant B']}/v1/users`, { headers });
+    const atRoot = await fetch(new URL('/v1/users', a), { headers });
+    assert.equal(await atRoot.text(), await onB.text());
+    assert.equal(await stop(child, 'SIGTERM'), 0);
+  });
+
+  it('finishes what is in flight after a signal, and does not wait for it after a second one', async (t) => {
+    const large = ['--organization', 'large', '--data', data];
+    await runJson(['import', writeLargeBundle(join(folder, 'large')), ...large]);
+    const { key } = await runJson(['keys', 'create', ...large]);
+    const { child, printed } = await serving(
+      t,
+      ['serve', '--data', data, '--log-level', 'silent'],
+      'Reference',
+    );
+    const socket = connect(Number(new URL(printed['Variant A'] ?? '').port), '127.0.0.1');
+    t.after(() => socket.destroy());
+    socket.on('error', () => {});
+    socket.write(`GET /a/v1/events HTTP/1.1\r\nHost: x\r\napikey: ${key}\r\n\r\n`);
+    await once(socket, 'data');
+    // Nobody reads on, so that the answer stays in flight.
+    socket.pause();
+    const exited = once(child, 'exit');
+    child.kill('SIGINT');
+    const [stopping] = await once(child.stderr!.setEncoding('utf8'), 'data');
+    assert.match(stopping, /Stopping/);
+    assert.equal(child.exitCode, null);
+    const again = setInterval(() => child.kill('SIGINT'), 50);
+    t.after(() => clearInterval(again));
+    assert.deepEqual(await exited, [1, null]);
+  });
+
+  it('is refused on a port in use, with exit code 1 and without a stack', async (t) => {
+    const other = createServer().listen(0, '127.0.0.1');
+    t.after(() => other.close());
+    await once(other, 'listening');
+    const address = other.address();
+    const port = typeof address === 'object' ? String(address?.port) : '';
+    const { code, stdout, stderr } = await run([
+      'serve',
+      '--data',
+      data,
+      '--port',
+      port,
+      '--log-level',
+      'silent',
+    ]);
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, /^corkboard: Port \d+ on 127\.0\.0\.1 cannot be had: it is in use; .*\n$/);
+  });
+
+  it('refuses PostgreSQL in this version, without telling the address back', async () => {
+    const { code, stderr } = await run(['serve', '--data', data, '--database', 'postgres://u:secret@db/x']);
+    assert.equal(code, 1);
+    assert.equal(
+      stderr,
+      'corkboard: PostgreSQL is not supported in this version; leave out --database to serve the folder of --data.\n',
+    );
+  });
+});
+
+describe('demo', () => {
+  it('loads its data once, prints a request that works, and ends the key of the start before', async (t) => {
+    const demo = join(folder, 'demo');
+    const first = await serving(t, ['demo', '--data', demo], 'Try');
+    const [, key = '', url = ''] =
+      /^curl -H 'apikey: (cork_\w+)' '(.*)'$/.exec(first.printed['Try'] ?? '') ?? [];
+    assert.equal(first.printed['Key'], key);
+    const answer = await fetch(url, { headers: { apikey: key } });
+    assert.equal(answer.status, 200);
+    assert.equal(await stop(first.child, 'SIGINT'), 0);
+    const { version } = await runJson(['organizations', 'show', 'demo', '--data', demo]);
+    const second = await serving(t, ['demo', '--data', demo], 'Try');
+    const list = new URL('/a/v1/boards', second.printed['Variant A']);
+    assert.equal((await fetch(list, { headers: { apikey: key } })).status, 401);
+    assert.equal((await fetch(list, { headers: { apikey: second.printed['Key'] ?? '' } })).status, 200);
+    assert.equal((await runJson(['organizations', 'show', 'demo', '--data', demo])).version, version);
+    assert.equal(await stop(second.child, 'SIGTERM'), 0);
+  });
+});
+
+describe('standard output', () => {
+  it('that nobody reads ends a command quietly', async () => {
+    const child = start(['organizations', 'show', 'school', '--data', data]);
+    child.stdout?.destroy();
+    const [stderr] = await Promise.all([text(child.stderr!), once(child, 'exit')]);
+    assert.deepEqual([child.exitCode, stderr], [0, '']);
+  });
+});
