@@ -17,8 +17,9 @@ export interface Answer<Next = undefined> {
   /** Where the next page begins; absent when the answer is complete (decision 18). */
   readonly next: Next | undefined;
   /**
-   * The bytes, in chunks of about 256 KiB; to be called at most once. A chunk belongs to the consumer. Ending the
-   * iteration early frees everything. Throws when the data cannot be read any further.
+   * The bytes, in chunks of about 256 KiB; to be called at most once. A chunk stays as it is until the second one
+   * after it is asked for; then its memory is used again. Ending the iteration early frees everything. Throws when
+   * the data cannot be read any further.
    */
   chunks(): AsyncIterable<Uint8Array>;
 }

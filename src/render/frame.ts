@@ -77,6 +77,8 @@ export async function* renderChunks(
 ): AsyncGenerator<Uint8Array, void> {
   let left = byteLength;
   let chunk = new Chunk(Math.min(CHUNK_BYTES, left));
+  // Two buffers take turns: a gigabyte in fresh ones would keep the garbage collector as busy as the copying.
+  let spare: Chunk | undefined;
   let items = 0;
   for await (const run of runs) {
     for (let row = 0; row < run.count; row++) {
@@ -89,7 +91,9 @@ export async function* renderChunks(
           yield chunk.take();
           await setImmediate();
         }
-        chunk = new Chunk(Math.max(size, Math.min(CHUNK_BYTES, left)));
+        const next = spare?.holds(size) ? spare : new Chunk(Math.max(size, Math.min(CHUNK_BYTES, left)));
+        spare = chunk;
+        chunk = next.clear();
       }
       chunk.appendAscii(before);
       run.write(row, chunk);

@@ -46,10 +46,13 @@ export async function sendAnswer(
 
 /** One piece of memory with the whole answer. Throws when fewer or more bytes come than were announced. */
 async function collect(answer: AnyAnswer): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of answer.chunks()) chunks.push(chunk);
-  const bytes = Buffer.concat(chunks);
-  if (bytes.length !== answer.byteLength) throw new Error('An answer has another length than announced.');
+  const bytes = Buffer.allocUnsafe(answer.byteLength);
+  let length = 0;
+  for await (const chunk of answer.chunks()) {
+    bytes.set(chunk, length);
+    length += chunk.length;
+  }
+  if (length !== answer.byteLength) throw new Error('An answer has another length than announced.');
   return bytes;
 }
 

@@ -68,7 +68,7 @@ export function eventRow(world: PlainWorld, event: PlainEvent): string[] {
 /** All bytes of an answer, and whether they are as many as it announced. */
 export async function collect(answer: Answer<unknown>): Promise<{ bytes: Buffer; exact: boolean }> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of answer.chunks()) chunks.push(chunk);
+  for await (const chunk of answer.chunks()) chunks.push(Buffer.from(chunk));
   const bytes = Buffer.concat(chunks);
   return { bytes, exact: bytes.length === answer.byteLength };
 }

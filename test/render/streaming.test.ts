@@ -26,6 +26,19 @@ test('ending an answer in the middle releases the events', async () => {
   assert.equal(dataset.begun, dataset.ended);
 });
 
+test('a chunk stays as it is until the second one after it is asked for, and two buffers are all it takes', async () => {
+  const { rendering } = open();
+  const answer = await rendering.events(EVERYTHING, 'json');
+  const memories = new Set<ArrayBufferLike>();
+  let before: { chunk: Uint8Array; copy: Buffer } | undefined;
+  for await (const chunk of answer.chunks()) {
+    if (before !== undefined) assert.ok(before.copy.equals(before.chunk));
+    before = { chunk, copy: Buffer.from(chunk) };
+    memories.add(chunk.buffer);
+  }
+  assert.equal(memories.size, 2);
+});
+
 test('an answer whose bytes are never asked for holds nothing open', async () => {
   const { dataset, rendering } = open();
   const answer = await rendering.events(EVERYTHING, 'json');

@@ -134,6 +134,16 @@ describe('answers', () => {
     assert.ok(!stand.log.some((line) => line['level'] === 50));
   });
 
+  it('bytes that are no request, sent behind one, never land in the middle of its answer', async () => {
+    const request = head('GET', '/a/v1/events', { apikey: stand.key, connection: 'keep-alive' });
+    const reply = await sendRaw(stand.port, `${request}\x00\x01 nonsense\r\n\r\n`);
+    assert.ok(!reply.body.includes('HTTP/1.1'));
+    assert.ok(
+      !Number.isInteger(reply.status) || reply.body.length < Number(reply.headers.get('content-length')),
+    );
+    await until(() => watched.iterating === 0);
+  });
+
   it('a slow client holds back the reading', async () => {
     const socket = connect(stand.port, '127.0.0.1');
     socket.write(head('GET', '/a/v1/events', { apikey: stand.key }));

@@ -1,4 +1,5 @@
 /** A server over a real store and keyring with a few records, and raw ways to talk to it. */
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -140,4 +141,25 @@ export function largeRecords(megabytes: number): Records {
       timestampMs: index,
     })),
   };
+}
+
+/** Every refusal has the one shape. */
+export function assertProblem(reply: RawReply, status: number, code: string): Record<string, unknown> {
+  assert.equal(reply.status, status, reply.body);
+  assert.equal(reply.headers.get('content-type'), 'application/problem+json');
+  const problem: Record<string, unknown> = JSON.parse(reply.body);
+  assert.deepEqual(Object.keys(problem), [
+    'type',
+    'title',
+    'status',
+    'detail',
+    'instance',
+    'code',
+    'request_id',
+  ]);
+  assert.equal(problem['status'], status);
+  assert.equal(problem['code'], code);
+  assert.equal(problem['type'], `/problems/${code}`);
+  assert.equal(problem['request_id'], reply.headers.get('x-request-id'));
+  return problem;
 }

@@ -1,0 +1,147 @@
+/**
+ * An OpenAPI document as the judge of answers: which statuses an operation may give, and which bodies and header
+ * fields go with them. What the document leaves to HTTP (OPTIONS, answers without a body) is settled here.
+ */
+import assert from 'node:assert/strict';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { RawReply } from './stand.ts';
+
+export interface ParameterSchema {
+  readonly type?: string;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly enum?: readonly string[];
+  readonly anyOf?: readonly ParameterSchema[];
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query';
+  readonly schema: ParameterSchema;
+}
+
+interface Response {
+  readonly $ref?: string;
+  readonly content?: Readonly<Record<string, unknown>>;
+}
+
+export interface OpenApiDocument {
+  readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
+  readonly components: unknown;
+}
+
+interface Operation {
+  readonly parameters: readonly Parameter[];
+  readonly responses: Readonly<Record<string, Response>>;
+}
+
+export interface Oracle {
+  readonly document: OpenApiDocument;
+  /** Whether a parameter may have this text as its value. */
+  accepts(schema: ParameterSchema, text: string): boolean;
+  /** Fails when an answer to GET or HEAD does not conform; without a path, to the document as a whole. */
+  check(reply: RawReply, path: string | undefined, method: string): void;
+}
+
+const FORMATS = {
+  // Larger numbers lose digits in JavaScript, not their being integers.
+  int64: { type: 'number', validate: Number.isInteger },
+  'date-time': (text: string) =>
+    /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/.test(text) &&
+    !Number.isNaN(Date.parse(text.toUpperCase())),
+  'uri-reference': (text: string) => /^[\x21-\x7e]*$/.test(text) && URL.canParse(text, 'http://host'),
+} as const;
+
+export function openOracle(document: OpenApiDocument): Oracle {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, formats: FORMATS });
+  ajv.addSchema(document, 'document');
+  const compiled = new Map<string, ValidateFunction>();
+
+  function judge(schema: object): ValidateFunction {
+    const name = JSON.stringify(schema);
+    const validate = compiled.get(name) ?? ajv.compile(schema);
+    compiled.set(name, validate);
+    return validate;
+  }
+
+  function assertConforms(pointer: readonly string[], value: unknown): void {
+    const path = pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')));
+    const validate = judge({ $ref: `document#/${path.join('/')}` });
+    assert.ok(validate(value), `${pointer.join(' > ')}: ${ajv.errorsText(validate.errors)}`);
+  }
+
+  function checkBody(path: string, reply: RawReply, type: string): void {
+    const pointer = ['paths', path, 'get', 'responses', '200', 'content', type, 'schema'];
+    const text = textOf(reply);
+    if (type === 'application/json') return assertConforms(pointer, JSON.parse(text));
+    assertConforms(pointer, text);
+    if (type !== 'application/x-ndjson') return undefined;
+    const items = [...pointer.with(-2, 'application/json'), 'items'];
+    assert.match(text, /^(.+\n)*$/);
+    for (const line of text.split('\n').slice(0, -1)) assertConforms(items, JSON.parse(line));
+    return undefined;
+  }
+
+  return {
+    document,
+    accepts: (schema, text) =>
+      judge(schema)(text) || (/^-?\d{1,40}$/.test(text) && judge(schema)(Number(text))),
+    check(reply, path, method) {
+      const operations = path === undefined ? Object.values(document.paths) : [document.paths[path]];
+      const documented = operations.flatMap((operation) => Object.keys(operation?.get.responses ?? {}));
+      assert.ok(
+        documented.includes(String(reply.status)),
+        `${reply.status} is not documented: ${reply.body}`,
+      );
+      assert.ok(reply.headers.get('x-request-id'));
+      assert.ok(method !== 'HEAD' || reply.body === '', 'HEAD has a body');
+      if (reply.status === 200) {
+        const type = reply.headers.get('content-type')?.split(';')[0] ?? '';
+        const { content = {} } = operations[0]?.get.responses['200'] ?? {};
+        assert.ok(type in content, `${type} is not documented`);
+        assert.match(reply.headers.get('etag') ?? '', /^"[\w-]+"$/);
+        assert.match(reply.headers.get('vary') ?? '', /apikey, Accept, Accept-Encoding/);
+        if (method !== 'HEAD') {
+          assert.equal(Number(reply.headers.get('content-length')), reply.body.length);
+          if (path !== undefined) checkBody(path, reply, type);
+        }
+      } else if (reply.status === 304) {
+        assert.equal(reply.body, '');
+        assert.match(reply.headers.get('etag') ?? '', /^"[\w-]+"$/);
+      } else {
+        checkRefusal(reply, method);
+        if (method !== 'HEAD') {
+          assertConforms(['components', 'schemas', 'Problem'], JSON.parse(textOf(reply)));
+        }
+      }
+    },
+  };
+}
+
+/** Every refusal is a problem document about itself, whatever it answers (decision 13). */
+export function checkRefusal(reply: RawReply, method: string): void {
+  const { status, headers } = reply;
+  assert.ok(status < 500 || status === 501, `${status}: ${reply.body}`);
+  assert.equal(headers.get('content-type'), 'application/problem+json');
+  if (status === 401) assert.ok(headers.get('www-authenticate'));
+  if (status === 405) assert.equal(headers.get('allow'), 'GET, HEAD, OPTIONS');
+  if (method === 'HEAD') return;
+  const problem: Readonly<Record<string, unknown>> = JSON.parse(textOf(reply));
+  assert.equal(problem['status'], status);
+  assert.equal(problem['type'], `/problems/${problem['code']}`);
+  assert.equal(problem['request_id'], headers.get('x-request-id'));
+}
+
+/** The body as the client reads it. */
+function textOf(reply: RawReply): string {
+  const bytes = Buffer.from(reply.body, 'latin1');
+  const encoding = reply.headers.get('content-encoding');
+  const plain =
+    encoding === 'gzip' ? gunzipSync(bytes) : encoding === 'zstd' ? zstdDecompressSync(bytes) : bytes;
+  return new TextDecoder('utf-8', { fatal: true }).decode(plain);
+}

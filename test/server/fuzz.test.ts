@@ -1,0 +1,290 @@
+/**
+ * Thousands of requests, made of the OpenAPI documents and of nothing sensible at all, over raw sockets: whatever is
+ * asked, the answer is one that the document of the variant describes.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import fc, { type Arbitrary } from 'fast-check';
+import { runs } from '../model/runs.ts';
+import { openWorld, type World } from '../world.ts';
+import { checkRefusal, type OpenApiDocument, type Oracle, openOracle } from './document-oracle.ts';
+import { type BuiltRequest, builtRequest, type Given } from './request-arbitrary.ts';
+import { head, type RawReply, sendRaw } from './stand.ts';
+
+const BASES = ['', '/a', '/b'] as const;
+/** Values that exist in the fixture world, and one that does not. */
+const KNOWN = [
+  '7',
+  '8',
+  '9',
+  '1',
+  '2',
+  '3',
+  '404',
+  'lti-rhetoric',
+  'lti 8%',
+  'RHET 101/é',
+  'FAR',
+  'sis_user_id',
+];
+const KEYS = ['full', 'boards', 'users', 'nothing'] as const;
+/** Methods that Node's parser knows and this interface does not. */
+const WRONG_METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'M-SEARCH', 'QUERY', 'PURGE'];
+const UNKNOWN_METHODS = ['FOO', 'get', 'GETT', 'BREW', 'X'];
+
+let world: World;
+let port: number;
+let oracles: ReadonlyMap<string, Oracle>;
+
+before(async () => {
+  world = await openWorld();
+  port = Number(new URL(world.url).port);
+  const opened = BASES.map(async (base) => [base, openOracle(await readDocument(base))] as const);
+  oracles = new Map(await Promise.all(opened));
+});
+after(() => world.close());
+
+async function readDocument(base: string): Promise<OpenApiDocument> {
+  return JSON.parse(await (await fetch(`${world.url}${base}/openapi.json`)).text());
+}
+
+function oracleOf(base: string): Oracle {
+  const oracle = oracles.get(base);
+  assert.ok(oracle);
+  return oracle;
+}
+
+const bases = fc.constantFrom(...BASES);
+const built = (base: string) => builtRequest(oracleOf(base).document, KNOWN);
+const builtAnywhere = bases.chain((base) => fc.record({ base: fc.constant(base), request: built(base) }));
+
+/** Sends a request with a head of its own making; no answer repeats the key, whatever it is about. */
+async function send(method: string, target: string, fields: Record<string, string>): Promise<RawReply> {
+  const reply = await sendRaw(port, Buffer.from(head(method, target, fields), 'latin1'));
+  assert.doesNotMatch(reply.body, /cork_[a-z0-9]+_[a-z0-9]{20}|node_modules|\.ts:\d/, 'the inside shows');
+  return reply;
+}
+
+/** What an answer may be, judged from the schemas of the parameters alone. */
+function expectedStatuses(oracle: Oracle, { names, query }: BuiltRequest): readonly number[] {
+  const isRefused = ({ parameter, text }: Given) =>
+    parameter === undefined || (!isLenient(parameter.name, text) && !oracle.accepts(parameter.schema, text));
+  const given = query.map(({ name }) => name);
+  const isRepeated = new Set(given).size < given.length;
+  const isBadName = names.some(
+    (name) => name.parameter?.schema.type === 'integer' && !isIdentifier(name.text),
+  );
+  if (query.some(isRefused) || isRepeated || isBadName) return [400];
+  // Cursors belong to a question, and ranges have an order: no schema can say that.
+  const mayBe400 = given.includes('cursor') || (given.includes('start') && given.includes('end'));
+  const lenient = query.some(({ name, text }) => isLenient(name, text));
+  return [200, ...(names.length > 0 ? [404] : []), ...(mayBe400 || lenient ? [400] : [])];
+}
+
+/** Date-times are read in more forms of ISO 8601 than the one that the documents promise. */
+function isLenient(name: string, text: string): boolean {
+  return (name === 'start' || name === 'end') && /^\d{4}-\d{2}-\d{2}[Tt ]/.test(text);
+}
+
+function isIdentifier(text: string): boolean {
+  return /^-?\d{1,40}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text);
+}
+
+describe('requests made of the OpenAPI documents', () => {
+  it('are answered as the document says, whatever their parameters', async () => {
+    const asked = { key: fc.constantFrom(...KEYS), method: fc.constantFrom('GET', 'GET', 'GET', 'HEAD') };
+    await property(
+      3_000,
+      fc.tuple(builtAnywhere, fc.record(asked)),
+      async ([{ base, request }, { key, method }]) => {
+        const oracle = oracleOf(base);
+        const reply = await send(method, base + request.target, { apikey: world.keys[key] });
+        oracle.check(reply, request.path, method);
+        const expected = expectedStatuses(oracle, request);
+        assert.ok(expected.includes(reply.status), `${reply.status} instead of ${expected}: ${reply.body}`);
+      },
+    );
+  });
+
+  it('are answered as the document says, whatever their header fields', async () => {
+    await property(1_500, fc.tuple(builtAnywhere, headerFields()), async ([{ base, request }, fields]) => {
+      const reply = await send('GET', base + request.target, { apikey: world.keys.full, ...fields });
+      oracleOf(base).check(reply, request.path, 'GET');
+      if (reply.status === 200) await checkRevalidation(base + request.target, reply, fields);
+    });
+  });
+
+  it('are 401 without a valid key, before anything else is said', async () => {
+    const forged = `${world.keys.full.slice(0, -1)}${world.keys.full.endsWith('0') ? '1' : '0'}`;
+    const refused = [world.keys.expired, world.keys.revoked, forged, '', 'x', 'x'.repeat(5_000), '\xff'];
+    const methods = fc.constantFrom('GET', 'HEAD', 'OPTIONS', ...WRONG_METHODS);
+    const asked = fc.tuple(builtAnywhere, fc.constantFrom(undefined, ...refused), methods);
+    await property(1_000, asked, async ([{ base, request }, apikey, method]) => {
+      const reply = await send(method, base + request.target, apikey === undefined ? {} : { apikey });
+      assert.equal(reply.status, 401);
+      oracleOf(base).check(reply, request.path, method);
+    });
+  });
+
+  it('are 405 or 501 with another method', async () => {
+    const methods = fc.constantFrom(...WRONG_METHODS, ...UNKNOWN_METHODS);
+    await property(1_000, fc.tuple(builtAnywhere, methods), async ([{ base, request }, method]) => {
+      const reply = await send(method, base + request.target, { apikey: world.keys.full });
+      assert.equal(reply.status, WRONG_METHODS.includes(method) ? 405 : 501);
+      oracleOf(base).check(reply, request.path, method);
+    });
+  });
+
+  it('name their methods when asked for OPTIONS', async () => {
+    await property(200, builtAnywhere, async ({ base, request }) => {
+      const reply = await send('OPTIONS', base + request.target, { apikey: world.keys.full });
+      assert.equal(reply.status, 204);
+      assert.equal(reply.headers.get('allow'), 'GET, HEAD, OPTIONS');
+      assert.equal(reply.body, '');
+    });
+  });
+});
+
+describe('requests made of nothing sensible', () => {
+  it('are refused with a problem document, whatever the URL', async () => {
+    const pieces = [
+      '/',
+      '/a',
+      '/b',
+      '/v1',
+      '/events',
+      '/board',
+      '/7',
+      '/points',
+      '?',
+      '&',
+      '=',
+      'limit',
+      '%',
+      '%2f',
+    ];
+    const more = [
+      '%00',
+      '%ff',
+      '..',
+      '//',
+      ';',
+      '#',
+      '\\',
+      '*',
+      '{',
+      '|',
+      '\x7f',
+      '\xe9',
+      '%25',
+      ':',
+      '@',
+      '+',
+    ];
+    const target = fc.array(fc.constantFrom(...pieces, ...more), { maxLength: 12, size: 'max' });
+    await property(1_500, target, async (parts) => {
+      const reply = await send('GET', `/v1${parts.join('')}`, { apikey: world.keys.full });
+      oracleOf('').check(reply, undefined, 'GET');
+    });
+  });
+
+  it('are refused with a problem document, whatever the bytes', async () => {
+    const line = fc.oneof(
+      fc.constantFrom(
+        'GET /a/v1/boards HTTP/1.1',
+        'GET /a/v1/boards HTTP/9.9',
+        'GET /a/v1/boards',
+        'HTTP/1.1 200 OK',
+      ),
+      fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }),
+    );
+    const field = fc.oneof(
+      fc.constantFrom(
+        'Host: x',
+        'Host:',
+        'host: y',
+        'Content-Length: -1',
+        'Content-Length: 5',
+        ': x',
+        ' folded',
+      ),
+      fc.constantFrom(
+        'Transfer-Encoding: chunked',
+        'Transfer-Encoding: gzip',
+        'Upgrade: websocket',
+        'a b: c',
+      ),
+      fc.string({ unit: 'binary', maxLength: 40 }),
+    );
+    const request = fc.tuple(line, fc.array(field, { maxLength: 5 }));
+    await property(1_000, request, async ([first, fields]) => {
+      const lines = [first, ...fields, 'Connection: close', '', ''].join('\r\n');
+      const reply = await sendRaw(port, Buffer.from(lines.replaceAll(/^\r\n/g, 'x'), 'latin1'));
+      // Nothing but a path without a key could succeed, and there is none among them.
+      assert.ok(reply.status >= 400, `${reply.status}`);
+      checkRefusal(reply, first.startsWith('HEAD') ? 'HEAD' : 'GET');
+    });
+  });
+});
+
+/** Header fields that an answer may depend on, sensible or not. */
+function headerFields(): Arbitrary<Record<string, string>> {
+  const text = fc.string({
+    unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
+  });
+  const oneOf = (...values: string[]) => fc.oneof(fc.constantFrom(...values), text);
+  return fc.record(
+    {
+      accept: oneOf(
+        '*/*',
+        'text/csv',
+        'application/x-ndjson',
+        'text/*;q=0.5, application/json;q=0',
+        'image/png',
+        ';;q=x',
+      ),
+      'accept-encoding': oneOf(
+        'gzip',
+        'zstd',
+        'br',
+        '*',
+        'identity;q=0',
+        'gzip;q=0, *;q=0',
+        'gzip;q=nan',
+        '',
+      ),
+      'accept-language': oneOf('de', '*'),
+      'if-none-match': oneOf('*', '"x"', 'W/"x", "y"', '"'),
+      'if-modified-since': oneOf('Sat, 01 Jan 2000 00:00:00 GMT'),
+      range: oneOf('bytes=0-1', 'bytes=9-1'),
+      origin: oneOf('null', 'https://evil.example'),
+      expect: oneOf('100-continue', 'nothing'),
+      'content-type': oneOf('application/json', 'text/plain; charset=none'),
+      'content-length': fc.constantFrom('0', '5'),
+      'x-request-id': oneOf('abc-1', 'x'.repeat(100)),
+      'x-http-method-override': oneOf('DELETE'),
+      'x-forwarded-host': oneOf('evil.example'),
+      cookie: oneOf('a=b'),
+    },
+    { requiredKeys: [] },
+  );
+}
+
+/** What was answered once is known the next time. */
+async function checkRevalidation(
+  target: string,
+  reply: RawReply,
+  fields: Record<string, string>,
+): Promise<void> {
+  const again = { ...fields, apikey: world.keys.full, 'if-none-match': reply.headers.get('etag') ?? '' };
+  assert.equal((await send('GET', target, again)).status, 304);
+}
+
+/** Tries a property so often, several at a time being no use: the server answers one after the other. */
+async function property<T>(
+  usual: number,
+  arbitrary: Arbitrary<T>,
+  holds: (value: T) => Promise<void>,
+): Promise<void> {
+  await fc.assert(fc.asyncProperty(arbitrary, holds), runs(usual));
+}
