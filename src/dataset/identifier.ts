@@ -1,8 +1,8 @@
 /**
  * Identifiers are signed 64-bit integers and travel as `bigint`, so that every digit survives (decision 3).
  */
-export const SMALLEST_IDENTIFIER = -(2n ** 63n);
-export const LARGEST_IDENTIFIER = 2n ** 63n - 1n;
+const SMALLEST_IDENTIFIER = -(2n ** 63n);
+const LARGEST_IDENTIFIER = 2n ** 63n - 1n;
 
 /** Absent when the text is anything but decimal digits with an optional minus sign, or out of 64 bits. */
 export function parseIdentifier(text: string): bigint | undefined {

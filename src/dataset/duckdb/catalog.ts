@@ -42,7 +42,7 @@ export class Catalog {
     return entryOf(row);
   }
 
-  /** Throws `organization-exists` when the name is taken, ignoring case; ids may repeat (decision 33). */
+  /** Throws `organization-exists` when the name is taken, ignoring case; ids may repeat (decision 36). */
   create(name: string, settings: Partial<Settings>): CatalogEntry {
     if (!NAME.test(name)) {
       throw new AppError(
