@@ -110,10 +110,53 @@ export function builtRequest(document: OpenApiDocument, known: readonly string[]
   });
 }
 
+/** Header fields that an answer may depend on, sensible or not. */
+export function headerFields(): Arbitrary<Record<string, string>> {
+  const text = fc.string({
+    unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
+  });
+  const oneOf = (...values: string[]) => fc.oneof(fc.constantFrom(...values), text);
+  return fc.record(
+    {
+      accept: oneOf(
+        '*/*',
+        'text/csv',
+        'application/x-ndjson',
+        'text/*;q=0.5, application/json;q=0',
+        'image/png',
+        ';;q=x',
+      ),
+      'accept-encoding': oneOf(
+        'gzip',
+        'zstd',
+        'br',
+        '*',
+        'identity;q=0',
+        'gzip;q=0, *;q=0',
+        'gzip;q=nan',
+        '',
+      ),
+      'accept-language': oneOf('de', '*'),
+      'if-none-match': oneOf('*', '"x"', 'W/"x", "y"', '"'),
+      'if-modified-since': oneOf('Sat, 01 Jan 2000 00:00:00 GMT'),
+      range: oneOf('bytes=0-1', 'bytes=9-1'),
+      origin: oneOf('null', 'https://evil.example'),
+      expect: oneOf('100-continue', 'nothing'),
+      'content-type': oneOf('application/json', 'text/plain; charset=none'),
+      'content-length': fc.constantFrom('0', '5'),
+      'x-request-id': oneOf('abc-1', 'x'.repeat(100)),
+      'x-http-method-override': oneOf('DELETE'),
+      'x-forwarded-host': oneOf('evil.example'),
+      cookie: oneOf('a=b'),
+    },
+    { requiredKeys: [] },
+  );
+}
+
 function nameOf(parameter: Parameter, known: readonly string[]): Arbitrary<Given> {
   const text = fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(...known) },
-    { weight: 2, arbitrary: valueOf(parameter.schema) },
+    { weight: 2, arbitrary: textOfSchema(parameter.schema) },
     { weight: 1, arbitrary: anyText() },
   );
   // An empty segment is another path.
@@ -127,7 +170,7 @@ function queryOf(parameters: readonly Parameter[]): Arbitrary<Given> {
     .constantFrom(...parameters)
     .chain((parameter) =>
       fc
-        .oneof({ weight: 3, arbitrary: valueOf(parameter.schema) }, { weight: 1, arbitrary: anyText() })
+        .oneof({ weight: 3, arbitrary: textOfSchema(parameter.schema) }, { weight: 1, arbitrary: anyText() })
         .map((text) => ({ parameter, name: parameter.name, text })),
     );
   const known = parameters.map(({ name }) => name);
@@ -139,8 +182,8 @@ function queryOf(parameters: readonly Parameter[]): Arbitrary<Given> {
 }
 
 /** A text that the schema accepts. */
-function valueOf(schema: ParameterSchema): Arbitrary<string> {
-  if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map(valueOf));
+function textOfSchema(schema: ParameterSchema): Arbitrary<string> {
+  if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map(textOfSchema));
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   if (schema.type === 'integer') {
     if (schema.format === 'int64') return fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String);

@@ -1,0 +1,81 @@
+/** The product as a client meets it: started with its demo organization, its OpenAPI documents, and values to ask for. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { type Running, startTool } from './tool.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+
+export interface Product extends Pick<Running, 'stop'> {
+  /** `http://host:port`. */
+  readonly url: string;
+  readonly key: string;
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly parameters: readonly { readonly name: string; readonly in: 'path' | 'query' }[];
+}
+
+export interface OpenApiDocument {
+  readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
+}
+
+/** One variant under test. */
+export interface Target {
+  readonly title: string;
+  /** `http://host:port/base`. */
+  readonly baseUrl: string;
+  readonly key: string;
+  readonly document: OpenApiDocument;
+  readonly documentPath: string;
+  /** A value that exists for every name in a path. */
+  readonly pathValues: Readonly<Record<string, string>>;
+}
+
+export async function startProduct(folder: string): Promise<Product> {
+  const args = [join(ROOT, 'src/cli/main.ts'), 'demo', '--data', join(folder, 'data'), '--port', '0'];
+  const announcement = /Variant A: (\S+)\/a\n[\s\S]*Key: +(\S+)\n/;
+  const { announced, stop } = await startTool(args, ROOT, announcement);
+  const [, url = '', key = ''] = announced;
+  return { url, key, stop };
+}
+
+/** Fetches the documents of both variants and keeps them as files in `folder`. */
+export async function readTargets({ url, key }: Product, folder: string): Promise<readonly Target[]> {
+  const pathValues = await readPathValues();
+  return Promise.all(
+    ['a', 'b'].map(async (variant) => {
+      const baseUrl = `${url}/${variant}`;
+      const response = await fetch(`${baseUrl}/openapi.json`);
+      if (!response.ok) throw new Error(`${baseUrl}/openapi.json answers ${response.status}.`);
+      const text = await response.text();
+      const document: OpenApiDocument = JSON.parse(text);
+      const documentPath = join(folder, `variant-${variant}.json`);
+      await writeFile(documentPath, JSON.stringify(document, undefined, 2));
+      return { title: `Variant ${variant.toUpperCase()}`, baseUrl, key, document, documentPath, pathValues };
+    }),
+  );
+}
+
+/** Out of the demo bundle, because no answer carries the names that an LMS gives. */
+async function readPathValues(): Promise<Record<string, string>> {
+  const board = await readFirstRecord('boards.csv.gz');
+  const user = await readFirstRecord('users.csv.gz');
+  const property = Object.keys(user).find((name) => name.startsWith('lms.')) ?? '';
+  const [boardId, userId] = [board['id'] ?? '', user['id'] ?? ''];
+  return {
+    ...{ 'board-id': boardId, boardId, 'user-id': userId, userId },
+    ...{ ltiId: board['lti_id'] ?? '', courseId: board['course_id'] ?? '' },
+    ...{ prop: property.slice('lms.'.length), val: user[property] ?? '' },
+  };
+}
+
+/** The first record of the demo's files has no quoted fields. */
+async function readFirstRecord(file: string): Promise<Record<string, string>> {
+  const [header = '', first = ''] = gunzipSync(await readFile(join(ROOT, 'demo', file)))
+    .toString()
+    .split(/\r?\n/);
+  const values = first.split(',');
+  return Object.fromEntries(header.split(',').map((name, index) => [name, values[index] ?? '']));
+}

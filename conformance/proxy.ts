@@ -1,0 +1,71 @@
+/**
+ * Prism as a proxy before the server, twice: with `--errors` for requests that the document allows, where it refuses
+ * whatever does not conform, and without checking requests for those that the document forbids, because it would
+ * answer them itself instead of asking the server.
+ */
+import type { Target } from './product.ts';
+import type { Report } from './report.ts';
+import { forbiddenRequests, type Request, validRequests } from './requests.ts';
+import { programOf, type Running, startTool } from './tool.ts';
+
+const ANNOUNCEMENT = /Prism is listening on (http:\/\/[\w.:]+)/;
+
+interface Violation {
+  readonly location: readonly string[];
+  readonly severity: string;
+  readonly message: string;
+}
+
+export async function checkThroughProxy(target: Target, folder: string, report: Report): Promise<void> {
+  const strict = await startProxy(target, folder, ['--errors']);
+  try {
+    const proxyUrl = strict.announced[1] ?? '';
+    for await (const request of validRequests(target)) {
+      tell(report, target, request, await ask(proxyUrl, request, () => true));
+    }
+  } finally {
+    await strict.stop();
+  }
+  const lenient = await startProxy(target, folder, ['--validate-request', 'false']);
+  try {
+    const proxyUrl = lenient.announced[1] ?? '';
+    for (const request of forbiddenRequests(target)) {
+      const isOfAnswer = ({ location }: Violation) => location[0] === 'response';
+      tell(report, target, request, await ask(proxyUrl, request, isOfAnswer));
+    }
+  } finally {
+    await lenient.stop();
+  }
+}
+
+function startProxy({ documentPath, baseUrl }: Target, folder: string, options: string[]): Promise<Running> {
+  const args = [programOf('prism'), 'proxy', documentPath, baseUrl, '--port', '0', ...options];
+  return startTool(args, folder, ANNOUNCEMENT);
+}
+
+/** What is wrong with the answer, in words; absent when nothing is. */
+async function ask(
+  proxyUrl: string,
+  { path, headers, status }: Request,
+  counts: (violation: Violation) => boolean,
+): Promise<string | undefined> {
+  // The proxy can decode neither zstd nor what it does not expect.
+  const response = await fetch(proxyUrl + path, { headers: { 'accept-encoding': 'identity', ...headers } });
+  const text = await response.text();
+  const shown = `${response.status} ${text.slice(0, 2_000)}`;
+  // Only the server gives its answers an id: without one Prism has answered in its place.
+  if (!response.headers.has('x-request-id')) return `Prism refuses: ${shown}`;
+  const violations = readViolations(response.headers.get('sl-violations')).filter(counts);
+  if (violations.length > 0) return `Prism finds: ${JSON.stringify(violations)}\n${shown}`;
+  return response.status === status ? undefined : `The status should be ${status}: ${shown}`;
+}
+
+function readViolations(header: string | null): readonly Violation[] {
+  return header === null ? [] : JSON.parse(header);
+}
+
+function tell(report: Report, { title }: Target, { name, path }: Request, fault: string | undefined): void {
+  const line = `Prism, ${title}: ${name}, GET ${path.length > 160 ? `${path.slice(0, 160)}…` : path}`;
+  if (fault === undefined) report.pass(line);
+  else report.fail(line, fault);
+}

@@ -1,0 +1,84 @@
+/** Runs the outside tools of this package, and other programs, as processes of their own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+
+export interface Outcome {
+  readonly code: number | null;
+  /** Standard output and standard error, as they came, without colours. */
+  readonly output: string;
+}
+
+/** A process that serves until it is stopped. */
+export interface Running {
+  /** The first match of the pattern in what it printed. */
+  readonly announced: RegExpExecArray;
+  stop(): Promise<void>;
+}
+
+const QUIET = {
+  NO_COLOR: '1',
+  FORCE_COLOR: '0',
+  // The linter looks for newer versions of itself and counts its users, unless told otherwise.
+  REDOCLY_TELEMETRY: 'off',
+  REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+};
+
+const START_TIMEOUT_MS = 120_000;
+
+/** Path of a program of this package, to be run by Node. */
+export function programOf(name: string): string {
+  return join(import.meta.dirname, 'node_modules/.bin', name);
+}
+
+/** Runs a Node program to its end. */
+export async function runTool(args: readonly string[], cwd: string): Promise<Outcome> {
+  const { child, output } = start(args, cwd);
+  const [code]: (number | null)[] = await once(child, 'close');
+  return { code: code ?? null, output: output() };
+}
+
+/** Starts a Node program and waits until it prints what matches the pattern. */
+export async function startTool(
+  args: readonly string[],
+  cwd: string,
+  announcement: RegExp,
+): Promise<Running> {
+  const { child, output } = start(args, cwd);
+  const announced = await new Promise<RegExpExecArray>((resolve, reject) => {
+    const fail = (reason: string) => reject(new Error(`${args[0]} ${reason}.\n${output()}`));
+    const late = setTimeout(fail, START_TIMEOUT_MS, 'did not start in time');
+    const look = () => {
+      const match = announcement.exec(output());
+      if (match === null) return;
+      clearTimeout(late);
+      child.stdout?.off('data', look);
+      resolve(match);
+    };
+    child.stdout?.on('data', look);
+    child.once('close', (code) => {
+      clearTimeout(late);
+      fail(`ended with ${code}`);
+    });
+  });
+  return { announced, stop: () => stop(child) };
+}
+
+function start(args: readonly string[], cwd: string) {
+  const child = spawn(process.execPath, args, {
+    cwd,
+    env: { ...process.env, ...QUIET },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const chunks: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  return { child, output: () => stripVTControlCharacters(Buffer.concat(chunks).toString()) };
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const closed = once(child, 'close');
+  child.kill('SIGTERM');
+  await closed;
+}
