@@ -57,7 +57,12 @@ async function loadBundle(store: Store): Promise<void> {
   if (known?.version !== undefined) return;
   if (known === undefined) {
     const policy = await readTextInput(join(BUNDLE, 'policy.json'));
-    await store.createOrganization(ORGANIZATION, { title: TITLE, policy });
+    await store.createOrganization(ORGANIZATION, {
+      title: TITLE,
+      policy,
+      courseLookup: true,
+      lmsUserProperties: ['sis_user_id'],
+    });
   }
   remark('Loading the demo data.');
   refuseUnpublished(await importInto(store, [BUNDLE], { organization: ORGANIZATION }));

@@ -69,16 +69,9 @@ export class Chunk {
     this.#length = at + text.length;
   }
 
-  /** An integer from 0, padded with zeros to so many digits. */
-  appendDigits(value: number, digits: number): void {
-    const bytes = this.#bytes;
-    let rest = value | 0;
-    for (let at = this.#length + digits - 1; at >= this.#length; at--) {
-      const quotient = (rest / 10) | 0;
-      bytes[at] = 48 + rest - quotient * 10;
-      rest = quotient;
-    }
-    this.#length += digits;
+  /** The first bytes of a block. */
+  appendBytes(block: Block, length: number): void {
+    this.#copy(block, 0, length);
   }
 
   /** What was written; it shares the chunk's memory. */

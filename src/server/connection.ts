@@ -18,8 +18,12 @@ function isAnswering(socket: Socket): boolean {
   return (answersUnderWay.get(socket) ?? 0) > 0;
 }
 
+/** Sockets on which nothing more can be understood; they close after the answers under way. */
+const incomprehensible = new WeakSet<Socket>();
+
 function countAnswers(socket: Socket, change: 1 | -1): void {
   answersUnderWay.set(socket, (answersUnderWay.get(socket) ?? 0) + change);
+  if (!isAnswering(socket) && incomprehensible.has(socket)) socket.end();
 }
 
 /**
@@ -58,8 +62,12 @@ export function prepareConnections(server: Server): void {
 
 /** Answers bytes that are no request, if nothing else is being said on the connection, and closes it. */
 export function refuseConnection(error: ConnectionError, socket: Socket, observe: Observe): void {
-  if (!socket.writable || isAnswering(socket) || error.code === 'ECONNRESET') {
+  if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
+    return;
+  }
+  if (isAnswering(socket)) {
+    incomprehensible.add(socket);
     return;
   }
   const code = codeOf(error);

@@ -40,11 +40,14 @@ export function chooseRepresentation(
 
 /** Throws `not-acceptable` when every encoding, none included, is forbidden. */
 export function chooseEncoding(request: IncomingMessage): Encoding {
-  if (request.headers['accept-encoding'] === undefined) return 'identity';
+  const header = request.headers['accept-encoding'];
+  if (header === undefined) return 'identity';
+  // Clients that say `*` often mean what they have always been sent, which is not zstd.
+  const available = ENCODINGS.filter((encoding) => encoding !== 'zstd' || /zstd/i.test(String(header)));
   const negotiator = new Negotiator(request);
   // The published types do not know the second parameter yet.
   const encodings: (available: string[], options: { preferred: string[] }) => string[] = negotiator.encodings;
-  const accepted = encodings.call(negotiator, ENCODINGS, { preferred: ENCODINGS });
+  const accepted = encodings.call(negotiator, available, { preferred: available });
   const chosen = ENCODINGS.find((encoding) => encoding === accepted[0]);
   if (chosen !== undefined) return chosen;
   throw new AppError(

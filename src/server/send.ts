@@ -2,7 +2,8 @@
  * Bytes to the socket (decisions 14 to 17): with their length where it is known, no faster than the client takes
  * them, and never ending well when they are not whole.
  */
-import { pipeline } from 'node:stream/promises';
+import type { Writable } from 'node:stream';
+import { finished, pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createGzip, createZstdCompress, gzip, constants as zlib, zstdCompress } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -72,11 +73,50 @@ async function sendLarge(
   const source = watchSource(answer, request.visit);
   try {
     // A failure destroys the response: the client sees a cut connection, not a partial array (decision 16).
-    if (encoding === 'identity') await pipeline(source, response);
-    else await pipeline(source, compressLarge[encoding](), response);
+    if (encoding === 'identity') {
+      await writeChunks(source, response);
+    } else {
+      const compressor = compressLarge[encoding]();
+      await Promise.all([writeChunks(source, compressor), pipeline(compressor, response)]);
+    }
   } catch {
     // The source has noted its own failure; otherwise the client has gone away, which is its right.
   }
+}
+
+/**
+ * Writes a source to its end. The next chunk is made while one is taken by the target, and never one more, because
+ * the memory of a chunk is used again for the second one after it. Destroys the target on failure.
+ */
+async function writeChunks(source: AsyncIterable<Uint8Array>, target: Writable): Promise<void> {
+  try {
+    let taken = Promise.resolve();
+    for await (const chunk of source) {
+      await taken;
+      taken = writeChunk(chunk, target);
+      // Awaited in the next turn; a failure in the meantime is not unheard.
+      taken.catch(() => undefined);
+    }
+    await taken;
+    target.end();
+    await finished(target, { readable: false });
+  } catch (error) {
+    target.destroy();
+    throw error;
+  }
+}
+
+/** Ends when the target has taken the chunk, to the network or into a compressor, and needs its memory no more. */
+function writeChunk(chunk: Uint8Array, target: Writable): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const refuse = () => reject(new Error('The connection was closed.'));
+    target.once('close', refuse);
+    target.write(chunk, (error) => {
+      target.off('close', refuse);
+      if (error) reject(error);
+      else resolve();
+    });
+  });
 }
 
 /** Notes a failure before the response is cut because of it. */

@@ -132,12 +132,17 @@ export async function until(condition: () => boolean | Promise<boolean>, timeout
 
 /** Records whose export takes about `megabytes` as JSON, so that it is sent in many chunks. */
 export function largeRecords(megabytes: number): Records {
-  const body = 'abcdefghij klmnopq '.repeat(100);
+  const count = Math.ceil((megabytes * 1e6) / 2_000);
+  // No two events look alike, so that bytes in the wrong place are noticed.
+  const pins = Array.from({ length: count }, (_, index) => ({
+    ...{ id: BigInt(1_000 + index), boardId: 7n, ownerId: 5n, title: `Pin ${index}` },
+    body: `${index} `.repeat(Math.ceil(1_900 / `${index} `.length)),
+  }));
   return {
     ...WORLD,
-    pins: [{ id: 70n, boardId: 7n, ownerId: 5n, title: 'Pin', body }],
-    events: Array.from({ length: Math.ceil((megabytes * 1e6) / body.length) }, (_, index) => ({
-      ...{ type: 'pin', action: 'visited', ownerId: 5n, actorId: 1n, boardId: 7n, pinId: 70n },
+    pins: [...(WORLD.pins ?? []), ...pins],
+    events: pins.map(({ id }, index) => ({
+      ...{ type: 'pin', action: 'visited', ownerId: 5n, actorId: 1n, boardId: 7n, pinId: id },
       timestampMs: index,
     })),
   };
