@@ -210,6 +210,7 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       assert.deepEqual(await standings({}, 8n), ['5: 42, 7', `${BIG}: 5, 5`]);
       assert.deepEqual(await standings({ range: { endMs: 3_500 } }, 7n), ['1: 10, 10', '4: 0, 0']);
       assert.deepEqual(await standings({ range: { startMs: 3_500 } }, 7n), ['1: 0, 0', '4: 0, 0']);
+      assert.deepEqual(await standings({ range: { startMs: 3_000, endMs: 3_000 }, scope: BOARD_7 }, 7n), []);
       assert.deepEqual(await standings({ range: { startMs: -1_000 } }, 8n), ['5: 0, 0', `${BIG}: 5, 5`]);
       assert.deepEqual(await standings({ scope: { boards: 'all', users: [4n] } }, 7n), ['4: 0, 0']);
       assert.deepEqual(await standings({ scope: { boards: [8n], users: 'all' } }, 7n), []);

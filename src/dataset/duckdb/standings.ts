@@ -12,12 +12,14 @@ export async function readStandings(database: Database, query: StandingsQuery): 
   const where = allOf(of, inScope(query.scope, { board: 'board', people: ['person'] }));
   const bounded = query.range.startMs !== undefined || query.range.endMs !== undefined;
   const range = inRange(query.range, 'timestamp_ms');
+  // A range of no time at all is answered with nothing, not with everybody at 0 (decision 5).
+  const empty = bounded && query.range.startMs === query.range.endMs;
   const chunks = await database.chunks(
     `SELECT person, board, total_points::DOUBLE, participation_score::DOUBLE
      FROM (${bounded ? rangedStandings(of, range) : 'SELECT * FROM standings'})
      JOIN (SELECT ix, id AS user_id FROM users) u ON u.ix = person
      JOIN (SELECT ix, id AS board_id FROM boards) b ON b.ix = board
-     WHERE ${where.sql} ORDER BY user_id, board_id`,
+     WHERE ${where.sql} AND ${!empty} ORDER BY user_id, board_id`,
     bounded ? { ...where.parameters, ...range.parameters } : where.parameters,
   );
   return {
