@@ -2,6 +2,7 @@
  * Answers of one dataset as bytes. Fragments of its people, boards and pins are made once and kept as long as the
  * rendering lives; an answer is a copy of them.
  */
+import { hash } from 'node:crypto';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { EventQuery, ListQuery, StandingsQuery } from '../dataset/query.ts';
 import type { Person } from '../dataset/records.ts';
@@ -45,6 +46,7 @@ export function openRendering(dataset: Dataset, redaction: Redaction): Rendering
 
 /** An answer of at most so many events is held as columns and needs one query; a larger one is tallied first. */
 const HELD_EVENTS = 2048;
+const KEPT_SIZES = 256;
 
 // What redaction does not touch, pins above all, is shared by the renderings of a dataset.
 const shelves = new WeakMap<Dataset, Shelf<Fragments>>();
@@ -55,6 +57,8 @@ class DatasetRendering implements Rendering {
   readonly #shared: Shelf<Fragments>;
   readonly #people = new Shelf<Fragments>();
   readonly #parts = new Shelf<EventParts>();
+  /** Sizes of large answers: the same exports are asked for again and again, and a size never changes. */
+  readonly #sizes = new Shelf<number>(KEPT_SIZES);
 
   constructor(dataset: Dataset, redaction: Redaction) {
     this.#dataset = dataset;
@@ -76,8 +80,10 @@ class DatasetRendering implements Rendering {
         page.next,
       );
     }
-    const tally = await this.#dataset.tally(query);
-    const byteLength = measureFramed(frame, tally.events, parts.measure(tally));
+    const byteLength = await this.#sizes.take(questionOf(query, representation), async () => {
+      const tally = await this.#dataset.tally(query);
+      return measureFramed(frame, tally.events, parts.measure(tally));
+    });
     return {
       byteLength,
       next: undefined,
@@ -177,6 +183,12 @@ function heldAnswer<Next>(frame: Frame, runs: readonly Run[], next: Next | undef
   const itemBytes = runs.reduce((sum, run) => sum + measureRun(run), 0);
   const byteLength = measureFramed(frame, items, itemBytes);
   return { byteLength, next, chunks: () => renderChunks(frame, runs, byteLength) };
+}
+
+/** A short text that is the same only for the same question, however long its scope is. */
+function questionOf(query: EventQuery, representation: Representation): string {
+  const exact = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
+  return hash('sha256', JSON.stringify([query, representation], exact), 'base64url');
 }
 
 function notationOf(representation: Representation): Notation {

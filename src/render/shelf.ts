@@ -1,15 +1,22 @@
 /**
- * Where fragments are kept: made on first use, once however many ask at the same time, kept for good. A failure is
- * not kept: the next one to ask tries again.
+ * Where fragments are kept: made on first use, once however many ask at the same time, kept for good or until more
+ * than `limit` are there, when the oldest goes. A failure is not kept: the next one to ask tries again.
  */
 export class Shelf<T> {
   readonly #made = new Map<string, Promise<T>>();
+  readonly #limit: number;
+
+  constructor(limit = Number.POSITIVE_INFINITY) {
+    this.#limit = limit;
+  }
 
   take(name: string, make: () => Promise<T>): Promise<T> {
     const present = this.#made.get(name);
     if (present !== undefined) return present;
     const made = make();
     this.#made.set(name, made);
+    const [oldest] = this.#made.keys();
+    if (oldest !== undefined && this.#made.size > this.#limit) this.#made.delete(oldest);
     made.catch(() => this.#made.delete(name));
     return made;
   }
