@@ -1,0 +1,117 @@
+/** Every route of both variants, asked with every kind of key (contract 4.2, 4.3, 5; decisions 12, 13). */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { answerTo, pathOf, type Question, type Variant } from '../model/answers.ts';
+import { assertProblem, assertSuccess, get, urlPathOf } from '../model/client.ts';
+import { renderJson } from '../model/json.ts';
+import * as fixture from '../world.ts';
+
+/** Asked of every route: what is in all scopes, what is in some, and what does not exist. */
+const QUESTIONS: readonly Question[] = [
+  { route: 'events' },
+  { route: 'events with pins' },
+  { route: 'boards' },
+  { route: 'users' },
+  ...[fixture.RHETORIC, fixture.STARS, fixture.EMPTY, fixture.FAR, 404n].flatMap((id): Question[] => [
+    { route: 'events of a board', id },
+    { route: 'points of a board', by: 'id', name: `${id}` },
+  ]),
+  ...[fixture.ADA, fixture.OLIVE, fixture.BOB, fixture.EVE, fixture.PAT, fixture.ZOE, 404n].flatMap(
+    (id): Question[] => [
+      { route: 'events of a user', id },
+      { route: 'points of a user', id, keyedBy: 'user' },
+      { route: 'points of a user', id, keyedBy: 'board' },
+    ],
+  ),
+  ...['lti-rhetoric', 'lti 8%', 'LTI-RHETORIC', 'none'].map(
+    (name): Question => ({ route: 'points of a board', by: 'lti', name }),
+  ),
+  ...['RHET 101/é', 'FAR', 'none'].map(
+    (name): Question => ({ route: 'points of a board', by: 'course', name }),
+  ),
+  ...[
+    ['sis_user_id', 'S 1/ä'],
+    ['login/id', 'ada'],
+    ['sis_user_id', '3'],
+    ['sis_user_id', 'none'],
+    ['email', 'ada@harbor.example'],
+  ].map(
+    ([property = '', value = '']): Question => ({
+      route: 'points of an LMS user',
+      property,
+      value,
+      keyedBy: 'user',
+    }),
+  ),
+];
+
+const REFUSED = [
+  { credential: 'no key', code: 'key-missing' },
+  { credential: 'a bad key', code: 'key-unknown' },
+  { credential: 'an expired key', code: 'key-expired' },
+  { credential: 'a revoked key', code: 'key-revoked' },
+] as const;
+
+const SCOPES = ['full', 'boards', 'users', 'nothing'] as const;
+
+describe('access', () => {
+  let world: fixture.World;
+  before(async () => {
+    world = await fixture.openWorld();
+  });
+  after(() => world.close());
+
+  function keyOf(credential: (typeof REFUSED)[number]['credential']): string | undefined {
+    const { full, expired, revoked } = world.keys;
+    const forged = `${full.slice(0, -1)}${full.endsWith('0') ? '1' : '0'}`;
+    return { 'no key': undefined, 'a bad key': forged, 'an expired key': expired, 'a revoked key': revoked }[
+      credential
+    ];
+  }
+
+  for (const variant of ['a', 'b'] as const satisfies readonly Variant[]) {
+    for (const question of QUESTIONS) {
+      const path = urlPathOf(variant, question);
+      if (path === undefined) continue;
+      for (const { credential, code } of REFUSED) {
+        it(`GET ${path} with ${credential} is refused`, async () => {
+          const reply = await get(world.url + path, keyOf(credential));
+          assertProblem(reply, 401, code);
+          assert.ok(reply.headers.get('www-authenticate'), 'WWW-Authenticate');
+        });
+      }
+      for (const name of SCOPES) {
+        it(`GET ${path} with a key of scope "${name}" answers what that scope sees`, async () => {
+          const expected = answerTo(fixture.WORLD_MODEL, fixture.WORLD_SCOPES[name], variant, question, {});
+          const reply = await get(world.url + path, world.keys[name]);
+          if (expected === 'not-found' || expected === 'lookup-not-configured') {
+            assertProblem(reply, 404, expected);
+            return;
+          }
+          assertSuccess(reply);
+          assert.equal(reply.text, renderJson(expected));
+        });
+      }
+    }
+    for (const { credential, code } of REFUSED) {
+      it(`Variant ${variant}: a path that is no route is refused with ${credential}, too`, async () => {
+        assertProblem(await get(`${world.url}/${variant}/v1/nothing-here`, keyOf(credential)), 401, code);
+      });
+    }
+  }
+
+  for (const question of QUESTIONS) {
+    const path = pathOf('a', question);
+    const other = pathOf('b', question);
+    if (path !== undefined && path !== other) {
+      it(`Variant B has no ${path}`, async () => {
+        assertProblem(await get(`${world.url}/b${path}`, world.keys.full), 404, 'not-found');
+      });
+    }
+    if (other !== undefined && path !== other) {
+      it(`Variant A has no ${other}`, async () => {
+        assertProblem(await get(`${world.url}/a${other}`, world.keys.full), 404, 'not-found');
+      });
+    }
+  }
+});

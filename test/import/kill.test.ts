@@ -1,0 +1,167 @@
+/** Imports killed at random moments: what was published stays served and whole, and the next import completes (decision 31). */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { watch } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { type Bundle, EMPTY_BUNDLE, writeBundle } from '../model/bundle.ts';
+import { get } from '../model/client.ts';
+import { type Deployment, openDeployment } from '../model/deployment.ts';
+
+const COMMAND = join(import.meta.dirname, '../../src/cli/main.ts');
+const ROUNDS = 20;
+const EVENTS_PER_BUNDLE = 800;
+const USERS = 40n;
+
+/** Half of the events without ids, so that an import taken for done would show as events missing or repeated. */
+function bundle(number: number): Bundle {
+  const users = Array.from({ length: Number(USERS) }, (_, index) => BigInt(index + 1));
+  return {
+    ...EMPTY_BUNDLE,
+    users: users.map((id) => ({ id, email: `u${id}@example.org`, name: `User ${id} of ${number}` })),
+    boards: [{ id: 1n, title: `Board of ${number}` }],
+    pins: [{ id: 1n, board_id: 1n, owner_id: 1n, title: 'Pin', body: 'one two '.repeat(20 + number) }],
+    events: Array.from({ length: EVENTS_PER_BUNDLE }, (_, index) => ({
+      ...(index % 2 === 0 ? { id: BigInt(number * EVENTS_PER_BUNDLE + index) } : {}),
+      type: 'pin',
+      action: 'created',
+      owner_id: 1n,
+      actor_id: (BigInt(index) % USERS) + 1n,
+      board_id: 1n,
+      pin_id: 1n,
+      timestamp: new Date(Date.UTC(2024, 0, 1) + ((index * 7919 + number) % 5000) * 60_000).toISOString(),
+    })),
+  };
+}
+
+describe('an import that is killed', () => {
+  let deployment: Deployment;
+  let key: string;
+
+  before(async () => {
+    deployment = await openDeployment();
+    await deployment.load('killed', bundle(0));
+    key = await deployment.makeKey('killed');
+  });
+  after(() => deployment.close());
+
+  function startImport(folder: string): ChildProcess {
+    const words = ['import', folder, '--organization', 'killed', '--data', deployment.dataDir];
+    return spawn(process.execPath, [COMMAND, ...words], { stdio: 'ignore' });
+  }
+
+  async function endOf(child: ChildProcess): Promise<unknown> {
+    return child.exitCode ?? child.signalCode ?? (await once(child, 'exit'))[0];
+  }
+
+  /** Kills the child after a while, or on the n-th change in the data folder, whatever is asked for. */
+  async function killAt(
+    child: ChildProcess,
+    moment: { readonly afterMs: number } | { readonly change: number },
+  ) {
+    const ended = once(child, 'exit');
+    if ('afterMs' in moment) {
+      const timer = setTimeout(() => child.kill('SIGKILL'), moment.afterMs);
+      await ended;
+      clearTimeout(timer);
+      return;
+    }
+    let changes = 0;
+    const watcher = watch(deployment.dataDir, { recursive: true }, () => {
+      changes += 1;
+      if (changes === moment.change) child.kill('SIGKILL');
+    });
+    await ended;
+    watcher.close();
+  }
+
+  async function served(
+    organizationKey = key,
+  ): Promise<{ readonly text: string; readonly tag: string | null }> {
+    const reply = await get(`${deployment.url}/a/v1/events`, organizationKey);
+    assert.equal(reply.status, 200, reply.text);
+    return { text: reply.text, tag: reply.headers.get('etag') };
+  }
+
+  /** Of the version in force, opened anew as a server that starts after the kill would. */
+  async function eventsOnDisk(): Promise<number | undefined> {
+    const dataset = await deployment.store.openDataset('killed');
+    await dataset?.close();
+    return dataset?.counts.events;
+  }
+
+  async function servedOnceItIsNot(tag: string | null): Promise<string> {
+    for (let now = await served(); ; now = await served()) {
+      if (now.tag !== tag) return now.text;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  it(`leaves the old version served and whole, and the next one completes, ${ROUNDS} times`, async () => {
+    const startedMs = performance.now();
+    await writeBundle(join(deployment.dataDir, '../bundle-0'), bundle(0), 'ndjson');
+    assert.equal(await endOf(startImport(join(deployment.dataDir, '../bundle-0'))), 0);
+    const wholeImportMs = performance.now() - startedMs;
+    let kept = 0;
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const folder = join(deployment.dataDir, `../bundle-k${round}`);
+      await writeBundle(folder, bundle(round), 'ndjson');
+      const moment =
+        round % 2 === 0
+          ? { afterMs: wholeImportMs * (0.2 + Math.random()) }
+          : { change: 1 + Math.floor(30 * Math.random()) };
+      const about = `round ${round}, killed at ${JSON.stringify(moment)}`;
+      const old = await served();
+      const version = await deployment.store.currentVersion('killed');
+      const child = startImport(folder);
+      await killAt(child, moment);
+      const wasPublished = (await deployment.store.currentVersion('killed')) !== version;
+      if (wasPublished) {
+        // Killed after the one step that publishes, or not at all: then the new version must be whole.
+        assert.equal(eventsIn(await servedOnceItIsNot(old.tag)), (round + 1) * EVENTS_PER_BUNDLE, about);
+      } else {
+        kept += 1;
+        const now = await served();
+        assert.ok(now.text === old.text && now.tag === old.tag, `${about}: the old version is served`);
+        assert.equal(await eventsOnDisk(), round * EVENTS_PER_BUNDLE, about);
+      }
+      const next = await deployment.load('killed', bundle(round));
+      assert.equal(next.published, !wasPublished, about);
+      const text = wasPublished ? (await served()).text : await servedOnceItIsNot(old.tag);
+      assert.equal(eventsIn(text), (round + 1) * EVENTS_PER_BUNDLE, about);
+    }
+    assert.ok(kept >= ROUNDS / 3, `only ${kept} imports were killed before they published`);
+    await assertAsIfNeverKilled();
+    await assertNothingLeftBehind();
+  });
+
+  function eventsIn(text: string): number {
+    return text.split('"timestamp":').length - 1;
+  }
+
+  /** All bundles at once and without any kill give the same bytes, but for the organization's id and name. */
+  async function assertAsIfNeverKilled(): Promise<void> {
+    const bundles = Array.from({ length: ROUNDS + 1 }, (_, number) => bundle(number));
+    await deployment.load('control', {
+      ...EMPTY_BUNDLE,
+      users: bundles.flatMap(({ users }) => users),
+      boards: bundles.flatMap(({ boards }) => boards),
+      pins: bundles.flatMap(({ pins }) => pins),
+      events: bundles.flatMap(({ events }) => events),
+    });
+    const control = await served(await deployment.makeKey('control'));
+    const anonymous = (text: string) => text.replaceAll(/"organization":\{[^}]*\}/g, '');
+    assert.ok(
+      anonymous((await served()).text) === anonymous(control.text),
+      'the events are those of the control',
+    );
+  }
+
+  async function assertNothingLeftBehind(): Promise<void> {
+    const files = await readdir(join(deployment.dataDir, 'killed'), { recursive: true });
+    const generations = files.filter((file) => file.startsWith('generations/'));
+    assert.ok(generations.length <= 3, `left behind: ${generations.join(', ')}`);
+  }
+});

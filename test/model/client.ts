@@ -1,0 +1,66 @@
+/** A plain HTTP client of the API over a real socket, and the questions of the contract put to it. */
+import assert from 'node:assert/strict';
+import type { TimeRange } from '../../src/dataset/query.ts';
+import { pathOf, type Question, type Variant } from './answers.ts';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** GET without compression; `key` absent: no `apikey` header. */
+export async function get(
+  url: string,
+  key: string | undefined,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Reply> {
+  const sent = { 'accept-encoding': 'identity', ...(key === undefined ? {} : { apikey: key }), ...headers };
+  const response = await fetch(url, { headers: sent, redirect: 'error' });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/** The path and query of a question, below `http://host`; absent where the variant has no such route. */
+export function urlPathOf(variant: Variant, question: Question, range: TimeRange = {}): string | undefined {
+  const path = pathOf(variant, question);
+  if (path === undefined) return undefined;
+  const query = new URLSearchParams();
+  if (range.startMs !== undefined) query.set('start', String(range.startMs));
+  if (range.endMs !== undefined) query.set('end', String(range.endMs));
+  if ('keyedBy' in question && question.keyedBy === 'board') query.set('key', 'board');
+  return `/${variant}${path}${query.size === 0 ? '' : `?${query}`}`;
+}
+
+/** Path and query of the next page; absent on the last one (decision 18). */
+export function nextOf(reply: Reply): string | undefined {
+  const link = reply.headers.get('link');
+  if (link === null) return undefined;
+  const match = /^<([^>]+)>; rel="next"$/.exec(link);
+  assert.ok(match, `Link has an unexpected form: ${link}`);
+  return match[1];
+}
+
+/** Checks what every 200 carries (decisions 15, 16, 17). */
+export function assertSuccess(reply: Reply, contentType = 'application/json'): void {
+  assert.equal(reply.status, 200, reply.text);
+  assert.equal(reply.headers.get('content-type')?.split(';')[0], contentType);
+  assert.match(reply.headers.get('etag') ?? '', /^"[^"]{16,}"$/);
+  assert.equal(reply.headers.get('cache-control'), 'private, no-cache');
+  const vary = (reply.headers.get('vary') ?? '').toLowerCase().split(/,\s*/);
+  for (const name of ['apikey', 'accept', 'accept-encoding']) assert.ok(vary.includes(name), `Vary: ${name}`);
+  assert.equal(Number(reply.headers.get('content-length')), Buffer.byteLength(reply.text));
+}
+
+/** Checks a problem document (RFC 9457, decision 13) and returns its members by name. */
+export function assertProblem(reply: Reply, status: number, code: string): ReadonlyMap<string, unknown> {
+  assert.equal(reply.status, status, reply.text);
+  assert.equal(reply.headers.get('content-type')?.split(';')[0], 'application/problem+json');
+  assert.equal(reply.headers.get('etag'), null);
+  const members = new Map(Object.entries<unknown>(JSON.parse(reply.text)));
+  assert.equal(members.get('status'), status);
+  assert.equal(members.get('code'), code);
+  for (const name of ['type', 'title', 'detail', 'instance']) {
+    assert.equal(typeof members.get(name), 'string', name);
+  }
+  return members;
+}

@@ -1,0 +1,121 @@
+/** A real deployment for tests: a store in a folder of its own, a keyring and a running server, and ways to fill it. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDuckdbStore } from '../../src/dataset/duckdb/store.ts';
+import { FULL_SCOPE, type Scope } from '../../src/dataset/scope.ts';
+import type { Store } from '../../src/dataset/store.ts';
+import { type ImportReport, importBundle } from '../../src/ingest/import.ts';
+import type { Keyring } from '../../src/keys/keyring.ts';
+import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
+import { startServer } from '../../src/server/start.ts';
+import type { OrganizationPlan } from './arbitrary.ts';
+import { type Bundle, type Format, writeBundle } from './bundle.ts';
+import { absorb, emptyModel, type Model, type ModelSettings } from './model.ts';
+
+export interface Deployment {
+  readonly dataDir: string;
+  readonly store: Store;
+  readonly keyring: Keyring;
+  /** `http://host:port`, without a base. */
+  readonly url: string;
+  /** Imports a bundle as a real import does; the organization is made when there is none. Fails when it is refused. */
+  load(organization: string, bundle: Bundle, format?: Format): Promise<ImportReport>;
+  /** The text of a new key. */
+  makeKey(organization: string, grant?: KeyWishes): Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface KeyWishes {
+  readonly scope?: Scope;
+  readonly redact?: { readonly email: boolean; readonly name: boolean };
+  readonly expiresMs?: number;
+}
+
+/** A store in a folder of its own, a keyring and a running server, empty. */
+export async function openDeployment(now?: () => number): Promise<Deployment> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'corkboard-test-'));
+  const store = await openDuckdbStore(join(dataDir, 'data'));
+  const keyring = openSqliteKeyring(join(dataDir, 'data'), now);
+  const server = await startServer({
+    store,
+    keyring,
+    host: '127.0.0.1',
+    port: 0,
+    defaultVariant: 'a',
+    logLevel: 'silent',
+  });
+  let bundles = 0;
+  return {
+    dataDir: join(dataDir, 'data'),
+    store,
+    keyring,
+    url: server.address,
+    async load(organization, bundle, format = 'ndjson') {
+      bundles += 1;
+      const folder = join(dataDir, `bundle-${bundles}`);
+      await writeBundle(folder, bundle, format);
+      return loadFiles(store, organization, [folder]);
+    },
+    async makeKey(organization, wishes = {}) {
+      const grant = {
+        organization,
+        label: 'test',
+        scope: FULL_SCOPE,
+        redact: { email: false, name: false },
+        ...wishes,
+      };
+      return (await keyring.create(grant, wishes.expiresMs)).key;
+    },
+    async close() {
+      await server.stop();
+      await keyring.close();
+      await store.close();
+      await rm(dataDir, { recursive: true });
+    },
+  };
+}
+
+/** Imports files that must be accepted. */
+export async function loadFiles(
+  store: Store,
+  organization: string,
+  paths: readonly string[],
+): Promise<ImportReport> {
+  const report = await importBundle({ store, organization, paths });
+  if (report.problemCount > 0)
+    throw new Error(`the import was refused: ${JSON.stringify(report.problems[0])}`);
+  return report;
+}
+
+/** Settings of the model as the store takes them. */
+export function storeSettings<T extends Omit<ModelSettings, 'id'>>(
+  settings: T,
+): Omit<T, 'policy'> & { readonly policy: string } {
+  return { ...settings, policy: settings.policy === undefined ? '' : JSON.stringify(settings.policy) };
+}
+
+export interface Installed {
+  readonly organization: string;
+  readonly model: Model;
+}
+
+let installed = 0;
+
+/** An import of nothing at all is refused. */
+export function holdsRecords(bundle: Bundle): boolean {
+  return Object.values(bundle).some((records) => records.length > 0);
+}
+
+/** Makes a new organization from a plan, in the deployment and in the model alike. */
+export async function installPlan(deployment: Deployment, plan: OrganizationPlan): Promise<Installed> {
+  installed += 1;
+  const organization = `organization-${installed}`;
+  const { settings } = await deployment.store.createOrganization(organization, storeSettings(plan.settings));
+  let model = emptyModel({ ...plan.settings, id: settings.id });
+  for (const bundle of plan.bundles.filter(holdsRecords)) {
+    await deployment.load(organization, bundle, plan.format);
+    model = absorb(model, bundle);
+  }
+  return { organization, model };
+}

@@ -1,0 +1,226 @@
+/**
+ * The reference model of an organization: arrays of plain objects, slow and obviously right. It knows what an
+ * import does to them (decisions 28, 29); `answers.ts` says what is answered from them.
+ */
+import type { Bundle, EventInput, PinInput, UserInput } from './bundle.ts';
+import type { PolicyInput } from './points-model.ts';
+
+export interface User {
+  readonly id: bigint;
+  readonly email: string;
+  readonly name: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly role: string;
+  readonly classRole: string;
+  readonly createdMs: number | undefined;
+  readonly lms: Readonly<Record<string, string>>;
+}
+
+export interface Board {
+  readonly id: bigint;
+  readonly title: string;
+  readonly category: string;
+  readonly ltiId: string;
+  readonly courseId: string;
+  readonly createdMs: number | undefined;
+}
+
+export interface Pin {
+  readonly id: bigint;
+  readonly title: string;
+  readonly body: string;
+  readonly webUrl: string;
+  readonly imageUrl: string;
+  readonly tags: readonly string[];
+}
+
+export interface Event {
+  readonly id: bigint | undefined;
+  readonly type: string;
+  readonly action: string;
+  readonly ownerId: bigint;
+  readonly actorId: bigint;
+  readonly boardId: bigint;
+  readonly pinId: bigint | undefined;
+  readonly timestampMs: number;
+}
+
+export interface ImportedPoints {
+  readonly userId: bigint;
+  readonly boardId: bigint;
+  readonly totalPoints: number;
+  readonly participationScore: number;
+}
+
+export interface Adjustment {
+  readonly userId: bigint;
+  readonly boardId: bigint;
+  readonly points: number;
+  readonly timestampMs: number;
+  readonly reason: string;
+}
+
+export interface ModelSettings {
+  readonly id: bigint;
+  readonly title: string;
+  readonly domain: string;
+  readonly categoryId: bigint;
+  readonly courseLookup: boolean;
+  readonly lmsUserProperties: readonly string[];
+  /** Absent: the default policy. */
+  readonly policy: PolicyInput | undefined;
+}
+
+/** Everything known of one organization. Events and adjustments stand in their order of import. */
+export interface Model {
+  readonly settings: ModelSettings;
+  readonly users: readonly User[];
+  readonly boards: readonly Board[];
+  readonly pins: readonly Pin[];
+  readonly events: readonly Event[];
+  readonly members: readonly { readonly boardId: bigint; readonly userId: bigint }[];
+  readonly points: readonly ImportedPoints[];
+  readonly adjustments: readonly Adjustment[];
+}
+
+export function emptyModel(settings: ModelSettings): Model {
+  return { settings, users: [], boards: [], pins: [], events: [], members: [], points: [], adjustments: [] };
+}
+
+/** The model after one import. */
+export function absorb(model: Model, bundle: Bundle): Model {
+  return {
+    settings: model.settings,
+    users: bundle.users.reduce((users, input) => replace(users, mergeUser(users, input)), model.users),
+    boards: bundle.boards.reduce((boards, input) => {
+      const old = boards.find((board) => board.id === input.id);
+      const board: Board = {
+        id: input.id,
+        title: input.title,
+        category: input.category ?? old?.category ?? '',
+        ltiId: input.lti_id ?? old?.ltiId ?? '',
+        courseId: input.course_id ?? old?.courseId ?? '',
+        createdMs: readTime(input.created_at) ?? old?.createdMs,
+      };
+      return replace(boards, board);
+    }, model.boards),
+    pins: bundle.pins.reduce((pins, input) => replace(pins, mergePin(pins, input)), model.pins),
+    events: absorbEvents(model.events, bundle.events),
+    members: [
+      ...model.members,
+      ...bundle.memberships.map((input) => ({ boardId: input.board_id, userId: input.user_id })),
+    ],
+    points: bundle.points.reduce(
+      (points, input) => [
+        ...points.filter((old) => old.userId !== input.user_id || old.boardId !== input.board_id),
+        {
+          userId: input.user_id,
+          boardId: input.board_id,
+          totalPoints: input.total_points,
+          participationScore: input.participation_score,
+        },
+      ],
+      model.points,
+    ),
+    adjustments: absorbRepeats(
+      model.adjustments,
+      bundle.adjustments.map((input) => ({
+        userId: input.user_id,
+        boardId: input.board_id,
+        points: input.points,
+        timestampMs: Date.parse(input.timestamp),
+        reason: input.reason,
+      })),
+    ),
+  };
+}
+
+function replace<T extends { readonly id: bigint }>(all: readonly T[], one: T): readonly T[] {
+  return [...all.filter((other) => other.id !== one.id), one];
+}
+
+function readTime(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Date.parse(text);
+}
+
+function mergeUser(users: readonly User[], input: UserInput): User {
+  const old = users.find((user) => user.id === input.id);
+  const joined = [input.first_name ?? '', input.last_name ?? ''].filter((half) => half !== '').join(' ');
+  const name = input.name ?? joined;
+  const cut = name.lastIndexOf(' ');
+  return {
+    id: input.id,
+    email: input.email,
+    name,
+    firstName: input.first_name ?? (cut === -1 ? name : name.slice(0, cut)),
+    lastName: input.last_name ?? (cut === -1 ? '' : name.slice(cut + 1)),
+    role: input.role ?? old?.role ?? 'user',
+    classRole: input.class_role ?? old?.classRole ?? '',
+    createdMs: readTime(input.created_at) ?? old?.createdMs,
+    lms: Object.fromEntries(
+      Object.entries({ ...old?.lms, ...input.lms }).filter(([, value]) => value !== ''),
+    ),
+  };
+}
+
+function mergePin(pins: readonly Pin[], input: PinInput): Pin {
+  const old = pins.find((pin) => pin.id === input.id);
+  return {
+    id: input.id,
+    title: input.title,
+    body: input.body ?? old?.body ?? '',
+    webUrl: input.web_url ?? old?.webUrl ?? '',
+    imageUrl: input.image_url ?? old?.imageUrl ?? '',
+    tags: input.tags ?? old?.tags ?? [],
+  };
+}
+
+/**
+ * An event with an id is known when an event has that id, and the first keeps its fields. One without is known
+ * when it is the n-th identical one of this import and n identical ones were there before it (decision 29).
+ */
+function absorbEvents(known: readonly Event[], inputs: readonly EventInput[]): readonly Event[] {
+  const events = [...known];
+  const repeats = new Map<string, number>();
+  for (const input of inputs) {
+    const event: Event = {
+      id: input.id,
+      type: input.type,
+      action: input.action,
+      ownerId: input.owner_id,
+      actorId: input.actor_id,
+      boardId: input.board_id,
+      pinId: input.pin_id,
+      timestampMs: Date.parse(input.timestamp),
+    };
+    if (event.id !== undefined) {
+      if (!events.some((other) => other.id === event.id)) events.push(event);
+      continue;
+    }
+    const repeat = (repeats.get(fieldsOf(event)) ?? 0) + 1;
+    repeats.set(fieldsOf(event), repeat);
+    const before = known.filter((other) => fieldsOf(other) === fieldsOf(event)).length;
+    if (repeat > before) events.push(event);
+  }
+  return events;
+}
+
+function absorbRepeats(known: readonly Adjustment[], inputs: readonly Adjustment[]): readonly Adjustment[] {
+  const all = [...known];
+  const repeats = new Map<string, number>();
+  for (const input of inputs) {
+    const repeat = (repeats.get(fieldsOf(input)) ?? 0) + 1;
+    repeats.set(fieldsOf(input), repeat);
+    if (repeat > known.filter((other) => fieldsOf(other) === fieldsOf(input)).length) all.push(input);
+  }
+  return all;
+}
+
+/** All fields but the id, as one text. */
+function fieldsOf(record: object): string {
+  return Object.entries(record)
+    .filter(([name]) => name !== 'id')
+    .map(([name, value]) => `${name}=${value}`)
+    .join('\n');
+}

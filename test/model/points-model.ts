@@ -1,0 +1,147 @@
+/** The reference model of points: every award one by one, with naive calendar arithmetic (decisions 23 to 26). */
+import { Temporal } from 'temporal-polyfill';
+import type { TimeRange } from '../../src/dataset/query.ts';
+import type { Event, Model } from './model.ts';
+
+/** A policy in its JSON form. */
+export interface PolicyInput extends BoardPolicyInput {
+  readonly boards?: Readonly<Record<string, BoardPolicyInput>>;
+}
+
+export interface BoardPolicyInput {
+  readonly rules?: readonly RuleInput[];
+  readonly goal?: number;
+  readonly weeklyMaximum?: number | null;
+  readonly weekStarts?: { readonly day?: string; readonly time?: string; readonly zone?: string };
+  readonly window?: { readonly from?: string | null; readonly until?: string | null };
+  readonly participationScore?: 'percent' | 'points';
+}
+
+export interface RuleInput {
+  readonly on: string;
+  readonly to: 'actor' | 'owner';
+  readonly points: number;
+  readonly minWords?: number;
+  readonly excludeSelf?: boolean;
+  readonly from?: string;
+  readonly until?: string;
+}
+
+export interface Score {
+  readonly total: number;
+  readonly score: number;
+}
+
+/** A policy in which nothing is left to be inherited. */
+interface BoardPolicy extends Required<Omit<BoardPolicyInput, 'weekStarts'>> {
+  readonly weekStarts: Week;
+}
+
+type Week = Required<NonNullable<BoardPolicyInput['weekStarts']>>;
+
+const DEFAULTS: BoardPolicy = {
+  rules: [
+    { on: 'pin.created', to: 'actor', points: 10 },
+    { on: 'pin.commented', to: 'actor', points: 5 },
+  ],
+  goal: 100,
+  weeklyMaximum: null,
+  weekStarts: { day: 'monday', time: '00:00', zone: 'UTC' },
+  window: {},
+  participationScore: 'percent',
+};
+
+const DAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
+
+/** What the points routes say of one user on one board. */
+export function scoreOf(model: Model, userId: bigint, boardId: bigint, range: TimeRange): Score {
+  const imported = model.points.find((record) => record.userId === userId && record.boardId === boardId);
+  if (imported !== undefined) {
+    const whole = range.startMs === undefined && range.endMs === undefined;
+    return whole
+      ? { total: imported.totalPoints, score: imported.participationScore }
+      : { total: 0, score: 0 };
+  }
+  const policy = policyOf(model, boardId);
+  const adjusted = model.adjustments
+    .filter((one) => one.userId === userId && one.boardId === boardId && isInside(one.timestampMs, range))
+    .reduce((sum, one) => sum + one.points, 0);
+  const counted = countedAwards(model, policy, userId, boardId)
+    .filter((award) => isInside(award.timestampMs, range))
+    .reduce((sum, award) => sum + award.points, 0);
+  const total = Math.max(0, counted + adjusted);
+  // round(100 * total / goal), half up, without a fraction that binary numbers cannot hold
+  const percent = Math.floor((200 * total + policy.goal) / (2 * policy.goal));
+  return {
+    total,
+    score: policy.participationScore === 'points' ? Math.min(policy.goal, total) : Math.min(100, percent),
+  };
+}
+
+export function isInside(timestampMs: number, range: TimeRange): boolean {
+  return timestampMs >= (range.startMs ?? -Infinity) && timestampMs < (range.endMs ?? Infinity);
+}
+
+/** What a board leaves out, it inherits; so do the members of its week and its window. */
+function policyOf(model: Model, boardId: bigint): BoardPolicy {
+  const { boards = {}, ...common } = model.settings.policy ?? {};
+  return inherit(inherit(DEFAULTS, common), boards[String(boardId)] ?? {});
+}
+
+function inherit(from: BoardPolicy, own: BoardPolicyInput): BoardPolicy {
+  const weekStarts = { ...from.weekStarts, ...own.weekStarts };
+  return { ...from, ...own, weekStarts, window: { ...from.window, ...own.window } };
+}
+
+interface Award {
+  readonly timestampMs: number;
+  readonly points: number;
+}
+
+function countedAwards(model: Model, policy: BoardPolicy, userId: bigint, boardId: bigint): readonly Award[] {
+  const counted: Award[] = [];
+  const sumOfWeek = new Map<number, number>();
+  const events = model.events.filter((event) => event.boardId === boardId);
+  for (const event of events.toSorted((one, other) => one.timestampMs - other.timestampMs)) {
+    for (const rule of policy.rules) {
+      if (!pays(model, rule, event, userId)) continue;
+      if (!isInside(event.timestampMs, bounds(policy.window))) continue;
+      if (policy.weeklyMaximum !== null) {
+        const week = weekStart(policy.weekStarts, event.timestampMs);
+        const before = sumOfWeek.get(week) ?? 0;
+        if (before >= policy.weeklyMaximum) continue;
+        sumOfWeek.set(week, before + rule.points);
+      }
+      counted.push({ timestampMs: event.timestampMs, points: rule.points });
+    }
+  }
+  return counted;
+}
+
+function pays(model: Model, rule: RuleInput, event: Event, userId: bigint): boolean {
+  if (rule.on !== `${event.type}.${event.action}`) return false;
+  if (userId !== (rule.to === 'actor' ? event.actorId : event.ownerId)) return false;
+  if (rule.excludeSelf === true && event.actorId === event.ownerId) return false;
+  if (!isInside(event.timestampMs, bounds(rule))) return false;
+  const body = model.pins.find((pin) => pin.id === event.pinId)?.body ?? '';
+  return body.split(/\s+/).filter((word) => word !== '').length >= (rule.minWords ?? 0);
+}
+
+function bounds(input: { readonly from?: string | null; readonly until?: string | null }): TimeRange {
+  return {
+    startMs: typeof input.from === 'string' ? Date.parse(input.from) : undefined,
+    endMs: typeof input.until === 'string' ? Date.parse(input.until) : undefined,
+  };
+}
+
+/** The last beginning of a week that is not after the instant, found by going back day by day. */
+function weekStart(week: Week, instantMs: number): number {
+  const local = Temporal.Instant.fromEpochMilliseconds(instantMs).toZonedDateTimeISO(week.zone).toPlainDate();
+  for (let daysBack = -1; daysBack < 9; daysBack += 1) {
+    const day = local.subtract({ days: daysBack });
+    if (DAYS[day.dayOfWeek - 1] !== week.day) continue;
+    const start = day.toZonedDateTime({ timeZone: week.zone, plainTime: week.time }).epochMilliseconds;
+    if (start <= instantMs) return start;
+  }
+  throw new Error(`no week begins within nine days before ${instantMs}`);
+}

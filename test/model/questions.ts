@@ -1,0 +1,42 @@
+/** All questions about an organization of `arbitrary.ts`: each route, with ids and names that exist and that do not. */
+import type { Question } from './answers.ts';
+import { BOARD_IDS, LMS_PROPERTIES, UNKNOWN_ID, USER_IDS } from './arbitrary.ts';
+import type { Model } from './model.ts';
+
+export const EVENT_LISTS: readonly Question[] = [
+  { route: 'events' },
+  { route: 'events with pins' },
+  ...[...BOARD_IDS, UNKNOWN_ID].map((id): Question => ({ route: 'events of a board', id })),
+  ...[...USER_IDS, UNKNOWN_ID].map((id): Question => ({ route: 'events of a user', id })),
+];
+
+export function questionsAbout(model: Model): readonly Question[] {
+  return [
+    ...EVENT_LISTS,
+    { route: 'boards' },
+    { route: 'users' },
+    ...[...BOARD_IDS, UNKNOWN_ID].map(
+      (id): Question => ({ route: 'points of a board', by: 'id', name: String(id) }),
+    ),
+    ...names(model.boards.map((board) => board.ltiId)).map(
+      (name): Question => ({ route: 'points of a board', by: 'lti', name }),
+    ),
+    ...names(model.boards.map((board) => board.courseId)).map(
+      (name): Question => ({ route: 'points of a board', by: 'course', name }),
+    ),
+    ...[...USER_IDS, UNKNOWN_ID].flatMap((id): Question[] => [
+      { route: 'points of a user', id, keyedBy: 'user' },
+      { route: 'points of a user', id, keyedBy: 'board' },
+    ]),
+    ...LMS_PROPERTIES.flatMap((property) =>
+      names(model.users.map((user) => user.lms[property])).map(
+        (value): Question => ({ route: 'points of an LMS user', property, value, keyedBy: 'user' }),
+      ),
+    ),
+  ];
+}
+
+/** Those that can stand in a path, and one that nobody has. */
+function names(all: readonly (string | undefined)[]): readonly string[] {
+  return [...all, 'nobody has this'].flatMap((name) => (name === undefined || name === '' ? [] : [name]));
+}

@@ -1,0 +1,132 @@
+/** Scope without the model's help: nothing outside comes through, and nothing tells it from what does not exist. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { Question, Variant } from '../model/answers.ts';
+import { BOARD_IDS, organizationArbitrary, USER_IDS } from '../model/arbitrary.ts';
+import { get, nextOf, type Reply, urlPathOf } from '../model/client.ts';
+import { type Deployment, installPlan, openDeployment } from '../model/deployment.ts';
+import { questionsAbout } from '../model/questions.ts';
+import { runs } from '../model/runs.ts';
+
+const VARIANTS: readonly Variant[] = ['a', 'b'];
+
+/** Lists on both sides, so that what is outside is known without computing anything. */
+const listedScope = fc.record({ boards: fc.subarray(BOARD_IDS), users: fc.subarray(USER_IDS) });
+
+/** Ids in an answer, exactly, as `board:7` and `user:1`. */
+function idsIn(text: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  const value = /"(owner|actor|board)":\{"id":(-?\d+)|"(user|board)_id":(-?\d+)/g;
+  for (const [, role, id, kind, other] of text.matchAll(value)) {
+    found.add(`${kind ?? (role === 'board' ? 'board' : 'user')}:${id ?? other}`);
+  }
+  return found;
+}
+
+/** Another id with as many digits that nobody has, so that even lengths must agree. */
+function unknownLike(id: bigint): bigint {
+  for (let other = id + 1n; ; other += 1n) {
+    const isFree = !USER_IDS.includes(other) && !BOARD_IDS.includes(other);
+    if (isFree && String(other).length === String(id).length) return other;
+  }
+}
+
+/** Everything that a client sees, but for what differs between any two requests. */
+function appearance(reply: Reply, path: string): string {
+  const varying = ['date', 'x-request-id', 'server-timing'];
+  const headers = [...reply.headers].filter(([name]) => !varying.includes(name));
+  const timing = (reply.headers.get('server-timing') ?? '').replaceAll(/dur=[\d.]+/g, 'dur');
+  const body = reply.text.replaceAll(/"request_id":"[^"]*"/g, '"request_id"');
+  return JSON.stringify([reply.status, headers, timing, body]).replaceAll(path, 'PATH');
+}
+
+const eventsOfBoard = (id: string): Question => ({ route: 'events of a board', id: BigInt(id) });
+const eventsOfUser = (id: string): Question => ({ route: 'events of a user', id: BigInt(id) });
+const pointsOfBoard =
+  (by: 'id' | 'lti' | 'course') =>
+  (name: string): Question => ({ route: 'points of a board', by, name });
+const pointsOfUser = (id: string): Question => ({
+  route: 'points of a user',
+  id: BigInt(id),
+  keyedBy: 'user',
+});
+const pointsOfLmsUser =
+  (property: string) =>
+  (value: string): Question => ({ route: 'points of an LMS user', property, value, keyedBy: 'user' });
+
+describe('scope', () => {
+  let deployment: Deployment;
+  before(async () => {
+    deployment = await openDeployment();
+  });
+  after(() => deployment.close());
+
+  it('lets through nothing about boards and users outside it, in any route, map name or page', async () => {
+    const property = fc.asyncProperty(organizationArbitrary, listedScope, async (plan, scope) => {
+      const { organization, model } = await installPlan(deployment, plan);
+      const key = await deployment.makeKey(organization, { scope });
+      const inside = new Set([
+        ...scope.boards.map((id) => `board:${id}`),
+        ...scope.users.map((id) => `user:${id}`),
+      ]);
+      const hidden = model.users.filter((user) => !scope.users.includes(user.id));
+      for (const variant of VARIANTS) {
+        for (const question of questionsAbout(model)) {
+          for (let path = urlPathOf(variant, question); path !== undefined; ) {
+            const reply = await get(deployment.url + path, key);
+            for (const id of idsIn(reply.text)) assert.ok(inside.has(id), `${path} shows ${id}`);
+            for (const { email } of hidden)
+              assert.ok(!reply.text.includes(`"${email}"`), `${path} shows ${email}`);
+            path = nextOf(reply);
+          }
+        }
+        for (const list of ['boards', 'users'] as const) {
+          const reply = await get(`${deployment.url}/${variant}/v1/${list}`, key);
+          const ids = [...reply.text.matchAll(/\{"id":(-?\d+)/g)].map((match) => BigInt(match[1] ?? ''));
+          for (const id of ids) assert.ok(scope[list].includes(id), `${list} shows ${id}`);
+        }
+      }
+    });
+    await fc.assert(property, runs(3));
+  });
+
+  it('answers for what is outside it exactly as for what does not exist', async () => {
+    const property = fc.asyncProperty(organizationArbitrary, async (plan) => {
+      const { organization, model } = await installPlan(deployment, plan);
+      const key = await deployment.makeKey(organization, { scope: { boards: [], users: [] } });
+      const pairs = [
+        ...model.boards.flatMap(({ id, ltiId, courseId }) => [
+          { ask: eventsOfBoard, hidden: `${id}`, absent: `${unknownLike(id)}` },
+          { ask: pointsOfBoard('id'), hidden: `${id}`, absent: `${unknownLike(id)}` },
+          { ask: pointsOfBoard('lti'), hidden: ltiId, absent: ltiId.replace(/^./, 'q') },
+          { ask: pointsOfBoard('course'), hidden: courseId, absent: courseId.replace(/^./, 'q') },
+        ]),
+        ...model.users.flatMap(({ id, lms }) => [
+          { ask: eventsOfUser, hidden: `${id}`, absent: `${unknownLike(id)}` },
+          { ask: pointsOfUser, hidden: `${id}`, absent: `${unknownLike(id)}` },
+          ...Object.entries(lms).map(([property, value]) => ({
+            ask: pointsOfLmsUser(property),
+            hidden: value,
+            absent: value.replace(/^./, 'q'),
+          })),
+        ]),
+      ];
+      const look = async (variant: Variant, question: Question, headers: Record<string, string>) => {
+        const path = urlPathOf(variant, question) ?? '/a/v1/none';
+        return appearance(await get(deployment.url + path, key, headers), path);
+      };
+      for (const { ask, hidden, absent } of pairs) {
+        if (hidden === '') continue;
+        for (const variant of VARIANTS) {
+          for (const headers of [{}, { 'if-none-match': '*' }]) {
+            const one = await look(variant, ask(hidden), headers);
+            assert.equal(one, await look(variant, ask(absent), headers));
+            assert.ok(one.startsWith('[404,'), one);
+          }
+        }
+      }
+    });
+    await fc.assert(property, runs(2));
+  });
+});
