@@ -92,7 +92,7 @@ describe('a key that is not known', () => {
       'Bearer',
       withChecksum(`${prefix}_abcdefghijkl_${secret}`),
       withChecksum(`${prefix}_${id}_${otherSecret}`),
-      `${key.slice(0, -8)}${key.endsWith('0') ? '1' : '0'}${key.slice(-7)}`,
+      `${key.slice(0, -8)}${key.at(-8) === '0' ? '1' : '0'}${key.slice(-7)}`,
     ];
     for (const text of wrong) await assert.rejects(keyring.find(text), refused('key-unknown'), text);
     await assert.doesNotReject(keyring.find(key));
