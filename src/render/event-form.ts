@@ -13,13 +13,14 @@ import { type Notation, renderFields, renderNames } from './notation.ts';
 
 /**
  * An event is, in this order: head of its kind, owner, `betweenPeople`, actor, organization, then either head of the
- * pin, tail of the kind (the activity), tail of the pin, or `withoutPin`; then board, timestamp, `end`.
+ * pin, tail of the kind (the activity), tail of the pin, or `withoutPin`; then board, timestamp, `end`. The fewer
+ * pieces are copied, the faster: the organization stands in front of every pin's head and of `withoutPin`.
  */
 export interface EventForm {
   kind(kind: Kind): Halves;
   person(person: Person): Halves;
   readonly betweenPeople: string;
-  organization(organization: Organization): Halves;
+  organization(organization: Organization): string;
   pin(pin: Pin): Halves;
   readonly withoutPin: string;
   board(board: Board): Halves;
@@ -33,7 +34,7 @@ const JSON_FORM: EventForm = {
   kind: (kind) => [`{${renderFields('json', KIND, kind)},"owner":{`, renderFields('json', ACTION, kind)],
   person: (person) => [renderFields('json', PERSON, person)],
   betweenPeople: '},"actor":{',
-  organization: (organization) => [`},"organization":{${renderFields('json', ORGANIZATION, organization)}}`],
+  organization: (organization) => `},"organization":{${renderFields('json', ORGANIZATION, organization)}}`,
   pin: (pin) => [
     `,"pin":{${renderFields('json', PIN_BEFORE_ACTIVITY, pin)},`,
     `,${renderFields('json', PIN_AFTER_ACTIVITY, pin)}}`,
@@ -47,7 +48,7 @@ const CSV_FORM: EventForm = {
   kind: (kind) => [`${renderFields('csv', KIND, kind)},`, renderFields('csv', ACTION, kind)],
   person: (person) => [renderFields('csv', PERSON, person)],
   betweenPeople: ',',
-  organization: (organization) => [`,${renderFields('csv', ORGANIZATION, organization)},`],
+  organization: (organization) => `,${renderFields('csv', ORGANIZATION, organization)},`,
   pin: (pin) => [
     `${renderFields('csv', PIN_BEFORE_ACTIVITY, pin)},`,
     `,${renderFields('csv', PIN_AFTER_ACTIVITY, pin)}`,

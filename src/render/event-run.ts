@@ -9,9 +9,7 @@ import { TIMESTAMP_BYTES, TimestampWriter } from './timestamp.ts';
 
 // Indices of the parts that are the same for every event.
 const BETWEEN_PEOPLE = 0;
-const ORGANIZATION = 1;
-const WITHOUT_PIN = 2;
-const END = 3;
+const WITHOUT_PIN = 1;
 
 /** Everything that the events of one dataset are put together from, in one notation. */
 export class EventParts {
@@ -20,8 +18,11 @@ export class EventParts {
   readonly people: Fragments;
   readonly boards: Fragments;
   readonly pins: Fragments;
+  readonly #end: string;
   /** Bytes of an event that do not depend on its people, board and pin, by kind. */
   readonly #sizeOfKind: Float64Array;
+  /** No event takes more bytes. */
+  readonly #largest: number;
 
   constructor(
     form: EventForm,
@@ -29,20 +30,22 @@ export class EventParts {
     fragments: { readonly people: Fragments; readonly boards: Fragments; readonly pins: Fragments },
   ) {
     this.kinds = fragmentsOf(dataset.kinds.map(form.kind));
-    const organization = form.organization(dataset.organization);
-    this.fixed = fragmentsOf([[form.betweenPeople], organization, [form.withoutPin], [form.end]]);
+    const withoutPin = form.organization(dataset.organization) + form.withoutPin;
+    this.fixed = fragmentsOf([[form.betweenPeople], [withoutPin]]);
     this.people = fragments.people;
     this.boards = fragments.boards;
     this.pins = fragments.pins;
-    const always =
-      this.fixed.size(BETWEEN_PEOPLE) +
-      this.fixed.size(ORGANIZATION) +
-      TIMESTAMP_BYTES +
-      this.fixed.size(END);
+    this.#end = form.end;
+    const always = this.fixed.size(BETWEEN_PEOPLE) + TIMESTAMP_BYTES + form.end.length;
     this.#sizeOfKind = Float64Array.from(dataset.kinds, (kind, index) => {
       const activity = kind.type === 'pin' ? this.kinds.tailSize(index) : this.fixed.size(WITHOUT_PIN);
       return always + this.kinds.headSize(index) + activity;
     });
+    this.#largest =
+      this.#sizeOfKind.reduce((largest, size) => Math.max(largest, size), 0) +
+      2 * this.people.largestSize() +
+      this.boards.largestSize() +
+      this.pins.largestSize();
   }
 
   /** Exact bytes of one event. */
@@ -64,7 +67,6 @@ export class EventParts {
     chunk.append(this.people, batch.owner[row]!);
     chunk.append(this.fixed, BETWEEN_PEOPLE);
     chunk.append(this.people, batch.actor[row]!);
-    chunk.append(this.fixed, ORGANIZATION);
     if (pin < 0) {
       chunk.append(this.fixed, WITHOUT_PIN);
     } else {
@@ -74,7 +76,6 @@ export class EventParts {
     }
     chunk.append(this.boards, batch.board[row]!);
     timestamps.write(batch.timestampMs[row]!, chunk);
-    chunk.append(this.fixed, END);
   }
 
   /** Exact bytes of all events of a tally together. */
@@ -89,9 +90,10 @@ export class EventParts {
   }
 
   run(batch: EventBatch): Run {
-    const timestamps = new TimestampWriter();
+    const timestamps = new TimestampWriter(this.#end);
     return {
       count: batch.count,
+      largest: this.#largest,
       size: (row) => this.size(batch, row),
       write: (row, chunk) => this.write(batch, row, timestamps, chunk),
     };

@@ -39,6 +39,15 @@ export class Fragments {
     return this.places[place + 3]! - this.places[place + 1]!;
   }
 
+  /** Bytes of the largest fragment; 0 when there is none. */
+  largestSize(): number {
+    let largest = 0;
+    for (let index = 0; index < this.places.length / PLACE_LENGTH; index++) {
+      largest = Math.max(largest, this.size(index));
+    }
+    return largest;
+  }
+
   headSize(index: number): number {
     const place = index * PLACE_LENGTH;
     return this.places[place + 2]! - this.places[place + 1]!;

@@ -42,6 +42,8 @@ export function listFrame(representation: Representation, columns: string): Fram
 /** A run of items that can be measured and written one by one, by row from 0. */
 export interface Run {
   readonly count: number;
+  /** No item takes more bytes; absent when that is not known. */
+  readonly largest?: number;
   /** Exact bytes of an item. */
   size(row: number): number;
   write(row: number, chunk: Chunk): void;
@@ -81,9 +83,12 @@ export async function* renderChunks(
   let spare: Chunk | undefined;
   let items = 0;
   for await (const run of runs) {
+    const { largest = Number.POSITIVE_INFINITY } = run;
     for (let row = 0; row < run.count; row++) {
       const before = items === 0 ? frame.beforeFirst : frame.beforeOthers;
-      const size = before.length + run.size(row) + frame.afterEach.length;
+      const around = before.length + frame.afterEach.length;
+      // The exact size is looked up only where it can matter.
+      const size = chunk.fits(around + largest) ? 0 : around + run.size(row);
       if (!chunk.fits(size)) {
         left -= chunk.length;
         if (size > left) throw new Error(`An answer was to take ${byteLength} bytes and takes more.`);

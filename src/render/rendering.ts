@@ -145,13 +145,17 @@ class DatasetRendering implements Rendering {
   #eventParts(notation: Notation): Promise<EventParts> {
     return this.#parts.take(notation, async () => {
       const form = EVENT_FORMS[notation];
+      const organization = form.organization(this.#dataset.organization);
       const [people, boards, pins] = await Promise.all([
         this.#peopleFragments(`of events ${notation}`, form.person),
         this.#shared.take(`boards of events ${notation}`, () =>
           renderFragments(this.#dataset.boards(), form.board),
         ),
         this.#shared.take(`pins of events ${notation}`, () =>
-          renderFragments(this.#dataset.pins(), form.pin),
+          renderFragments(this.#dataset.pins(), (pin) => {
+            const [head, tail = ''] = form.pin(pin);
+            return [organization + head, tail];
+          }),
         ),
       ]);
       return new EventParts(form, this.#dataset, { people, boards, pins });

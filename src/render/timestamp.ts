@@ -19,13 +19,19 @@ const MILLISECOND = SECOND + 3;
  * date costs more than all else of a timestamp. Holds any instant of the years 1 to 9999.
  */
 export class TimestampWriter {
-  readonly #bytes = Buffer.alloc(TIMESTAMP_BYTES + OVERREAD_BYTES);
-  readonly #block: Block = {
-    bytes: this.#bytes,
-    view: new DataView(this.#bytes.buffer, this.#bytes.byteOffset),
-  };
+  readonly #length: number;
+  readonly #bytes: Buffer;
+  readonly #block: Block;
   #dayStartMs = Number.NaN;
   #second = Number.NaN;
+
+  /** `end` is ASCII text that follows every timestamp. */
+  constructor(end = '') {
+    this.#length = TIMESTAMP_BYTES + end.length;
+    this.#bytes = Buffer.alloc(this.#length + OVERREAD_BYTES);
+    this.#bytes.write(end, TIMESTAMP_BYTES, 'latin1');
+    this.#block = { bytes: this.#bytes, view: new DataView(this.#bytes.buffer, this.#bytes.byteOffset) };
+  }
 
   write(instantMs: number, chunk: Chunk): void {
     let ms = instantMs - this.#dayStartMs;
@@ -46,7 +52,7 @@ export class TimestampWriter {
     const fraction = ms - second * 1000;
     this.#bytes[MILLISECOND] = ZERO + Math.floor(fraction / 100);
     this.#writeTwoDigits(fraction % 100, MILLISECOND + 1);
-    chunk.appendBytes(this.#block, TIMESTAMP_BYTES);
+    chunk.appendBytes(this.#block, this.#length);
   }
 
   #writeTwoDigits(value: number, at: number): void {
