@@ -13,8 +13,8 @@ export interface Block {
   readonly view: DataView;
 }
 
-/** Copies go by words of eight bytes: the last one may reach over the end by seven. */
-export const OVERREAD_BYTES = 7;
+/** Copies go by four words of eight bytes: the last turn may reach over the end by 31. */
+export const OVERREAD_BYTES = 31;
 
 // Blocks double in size, so that few fragments take little and many take few blocks.
 const FIRST_BLOCK_BYTES = 16 * 1024;
