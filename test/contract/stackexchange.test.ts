@@ -11,7 +11,7 @@ import { parse } from 'csv-parse/sync';
 import { assertSuccess, get } from '../model/client.ts';
 import { type Deployment, loadFiles, openDeployment } from '../model/deployment.ts';
 
-const FOLDER = join(import.meta.dirname, '../../../shared/data/stackexchange');
+const FOLDER = join(import.meta.dirname, '../../demo');
 
 /** Asking about each of two thousand users on four routes takes a while; all of them are asked when more is wanted. */
 const EVERY_NTH_USER = process.env['CORKBOARD_RUNS'] === undefined ? 8 : 1;
