@@ -39,9 +39,13 @@ function tell(error: unknown): number {
 
 /** A full disk, a forbidden folder, a locked file: of the system, not of the program. */
 function isSystemTrouble(error: unknown): error is Error {
-  return (
-    error instanceof Error && ('syscall' in error || ('code' in error && error.code === 'ERR_SQLITE_ERROR'))
-  );
+  if (!(error instanceof Error)) return false;
+  // DuckDB tells its trouble with files in the text alone.
+  return 'syscall' in error || /^IO Error: /.test(error.message) || isSqliteTrouble(error);
+}
+
+function isSqliteTrouble(error: Error): boolean {
+  return 'code' in error && error.code === 'ERR_SQLITE_ERROR';
 }
 
 function describeBug(error: unknown): string {

@@ -112,6 +112,8 @@ export class DuckdbPublication implements Publication {
     await deriveTables(this.#connection);
     await publishPoints(this.#connection, this.#settings.policy);
     await this.#writeVersion(version, position.publication);
+    // Closing would write the rest into the file as well, but keep a failure, a full disk above all, to itself.
+    await this.#connection.run('CHECKPOINT');
     this.#closeDatabase();
     await this.#generations.settle(position.publication);
     this.#catalog.publish(this.#entry.name, this.#settings, position.publication, version);
