@@ -1,8 +1,8 @@
 /**
- * The baseline, a process of its own: Node's HTTP server sending files, without keys, scopes or anything else. Takes
- * its answers by message and replies with its port.
+ * Node's HTTP server sending ready answers, a process of its own, without keys, scopes or anything else. Small ones lie
+ * in memory, large ones come from their file. Takes its answers by message and replies with its port.
  */
-import { createReadStream, type ReadStream } from 'node:fs';
+import { createReadStream, type ReadStream, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream';
@@ -11,13 +11,20 @@ export interface BaselineAnswer {
   readonly path: string;
   readonly file: string;
   readonly byteLength: number;
-  readonly contentType: string;
   readonly etag: string;
 }
 
+/** Larger answers are read from their file for every request. */
+const KEPT_BYTES = 2 * 1024 * 1024;
+
 process.once('disconnect', () => process.exit());
 process.once('message', (list: readonly BaselineAnswer[]) => {
-  const answers = new Map(list.map((answer) => [answer.path, answer]));
+  const answers = new Map(
+    list.map((answer) => [
+      answer.path,
+      { ...answer, kept: answer.byteLength > KEPT_BYTES ? undefined : readFileSync(answer.file) },
+    ]),
+  );
   const server = createServer((request, response) => {
     const answer = answers.get(request.url ?? '');
     if (answer === undefined) {
@@ -26,13 +33,16 @@ process.once('message', (list: readonly BaselineAnswer[]) => {
       response.writeHead(304, { etag: answer.etag }).end();
     } else {
       response.writeHead(200, {
-        'content-type': answer.contentType,
+        'content-type': 'application/json',
         'content-length': answer.byteLength,
         etag: answer.etag,
       });
-      pipeline(openFile(answer), response, (error) => {
-        if (error) response.destroy();
-      });
+      if (answer.kept) response.end(answer.kept);
+      else {
+        pipeline(openFile(answer), response, (error) => {
+          if (error) response.destroy();
+        });
+      }
     }
   });
   server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));

@@ -1,6 +1,7 @@
 /**
- * An invented community as a bundle of files: 20,000 users, 10,000 boards, 30,000 pins and any number of events of
- * about 0.9 KB each as the API renders them. Streamed to disk, the same bytes for the same number of events.
+ * An invented community as a bundle of files: any number of events of about 0.9 KB each as the API renders them, a
+ * board for a hundred of them, three pins a board, and a user for fifty events but at least 20,000. Streamed to disk, the
+ * same bytes for the same number of events.
  */
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
@@ -8,8 +9,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { makeRandom, type Random } from './random.ts';
 
-const USERS = 20_000;
-const BOARDS = 10_000;
+const LEAST_USERS = 20_000;
+const EVENTS_PER_USER = 50;
 const PINS_PER_BOARD = 3;
 const EVENTS_PER_BOARD = 100;
 const FIRST_USER = 100_001;
@@ -18,9 +19,6 @@ const FIRST_PIN = 5_000_001;
 const START_MS = Date.UTC(2025, 0, 6, 6);
 const SPAN_MS = 300 * 86_400_000;
 const PART_BYTES = 256 * 1024;
-
-/** The board that is asked for by itself, with about 100 events. */
-export const COMMUNITY_BOARD = FIRST_BOARD;
 
 const GIVEN =
   'Ada Bela Chen Dara Emil Farah Goro Hana Ines Jonas Kofi Lena Marta Nuri Olga Pia Rosa Sven Tariq Zoë';
@@ -31,13 +29,60 @@ const WORDS =
   'paper chapter figure because which together against between without another further change learn write compare';
 const ACTIONS = ['visited', 'visited', 'visited', 'visited', 'visited', 'commented', 'liked', 'bookmarked'];
 
-/** Writes the bundle into an existing folder. Fewer than a million events make fewer boards and pins, not smaller ones. */
-export async function writeCommunity(folder: string, events: number): Promise<void> {
-  const boards = Math.max(1, Math.min(BOARDS, Math.round(events / EVENTS_PER_BOARD)));
-  await writeLines(join(folder, 'users.csv'), userLines(makeRandom(1)));
-  await writeLines(join(folder, 'boards.csv'), boardLines(makeRandom(2), boards));
-  await writeLines(join(folder, 'pins.ndjson'), pinLines(makeRandom(3), boards));
-  await writeLines(join(folder, 'events.csv'), eventLines(makeRandom(4), events, boards));
+export interface Community {
+  readonly events: number;
+  readonly boards: number;
+  readonly users: number;
+}
+
+/** More events make more boards and users, not larger ones: a small question stays as small. */
+export function communityOf(events: number): Community {
+  return {
+    events,
+    boards: Math.max(1, Math.round(events / EVENTS_PER_BOARD)),
+    users: Math.max(LEAST_USERS, Math.round(events / EVENTS_PER_USER)),
+  };
+}
+
+/** Writes the bundle into an existing folder. */
+export async function writeCommunity(folder: string, community: Community): Promise<void> {
+  await writeLines(join(folder, 'users.csv'), userLines(makeRandom(1), community.users));
+  await writeLines(join(folder, 'boards.csv'), boardLines(makeRandom(2), community.boards));
+  await writeLines(join(folder, 'pins.ndjson'), pinLines(makeRandom(3), community));
+  await writeLines(join(folder, 'events.csv'), eventLines(makeRandom(4), community));
+}
+
+/** The boards of about 100 events each, in an order that jumps about. */
+export function boardIds({ boards }: Community): number[] {
+  return Array.from({ length: boards }, (_, i) => FIRST_BOARD + ((i * 7_919) % boards));
+}
+
+/** Users who act in 60 to 160 events: by Zipf's law those whose rank lies about this one. */
+export function userIds({ events, users }: Community): number[] {
+  const rank = events / 100 / Math.log(users + 1);
+  const first = Math.round(rank * 0.6);
+  const count = Math.max(1, Math.min(users, Math.round(rank * 1.6)) - first);
+  return Array.from({ length: count }, (_, i) => FIRST_USER + first + i);
+}
+
+/** Ranges of time of about 100 events each, [start, end) in Unix milliseconds. */
+export function windows({ events }: Community, count: number): { startMs: number; endMs: number }[] {
+  const random = makeRandom(5);
+  const lengthMs = Math.round((SPAN_MS / events) * 100);
+  return Array.from({ length: count }, () => {
+    const startMs = START_MS + random.below(SPAN_MS - lengthMs);
+    return { startMs, endMs: startMs + lengthMs };
+  });
+}
+
+/** Further events, to be imported after the community, spread over its boards and all of its time. */
+export async function writeIncrement(file: string, community: Community, count: number): Promise<void> {
+  const lines = eventLines(makeRandom(6), { ...community, events: count });
+  const later = function* (): Generator<string> {
+    // Ids of their own: without, the same record again would be the same event.
+    for (const line of lines) yield line.replace(/^\d+/, (id) => `${community.events + Number(id)}`);
+  };
+  await writeLines(file, later());
 }
 
 async function writeLines(path: string, lines: Iterable<string>): Promise<void> {
@@ -56,11 +101,11 @@ function* joinLines(lines: Iterable<string>): Generator<string> {
   yield part;
 }
 
-function* userLines(random: Random): Generator<string> {
+function* userLines(random: Random, users: number): Generator<string> {
   const given = GIVEN.split(' ');
   const family = FAMILY.split(' ');
   yield 'id,email,first_name,last_name,role,class_role';
-  for (let user = 0; user < USERS; user++) {
+  for (let user = 0; user < users; user++) {
     const id = FIRST_USER + user;
     const teaches = user % 50 === 0;
     const roles = teaches ? 'coadmin,instructor' : 'user,student';
@@ -77,14 +122,14 @@ function* boardLines(random: Random, boards: number): Generator<string> {
   }
 }
 
-function* pinLines(random: Random, boards: number): Generator<string> {
+function* pinLines(random: Random, { boards, users }: Community): Generator<string> {
   const tags = WORDS.split(' ').slice(0, 12);
   for (let pin = 0; pin < boards * PINS_PER_BOARD; pin++) {
     const id = FIRST_PIN + pin;
     yield JSON.stringify({
       id,
       board_id: FIRST_BOARD + Math.floor(pin / PINS_PER_BOARD),
-      owner_id: pinOwner(pin),
+      owner_id: ownerOfIndex(pin, users),
       title: text(random, 30 + random.below(40)),
       body: text(random, 80 + random.below(300)),
       web_url: `https://campus.example/read/${id}`,
@@ -95,29 +140,44 @@ function* pinLines(random: Random, boards: number): Generator<string> {
 }
 
 /** Mostly in order of time, as a platform would export them; who acts follows Zipf's law. */
-function* eventLines(random: Random, events: number, boards: number): Generator<string> {
+function* eventLines(random: Random, { events, boards, users }: Community): Generator<string> {
   yield 'id,type,action,owner_id,actor_id,board_id,pin_id,timestamp';
   for (let event = 0; event < events; event++) {
     const board = random.below(boards);
     const instantMs = START_MS + Math.floor((event / events) * SPAN_MS) + random.below(600_000);
     const place = `${FIRST_BOARD + board}`;
     const time = new Date(instantMs).toISOString().replace('Z', '+00:00');
-    const actor = FIRST_USER + random.skewed(USERS);
+    const actor = FIRST_USER + random.skewed(users);
     const pin = board * PINS_PER_BOARD + random.skewed(PINS_PER_BOARD);
     if (random.next() < 0.05) {
-      yield `${event + 1},board,followed,${pinOwner(board * PINS_PER_BOARD)},${actor},${place},,${time}`;
+      yield `${event + 1},board,followed,${ownerOfIndex(board * PINS_PER_BOARD, users)},${actor},${place},,${time}`;
     } else if (event % 33 === 0) {
-      yield `${event + 1},pin,created,${pinOwner(pin)},${pinOwner(pin)},${place},${FIRST_PIN + pin},${time}`;
+      yield `${event + 1},pin,created,${ownerOfIndex(pin, users)},${ownerOfIndex(pin, users)},${place},${FIRST_PIN + pin},${time}`;
     } else {
       const action = random.pick(ACTIONS);
-      yield `${event + 1},pin,${action},${pinOwner(pin)},${actor},${place},${FIRST_PIN + pin},${time}`;
+      yield `${event + 1},pin,${action},${ownerOfIndex(pin, users)},${actor},${place},${FIRST_PIN + pin},${time}`;
     }
   }
 }
 
 /** Owners are spread over all users: 7,919 is prime and shares no factor with their number. */
-function pinOwner(pin: number): number {
-  return FIRST_USER + ((pin * 7_919) % USERS);
+function ownerOfIndex(pin: number, users: number): number {
+  return FIRST_USER + ((pin * 7_919) % users);
+}
+
+/** The first pin of a board. */
+export function pinOf(board: number): number {
+  return FIRST_PIN + (board - FIRST_BOARD) * PINS_PER_BOARD;
+}
+
+/** Who owns a pin. */
+export function ownerOf(pin: number, { users }: Pick<Community, 'users'>): number {
+  return ownerOfIndex(pin - FIRST_PIN, users);
+}
+
+/** When the events of any community happen. */
+export function timeSpan(): { readonly startMs: number; readonly lengthMs: number } {
+  return { startMs: START_MS, lengthMs: SPAN_MS };
 }
 
 const vocabulary = WORDS.split(' ');

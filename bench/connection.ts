@@ -62,7 +62,7 @@ export class Connection {
   request(head: string): Promise<Reply> {
     return new Promise((resolve, reject) => {
       this.#waiting = { sentMs: performance.now(), resolve, reject };
-      this.#socket.write(head, 'latin1');
+      this.#socket.write(head);
     });
   }
 

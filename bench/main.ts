@@ -1,101 +1,76 @@
-/** `npm run bench`: import, export and small requests, each beside Node sending the same bytes from a file. */
+/** `npm run bench`: the product beside servers that send the same bytes ready-made, and beside comparable servers. */
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { type DataSet, dataSets } from './cases.ts';
-import { type DataSetResult, measureDataSet } from './measurement.ts';
-import { renderCircumstances, renderResults } from './report.ts';
+import { openLoadClient } from './load.ts';
+import { HELP, type Options, readOptions } from './options.ts';
+import { renderPlot } from './plot.ts';
+import { run } from './processes.ts';
+import { Report, renderCircumstances } from './report.ts';
+import { runScenarios } from './run.ts';
+import { runSoak } from './soak/soak.ts';
 
-const HELP = `npm run bench -- [options]
-
-  --events N    events of the invented community (1,000,000)
-  --rounds N    rounds of each measurement (5)
-  --only NAME   only one data set (community, oulad) or case (export, board, points, boards, users, unchanged); may be repeated
-  --quick       50,000 events and 2 short rounds, without the large data set: shows that all works, not how fast
-  --help        this text
-
-A run without --only and --quick writes its figures to bench/results.md.
-`;
-
+const ROOT = join(import.meta.dirname, '..');
 const RESULTS = join(import.meta.dirname, 'results.md');
+const PLOT = join(ROOT, 'docs/speed.svg');
+/** What a process keeps of small answers; the different ones that are asked are several times what all keep together. */
+const CACHE_BYTES = 32 * 1024 * 1024;
 
-const { values: options } = parseArgs({
-  options: {
-    events: { type: 'string' },
-    rounds: { type: 'string' },
-    only: { type: 'string', multiple: true },
-    quick: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
-});
-
-if (options.help) {
-  process.stdout.write(HELP);
-} else {
-  try {
-    await main();
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
-    process.exitCode = 1;
-  }
+try {
+  const options = readOptions(process.argv.slice(2));
+  if (options.help) process.stdout.write(HELP);
+  else await main(options);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+  process.exitCode = 1;
 }
 
-async function main(): Promise<void> {
-  const events = readCount('events', options.events, options.quick ? 50_000 : 1_000_000);
-  const plan = {
-    rounds: readCount('rounds', options.rounds, options.quick ? 2 : 5),
-    roundMs: options.quick ? 300 : 2000,
-  };
-  const available = dataSets(events).filter((set) => !options.quick || set.name === 'community');
-  const sets = chooseSets(available, options.only ?? []);
+async function main(options: Options): Promise<void> {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort());
-
+  const { signal } = controller;
+  const report = new Report((line) => process.stderr.write(`${line}\n`));
+  if (options.build) await run('npm', ['run', 'build', '--silent'], { cwd: ROOT, signal });
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-bench-'));
-  const circumstances = renderCircumstances(readVersion(), plan.rounds);
-  const say = (line: string) => process.stderr.write(`${line}\n`);
   try {
-    const results: DataSetResult[] = [];
-    for (const set of sets) {
-      const place = join(folder, set.name);
-      await mkdir(place);
-      const result = await measureDataSet(set, place, { ...plan, signal: controller.signal }, say);
-      if (result === undefined) say(`${set.title}: not here, left out`);
-      else results.push(result);
-      await rm(place, { recursive: true });
-    }
-    const report = `${circumstances}\n${renderResults(results)}`;
-    process.stdout.write(`\n${report}`);
-    if (!options.quick && !options.only) await writeFile(RESULTS, `# Results\n${report}`);
+    if (options.soak) await runSoak({ minutes: options.minutes, folder, signal, report });
+    else await measure(options, folder, report, signal);
+    if (report.failed) process.exitCode = 1;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** Names of data sets choose among the sets, names of cases among the cases; none of a sort leaves all of it. */
-function chooseSets(sets: readonly DataSet[], only: readonly string[]): DataSet[] {
-  const setNames = new Set(sets.map((set) => set.name));
-  const caseNames = new Set(sets.flatMap((set) => set.cases.map((one) => one.name)));
-  const unknown = only.find((name) => !setNames.has(name) && !caseNames.has(name));
-  if (unknown !== undefined) {
-    throw new Error(`--only ${unknown}: there is ${[...setNames, ...caseNames].join(', ')}.`);
-  }
-  const chooses = (name: string, among: Set<string>) =>
-    only.includes(name) || !only.some((one) => among.has(one));
-  return sets
-    .filter((set) => chooses(set.name, setNames))
-    .map((set) => ({ ...set, cases: set.cases.filter((one) => chooses(one.name, caseNames)) }));
-}
-
-function readCount(name: string, given: string | undefined, otherwise: number): number {
-  if (given === undefined) return otherwise;
-  const count = Number(given);
-  if (!Number.isSafeInteger(count) || count < 1) throw new Error(`--${name} wants a whole number from 1.`);
-  return count;
+async function measure(options: Options, folder: string, report: Report, signal: AbortSignal): Promise<void> {
+  await using client = openLoadClient(folder, signal);
+  const circumstances = renderCircumstances(readVersion(), client.title);
+  const plan = {
+    ...{
+      signal,
+      report,
+      client,
+      events: options.events,
+      rounds: options.rounds,
+      quick: options.quick,
+      seconds: 1,
+    },
+    differentBytes: options.quick ? 2e6 : Math.max(256e6, 4 * CACHE_BYTES * availableParallelism()),
+    cachedBytes: CACHE_BYTES * availableParallelism(),
+    chosen: (name: string) =>
+      name === 'peers' ? options.peers : options.only.length === 0 || options.only.includes(name),
+  };
+  const startMs = performance.now();
+  await runScenarios(plan, folder);
+  const minutes = ((performance.now() - startMs) / 60_000).toFixed(0);
+  const about = `- medians of ${options.rounds} rounds (at most 3 beyond 3 M events), taken in turn; "to": how often corkboard is as fast; ${minutes} minutes`;
+  const text = `# Results\n${circumstances.trimEnd()}\n${about}\n\n${options.quick ? 'Quick: shows that all works, not how fast.\n\n' : ''}${report.render()}`;
+  process.stdout.write(`\n${text}`);
+  if (options.quick || options.only.length > 0) return;
+  await writeFile(RESULTS, text);
+  await writeFile(PLOT, renderPlot(report, options.events));
 }
 
 function readVersion(): string {
-  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
+  return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version;
 }

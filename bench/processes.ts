@@ -1,46 +1,12 @@
-/** The processes of a run, each bounded in time and ended with the run. */
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+/** Processes that are started for a while: their standard output, their port, and their end. */
+import { type ChildProcess, fork, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { readMemory } from './memory.ts';
 
-const COMMAND_TIMEOUT_MS = 20 * 60_000;
-const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 10_000;
-const MEMORY_EVERY_MS = 20;
-const MAIN = new URL('../src/cli/main.ts', import.meta.url).pathname;
-
-export interface CommandOutcome {
-  readonly stdout: string;
-  readonly elapsedMs: number;
-  /** Absent where the system does not tell. */
-  readonly peakBytes: number | undefined;
-}
-
-/** Runs one `corkboard` command to its end. Throws when it fails or takes longer than twenty minutes. */
-export async function runCorkboard(args: readonly string[], signal: AbortSignal): Promise<CommandOutcome> {
-  const startMs = performance.now();
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: COMMAND_TIMEOUT_MS,
-    signal,
-  });
-  let peakBytes: number | undefined;
-  const watch = setInterval(() => {
-    peakBytes = readMemory(child.pid ?? 0)?.peakBytes ?? peakBytes;
-  }, MEMORY_EVERY_MS);
-  try {
-    const [stdout, stderr, [code]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, 'close'),
-    ]);
-    if (code !== 0) throw new Error(`corkboard ${args[0]} ended with ${code}:\n${stderr || stdout}`);
-    return { stdout, elapsedMs: performance.now() - startMs, peakBytes };
-  } finally {
-    clearInterval(watch);
-  }
-}
+const LISTEN_TIMEOUT_MS = 60_000;
+const LISTEN_EVERY_MS = 20;
 
 /** A process that runs until it is disposed of. */
 export interface Running extends AsyncDisposable {
@@ -48,35 +14,36 @@ export interface Running extends AsyncDisposable {
   readonly pid: number;
 }
 
-/** Starts `corkboard serve` on a free port; resolves once it says where it listens. */
-export async function startCorkboard(
-  dataDir: string,
-  signal: AbortSignal,
-): Promise<Running & { readonly port: number }> {
-  const child = spawn(
-    process.execPath,
-    [MAIN, 'serve', '--data', dataDir, '--port', '0', '--log-level', 'error'],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      signal,
-    },
-  );
-  const running = runningOf(child);
-  const port = await new Promise<number>((resolve, reject) => {
-    const refuse = () => reject(new Error('corkboard serve did not say where it listens.'));
-    const timer = setTimeout(refuse, START_TIMEOUT_MS);
-    child.on('error', reject);
-    child.once('exit', refuse);
-    let printed = '';
-    child.stdout.setEncoding('utf8').on('data', (part: string) => {
-      printed += part;
-      const found = /http:\/\/127\.0\.0\.1:(\d+)/.exec(printed)?.[1];
-      if (found === undefined) return;
-      clearTimeout(timer);
-      resolve(Number(found));
-    });
+/** Whether a program is here; it is asked for its version. */
+export function hasProgram(name: string, versionFlag = '--version'): boolean {
+  return spawnSync(name, [versionFlag], { stdio: 'ignore' }).error === undefined;
+}
+
+/** First line that matches of what a program says of itself; the empty text when it is not here. */
+export function readVersionLine(name: string, flag: string, pattern: RegExp): string {
+  const { stdout, stderr } = spawnSync(name, [flag], { encoding: 'utf8' });
+  return pattern.exec(`${stdout ?? ''}${stderr ?? ''}`)?.[1] ?? '';
+}
+
+/** Runs a program to its end and gives what it printed. Throws when it fails. */
+export async function run(
+  command: string,
+  args: readonly string[],
+  options: SpawnOptions & { readonly input?: string } = {},
+): Promise<string> {
+  const { input, ...rest } = options;
+  const child = spawn(command, args, {
+    ...rest,
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
-  return { ...running, port };
+  child.stdin?.end(input);
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout!),
+    text(child.stderr!),
+    once(child, 'close'),
+  ]);
+  if (code !== 0) throw new Error(`${command} ended with ${code}: ${(stderr || stdout).slice(-2000)}`);
+  return stdout;
 }
 
 /** Starts a module of this folder as a process that is talked to by messages. */
@@ -101,14 +68,14 @@ export async function ask<Answer>(running: Running, message: object, timeoutMs: 
   }
 }
 
-function runningOf(child: ChildProcess): Running {
+export function runningOf(child: ChildProcess): Running {
   // An abort is an error event of each child; the run ends by the signal itself.
   child.on('error', () => {});
   return {
     child,
     pid: child.pid ?? 0,
     async [Symbol.asyncDispose]() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
+      if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
       const ended = once(child, 'exit');
       child.kill();
       const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
@@ -116,4 +83,37 @@ function runningOf(child: ChildProcess): Running {
       clearTimeout(timer);
     },
   };
+}
+
+/** A port that was free a moment ago. */
+export async function findPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('No port was given.');
+  return address.port;
+}
+
+/** Resolves when somebody listens on the port. Throws when the process ends first or takes longer than a minute. */
+export async function untilListening({ child }: Running, port: number): Promise<void> {
+  const endMs = performance.now() + LISTEN_TIMEOUT_MS;
+  while (performance.now() < endMs) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error('It ended at once.');
+    if (await accepts(port)) return;
+    await new Promise((resolve) => setTimeout(resolve, LISTEN_EVERY_MS));
+  }
+  throw new Error('It did not listen within a minute.');
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const settle = (accepted: boolean) => {
+      socket.destroy();
+      resolve(accepted);
+    };
+    socket.once('connect', () => settle(true)).once('error', () => settle(false));
+  });
 }

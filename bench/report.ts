@@ -1,96 +1,86 @@
-/** The figures as Markdown tables, which read well on a terminal too. */
+/** What a run found: rows of tables, checks, remarks, and figures by name for what is made of several of them. */
 import { arch, cpus, loadavg, platform, release, totalmem } from 'node:os';
-import type { LoadFigures } from './client.ts';
-import { type CaseResult, type DataSetResult, speed } from './measurement.ts';
+import { readVersionLine } from './processes.ts';
+import { renderTable } from './table.ts';
+import { TABLES, type TableName } from './tables.ts';
 
-const MEGABYTE = 1e6;
+export class Report {
+  readonly #rows = new Map<TableName, string[][]>();
+  readonly #figures = new Map<string, number>();
+  readonly #checks: string[][] = [];
+  readonly #remarks: string[] = [];
+  readonly #say: (line: string) => void;
+  #failed = false;
 
-export function renderResults(dataSets: readonly DataSetResult[]): string {
-  return dataSets.flatMap(renderDataSet).join('\n');
+  /** `say` gets a line for everything that is under way. */
+  constructor(say: (line: string) => void) {
+    this.#say = say;
+  }
+
+  /** Whether a check did not hold. */
+  get failed(): boolean {
+    return this.#failed;
+  }
+
+  say(line: string): void {
+    this.#say(line);
+  }
+
+  addRow(table: TableName, ...cells: readonly string[]): void {
+    this.#rows.set(table, [...(this.#rows.get(table) ?? []), [...cells]]);
+  }
+
+  check(data: string, what: string, holds: boolean): void {
+    this.#checks.push([data, what, holds ? 'yes' : '**no**']);
+    if (!holds) this.#failed = true;
+  }
+
+  /** What was left out, and why. */
+  remark(text: string): void {
+    if (!this.#remarks.includes(text)) this.#remarks.push(text);
+    this.#say(text);
+  }
+
+  setFigure(name: string, value: number | undefined): void {
+    if (value !== undefined) this.#figures.set(name, value);
+  }
+
+  figure(name: string): number | undefined {
+    return this.#figures.get(name);
+  }
+
+  /** Names that begin so, in the order in which they were set. */
+  figureNames(start: string): string[] {
+    return [...this.#figures.keys()].filter((name) => name.startsWith(start));
+  }
+
+  render(): string {
+    const tables = Object.entries(TABLES).flatMap(([name, { title, note, header }]) => {
+      const rows = this.#rows.get(name as TableName);
+      return rows === undefined ? [] : [`## ${title}`, '', note, '', ...renderTable([header, ...rows]), ''];
+    });
+    const checks =
+      this.#checks.length === 0 ? [] : renderTable([['data', 'check', 'holds'], ...this.#checks]);
+    return [
+      ...tables,
+      ...(checks.length === 0 ? [] : ['## Checks', '', ...checks, '']),
+      ...(this.#remarks.length === 0
+        ? []
+        : ['## Remarks', '', ...this.#remarks.map((one) => `- ${one}`), '']),
+    ].join('\n');
+  }
 }
 
 /** Machine, versions and date; to be made before the run, because it tells what else the machine was doing. */
-export function renderCircumstances(version: string, rounds: number): string {
+export function renderCircumstances(version: string, client: string): string {
   const processors = cpus();
+  const nginx = readVersionLine('nginx', '-v', /nginx\/(\S+)/);
   return [
-    `- ${new Date().toISOString().slice(0, 10)}, corkboard ${version}, Node ${process.version}`,
+    `- ${new Date().toISOString().slice(0, 10)}, corkboard ${version}, Node ${process.version}, ${nginx ? `nginx ${nginx}` : 'no nginx'}`,
     `- ${processors[0]?.model.trim() || 'unknown processor'}, ${processors.length} cores, ` +
       `${(totalmem() / 2 ** 30).toFixed(0)} GiB, ${platform()} ${release()} ${arch()}`,
     `- load average before the run: ${loadavg()[0]?.toFixed(1)} (0 is a machine with nothing else to do)`,
-    `- median of ${rounds} rounds, product and baseline in turn; ratio: product to baseline, more is faster`,
+    `- clients, on the same cores: curl ${readVersionLine('curl', '--version', /curl (\S+)/)} for exports, ${client} for small requests`,
     '',
   ].join('\n');
-}
-
-function renderDataSet(result: DataSetResult): string[] {
-  const rate = Math.round((result.events / result.importMs) * 1000).toLocaleString('en');
-  return [
-    `## ${result.title}`,
-    '',
-    `Import: ${(result.importMs / 1000).toFixed(1)} s, ${rate} events/s, peak memory ${megabytes(result.importPeakBytes)}. ` +
-      `Server before the first request: ${megabytes(result.idle?.residentBytes)}.`,
-    '',
-    ...renderTable([
-      [
-        'answer',
-        'size',
-        'ratio',
-        'corkboard',
-        'baseline',
-        'first byte',
-        'p50',
-        'p99',
-        'peak memory above idle',
-      ],
-      ...result.results.map((one) => renderCase(one, result)),
-    ]),
-    '',
-  ];
-}
-
-function renderCase(result: CaseResult, { idle }: DataSetResult): string[] {
-  const pair = (read: (figures: LoadFigures) => string) =>
-    `${read(result.product)} / ${read(result.baseline)}`;
-  const above = result.memory && idle ? result.memory.peakBytes - idle.residentBytes : undefined;
-  return [
-    result.case.title,
-    bytes(result.answerBytes),
-    result.ratio.toFixed(2),
-    rateOf(result, result.product),
-    rateOf(result, result.baseline),
-    pair((figures) => milliseconds(figures.firstByteMs)),
-    pair((figures) => milliseconds(figures.p50Ms)),
-    pair((figures) => milliseconds(figures.p99Ms)),
-    megabytes(above),
-  ];
-}
-
-function rateOf(result: CaseResult, figures: LoadFigures): string {
-  const value = speed(result.case, figures);
-  return result.case.large
-    ? `${(value / MEGABYTE).toFixed(0)} MB/s`
-    : `${Math.round(value).toLocaleString('en')} /s`;
-}
-
-function renderTable(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const lines = rows.map((row) => `| ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`);
-  const rule = `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`;
-  return lines.toSpliced(1, 0, rule);
-}
-
-function bytes(count: number): string {
-  return count < 1000
-    ? `${count} B`
-    : count < MEGABYTE
-      ? `${(count / 1000).toFixed(1)} kB`
-      : megabytes(count);
-}
-
-function megabytes(count: number | undefined): string {
-  return count === undefined ? '-' : `${(count / MEGABYTE).toFixed(0)} MB`;
-}
-
-function milliseconds(value: number): string {
-  return `${value.toFixed(value < 10 ? 2 : 0)} ms`;
 }

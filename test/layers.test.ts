@@ -17,14 +17,15 @@ const LAYER_RULES = ['noRestrictedImports', 'noProcessEnv', 'noImportCycles'];
 const ROOMS = {
   'src/dataset': ['src/app-error.ts'],
   'src/dataset/duckdb': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
+  'src/dataset/resident': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
   'src/points': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset'],
   'src/render': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset'],
   'src/keys': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset'],
   'src/ingest': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
   'src/server': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/render', 'src/keys'],
   'src/cli': [
-    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/dataset/duckdb', 'src/points'],
-    ...['src/render', 'src/keys', 'src/ingest', 'src/server'],
+    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/dataset/duckdb'],
+    ...['src/dataset/resident', 'src/points', 'src/render', 'src/keys', 'src/ingest', 'src/server'],
   ],
 } as const satisfies Record<string, readonly string[]>;
 

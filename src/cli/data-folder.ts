@@ -14,6 +14,22 @@ export async function openStore(folder: string): Promise<Store> {
   return openDuckdbStore(folder);
 }
 
+export interface ResidentOption {
+  /** In bytes, for all workers together; absent: by the memory of the machine. */
+  readonly residentLimit?: number;
+}
+
+/** The same store for a server, whose datasets are kept in memory as far as they fit into its share of the limit. */
+export async function keepResident(
+  store: Store,
+  { residentLimit }: ResidentOption,
+  workers: number,
+): Promise<Store> {
+  const { withResidentDatasets } = await import('../dataset/resident/store.ts');
+  const { defaultResidentLimit } = await import('../dataset/resident/limit.ts');
+  return withResidentDatasets(store, { limitBytes: (residentLimit ?? defaultResidentLimit()) / workers });
+}
+
 export async function withStore<T>(options: DataOption, use: (store: Store) => Promise<T>): Promise<T> {
   const store = await openStore(options.data);
   try {

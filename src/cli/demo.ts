@@ -4,11 +4,11 @@ import type { Command } from 'commander';
 import { FULL_SCOPE } from '../dataset/scope.ts';
 import type { Store } from '../dataset/store.ts';
 import { type Keyring, statusOf } from '../keys/keyring.ts';
-import { withKeyring, withStore } from './data-folder.ts';
+import { keepResident, withKeyring, withStore } from './data-folder.ts';
 import { addExamples } from './examples.ts';
 import { importInto, refuseUnpublished } from './import.ts';
 import { print, remark } from './output.ts';
-import { addListenOptions, type ListenOptions, listen, renderBaseUrls, stopOnSignal } from './serve.ts';
+import { addListenOptions, type ListenOptions, listen, renderBaseUrls, waitForSignal } from './serve.ts';
 import { readTextInput } from './text-input.ts';
 
 const ORGANIZATION = 'demo';
@@ -35,7 +35,7 @@ async function serveDemo(options: ListenOptions): Promise<void> {
     withKeyring(options, async (keyring) => {
       await loadBundle(store);
       const server = await listen({
-        store,
+        store: await keepResident(store, options, 1),
         keyring,
         host: options.host,
         port: options.port,
@@ -46,7 +46,8 @@ async function serveDemo(options: ListenOptions): Promise<void> {
       print(renderBaseUrls(server.address));
       print(`Key:       ${key}`);
       print(`Try:       curl -H 'apikey: ${key}' '${server.address}/a/v1/boards'`);
-      await stopOnSignal(server);
+      await waitForSignal();
+      await server.stop();
     }),
   );
 }

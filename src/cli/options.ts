@@ -20,13 +20,35 @@ const UNITS_SECONDS = new Map([
   ['minute', 60],
   ['hour', 3600],
 ]);
+const UNITS_BYTES = new Map([
+  ['k', 1e3],
+  ['MB', 1e6],
+  ['GB', 1e9],
+]);
 const LINE_LENGTH = 200;
+const MOST_WORKERS = 256;
 
 export function readPort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Infinity;
   if (port > 65_535)
     throw new InvalidArgumentError('A port is a number from 0 to 65535; 0 takes any free one.');
   return port;
+}
+
+export function readWorkers(text: string): number {
+  const workers = /^[1-9]\d{0,2}$/.test(text) ? Number(text) : Infinity;
+  if (workers > MOST_WORKERS)
+    throw new InvalidArgumentError(`Workers are a number from 1 to ${MOST_WORKERS}; 1 is a single process.`);
+  return workers;
+}
+
+/** Bytes of `512MB`, `2GB` and the like. */
+export function readSize(text: string): number {
+  const [, count, unit = ''] = /^(\d{1,6})(k|MB|GB)$/.exec(text) ?? [];
+  const unitBytes = UNITS_BYTES.get(unit);
+  if (text !== '0' && unitBytes === undefined)
+    throw new InvalidArgumentError('A size is 512MB, 2GB or the like, or 0.');
+  return unitBytes === undefined ? 0 : Number(count) * unitBytes;
 }
 
 export function readIdentifier(text: string): bigint {

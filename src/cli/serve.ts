@@ -1,20 +1,25 @@
-/** `corkboard serve`: answers the API until it is told to stop. */
+/** `corkboard serve`: answers the API, in one process or several, until it is told to stop. */
+import cluster from 'node:cluster';
+import { availableParallelism } from 'node:os';
 import { type Command, Option } from 'commander';
 import { AppError } from '../app-error.ts';
 import type { RateLimit } from '../keys/keyring.ts';
 import type { RunningServer, ServerOptions } from '../server/start.ts';
-import { type DataOption, withKeyring, withStore } from './data-folder.ts';
+import { type DataOption, keepResident, type ResidentOption, withKeyring, withStore } from './data-folder.ts';
 import { addExamples } from './examples.ts';
-import { readOrigin, readPort, readRateLimit } from './options.ts';
+import { readOrigin, readPort, readRateLimit, readSize, readWorkers } from './options.ts';
 import { print, remark } from './output.ts';
+import { openSharedLog } from './shared-log.ts';
+import { runAsWorker } from './worker.ts';
 
-export interface ListenOptions extends DataOption {
+export interface ListenOptions extends DataOption, ResidentOption {
   readonly host: string;
   readonly port: number;
   readonly logLevel: ServerOptions['logLevel'];
 }
 
 interface ServeOptions extends ListenOptions {
+  readonly workers: number;
   readonly variant: 'a' | 'b';
   readonly database?: string;
   readonly rateLimit?: RateLimit;
@@ -23,10 +28,20 @@ interface ServeOptions extends ListenOptions {
 
 // npx and npm pass a Ctrl-C on to a program that the terminal has told already.
 const SAME_SIGNAL_MS = 200;
+/** More only when they are asked for: each takes memory of its own. */
+const MOST_WORKERS_BY_CORES = 8;
 
 export function addServeCommand(program: Command): void {
   const serve = program.command('serve').description('Serve the API over HTTP until SIGINT or SIGTERM.');
   addListenOptions(serve, 'info')
+    .addOption(
+      new Option('--workers <n>', 'processes on the port; 1 for small machines')
+        .argParser(readWorkers)
+        .default(
+          Math.min(availableParallelism(), MOST_WORKERS_BY_CORES),
+          `one a core, at most ${MOST_WORKERS_BY_CORES}`,
+        ),
+    )
     .addOption(
       new Option('--variant <a|b>', 'variant at the root, beside /a and /b').choices(['a', 'b']).default('a'),
     )
@@ -41,6 +56,8 @@ export function addServeCommand(program: Command): void {
   addExamples(serve, [
     'corkboard serve',
     'corkboard serve --data /srv/corkboard --host 0.0.0.0 --port 80',
+    'corkboard serve --workers 4 --resident-limit 8GB',
+    'corkboard serve --workers 1 --resident-limit 0',
     'corkboard serve --variant b --rate-limit 100/minute --cors-origin https://dashboard.example.org',
   ]);
 }
@@ -54,6 +71,11 @@ export function addListenOptions(command: Command, logLevel: string): Command {
       new Option('--log-level <level>', 'least severe lines of the log')
         .choices(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
         .default(logLevel),
+    )
+    .option(
+      '--resident-limit <size>',
+      'memory to keep data in, like 512MB or 2GB; what does not fit is read from disk, with 0 everything (default: half of the memory)',
+      readSize,
     );
 }
 
@@ -64,10 +86,30 @@ async function serveData(options: ServeOptions): Promise<void> {
       'PostgreSQL is not supported in this version; leave out --database to serve the folder of --data.',
     );
   }
+  if (cluster.isWorker) {
+    return runAsWorker((untilStopped) => serveHere(options, ({ address }) => untilStopped(address)));
+  }
+  const untilSignal = ({ address }: RunningServer) => {
+    print(renderBaseUrls(address));
+    return waitForSignal();
+  };
+  if (options.workers === 1) return serveHere(options, untilSignal);
+  const { findFreePort, startWorkers } = await import('./workers.ts');
+  const port = options.port === 0 ? await withAddress(options, findFreePort(options.host)) : options.port;
+  const server = await startWorkers({ ...options, port });
+  await untilSignal(server);
+  await server.stop();
+}
+
+/** Serves in this process while `use` lasts, then lets the answers in flight end. */
+async function serveHere(
+  options: ServeOptions,
+  use: (server: RunningServer) => Promise<void>,
+): Promise<void> {
   await withStore(options, (store) =>
     withKeyring(options, async (keyring) => {
       const server = await listen({
-        store,
+        store: await keepResident(store, options, options.workers),
         keyring,
         host: options.host,
         port: options.port,
@@ -76,8 +118,8 @@ async function serveData(options: ServeOptions): Promise<void> {
         rateLimit: options.rateLimit,
         corsOrigins: options.corsOrigin,
       });
-      print(renderBaseUrls(server.address));
-      await stopOnSignal(server);
+      await use(server);
+      await server.stop();
     }),
   );
 }
@@ -85,20 +127,23 @@ async function serveData(options: ServeOptions): Promise<void> {
 /** Starts a server; an address that cannot be had is refused in words. */
 export async function listen(options: Omit<ServerOptions, 'logStream'>): Promise<RunningServer> {
   const { startServer } = await import('../server/start.ts');
+  // Standard output belongs to the result, here the base URLs.
+  return withAddress(options, startServer({ ...options, logStream: openSharedLog() }));
+}
+
+async function withAddress<T>(
+  { host, port }: Pick<ServerOptions, 'host' | 'port'>,
+  starting: Promise<T>,
+): Promise<T> {
   try {
-    // Standard output belongs to the result, here the base URLs.
-    return await startServer({ ...options, logStream: process.stderr });
+    return await starting;
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
     const inUse = 'code' in error && error.code === 'EADDRINUSE';
     const reason = inUse ? 'it is in use; choose another with --port, 0 for any free one' : error.message;
-    throw new AppError(
-      'settings-refused',
-      `Port ${options.port} on ${options.host} cannot be had: ${reason}.`,
-      {
-        cause: error,
-      },
-    );
+    throw new AppError('settings-refused', `Port ${port} on ${host} cannot be had: ${reason}.`, {
+      cause: error,
+    });
   }
 }
 
@@ -106,8 +151,8 @@ export function renderBaseUrls(address: string): string {
   return `Variant A: ${address}/a\nVariant B: ${address}/b\nReference: ${address}/docs`;
 }
 
-/** Waits for SIGINT or SIGTERM, then lets the answers in flight end; another signal stops at once. */
-export async function stopOnSignal(server: RunningServer): Promise<void> {
+/** Waits for SIGINT or SIGTERM; another one, while the answers in flight end, stops at once. */
+export async function waitForSignal(): Promise<void> {
   await new Promise<void>((resolve) => {
     let stoppingSinceMs: number | undefined;
     const onSignal = () => {
@@ -122,5 +167,4 @@ export async function stopOnSignal(server: RunningServer): Promise<void> {
     process.on('SIGTERM', onSignal);
   });
   remark('Stopping when the answers in flight have ended; another signal stops at once.');
-  await server.stop();
 }

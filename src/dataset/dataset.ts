@@ -14,6 +14,8 @@ import type {
 } from './query.ts';
 import type { Board, Kind, Organization, Person, Pin } from './records.ts';
 import type { Scope } from './scope.ts';
+import type { Tables } from './tables.ts';
+import type { Timeline } from './timeline.ts';
 
 export interface Dataset {
   /** Unique to this publication, in all organizations and for ever. Never shown to a client as it is. */
@@ -33,6 +35,9 @@ export interface Dataset {
   boards(): AsyncIterable<readonly Board[]>;
   pins(): AsyncIterable<readonly Pin[]>;
 
+  /** What else the version holds, as columns, for whoever keeps all of it in memory. Not scoped, either. */
+  tables(): Tables;
+
   /** Events inside the scope, oldest first, ties by order of import (decision 4). Bounded batches, none empty. */
   events(query: EventQuery): AsyncIterable<EventBatch>;
   /** What `events` of the same query would deliver. `limit` is not supported: pages are small and need no tally. */
@@ -50,6 +55,9 @@ export interface Dataset {
   standings(query: StandingsQuery): Promise<Standings>;
   /** Every award of one user on one board with its outcome, in order (decision 27). */
   ledger(board: number, user: number): Promise<Ledger>;
+
+  /** The events in memory, where they are; then `events` and `tally` answer from it without waiting for anything. */
+  readonly timeline?: Timeline | undefined;
 
   /** Frees what the version holds. Called once, after the last answer from it has ended. */
   close(): Promise<void>;

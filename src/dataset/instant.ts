@@ -17,6 +17,10 @@ const DATE_TIME =
  * outside the years 1 to 9999.
  */
 export function parseInstant(text: string): number | undefined {
+  // Nearly all are written so. More bytes than characters are no ASCII, and no instant.
+  const plain = PLAIN_LENGTHS.includes(text.length) && SCRATCH.write(text) === text.length;
+  const plainMs = plain ? readPlainInstant(SCRATCH, 0, text.length) : undefined;
+  if (plainMs !== undefined) return plainMs;
   const value = /^-?\d{1,15}$/.test(text) ? parseUnixTime(text) : parseDateTime(text);
   if (value === undefined || value < EARLIEST_INSTANT_MS || value > LATEST_INSTANT_MS) return undefined;
   return value;
@@ -42,6 +46,61 @@ function parseDateTime(text: string): number | undefined {
     date.getTime() + ((Number(hour) * 60 + Number(minute)) * 60 + Number(second)) * 1000 + milliseconds;
   const offsetMinutes = Number(offsetHour ?? 0) * 60 + Number(offsetMinute ?? 0);
   return sign === '-' ? local + offsetMinutes * 60_000 : local - offsetMinutes * 60_000;
+}
+
+/** `2018-03-12T17:00:45.567`, before `Z` or an offset. */
+const PLAIN_PATTERN = Buffer.from('0000-00-00T00:00:00.000');
+const PLAIN_SUFFIXES = ['+00:00', 'Z'].map((suffix) => Buffer.from(suffix));
+const PLAIN_LENGTHS = PLAIN_SUFFIXES.map(({ length }) => PLAIN_PATTERN.length + length);
+const SCRATCH = Buffer.alloc(Math.max(...PLAIN_LENGTHS));
+const ZERO = 48;
+
+/**
+ * Reads, as `parseInstant` does but in a fraction of the time, the contract's form of an instant in UTC, with `+00:00`
+ * or `Z`, out of bytes. Absent also when the instant is written in any other form.
+ */
+export function readPlainInstant(bytes: Uint8Array, from: number, to: number): number | undefined {
+  const suffix = PLAIN_SUFFIXES[PLAIN_LENGTHS.indexOf(to - from)];
+  if (suffix === undefined || !isAt(suffix, bytes, from + PLAIN_PATTERN.length)) return undefined;
+  for (let at = 0; at < PLAIN_PATTERN.length; at += 1) {
+    const byte = bytes[from + at] ?? 0;
+    const model = PLAIN_PATTERN[at] ?? 0;
+    if (model === ZERO ? byte < ZERO || byte > ZERO + 9 : byte !== model) return undefined;
+  }
+  const year = twoDigits(bytes, from) * 100 + twoDigits(bytes, from + 2);
+  const month = twoDigits(bytes, from + 5);
+  const day = twoDigits(bytes, from + 8);
+  const hour = twoDigits(bytes, from + 11);
+  const minute = twoDigits(bytes, from + 14);
+  const second = twoDigits(bytes, from + 17);
+  if (year < 1 || month < 1 || month > 12 || day < 1 || day > daysOf(year, month)) return undefined;
+  if (hour > 23 || minute > 59 || second > 59) return undefined;
+  const milliseconds = twoDigits(bytes, from + 20) * 10 + (bytes[from + 22] ?? 0) - ZERO;
+  return ((dayOf(year, month, day) * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + milliseconds;
+}
+
+function isAt(expected: Uint8Array, bytes: Uint8Array, from: number): boolean {
+  for (let at = 0; at < expected.length; at += 1) if (bytes[from + at] !== expected[at]) return false;
+  return true;
+}
+
+function twoDigits(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] ?? 0) - ZERO) * 10 + (bytes[at + 1] ?? 0) - ZERO;
+}
+
+const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+function daysOf(year: number, month: number): number {
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  return month === 2 && isLeap ? 29 : (DAYS[month - 1] ?? 0);
+}
+
+/** Days since 1970-01-01. Years are counted from March here, so that a leap day is the last of its year. */
+function dayOf(year: number, month: number, day: number): number {
+  const marchYear = month > 2 ? year : year - 1;
+  const dayOfYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1;
+  const leapDays = Math.floor(marchYear / 4) - Math.floor(marchYear / 100) + Math.floor(marchYear / 400);
+  return marchYear * 365 + leapDays + dayOfYear - 719_468;
 }
 
 /** The contract's form, always in UTC: `2018-03-12T17:00:45.567+00:00`. */

@@ -58,6 +58,30 @@ export interface EventRecord extends Staged {
   readonly timestampMs: number;
 }
 
+/**
+ * Many events of one file as columns, which says the same as that many `EventRecord`s and takes a fraction of the
+ * time. Only the first `count` places of a column count.
+ */
+export interface EventColumns {
+  readonly file: number;
+  readonly count: number;
+  readonly lines: Int32Array;
+  /** Types and actions; `types` and `actions` are places in it. At most 256. */
+  readonly words: readonly string[];
+  readonly types: Uint8Array;
+  readonly actions: Uint8Array;
+  /** Whether the event has an id. */
+  readonly hasIds: Uint8Array;
+  readonly ids: BigInt64Array;
+  readonly ownerIds: BigInt64Array;
+  readonly actorIds: BigInt64Array;
+  readonly boardIds: BigInt64Array;
+  /** Whether the event has a pin, which is so exactly when its type is `pin`. */
+  readonly hasPins: Uint8Array;
+  readonly pinIds: BigInt64Array;
+  readonly timestampsMs: BigInt64Array;
+}
+
 export interface MembershipRecord extends Staged {
   readonly boardId: bigint;
   readonly userId: bigint;

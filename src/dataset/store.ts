@@ -2,7 +2,7 @@
  * The port of a store: the organizations it keeps, their published datasets, and the way to publish the next one.
  */
 import type { Counts, Dataset } from './dataset.ts';
-import type { Problem, RecordKind, RecordOf } from './staging.ts';
+import type { EventColumns, Problem, RecordKind, RecordOf } from './staging.ts';
 
 /** An organization's settings. They are part of every version: changing them publishes one (decision 11, 23). */
 export interface Settings {
@@ -53,6 +53,8 @@ export interface PublicationOptions {
 export interface Publication {
   /** Adds checked records. They are taken in the order of the calls, which is their order of import. */
   stage<K extends RecordKind>(kind: K, records: readonly RecordOf[K][]): Promise<void>;
+  /** Adds checked events that come as columns, like `stage`. They may be reused when the promise is fulfilled. */
+  stageEvents(events: EventColumns): Promise<void>;
   /** Settings that the version shall have instead of the present ones. */
   changeSettings(changes: Partial<Settings>): void;
   /**

@@ -14,8 +14,8 @@ export interface Source {
   read(last: boolean): AsyncIterable<Buffer>;
 }
 
+/** More at a time would make texts that are too large for the young part of the heap, which takes longer. */
 const CHUNK_BYTES = 65_536;
-const UNPACKED_CHUNK_BYTES = 262_144;
 
 export function fileSource(path: string, name: string): Source {
   return {
@@ -57,9 +57,9 @@ export async function* unpack(
 ): AsyncGenerator<Buffer> {
   if (compression === 'none') yield* packed;
   else if (compression === 'gzip') {
-    yield* decompress(packed, createGunzip({ chunkSize: UNPACKED_CHUNK_BYTES }), compression);
+    yield* decompress(packed, createGunzip({ chunkSize: CHUNK_BYTES }), compression);
   } else {
-    yield* decompress(packed, createZstdDecompress({ chunkSize: UNPACKED_CHUNK_BYTES }), compression);
+    yield* decompress(packed, createZstdDecompress({ chunkSize: CHUNK_BYTES }), compression);
   }
 }
 

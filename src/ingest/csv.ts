@@ -30,24 +30,20 @@ const TROUBLES: Readonly<Record<string, string>> = {
 /** A whole row at a time: its end is known, and no text holds the NUL that is named as the end of a record. */
 const ONE_ROW = { record_delimiter: '\0', relax_column_count: true } as const;
 
-/** The rows in order, many at a time; empty lines between rows are passed over. */
-export async function* readRows(blocks: AsyncIterable<readonly Line[]>): AsyncGenerator<readonly Row[]> {
-  const cutter = new RowCutter();
-  for await (const lines of blocks) {
-    for (const line of lines) cutter.add(line);
-    yield cutter.take();
-  }
-  cutter.end();
-  yield cutter.take();
-}
-
-class RowCutter {
+/** Makes rows of lines; empty lines between rows are passed over. */
+export class RowCutter {
   #rows: Row[] = [];
   /** Lines of a row whose quotes do not pair yet. */
   #open: Line[] = [];
   #openLength = 0;
   #isQuoted = false;
 
+  /** Whether the lines so far end inside a row. */
+  get isOpen(): boolean {
+    return this.#open.length > 0;
+  }
+
+  /** The rows that have been found since the last call. */
   take(): readonly Row[] {
     const rows = this.#rows;
     this.#rows = [];
@@ -68,6 +64,7 @@ class RowCutter {
     else if (this.#openLength > LONGEST_RECORD_BYTES) this.#refuse(`${UNCLOSED}, or ${TOO_LONG}`);
   }
 
+  /** No line follows any more. */
   end(): void {
     while (this.#open.length > 0) this.#refuse(UNCLOSED);
   }

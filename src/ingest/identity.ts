@@ -1,7 +1,10 @@
 /** Finds out which organization the events of a bundle belong to, before an import makes it (decision 28). */
 import type { Settings } from '../dataset/store.ts';
 import type { OpenInput } from './open-input.ts';
-import { type Reading, type ReadParquet, readRecords } from './reading.ts';
+import type { ReadParquet } from './parquet-input.ts';
+import { PlainEvents } from './plain-events.ts';
+import { readRecords } from './reading.ts';
+import type { Reading } from './record-reading.ts';
 import { readIdentity } from './records.ts';
 import { Refusal } from './refusal.ts';
 
@@ -17,8 +20,8 @@ export async function findIdentity(
     // Parquet is read from its end, for which a stream would have to be kept as a whole.
     const isStream = open.form.format === 'parquet' && open.input.byteLength === undefined;
     if (open.input.kind !== 'events' || isStream) continue;
-    for await (const readings of readRecords(open, false, readParquet)) {
-      if (readings.length === 0) continue;
+    for await (const readings of readRecords(open, { readParquet, isLast: false })) {
+      if (readings instanceof PlainEvents || readings.length === 0) continue;
       for (const reading of readings) {
         const identity = identityOf(reading);
         if (identity !== undefined) return identity;
@@ -29,10 +32,9 @@ export async function findIdentity(
   return {};
 }
 
-function identityOf({ written }: Reading): Partial<Settings> | undefined {
-  if (written instanceof Refusal) return undefined;
+function identityOf(reading: Reading): Partial<Settings> | undefined {
   try {
-    return readIdentity(written);
+    return readIdentity(reading.read());
   } catch (error) {
     if (error instanceof Refusal) return undefined;
     throw error;

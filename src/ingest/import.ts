@@ -11,8 +11,8 @@ import type { Changes, Publication, Store } from '../dataset/store.ts';
 import { findBundle, type Input } from './bundle.ts';
 import { Findings, RejectsFile, type ReportedProblem } from './findings.ts';
 import { type OpenInput, openInput } from './open-input.ts';
+import type { ReadParquet } from './parquet-input.ts';
 import { type ImportProgress, Meter } from './progress.ts';
-import type { ReadParquet } from './reading.ts';
 import { type ImportedFile, stageInputs } from './staging-run.ts';
 import { openTarget, type Target } from './target.ts';
 

@@ -23,39 +23,54 @@ const MARK = Buffer.from('\ufeff');
 /** How much of an overlong line is kept to recognize it by. */
 const KEPT_OF_OVERLONG = 1000;
 
+/** Whole lines as bytes, the last one without its line feed. */
+export interface Block {
+  readonly bytes: Buffer;
+  /** Whether the first line is too long, so that only pieces of it are here. */
+  readonly isOverlong: boolean;
+}
+
 /** The lines in order, many at a time. Throws `Damage` when there is not a single byte. */
 export async function* readLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<readonly Line[]> {
   let line = 1;
+  for await (const block of readBlocks(bytes)) {
+    const lines = cutLines(block, line);
+    yield lines;
+    line += lines.length;
+  }
+}
+
+/** Like `readLines`, not cut into lines yet. */
+export async function* readBlocks(bytes: AsyncIterable<Buffer>): AsyncGenerator<Block> {
   let rest: Buffer[] = [];
   let restLength = 0;
-  let overlong = false;
+  let isOverlong = false;
   for await (const chunk of withoutMark(bytes)) {
     const end = chunk.lastIndexOf(LINE_FEED);
     if (end !== -1) {
-      const block = Buffer.concat([...rest, chunk.subarray(0, end)]);
-      const lines = cutLines(block, line, overlong);
-      yield lines;
-      line += lines.length;
+      const whole = chunk.subarray(0, end);
+      yield { bytes: rest.length === 0 ? whole : Buffer.concat([...rest, whole]), isOverlong };
       rest = [];
       restLength = 0;
-      overlong = false;
+      isOverlong = false;
     }
     const tail = chunk.subarray(end + 1);
     restLength += tail.length;
-    overlong ||= restLength > LONGEST_RECORD_BYTES;
+    isOverlong ||= restLength > LONGEST_RECORD_BYTES;
     // What is too long is not gathered any further.
-    if (tail.length > 0 && !overlong) rest.push(tail);
+    if (tail.length > 0 && !isOverlong) rest.push(tail);
   }
-  if (restLength > 0) yield cutLines(Buffer.concat(rest), line, overlong);
+  if (restLength > 0) yield { bytes: Buffer.concat(rest), isOverlong };
 }
 
-function cutLines(block: Buffer, firstLine: number, firstIsOverlong: boolean): Line[] {
-  const isClean = isUtf8(block) && !block.includes(0);
-  const texts = block.toString('utf8').split('\n');
+/** The lines of a block of which the first is `firstLine`. */
+export function cutLines({ bytes, isOverlong }: Block, firstLine: number): Line[] {
+  const isClean = isUtf8(bytes) && !bytes.includes(0);
+  const texts = bytes.toString('utf8').split('\n');
   const lines: Line[] = new Array(texts.length);
   for (let at = 0; at < texts.length; at += 1) lines[at] = { line: firstLine + at, text: texts[at] ?? '' };
-  if (!isClean) markForeignLines(block, lines);
-  if (firstIsOverlong && lines[0] !== undefined) {
+  if (!isClean) markForeignLines(bytes, lines);
+  if (isOverlong && lines[0] !== undefined) {
     lines[0] = { line: firstLine, text: lines[0].text.slice(0, KEPT_OF_OVERLONG), problem: TOO_LONG };
   }
   return lines;

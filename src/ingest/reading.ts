@@ -2,114 +2,137 @@
  * Reads an input, whatever its form, as written records in order, with bounded memory. What cannot be read comes as
  * a refusal at its line; what ends the reading comes last.
  */
-import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { AppError } from '../app-error.ts';
 import type { Input } from './bundle.ts';
 import { unpack } from './bytes.ts';
-import { readRows } from './csv.ts';
+import { RowCutter } from './csv.ts';
 import { checkHeader, type Written } from './form.ts';
-import { readObject } from './json.ts';
 import { readElements } from './json-array.ts';
-import { type Line, readLines } from './lines.ts';
+import { readJsonLines } from './json-lines.ts';
+import { cutLines, readBlocks } from './lines.ts';
+import type { NestedEvents } from './nested-events.ts';
 import type { OpenInput } from './open-input.ts';
+import { type ReadParquet, readParquetInput } from './parquet-input.ts';
+import { PlainEvents } from './plain-events.ts';
+import { type Reading, readJson, refused } from './record-reading.ts';
 import { Damage, Refusal } from './refusal.ts';
 
-/** A row of a Parquet file as the text of a JSON object. */
-interface ParquetRow {
-  /** From 1. */
-  readonly line: number;
-  readonly text: string;
-}
-
-/** Reads a Parquet file. Throws `file-unreadable` when it is none, or is damaged; rows before stay good. */
-export type ReadParquet = (path: string) => AsyncIterable<readonly ParquetRow[]>;
-
-/** A record as it stands in its input, or why it could not be read. */
-export interface Reading {
-  /** First line of the record, from 1; 0 speaks of the whole file. */
-  readonly line: number;
-  /** The text of the record, in CSV without its line end; absent when not a record but the input is refused. */
-  readonly raw: string | undefined;
-  readonly written: Written | Refusal;
+export interface ReadingOptions {
+  readonly readParquet: ReadParquet;
+  /** Whether the input will not be read again. */
+  readonly isLast: boolean;
+  /** Number of the input when plain events may come as columns, which hold until the next are asked for. */
+  readonly plainFile?: number | undefined;
+  /** Knows nested events again that say what earlier ones said. */
+  readonly nested?: NestedEvents | undefined;
 }
 
 /**
- * The records of the input in order, many at a time. `last` says that the input will not be read again. Throws
- * `file-unreadable` when the file cannot be read at all.
+ * The records of the input in order, many at a time. Throws `file-unreadable` when the file cannot be read at all.
  */
 export async function* readRecords(
   open: OpenInput,
-  last: boolean,
-  readParquet: ReadParquet,
-): AsyncGenerator<readonly Reading[]> {
+  options: ReadingOptions,
+): AsyncGenerator<readonly Reading[] | PlainEvents> {
   let line = 0;
   try {
-    for await (const readings of readForm(open, last, readParquet)) {
-      line = readings.at(-1)?.line ?? line;
-      yield readings;
+    for await (const part of readForm(open, options)) {
+      line = (part instanceof PlainEvents ? part.lines[part.count - 1] : part.at(-1)?.line) ?? line;
+      yield part;
     }
   } catch (error) {
     if (!(error instanceof Damage)) throw error;
     const where = line === 0 ? '' : ` (after the record of line ${line})`;
-    yield [{ line, raw: undefined, written: new Refusal('', `${error.message}${where}`) }];
+    yield [refused(line, undefined, new Refusal('', `${error.message}${where}`))];
   }
 }
 
-async function* readForm(open: OpenInput, last: boolean, readParquet: ReadParquet) {
+async function* readForm(open: OpenInput, { readParquet, isLast, plainFile, nested }: ReadingOptions) {
   const { input, form, source } = open;
   if (form.format === 'parquet') {
-    for await (const rows of readParquetInput(open, last, readParquet)) yield rows.map(readJson);
+    for await (const rows of readParquetInput(open, isLast, readParquet)) yield rows.map(readJson);
     return;
   }
-  const bytes = unpack(source.read(last), form.compression);
-  if (form.format === 'csv') yield* readCsv(bytes, input);
+  const bytes = unpack(source.read(isLast), form.compression);
+  if (form.format === 'csv') yield* readCsv(bytes, input, plainFile);
   else if (form.format === 'json')
     for await (const elements of readElements(bytes)) yield elements.map(readJson);
-  else {
-    for await (const lines of readLines(bytes)) {
-      yield lines.filter(({ text }) => text.trim() !== '').map(readJson);
+  else yield* readJsonLines(bytes, nested);
+}
+
+async function* readCsv(
+  bytes: AsyncIterable<Buffer>,
+  input: Input,
+  plainFile: number | undefined,
+): AsyncGenerator<readonly Reading[] | PlainEvents> {
+  const table = new Table(input);
+  let line = 1;
+  for await (const block of readBlocks(bytes)) {
+    let place = 0;
+    const plain = block.isOverlong || plainFile === undefined ? undefined : table.plainEvents(plainFile);
+    while (plain !== undefined) {
+      plain.clear();
+      place = plain.take(block.bytes, place, line);
+      line += plain.count;
+      if (plain.count > 0) yield plain;
+      if (!plain.isFull) break;
     }
+    if (place > block.bytes.length) continue;
+    const lines = cutLines({ ...block, bytes: block.bytes.subarray(place) }, line);
+    line += lines.length;
+    for (const one of lines) table.cutter.add(one);
+    yield table.take();
+    if (table.isRefused) return;
   }
+  table.cutter.end();
+  yield table.take();
+  if (!table.hasHeader) throw new Damage('the file has no header');
 }
 
-function readJson({ line, text, problem }: Line): Reading {
-  if (problem !== undefined) return { line, raw: text, written: new Refusal('', problem) };
-  try {
-    return { line, raw: text, written: { value: readObject(text), isCells: false } };
-  } catch (error) {
-    if (error instanceof Refusal) return { line, raw: text, written: error };
-    throw error;
-  }
-}
+/** A CSV file on its way through: the header, once it has come, and the rows under it. */
+class Table {
+  readonly cutter = new RowCutter();
+  /** No record can hold under a header that does not. */
+  isRefused = false;
+  readonly #input: Input;
+  #header: readonly string[] | undefined;
+  #plainEvents: PlainEvents | undefined;
 
-async function* readCsv(bytes: AsyncIterable<Buffer>, input: Input): AsyncGenerator<readonly Reading[]> {
-  let header: readonly string[] | undefined;
-  for await (const rows of readRows(readLines(bytes))) {
+  constructor(input: Input) {
+    this.#input = input;
+  }
+
+  get hasHeader(): boolean {
+    return this.#header !== undefined;
+  }
+
+  /** Takes plain events; absent when there can be none at this place. */
+  plainEvents(file: number): PlainEvents | undefined {
+    if (this.#header === undefined || this.cutter.isOpen || this.#input.kind !== 'events') return undefined;
+    this.#plainEvents ??= PlainEvents.under(this.#header, file);
+    return this.#plainEvents;
+  }
+
+  take(): readonly Reading[] {
     const readings: Reading[] = [];
-    for (const { line, raw, cells, problem } of rows) {
+    for (const { line, raw, cells, problem } of this.cutter.take()) {
       if (problem !== undefined) {
-        if (header === undefined) throw new Damage(`the header ${problem}`);
-        readings.push({ line, raw, written: new Refusal('', problem) });
+        if (this.#header === undefined) throw new Damage(`the header ${problem}`);
+        readings.push(refused(line, raw, new Refusal('', problem)));
         continue;
       }
+      const header = this.#header;
       if (header !== undefined) {
-        readings.push({ line, raw, written: writtenCells(header, cells) });
+        readings.push({ line, length: raw.length, raw, read: () => writtenCells(header, cells) });
         continue;
       }
-      header = cells;
-      const refusal = refusalOfHeader(input, header);
+      this.#header = cells;
+      const refusal = refusalOfHeader(this.#input, cells);
       if (refusal === undefined) continue;
-      // No record can hold under a header that does not.
-      yield [{ line, raw: undefined, written: refusal }];
-      return;
+      this.isRefused = true;
+      return [refused(line, undefined, refusal)];
     }
-    yield readings;
+    return readings;
   }
-  if (header === undefined) throw new Damage('the file has no header');
 }
 
 function refusalOfHeader(input: Input, header: readonly string[]): Refusal | undefined {
@@ -122,43 +145,11 @@ function refusalOfHeader(input: Input, header: readonly string[]): Refusal | und
   }
 }
 
-function writtenCells(header: readonly string[], cells: readonly string[]): Written | Refusal {
+function writtenCells(header: readonly string[], cells: readonly string[]): Written {
   if (cells.length !== header.length) {
-    return new Refusal('', `has ${cells.length} cells, but the header has ${header.length}`);
+    throw new Refusal('', `has ${cells.length} cells, but the header has ${header.length}`);
   }
   const value: Record<string, string> = {};
   for (let at = 0; at < cells.length; at += 1) value[header[at] ?? ''] = cells[at] ?? '';
   return { value, isCells: true };
-}
-
-/** A Parquet file is read from its end, so what is no plain file is written to one first. */
-async function* readParquetInput(
-  open: OpenInput,
-  last: boolean,
-  readParquet: ReadParquet,
-): AsyncGenerator<readonly ParquetRow[]> {
-  const { input, form, source } = open;
-  // A reader may take `*`, `?` and `[` in a path for a pattern.
-  const isPlainFile = input.byteLength !== undefined && form.compression === 'none';
-  if (isPlainFile && input.path !== undefined && !/[*?[]/.test(input.path)) {
-    yield* readPlainParquet(input.path, readParquet);
-    return;
-  }
-  const folder = await mkdtemp(join(tmpdir(), 'corkboard-'));
-  try {
-    const path = join(folder, 'input.parquet');
-    await pipeline(unpack(source.read(last), form.compression), createWriteStream(path));
-    yield* readPlainParquet(path, readParquet);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-}
-
-async function* readPlainParquet(path: string, readParquet: ReadParquet) {
-  try {
-    yield* readParquet(path);
-  } catch (error) {
-    if (error instanceof AppError) throw new Damage(error.message);
-    throw error;
-  }
 }

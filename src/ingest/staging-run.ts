@@ -2,9 +2,13 @@
 import type { RecordKind, Staged } from '../dataset/staging.ts';
 import type { Publication } from '../dataset/store.ts';
 import type { Findings } from './findings.ts';
+import { NestedEvents } from './nested-events.ts';
 import type { OpenInput } from './open-input.ts';
+import type { ReadParquet } from './parquet-input.ts';
+import { PlainEvents } from './plain-events.ts';
 import type { Meter } from './progress.ts';
-import { type Reading, type ReadParquet, readRecords } from './reading.ts';
+import { readRecords } from './reading.ts';
+import type { Reading } from './record-reading.ts';
 import { readRecord, type Take } from './records.ts';
 import { Refusal } from './refusal.ts';
 import { Stager } from './stager.ts';
@@ -39,13 +43,24 @@ export async function stageInputs(run: StagingRun): Promise<ImportedFile[]> {
     const { kind, name } = open.input;
     const take = takeInto(stager, kind === 'events' ? writtenOut : undefined);
     let records = 0;
-    for await (const readings of readRecords(open, true, run.readParquet)) {
+    // The quick ways keep no text of a record.
+    const plainFile = run.keepsRaw ? undefined : file;
+    const nested = run.keepsRaw || kind !== 'events' ? undefined : new NestedEvents(file, writtenOut);
+    const { readParquet } = run;
+    for await (const readings of readRecords(open, { readParquet, isLast: true, plainFile, nested })) {
+      if (readings instanceof PlainEvents) {
+        await flush(run, stager);
+        if (run.findings.count === 0) await run.publication.stageEvents(readings);
+        records += readings.count;
+        run.meter.addRecords(readings.count, name);
+        continue;
+      }
       let read = 0;
       for (const reading of readings) {
-        checkReading(run, kind, file, reading, take);
-        if (reading.raw === undefined) continue;
+        checkReading(run, kind, file, reading, take, nested);
+        if (reading.length === undefined) continue;
         read += 1;
-        if (stager.isFull(reading.raw.length)) await flush(run, stager);
+        if (stager.isFull(reading.length)) await flush(run, stager);
       }
       records += read;
       run.meter.addRecords(read, name);
@@ -58,15 +73,30 @@ export async function stageInputs(run: StagingRun): Promise<ImportedFile[]> {
   return files;
 }
 
-function checkReading(run: StagingRun, kind: RecordKind, file: number, reading: Reading, take: Take): void {
-  const { line, raw, written } = reading;
+function checkReading(
+  run: StagingRun,
+  kind: RecordKind,
+  file: number,
+  reading: Reading,
+  take: Take,
+  nested: NestedEvents | undefined,
+): void {
+  const event = reading.event?.();
+  if (event !== undefined) {
+    take('events', event);
+    return;
+  }
+  const { line } = reading;
   try {
-    if (written instanceof Refusal) throw written;
-    const at: Staged = run.keepsRaw ? { file, line, raw } : { file, line };
+    const written = reading.read();
+    const at: Staged = run.keepsRaw ? { file, line, raw: reading.raw } : { file, line };
     readRecord(kind, written, at, run.organizationId, take);
+    nested?.learn(written, reading.raw);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    run.findings.add({ file, line, field: error.field, reason: error.reason, raw });
+    const { field, reason } = error;
+    const raw = reading.length === undefined ? undefined : reading.raw;
+    run.findings.add({ file, line, field, reason, raw });
   }
 }
 

@@ -3,7 +3,7 @@ import { AppError } from '../app-error.ts';
 import type { OrganizationEntry, Store } from '../dataset/store.ts';
 import { findIdentity } from './identity.ts';
 import type { OpenInput } from './open-input.ts';
-import type { ReadParquet } from './reading.ts';
+import type { ReadParquet } from './parquet-input.ts';
 
 /** Where records go. Disposing of it closes a store that was opened for it. */
 export interface Target extends AsyncDisposable {

@@ -1,10 +1,11 @@
 /**
  * The keyring of the embedded store: `keys.db` (SQLite) in the data folder, shared by servers and commands at the
- * same time. Every look-up reads the file anew, so what one process revokes the others refuse at once.
+ * same time. Every look-up asks the file whether it has changed, so what one process revokes the others refuse at once.
  */
-import { timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
 import { AppError } from '../app-error.ts';
 import type { Scope } from '../dataset/scope.ts';
 import { openPrivateDatabase } from '../private-database.ts';
@@ -15,6 +16,7 @@ import { type KeyEntry, type KeyGrant, type Keyring, type NewKey, statusOf } fro
 const FILE = 'keys.db';
 const LAST_USE_PRECISION_MS = 60_000;
 const NO_DIGEST = new Uint8Array(32);
+const MOST_PROVEN = 4096;
 
 /** Opens, and makes when there is none, the keyring of a data folder. Throws `data-unreadable`. */
 export function openSqliteKeyring(dataDir: string, now: () => number = Date.now): Keyring {
@@ -27,15 +29,25 @@ class SqliteKeyring implements Keyring {
   readonly #uses: DatabaseSync;
   readonly #now: () => number;
   readonly #selectKey: StatementSync;
+  readonly #selectDataVersion: StatementSync;
   readonly #updateUse: StatementSync;
   readonly #scopes = new Map<string, { readonly text: string; readonly scope: Scope }>();
   readonly #notedUses = new Map<string, number>();
+  /**
+   * Entries of keys whose secret was right, by digest, so that no key stays in memory; bounded, and emptied when
+   * the file has changed. Whether a key is in force is decided at every look-up.
+   */
+  readonly #proven = new Map<string, KeyEntry>();
+  #provenVersion: unknown;
+  #asking: Promise<void> | undefined;
 
   constructor(dataDir: string, now: () => number) {
     this.#now = now;
     this.#database = openPrivateDatabase(dataDir, FILE);
     prepareSchema(this.#database);
     this.#selectKey = this.#database.prepare('SELECT * FROM keys WHERE id = ?');
+    // Another number whenever another connection has changed the file; several times cheaper than to read a row.
+    this.#selectDataVersion = this.#database.prepare('PRAGMA data_version');
     this.#uses = new DatabaseSync(join(dataDir, FILE), { timeout: 0 });
     this.#uses.exec('PRAGMA synchronous = NORMAL');
     this.#updateUse = this.#uses.prepare(
@@ -44,6 +56,16 @@ class SqliteKeyring implements Keyring {
   }
 
   async find(key: string): Promise<KeyEntry> {
+    await this.#newest();
+    // Whoever does not know the key cannot steer its digest, so how long this look-up takes tells nothing either.
+    const digest = hash('sha256', key, 'base64url');
+    const entry = this.#proven.get(digest) ?? this.#prove(key, digest);
+    this.#refuseEnded(entry, 'The API key');
+    return entry;
+  }
+
+  /** Reads the entry of a key from the file, whether in force or not. Throws `key-unknown`. */
+  #prove(key: string, digest: string): KeyEntry {
     const parts = parseKey(key);
     const row = parts && this.#row(parts.id);
     // Compared in constant time, and also when there is no such key, so that the time taken tells nothing.
@@ -52,8 +74,28 @@ class SqliteKeyring implements Keyring {
       throw new AppError('key-unknown', 'The API key is not known; check that it was copied whole.');
     }
     const entry = this.#entry(row);
-    this.#refuseEnded(entry, 'The API key');
+    if (this.#proven.size >= MOST_PROVEN) this.#proven.clear();
+    this.#proven.set(digest, entry);
     return entry;
+  }
+
+  /**
+   * Asks the file whether it has changed: once for all look-ups that began in the same turn of the event loop, and
+   * after the last of them has begun, so that each sees what was true when it did.
+   */
+  #newest(): Promise<void> {
+    this.#asking ??= setImmediate().then(() => {
+      this.#asking = undefined;
+      this.#forgetChanged();
+    });
+    return this.#asking;
+  }
+
+  #forgetChanged(): void {
+    const version = this.#selectDataVersion.get()?.['data_version'];
+    if (version === this.#provenVersion) return;
+    this.#provenVersion = version;
+    this.#proven.clear();
   }
 
   recordUse(entry: KeyEntry): void {
@@ -145,6 +187,8 @@ class SqliteKeyring implements Keyring {
     try {
       const result = change();
       this.#database.exec('COMMIT');
+      // Of its own changes a connection is not told.
+      this.#proven.clear();
       return result;
     } catch (error) {
       this.#database.exec('ROLLBACK');

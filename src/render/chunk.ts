@@ -1,5 +1,5 @@
 /** A piece of an answer while it is written: a buffer that is filled, handed over, and perhaps filled again. */
-import { type Block, type Fragments, OVERREAD_BYTES, PLACE_LENGTH } from './fragments.ts';
+import { type Block, blockOver, type Fragments, OVERREAD_BYTES, PLACE_LENGTH } from './fragments.ts';
 
 /**
  * Shorter runs are copied in words of eight bytes, four at a time, longer ones by the runtime. Measured on two cores
@@ -9,16 +9,23 @@ import { type Block, type Fragments, OVERREAD_BYTES, PLACE_LENGTH } from './frag
  */
 const NATIVE_COPY_FROM_BYTES = 1024;
 
+const ZERO = 48;
+
 export class Chunk {
   readonly #bytes: Buffer;
   readonly #view: DataView;
   readonly #capacity: number;
   #length = 0;
 
-  constructor(capacity: number) {
+  /** `shared`: in memory that another thread can read. */
+  constructor(capacity: number, shared = false) {
+    const size = capacity + OVERREAD_BYTES;
+    const { bytes, view } = blockOver(
+      shared ? new SharedArrayBuffer(size) : Buffer.allocUnsafeSlow(size).buffer,
+    );
     this.#capacity = capacity;
-    this.#bytes = Buffer.allocUnsafeSlow(capacity + OVERREAD_BYTES);
-    this.#view = new DataView(this.#bytes.buffer);
+    this.#bytes = bytes;
+    this.#view = view;
   }
 
   get length(): number {
@@ -71,6 +78,14 @@ export class Chunk {
   /** The first bytes of a block. */
   appendBytes(block: Block, length: number): void {
     this.#copy(block, 0, length);
+  }
+
+  /** Two decimal digits of a value from 0 to 99 over what stands at `distance` before the end. */
+  overwriteTwoDigits(value: number, distance: number): void {
+    const at = this.#length - distance;
+    const tens = (value / 10) | 0;
+    this.#bytes[at] = ZERO + tens;
+    this.#bytes[at + 1] = ZERO + value - tens * 10;
   }
 
   /** What was written; it shares the chunk's memory. */

@@ -3,7 +3,7 @@ import type { EventBatch, EventTally, Occurrences } from '../dataset/query.ts';
 import type { Kind, Organization } from '../dataset/records.ts';
 import type { Chunk } from './chunk.ts';
 import type { EventForm } from './event-form.ts';
-import { type Fragments, fragmentsOf } from './fragments.ts';
+import { Fragments, fragmentsOf, type SharedFragments } from './fragments.ts';
 import type { Run } from './frame.ts';
 import { TIMESTAMP_BYTES, TimestampWriter } from './timestamp.ts';
 
@@ -11,41 +11,80 @@ import { TIMESTAMP_BYTES, TimestampWriter } from './timestamp.ts';
 const BETWEEN_PEOPLE = 0;
 const WITHOUT_PIN = 1;
 
-/** Everything that the events of one dataset are put together from, in one notation. */
+/** Everything that the events of one dataset are put together from, in one notation, for any thread. */
+export interface SharedEventParts {
+  readonly kinds: SharedFragments;
+  readonly fixed: SharedFragments;
+  readonly people: SharedFragments;
+  readonly boards: SharedFragments;
+  readonly pins: SharedFragments;
+  readonly end: string;
+  /** Bytes of an event that do not depend on its people, board and pin, by kind. */
+  readonly sizeOfKind: Float64Array;
+  /** No event takes more bytes; most take about `typical`. */
+  readonly largest: number;
+  readonly typical: number;
+}
+
+export function makeEventParts(
+  form: EventForm,
+  dataset: { readonly kinds: readonly Kind[]; readonly organization: Organization },
+  { people, boards, pins }: Readonly<Record<'people' | 'boards' | 'pins', Fragments>>,
+): EventParts {
+  const kinds = fragmentsOf(dataset.kinds.map(form.kind));
+  const withoutPin = form.organization(dataset.organization) + form.withoutPin;
+  const fixed = fragmentsOf([[form.betweenPeople], [withoutPin]]);
+  const always = fixed.size(BETWEEN_PEOPLE) + TIMESTAMP_BYTES + form.end.length;
+  const sizeOfKind = Float64Array.from(dataset.kinds, (kind, index) => {
+    const activity = kind.type === 'pin' ? kinds.tailSize(index) : fixed.size(WITHOUT_PIN);
+    return always + kinds.headSize(index) + activity;
+  });
+  const { largest: largestKind, mean: meanKind } = extentOf(sizeOfKind);
+  const [ofPeople, ofBoards, ofPins] = [people, boards, pins].map((fragments) => extentOf(fragments.sizes()));
+  if (!ofPeople || !ofBoards || !ofPins)
+    throw new Error('unreachable: three sorts of fragments are measured');
+  return new EventParts({
+    kinds: kinds.share(),
+    fixed: fixed.share(),
+    people: people.share(),
+    boards: boards.share(),
+    pins: pins.share(),
+    end: form.end,
+    sizeOfKind,
+    largest: largestKind + 2 * ofPeople.largest + ofBoards.largest + ofPins.largest,
+    typical: meanKind + 2 * ofPeople.mean + ofBoards.mean + ofPins.mean,
+  });
+}
+
+/** Both 0 where there are no sizes. */
+function extentOf(sizes: Float64Array): { readonly largest: number; readonly mean: number } {
+  const sum = sizes.reduce((total, size) => total + size, 0);
+  return {
+    largest: sizes.reduce((largest, size) => Math.max(largest, size), 0),
+    mean: sum / Math.max(1, sizes.length),
+  };
+}
+
 export class EventParts {
   readonly kinds: Fragments;
   readonly fixed: Fragments;
   readonly people: Fragments;
   readonly boards: Fragments;
   readonly pins: Fragments;
-  readonly #end: string;
-  /** Bytes of an event that do not depend on its people, board and pin, by kind. */
+  /** For another thread, which makes `new EventParts` of it. */
+  readonly shared: SharedEventParts;
   readonly #sizeOfKind: Float64Array;
-  /** No event takes more bytes. */
-  readonly #largest: number;
+  /** Something that depends on what was touched, so that the touching is not optimized away. */
+  touched = 0;
 
-  constructor(
-    form: EventForm,
-    dataset: { readonly kinds: readonly Kind[]; readonly organization: Organization },
-    fragments: { readonly people: Fragments; readonly boards: Fragments; readonly pins: Fragments },
-  ) {
-    this.kinds = fragmentsOf(dataset.kinds.map(form.kind));
-    const withoutPin = form.organization(dataset.organization) + form.withoutPin;
-    this.fixed = fragmentsOf([[form.betweenPeople], [withoutPin]]);
-    this.people = fragments.people;
-    this.boards = fragments.boards;
-    this.pins = fragments.pins;
-    this.#end = form.end;
-    const always = this.fixed.size(BETWEEN_PEOPLE) + TIMESTAMP_BYTES + form.end.length;
-    this.#sizeOfKind = Float64Array.from(dataset.kinds, (kind, index) => {
-      const activity = kind.type === 'pin' ? this.kinds.tailSize(index) : this.fixed.size(WITHOUT_PIN);
-      return always + this.kinds.headSize(index) + activity;
-    });
-    this.#largest =
-      this.#sizeOfKind.reduce((largest, size) => Math.max(largest, size), 0) +
-      2 * this.people.largestSize() +
-      this.boards.largestSize() +
-      this.pins.largestSize();
+  constructor(shared: SharedEventParts) {
+    this.kinds = new Fragments(shared.kinds);
+    this.fixed = new Fragments(shared.fixed);
+    this.people = new Fragments(shared.people);
+    this.boards = new Fragments(shared.boards);
+    this.pins = new Fragments(shared.pins);
+    this.shared = shared;
+    this.#sizeOfKind = shared.sizeOfKind;
   }
 
   /** Exact bytes of one event. */
@@ -89,12 +128,27 @@ export class EventParts {
     );
   }
 
+  /** Brings into the cache what rows `[from, to)` are made of. */
+  touch(batch: EventBatch, from: number, to: number): void {
+    let touched = 0;
+    for (let row = from; row < to; row++) {
+      const pin = batch.pin[row]!;
+      touched |=
+        this.people.touch(batch.owner[row]!) |
+        this.people.touch(batch.actor[row]!) |
+        this.boards.touch(batch.board[row]!) |
+        (pin < 0 ? 0 : this.pins.touch(pin));
+    }
+    this.touched = touched;
+  }
+
   run(batch: EventBatch): Run {
-    const timestamps = new TimestampWriter(this.#end);
+    const timestamps = new TimestampWriter(this.shared.end);
     return {
       count: batch.count,
-      largest: this.#largest,
+      largest: this.shared.largest,
       size: (row) => this.size(batch, row),
+      touch: (from, to) => this.touch(batch, from, to),
       write: (row, chunk) => this.write(batch, row, timestamps, chunk),
     };
   }

@@ -47,6 +47,8 @@ export interface Run {
   /** Exact bytes of an item. */
   size(row: number): number;
   write(row: number, chunk: Chunk): void;
+  /** Brings into the cache what items `[from, to)` are made of. */
+  touch?(from: number, to: number): void;
 }
 
 /** Bytes of the items of a run, without a frame. */
@@ -77,46 +79,118 @@ export async function* renderChunks(
   runs: AsyncIterable<Run> | Iterable<Run>,
   byteLength: number,
 ): AsyncGenerator<Uint8Array, void> {
-  let left = byteLength;
-  let chunk = new Chunk(Math.min(CHUNK_BYTES, left));
-  // Two buffers take turns: a gigabyte in fresh ones would keep the garbage collector as busy as the copying.
-  let spare: Chunk | undefined;
-  let items = 0;
+  const writer = new FrameWriter(frame, byteLength, new ChunkRing(CHUNK_BYTES, 2));
   for await (const run of runs) {
-    const { largest = Number.POSITIVE_INFINITY } = run;
-    for (let row = 0; row < run.count; row++) {
-      const before = items === 0 ? frame.beforeFirst : frame.beforeOthers;
-      const around = before.length + frame.afterEach.length;
-      // The exact size is looked up only where it can matter.
-      const size = chunk.fits(around + largest) ? 0 : around + run.size(row);
-      if (!chunk.fits(size)) {
-        left -= chunk.length;
-        if (size > left) throw new Error(`An answer was to take ${byteLength} bytes and takes more.`);
-        if (chunk.length > 0) {
-          yield chunk.take();
-          await setImmediate();
-        }
-        const next = spare?.holds(size) ? spare : new Chunk(Math.max(size, Math.min(CHUNK_BYTES, left)));
-        spare = chunk;
-        chunk = next.clear();
-      }
-      chunk.appendAscii(before);
-      run.write(row, chunk);
-      chunk.appendAscii(frame.afterEach);
-      items += 1;
+    for (const chunk of writer.write(run)) {
+      yield chunk;
+      await setImmediate();
     }
   }
-  const end = items === 0 ? frame.empty : frame.afterLast;
-  if (!chunk.fits(end.length)) {
-    left -= chunk.length;
-    yield chunk.take();
-    chunk = new Chunk(end.length);
+  yield* writer.end();
+}
+
+/** The same, for a thread that has nothing else to do: at once, and into memory that other threads can read. */
+export function* renderChunksAtOnce(
+  frame: Frame,
+  runs: Iterable<Run>,
+  byteLength: number,
+  ring: ChunkRing,
+): Generator<Uint8Array, void> {
+  const writer = new FrameWriter(frame, byteLength, ring);
+  for (const run of runs) yield* writer.write(run);
+  yield* writer.end();
+}
+
+/** A few chunks that take turns: a gigabyte in fresh ones would keep the garbage collector as busy as the copying. */
+export class ChunkRing {
+  readonly chunkBytes: number;
+  readonly #shared: boolean;
+  readonly #chunks: Chunk[] = [];
+  readonly #turns: number;
+
+  constructor(chunkBytes: number, turns: number, shared = false) {
+    this.chunkBytes = chunkBytes;
+    this.#turns = turns;
+    this.#shared = shared;
   }
-  chunk.appendAscii(end);
-  if (chunk.length !== left) {
-    throw new Error(
-      `An answer was to take ${byteLength} bytes and takes ${byteLength - left + chunk.length}.`,
-    );
+
+  /** An empty chunk of at least so many bytes, in the memory of the oldest one where that is large enough. */
+  next(capacity: number): Chunk {
+    const oldest = this.#chunks.length < this.#turns ? undefined : this.#chunks.shift();
+    const chunk = oldest?.holds(capacity) ? oldest.clear() : new Chunk(capacity, this.#shared);
+    this.#chunks.push(chunk);
+    return chunk;
   }
-  if (chunk.length > 0) yield chunk.take();
+}
+
+/** So many items ahead are touched. Measured: 4 to 8 are alike, 1 is too few to wait together. */
+const TOUCHED_ITEMS = 8;
+
+class FrameWriter {
+  readonly #frame: Frame;
+  readonly #byteLength: number;
+  readonly #ring: ChunkRing;
+  #chunk: Chunk;
+  /** Bytes that neither have gone out nor lie in the chunk at hand. */
+  #left: number;
+  #items = 0;
+
+  constructor(frame: Frame, byteLength: number, ring: ChunkRing) {
+    this.#frame = frame;
+    this.#byteLength = byteLength;
+    this.#ring = ring;
+    this.#left = byteLength;
+    this.#chunk = ring.next(Math.min(ring.chunkBytes, byteLength));
+  }
+
+  *write(run: Run): Generator<Uint8Array, void> {
+    for (let row = this.#fill(run, 0); row < run.count; row = this.#fill(run, row)) {
+      const size = this.#sizeAround() + run.size(row);
+      const full = this.#chunk;
+      this.#left -= full.length;
+      if (size > this.#left)
+        throw new Error(`An answer was to take ${this.#byteLength} bytes and takes more.`);
+      if (full.length > 0) yield full.take();
+      this.#chunk = this.#ring.next(Math.max(size, Math.min(this.#ring.chunkBytes, this.#left)));
+    }
+  }
+
+  *end(): Generator<Uint8Array, void> {
+    const end = this.#items === 0 ? this.#frame.empty : this.#frame.afterLast;
+    if (!this.#chunk.fits(end.length)) {
+      this.#left -= this.#chunk.length;
+      yield this.#chunk.take();
+      this.#chunk = this.#ring.next(end.length);
+    }
+    this.#chunk.appendAscii(end);
+    if (this.#chunk.length !== this.#left) {
+      const written = this.#byteLength - this.#left + this.#chunk.length;
+      throw new Error(`An answer was to take ${this.#byteLength} bytes and takes ${written}.`);
+    }
+    if (this.#chunk.length > 0) yield this.#chunk.take();
+  }
+
+  #sizeAround(): number {
+    const { beforeFirst, beforeOthers, afterEach } = this.#frame;
+    return (this.#items === 0 ? beforeFirst : beforeOthers).length + afterEach.length;
+  }
+
+  /** Writes items from `row` on until the chunk is full; answers the row of the first one that did not fit. */
+  #fill(run: Run, row: number): number {
+    const { largest = Number.POSITIVE_INFINITY, count } = run;
+    const { beforeFirst, beforeOthers, afterEach } = this.#frame;
+    const chunk = this.#chunk;
+    let next = row;
+    for (; next < count; next++) {
+      if (run.touch && next % TOUCHED_ITEMS === 0) run.touch(next, Math.min(next + TOUCHED_ITEMS, count));
+      const around = this.#sizeAround();
+      // The exact size is looked up only where it can matter.
+      if (!chunk.fits(around + largest) && !chunk.fits(around + run.size(next))) break;
+      chunk.appendAscii(this.#items === 0 ? beforeFirst : beforeOthers);
+      run.write(next, chunk);
+      chunk.appendAscii(afterEach);
+      this.#items += 1;
+    }
+    return next;
+  }
 }

@@ -5,13 +5,12 @@
 import { hash } from 'node:crypto';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { EventQuery, ListQuery, StandingsQuery } from '../dataset/query.ts';
-import type { Person } from '../dataset/records.ts';
 import type { Answer, EventsAnswer, ListAnswer, Redaction, Representation, Variant } from './answer.ts';
 import { readAhead, readPage } from './batches.ts';
-import { EVENT_COLUMNS, EVENT_FORMS } from './event-form.ts';
-import { EventParts } from './event-run.ts';
+import { EVENT_COLUMNS } from './event-form.ts';
+import type { EventParts } from './event-run.ts';
 import { LISTED_BOARD, LISTED_USER } from './fields.ts';
-import { type Fragments, type Halves, renderFragments } from './fragments.ts';
+import { FragmentStock } from './fragment-stock.ts';
 import {
   type Frame,
   JSON_OBJECT,
@@ -21,11 +20,13 @@ import {
   type Run,
   renderChunks,
 } from './frame.ts';
-import { ListRun, readListPage, renderListed } from './list-run.ts';
+import { ListRun, readListPage } from './list-run.ts';
 import { type Notation, renderNames } from './notation.ts';
-import { redactPerson } from './redaction.ts';
+import { PackedAnswers } from './packed-answer.ts';
+import type { RenderJob } from './render-job.ts';
 import { Shelf } from './shelf.ts';
-import { renderIdentity, type StandingKey, StandingRun } from './standing-run.ts';
+import { type StandingKey, StandingRun } from './standing-run.ts';
+import type { Workshop } from './workshop.ts';
 
 export interface Rendering {
   /** Events of the query (contract 2.1). With a limit, `next` is the position of the last event delivered. */
@@ -35,41 +36,42 @@ export interface Rendering {
   users(query: ListQuery, variant: Variant, representation: Representation): Promise<ListAnswer>;
   /** A points map, always JSON (contract 2.8). */
   standings(query: StandingsQuery, keyedBy: StandingKey): Promise<Answer>;
-  /** Makes what events in JSON need, so that the first request does not wait for it. */
-  warm(): Promise<void>;
+  /** Makes what events in JSON need, and all that the other rendering was asked for, so that no request waits for it. */
+  warm(before?: Rendering): Promise<void>;
+  /** Gives back what is kept on disk. To be called when the last answer has ended. */
+  close(): Promise<void>;
 }
 
-/** Redaction applies to everything that the rendering makes (decision 22). */
-export function openRendering(dataset: Dataset, redaction: Redaction): Rendering {
-  return new DatasetRendering(dataset, redaction);
+/**
+ * Redaction applies to everything that the rendering makes (decision 22). With a workshop, large answers from a
+ * dataset in memory are rendered beside the thread that serves.
+ */
+export function openRendering(dataset: Dataset, redaction: Redaction, workshop?: Workshop): Rendering {
+  return new DatasetRendering(dataset, redaction, workshop);
 }
 
 /** An answer of at most so many events is held as columns and needs one query; a larger one is tallied first. */
 const HELD_EVENTS = 2048;
 const KEPT_SIZES = 256;
 
-// What redaction does not touch, pins above all, is shared by the renderings of a dataset.
-const shelves = new WeakMap<Dataset, Shelf<Fragments>>();
-
 class DatasetRendering implements Rendering {
   readonly #dataset: Dataset;
-  readonly #redaction: Redaction;
-  readonly #shared: Shelf<Fragments>;
-  readonly #people = new Shelf<Fragments>();
-  readonly #parts = new Shelf<EventParts>();
+  readonly #stock: FragmentStock;
   /** Sizes of large answers: the same exports are asked for again and again, and a size never changes. */
   readonly #sizes = new Shelf<number>(KEPT_SIZES);
+  readonly #workshop: Workshop | undefined;
+  readonly #packed: PackedAnswers | undefined;
 
-  constructor(dataset: Dataset, redaction: Redaction) {
+  constructor(dataset: Dataset, redaction: Redaction, workshop: Workshop | undefined) {
     this.#dataset = dataset;
-    this.#redaction = redaction;
-    this.#shared = shelves.get(dataset) ?? new Shelf();
-    shelves.set(dataset, this.#shared);
+    this.#stock = new FragmentStock(dataset, redaction);
+    this.#workshop = workshop;
+    this.#packed = workshop && new PackedAnswers(workshop.thread, workshop.openSpool());
   }
 
   async events(query: EventQuery, representation: Representation): Promise<EventsAnswer> {
     const [parts, page] = await Promise.all([
-      this.#eventParts(notationOf(representation)),
+      this.#stock.eventParts(notationOf(representation)),
       readPage(this.#dataset, query, query.limit ?? HELD_EVENTS),
     ]);
     const frame = listFrame(representation, EVENT_COLUMNS);
@@ -80,50 +82,65 @@ class DatasetRendering implements Rendering {
         page.next,
       );
     }
-    const byteLength = await this.#sizes.take(questionOf(query, representation), async () => {
+    const byteLength = await this.#sizes.take(questionOf([query, representation]), async () => {
       const tally = await this.#dataset.tally(query);
       return measureFramed(frame, tally.events, parts.measure(tally));
     });
+    return this.#largeAnswer(parts, query, frame, byteLength);
+  }
+
+  #largeAnswer(parts: EventParts, query: EventQuery, frame: Frame, byteLength: number): EventsAnswer {
+    const { timeline } = this.#dataset;
+    const thread = this.#workshop?.thread;
+    const packed = this.#packed;
+    if (timeline === undefined || thread === undefined || packed === undefined) {
+      const chunks = () => renderChunks(frame, this.#eventRuns(parts, query), byteLength);
+      return { byteLength, next: undefined, chunks };
+    }
+    const job: RenderJob = {
+      parts: parts.shared,
+      columns: timeline.columns,
+      selection: timeline.select(query),
+      frame,
+      byteLength,
+    };
+    // Everything but the range, which only chooses among the pieces.
+    const name = questionOf({ scope: query.scope, pinsOnly: query.pinsOnly ?? false, frame });
     return {
       byteLength,
       next: undefined,
-      chunks: () => renderChunks(frame, this.#eventRuns(parts, query), byteLength),
+      chunks: () => thread.render(job),
+      packed: (packing) => packed.chunks(job, name, packing),
     };
   }
 
   async boards(query: ListQuery, variant: Variant, representation: Representation): Promise<ListAnswer> {
-    const fields = LISTED_BOARD[variant];
-    const notation = notationOf(representation);
     const [items, page] = await Promise.all([
-      this.#shared.take(`listed boards ${variant} ${notation}`, () =>
-        renderFragments(this.#dataset.boards(), (board) => renderListed(notation, fields, board)),
-      ),
+      this.#stock.listedBoards(variant, notationOf(representation)),
       readListPage(
         query,
         (paged) => this.#dataset.listBoards(paged),
-        () => this.#boardIdentities(),
+        () => this.#stock.boardIdentities(),
       ),
     ]);
     return heldAnswer(
-      listFrame(representation, renderNames(fields)),
+      listFrame(representation, renderNames(LISTED_BOARD[variant])),
       [new ListRun(items, page.indices)],
       page.next,
     );
   }
 
   async users(query: ListQuery, variant: Variant, representation: Representation): Promise<ListAnswer> {
-    const fields = LISTED_USER[variant];
-    const notation = notationOf(representation);
     const [items, page] = await Promise.all([
-      this.#peopleFragments(`listed ${variant} ${notation}`, (user) => renderListed(notation, fields, user)),
+      this.#stock.listedUsers(variant, notationOf(representation)),
       readListPage(
         query,
         (paged) => this.#dataset.listUsers(paged),
-        () => this.#userIdentities(),
+        () => this.#stock.userIdentities(),
       ),
     ]);
     return heldAnswer(
-      listFrame(representation, renderNames(fields)),
+      listFrame(representation, renderNames(LISTED_USER[variant])),
       [new ListRun(items, page.indices)],
       page.next,
     );
@@ -131,53 +148,24 @@ class DatasetRendering implements Rendering {
 
   async standings(query: StandingsQuery, keyedBy: StandingKey): Promise<Answer> {
     const [users, boards, standings] = await Promise.all([
-      this.#userIdentities(),
-      this.#boardIdentities(),
+      this.#stock.userIdentities(),
+      this.#stock.boardIdentities(),
       this.#dataset.standings(query),
     ]);
     return heldAnswer(JSON_OBJECT, [new StandingRun(standings, keyedBy, users, boards)], undefined);
   }
 
-  async warm(): Promise<void> {
-    await this.#eventParts('json');
+  async warm(before?: Rendering): Promise<void> {
+    await this.#stock.eventParts('json');
+    if (before instanceof DatasetRendering) await this.#stock.fillLike(before.#stock);
   }
 
-  #eventParts(notation: Notation): Promise<EventParts> {
-    return this.#parts.take(notation, async () => {
-      const form = EVENT_FORMS[notation];
-      const organization = form.organization(this.#dataset.organization);
-      const [people, boards, pins] = await Promise.all([
-        this.#peopleFragments(`of events ${notation}`, form.person),
-        this.#shared.take(`boards of events ${notation}`, () =>
-          renderFragments(this.#dataset.boards(), form.board),
-        ),
-        this.#shared.take(`pins of events ${notation}`, () =>
-          renderFragments(this.#dataset.pins(), (pin) => {
-            const [head, tail = ''] = form.pin(pin);
-            return [organization + head, tail];
-          }),
-        ),
-      ]);
-      return new EventParts(form, this.#dataset, { people, boards, pins });
-    });
+  async close(): Promise<void> {
+    await this.#packed?.close();
   }
 
   async *#eventRuns(parts: EventParts, query: EventQuery): AsyncGenerator<Run, void> {
     for await (const batch of readAhead(this.#dataset.events(query))) yield parts.run(batch);
-  }
-
-  #peopleFragments(name: string, render: (person: Person) => Halves): Promise<Fragments> {
-    return this.#people.take(name, () =>
-      renderFragments(this.#dataset.people(), (person) => render(redactPerson(person, this.#redaction))),
-    );
-  }
-
-  #userIdentities(): Promise<Fragments> {
-    return this.#peopleFragments('identities', renderIdentity);
-  }
-
-  #boardIdentities(): Promise<Fragments> {
-    return this.#shared.take('identities', () => renderFragments(this.#dataset.boards(), renderIdentity));
   }
 }
 
@@ -190,9 +178,9 @@ function heldAnswer<Next>(frame: Frame, runs: readonly Run[], next: Next | undef
 }
 
 /** A short text that is the same only for the same question, however long its scope is. */
-function questionOf(query: EventQuery, representation: Representation): string {
+function questionOf(question: unknown): string {
   const exact = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
-  return hash('sha256', JSON.stringify([query, representation], exact), 'base64url');
+  return hash('sha256', JSON.stringify(question, exact), 'base64url');
 }
 
 function notationOf(representation: Representation): Notation {

@@ -9,28 +9,24 @@ import type { Keyring, RateLimit } from '../keys/keyring.ts';
 import type { Variant } from '../render/answer.ts';
 import { authenticate, keyOf } from './authenticate.ts';
 import { checkRequest } from './check-request.ts';
-import { acceptsNothingNew, entityTag, namesTag, sendNotModified } from './conditional.ts';
+import { acceptsNothingNew, cachingFields, namesTag, sendNotModified } from './conditional.ts';
 import { prepareConnections, refuseConnection } from './connection.ts';
 import { allowOrigin, isPreflight, sendPreflight } from './cors.ts';
-import { openCursor, sealCursor } from './cursor.ts';
 import { Datasets } from './datasets.ts';
 import { frameworkOptions, type LogOptions } from './framework.ts';
 import { addHealthRoutes } from './health.ts';
 import { addRoute, sendMethods } from './methods.ts';
 import { createMetrics } from './metrics.ts';
-import { CONTENT_TYPES, chooseEncoding, chooseRepresentation } from './negotiation.ts';
+import { CONTENT_TYPES } from './negotiation.ts';
 import { createObserver, watchRequest } from './observe.ts';
 import { describeVariant } from './openapi.ts';
-import { linkToNext } from './paging.ts';
+import { cursorOfNext, linkToNext } from './paging.ts';
 import { sendProblem } from './problem.ts';
-import { readParameters } from './query.ts';
-import { formText, walkText } from './question.ts';
+import { readQuestion } from './question.ts';
 import { createRateLimiter } from './rate-limit.ts';
 import { addReferenceRoutes } from './reference.ts';
 import type { Ask, Route } from './route.ts';
-import { sendAnswer } from './send.ts';
-import { readSubject } from './subject.ts';
-import { readTarget } from './target.ts';
+import { sendAnswer, sendFinished } from './send.ts';
 import { isKeyed, publishedBases, routeUrls } from './variants.ts';
 
 export interface AppOptions extends LogOptions {
@@ -83,32 +79,32 @@ export function buildApp(options: AppOptions): App {
 
   async function answerRoute(variant: Variant, route: Route, request: FastifyRequest, reply: FastifyReply) {
     const key = keyOf(request);
-    const target = readTarget(request.originalUrl);
-    const parameters = readParameters(target.query, route.parameters);
-    const subject = readSubject(route, target.path);
-    const representation = chooseRepresentation(request.raw, parameters.format, route.representations);
-    const encoding = chooseEncoding(request.raw);
+    const question = readQuestion(variant, route, request.originalUrl, request.raw);
+    const { target, parameters, subject, representation, encoding } = question;
     const lease = await datasets.lease(key.organization);
     try {
-      const { dataset, secrets } = lease;
-      const walk = walkText(variant, route, subject, parameters, key);
-      const place = openCursor(parameters.cursor, walk, secrets);
-      const form = formText(parameters, key, representation, encoding);
-      const caching = {
-        etag: entityTag([dataset.version, walk, form], secrets.entityTag),
-        'cache-control': 'private, no-cache',
-      };
+      const { walk, place, etag } = lease.questions.bind(question, key);
+      const caching = cachingFields(etag);
+      const content = { 'content-type': CONTENT_TYPES[representation] };
       const known = request.headers['if-none-match'];
-      if (namesTag(known, caching.etag)) return sendNotModified(reply, caching);
-
+      const finished = lease.finished(etag);
+      if (namesTag(known, etag) || (finished !== undefined && acceptsNothingNew(known))) {
+        return sendNotModified(reply, caching);
+      }
+      if (finished !== undefined) {
+        reply.headers({ ...caching, ...content, ...linkToNext(target, finished.next) });
+        return sendFinished(reply, finished.bytes, encoding);
+      }
+      const { dataset, secrets } = lease;
       const rendering = lease.rendering(key.redact);
       const ask: Ask = { dataset, rendering, scope: key.scope, parameters, place, representation };
       const render = await subject.find(ask);
       if (acceptsNothingNew(known)) return sendNotModified(reply, caching);
       const answer = await render();
-      const link = linkToNext(target, ask, answer.next, (next) => sealCursor(next, walk, secrets));
-      reply.headers({ ...caching, ...link, 'content-type': CONTENT_TYPES[representation] });
-      return await sendAnswer(request, reply, answer, encoding);
+      const next = cursorOfNext(ask, answer.next, walk, secrets);
+      reply.headers({ ...caching, ...content, ...linkToNext(target, next) });
+      const keep = (bytes: Buffer) => lease.keep(etag, { bytes, next });
+      return await sendAnswer(request, reply, answer, encoding, keep);
     } finally {
       lease.end();
     }
@@ -116,8 +112,9 @@ export function buildApp(options: AppOptions): App {
 
   app.decorateRequest('visit');
   app.addHook('onRequest', admit);
-  app.addHook('onSend', async (request, reply) => {
+  app.addHook('onSend', (request, reply, _payload, done) => {
     reply.header('server-timing', request.visit.timing());
+    done();
   });
   app.setErrorHandler(sendProblem);
   app.setNotFoundHandler(async () => {

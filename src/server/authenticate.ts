@@ -9,12 +9,12 @@ const LONGEST_KEY = 200;
 
 /** Throws `key-missing`, `key-unknown`, `key-expired` or `key-revoked`. */
 export async function authenticate(request: IncomingMessage, keyring: Keyring): Promise<KeyEntry> {
-  const keys = request.headersDistinct['apikey'] ?? [];
-  const [key = ''] = keys;
-  if (key === '') {
+  // A field that is given more than once comes joined by commas, and no key has one.
+  const { apikey: key } = request.headers;
+  if (typeof key !== 'string' || key === '') {
     throw new AppError('key-missing', 'Send the API key of the organization in the header "apikey".');
   }
-  if (keys.length > 1 || key.length > LONGEST_KEY) {
+  if (key.length > LONGEST_KEY || key.includes(',')) {
     throw new AppError('key-unknown', 'Send exactly one API key, once, in the header "apikey".');
   }
   const entry = await keyring.find(key);

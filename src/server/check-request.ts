@@ -14,7 +14,7 @@ export function checkRequest({ method, originalUrl, raw }: FastifyRequest): void
   }
   const { fault } = readTarget(originalUrl);
   if (fault !== undefined) throw new AppError('request-malformed', fault);
-  const hosts = raw.headersDistinct['host']?.length ?? 0;
+  const hosts = countHosts(raw.rawHeaders);
   if (hosts > 1 || (hosts === 0 && raw.httpVersion === '1.1')) {
     throw new AppError('request-malformed', 'Send exactly one header "Host".');
   }
@@ -22,4 +22,13 @@ export function checkRequest({ method, originalUrl, raw }: FastifyRequest): void
   if (Number(length) > 0 || coding !== undefined) {
     throw new AppError('body-not-expected', `Send ${method} without a body.`);
   }
+}
+
+/** Node keeps only the first one in `headers`. Names stand at the even places of `rawHeaders`. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts;
 }

@@ -2,7 +2,7 @@
  * Entity tags (decision 15): known before any data is touched, because a published version never changes. They are
  * keyed digests, so that they tell nothing about what they are made of (decision 12).
  */
-import { createHmac } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import type { Scope } from '../dataset/scope.ts';
 
@@ -12,7 +12,7 @@ const FORM = 1;
 const TAG_BYTES = 16;
 
 /** `parts` are texts that together settle every byte of an answer. */
-export function entityTag(parts: readonly string[], secret: Buffer): string {
+export function entityTag(parts: readonly string[], secret: KeyObject): string {
   const digest = createHmac('sha256', secret)
     .update(JSON.stringify([FORM, ...parts]))
     .digest();
@@ -22,6 +22,7 @@ export function entityTag(parts: readonly string[], secret: Buffer): string {
 /** Whether `If-None-Match` names the tag, weakly or strongly: the client has the answer already. */
 export function namesTag(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch === tag) return true;
   return [...ifNoneMatch.matchAll(/(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g)].some(
     ([, named]) => named === tag,
   );
@@ -34,6 +35,11 @@ export function acceptsNothingNew(ifNoneMatch: string | undefined): boolean {
 
 export function sendNotModified(reply: FastifyReply, caching: Record<string, string>): FastifyReply {
   return reply.code(304).headers(caching).send();
+}
+
+/** The header fields of an answer with that tag, 304 or not. */
+export function cachingFields(etag: string): Record<string, string> {
+  return { etag, 'cache-control': 'private, no-cache' };
 }
 
 const scopeTexts = new WeakMap<Scope, string>();

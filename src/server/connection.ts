@@ -4,26 +4,75 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { type Server, ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http';
 import { Socket } from 'node:net';
 import type { ConnectionError } from 'fastify';
 import type { Observe } from './observe.ts';
 import { PROBLEMS, type ProblemCode, problemBody, problemHeaders } from './problem.ts';
 import { LONGEST_TARGET_BYTES } from './target.ts';
 
-/** Answers under way, by socket: writing a refusal among them would garble them, closing would cut them. */
-const answersUnderWay = new WeakMap<Socket, number>();
+/** So many may be in line on a connection, with the one being answered; while more are, nothing is read from it. */
+const MOST_IN_LINE = 8;
+/** The bytes of one read can hold more still, but not of requests with a key: who sends so many wants no answers. */
+const MOST_IN_LINE_EVER = 1_000;
 
+interface Turn {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** By socket: the request that is being answered, and after it those that wait until its answer has ended. */
+const turns = new WeakMap<Socket, Turn[]>();
+
+/** While it does, writing a refusal would garble an answer, and closing would cut it. */
 function isAnswering(socket: Socket): boolean {
-  return (answersUnderWay.get(socket) ?? 0) > 0;
+  return turns.has(socket);
 }
 
 /** Sockets on which nothing more can be understood; they close after the answers under way. */
 const incomprehensible = new WeakSet<Socket>();
 
-function countAnswers(socket: Socket, change: 1 | -1): void {
-  answersUnderWay.set(socket, (answersUnderWay.get(socket) ?? 0) + change);
-  if (!isAnswering(socket) && incomprehensible.has(socket)) socket.end();
+type Answer = (turn: Turn) => void;
+
+/** Node starts all that a client sends ahead at once; then the number of connections would bound nothing. */
+function answerInTurn(socket: Socket, turn: Turn, answer: Answer): void {
+  if (socket.destroyed) return;
+  const queue = turns.get(socket);
+  if (queue === undefined) {
+    turns.set(socket, [turn]);
+    startTurn(socket, turn, answer);
+  } else if (queue.length < MOST_IN_LINE_EVER) {
+    queue.push(turn);
+    // Node reads on after each request of the bytes at hand, so the pause has to come after them.
+    if (queue.length > MOST_IN_LINE) process.nextTick(pauseIfMany, socket, queue);
+  } else {
+    socket.destroy();
+  }
+}
+
+function pauseIfMany(socket: Socket, queue: readonly Turn[]): void {
+  if (queue.length > MOST_IN_LINE) socket.pause();
+}
+
+function startTurn(socket: Socket, turn: Turn, answer: Answer): void {
+  const { response } = turn;
+  response.once('close', () => endTurn(socket, answer));
+  // Node does this for all but those it takes for the beginning of a tunnel.
+  if (response.socket === null) response.assignSocket(socket);
+  answer(turn);
+}
+
+function endTurn(socket: Socket, answer: Answer): void {
+  const queue = turns.get(socket) ?? [];
+  queue.shift();
+  const next = queue[0];
+  if (next !== undefined && socket.writable) {
+    if (queue.length <= MOST_IN_LINE && socket.isPaused()) socket.resume();
+    startTurn(socket, next, answer);
+  } else {
+    turns.delete(socket);
+    if (incomprehensible.has(socket)) socket.destroySoon();
+  }
 }
 
 /**
@@ -43,21 +92,32 @@ function closeOnlyIdleConnections(server: Server): void {
 
 export function prepareConnections(server: Server): void {
   closeOnlyIdleConnections(server);
-  server.on('request', ({ socket }, response) => {
-    countAnswers(socket, 1);
-    response.once('close', () => countAnswers(socket, -1));
-  });
+  const listeners = server.listeners('request');
+  const answer: Answer = ({ request, response }) => {
+    for (const listener of listeners) Reflect.apply(listener, server, [request, response]);
+  };
+  server.removeAllListeners('request');
+  server.on('request', (request, response) => answerInTurn(request.socket, { request, response }, answer));
   // No body is wanted, so none is invited; other expectations may be passed over (RFC 9110, 10.1.1).
   server.on('checkContinue', (request, response) => server.emit('request', request, response));
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.on('connect', (request, socket) => {
     if (!(socket instanceof Socket)) return socket.destroy();
+    listenInstead(socket);
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
-    response.assignSocket(socket);
-    response.once('finish', () => socket.end());
+    // Ended only, it would stay half open for as long as the client likes.
+    response.once('finish', () => socket.destroySoon());
     return server.emit('request', request, response);
   });
+}
+
+/** What is to be a tunnel has lost all listeners of Node, which would have kept it from failing and from lasting. */
+function listenInstead(socket: Socket): void {
+  socket.on('error', () => socket.destroy());
+  socket.on('timeout', () => socket.destroy());
+  // An answer that was asked for before it may be under way.
+  socket.on('drain', () => turns.get(socket)?.[0]?.response.emit('drain'));
 }
 
 /** Answers bytes that are no request, if nothing else is being said on the connection, and closes it. */
@@ -87,6 +147,8 @@ export function refuseConnection(error: ConnectionError, socket: Socket, observe
   socket.end(
     Buffer.concat([Buffer.from(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n`), body]),
   );
+  // What was no request is over with its next byte; a slow one could go on for ever, and is not looked at again.
+  if (code === 'request-timeout') socket.destroySoon();
 }
 
 function codeOf({ code, rawPacket }: ConnectionError): ProblemCode {

@@ -6,25 +6,31 @@
 import { AppError } from '../app-error.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Store } from '../dataset/store.ts';
-import { openRendering, type Rendering } from '../render/rendering.ts';
+import type { Rendering } from '../render/rendering.ts';
+import { Workshop } from '../render/workshop.ts';
+import { type FinishedAnswer, FinishedAnswers } from './finished-answers.ts';
+import { OpenedDataset, type Redact } from './opened-dataset.ts';
+import type { BoundQuestions } from './question.ts';
 import { deriveSecrets, type Secrets } from './secrets.ts';
 
 const POLL_MS = 500;
 /** After a version could not be opened. */
 const RETRY_MS = 5_000;
+/** Organizations at once; each takes threads and memory. One more closes the one not asked for longest. */
+const MOST_OPEN = 64;
 
 /** A hold on one version, from the first to the last byte of an answer. */
 export interface Lease {
   readonly dataset: Dataset;
   readonly secrets: Secrets;
+  readonly questions: BoundQuestions;
   rendering(redact: Redact): Rendering;
+  /** A small answer from this version that was made before, by its entity tag. */
+  finished(etag: string): FinishedAnswer | undefined;
+  /** Keeps a small answer as long as there is room and the version is in force. */
+  keep(etag: string, answer: FinishedAnswer): void;
   /** To be called once. */
   end(): void;
-}
-
-interface Redact {
-  readonly email: boolean;
-  readonly name: boolean;
 }
 
 export type DatasetNews =
@@ -37,54 +43,53 @@ export type DatasetNews =
   | { readonly type: 'dataset-closed'; readonly organization: string; readonly version: string }
   | { readonly type: 'dataset-failed'; readonly organization: string; readonly error: unknown };
 
-interface Opened {
-  readonly dataset: Dataset;
-  readonly renderings: Map<string, { readonly redact: Redact; readonly rendering: Rendering }>;
-  leases: number;
-  /** Set when the version is no longer given out; called when the last lease has ended. */
-  close: (() => void) | undefined;
-}
-
 interface Served {
   readonly organization: string;
   readonly secrets: Secrets;
-  current: Opened | undefined;
+  current: OpenedDataset | undefined;
   /** One opening at a time; everybody waits for the same one. */
   opening: Promise<void> | undefined;
   retryAtMs: number;
+  lastLeaseMs: number;
 }
 
 export class Datasets {
   readonly #store: Store;
   readonly #tell: (news: DatasetNews) => void;
+  readonly #mostOpen: number;
+  readonly #finished = new FinishedAnswers();
+  readonly #workshop = new Workshop();
   readonly #served = new Map<string, Promise<Served>>();
   readonly #timer: NodeJS.Timeout;
   readonly #closings = new Set<Promise<void>>();
   #polling: Promise<void> | undefined;
 
-  constructor(store: Store, tell: (news: DatasetNews) => void) {
+  constructor(store: Store, tell: (news: DatasetNews) => void, mostOpen = MOST_OPEN) {
     this.#store = store;
     this.#tell = tell;
+    this.#mostOpen = mostOpen;
     this.#timer = setInterval(() => this.#pollUnlessPolling(), POLL_MS).unref();
   }
 
   /** The version in force. Throws `not-published` while there is none. */
   async lease(organization: string): Promise<Lease> {
     const served = await this.#serve(organization);
+    // Noted first, so that making room for it does not close it again.
+    served.lastLeaseMs = performance.now();
     if (served.current === undefined) await this.#open(served);
     const opened = served.current;
-    if (opened === undefined) {
-      throw new AppError(
-        'not-published',
-        'The organization has no data yet. Ask again when data has been imported.',
-      );
-    }
-    opened.leases += 1;
+    if (opened === undefined) throw notPublished();
+    opened.hold();
     return {
       dataset: opened.dataset,
       secrets: served.secrets,
-      rendering: (redact) => renderingOf(opened, redact, served.secrets),
-      end: () => endLease(opened),
+      questions: opened.questions,
+      rendering: (redact) => opened.rendering(redact),
+      finished: (etag) => this.#finished.find(opened.dataset, etag),
+      keep: (etag, answer) => {
+        if (!opened.isRetired) this.#finished.keep(opened.dataset, etag, answer);
+      },
+      end: () => opened.release(),
     };
   }
 
@@ -99,6 +104,7 @@ export class Datasets {
       served.current = undefined;
     }
     await Promise.all(this.#closings);
+    await this.#workshop.close();
   }
 
   #serve(organization: string): Promise<Served> {
@@ -112,13 +118,17 @@ export class Datasets {
   }
 
   async #meet(organization: string): Promise<Served> {
-    const { secret } = await this.#store.organization(organization);
+    const { secret } = await this.#store.organization(organization).catch((error: unknown) => {
+      // A key outlives its organization when data are restored in part.
+      throw error instanceof AppError && error.code === 'organization-unknown' ? notPublished(error) : error;
+    });
     return {
       organization,
       secrets: deriveSecrets(secret),
       current: undefined,
       opening: undefined,
       retryAtMs: 0,
+      lastLeaseMs: 0,
     };
   }
 
@@ -133,34 +143,41 @@ export class Datasets {
     const startMs = performance.now();
     const dataset = await this.#store.openDataset(served.organization);
     if (dataset === undefined) return;
-    const opened: Opened = { dataset, renderings: new Map(), leases: 0, close: undefined };
+    const opened = new OpenedDataset(dataset, served.secrets, this.#workshop);
     const before = served.current;
     try {
-      // Whoever has asked will ask again, and then must not wait.
-      for (const { redact } of before?.renderings.values() ?? []) {
-        await renderingOf(opened, redact, served.secrets).warm();
-      }
+      if (before !== undefined) await opened.warmLike(before);
     } catch (error) {
-      await dataset.close();
+      await opened.retire();
       throw error;
     }
     served.current = opened;
     if (before !== undefined) this.#retire(served, before);
+    else await this.#makeRoom();
     const ms = performance.now() - startMs;
     this.#tell({ type: 'dataset-opened', organization: served.organization, version: dataset.version, ms });
   }
 
-  #retire({ organization }: Served, opened: Opened): void {
+  /** Closes what was not asked for longest when more organizations are open than shall be. */
+  async #makeRoom(): Promise<void> {
+    const all = await Promise.all([...this.#served.values()].map((entry) => entry.catch(() => undefined)));
+    const open = all.filter((served) => served?.current !== undefined);
+    if (open.length <= this.#mostOpen) return;
+    const [oldest] = open.sort((one, other) => (one?.lastLeaseMs ?? 0) - (other?.lastLeaseMs ?? 0));
+    if (oldest?.current === undefined) return;
+    this.#retire(oldest, oldest.current);
+    oldest.current = undefined;
+  }
+
+  #retire({ organization }: Served, opened: OpenedDataset): void {
     const { version } = opened.dataset;
-    const closing = new Promise<void>((resolve) => {
-      opened.close = resolve;
-    })
-      .then(() => opened.dataset.close())
+    this.#finished.forget(opened.dataset);
+    const closing = opened
+      .retire()
       .then(() => this.#tell({ type: 'dataset-closed', organization, version }))
       .catch((error: unknown) => this.#tell({ type: 'dataset-failed', organization, error }))
       .finally(() => this.#closings.delete(closing));
     this.#closings.add(closing);
-    if (opened.leases === 0) opened.close?.();
   }
 
   #pollUnlessPolling(): void {
@@ -170,11 +187,13 @@ export class Datasets {
   }
 
   async #poll(): Promise<void> {
-    for (const entry of this.#served.values()) {
-      const served = await entry.catch(() => undefined);
-      if (served?.current === undefined || served.retryAtMs > Date.now()) continue;
-      await this.#refresh(served, served.current.dataset.version);
-    }
+    await Promise.all([...this.#served.values()].map((entry) => this.#pollOne(entry)));
+  }
+
+  async #pollOne(entry: Promise<Served>): Promise<void> {
+    const served = await entry.catch(() => undefined);
+    if (served?.current === undefined || served.retryAtMs > Date.now()) return;
+    await this.#refresh(served, served.current.dataset.version);
   }
 
   /** A version that cannot be opened leaves the one before in service. */
@@ -189,18 +208,10 @@ export class Datasets {
   }
 }
 
-function renderingOf(opened: Opened, redact: Redact, secrets: Secrets): Rendering {
-  const { email, name } = redact;
-  const kind = `${email} ${name}`;
-  let kept = opened.renderings.get(kind);
-  if (kept === undefined) {
-    kept = { redact, rendering: openRendering(opened.dataset, { email, name, secret: secrets.pseudonym }) };
-    opened.renderings.set(kind, kept);
-  }
-  return kept.rendering;
-}
-
-function endLease(opened: Opened): void {
-  opened.leases -= 1;
-  if (opened.leases === 0) opened.close?.();
+function notPublished(cause?: unknown): AppError {
+  return new AppError(
+    'not-published',
+    'The organization has no data yet. Ask again when data has been imported.',
+    { cause },
+  );
 }

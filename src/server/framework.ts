@@ -1,7 +1,9 @@
 /** How the framework is set up, so that it adds and withholds nothing of its own. */
+import cluster from 'node:cluster';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import { type FastifyHttpOptions, LogController } from 'fastify';
+import { gatherLines, type LogStream } from './log-lines.ts';
 import { routablePath } from './target.ts';
 
 const LARGEST_HEADERS_BYTES = 16 * 1024;
@@ -9,6 +11,8 @@ const LARGEST_HEADERS_BYTES = 16 * 1024;
 const SOCKET_BUFFER_BYTES = 512 * 1024;
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** Without it they would be looked at twice a minute. */
+const TIMEOUTS_EXACT_TO_MS = 5_000;
 /** Longer than the idle time of usual proxies, so that they close first and never write into a closing connection. */
 const KEEP_ALIVE_MS = 72_000;
 /** A client that takes no byte for so long is gone. */
@@ -19,13 +23,19 @@ type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
 export interface LogOptions {
   readonly logLevel?: LogLevel | undefined;
   /** Where the lines of the log go; absent: standard output. */
-  readonly logStream?: { write(line: string): void } | undefined;
+  readonly logStream?: LogStream | undefined;
 }
 
-export function frameworkOptions({ logLevel = 'info', logStream }: LogOptions) {
+export function frameworkOptions({ logLevel = 'info', logStream = process.stdout }: LogOptions) {
   return {
-    logger: { level: logLevel, base: null, ...(logStream && { stream: logStream }) },
+    logger: {
+      level: logLevel,
+      base: cluster.worker ? { worker: cluster.worker.id } : null,
+      stream: gatherLines(logStream),
+    },
     logController: new LogController({ disableRequestLogging: true }),
+    // What concerns a request is logged by the observer, under its id; a logger for each would never be used.
+    childLoggerFactory: (logger) => logger,
     genReqId: requestIdOf,
     rewriteUrl: (request) => routablePath(request.url ?? '/', request.method),
     // Names are read from the path, and parameters from the query, by `subject.ts` and `query.ts`.
@@ -39,6 +49,7 @@ export function frameworkOptions({ logLevel = 'info', logStream }: LogOptions) {
     http: {
       maxHeaderSize: LARGEST_HEADERS_BYTES,
       headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUTS_EXACT_TO_MS,
       highWaterMark: SOCKET_BUFFER_BYTES,
       // A missing host is refused with a problem document like everything else.
       requireHostHeader: false,

@@ -23,8 +23,8 @@ export function addHealthRoutes(
 
   addRoute(app, '/metrics', async (_request, reply) =>
     reply
-      .headers({ 'cache-control': 'no-store', 'content-type': metrics.registry.contentType })
-      .send(await metrics.registry.metrics()),
+      .headers({ 'cache-control': 'no-store', 'content-type': metrics.contentType })
+      .send(await metrics.render()),
   );
 }
 

@@ -1,5 +1,10 @@
-/** The figures that `/metrics` shows, each a registry of its own so that two servers in one process do not mix. */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+/**
+ * The figures that `/metrics` shows, each a registry of its own so that two servers in one process do not mix. Of
+ * several workers any one shows the sum over all, in the way that prom-client lays down for each figure.
+ */
+import cluster from 'node:cluster';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { joinFigures } from './figures.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -7,8 +12,19 @@ export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  const fellows = cluster.isWorker ? joinFigures(() => registry.getMetricsAsJSON()) : undefined;
+  new Gauge({
+    name: 'corkboard_workers',
+    help: 'Processes that serve.',
+    registers,
+  }).set(1);
   return {
-    registry,
+    contentType: registry.contentType,
+    /** The text of `/metrics`. */
+    async render(): Promise<string> {
+      if (fellows === undefined) return registry.metrics();
+      return AggregatorRegistry.aggregate([...(await fellows.gather())]).metrics();
+    },
     requests: new Counter({
       name: 'corkboard_requests_total',
       help: 'Requests whose answer has ended, by route, method and status.',

@@ -8,7 +8,7 @@ import type { KeyEntry } from '../keys/keyring.ts';
 import type { DatasetNews } from './datasets.ts';
 import type { Metrics } from './metrics.ts';
 import type { ProblemCode } from './problem.ts';
-import { readTarget, scrubKeys } from './target.ts';
+import { readTarget } from './target.ts';
 
 type Observation =
   | DatasetNews
@@ -119,7 +119,7 @@ function observeRequest(log: FastifyBaseLogger, metrics: Metrics, { visit, reque
     request_id: request.id,
     method,
     route,
-    path: scrubKeys(readTarget(request.originalUrl).path),
+    path: readTarget(request.originalUrl).shownPath,
     status,
     code: visit.code,
     duration_ms: round(durationMs),

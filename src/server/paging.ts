@@ -1,19 +1,25 @@
 /** From one page to the next (decision 18). */
 import type { EventPosition } from '../dataset/query.ts';
-import type { Place } from './cursor.ts';
+import { type Place, sealCursor } from './cursor.ts';
 import type { Ask } from './route.ts';
+import type { Secrets } from './secrets.ts';
 import { type Target, uriReference } from './target.ts';
 
-/** The `Link` field of a page: none when it is the last. */
-export function linkToNext(
-  target: Target,
+/** The cursor of the page after this one; absent when it is the last. */
+export function cursorOfNext(
   ask: Ask,
   next: EventPosition | bigint | undefined,
-  seal: (place: Place) => string,
-): Record<string, string> {
-  if (next === undefined) return {};
+  walk: string,
+  secrets: Secrets,
+): string | undefined {
+  return next === undefined ? undefined : sealCursor(placeOf(ask, next), walk, secrets);
+}
+
+/** The `Link` field of a page, in the spelling of its own target: none when it is the last. */
+export function linkToNext(target: Target, cursor: string | undefined): Record<string, string> {
+  if (cursor === undefined) return {};
   const query = new URLSearchParams(target.query);
-  query.set('cursor', seal(placeOf(ask, next)));
+  query.set('cursor', cursor);
   return { link: `<${uriReference(target.path)}?${query}>; rel="next"` };
 }
 

@@ -141,13 +141,14 @@ function problemCodeOf(error: unknown): ProblemCode {
   return typeof status === 'number' && status >= 400 && status < 500 ? 'request-malformed' : 'internal';
 }
 
+/** `path` as `Target.shownPath`, or made by ourselves. */
 export function problemBody(code: ProblemCode, detail: string, path: string, requestId: string): Buffer {
   const problem = {
     type: `/problems/${code}`,
     title: PROBLEMS[code].title,
     status: PROBLEMS[code].status,
     detail: scrubKeys(detail),
-    instance: uriReference(scrubKeys(path)),
+    instance: uriReference(path),
     code,
     request_id: requestId,
   };
@@ -176,9 +177,9 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
     code !== 'internal' && error instanceof AppError
       ? error.message
       : `${PROBLEMS[code].title}. ${PROBLEMS[code].remedy}`;
-  const { path } = readTarget(request.originalUrl);
+  const { shownPath } = readTarget(request.originalUrl);
   return reply
     .code(PROBLEMS[code].status)
     .headers(problemHeaders(code))
-    .send(problemBody(code, detail, path, request.id));
+    .send(problemBody(code, detail, shownPath, request.id));
 }

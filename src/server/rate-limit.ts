@@ -1,24 +1,32 @@
 /** Requests a key may make in a time (decision 20), told in the fields of the IETF draft on rate limits. */
+import cluster from 'node:cluster';
 import type { FastifyReply } from 'fastify';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterCluster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { AppError } from '../app-error.ts';
 import type { KeyEntry, RateLimit } from '../keys/keyring.ts';
 
 export type RateLimiter = (key: KeyEntry, reply: FastifyReply) => Promise<void>;
 
+// Of several workers the primary counts for all, so that a limit is one limit whoever answers.
+const Counting = cluster.isWorker ? RateLimiterCluster : RateLimiterMemory;
+type Counting = InstanceType<typeof Counting>;
+
 /** Without a limit of its own a key has the server's; without that one none. Throws `rate-limited`. */
 export function createRateLimiter(serverLimit: RateLimit | undefined): RateLimiter {
-  const limiters = new Map<string, RateLimiterMemory>();
+  const limiters = new Map<string, Counting>();
 
-  function limiterOf({ requests, perSeconds }: RateLimit): RateLimiterMemory {
+  function limiterOf({ requests, perSeconds }: RateLimit): Counting {
     const name = `${requests}/${perSeconds}`;
     let limiter = limiters.get(name);
     if (limiter === undefined) {
-      limiter = new RateLimiterMemory({ points: requests, duration: perSeconds, keyPrefix: name });
+      limiter = new Counting({ points: requests, duration: perSeconds, keyPrefix: name });
       limiters.set(name, limiter);
     }
     return limiter;
   }
+
+  // Made beforehand, because in a worker it takes a moment until the primary knows it.
+  if (serverLimit !== undefined) limiterOf(serverLimit);
 
   return async (key, reply) => {
     const limit = key.rateLimit ?? serverLimit;
@@ -35,7 +43,7 @@ export function createRateLimiter(serverLimit: RateLimit | undefined): RateLimit
   };
 }
 
-async function consume(limiter: RateLimiterMemory, keyId: string) {
+async function consume(limiter: Counting, keyId: string) {
   try {
     return told(await limiter.consume(keyId), false);
   } catch (refusal) {

@@ -2,6 +2,7 @@
  * Bytes to the socket (decisions 14 to 17): with their length where it is known, no faster than the client takes
  * them, and never ending well when they are not whole.
  */
+import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
@@ -26,23 +27,35 @@ const compressSmall = {
 
 const compressLarge = { gzip: () => createGzip(GZIP), zstd: () => createZstdCompress(ZSTD) } as const;
 
-/** Sends a 200 whose other header fields stand in the reply already. Of a large answer the last byte has left then. */
+/**
+ * Sends a 200 whose other header fields stand in the reply already. Of a large answer the last byte has left then;
+ * the bytes of a small one are handed to `keep` for `sendFinished`.
+ */
 export async function sendAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
   answer: AnyAnswer,
   encoding: Encoding,
+  keep: (bytes: Buffer) => void,
 ): Promise<FastifyReply> {
-  reply.code(200);
-  if (encoding !== 'identity') reply.header('content-encoding', encoding);
   if (answer.byteLength <= SMALL_ANSWER_BYTES) {
     // The length of a body that HEAD leaves out is part of the answer too, hence the same way for both.
-    return reply.send(await compressSmall[encoding](await collect(answer)));
+    const bytes = await compressSmall[encoding](await collect(answer));
+    keep(bytes);
+    return sendFinished(reply, bytes, encoding);
   }
+  reply.code(200);
+  if (encoding !== 'identity') reply.header('content-encoding', encoding);
   if (encoding === 'identity') reply.header('content-length', answer.byteLength);
   if (request.method === 'HEAD') return reply.send();
   await sendLarge(request, reply, answer, encoding);
   return reply;
+}
+
+/** Sends a small 200 whose bytes are at hand, compressed already. */
+export function sendFinished(reply: FastifyReply, bytes: Buffer, encoding: Encoding): FastifyReply {
+  if (encoding !== 'identity') reply.header('content-encoding', encoding);
+  return reply.code(200).send(bytes);
 }
 
 /** One piece of memory with the whole answer. Throws when fewer or more bytes come than were announced. */
@@ -70,17 +83,30 @@ async function sendLarge(
     if (value !== undefined) response.setHeader(name, value);
   }
   response.setHeader('server-timing', request.visit.timing());
-  const source = watchSource(answer, request.visit);
   try {
     // A failure destroys the response: the client sees a cut connection, not a partial array (decision 16).
-    if (encoding === 'identity') {
-      await writeChunks(source, response);
-    } else {
-      const compressor = compressLarge[encoding]();
-      await Promise.all([writeChunks(source, compressor), pipeline(compressor, response)]);
-    }
+    await writeEncoded(answer, encoding, request.visit, response);
   } catch {
     // The source has noted its own failure; otherwise the client has gone away, which is its right.
+  }
+}
+
+async function writeEncoded(
+  answer: AnyAnswer,
+  encoding: Encoding,
+  visit: Visit,
+  response: ServerResponse,
+): Promise<void> {
+  if (encoding === 'identity') {
+    await writeChunks(watchSource(answer.chunks(), visit), response);
+  } else if (answer.packed !== undefined) {
+    await writeChunks(watchSource(answer.packed(encoding), visit), response);
+  } else {
+    const compressor = compressLarge[encoding]();
+    const source = watchSource(answer.chunks(), visit);
+    // Both to their end: the answer must not be over for its dataset while its source is still being read.
+    const ends = await Promise.allSettled([writeChunks(source, compressor), pipeline(compressor, response)]);
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
 }
 
@@ -120,9 +146,12 @@ function writeChunk(chunk: Uint8Array, target: Writable): Promise<void> {
 }
 
 /** Notes a failure before the response is cut because of it. */
-async function* watchSource(answer: AnyAnswer, visit: Visit): AsyncGenerator<Uint8Array, void> {
+async function* watchSource(
+  chunks: AsyncIterable<Uint8Array>,
+  visit: Visit,
+): AsyncGenerator<Uint8Array, void> {
   try {
-    yield* answer.chunks();
+    yield* chunks;
   } catch (error) {
     visit.failure = error;
     throw error;

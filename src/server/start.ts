@@ -1,8 +1,9 @@
 /** The running server: the application on a socket, from the first connection to the last answer. */
+import { lookup } from 'node:dns/promises';
 import type { Server } from 'node:http';
 import { type AppOptions, buildApp } from './app.ts';
 
-/** Connections at once; more are closed at once, so that those that are served stay quick. */
+/** Connections at once, in each worker; more are closed at once, so that those that are served stay quick. */
 const MOST_CONNECTIONS = 4_096;
 const STOP_TIMEOUT_MS = 30_000;
 const IDLE_CHECK_MS = 50;
@@ -27,7 +28,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { host, port, stopTimeoutMs = STOP_TIMEOUT_MS } = options;
   const app = buildApp(options);
   const { server } = app.fastify;
-  server.maxConnections = MOST_CONNECTIONS;
+  // Without `dropMaxConnection`, which the types do not know yet, full workers would hand them round among each other.
+  Object.assign(server, { maxConnections: MOST_CONNECTIONS, dropMaxConnection: true });
   let stopped: Promise<void> | undefined;
 
   async function stop(): Promise<void> {
@@ -38,7 +40,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
   try {
     return {
-      address: await app.fastify.listen({ host, port }),
+      address: await app.fastify.listen({ host: await oneAddress(host), port }),
       stop: () => {
         stopped ??= stop();
         return stopped;
@@ -48,6 +50,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await app.close();
     throw error;
   }
+}
+
+/** For `localhost`, which may have two, the framework would open a second server that nothing else knows of. */
+async function oneAddress(host: string): Promise<string> {
+  return host === 'localhost' ? (await lookup(host)).address : host;
 }
 
 async function closeInTime(server: Server, close: () => Promise<void>, timeoutMs: number): Promise<void> {

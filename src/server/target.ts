@@ -1,6 +1,8 @@
 /**
  * The request target as it came over the wire: taken apart, checked, and made harmless for the router and the log.
  */
+import { Memory } from './memory.ts';
+
 export interface Target {
   /** As it was sent, without query. `*` and the authority of a CONNECT stand as they are. */
   readonly path: string;
@@ -8,18 +10,33 @@ export interface Target {
   readonly query: string;
   /** Why the target cannot be read, as a full sentence; absent when it can. */
   readonly fault: string | undefined;
+  /** The path decoded leniently: only for comparisons, not the router's reading of it. */
+  readonly decodedPath: string;
+  /** The path without whatever looks like a key, as logs and problems may show it. */
+  readonly shownPath: string;
 }
 
 export const LONGEST_TARGET_BYTES = 8 * 1024;
 
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
 
+// Every step of the pipeline reads the target for itself; clients ask for the same ones again and again.
+const targets = new Memory<Target>(1024);
+
 export function readTarget(requestTarget: string): Target {
+  return targets.take(requestTarget, () => takeApart(requestTarget));
+}
+
+function takeApart(requestTarget: string): Target {
   const local = requestTarget.replace(ABSOLUTE_FORM, '');
   const mark = local.indexOf('?');
-  const path = mark === -1 ? local : local.slice(0, mark);
+  const path = (mark === -1 ? local : local.slice(0, mark)) || '/';
   const query = mark === -1 ? '' : local.slice(mark + 1);
-  return { path: path === '' ? '/' : path, query, fault: faultOf(local) };
+  return {
+    ...{ path, query, fault: faultOf(local) },
+    decodedPath: decodeLeniently(path),
+    shownPath: scrubKeys(path),
+  };
 }
 
 /** A target is visible ASCII without a fragment, and its percent-encodings are UTF-8. */
@@ -44,8 +61,8 @@ export function routablePath(requestTarget: string, method: string | undefined):
   return target.fault !== undefined || !target.path.startsWith('/') ? '/*' : target.path;
 }
 
-/** Decodes what can be decoded and never fails. Only for comparisons: not the router's reading of the path. */
-export function decodeLeniently(path: string): string {
+/** Decodes what can be decoded and never fails. */
+function decodeLeniently(path: string): string {
   return path.replace(/%([0-9a-f]{2})/gi, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 16)),
   );

@@ -1,7 +1,7 @@
 /** Under which paths which variant answers, and which of these paths want a key (decisions 1, 13). */
 import type { Variant } from '../render/answer.ts';
 import type { Route, VariantTable } from './route.ts';
-import { decodeLeniently, readTarget } from './target.ts';
+import { readTarget } from './target.ts';
 import { VARIANT_A } from './variant-a.ts';
 import { VARIANT_B } from './variant-b.ts';
 
@@ -11,14 +11,22 @@ export interface PublishedBase {
   /** Path under which the variant answers, without a slash at its end; empty for the root. */
   readonly base: string;
   readonly table: VariantTable;
+  /** What a path under this base that wants a key begins with, and the ones that do not. */
+  readonly keyedPrefix: string;
+  readonly keyedPaths: readonly string[];
 }
 
 export function publishedBases(defaultVariant: Variant): readonly PublishedBase[] {
   return [
-    { base: '', table: TABLES[defaultVariant] },
-    { base: '/a', table: VARIANT_A },
-    { base: '/b', table: VARIANT_B },
+    publishedBase('', TABLES[defaultVariant]),
+    publishedBase('/a', VARIANT_A),
+    publishedBase('/b', VARIANT_B),
   ];
+}
+
+function publishedBase(base: string, table: VariantTable): PublishedBase {
+  const keyedPaths = ['/v1', ...table.unversioned].map((path) => base + path);
+  return { base, table, keyedPrefix: `${base}/v1/`, keyedPaths };
 }
 
 /**
@@ -26,11 +34,9 @@ export function publishedBases(defaultVariant: Variant): readonly PublishedBase[
  * odd spelling that the router would not follow wants the key too.
  */
 export function isKeyed(requestTarget: string, published: readonly PublishedBase[]): boolean {
-  const path = decodeLeniently(readTarget(requestTarget).path);
+  const { decodedPath } = readTarget(requestTarget);
   return published.some(
-    ({ base, table }) =>
-      path.startsWith(`${base}/v1/`) ||
-      ['/v1', ...table.unversioned].some((keyedPath) => path === base + keyedPath),
+    ({ keyedPrefix, keyedPaths }) => decodedPath.startsWith(keyedPrefix) || keyedPaths.includes(decodedPath),
   );
 }
 

@@ -16,6 +16,8 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
     '--rate-limit',
     '--cors-origin',
     '--log-level',
+    '--workers',
+    '--resident-limit',
   ],
   'corkboard import': ['--organization', '--as', '--skip-invalid', '--dry-run', '--json'],
   'corkboard organizations': [],
@@ -47,7 +49,7 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
   'corkboard keys revoke': ['--organization', '--json'],
   'corkboard points': [],
   'corkboard points explain': ['--organization', '--board', '--user', '--json'],
-  'corkboard demo': ['--host', '--port', '--log-level'],
+  'corkboard demo': ['--host', '--port', '--log-level', '--resident-limit'],
 };
 
 describe('the command line', () => {

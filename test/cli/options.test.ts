@@ -11,8 +11,10 @@ import {
   readPort,
   readRateLimit,
   readRedaction,
+  readSize,
   readSwitch,
   readUsers,
+  readWorkers,
 } from '../../src/cli/options.ts';
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12);
@@ -21,6 +23,12 @@ const readExpiryAtNoon = (text: string) => readExpiry(text, NOON_MS);
 const VALUES: readonly [reader: (text: string) => unknown, text: string, value: unknown][] = [
   [readPort, '0', 0],
   [readPort, '65535', 65_535],
+  [readWorkers, '1', 1],
+  [readWorkers, '256', 256],
+  [readSize, '0', 0],
+  [readSize, '64k', 64_000],
+  [readSize, '512MB', 512_000_000],
+  [readSize, '2GB', 2_000_000_000],
   [readIdentifiers, '', []],
   [readIdentifiers, '3, 1,2,3', [1n, 2n, 3n]],
   [readIdentifiers, '-9223372036854775808,9223372036854775807', [-(2n ** 63n), 2n ** 63n - 1n]],
@@ -53,6 +61,8 @@ const VALUES: readonly [reader: (text: string) => unknown, text: string, value: 
 
 const REFUSED: readonly [reader: (text: string) => unknown, texts: readonly string[]][] = [
   [readPort, ['', '-1', '65536', '80.5', '0x50', '1e3', ' 80']],
+  [readWorkers, ['', '0', '-1', '257', '1000', '1.5', 'all', ' 2']],
+  [readSize, ['', '2', '2gb', '1.5GB', '-1MB', '2 GB', 'GB', '1TB', '0x1k']],
   [readIdentifiers, [',', '1,', '1,,2', 'x', '1.0', '9223372036854775808', '1;2']],
   [readUsers, ['every', 'of-board', '1,all']],
   [readRedaction, ['e-mail', 'email,', 'Email']],

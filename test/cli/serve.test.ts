@@ -1,41 +1,16 @@
 import assert from 'node:assert/strict';
-import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
+import { until } from '../server/stand.ts';
 import { run, runJson, start, temporaryFolder } from './command.ts';
+import { serving, stop } from './serving.ts';
 import { writeLargeBundle, writeSmallBundle } from './small-bundle.ts';
 
 const folder = temporaryFolder();
 const data = join(folder, 'data');
-
-interface Serving {
-  readonly child: ChildProcess;
-  /** The lines printed at the start, by what stands before their colon. */
-  readonly printed: Readonly<Record<string, string>>;
-}
-
-/** Starts a command that serves, and waits until it has printed its last line. */
-async function serving(t: TestContext, args: readonly string[], last: string): Promise<Serving> {
-  const child = start([...args, '--port', '0']);
-  t.after(() => child.kill('SIGKILL'));
-  const printed: Record<string, string> = {};
-  for await (const line of createInterface({ input: child.stdout! })) {
-    const [, name = '', value = ''] = /^(\w[\w ]*): +(.*)$/.exec(line) ?? [];
-    printed[name] = value;
-    if (name === last) return { child, printed };
-  }
-  throw new Error(`it ended: ${await text(child.stderr!)}`);
-}
-
-async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
-  child.kill(signal);
-  if (child.exitCode === null) await once(child, 'exit');
-  return child.exitCode;
-}
 
 describe('serve', () => {
   it('prints the base URLs, answers there, and ends with exit code 0 on SIGTERM', async (t) => {
@@ -48,7 +23,7 @@ describe('serve', () => {
       data,
     ]);
     const { key } = await runJson(['keys', 'create', '--organization', 'school', '--data', data]);
-    const { child, printed } = await serving(t, ['serve', '--data', data, '--variant', 'b'], 'Reference');
+    const { child, printed } = await serving(t, ['serve', '--data', data, '--variant', 'b']);
     const a = printed['Variant A'] ?? '';
     assert.match(a, /^http:\/\/127\.0\.0\.1:\d+\/a$/);
     const headers = { apikey: key };
@@ -64,11 +39,9 @@ describe('serve', () => {
     const large = ['--organization', 'large', '--data', data];
     await runJson(['import', writeLargeBundle(join(folder, 'large')), ...large]);
     const { key } = await runJson(['keys', 'create', ...large]);
-    const { child, printed } = await serving(
-      t,
-      ['serve', '--data', data, '--log-level', 'silent'],
-      'Reference',
-    );
+    const { child, printed, remarks } = await serving(t, [
+      ...['serve', '--data', data, '--log-level', 'silent', '--workers', '1'],
+    ]);
     const socket = connect(Number(new URL(printed['Variant A'] ?? '').port), '127.0.0.1');
     t.after(() => socket.destroy());
     socket.on('error', () => {});
@@ -78,8 +51,8 @@ describe('serve', () => {
     socket.pause();
     const exited = once(child, 'exit');
     child.kill('SIGINT');
-    const [stopping] = await once(child.stderr!.setEncoding('utf8'), 'data');
-    assert.match(stopping, /Stopping/);
+    await until(() => remarks.length > 0);
+    assert.match(remarks.join(), /^Stopping/);
     assert.equal(child.exitCode, null);
     const again = setInterval(() => child.kill('SIGINT'), 50);
     t.after(() => clearInterval(again));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import { type Row, readRows } from '../../src/ingest/csv.ts';
+import { type Row, RowCutter } from '../../src/ingest/csv.ts';
 import { readLines } from '../../src/ingest/lines.ts';
 
 /** The rows of a file that arrives in pieces of so many bytes. */
@@ -14,9 +14,10 @@ async function rowsOf(content: string | Buffer, pieceBytes = 7): Promise<Row[]> 
   async function* stream() {
     yield* pieces;
   }
-  const rows: Row[] = [];
-  for await (const some of readRows(readLines(stream()))) rows.push(...some);
-  return rows;
+  const cutter = new RowCutter();
+  for await (const lines of readLines(stream())) for (const line of lines) cutter.add(line);
+  cutter.end();
+  return [...cutter.take()];
 }
 
 /** Line, and cells or the problem. */

@@ -1,6 +1,13 @@
 /** A store that keeps what is staged in the order of staging and publishes it by remembering that it did. */
 import { AppError } from '../../src/app-error.ts';
-import { type Problem, RECORD_KINDS, type RecordKind, type RecordOf } from '../../src/dataset/staging.ts';
+import {
+  type EventColumns,
+  type EventRecord,
+  type Problem,
+  RECORD_KINDS,
+  type RecordKind,
+  type RecordOf,
+} from '../../src/dataset/staging.ts';
 import type { Changes, OrganizationEntry, Settings, Store } from '../../src/dataset/store.ts';
 
 export interface StagedRecord {
@@ -63,6 +70,9 @@ export function openRecordingStore(known: Readonly<Record<string, bigint>> = {})
         async stage(kind, records) {
           for (const record of records) staged.push({ kind, record });
         },
+        async stageEvents(events) {
+          for (const record of eventRecords(events)) staged.push({ kind: 'events', record });
+        },
         changeSettings() {},
         async check(report) {
           for (const problem of wrong) report(problem);
@@ -80,4 +90,26 @@ export function openRecordingStore(known: Readonly<Record<string, bigint>> = {})
       this.isClosed = true;
     },
   };
+}
+
+/** What the columns say, as records. */
+function eventRecords(events: EventColumns): EventRecord[] {
+  return Array.from({ length: events.count }, (_, at) => ({
+    file: events.file,
+    line: valueAt(events.lines, at),
+    id: events.hasIds[at] === 1 ? valueAt(events.ids, at) : undefined,
+    type: valueAt(events.words, valueAt(events.types, at)),
+    action: valueAt(events.words, valueAt(events.actions, at)),
+    ownerId: valueAt(events.ownerIds, at),
+    actorId: valueAt(events.actorIds, at),
+    boardId: valueAt(events.boardIds, at),
+    pinId: events.hasPins[at] === 1 ? valueAt(events.pinIds, at) : undefined,
+    timestampMs: Number(valueAt(events.timestampsMs, at)),
+  }));
+}
+
+function valueAt<T>(column: ArrayLike<T>, at: number): T {
+  const value = column[at];
+  if (value === undefined) throw new Error(`the columns have no place ${at}`);
+  return value;
 }

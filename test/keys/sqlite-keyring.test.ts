@@ -99,12 +99,45 @@ describe('a key that is not known', () => {
   });
 });
 
+describe('a key that was found before', () => {
+  it('opens nothing for another key of the same id', async () => {
+    const { key } = await keyring.create(GRANT, undefined);
+    await keyring.find(key);
+    const [, id, secret = ''] = key.split('_');
+    const body = `cork_${id}_${secret.startsWith('a') ? 'b' : 'a'}${secret.slice(1)}`;
+    const forged = `${body}_${crc32(body).toString(16).padStart(8, '0')}`;
+    await assert.rejects(keyring.find(forged), refused('key-unknown'));
+    await assert.rejects(keyring.find(key.toUpperCase()), refused('key-unknown'));
+    assert.ok(await keyring.find(key));
+  });
+
+  it('shows what another process has changed about it', async () => {
+    const { key, entry } = await keyring.create(GRANT, undefined);
+    const server = openSqliteKeyring(folder, () => nowMs);
+    const found = await server.find(key);
+    assert.equal(await server.find(key), found);
+    keyring.recordUse(entry);
+    assert.equal((await server.find(key)).lastUsedMs, nowMs);
+    assert.equal((await server.find(key)).scope, found.scope);
+    await server.close();
+  });
+});
+
 describe('expiry', () => {
   it('refuses a key from its very millisecond on', async () => {
     const { key } = await keyring.create(GRANT, nowMs + 1000);
     nowMs += 999;
     assert.equal(statusOf(await keyring.find(key), nowMs), 'active');
     nowMs += 1;
+    await assert.rejects(keyring.find(key), refused('key-expired'));
+  });
+
+  it('after an overlap refuses a key that was found before', async () => {
+    const { key, entry } = await keyring.create(GRANT, undefined);
+    await keyring.find(key);
+    await keyring.rotate(entry.id, 1000);
+    await keyring.find(key);
+    nowMs += 1000;
     await assert.rejects(keyring.find(key), refused('key-expired'));
   });
 
@@ -121,6 +154,26 @@ describe('revocation', () => {
     await server.find(key);
     await keyring.revoke(entry.id);
     await assert.rejects(server.find(key), refused('key-revoked'));
+    await server.close();
+  });
+
+  it('acts on the next look-up of a key that was found before, in the same process too', async () => {
+    const { key, entry } = await keyring.create(GRANT, undefined);
+    await keyring.find(key);
+    await keyring.revoke(entry.id);
+    await assert.rejects(keyring.find(key), refused('key-revoked'));
+  });
+
+  it('acts on each of many look-ups that begin after it, whatever those before it were told', async () => {
+    const { key, entry } = await keyring.create(GRANT, undefined);
+    const server = openSqliteKeyring(folder, () => nowMs);
+    const before = Array.from({ length: 10 }, () => server.find(key));
+    await Promise.all(before);
+    const during = server.find(key).catch(() => undefined);
+    await keyring.revoke(entry.id);
+    const after = Array.from({ length: 10 }, () => server.find(key));
+    for (const found of after) await assert.rejects(found, refused('key-revoked'));
+    await during;
     await server.close();
   });
 

@@ -10,6 +10,7 @@ import type {
   StandingsQuery,
 } from '../../src/dataset/query.ts';
 import type { Board, Kind, Organization, Person, Pin } from '../../src/dataset/records.ts';
+import type { Tables } from '../../src/dataset/tables.ts';
 
 /** An event by indices into the arrays of the world; -1 for no pin. The sequence is its place in the array. */
 export interface PlainEvent {
@@ -39,7 +40,7 @@ export interface PlainWorld {
 }
 
 export class PlainDataset implements Dataset {
-  readonly version = 'plain';
+  readonly version: string = 'plain';
   readonly policy = '';
   readonly lookups = { course: false, lmsUserProperties: [] };
   readonly organization: Organization;
@@ -74,6 +75,10 @@ export class PlainDataset implements Dataset {
       boards: world.boards.length,
       pins: world.pins.length,
     };
+  }
+
+  tables(): Tables {
+    throw new Error('rendering needs no tables');
   }
 
   async *people(): AsyncGenerator<readonly Person[]> {

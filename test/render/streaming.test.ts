@@ -149,3 +149,20 @@ test('renderings of one dataset share what redaction does not touch', async () =
   assert.match(await textOf(await rendering.events({ ...EVERYTHING, limit: 1 }, 'json')), /@guild/);
   assert.doesNotMatch(await textOf(await redacted.events({ ...EVERYTHING, limit: 1 }, 'json')), /@guild/);
 });
+
+test('a rendering that is warmed after another has made whatever that one was asked for', async () => {
+  const { rendering: before } = open();
+  await before.events(EVERYTHING, 'csv');
+  await before.boards(EVERYTHING, 'a', 'json');
+  await before.users(EVERYTHING, 'b', 'ndjson');
+  await before.standings({ ...EVERYTHING, of: { board: 0 } }, 'email');
+  const { dataset, rendering } = open();
+  await rendering.warm(before);
+  const readings = { ...dataset.readings };
+  await rendering.events(EVERYTHING, 'json');
+  await rendering.events(EVERYTHING, 'csv');
+  await rendering.boards(EVERYTHING, 'a', 'json');
+  await rendering.users(EVERYTHING, 'b', 'ndjson');
+  await rendering.standings({ ...EVERYTHING, of: { board: 0 } }, 'email');
+  assert.deepEqual(dataset.readings, readings);
+});

@@ -51,7 +51,7 @@ export async function openStand(options: StandOptions = {}): Promise<Stand> {
     host: '127.0.0.1',
     port: 0,
     defaultVariant: 'a',
-    logStream: { write: (line) => void log.push(JSON.parse(line)) },
+    logStream: { write: (lines) => void log.push(...lines.match(/.+/g)!.map((line) => JSON.parse(line))) },
     ...serverOptions,
     store: around(store),
     keyring,

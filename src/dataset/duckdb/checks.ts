@@ -7,6 +7,7 @@ import { AppError } from '../../app-error.ts';
 import type { Problem, RecordKind } from '../staging.ts';
 import type { Settings } from '../store.ts';
 import { type Parameters, runRows } from './database.ts';
+import { countRows } from './merge-things.ts';
 
 type Report = (problem: Problem) => void;
 
@@ -42,19 +43,23 @@ interface UniqueName {
   readonly published: string;
   /** What makes two values equal. */
   readonly same: (value: string) => string;
+  /** Whether what is published is known to hold: then only what the staged records name needs to be looked at. */
+  readonly holds: boolean;
   readonly parameters: Parameters;
 }
 
+/** `checked`: the LMS properties that were unique already when the present version was published. */
 export async function checkStaged(
   connection: DuckDBConnection,
   settings: Settings,
+  checked: readonly string[],
   report: Report,
 ): Promise<void> {
-  for (const name of uniqueNames(settings)) await checkUnique(connection, name, report);
+  for (const name of uniqueNames(settings, checked)) await checkUnique(connection, name, report);
   for (const reference of REFERENCES) await checkReference(connection, reference, report);
 }
 
-function uniqueNames(settings: Settings): UniqueName[] {
+function uniqueNames(settings: Settings, checked: readonly string[]): UniqueName[] {
   const exactly = (value: string) => value;
   const column = (kind: 'users' | 'boards', field: string, same = exactly): UniqueName => ({
     kind,
@@ -62,6 +67,7 @@ function uniqueNames(settings: Settings): UniqueName[] {
     staged: field,
     published: `SELECT id, ${field} AS value FROM ${kind}`,
     same,
+    holds: true,
     parameters: {},
   });
   return [
@@ -76,6 +82,7 @@ function uniqueNames(settings: Settings): UniqueName[] {
         published: `SELECT u.id, p.value FROM user_properties p JOIN users u ON u.ix = p.person
         WHERE p.property = $property`,
         same: exactly,
+        holds: checked.includes(property),
         parameters: { property },
       }),
     ),
@@ -88,6 +95,9 @@ function uniqueNames(settings: Settings): UniqueName[] {
  */
 async function checkUnique(connection: DuckDBConnection, name: UniqueName, report: Report): Promise<void> {
   const table = `staged_${name.kind}`;
+  const [staged] = await countRows(connection, [table]);
+  if (staged === 0 && name.holds) return;
+  const named = `WHERE ${name.same('value')} IN (SELECT ${name.same('value')} FROM latest)`;
   for (;;) {
     const conflicts = await runRows(
       connection,
@@ -97,7 +107,8 @@ async function checkUnique(connection: DuckDBConnection, name: UniqueName, repor
        final AS (
          SELECT l.id, l.value, l.n, coalesce(${name.same('p.value')} = ${name.same('l.value')}, false) AS incumbent
            FROM latest l LEFT JOIN published p ON p.id = l.id
-         UNION ALL SELECT id, value, NULL, true FROM published WHERE id NOT IN (SELECT id FROM latest)
+         UNION ALL SELECT id, value, NULL, true FROM (FROM published ${name.holds ? named : ''})
+           ANTI JOIN latest USING (id)
        ),
        placed AS (
          SELECT *, first(id) OVER holders AS holder, row_number() OVER holders AS place FROM final
@@ -125,11 +136,17 @@ async function checkReference(
 ): Promise<void> {
   const { kind, field, to } = reference;
   const table = `staged_${kind}`;
+  // Many records name few things: to look up each thing once is what makes the check quick.
+  await connection.run(
+    `CREATE OR REPLACE TEMP TABLE missing AS
+     FROM (SELECT DISTINCT ${field} AS id FROM ${table} WHERE ${field} IS NOT NULL)
+       ANTI JOIN ${to} USING (id) ANTI JOIN staged_${to} USING (id)`,
+  );
+  const [missing] = await countRows(connection, ['missing']);
+  if (missing === 0) return;
   await connection.run(
     `CREATE OR REPLACE TEMP TABLE dangling AS
-     SELECT n, file, line, ${field} AS target, raw FROM ${table} s WHERE ${field} IS NOT NULL
-       AND NOT EXISTS (SELECT 1 FROM ${to} t WHERE t.id = s.${field})
-       AND NOT EXISTS (SELECT 1 FROM staged_${to} t WHERE t.id = s.${field})`,
+     SELECT n, file, line, ${field} AS target, raw FROM ${table} WHERE ${field} IN (SELECT id FROM missing)`,
   );
   const result = await connection.stream('SELECT file, line, target, raw FROM dangling ORDER BY n');
   for await (const rows of result.yieldRows()) {

@@ -81,7 +81,8 @@ export function ofEvents(query: Omit<EventQuery, 'limit'>): Condition {
     terms.push({ sql: 'actor = $actor', parameters: { actor: BigInt(query.actor) } });
   if (query.after !== undefined) {
     terms.push({
-      sql: 'timestamp_ms > $afterMs OR (timestamp_ms = $afterMs AND sequence > $afterSequence)',
+      // The first term says nothing new, but is one by which DuckDB leaves out what lies before.
+      sql: 'timestamp_ms >= $afterMs AND (timestamp_ms > $afterMs OR sequence > $afterSequence)',
       parameters: { afterMs: BigInt(query.after.timestampMs), afterSequence: BigInt(query.after.sequence) },
     });
   }

@@ -15,10 +15,13 @@ import type {
 } from '../query.ts';
 import type { Board, Kind, Organization, Person, Pin } from '../records.ts';
 import type { Scope } from '../scope.ts';
+import type { Tables } from '../tables.ts';
 import { allOf, type Condition, inRange, inScope } from './conditions.ts';
 import { bigint, Database, joinedIntegers, type Parameters, text } from './database.ts';
 import { readLedger } from './ledger.ts';
+import { checkFormat } from './schema.ts';
 import { readStandings } from './standings.ts';
+import { readTables } from './tables.ts';
 import { readSlices, readTally, streamEvents } from './timeline.ts';
 
 /** Memory that DuckDB may use for one generation's questions before it spills to disk. */
@@ -28,6 +31,7 @@ const MEMORY_LIMIT_MB = 1024;
 export async function openGeneration(path: string, spillFolder: string): Promise<Dataset> {
   const database = await Database.open(path, { readOnly: true, memoryLimitMb: MEMORY_LIMIT_MB, spillFolder });
   try {
+    await checkFormat(async (sql) => await database.rows(sql));
     return new Generation(database, await readHead(database));
   } catch (error) {
     database.close();
@@ -105,6 +109,10 @@ class Generation implements Dataset {
         tags: JSON.parse(text(tags)),
       }),
     );
+  }
+
+  tables(): Tables {
+    return readTables(this.#database);
   }
 
   events(query: EventQuery): AsyncIterable<EventBatch> {

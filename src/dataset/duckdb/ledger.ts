@@ -17,7 +17,7 @@ export async function readLedger(database: Database, board: number, user: number
   const lines = await database.rows(
     `SELECT a.timestamp_ms, k.type, k.action, actor.id, owned.id, p.id, a.rule, a.points, a.outcome, a.week_ms
      FROM (SELECT * FROM awards WHERE ${ofPair}) a
-     JOIN events e ON e.sequence = a.sequence
+     JOIN (SELECT * FROM board_events WHERE board = $board) e ON e.sequence = a.sequence
      JOIN kinds k ON k.ix = e.kind
      JOIN users actor ON actor.ix = e.actor
      JOIN users owned ON owned.ix = e."owner"

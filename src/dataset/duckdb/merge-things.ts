@@ -5,12 +5,13 @@ import { runRows } from './database.ts';
 
 /**
  * Replaces field by field: what the last record that gives a field says, else what is published, else the default.
- * `columns`: name to default, in the order of the table after `ix` and `id`.
+ * `columns`: name to default, in the order of the table after `ix` and `id`. `staged`: rows with `id`, `n` and those.
  */
 export async function mergeThings(
   connection: DuckDBConnection,
   table: 'boards' | 'pins',
   columns: Readonly<Record<string, string>>,
+  staged = `staged_${table}`,
 ): Promise<Change> {
   const names = Object.keys(columns);
   const latest = names.map((name) => `arg_max(${name}, n) FILTER (${name} IS NOT NULL) AS ${name}`);
@@ -18,12 +19,15 @@ export async function mergeThings(
   await connection.run(`
     CREATE OR REPLACE TEMP TABLE merged AS
     SELECT t.ix, g.id, ${merged.join(', ')}, g.n
-    FROM (SELECT id, min(n) AS n, ${latest.join(', ')} FROM staged_${table} GROUP BY id) g
+    FROM (SELECT id, min(n) AS n, ${latest.join(', ')} FROM ${staged} GROUP BY id) g
     LEFT JOIN ${table} t ON t.id = g.id`);
   return await applyMerged(connection, table, names);
 }
 
-/** Writes the temporary table `merged` (ix or null, id, the columns, n) into a table of things. */
+/**
+ * Writes the temporary table `merged` (ix or null, id, the columns, n) into a table of things. Leaves those that were
+ * known and are now different as the table `altered_users` and the like.
+ */
 export async function applyMerged(
   connection: DuckDBConnection,
   table: 'users' | 'boards' | 'pins',
@@ -31,17 +35,17 @@ export async function applyMerged(
 ): Promise<Change> {
   const differs = columns.map((name) => `m.${name} IS DISTINCT FROM t.${name}`).join(' OR ');
   await connection.run(
-    `CREATE OR REPLACE TEMP TABLE altered AS SELECT m.* FROM merged m JOIN ${table} t ON t.ix = m.ix WHERE ${differs}`,
+    `CREATE OR REPLACE TEMP TABLE altered_${table} AS SELECT m.* FROM merged m JOIN ${table} t ON t.ix = m.ix WHERE ${differs}`,
   );
   const [changed, added, all] = await countRows(connection, [
-    'altered',
+    `altered_${table}`,
     '(FROM merged WHERE ix IS NULL)',
     'merged',
   ]);
   const listed = columns.join(', ');
   await connection.run(`
-    DELETE FROM ${table} WHERE ix IN (SELECT ix FROM altered);
-    INSERT INTO ${table} SELECT ix, id, ${listed} FROM altered ORDER BY ix;
+    DELETE FROM ${table} WHERE ix IN (SELECT ix FROM altered_${table});
+    INSERT INTO ${table} SELECT ix, id, ${listed} FROM altered_${table} ORDER BY ix;
     INSERT INTO ${table}
       SELECT (SELECT count(*) FROM ${table}) + row_number() OVER (ORDER BY n) - 1, id, ${listed}
       FROM merged WHERE ix IS NULL ORDER BY n;`);

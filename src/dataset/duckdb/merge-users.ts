@@ -72,7 +72,7 @@ export async function mergeUsers(connection: DuckDBConnection): Promise<Change> 
   // Those whose only change is in their properties, beside those whose fields changed.
   const [onlyProperties] = await countRows(connection, [
     `(SELECT DISTINCT person FROM merged_properties WHERE person < ${before}
-      AND person NOT IN (SELECT ix FROM altered))`,
+      AND person NOT IN (SELECT ix FROM altered_users))`,
   ]);
   await connection.run(`
     DELETE FROM user_properties p USING merged_properties m WHERE m.person = p.person AND m.property = p.property;

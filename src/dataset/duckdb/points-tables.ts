@@ -1,167 +1,139 @@
 /**
- * Points at publication: the policy as tables, then every award and every standing computed from the events in SQL
- * (decisions 23 to 26).
+ * Points at publication: awards and standings computed from the events in SQL (decisions 23 to 26), anew for what a
+ * publication touches. Of the first one, and when the policy has changed, that is everything.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { type BoardPolicy, policyOf, readPolicy, type Week } from '../../points/policy.ts';
-import { weekBoundaries } from '../../points/weeks.ts';
+import { type Policy, readPolicy } from '../../points/policy.ts';
 import { runRows } from './database.ts';
+import { appendInOrder, emptyOrdered } from './layout.ts';
+import { fillPolicies, participationScoreSql } from './policy-tables.ts';
 
-/**
- * `participationScore` of `points/score` for a total that is never below 0, on the columns of `policies`:
- * `min(100, round half up of 100 * total / goal)`, in integers, or `min(goal, total)`.
- */
-export function participationScoreSql(total: string): string {
-  return `CASE WHEN percent THEN least(100, (200 * ${total}::HUGEINT + goal) // (2 * goal))::BIGINT
-    ELSE least(goal, ${total}) END`;
-}
-
-/** Replaces everything about points in the generation under construction. */
-export async function publishPoints(connection: DuckDBConnection, policyText: string): Promise<void> {
-  await fillPolicies(connection, policyText);
-  await connection.run('DELETE FROM awards; DELETE FROM standings;');
-  await connection.run(AWARDS);
-  await connection.run(STANDINGS);
-}
-
-/** Number 0 is the default policy; every board with a policy of its own gets the next number. */
-async function fillPolicies(connection: DuckDBConnection, policyText: string): Promise<void> {
-  const policy = readPolicy(policyText);
-  await connection.run(`
-    DELETE FROM policies; DELETE FROM board_policies;
-    CREATE OR REPLACE TEMP TABLE policy_rules (policy INTEGER, rule INTEGER, type VARCHAR, action VARCHAR, to_owner BOOLEAN,
-      points BIGINT, min_words BIGINT, exclude_self BOOLEAN, from_ms BIGINT, until_ms BIGINT);
-    CREATE OR REPLACE TEMP TABLE policy_weeks (policy INTEGER, week_ms BIGINT);`);
-  const [span] = await runRows(connection, 'SELECT min(timestamp_ms), max(timestamp_ms) FROM events');
-  const weeksOf = weeksOver({ fromMs: Number(span?.[0] ?? 0), toMs: Number(span?.[1] ?? 0) });
-  await insertPolicy(connection, 0, policy.default, weeksOf);
-  await connection.run('INSERT INTO board_policies SELECT ix, 0 FROM boards');
-  let number = 0;
-  for (const board of policy.boards.keys()) {
-    number += 1;
-    await insertPolicy(connection, number, policyOf(policy, board), weeksOf);
-    await runRows(
-      connection,
-      `UPDATE board_policies SET policy = $policy WHERE board IN (SELECT ix FROM boards WHERE id = $board)`,
-      { policy: BigInt(number), board },
-    );
-  }
-}
-
-async function insertPolicy(
+/** Brings everything about points up to date with what was merged and derived. `anew`: the policy is another. */
+export async function publishPoints(
   connection: DuckDBConnection,
-  number: number,
-  policy: BoardPolicy,
-  weeksOf: (week: Week) => readonly bigint[],
+  policyText: string,
+  anew: boolean,
 ): Promise<void> {
-  await runRows(
-    connection,
-    'INSERT INTO policies VALUES ($policy, $goal, $maximum, $percent = 1, $from, $until)',
-    {
-      policy: BigInt(number),
-      goal: BigInt(policy.goal),
-      maximum: optional(policy.weeklyMaximum),
-      percent: policy.participationScore === 'percent' ? 1n : 0n,
-      from: optional(policy.window.fromMs),
-      until: optional(policy.window.untilMs),
-    },
-  );
-  for (const [place, rule] of policy.rules.entries()) {
-    const dot = rule.on.indexOf('.');
-    await runRows(
-      connection,
-      `INSERT INTO policy_rules VALUES ($policy, $rule, $type, $action, $owner = 1, $points, $words, $self = 1,
-         $from, $until)`,
-      {
-        policy: BigInt(number),
-        rule: BigInt(place),
-        type: rule.on.slice(0, dot),
-        action: rule.on.slice(dot + 1),
-        owner: rule.to === 'owner' ? 1n : 0n,
-        points: BigInt(rule.points),
-        words: BigInt(rule.minWords),
-        self: rule.excludeSelf ? 1n : 0n,
-        from: optional(rule.fromMs),
-        until: optional(rule.untilMs),
-      },
-    );
+  if (anew) {
+    await emptyOrdered(connection, 'awards');
+    await emptyOrdered(connection, 'standings');
+    await connection.run('DELETE FROM board_policies');
   }
-  if (policy.weeklyMaximum === undefined) return;
-  await runRows(connection, 'INSERT INTO policy_weeks SELECT $policy, unnest($weeks)', {
-    policy: BigInt(number),
-    weeks: weeksOf(policy.weekStarts),
+  const wordsCount = countsWords(readPolicy(policyText));
+  const touched = wordsCount ? `FROM new_events UNION ${OF_ALTERED_PINS}` : 'FROM new_events';
+  await connection.run(`CREATE OR REPLACE TEMP VIEW judged_events AS ${anew ? 'FROM events' : touched}`);
+  const [span] = await runRows(connection, 'SELECT min(timestamp_ms), max(timestamp_ms) FROM judged_events');
+  await fillPolicies(connection, policyText, {
+    fromMs: Number(span?.[0] ?? 0),
+    toMs: Number(span?.[1] ?? 0),
   });
+  await connection.run(candidates(wordsCount ? WORDS_OF_PINS : NO_WORDS));
+  await connection.run(REPLACED);
+  await appendInOrder(connection, 'awards', AWARDS);
+  if (!anew) await connection.run(TOUCHED_STANDINGS);
+  await appendInOrder(
+    connection,
+    'standings',
+    standings(anew ? '' : 'SEMI JOIN touched_standings USING (board, person)'),
+  );
 }
 
-/** Week boundaries over a range, worked out once for all boards whose weeks turn alike. */
-function weeksOver(range: { fromMs: number; toMs: number }): (week: Week) => readonly bigint[] {
-  const known = new Map<string, readonly bigint[]>();
-  return (week) => {
-    const key = JSON.stringify(week);
-    const weeks = known.get(key) ?? Array.from(weekBoundaries(week, range), BigInt);
-    known.set(key, weeks);
-    return weeks;
-  };
+function countsWords(policy: Policy): boolean {
+  return [policy.default, ...policy.boards.values()].some(({ rules }) =>
+    rules.some(({ minWords }) => minWords > 0),
+  );
 }
 
-function optional(value: number | undefined): bigint | null {
-  return value === undefined ? null : BigInt(value);
-}
+/** Beside new events those of pins whose words may now count otherwise are judged. */
+const OF_ALTERED_PINS = 'FROM events WHERE pin IN (SELECT ix FROM altered_pins)';
 
 /** A run of characters that are not white space in Unicode's sense, no-break spaces included. */
 const WORD = '[^\\s\\x0B\\p{Z}\\x{FEFF}]+';
+
+const WORDS_OF_PINS = `
+  SELECT ix, len(regexp_extract_all(body, '${WORD}')) AS words FROM pins SEMI JOIN judged_events e ON e.pin = ix`;
+
+const NO_WORDS = 'SELECT 0 AS ix, 0 AS words LIMIT 0';
+
+/** Awards that the judged events may bring; `words`: pins with the number of words in their bodies. */
+const candidates = (words: string) => `
+  CREATE OR REPLACE TEMP TABLE candidates AS
+  WITH matched AS (
+    SELECT e.board, CASE WHEN r.to_owner THEN e."owner" ELSE e.actor END AS person, e.sequence, e.timestamp_ms,
+      r.policy, r.rule, r.points,
+      CASE
+        WHEN e.timestamp_ms < l.from_ms OR e.timestamp_ms >= l.until_ms THEN 'outside-window'
+        WHEN r.exclude_self AND e.actor = e."owner" THEN 'self'
+        WHEN coalesce(p.words, 0) < r.min_words THEN 'too-few-words'
+      END AS refusal
+    FROM judged_events e
+    JOIN kinds k ON k.ix = e.kind
+    JOIN board_policies b ON b.board = e.board
+    JOIN policies l ON l.policy = b.policy
+    JOIN policy_rules r ON r.policy = b.policy AND r.type = k.type AND r.action = k.action
+      AND (r.from_ms IS NULL OR e.timestamp_ms >= r.from_ms) AND (r.until_ms IS NULL OR e.timestamp_ms < r.until_ms)
+    LEFT JOIN (${words}) p ON p.ix = e.pin
+  )
+  SELECT m.* EXCLUDE (policy), w.week_ms FROM matched m
+  ASOF LEFT JOIN policy_weeks w ON w.policy = m.policy AND m.timestamp_ms >= w.week_ms`;
+
+/** Takes out the awards of the weeks that candidates fall into, and of the judged events themselves. */
+const REPLACED = `
+  CREATE OR REPLACE TEMP TABLE replaced AS
+  SELECT a.rowid AS row, a.* FROM awards a
+  SEMI JOIN (SELECT DISTINCT board, person, week_ms FROM candidates WHERE week_ms IS NOT NULL) w
+    ON w.board = a.board AND w.person = a.person AND w.week_ms = a.week_ms
+  UNION
+  SELECT a.rowid, a.* FROM awards a SEMI JOIN candidates c ON c.sequence = a.sequence;
+  DELETE FROM awards WHERE rowid IN (SELECT row FROM replaced);`;
 
 /**
  * Soft weekly maximum (decision 24): points are never negative, so what counted before an award is below the maximum
  * exactly when everything earned before it in the week is.
  */
 const AWARDS = `
-  INSERT INTO awards
-  WITH candidates AS (
-    SELECT e.board, CASE WHEN r.to_owner THEN e."owner" ELSE e.actor END AS person, e.sequence, e.timestamp_ms,
-      r.policy, r.rule, r.points, l.weekly_maximum,
-      CASE
-        WHEN e.timestamp_ms < l.from_ms OR e.timestamp_ms >= l.until_ms THEN 'outside-window'
-        WHEN r.exclude_self AND e.actor = e."owner" THEN 'self'
-        WHEN r.min_words > 0 AND coalesce(len(regexp_extract_all(p.body, '${WORD}')), 0) < r.min_words THEN 'too-few-words'
-      END AS refusal
-    FROM events e
-    JOIN kinds k ON k.ix = e.kind
-    JOIN board_policies b ON b.board = e.board
-    JOIN policies l ON l.policy = b.policy
-    JOIN policy_rules r ON r.policy = b.policy AND r.type = k.type AND r.action = k.action
-      AND (r.from_ms IS NULL OR e.timestamp_ms >= r.from_ms) AND (r.until_ms IS NULL OR e.timestamp_ms < r.until_ms)
-    LEFT JOIN pins p ON p.ix = e.pin
-  ),
-  in_weeks AS (
-    SELECT c.*, w.week_ms FROM candidates c
-    ASOF LEFT JOIN policy_weeks w ON w.policy = c.policy AND c.timestamp_ms >= w.week_ms
+  WITH judged AS (
+    FROM candidates
+    UNION ALL
+    SELECT board, person, sequence, timestamp_ms, rule, points,
+      CASE WHEN outcome NOT IN ('counted', 'weekly-maximum') THEN outcome END, week_ms
+    FROM replaced ANTI JOIN candidates USING (sequence)
   ),
   earned AS (
     SELECT *, coalesce(sum(points) FILTER (refusal IS NULL) OVER (
       PARTITION BY board, person, week_ms ORDER BY timestamp_ms, sequence, rule
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before
-    FROM in_weeks
+    FROM judged
   )
   SELECT board, person, sequence, timestamp_ms, rule, points,
-    CASE WHEN refusal IS NOT NULL THEN refusal WHEN before >= weekly_maximum THEN 'weekly-maximum' ELSE 'counted' END,
+    CASE WHEN refusal IS NOT NULL THEN refusal WHEN before >= l.weekly_maximum THEN 'weekly-maximum' ELSE 'counted' END
+      AS outcome,
     week_ms
-  FROM earned ORDER BY board, person, timestamp_ms, sequence, rule`;
+  FROM earned JOIN board_policies USING (board) JOIN policies l USING (policy)`;
 
-const STANDINGS = `
-  INSERT INTO standings
-  WITH earned AS (
-    SELECT board, person, sum(points) AS points FROM (
-      SELECT board, person, points FROM awards WHERE outcome = 'counted'
-      UNION ALL SELECT board, person, points FROM adjustments
-    ) GROUP BY board, person
-  ),
-  totals AS (
-    SELECT board, person, greatest(coalesce(e.points, 0), 0)::BIGINT AS total_points
-    FROM board_people LEFT JOIN earned e USING (board, person) WHERE present
-  )
-  SELECT board, person, coalesce(i.total_points, t.total_points),
-    coalesce(i.participation_score, ${participationScoreSql('t.total_points')})
-  FROM totals t JOIN board_policies USING (board) JOIN policies USING (policy)
-  LEFT JOIN imported_points i USING (board, person)
-  ORDER BY board, person`;
+const TOUCHED_STANDINGS = `
+  CREATE OR REPLACE TEMP TABLE touched_standings AS
+  SELECT board, person FROM touched_people
+  UNION SELECT board, person FROM candidates
+  UNION SELECT board, person FROM fresh_adjustments;
+  DELETE FROM standings WHERE rowid IN (
+    SELECT s.rowid FROM standings s SEMI JOIN touched_standings t ON t.board = s.board AND t.person = s.person);`;
+
+/** Standings of those who are on a board; `touched` may leave out rows of a table with `board` and `person`. */
+function standings(touched: string): string {
+  return `
+    WITH earned AS (
+      SELECT board, person, sum(points) AS points FROM (
+        SELECT board, person, points FROM awards WHERE outcome = 'counted'
+        UNION ALL SELECT board, person, points FROM adjustments
+      ) ${touched} GROUP BY board, person
+    ),
+    totals AS (
+      SELECT board, person, greatest(coalesce(e.points, 0), 0)::BIGINT AS total_points
+      FROM (FROM board_people ${touched} WHERE present) LEFT JOIN earned e USING (board, person)
+    )
+    SELECT board, person, coalesce(i.total_points, t.total_points) AS total_points,
+      coalesce(i.participation_score, ${participationScoreSql('t.total_points')}) AS participation_score
+    FROM totals t JOIN board_policies USING (board) JOIN policies USING (policy)
+    LEFT JOIN imported_points i USING (board, person)`;
+}

@@ -5,17 +5,19 @@
 import { randomBytes } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { readPolicy } from '../../points/policy.ts';
-import type { Problem, RecordKind, RecordOf } from '../staging.ts';
+import type { EventColumns, Problem, RecordKind, RecordOf } from '../staging.ts';
 import type { Changes, Outcome, Publication, Settings } from '../store.ts';
 import type { Catalog, CatalogEntry } from './catalog.ts';
 import { checkStaged } from './checks.ts';
-import { Database, runRows } from './database.ts';
+import { Database, runRows, text } from './database.ts';
 import { deriveTables } from './derived-tables.ts';
 import type { Generations } from './generations.ts';
-import { type MergePosition, mergeStaged } from './merge.ts';
+import { restoreOrder } from './layout.ts';
+import { mergeStaged } from './merge.ts';
+import type { MergePosition } from './merge-events.ts';
 import { countRows } from './merge-things.ts';
 import { publishPoints } from './points-tables.ts';
-import { GENERATION_SCHEMA } from './schema.ts';
+import { checkFormat, GENERATION_SCHEMA } from './schema.ts';
 import { StagingTables } from './staging-tables.ts';
 
 /** Memory for building a generation; what does not fit is spilled to disk. */
@@ -66,6 +68,7 @@ export class DuckdbPublication implements Publication {
     try {
       const connection = await database.connect();
       if (entry.generation === undefined) await connection.run(GENERATION_SCHEMA);
+      await checkFormat(async (sql) => await runRows(connection, sql));
       const staging = await StagingTables.create(connection);
       return new DuckdbPublication(catalog, entry, generations, release, { database, connection, staging });
     } catch (error) {
@@ -78,6 +81,10 @@ export class DuckdbPublication implements Publication {
     await this.#staging.append(kind, records);
   }
 
+  async stageEvents(events: EventColumns): Promise<void> {
+    await this.#staging.appendEvents(events);
+  }
+
   changeSettings(changes: Partial<Settings>): void {
     this.#settings = { ...this.#settings, ...changes };
     readPolicy(this.#settings.policy);
@@ -85,7 +92,8 @@ export class DuckdbPublication implements Publication {
 
   async check(report: (problem: Problem) => void): Promise<void> {
     this.#staging.flush();
-    await checkStaged(this.#connection, this.#settings, report);
+    const checked = this.#entry.version === undefined ? [] : this.#entry.settings.lmsUserProperties;
+    await checkStaged(this.#connection, this.#settings, checked, report);
   }
 
   async preview(): Promise<Changes> {
@@ -110,7 +118,9 @@ export class DuckdbPublication implements Publication {
     }
     const version = `${position.publication}-${randomBytes(12).toString('hex')}`;
     await deriveTables(this.#connection);
-    await publishPoints(this.#connection, this.#settings.policy);
+    const { policy } = this.#settings;
+    await publishPoints(this.#connection, policy, policy !== position.policy);
+    await restoreOrder(this.#connection);
     await this.#writeVersion(version, position.publication);
     // Closing would write the rest into the file as well, but keep a failure, a full disk above all, to itself.
     await this.#connection.run('CHECKPOINT');
@@ -134,9 +144,13 @@ export class DuckdbPublication implements Publication {
     return await mergeStaged(this.#connection, position);
   }
 
-  async #position(): Promise<MergePosition> {
-    const [row] = await runRows(this.#connection, 'SELECT last_sequence FROM version');
-    return { publication: (this.#entry.generation ?? 0) + 1, lastSequence: Number(row?.[0] ?? 0) };
+  async #position(): Promise<MergePosition & { readonly policy: string | undefined }> {
+    const [row] = await runRows(this.#connection, 'SELECT last_sequence, policy FROM version');
+    return {
+      publication: (this.#entry.generation ?? 0) + 1,
+      lastSequence: Number(row?.[0] ?? 0),
+      policy: row === undefined ? undefined : text(row[1]),
+    };
   }
 
   /** Settings alone make no first version: an organization without data stays unpublished (decision 13). */
@@ -155,7 +169,7 @@ export class DuckdbPublication implements Publication {
     await runRows(
       this.#connection,
       `INSERT INTO version SELECT $version, $publishedMs, $publication,
-         coalesce((SELECT max(sequence) FROM events), (SELECT max(last_sequence) FROM before), 0),
+         coalesce((SELECT max(sequence) FROM new_events), (SELECT max(last_sequence) FROM before), 0),
          $id, $title, $domain, $categoryId, $courseLookup = 1, $properties, $policy`,
       {
         version,

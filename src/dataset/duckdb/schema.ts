@@ -1,14 +1,21 @@
 /**
  * The tables of a generation: one published version in one DuckDB file. Things refer to each other by `ix`, a
  * dense 32-bit index in the order of first import, so that an event is a row of small integers. Instants are
- * milliseconds since 1970 in UTC. Rows of `events` lie in the order of the timeline as far as they came together.
+ * milliseconds since 1970 in UTC. Rows of the large tables lie in order, as far as `layout.ts` keeps it.
  */
+import type { DuckDBValue } from '@duckdb/node-api';
+import { AppError } from '../../app-error.ts';
+
+/** Told from that of other versions of Corkboard; to be counted up with every change of the schema. */
+const FORMAT = 'Corkboard generation, format 2';
+
 export const GENERATION_SCHEMA = `
 CREATE TABLE version (
   version VARCHAR, published_ms BIGINT, publication INTEGER, last_sequence BIGINT,
   organization_id BIGINT, title VARCHAR, domain VARCHAR, category_id BIGINT,
   course_lookup BOOLEAN, lms_user_properties VARCHAR, policy VARCHAR
 );
+COMMENT ON TABLE version IS '${FORMAT}';
 CREATE TABLE users (
   ix INTEGER, id BIGINT, email VARCHAR, name VARCHAR, first_name VARCHAR, last_name VARCHAR,
   role VARCHAR, class_role VARCHAR, created_ms BIGINT
@@ -26,6 +33,13 @@ CREATE TABLE kinds (ix INTEGER, type VARCHAR, action VARCHAR);
 CREATE TABLE events (
   sequence BIGINT, publication INTEGER, id BIGINT, kind INTEGER, actor INTEGER, "owner" INTEGER, board INTEGER,
   pin INTEGER, timestamp_ms BIGINT
+);
+-- The same events once more, in the order of boards and of actors (see layout.ts).
+CREATE TABLE board_events (
+  sequence BIGINT, kind INTEGER, actor INTEGER, "owner" INTEGER, board INTEGER, pin INTEGER, timestamp_ms BIGINT
+);
+CREATE TABLE actor_events (
+  sequence BIGINT, kind INTEGER, actor INTEGER, "owner" INTEGER, board INTEGER, pin INTEGER, timestamp_ms BIGINT
 );
 CREATE TABLE memberships (board INTEGER, person INTEGER);
 CREATE TABLE imported_points (board INTEGER, person INTEGER, total_points BIGINT, participation_score BIGINT);
@@ -45,4 +59,18 @@ CREATE TABLE awards (
   outcome VARCHAR, week_ms BIGINT
 );
 CREATE TABLE standings (board INTEGER, person INTEGER, total_points BIGINT, participation_score BIGINT);
+
+-- Rows that were appended to a table without continuing its order.
+CREATE TABLE out_of_order (name VARCHAR, rows BIGINT);
 `;
+
+/** Throws `data-unreadable` when a generation was written by a version of Corkboard whose tables were others. */
+export async function checkFormat(ask: (sql: string) => Promise<DuckDBValue[][]>): Promise<void> {
+  const [row] = await ask("SELECT comment FROM duckdb_tables() WHERE table_name = 'version'");
+  if (row?.[0] === FORMAT) return;
+  throw new AppError(
+    'data-unreadable',
+    'The published data was written by another version of Corkboard, in a form that this one does not read. ' +
+      'Import it again into a new data folder, or use the version that wrote it.',
+  );
+}

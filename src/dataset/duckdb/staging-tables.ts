@@ -2,10 +2,9 @@
  * Staging: checked records as they come, in temporary tables beside the generation under construction. `n` numbers
  * all records of an import in their order; `raw` is kept only when rejects are.
  */
-import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api';
-import { RECORD_KINDS, type RecordKind, type RecordOf } from '../staging.ts';
-
-type Cell = bigint | number | string | undefined;
+import type { DuckDBAppender, DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
+import { type EventColumns, RECORD_KINDS, type RecordKind, type RecordOf } from '../staging.ts';
+import { type Cell, CHUNK_ROWS, chunkOfCells, chunkOfEvents } from './staging-chunks.ts';
 
 interface Column<R> {
   readonly type: 'BIGINT' | 'VARCHAR';
@@ -104,18 +103,32 @@ export class StagingTables {
 
   /** Records count as staged in the order of the calls, and inside a call in the order of the array. */
   async append<K extends RecordKind>(kind: K, records: readonly RecordOf[K][]): Promise<void> {
+    const columns = Object.values<Column<RecordOf[K]>>(STAGED[kind]);
+    for (let from = 0; from < records.length; from += CHUNK_ROWS) {
+      const rows = records.slice(from, from + CHUNK_ROWS);
+      const cells: Cell[][] = [
+        rows.map((_, at) => this.#staged + 1 + at),
+        rows.map(({ file }) => file),
+        rows.map(({ line }) => line),
+        ...columns.map(({ value }) => rows.map(value)),
+        rows.map(({ raw }) => raw),
+      ];
+      await this.#append(kind, chunkOfCells(cells));
+    }
+  }
+
+  /** Like `append` of the same events as records. */
+  async appendEvents(events: EventColumns): Promise<void> {
+    for (let from = 0; from < events.count; from += CHUNK_ROWS) {
+      await this.#append('events', chunkOfEvents(events, from, this.#staged + 1));
+    }
+  }
+
+  async #append(kind: RecordKind, chunk: DuckDBDataChunk): Promise<void> {
     const appender = this.#appenders[kind] ?? (await this.#connection.createAppender(`staged_${kind}`));
     this.#appenders[kind] = appender;
-    const columns = Object.values<Column<RecordOf[K]>>(STAGED[kind]);
-    for (const record of records) {
-      this.#staged += 1;
-      appender.appendBigInt(BigInt(this.#staged));
-      appender.appendBigInt(BigInt(record.file));
-      appender.appendBigInt(BigInt(record.line));
-      for (const column of columns) appendCell(appender, column.value(record));
-      appendCell(appender, record.raw);
-      appender.endRow();
-    }
+    appender.appendDataChunk(chunk);
+    this.#staged += chunk.rowCount;
   }
 
   /** Makes everything appended visible to SQL. */
@@ -126,10 +139,4 @@ export class StagingTables {
   close(): void {
     for (const appender of Object.values(this.#appenders)) appender.closeSync();
   }
-}
-
-function appendCell(appender: DuckDBAppender, cell: Cell): void {
-  if (cell === undefined) appender.appendNull();
-  else if (typeof cell === 'string') appender.appendVarchar(cell);
-  else appender.appendBigInt(BigInt(cell));
 }

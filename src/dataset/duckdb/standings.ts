@@ -2,7 +2,7 @@
 import type { Standings, StandingsQuery } from '../query.ts';
 import { allOf, type Condition, inRange, inScope } from './conditions.ts';
 import { type Database, joinedDoubles, joinedIntegers } from './database.ts';
-import { participationScoreSql } from './points-tables.ts';
+import { participationScoreSql } from './policy-tables.ts';
 
 export async function readStandings(database: Database, query: StandingsQuery): Promise<Standings> {
   const of: Condition =

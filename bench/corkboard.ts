@@ -1,0 +1,102 @@
+/** The product as its users run it: the built command line, with its defaults. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { open } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { readPeak, readProcessTree } from './memory.ts';
+import { type Running, runningOf } from './processes.ts';
+
+const COMMAND_TIMEOUT_MS = 60 * 60_000;
+const START_TIMEOUT_MS = 10 * 60_000;
+const MEMORY_EVERY_MS = 20;
+const MAIN = new URL('../dist/cli/main.js', import.meta.url).pathname;
+const ORGANIZATION = 'bench';
+
+export interface CommandOutcome {
+  readonly stdout: string;
+  readonly elapsedMs: number;
+  /** Absent where the system does not tell. */
+  readonly peakBytes: number | undefined;
+}
+
+/** Runs one `corkboard` command to its end. Throws when it fails or takes longer than an hour. */
+async function runCorkboard(args: readonly string[], signal: AbortSignal): Promise<CommandOutcome> {
+  const startMs = performance.now();
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: COMMAND_TIMEOUT_MS,
+    signal,
+  });
+  let peakBytes: number | undefined;
+  const watch = setInterval(() => {
+    peakBytes = Math.max(readPeak(readProcessTree(child.pid ?? 0)) ?? 0, peakBytes ?? 0) || undefined;
+  }, MEMORY_EVERY_MS);
+  try {
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'close'),
+    ]);
+    if (code !== 0) throw new Error(`corkboard ${args[0]} ended with ${code}:\n${stderr || stdout}`);
+    return { stdout, elapsedMs: performance.now() - startMs, peakBytes };
+  } finally {
+    clearInterval(watch);
+  }
+}
+
+export function importFiles(
+  paths: readonly string[],
+  dataDir: string,
+  signal: AbortSignal,
+): Promise<CommandOutcome> {
+  return runCorkboard(
+    ['import', ...paths, '--organization', ORGANIZATION, '--data', dataDir, '--json'],
+    signal,
+  );
+}
+
+/** Options as of `keys create`; without any, the key sees everything. */
+export async function makeKey(
+  dataDir: string,
+  signal: AbortSignal,
+  ...options: readonly string[]
+): Promise<string> {
+  const args = ['keys', 'create', '--organization', ORGANIZATION, '--data', dataDir, '--json', ...options];
+  return JSON.parse((await runCorkboard(args, signal)).stdout).key;
+}
+
+export async function countEvents(dataDir: string, signal: AbortSignal): Promise<number> {
+  const args = ['organizations', 'show', ORGANIZATION, '--data', dataDir, '--json'];
+  return JSON.parse((await runCorkboard(args, signal)).stdout).events;
+}
+
+export type Corkboard = Running & {
+  readonly port: number;
+  /** From the start of the process until it said where it listens. */
+  readonly listeningMs: number;
+};
+
+/** Starts `corkboard serve` on a free port, else with its defaults; resolves once it says where it listens. */
+export async function startCorkboard(
+  dataDir: string,
+  signal: AbortSignal,
+  logFile = '/dev/null',
+): Promise<Corkboard> {
+  await using log = await open(logFile, 'a');
+  const startMs = performance.now();
+  const args = ['serve', '--data', dataDir, '--port', '0'];
+  const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', log.fd], signal });
+  const running = runningOf(child);
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const refuse = () => reject(new Error('corkboard serve did not say where it listens.'));
+  const timer = setTimeout(refuse, START_TIMEOUT_MS);
+  child.once('error', reject).once('exit', refuse);
+  let printed = '';
+  child.stdout?.setEncoding('utf8').on('data', (part: string) => {
+    printed += part;
+    const found = /http:\/\/127\.0\.0\.1:(\d+)/.exec(printed)?.[1];
+    if (found !== undefined) resolve(Number(found));
+  });
+  const port = await promise.finally(() => clearTimeout(timer));
+  return { ...running, port, listeningMs: performance.now() - startMs };
+}

@@ -1,0 +1,81 @@
+/** The options of `npm run bench`. */
+import { parseArgs } from 'node:util';
+import { SMALL_KINDS } from './questions.ts';
+
+const SCENARIOS = [
+  ...['import', 'start', 'plain', 'gzip', 'zstd', ...SMALL_KINDS, 'unchanged', 'mixed', 'oulad', 'peers'],
+];
+
+export const HELP = `npm run bench -- [options]
+
+  --events N     events of the invented community, like 200000 or 10M; may be repeated (1M and 10M)
+  --rounds N     rounds of each measurement (5)
+  --only NAME    only this scenario; may be repeated:
+                 ${SCENARIOS.join(', ')}
+  --peers        comparable servers, too; they are installed into bench/peers and wanted by "postgresql" of the system
+  --quick        little data and short rounds: shows that all works, not how fast
+  --no-build     measure dist/ as it is
+  --soak         instead: mixed load with publications, checked for mixed versions, errors and growing memory
+  --minutes N    how long the soak lasts (5)
+  --help         this text
+
+A run without --only and --quick writes bench/results.md and docs/speed.svg.
+`;
+
+export interface Options {
+  readonly events: readonly number[];
+  readonly rounds: number;
+  readonly only: readonly string[];
+  readonly peers: boolean;
+  readonly quick: boolean;
+  readonly build: boolean;
+  readonly soak: boolean;
+  readonly minutes: number;
+  readonly help: boolean;
+}
+
+/** Throws, with a sentence, on what cannot be understood. */
+export function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      events: { type: 'string', multiple: true },
+      rounds: { type: 'string' },
+      only: { type: 'string', multiple: true, default: [] },
+      peers: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
+      'no-build': { type: 'boolean', default: false },
+      soak: { type: 'boolean', default: false },
+      minutes: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const unknown = values.only.find((name) => !SCENARIOS.includes(name));
+  if (unknown !== undefined) throw new Error(`--only ${unknown}: there is ${SCENARIOS.join(', ')}.`);
+  const { quick } = values;
+  return {
+    events: (values.events ?? (quick ? ['20000'] : ['1M', '10M'])).map((text) => readCount('events', text)),
+    rounds: readCount('rounds', values.rounds ?? (quick ? '1' : '5')),
+    only: values.only,
+    peers: values.peers || values.only.includes('peers'),
+    quick,
+    build: !values['no-build'],
+    soak: values.soak,
+    minutes: readMinutes(values.minutes ?? (quick ? '0.5' : '5')),
+    help: values.help,
+  };
+}
+
+function readCount(name: string, text: string): number {
+  const [, digits, unit] = /^(\d{1,12})([kM]?)$/.exec(text) ?? [];
+  const count = Number(digits) * { k: 1e3, M: 1e6, '': 1 }[unit ?? '']!;
+  if (!Number.isSafeInteger(count) || count < 1)
+    throw new Error(`--${name} wants a whole number from 1, like 10M.`);
+  return count;
+}
+
+function readMinutes(text: string): number {
+  const minutes = Number(text);
+  if (!(minutes > 0 && minutes <= 24 * 60)) throw new Error('--minutes wants a number above 0.');
+  return minutes;
+}

@@ -1,0 +1,29 @@
+/** The small questions, each in many forms: as many as one may ask before an answer can have been kept. */
+import { boardIds, type Community, userIds, windows } from './community.ts';
+
+export const SMALL_KINDS = ['board', 'user', 'window', 'points'] as const;
+export type SmallKind = (typeof SMALL_KINDS)[number];
+
+const MOST_QUESTIONS = 10_000;
+
+/** Paths of different questions, at most 10,000. */
+export function questionsOf(kind: SmallKind, community: Community): string[] {
+  switch (kind) {
+    case 'board':
+      return boardIds(community)
+        .slice(0, MOST_QUESTIONS)
+        .map((id) => `/a/v1/events/board/${id}`);
+    case 'user':
+      return userIds(community)
+        .slice(0, MOST_QUESTIONS)
+        .map((id) => `/a/v1/events/user/${id}`);
+    case 'window':
+      return windows(community, MOST_QUESTIONS).map(
+        ({ startMs, endMs }) => `/a/v1/events?start=${startMs}&end=${endMs}`,
+      );
+    case 'points':
+      return boardIds(community)
+        .slice(0, MOST_QUESTIONS)
+        .map((id) => `/a/v1/board/${id}/points`);
+  }
+}

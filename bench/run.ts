@@ -1,0 +1,125 @@
+/** One run: the scenarios over each set of data, smaller data first. */
+import { existsSync } from 'node:fs';
+import { mkdir, rm, statfs } from 'node:fs/promises';
+import { totalmem } from 'node:os';
+import { join } from 'node:path';
+import { type Ground, openBed, type Plan, prepareGround } from './bed.ts';
+import { boardIds, communityOf, writeCommunity } from './community.ts';
+import { countEvents } from './corkboard.ts';
+import { SMALL_KINDS } from './questions.ts';
+import { measureExports } from './scenarios/exports.ts';
+import { addGrowth } from './scenarios/growth.ts';
+import { addImport, measureIncrement, measureNestedImport } from './scenarios/imports.ts';
+import { measureMixed } from './scenarios/mixed.ts';
+import { measurePeers } from './scenarios/peers.ts';
+import { measureSmall, measureUnchanged } from './scenarios/small.ts';
+import { measureStart } from './scenarios/start.ts';
+import { size } from './table.ts';
+
+/** A subset of the Open University Learning Analytics Dataset (CC BY 4.0), where it lies beside the checkout. */
+const OULAD = join(import.meta.dirname, '../../shared/data/oulad');
+/** Of an event as JSON, roughly. */
+const EVENT_BYTES = 910;
+/** Beyond it, importing nested events takes too long for a run. */
+const NESTED_EVENTS = 2_000_000;
+/** What others measured with: 200,000 events. */
+const PEER_EVENTS = 200_000;
+const QUICK_PEER_EVENTS = 5_000;
+
+export interface Run extends Plan {
+  readonly events: readonly number[];
+}
+
+export async function runScenarios(run: Run, folder: string): Promise<void> {
+  const sizes = run.events.toSorted((a, b) => a - b);
+  const [smallest, largest] = [sizes[0]!, sizes.at(-1)!];
+  for (const events of sizes) {
+    if (anyChosen(run, ['import', 'start', 'plain', 'gzip', 'zstd', ...SMALL_KINDS, 'unchanged', 'mixed'])) {
+      await inFolder(join(folder, `events-${events}`), (place) => measureCommunity(run, events, place));
+    }
+  }
+  if (largest > smallest) {
+    addGrowth(
+      run.report,
+      { title: size(smallest), events: smallest },
+      { title: size(largest), events: largest },
+    );
+  }
+  if (run.chosen('oulad') && !run.quick)
+    await inFolder(join(folder, 'oulad'), (place) => measureOulad(run, place));
+  if (run.chosen('peers')) {
+    const events = run.quick ? QUICK_PEER_EVENTS : PEER_EVENTS;
+    await inFolder(join(folder, 'peers'), (place) => measurePeers(run, events, place));
+  }
+}
+
+async function measureCommunity(run: Run, events: number, folder: string): Promise<void> {
+  const { report, signal } = run;
+  const title = size(events);
+  const community = communityOf(events);
+  const bundle = join(folder, 'bundle');
+  await mkdir(bundle);
+  report.say(`${title} events: writing and importing`);
+  await writeCommunity(bundle, community);
+  const about = { title, community, folder, firstPath: `/a/v1/events/board/${boardIds(community)[0]}` };
+  const { ground, ...imported } = await prepareGround(about, [bundle], signal);
+  await rm(bundle, { recursive: true });
+  const inForce = await countEvents(ground.dataDir, signal);
+  report.check(title, `the import holds ${events.toLocaleString('en')} events`, inForce === events);
+  if (run.chosen('import')) addImport(run, title, 'flat CSV', events, imported);
+  if (run.chosen('start')) await measureStart(ground, run);
+  const aside = await hasRoom(run, ground);
+  if (anyChosen(run, ['plain', 'gzip', 'zstd'])) await measureExports(ground, run, aside);
+  await measureServed(run, ground, aside);
+  if (run.chosen('import')) {
+    await measureIncrement(ground, run);
+    if (events <= NESTED_EVENTS) await measureNestedImport(ground, run);
+  }
+}
+
+async function measureServed(run: Run, ground: Ground, aside: boolean): Promise<void> {
+  if (!anyChosen(run, [...SMALL_KINDS, 'unchanged', 'mixed'])) return;
+  await using bed = await openBed(ground, run.signal);
+  for (const kind of SMALL_KINDS) if (run.chosen(kind)) await measureSmall(bed, run, kind);
+  if (run.chosen('unchanged')) await measureUnchanged(bed, run);
+  if (run.chosen('mixed')) await measureMixed(bed, run, aside && ground.community.events <= NESTED_EVENTS);
+}
+
+async function measureOulad(run: Run, folder: string): Promise<void> {
+  if (!existsSync(OULAD)) {
+    run.report.remark('OULAD does not lie beside the checkout.');
+    return;
+  }
+  run.report.say('OULAD: importing');
+  const community = { events: 0, boards: 4, users: 0 };
+  const about = { title: 'OULAD', community, folder, firstPath: '/a/v1/board/1/points' };
+  const { ground, ...imported } = await prepareGround(about, [OULAD], run.signal);
+  const events = await countEvents(ground.dataDir, run.signal);
+  addImport(run, 'OULAD', 'flat CSV, gzip', events, imported);
+  const counted = { ...ground, community: { ...community, events } };
+  const plan = { ...run, chosen: (name: string) => name === 'plain' || name === 'gzip' };
+  await measureExports(counted, plan, await hasRoom(run, counted));
+}
+
+/** Whether the export fits on the disk, a few times, and in the page cache, without which nginx would measure the disk. */
+async function hasRoom(run: Run, ground: Ground): Promise<boolean> {
+  const exportBytes = ground.community.events * EVENT_BYTES;
+  const { bavail, bsize } = await statfs(ground.folder);
+  const room = exportBytes < totalmem() / 2 && exportBytes * 3 < bavail * bsize;
+  if (!room)
+    run.report.remark(`${ground.title}: no room for the export as a file, so it is measured beside nobody.`);
+  return room;
+}
+
+function anyChosen(run: Run, names: readonly string[]): boolean {
+  return names.some((name) => run.chosen(name));
+}
+
+async function inFolder(folder: string, work: (folder: string) => Promise<void>): Promise<void> {
+  await mkdir(folder);
+  try {
+    await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

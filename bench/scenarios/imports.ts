@@ -1,0 +1,60 @@
+/** Imports: flat CSV, the nested events of an own export, and a few events onto many. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { copyGround, type Ground, openBed, type Plan, prepareGround } from '../bed.ts';
+import { readFileContent } from '../checks.ts';
+import { writeIncrement } from '../community.ts';
+import { importFiles } from '../corkboard.ts';
+import { download } from '../curl.ts';
+import { bytes, duration, rate } from '../table.ts';
+
+const INCREMENT_EVENTS = 1_000;
+
+export function addImport(
+  plan: Plan,
+  title: string,
+  what: string,
+  events: number,
+  { elapsedMs, peakBytes }: { readonly elapsedMs: number; readonly peakBytes: number | undefined },
+): void {
+  const perSecond = (events / elapsedMs) * 1000;
+  plan.report.addRow('import', title, what, rate(perSecond), duration(elapsedMs), bytes(peakBytes));
+  plan.report.setFigure(`${title}/import/${what}`, perSecond);
+}
+
+/** The export as NDJSON makes a new organization, whose own export has to have the same bytes (decision 28). */
+export async function measureNestedImport(ground: Ground, plan: Plan): Promise<void> {
+  const { report, signal } = plan;
+  report.say(`${ground.title}: import of nested NDJSON`);
+  const file = join(ground.folder, 'events.ndjson');
+  const copy = join(ground.folder, 'copied.ndjson');
+  await exportTo(ground, file, signal);
+  const about = { ...ground, folder: join(ground.folder, 'nested') };
+  const { ground: nested, ...figures } = await prepareGround(about, [file], signal);
+  addImport(plan, ground.title, 'nested NDJSON', ground.community.events, figures);
+  await exportTo(nested, copy, signal);
+  const [before, after] = [await readFileContent(file), await readFileContent(copy)];
+  report.check(
+    ground.title,
+    'an imported export is exported as the same bytes',
+    before.digest === after.digest,
+  );
+  for (const path of [file, copy, about.folder]) await rm(path, { recursive: true });
+}
+
+/** Onto a copy of the data, so that others find it unchanged. */
+export async function measureIncrement(ground: Ground, plan: Plan): Promise<void> {
+  plan.report.say(`${ground.title}: import of a few events onto many`);
+  const copy = await copyGround(ground, 'increment-data');
+  const file = join(ground.folder, 'events-more.csv');
+  await writeIncrement(file, ground.community, INCREMENT_EVENTS);
+  const what = `${INCREMENT_EVENTS.toLocaleString('en')} more events`;
+  addImport(plan, ground.title, what, INCREMENT_EVENTS, await importFiles([file], copy.dataDir, plan.signal));
+  for (const path of [file, copy.dataDir]) await rm(path, { recursive: true });
+}
+
+async function exportTo(ground: Ground, file: string, signal: AbortSignal): Promise<void> {
+  await using bed = await openBed(ground, signal);
+  const headers = { ...bed.product.headers, accept: 'application/x-ndjson' };
+  await download({ url: `http://127.0.0.1:${bed.product.port}/a/v1/events`, headers, file, signal });
+}

@@ -1,0 +1,70 @@
+/** The tables of the report, in their order. */
+
+const EXPORT_HEADER = [
+  ...['data', 'to nginx', 'to Node', 'corkboard', 'nginx', 'Node', 'first byte'],
+  ...['size', 'memory above idle', 'by resident peaks'],
+];
+const SMALL_HEADER = [
+  ...['data', 'answer', 'to nginx', 'to Node', 'corkboard', 'nginx', 'Node', 'p50', 'p99', 'alone', 'size'],
+];
+const SMALL_NOTE =
+  'Requests a second on 16 connections; p50 and p99 are of corkboard / nginx / Node under that load, "alone" is the ' +
+  'median of corkboard on one connection.';
+
+export const TABLES = {
+  plain: {
+    title: 'Full export, plain',
+    note: 'MB/s; first byte and memory are of corkboard. Memory above idle: by samples of what all processes hold together, and by their resident peaks.',
+    header: EXPORT_HEADER,
+  },
+  gzip: {
+    title: 'Full export, gzip',
+    note: 'Seconds to the last byte. nginx: gzip_static with the very same bytes. "First time": a fresh server over fresh data.',
+    header: EXPORT_HEADER,
+  },
+  zstd: {
+    title: 'Full export, zstd',
+    note: 'Seconds to the last byte. nginx: the very same bytes as a static file.',
+    header: EXPORT_HEADER,
+  },
+  board: { title: 'Events of a board', note: SMALL_NOTE, header: SMALL_HEADER },
+  user: { title: 'Events of a user', note: SMALL_NOTE, header: SMALL_HEADER },
+  window: { title: 'Events of a time window', note: SMALL_NOTE, header: SMALL_HEADER },
+  points: { title: "A board's points", note: SMALL_NOTE, header: SMALL_HEADER },
+  unchanged: { title: 'Nothing new: 304', note: SMALL_NOTE, header: SMALL_HEADER },
+  mixed: {
+    title: 'Ten exports and small requests together',
+    note: 'Events of different boards, 16 connections, while ten clients export without end: p99 (p50) of the small ones, requests a second.',
+    header: ['data', 'exports', 'small requests', 'corkboard', 'nginx', 'Node', 'rates'],
+  },
+  import: {
+    title: 'Import',
+    note: 'The whole command, from its start to its end.',
+    header: ['data', 'what', 'events/s', 'time', 'peak memory'],
+  },
+  start: {
+    title: 'Start-up',
+    note: "From the start of the process to its first answer, a board's events; then the memory of all its processes at rest.",
+    header: ['data', 'first answer', 'a million events', 'listening', 'memory at rest', 'an event'],
+  },
+  growth: {
+    title: 'Growth',
+    note: 'The larger data against the smaller one. Time of small requests: alone, rendered anew.',
+    header: ['what', 'ratio', 'smaller', 'larger'],
+  },
+  peers: {
+    title: 'Comparable servers',
+    note: 'The same data everywhere; the times as often as corkboard is faster. Memory: all processes of the server and its database.',
+    header: [
+      ...['server', 'export: times', 'export', 'first byte', 'memory above idle'],
+      ...['board: times anew', 'times given before', 'boards/s', 'p50', 'p99'],
+    ],
+  },
+  soak: {
+    title: 'Answers',
+    note: 'All of them read to their end and checked. One of four asks with the tag of the answer before.',
+    header: ['question', 'answers', 'of them 304', 'p50', 'p99', 'bytes'],
+  },
+} as const satisfies Record<string, { title: string; note: string; header: readonly string[] }>;
+
+export type TableName = keyof typeof TABLES;

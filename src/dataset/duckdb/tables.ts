@@ -1,0 +1,68 @@
+/** The tables of a generation as columns, streamed. */
+import type { DuckDBDataChunk } from '@duckdb/node-api';
+import type { Tables } from '../tables.ts';
+import { bigint, type Database, doubleColumn, integerColumn, text } from './database.ts';
+
+export function readTables(database: Database): Tables {
+  async function* stream<Rows>(sql: string, rows: (chunk: DuckDBDataChunk) => Rows): AsyncGenerator<Rows> {
+    for await (const chunk of database.stream(sql)) yield rows(chunk);
+  }
+  return {
+    users: () => stream(USERS, (chunk) => ({ id: idColumn(chunk, 0), createdMs: doubleColumn(chunk, 1) })),
+    boards: () =>
+      stream(BOARDS, (chunk) => ({
+        id: idColumn(chunk, 0),
+        createdMs: doubleColumn(chunk, 1),
+        ltiId: textColumn(chunk, 2),
+        courseId: textColumn(chunk, 3),
+      })),
+    properties: () =>
+      stream(PROPERTIES, (chunk) => ({
+        user: integerColumn(chunk, 0),
+        property: textColumn(chunk, 1),
+        value: textColumn(chunk, 2),
+      })),
+    boardPeople: () =>
+      stream(BOARD_PEOPLE, (chunk) => ({ board: integerColumn(chunk, 0), user: integerColumn(chunk, 1) })),
+    standings: () =>
+      stream(STANDINGS, (chunk) => ({
+        count: chunk.rowCount,
+        board: integerColumn(chunk, 0),
+        user: integerColumn(chunk, 1),
+        totalPoints: doubleColumn(chunk, 2),
+        participationScore: doubleColumn(chunk, 3),
+      })),
+    earnings: () =>
+      stream(EARNINGS, (chunk) => ({
+        board: integerColumn(chunk, 0),
+        user: integerColumn(chunk, 1),
+        timestampMs: doubleColumn(chunk, 2),
+        points: doubleColumn(chunk, 3),
+      })),
+  };
+}
+
+const CREATED_MS = `coalesce(c.created_ms::DOUBLE, 'NaN'::DOUBLE)`;
+const USERS = `SELECT u.id, ${CREATED_MS} FROM users u LEFT JOIN user_created c USING (ix) ORDER BY ix`;
+const BOARDS = `SELECT b.id, ${CREATED_MS}, coalesce(b.lti_id, ''), coalesce(b.course_id, '')
+  FROM boards b LEFT JOIN board_created c USING (ix) ORDER BY ix`;
+const PROPERTIES = 'SELECT person, property, value FROM user_properties';
+const BOARD_PEOPLE = 'SELECT board, person FROM board_people';
+const STANDINGS = 'SELECT board, person, total_points::DOUBLE, participation_score::DOUBLE FROM standings';
+const EARNINGS = `
+  SELECT board, person, timestamp_ms::DOUBLE, points::DOUBLE
+  FROM (
+    SELECT board, person, timestamp_ms, points FROM awards WHERE outcome = 'counted'
+    UNION ALL SELECT board, person, timestamp_ms, points FROM adjustments
+  )
+  SEMI JOIN standings USING (board, person)
+  ANTI JOIN imported_points USING (board, person)
+  ORDER BY board, person, timestamp_ms`;
+
+function idColumn(chunk: DuckDBDataChunk, column: number): BigInt64Array {
+  return BigInt64Array.from(chunk.getColumnValues(column), bigint);
+}
+
+function textColumn(chunk: DuckDBDataChunk, column: number): string[] {
+  return chunk.getColumnValues(column).map(text);
+}

@@ -1,0 +1,133 @@
+/**
+ * A version in memory: the `Dataset` port over typed arrays, loaded from the dataset of any store. What is asked for
+ * seldom, or once, is passed on to that dataset, which stays open beneath.
+ */
+import type { Dataset, Ledger } from '../dataset.ts';
+import type {
+  BoardName,
+  EventBatch,
+  EventQuery,
+  EventTally,
+  ListQuery,
+  Standings,
+  StandingsQuery,
+  UserName,
+} from '../query.ts';
+import type { Board, Person, Pin } from '../records.ts';
+import type { Scope } from '../scope.ts';
+import type { Tables } from '../tables.ts';
+import { isWhole, type Timeline } from '../timeline.ts';
+import { type ColumnSizes, streamSelection, tallySelection } from './events.ts';
+import type { BoardNames, UserNames } from './names.ts';
+import type { Register } from './register.ts';
+import type { StandingsBook } from './standings.ts';
+import type { Visibility } from './visibility.ts';
+
+/** What is in memory of a version. */
+export interface Holdings {
+  readonly users: Register;
+  readonly boards: Register;
+  readonly boardNames: BoardNames;
+  readonly userNames: UserNames;
+  readonly visibility: Visibility;
+  readonly timeline: Timeline;
+  readonly sizes: ColumnSizes;
+  /** Of all events. */
+  readonly tally: EventTally;
+  readonly standings: StandingsBook;
+}
+
+export class ResidentDataset implements Dataset {
+  readonly version;
+  readonly organization;
+  readonly lookups;
+  readonly policy;
+  readonly counts;
+  readonly lastSequence;
+  readonly kinds;
+  readonly timeline: Timeline;
+  readonly #stored: Dataset;
+  readonly #held: Holdings;
+  readonly #onClose: () => void;
+
+  constructor(stored: Dataset, held: Holdings, onClose: () => void) {
+    this.version = stored.version;
+    this.organization = stored.organization;
+    this.lookups = stored.lookups;
+    this.policy = stored.policy;
+    this.counts = stored.counts;
+    this.lastSequence = stored.lastSequence;
+    this.kinds = stored.kinds;
+    this.timeline = held.timeline;
+    this.#stored = stored;
+    this.#held = held;
+    this.#onClose = onClose;
+  }
+
+  people(): AsyncIterable<readonly Person[]> {
+    return this.#stored.people();
+  }
+
+  boards(): AsyncIterable<readonly Board[]> {
+    return this.#stored.boards();
+  }
+
+  pins(): AsyncIterable<readonly Pin[]> {
+    return this.#stored.pins();
+  }
+
+  tables(): Tables {
+    return this.#stored.tables();
+  }
+
+  events(query: EventQuery): AsyncIterable<EventBatch> {
+    return streamSelection(this.timeline.columns, this.timeline.select(query), query.limit);
+  }
+
+  async tally(query: Omit<EventQuery, 'limit'>): Promise<EventTally> {
+    const { tally, sizes } = this.#held;
+    const selection = this.timeline.select(query);
+    const { rows, from, to } = selection;
+    if (rows === undefined && to - from === tally.events && isWhole(selection)) return tally;
+    return await tallySelection(this.timeline.columns, selection, sizes);
+  }
+
+  async listBoards(query: ListQuery): Promise<Int32Array> {
+    const { boards, visibility } = this.#held;
+    return boards.list(query, visibility.of(query.scope).boards);
+  }
+
+  async listUsers(query: ListQuery): Promise<Int32Array> {
+    const { users, visibility } = this.#held;
+    return users.list(query, visibility.of(query.scope).people);
+  }
+
+  async findBoard(scope: Scope, name: BoardName): Promise<number | undefined> {
+    const { boards, boardNames, visibility } = this.#held;
+    const board = name.by === 'id' ? boards.find(name.value) : boardNames[name.by].get(name.value);
+    return ifVisible(board, visibility.of(scope).boards);
+  }
+
+  async findUser(scope: Scope, name: UserName): Promise<number | undefined> {
+    const { users, userNames, visibility } = this.#held;
+    const user = name.by === 'id' ? users.find(name.value) : userNames.get(name.property)?.get(name.value);
+    return ifVisible(user, visibility.of(scope).people);
+  }
+
+  async standings(query: StandingsQuery): Promise<Standings> {
+    return this.#held.standings.answer(query, this.#held.visibility.of(query.scope));
+  }
+
+  async ledger(board: number, user: number): Promise<Ledger> {
+    return await this.#stored.ledger(board, user);
+  }
+
+  async close(): Promise<void> {
+    this.#onClose();
+    await this.#stored.close();
+  }
+}
+
+function ifVisible(index: number | undefined, visible: Uint8Array | undefined): number | undefined {
+  return index === undefined || visible === undefined || visible[index] === 1 ? index : undefined;
+}

@@ -1,0 +1,107 @@
+/** Events of a selection in batches, and what they are made of, with room for other requests in between. */
+import { setImmediate } from 'node:timers/promises';
+import type { EventBatch, EventTally, Occurrences } from '../query.ts';
+import { readSelection, type Selection } from '../timeline.ts';
+import { WINDOW_ROWS } from './windows.ts';
+
+/** As `readSelection`, window by window: rows that are not part of it take time, too. */
+export async function* streamSelection(
+  columns: EventBatch,
+  selection: Selection,
+  limit = Number.POSITIVE_INFINITY,
+): AsyncGenerator<EventBatch, void> {
+  let left = limit;
+  for (let from = selection.from; from < selection.to && left > 0; from += WINDOW_ROWS) {
+    if (from > selection.from) await setImmediate();
+    const to = Math.min(from + WINDOW_ROWS, selection.to);
+    for (const batch of readSelection(columns, { ...selection, from, to }, left)) {
+      left -= batch.count;
+      yield batch;
+    }
+  }
+}
+
+/** How many values a column of events can have: indices from 0 to below. */
+export interface ColumnSizes {
+  readonly kinds: number;
+  readonly users: number;
+  readonly boards: number;
+  readonly pins: number;
+}
+
+/** How often each index occurs in the columns of a selection. */
+export async function tallySelection(
+  columns: EventBatch,
+  selection: Selection,
+  sizes: ColumnSizes,
+): Promise<EventTally> {
+  const rows = selection.to - selection.from;
+  const kind = openCount(sizes.kinds, rows);
+  const actor = openCount(sizes.users, rows);
+  const owner = openCount(sizes.users, rows);
+  const board = openCount(sizes.boards, rows);
+  const pin = openCount(sizes.pins, rows);
+  let events = 0;
+  for await (const batch of streamSelection(columns, selection)) {
+    events += batch.count;
+    kind.add(batch.kind);
+    actor.add(batch.actor);
+    owner.add(batch.owner);
+    board.add(batch.board);
+    pin.add(batch.pin);
+  }
+  return {
+    events,
+    kind: kind.occurrences(),
+    actor: actor.occurrences(),
+    owner: owner.occurrences(),
+    board: board.occurrences(),
+    pin: pin.occurrences(),
+  };
+}
+
+interface Count {
+  /** Negative values are none. */
+  add(values: Int32Array): void;
+  occurrences(): Occurrences;
+}
+
+/** A few rows of many possible values are counted without a place for every value. */
+function openCount(values: number, rows: number): Count {
+  return rows < values / 8 ? new SparseCount() : new DenseCount(values);
+}
+
+class DenseCount implements Count {
+  readonly #counts: Float64Array;
+
+  constructor(values: number) {
+    this.#counts = new Float64Array(values);
+  }
+
+  add(values: Int32Array): void {
+    const counts = this.#counts;
+    for (let row = 0; row < values.length; row++) {
+      const value = values[row]!;
+      if (value >= 0) counts[value]! += 1;
+    }
+  }
+
+  occurrences(): Occurrences {
+    const index = Int32Array.from(this.#counts.keys()).filter((value) => this.#counts[value]! > 0);
+    return { index, count: this.#counts.filter((count) => count > 0) };
+  }
+}
+
+class SparseCount implements Count {
+  readonly #counts = new Map<number, number>();
+
+  add(values: Int32Array): void {
+    for (const value of values) {
+      if (value >= 0) this.#counts.set(value, (this.#counts.get(value) ?? 0) + 1);
+    }
+  }
+
+  occurrences(): Occurrences {
+    return { index: Int32Array.from(this.#counts.keys()), count: Float64Array.from(this.#counts.values()) };
+  }
+}

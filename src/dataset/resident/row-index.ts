@@ -1,0 +1,39 @@
+/** From a value to the rows of a column that have it, made by counting: two passes, eight bytes a row at most. */
+
+import { sharedIntegers } from './shared-arrays.ts';
+import { inWindows } from './windows.ts';
+
+export interface RowIndex {
+  /** The rows of value `v` lie at `[offsets[v], offsets[v + 1])` of `rows`. */
+  readonly offsets: Int32Array;
+  readonly rows: Int32Array;
+}
+
+/** Where the rows of a value lie; nowhere for a value that the index does not have. */
+export function placesOf(offsets: Int32Array, value: number): { readonly from: number; readonly to: number } {
+  const to = offsets[value + 1];
+  return to === undefined ? { from: 0, to: 0 } : { from: offsets[value] ?? to, to };
+}
+
+/**
+ * Indexes a column of values from 0 to below `values`. The rows of a value keep their order: that of the column, or
+ * the one given.
+ */
+export async function indexRows(column: Int32Array, values: number, order?: Int32Array): Promise<RowIndex> {
+  const offsets = sharedIntegers(values + 1);
+  await inWindows(0, column.length, (from, to) => {
+    for (let row = from; row < to; row++) offsets[column[row]! + 1]! += 1;
+  });
+  for (let value = 0; value < values; value++) offsets[value + 1]! += offsets[value]!;
+  const next = offsets.slice();
+  const rows = sharedIntegers(column.length);
+  await inWindows(0, column.length, (from, to) => {
+    for (let place = from; place < to; place++) {
+      const row = order === undefined ? place : order[place]!;
+      const value = column[row]!;
+      rows[next[value]!] = row;
+      next[value]! += 1;
+    }
+  });
+  return { offsets, rows };
+}

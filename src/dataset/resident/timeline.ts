@@ -1,0 +1,164 @@
+/** The timeline of a resident dataset: finding the rows that answer a question without reading them. */
+import type { EventBatch, EventPosition, EventQuery, TimeRange } from '../query.ts';
+import type { Selection, Timeline } from '../timeline.ts';
+import { indexRows, placesOf, type RowIndex } from './row-index.ts';
+import { sharedIntegers } from './shared-arrays.ts';
+import type { View, Visibility } from './visibility.ts';
+
+/** Rows of a scope are listed when they are at most so many, and at most this share of all: a list is kept a scope. */
+const MOST_LISTED_ROWS = 32_768;
+const LISTED_SHARE = 1 / 8;
+
+const NOTHING: Selection = { from: 0, to: 0 };
+
+/** Counts the rows of the boards and of the actors; `lastSequence` is that of the version. */
+export async function openTimeline(
+  columns: EventBatch,
+  sizes: { readonly boards: number; readonly users: number },
+  visibility: Visibility,
+  lastSequence: number,
+): Promise<Timeline> {
+  const byBoard = await indexRows(columns.board, sizes.boards);
+  const byActor = await indexRows(columns.actor, sizes.users);
+  return new ResidentTimeline(columns, byBoard, byActor, visibility, lastSequence);
+}
+
+class ResidentTimeline implements Timeline {
+  readonly columns: EventBatch;
+  readonly #byBoard: RowIndex;
+  readonly #byActor: RowIndex;
+  readonly #visibility: Visibility;
+  readonly #lastSequence: number;
+  readonly #listed = new WeakMap<View, Int32Array | undefined>();
+
+  constructor(
+    columns: EventBatch,
+    byBoard: RowIndex,
+    byActor: RowIndex,
+    visibility: Visibility,
+    lastSequence: number,
+  ) {
+    this.columns = columns;
+    this.#byBoard = byBoard;
+    this.#byActor = byActor;
+    this.#visibility = visibility;
+    this.#lastSequence = lastSequence;
+  }
+
+  select(query: Omit<EventQuery, 'limit'>): Selection {
+    const { board, actor, upToSequence = Number.POSITIVE_INFINITY } = query;
+    const view = this.#visibility.of(query.scope);
+    if (board !== undefined && view.boards !== undefined && view.boards[board] !== 1) return NOTHING;
+    if (actor !== undefined && view.peopleOfEvents !== undefined && view.peopleOfEvents[actor] !== 1)
+      return NOTHING;
+    const { rows, from, to, ofBoards } = this.#candidates(query, view);
+    return {
+      ...this.#narrow(rows, from, to, query),
+      rows,
+      boards: ofBoards ? undefined : view.boards,
+      people: view.peopleOfEvents,
+      pinsOnly: query.pinsOnly === true ? true : undefined,
+      upToSequence: upToSequence >= this.#lastSequence ? undefined : upToSequence,
+    };
+  }
+
+  /** As few rows as an index tells; the board and the actor asked for, if any, are visible. */
+  #candidates({ board, actor }: Pick<EventQuery, 'board' | 'actor'>, view: View): Candidates {
+    if (board !== undefined) {
+      const ofBoard = rowsOf(this.#byBoard, board);
+      return actor === undefined ? ofBoard : this.#both(ofBoard, board, actor);
+    }
+    if (actor !== undefined) return { ...rowsOf(this.#byActor, actor), ofBoards: false };
+    const listed = this.#list(view);
+    if (listed !== undefined) {
+      return { rows: listed, from: 0, to: listed.length, ofBoards: view.boardList !== undefined };
+    }
+    return { rows: undefined, from: 0, to: this.columns.count, ofBoards: false };
+  }
+
+  #both(ofBoard: ListedCandidates, board: number, actor: number): Candidates {
+    const ofActor = rowsOf(this.#byActor, actor);
+    const fewer = ofActor.to - ofActor.from < ofBoard.to - ofBoard.from ? ofActor : ofBoard;
+    const matching = fewer.rows
+      .subarray(fewer.from, fewer.to)
+      .filter((row) => this.columns.board[row] === board && this.columns.actor[row] === actor);
+    return { rows: sharedCopy(matching), from: 0, to: matching.length, ofBoards: true };
+  }
+
+  /** The rows of a scope that names its boards, or its people, when they are few; made on first use. */
+  #list(view: View): Int32Array | undefined {
+    if (!this.#listed.has(view)) this.#listed.set(view, this.#listAnew(view));
+    return this.#listed.get(view);
+  }
+
+  #listAnew({ boardList, peopleList }: View): Int32Array | undefined {
+    const { offsets, rows } = boardList === undefined ? this.#byActor : this.#byBoard;
+    const values = boardList ?? peopleList;
+    if (values === undefined) return undefined;
+    const total = values.reduce((sum, value) => sum + offsets[value + 1]! - offsets[value]!, 0);
+    if (total > MOST_LISTED_ROWS || total > LISTED_SHARE * this.columns.count) return undefined;
+    const listed = sharedIntegers(total);
+    let at = 0;
+    for (const value of values) {
+      const ofValue = rows.subarray(offsets[value], offsets[value + 1]);
+      listed.set(ofValue, at);
+      at += ofValue.length;
+    }
+    return listed.sort();
+  }
+
+  #narrow(
+    rows: Int32Array | undefined,
+    first: number,
+    end: number,
+    { range, after }: { readonly range: TimeRange; readonly after?: EventPosition | undefined },
+  ): Pick<Selection, 'from' | 'to'> {
+    const { startMs, endMs } = range;
+    const start: EventPosition | undefined =
+      startMs === undefined ? undefined : { timestampMs: startMs, sequence: Number.NEGATIVE_INFINITY };
+    const stop: EventPosition | undefined =
+      endMs === undefined ? undefined : { timestampMs: endMs, sequence: Number.NEGATIVE_INFINITY };
+    let from = start === undefined ? first : this.#placeAfter(rows, first, end, start);
+    if (after !== undefined) from = this.#placeAfter(rows, from, end, after);
+    return { from, to: stop === undefined ? end : this.#placeAfter(rows, from, end, stop) };
+  }
+
+  /** The first place in `[low, high)` whose event comes after the position, `high` where none does. */
+  #placeAfter(rows: Int32Array | undefined, low: number, high: number, position: EventPosition): number {
+    const { timestampMs, sequence } = this.columns;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const row = rows === undefined ? middle : rows[middle]!;
+      const ms = timestampMs[row]!;
+      const isAfter =
+        ms > position.timestampMs || (ms === position.timestampMs && sequence[row]! > position.sequence);
+      if (isAfter) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+}
+
+interface Candidates {
+  /** Absent: every row. */
+  readonly rows: Int32Array | undefined;
+  readonly from: number;
+  readonly to: number;
+  /** Whether all of them lie on visible boards. */
+  readonly ofBoards: boolean;
+}
+
+interface ListedCandidates extends Candidates {
+  readonly rows: Int32Array;
+}
+
+/** None for a value that the index does not have. */
+function rowsOf({ offsets, rows }: RowIndex, value: number): ListedCandidates {
+  return { rows, ...placesOf(offsets, value), ofBoards: true };
+}
+
+function sharedCopy(rows: Int32Array): Int32Array {
+  const copy = sharedIntegers(rows.length);
+  copy.set(rows);
+  return copy;
+}

@@ -1,0 +1,51 @@
+/**
+ * What a version holds beside its events, as columns, for whoever keeps a whole version in memory. Not scoped: no
+ * answer by itself. Every table comes in runs of rows, none too large to copy; users and boards are known by index.
+ */
+import type { Standings } from './query.ts';
+
+export interface Tables {
+  /** In the order of their indices. */
+  users(): AsyncIterable<UserRows>;
+  /** In the order of their indices. */
+  boards(): AsyncIterable<BoardRows>;
+  /** LMS properties of users, in no order (decision 11). */
+  properties(): AsyncIterable<PropertyRows>;
+  /** Everybody who acts or owns on a board, is or was on it, once and in no order: who is `of-boards` (decision 12). */
+  boardPeople(): AsyncIterable<PairRows>;
+  /** Who is on which board, with the figures of all time (decisions 10, 25, 26), in no order. */
+  standings(): AsyncIterable<Standings>;
+  /**
+   * What standings in a range add up (decision 37): awards that counted and adjustments, of pairs that have a standing
+   * and no imported figures. Ascending by index of the board, index of the user, instant.
+   */
+  earnings(): AsyncIterable<EarningRows>;
+}
+
+export interface UserRows {
+  readonly id: BigInt64Array;
+  /** Decision 35; NaN where nobody knows. */
+  readonly createdMs: Float64Array;
+}
+
+export interface BoardRows extends UserRows {
+  /** Empty where the board has none. */
+  readonly ltiId: readonly string[];
+  readonly courseId: readonly string[];
+}
+
+export interface PropertyRows {
+  readonly user: Int32Array;
+  readonly property: readonly string[];
+  readonly value: readonly string[];
+}
+
+export interface PairRows {
+  readonly board: Int32Array;
+  readonly user: Int32Array;
+}
+
+export interface EarningRows extends PairRows {
+  readonly timestampMs: Float64Array;
+  readonly points: Float64Array;
+}

@@ -1,0 +1,96 @@
+/**
+ * The ready-made bytes of one version under one redaction: made when they are first needed, kept as long as the version
+ * is in service. What redaction does not touch, pins above all, is shared by all stocks of a dataset.
+ */
+import type { Dataset } from '../dataset/dataset.ts';
+import type { Person } from '../dataset/records.ts';
+import type { Redaction, Variant } from './answer.ts';
+import { EVENT_FORMS } from './event-form.ts';
+import { type EventParts, makeEventParts } from './event-run.ts';
+import { LISTED_BOARD, LISTED_USER } from './fields.ts';
+import { type Fragments, type Halves, renderFragments } from './fragments.ts';
+import { renderListed } from './list-run.ts';
+import type { Notation } from './notation.ts';
+import { redactPerson } from './redaction.ts';
+import { Shelf } from './shelf.ts';
+import { renderIdentity } from './standing-run.ts';
+
+const shelves = new WeakMap<Dataset, Shelf<Fragments>>();
+
+export class FragmentStock {
+  readonly #dataset: Dataset;
+  readonly #redaction: Redaction;
+  readonly #shared: Shelf<Fragments>;
+  readonly #people = new Shelf<Fragments>();
+  readonly #parts = new Shelf<EventParts>();
+  /** What was asked for, by name, so that the stock of the next version can be filled alike. */
+  readonly #wanted = new Map<string, (stock: FragmentStock) => Promise<unknown>>();
+
+  constructor(dataset: Dataset, redaction: Redaction) {
+    this.#dataset = dataset;
+    this.#redaction = redaction;
+    this.#shared = shelves.get(dataset) ?? new Shelf();
+    shelves.set(dataset, this.#shared);
+  }
+
+  /** Makes everything that was asked of the other one. */
+  async fillLike(other: FragmentStock): Promise<void> {
+    for (const make of other.#wanted.values()) await make(this);
+  }
+
+  /** Events in one notation. */
+  eventParts(notation: Notation): Promise<EventParts> {
+    this.#wanted.set(`events ${notation}`, (stock) => stock.eventParts(notation));
+    return this.#parts.take(notation, async () => {
+      const form = EVENT_FORMS[notation];
+      const organization = form.organization(this.#dataset.organization);
+      const [people, boards, pins] = await Promise.all([
+        this.#takePeople(`of events ${notation}`, form.person),
+        this.#shared.take(`boards of events ${notation}`, () =>
+          renderFragments(this.#dataset.boards(), form.board),
+        ),
+        this.#shared.take(`pins of events ${notation}`, () =>
+          renderFragments(this.#dataset.pins(), (pin) => {
+            const [head, tail = ''] = form.pin(pin);
+            return [organization + head, tail];
+          }),
+        ),
+      ]);
+      return makeEventParts(form, this.#dataset, { people, boards, pins });
+    });
+  }
+
+  /** Items of the list of boards (contract 2.6), and of users (contract 2.7). */
+  listedBoards(variant: Variant, notation: Notation): Promise<Fragments> {
+    const name = `listed boards ${variant} ${notation}`;
+    this.#wanted.set(name, (stock) => stock.listedBoards(variant, notation));
+    return this.#shared.take(name, () =>
+      renderFragments(this.#dataset.boards(), (board) =>
+        renderListed(notation, LISTED_BOARD[variant], board),
+      ),
+    );
+  }
+
+  listedUsers(variant: Variant, notation: Notation): Promise<Fragments> {
+    const name = `listed users ${variant} ${notation}`;
+    this.#wanted.set(name, (stock) => stock.listedUsers(variant, notation));
+    return this.#takePeople(name, (user) => renderListed(notation, LISTED_USER[variant], user));
+  }
+
+  /** Ids and e-mail addresses as points maps and cursors need them. */
+  userIdentities(): Promise<Fragments> {
+    this.#wanted.set('users', (stock) => stock.userIdentities());
+    return this.#takePeople('identities', renderIdentity);
+  }
+
+  boardIdentities(): Promise<Fragments> {
+    this.#wanted.set('boards', (stock) => stock.boardIdentities());
+    return this.#shared.take('identities', () => renderFragments(this.#dataset.boards(), renderIdentity));
+  }
+
+  #takePeople(name: string, render: (person: Person) => Halves): Promise<Fragments> {
+    return this.#people.take(name, () =>
+      renderFragments(this.#dataset.people(), (person) => render(redactPerson(person, this.#redaction))),
+    );
+  }
+}

@@ -1,0 +1,72 @@
+/** One version in service: its dataset with all that is derived from it, held until the last answer has ended. */
+import type { Dataset } from '../dataset/dataset.ts';
+import { openRendering, type Rendering } from '../render/rendering.ts';
+import type { Workshop } from '../render/workshop.ts';
+import { BoundQuestions } from './question.ts';
+import type { Secrets } from './secrets.ts';
+
+/** What a key has replaced by pseudonyms (decision 22). */
+export interface Redact {
+  readonly email: boolean;
+  readonly name: boolean;
+}
+
+export class OpenedDataset {
+  readonly dataset: Dataset;
+  readonly questions: BoundQuestions;
+  readonly #secrets: Secrets;
+  readonly #workshop: Workshop;
+  readonly #renderings = new Map<string, { readonly redact: Redact; readonly rendering: Rendering }>();
+  #leases = 0;
+  /** Set when the version is no longer given out; called when the last lease has ended. */
+  #leave: (() => void) | undefined;
+
+  constructor(dataset: Dataset, secrets: Secrets, workshop: Workshop) {
+    this.dataset = dataset;
+    this.questions = new BoundQuestions(dataset.version, secrets);
+    this.#secrets = secrets;
+    this.#workshop = workshop;
+  }
+
+  get isRetired(): boolean {
+    return this.#leave !== undefined;
+  }
+
+  hold(): void {
+    this.#leases += 1;
+  }
+
+  release(): void {
+    this.#leases -= 1;
+    if (this.#leases === 0) this.#leave?.();
+  }
+
+  rendering({ email, name }: Redact): Rendering {
+    const kind = `${email} ${name}`;
+    let kept = this.#renderings.get(kind);
+    if (kept === undefined) {
+      const redaction = { email, name, secret: this.#secrets.pseudonym };
+      kept = { redact: { email, name }, rendering: openRendering(this.dataset, redaction, this.#workshop) };
+      this.#renderings.set(kind, kept);
+    }
+    return kept.rendering;
+  }
+
+  /** Makes what the version before was asked for: whoever has asked will ask again, and then must not wait. */
+  async warmLike(before: OpenedDataset): Promise<void> {
+    for (const { redact, rendering } of before.#renderings.values()) {
+      await this.rendering(redact).warm(rendering);
+    }
+  }
+
+  /** Closes the version when its last lease has ended; to be called once. */
+  async retire(): Promise<void> {
+    const left = new Promise<void>((resolve) => {
+      this.#leave = resolve;
+    });
+    if (this.#leases === 0) this.#leave?.();
+    await left;
+    for (const { rendering } of this.#renderings.values()) await rendering.close();
+    await this.dataset.close();
+  }
+}

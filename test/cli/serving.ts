@@ -1,0 +1,59 @@
+/** A command that serves, as a process of its own, and what it says. */
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { get } from 'node:http';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { start } from './command.ts';
+
+export interface Serving {
+  readonly child: ChildProcess;
+  /** The lines printed at the start, by what stands before their colon. */
+  readonly printed: Readonly<Record<string, string>>;
+  /** Lines on standard error so far; those of the log parsed. */
+  readonly log: readonly Record<string, unknown>[];
+  readonly remarks: readonly string[];
+}
+
+/** Starts a command that serves on a free port, and waits until it has printed its last line. */
+export async function serving(
+  t: { after(end: () => void): void },
+  args: readonly string[],
+  last = 'Reference',
+): Promise<Serving> {
+  const child = start([...args, '--port', '0']);
+  t.after(() => child.kill('SIGKILL'));
+  const log: Record<string, unknown>[] = [];
+  const remarks: string[] = [];
+  createInterface({ input: child.stderr! }).on('line', (line) => {
+    if (line.startsWith('{')) log.push(JSON.parse(line));
+    else remarks.push(line);
+  });
+  const printed: Record<string, string> = {};
+  for await (const line of createInterface({ input: child.stdout! })) {
+    const [, name = '', value = ''] = /^(\w[\w ]*): +(.*)$/.exec(line) ?? [];
+    printed[name] = value;
+    if (name === last) return { child, printed, log, remarks };
+  }
+  throw new Error(`it ended: ${remarks.join('\n')}`);
+}
+
+export async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  child.kill(signal);
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  return child.exitCode;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: string;
+}
+
+/** Asks on a connection of its own, so that any worker may answer. */
+export async function ask(url: string, key = ''): Promise<Reply> {
+  const headers = key === '' ? {} : { apikey: key };
+  const request = get(url, { agent: false, headers });
+  const [response] = await once(request, 'response');
+  return { status: response.statusCode, headers: response.headers, body: await text(response) };
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, createReadStream, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { it } from 'node:test';
+import { temporaryFolder } from './command.ts';
+
+const SHARED_LOG = join(import.meta.dirname, '../../src/cli/shared-log.ts');
+const LINES = 400;
+/** Says on standard output when everything is written or waits. */
+const WRITER = `
+  import { openSharedLog } from ${JSON.stringify(SHARED_LOG)};
+  const log = openSharedLog();
+  let gathered = '';
+  for (let line = 0; line < ${LINES}; line += 1) {
+    gathered += JSON.stringify({ pid: process.pid, line, text: 'é'.repeat((line * 37) % 1900) }) + '\\n';
+    if (line % 7 > 4) {
+      log.write(gathered);
+      gathered = '';
+    }
+  }
+  log.write(gathered);
+  console.log('done');`;
+
+it('lines of several processes on one full pipe stay whole and in order', async () => {
+  // A pipe of the shell's kind: those that Node itself makes are sockets.
+  const pipe = join(temporaryFolder(), 'pipe');
+  execFileSync('sh', ['-c', 'mkfifo "$0"', pipe]);
+  const writeEnd = openSync(pipe, 'r+');
+  const writers = [1, 2].map(() =>
+    spawn(process.execPath, ['--input-type=module', '--eval', WRITER], {
+      stdio: ['ignore', 'pipe', writeEnd],
+    }),
+  );
+  const readEnd = openSync(pipe, 'r');
+  closeSync(writeEnd);
+  await Promise.all(writers.map(({ stdout }) => once(stdout!, 'data')));
+  const log = await text(createReadStream(pipe, { fd: readEnd }));
+  const byProcess = new Map<number, number[]>();
+  for (const line of log.trimEnd().split('\n')) {
+    const { pid, line: number }: { pid: number; line: number } = JSON.parse(line);
+    byProcess.set(pid, [...(byProcess.get(pid) ?? []), number]);
+  }
+  const all = Array.from({ length: LINES }, (_, line) => line);
+  assert.deepEqual([...byProcess.values()], [all, all]);
+});

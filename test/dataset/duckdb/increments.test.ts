@@ -1,0 +1,90 @@
+/** Derived tables of a generation built in many increments, against those of one built at once, row for row. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { openDuckdbStore } from '../../../src/dataset/duckdb/store.ts';
+import type { Store } from '../../../src/dataset/store.ts';
+import { runs } from '../../model/runs.ts';
+import { publishRecords, type Records } from '../small-world.ts';
+import { readGeneration } from './generation-rows.ts';
+import { joinSteps, type Step, stepsArbitrary } from './increments.ts';
+import { SINGLE_CHANGES } from './single-changes.ts';
+
+describe('a generation built in increments', () => {
+  let folder: string;
+  let store: Store;
+  let organizations = 0;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'corkboard-increments-'));
+    store = await openDuckdbStore(folder);
+  });
+  after(async () => {
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const build = async (steps: readonly Step[]) => {
+    organizations += 1;
+    const organization = `organization-${organizations}`;
+    await store.createOrganization(organization, {});
+    let generation = 0;
+    for (const { records, policy } of steps) {
+      const settings = policy === undefined ? {} : { policy };
+      const { published, problems } = await publishRecords(store, organization, records, settings);
+      assert.deepEqual(problems, []);
+      if (published) generation += 1;
+    }
+    return await readGeneration(join(folder, organization, 'generations', `${generation}.duckdb`));
+  };
+
+  it('holds the same derived rows as one built at once, whatever came late, policies included', async () => {
+    const property = fc.asyncProperty(stepsArbitrary, async (steps) => {
+      const all = joinSteps(steps);
+      fc.pre(Object.values(all.records).some((records) => records.length > 0));
+      const increments = await build(steps);
+      assert.deepEqual(increments.tables, (await build([all])).tables);
+    });
+    await fc.assert(property, runs(4));
+  });
+
+  it('holds the same derived rows as one built at once when a publication changes one thing alone', async () => {
+    const increments = await build(SINGLE_CHANGES);
+    assert.deepEqual(increments.tables, (await build([joinSteps(SINGLE_CHANGES)])).tables);
+  });
+
+  it('takes a change of the policy to everything, however little came with it', async () => {
+    const event = { type: 'pin', action: 'visited', ownerId: 1n, boardId: 7n, pinId: 70n };
+    const first: Records = {
+      users: [1n, 2n].map((id) => ({ id, email: `u${id}@x.example`, name: `User ${id}` })),
+      boards: [7n, 8n].map((id) => ({ id, title: `Board ${id}` })),
+      pins: [{ id: 70n, title: 'Pin' }],
+      events: [1n, 2n].map((id) => ({ ...event, id, actorId: id, timestampMs: Number(id) })),
+    };
+    const adjustment = { userId: 2n, boardId: 8n, points: 3, timestampMs: 9, reason: 'elsewhere' };
+    const steps: Step[] = [{ records: first }, { records: { adjustments: [adjustment] } }];
+    const before = await build(steps);
+    assert.deepEqual(before.tables['awards'], []);
+    const policy = (points: number) =>
+      JSON.stringify({ rules: [{ on: 'pin.visited', to: 'actor', points }], goal: 20 });
+    const after = await build([...steps, { records: {}, policy: policy(4) }]);
+    assert.equal(after.tables['awards']?.length, 2);
+    assert.deepEqual(after.tables['standings'], standingsOf([4, 20], [4, 20]));
+    const more = { ...event, id: 3n, actorId: 2n, timestampMs: 3 };
+    const changed = await build([
+      { records: first, policy: policy(4) },
+      { records: { events: [more] }, policy: policy(6) },
+    ]);
+    assert.deepEqual(changed.tables['standings'], standingsOf([6, 30], [12, 60]));
+  });
+});
+
+/** Standings of users 1 and 2 on board 7, as they are read: total points and score. */
+function standingsOf(...figures: [number, number][]): string[] {
+  return figures.map(
+    ([total, score], person) =>
+      `{'board': 0, 'person': ${person}, 'total_points': ${total}, 'participation_score': ${score}}`,
+  );
+}

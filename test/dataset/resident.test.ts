@@ -1,0 +1,134 @@
+/** The resident datasets against the contract of stores, and what is their own: the limit, and shared memory. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, describe, it } from 'node:test';
+import type { Dataset } from '../../src/dataset/dataset.ts';
+import { openDuckdbStore } from '../../src/dataset/duckdb/store.ts';
+import { defaultResidentLimit, estimateResidentBytes } from '../../src/dataset/resident/limit.ts';
+import { withResidentDatasets } from '../../src/dataset/resident/store.ts';
+import { FULL_SCOPE } from '../../src/dataset/scope.ts';
+import type { Store } from '../../src/dataset/store.ts';
+import { describePublication } from './publication-contract.ts';
+import { eventsInWords, openPublished, publishRecords, type Records, WORLD } from './small-world.ts';
+import { describeStore } from './store-contract.ts';
+
+const folders: string[] = [];
+async function openStore(limitBytes: number): Promise<Store> {
+  const folder = await mkdtemp(join(tmpdir(), 'corkboard-resident-'));
+  folders.push(folder);
+  return withResidentDatasets(await openDuckdbStore(folder), { limitBytes });
+}
+after(async () => {
+  for (const folder of folders) await rm(folder, { recursive: true, force: true });
+});
+
+describeStore('resident', () => openStore(Number.POSITIVE_INFINITY));
+describePublication('resident', () => openStore(Number.POSITIVE_INFINITY));
+describeStore('not resident for want of room', () => openStore(0));
+
+const WORLD_BYTES = estimateResidentBytes({ events: 5, users: 5, boards: 3, pins: 1 });
+const EVENT = { type: 'board', action: 'followed', ownerId: 1n, actorId: 1n, boardId: 7n };
+
+/** A later version of the small world, by one event. */
+function laterBy(timestampMs: number): Records {
+  return { events: [{ ...EVENT, timestampMs }] };
+}
+
+describe('the limit of resident datasets', () => {
+  const opened: Dataset[] = [];
+  let store: Store;
+  const open = async (organization: string) => {
+    const dataset = await openPublished(store, organization);
+    opened.push(dataset);
+    return dataset;
+  };
+  const isResident = (dataset: Dataset) => dataset.timeline !== undefined;
+  const prepare = async (limitBytes: number, ...organizations: string[]) => {
+    store = await openStore(limitBytes);
+    for (const organization of organizations) {
+      await store.createOrganization(organization, {});
+      await publishRecords(store, organization, WORLD);
+    }
+  };
+  afterEach(async () => {
+    for (const dataset of opened.splice(0)) await dataset.close();
+    await store.close();
+  });
+
+  it('lets in what fits to the byte, and nothing larger', async () => {
+    await prepare(WORLD_BYTES, 'acme');
+    assert.ok(isResident(await open('acme')));
+    await publishRecords(store, 'acme', laterBy(1));
+    const larger = await open('acme');
+    assert.ok(!isResident(larger));
+    assert.equal((await eventsInWords(larger)).length, 6);
+  });
+
+  it('is shared by the organizations, and closing gives the share back', async () => {
+    await prepare(2 * WORLD_BYTES, 'one', 'two', 'three');
+    const [one, two, three] = [await open('one'), await open('two'), await open('three')];
+    assert.deepEqual([one, two, three].map(isResident), [true, true, false]);
+    await opened.splice(opened.indexOf(one), 1)[0]?.close();
+    assert.ok(isResident(await open('three')));
+  });
+
+  it('holds for datasets that are opened at the same time', async () => {
+    await prepare(WORLD_BYTES, 'one', 'two');
+    const both = await Promise.all(['one', 'two'].map(open));
+    assert.equal(both.filter(isResident).length, 1);
+  });
+
+  it('does not count a version beside the one that it replaces', async () => {
+    await prepare(2 * WORLD_BYTES + 100, 'acme', 'other');
+    const before = await open('acme');
+    await publishRecords(store, 'acme', laterBy(1));
+    const next = await open('acme');
+    assert.deepEqual([before, next].map(isResident), [true, true]);
+    assert.ok(isResident(await open('other')));
+  });
+});
+
+describe('the default limit of resident datasets', () => {
+  it('is at most half of the memory there is', () => {
+    const limit = defaultResidentLimit();
+    assert.ok(Number.isSafeInteger(limit) && limit > 0);
+    assert.ok(limit <= totalmem() / 2);
+  });
+});
+
+describe('the timeline of a resident dataset', () => {
+  it('lies in memory that another thread can read', async () => {
+    const store = await openStore(Number.POSITIVE_INFINITY);
+    await store.createOrganization('acme', {});
+    await publishRecords(store, 'acme', WORLD);
+    const dataset = await openPublished(store, 'acme');
+    const { timeline } = dataset;
+    assert.ok(timeline !== undefined);
+    const { count, ...columns } = timeline.columns;
+    assert.equal(count, 5);
+    const scope = { boards: [7n], users: [1n, 5n] };
+    const { boards, people, rows } = timeline.select({ scope, range: {}, actor: 1, board: 1 });
+    const all = timeline.select({ scope, range: {} });
+    const arrays = [...Object.values(columns), people, rows, all.boards, all.people];
+    assert.equal(boards, undefined, 'a visible board needs no flags');
+    for (const array of arrays) assert.ok(array?.buffer instanceof SharedArrayBuffer);
+    await dataset.close();
+    await store.close();
+  });
+
+  it('knows a whole selection where the scope names everything, and everything was published', async () => {
+    const store = await openStore(Number.POSITIVE_INFINITY);
+    await store.createOrganization('acme', {});
+    await publishRecords(store, 'acme', WORLD);
+    const dataset = await openPublished(store, 'acme');
+    const whole = dataset.timeline?.select({ scope: FULL_SCOPE, range: {} });
+    for (const users of ['all', 'of-boards'] as const) {
+      const scope = { boards: [9n, 8n, 7n, 404n], users };
+      assert.deepEqual(dataset.timeline?.select({ scope, range: {}, upToSequence: 5 }), whole);
+    }
+    await dataset.close();
+    await store.close();
+  });
+});

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { after, test } from 'node:test';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import type { EventBatch, EventQuery } from '../../src/dataset/query.ts';
+import { FULL_SCOPE } from '../../src/dataset/scope.ts';
+import type { Selection, Timeline } from '../../src/dataset/timeline.ts';
+import type { EventsAnswer, Redaction, Representation } from '../../src/render/answer.ts';
+import type { Packing } from '../../src/render/render-job.ts';
+import { openRendering } from '../../src/render/rendering.ts';
+import { Spool } from '../../src/render/spool.ts';
+import { Workshop } from '../../src/render/workshop.ts';
+import { PlainDataset } from './plain-dataset.ts';
+import { textOf } from './reference.ts';
+import { NO_REDACTION, worldOf } from './worlds.ts';
+
+const EVENTS = 9_000;
+const START_MS = Date.UTC(2018, 2, 12, 17);
+const EVERYTHING: EventQuery = { scope: FULL_SCOPE, range: {} };
+const ONE_BOARD: EventQuery = { scope: { boards: [1n], users: 'of-boards' }, range: {} };
+const UNPACK = { gzip: gunzipSync, zstd: zstdDecompressSync } as const;
+
+/** A plain dataset whose events lie in memory too; a scope that names boards sees those of these ids. */
+class ResidentPlainDataset extends PlainDataset {
+  timeline: Timeline | undefined;
+
+  async load(): Promise<this> {
+    for await (const columns of this.events(EVERYTHING)) {
+      assert.equal(columns.count, EVENTS);
+      this.timeline = { columns, select: (query) => selectRows(columns, query) };
+    }
+    return this;
+  }
+
+  override select(query: EventQuery) {
+    return super
+      .select({ ...query, limit: undefined })
+      .filter(({ board }) => query.scope.boards === 'all' || board === 0)
+      .slice(0, query.limit);
+  }
+}
+
+function selectRows(columns: EventBatch, { scope, range, pinsOnly }: Omit<EventQuery, 'limit'>): Selection {
+  const rowAt = (ms: number) => Math.min(EVENTS, Math.max(0, Math.ceil((ms - START_MS) / 60_000)));
+  const boards = scope.boards === 'all' ? undefined : Uint8Array.of(1, 0, 0);
+  return {
+    from: range.startMs === undefined ? 0 : rowAt(range.startMs),
+    to: range.endMs === undefined ? columns.count : rowAt(range.endMs),
+    boards,
+    pinsOnly,
+  };
+}
+
+const workshop = new Workshop();
+after(() => workshop.close());
+
+async function open(redaction: Redaction = NO_REDACTION) {
+  const dataset = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS).load();
+  return {
+    rendering: openRendering(dataset, redaction, workshop),
+    inline: openRendering(dataset, redaction),
+  };
+}
+
+async function unpacked(answer: EventsAnswer, packing: Packing): Promise<string> {
+  assert.ok(answer.packed);
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer.packed(packing)) chunks.push(Buffer.from(chunk));
+  return UNPACK[packing](Buffer.concat(chunks)).toString();
+}
+
+/** Without a difference of megabytes in the report. */
+function assertSame(actual: string, expected: string): void {
+  assert.equal(actual.length, expected.length);
+  assert.ok(actual === expected, 'the answers differ');
+}
+
+/** Queries whose answers begin and end inside pieces, at their ends, and nowhere. */
+const QUERIES: readonly [string, EventQuery][] = [
+  ['everything', EVERYTHING],
+  [
+    'a range',
+    { ...EVERYTHING, range: { startMs: START_MS + 777 * 60_000, endMs: START_MS + 8_000 * 60_000 } },
+  ],
+  ['a range from the edge of a piece', { ...EVERYTHING, range: { startMs: START_MS + 1024 * 60_000 } }],
+  ['a scope', ONE_BOARD],
+  ['pins only', { ...EVERYTHING, pinsOnly: true }],
+];
+
+for (const representation of ['json', 'ndjson', 'csv'] as const satisfies Representation[]) {
+  for (const [name, query] of QUERIES) {
+    test(`${name} as ${representation} has the same bytes from the thread, plain and packed, made and kept`, async () => {
+      const { rendering, inline } = await open();
+      const expected = await textOf(await inline.events(query, representation));
+      const answer = await rendering.events(query, representation);
+      assert.ok(answer.packed, 'the answer is a large one');
+      assertSame(await textOf(answer), expected);
+      for (const packing of ['gzip', 'zstd', 'gzip', 'zstd'] as const) {
+        const again = await rendering.events(query, representation);
+        assertSame(await unpacked(again, packing), expected);
+      }
+      await rendering.close();
+    });
+  }
+}
+
+test('pieces of one scope or redaction are not those of another', async () => {
+  const { rendering, inline } = await open();
+  const redacting = await open({ ...NO_REDACTION, email: true, name: true });
+  for (const packing of ['gzip', 'zstd'] as const) {
+    for (const query of [EVERYTHING, ONE_BOARD, EVERYTHING]) {
+      for (const [packed, plain] of [
+        [rendering, inline],
+        [redacting.rendering, redacting.inline],
+      ] as const) {
+        const expected = await textOf(await plain.events(query, 'json'));
+        assertSame(await unpacked(await packed.events(query, 'json'), packing), expected);
+      }
+    }
+  }
+  assert.doesNotMatch(await unpacked(await redacting.rendering.events(EVERYTHING, 'json'), 'gzip'), /Ada/);
+  await rendering.close();
+  await redacting.rendering.close();
+});
+
+test('whole pieces are made once, for all who ask at the same time and afterwards', async () => {
+  const { rendering } = await open();
+  const pack = workshop.thread.pack.bind(workshop.thread);
+  let made = 0;
+  workshop.thread.pack = (job, packing) => {
+    made += 1;
+    return pack(job, packing);
+  };
+  try {
+    const answers = await Promise.all([1, 2, 3].map(() => rendering.events(EVERYTHING, 'json')));
+    const texts = await Promise.all(answers.map((answer) => unpacked(answer, 'gzip')));
+    assert.equal(new Set(texts).size, 1);
+    const pieces = made;
+    assert.ok(pieces > 2 && pieces < 20, `${pieces} pieces`);
+    await unpacked(await rendering.events(EVERYTHING, 'json'), 'gzip');
+    assert.equal(made, pieces);
+    // Of a range only the two ends are made anew.
+    const range = { startMs: START_MS + 60_000, endMs: START_MS + (EVENTS - 1) * 60_000 };
+    await unpacked(await rendering.events({ ...EVERYTHING, range }, 'json'), 'gzip');
+    assert.equal(made, pieces + 2);
+  } finally {
+    workshop.thread.pack = pack;
+    await rendering.close();
+  }
+});
+
+test('a chunk of the thread stays as it is until the second one after it is asked for', async () => {
+  const { rendering } = await open();
+  const answer = await rendering.events(EVERYTHING, 'json');
+  let before: { chunk: Uint8Array; copy: Buffer } | undefined;
+  let chunks = 0;
+  for await (const chunk of answer.chunks()) {
+    if (before !== undefined) assert.ok(before.copy.equals(before.chunk));
+    before = { chunk, copy: Buffer.from(chunk) };
+    chunks += 1;
+  }
+  assert.ok(chunks > 5);
+  await rendering.close();
+});
+
+test('answers side by side, and some that are given up, do not disturb each other', async () => {
+  const { rendering, inline } = await open();
+  const expected = await textOf(await inline.events(EVERYTHING, 'json'));
+  const givenUp = async () => {
+    for await (const chunk of (await rendering.events(EVERYTHING, 'json')).chunks()) return chunk.length;
+    return 0;
+  };
+  const whole = async () => textOf(await rendering.events(EVERYTHING, 'json'));
+  const [first, , second, , third] = await Promise.all([whole(), givenUp(), whole(), givenUp(), whole()]);
+  for (const text of [first, second, third]) assertSame(text, expected);
+  await rendering.close();
+});
+
+test('when the thread dies the answer under way fails, and the next one has a new thread', async () => {
+  const own = new Workshop();
+  const dataset = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS).load();
+  const rendering = openRendering(dataset, NO_REDACTION, own);
+  const chunks = (await rendering.events(EVERYTHING, 'json')).chunks()[Symbol.asyncIterator]();
+  await chunks.next();
+  await own.close();
+  await assert.rejects(async () => {
+    while ((await chunks.next()).done !== true);
+  }, /thread/);
+  const again = await rendering.events(EVERYTHING, 'json');
+  assert.ok((await textOf(again)).startsWith('[{'));
+  await rendering.close();
+  await own.close();
+});
+
+test('bytes that are not as many as announced make the thread fail, never exceed the announcement', async () => {
+  for (const error of [-1, 1]) {
+    const dataset = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS).load();
+    dataset.tallyError = error;
+    const rendering = openRendering(dataset, NO_REDACTION, workshop);
+    const answer = await rendering.events(EVERYTHING, 'json');
+    let bytes = 0;
+    await assert.rejects(async () => {
+      for await (const chunk of answer.chunks()) bytes += chunk.length;
+    }, /was to take/);
+    assert.ok(bytes <= answer.byteLength);
+    await rendering.close();
+  }
+});
+
+test('what is kept has no name on the disk, stays inside its budget and goes with the rendering', async () => {
+  const budget = { leftBytes: 10_000 };
+  const spool = new Spool(budget);
+  const names = await readdir(tmpdir());
+  const packed = { bytes: Buffer.alloc(6_000, 1), plainBytes: 60_000, crc: 5 };
+  await spool.keep('one', packed);
+  await spool.keep('two', packed);
+  assert.deepEqual(
+    (await readdir(tmpdir())).filter((name) => name.startsWith('corkboard-') && !names.includes(name)),
+    [],
+  );
+  const found = await spool.find('one');
+  assert.ok(found?.bytes.every((byte) => byte === 1));
+  assert.deepEqual([found?.bytes.length, found?.plainBytes, found?.crc], [6_000, 60_000, 5]);
+  assert.equal(await spool.find('two'), undefined);
+  assert.equal(budget.leftBytes, 4_000);
+  await spool.close();
+  assert.equal(budget.leftBytes, 10_000);
+  assert.equal(await spool.find('one'), undefined);
+});

@@ -1,0 +1,131 @@
+/** The datasets in service, over a store that keeps nothing but which version of what is in force. */
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { AppError } from '../../src/app-error.ts';
+import type { Dataset } from '../../src/dataset/dataset.ts';
+import type { OrganizationEntry, Store } from '../../src/dataset/store.ts';
+import { type DatasetNews, Datasets } from '../../src/server/datasets.ts';
+import { PlainDataset } from '../render/plain-dataset.ts';
+import { worldOf } from '../render/worlds.ts';
+
+const REDACT = { email: false, name: false };
+
+class VersionedDataset extends PlainDataset {
+  override readonly version: string;
+  readonly #onClose: () => void;
+
+  constructor(version: string, onClose: () => void) {
+    super(worldOf(2));
+    this.version = version;
+    this.#onClose = onClose;
+  }
+
+  override async close(): Promise<void> {
+    this.#onClose();
+  }
+}
+
+/** The part of the port that serving uses; what is asked of it otherwise is a fault of the test. */
+class VersionStore implements Pick<Store, 'organization' | 'currentVersion' | 'openDataset'> {
+  readonly versions = new Map<string, string>();
+  readonly open: string[] = [];
+  /** Opening a dataset of this organization takes until the promise is fulfilled. */
+  readonly waits = new Map<string, Promise<void>>();
+
+  async organization(name: string): Promise<OrganizationEntry> {
+    if (!this.versions.has(name)) throw new AppError('organization-unknown', 'There is none.');
+    const settings = { id: 1n, title: '', domain: '', categoryId: 0n, courseLookup: false };
+    return {
+      name,
+      settings: { ...settings, lmsUserProperties: [], policy: '' },
+      version: this.versions.get(name),
+      secret: new Uint8Array(32),
+    };
+  }
+
+  async currentVersion(name: string): Promise<string | undefined> {
+    return this.versions.get(name);
+  }
+
+  async openDataset(name: string): Promise<Dataset | undefined> {
+    await this.waits.get(name);
+    const version = this.versions.get(name);
+    if (version === undefined) return undefined;
+    this.open.push(version);
+    return new VersionedDataset(version, () => this.open.splice(this.open.indexOf(version), 1));
+  }
+}
+
+describe('datasets in service', () => {
+  let datasets: Datasets | undefined;
+  afterEach(() => datasets?.close());
+
+  function serve(versions: Record<string, string>, mostOpen?: number) {
+    const store = new VersionStore();
+    for (const [name, version] of Object.entries(versions)) store.versions.set(name, version);
+    const waiting: { news: DatasetNews['type']; resolve: () => void }[] = [];
+    datasets = new Datasets(
+      store as Partial<Store> as Store,
+      ({ type }) => {
+        for (const { news, resolve } of waiting) if (news === type) resolve();
+      },
+      mostOpen,
+    );
+    const next = (news: DatasetNews['type']) =>
+      new Promise<void>((resolve) => waiting.push({ news, resolve }));
+    return { store, datasets, next };
+  }
+
+  it('are as many as shall be open; one more closes the one not asked for longest, which opens again when asked for', async () => {
+    const { store, datasets } = serve({ a: 'a1', b: 'b1', c: 'c1' }, 2);
+    for (const name of ['a', 'b', 'a', 'c']) (await datasets.lease(name)).end();
+    assert.deepEqual(store.open.toSorted(), ['a1', 'c1']);
+    (await datasets.lease('b')).end();
+    assert.deepEqual(store.open.toSorted(), ['b1', 'c1']);
+  });
+
+  it('stay open as long as an answer holds them, whoever needs the room', async () => {
+    const { store, datasets, next } = serve({ a: 'a1', b: 'b1' }, 1);
+    const held = await datasets.lease('a');
+    (await datasets.lease('b')).end();
+    assert.deepEqual(store.open.toSorted(), ['a1', 'b1']);
+    const closed = next('dataset-closed');
+    held.end();
+    await closed;
+    assert.deepEqual(store.open, ['b1']);
+  });
+
+  it('are replaced when a version is published, also while another organization takes its time', async () => {
+    const { store, datasets, next } = serve({ slow: 's1', quick: 'q1' });
+    for (const name of ['slow', 'quick']) (await datasets.lease(name)).end();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    store.waits.set('slow', promise);
+    store.versions.set('slow', 's2');
+    store.versions.set('quick', 'q2');
+    await next('dataset-opened');
+    assert.ok(store.open.includes('q2'));
+    const opened = next('dataset-opened');
+    resolve();
+    await opened;
+    assert.ok(store.open.includes('s2'));
+  });
+
+  it('make for a new version what the one before was asked for, before it comes into service', async () => {
+    const { store, datasets, next } = serve({ a: 'a1' });
+    const before = await datasets.lease('a');
+    await before.rendering(REDACT).users({ scope: { boards: 'all', users: 'all' }, range: {} }, 'a', 'csv');
+    before.end();
+    store.versions.set('a', 'a2');
+    await next('dataset-opened');
+    const { dataset, end } = await datasets.lease('a');
+    end();
+    assert.ok(dataset instanceof VersionedDataset);
+    assert.equal(dataset.version, 'a2');
+    assert.equal(dataset.readings.people, 2);
+  });
+
+  it('of an organization that the store does not know are as if nothing were published', async () => {
+    const { datasets } = serve({});
+    await assert.rejects(datasets.lease('gone'), { code: 'not-published' });
+  });
+});
