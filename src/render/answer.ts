@@ -1,6 +1,5 @@
 /** What rendering hands to the server: the bytes of one answer, and their number before the first is made. */
 import type { EventPosition } from '../dataset/query.ts';
-import type { Packing } from './render-job.ts';
 
 export type Representation = 'json' | 'ndjson' | 'csv';
 export type Variant = 'a' | 'b';
@@ -27,7 +26,7 @@ export interface Answer<Next = undefined> {
    * The same bytes as a compressed stream, put together from pieces that are kept (decision 40); its length is not
    * known before. Absent: whoever wants it compressed has to compress `chunks`.
    */
-  packed?(packing: Packing): AsyncIterable<Uint8Array>;
+  packed?(packing: 'gzip' | 'zstd'): AsyncIterable<Uint8Array>;
 }
 
 export type EventsAnswer = Answer<EventPosition>;

@@ -11,30 +11,26 @@ const NATIVE_COPY_FROM_BYTES = 1024;
 
 const ZERO = 48;
 
+/** Bytes of memory for a chunk of so many bytes. */
+export function memoryOf(capacity: number): number {
+  return capacity + OVERREAD_BYTES;
+}
+
 export class Chunk {
-  readonly #bytes: Buffer;
-  readonly #view: DataView;
+  /** The memory, and how much of it is written. Only `event-run.ts`, for speed, and this file write there. */
+  readonly block: Block;
+  length = 0;
   readonly #capacity: number;
-  #length = 0;
 
-  /** `shared`: in memory that another thread can read. */
-  constructor(capacity: number, shared = false) {
-    const size = capacity + OVERREAD_BYTES;
-    const { bytes, view } = blockOver(
-      shared ? new SharedArrayBuffer(size) : Buffer.allocUnsafeSlow(size).buffer,
-    );
+  /** Over memory of its own, or over memory that is given and large enough. */
+  constructor(capacity: number, memory?: SharedArrayBuffer) {
     this.#capacity = capacity;
-    this.#bytes = bytes;
-    this.#view = view;
-  }
-
-  get length(): number {
-    return this.#length;
+    this.block = blockOver(memory ?? Buffer.allocUnsafeSlow(memoryOf(capacity)).buffer);
   }
 
   /** Nothing checks a write: ask before each item. */
   fits(size: number): boolean {
-    return this.#length + size <= this.#capacity;
+    return this.length + size <= this.#capacity;
   }
 
   /** Whether an item of this size fits when nothing else is in the chunk. */
@@ -44,70 +40,81 @@ export class Chunk {
 
   /** Begins anew in the same memory. */
   clear(): this {
-    this.#length = 0;
+    this.length = 0;
     return this;
   }
 
   /** Both halves of a fragment; `appendHead` and `appendTail` one of them. */
   append(fragments: Fragments, index: number): void {
-    const { blocks, places } = fragments;
-    const place = index * PLACE_LENGTH;
-    this.#copy(blocks[places[place]!]!, places[place + 1]!, places[place + 3]!);
+    this.length = copyFragment(fragments, index, this.block, this.length);
   }
 
   appendHead(fragments: Fragments, index: number): void {
-    const { blocks, places } = fragments;
-    const place = index * PLACE_LENGTH;
-    this.#copy(blocks[places[place]!]!, places[place + 1]!, places[place + 2]!);
+    this.length = copyHead(fragments, index, this.block, this.length);
   }
 
   appendTail(fragments: Fragments, index: number): void {
-    const { blocks, places } = fragments;
-    const place = index * PLACE_LENGTH;
-    this.#copy(blocks[places[place]!]!, places[place + 2]!, places[place + 3]!);
+    this.length = copyTail(fragments, index, this.block, this.length);
   }
 
   /** Text whose characters are one byte each. */
   appendAscii(text: string): void {
-    const bytes = this.#bytes;
-    const at = this.#length;
+    const { bytes } = this.block;
+    const at = this.length;
     for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
-    this.#length = at + text.length;
-  }
-
-  /** The first bytes of a block. */
-  appendBytes(block: Block, length: number): void {
-    this.#copy(block, 0, length);
-  }
-
-  /** Two decimal digits of a value from 0 to 99 over what stands at `distance` before the end. */
-  overwriteTwoDigits(value: number, distance: number): void {
-    const at = this.#length - distance;
-    const tens = (value / 10) | 0;
-    this.#bytes[at] = ZERO + tens;
-    this.#bytes[at + 1] = ZERO + value - tens * 10;
+    this.length = at + text.length;
   }
 
   /** What was written; it shares the chunk's memory. */
   take(): Uint8Array {
-    return this.#bytes.subarray(0, this.#length);
+    return this.block.bytes.subarray(0, this.length);
   }
+}
 
-  #copy(block: Block, start: number, end: number): void {
-    const at = this.#length;
-    this.#length = at + end - start;
-    if (end - start >= NATIVE_COPY_FROM_BYTES) {
-      block.bytes.copy(this.#bytes, at, start, end);
-      return;
-    }
-    // The last turn may reach beyond the fragment; what it leaves there is written over or cut off.
-    const source = block.view;
-    const target = this.#view;
-    for (let from = start, to = at; from < end; from += 32, to += 32) {
-      target.setBigInt64(to, source.getBigInt64(from, true), true);
-      target.setBigInt64(to + 8, source.getBigInt64(from + 8, true), true);
-      target.setBigInt64(to + 16, source.getBigInt64(from + 16, true), true);
-      target.setBigInt64(to + 24, source.getBigInt64(from + 24, true), true);
-    }
+// The functions below answer where the next bytes go: a place that is handed on stays in a register, one in an
+// object is written and read again for each of the dozen pieces of an event.
+
+/** Both halves of a fragment; `copyHead` and `copyTail` one of them. */
+export function copyFragment(
+  { blocks, places }: Fragments,
+  index: number,
+  target: Block,
+  at: number,
+): number {
+  const place = index * PLACE_LENGTH;
+  return copyBytes(blocks[places[place]!]!, places[place + 1]!, places[place + 3]!, target, at);
+}
+
+export function copyHead({ blocks, places }: Fragments, index: number, target: Block, at: number): number {
+  const place = index * PLACE_LENGTH;
+  return copyBytes(blocks[places[place]!]!, places[place + 1]!, places[place + 2]!, target, at);
+}
+
+export function copyTail({ blocks, places }: Fragments, index: number, target: Block, at: number): number {
+  const place = index * PLACE_LENGTH;
+  return copyBytes(blocks[places[place]!]!, places[place + 2]!, places[place + 3]!, target, at);
+}
+
+export function copyBytes(source: Block, start: number, end: number, target: Block, at: number): number {
+  if (end - start >= NATIVE_COPY_FROM_BYTES) {
+    source.bytes.copy(target.bytes, at, start, end);
+    return at + end - start;
   }
+  // The last turn may reach beyond the fragment; what it leaves there is written over or cut off.
+  const from = source.view;
+  const to = target.view;
+  for (let read = start, write = at; read < end; read += 32, write += 32) {
+    to.setBigInt64(write, from.getBigInt64(read, true), true);
+    to.setBigInt64(write + 8, from.getBigInt64(read + 8, true), true);
+    to.setBigInt64(write + 16, from.getBigInt64(read + 16, true), true);
+    to.setBigInt64(write + 24, from.getBigInt64(read + 24, true), true);
+  }
+  return at + end - start;
+}
+
+/** Two decimal digits of a value from 0 to 99. */
+export function writeTwoDigits(value: number, target: Block, at: number): void {
+  const tens = (value / 10) | 0;
+  target.view.setUint8(at, ZERO + tens);
+  target.view.setUint8(at + 1, ZERO + value - tens * 10);
 }

@@ -1,7 +1,7 @@
 /** Events as bytes: a copy of fragments for each row of the columns. */
 import type { EventBatch, EventTally, Occurrences } from '../dataset/query.ts';
 import type { Kind, Organization } from '../dataset/records.ts';
-import type { Chunk } from './chunk.ts';
+import { type Chunk, copyFragment, copyHead, copyTail } from './chunk.ts';
 import type { EventForm } from './event-form.ts';
 import { Fragments, fragmentsOf, type SharedFragments } from './fragments.ts';
 import type { Run } from './frame.ts';
@@ -100,21 +100,22 @@ export class EventParts {
   }
 
   write(batch: EventBatch, row: number, timestamps: TimestampWriter, chunk: Chunk): void {
+    const { block } = chunk;
     const kind = batch.kind[row]!;
     const pin = batch.pin[row]!;
-    chunk.appendHead(this.kinds, kind);
-    chunk.append(this.people, batch.owner[row]!);
-    chunk.append(this.fixed, BETWEEN_PEOPLE);
-    chunk.append(this.people, batch.actor[row]!);
+    let at = copyHead(this.kinds, kind, block, chunk.length);
+    at = copyFragment(this.people, batch.owner[row]!, block, at);
+    at = copyFragment(this.fixed, BETWEEN_PEOPLE, block, at);
+    at = copyFragment(this.people, batch.actor[row]!, block, at);
     if (pin < 0) {
-      chunk.append(this.fixed, WITHOUT_PIN);
+      at = copyFragment(this.fixed, WITHOUT_PIN, block, at);
     } else {
-      chunk.appendHead(this.pins, pin);
-      chunk.appendTail(this.kinds, kind);
-      chunk.appendTail(this.pins, pin);
+      at = copyHead(this.pins, pin, block, at);
+      at = copyTail(this.kinds, kind, block, at);
+      at = copyTail(this.pins, pin, block, at);
     }
-    chunk.append(this.boards, batch.board[row]!);
-    timestamps.write(batch.timestampMs[row]!, chunk);
+    at = copyFragment(this.boards, batch.board[row]!, block, at);
+    chunk.length = timestamps.write(batch.timestampMs[row]!, block, at);
   }
 
   /** Exact bytes of all events of a tally together. */
@@ -128,16 +129,24 @@ export class EventParts {
     );
   }
 
-  /** Brings into the cache what rows `[from, to)` are made of. */
+  /** Brings into the cache what rows `[from, to)` are made of: first where it lies, then what lies there. */
   touch(batch: EventBatch, from: number, to: number): void {
+    const { people, boards, pins } = this;
     let touched = 0;
+    for (let row = from; row < to; row++) {
+      touched |=
+        people.touchPlace(batch.owner[row]!) |
+        people.touchPlace(batch.actor[row]!) |
+        boards.touchPlace(batch.board[row]!) |
+        pins.touchPlace(Math.max(0, batch.pin[row]!));
+    }
     for (let row = from; row < to; row++) {
       const pin = batch.pin[row]!;
       touched |=
-        this.people.touch(batch.owner[row]!) |
-        this.people.touch(batch.actor[row]!) |
-        this.boards.touch(batch.board[row]!) |
-        (pin < 0 ? 0 : this.pins.touch(pin));
+        people.touch(batch.owner[row]!) |
+        people.touch(batch.actor[row]!) |
+        boards.touch(batch.board[row]!) |
+        (pin < 0 ? 0 : pins.touch(pin));
     }
     this.touched = touched;
   }

@@ -42,13 +42,14 @@ export class Fragments {
   /** Side by side rather than in columns, so that finding a fragment touches one cache line. */
   readonly places: Uint32Array;
   readonly #shared: SharedFragments;
-  readonly #isSpread: boolean;
+  /** Whether they are too many for a core's own cache. */
+  readonly isSpread: boolean;
 
   constructor(shared: SharedFragments) {
     this.#shared = shared;
     this.blocks = shared.blocks.map(blockOver);
     this.places = shared.places;
-    this.#isSpread = shared.blocks.reduce((sum, block) => sum + block.byteLength, 0) >= SPREAD_FROM_BYTES;
+    this.isSpread = shared.blocks.reduce((sum, block) => sum + block.byteLength, 0) >= SPREAD_FROM_BYTES;
   }
 
   /** For another thread, which makes `new Fragments` of it. */
@@ -63,7 +64,7 @@ export class Fragments {
    * depends on what was read, so that the reading is not optimized away.
    */
   touch(index: number): number {
-    if (!this.#isSpread) return 0;
+    if (!this.isSpread) return 0;
     const place = index * PLACE_LENGTH;
     const { view } = this.blocks[this.places[place]!]!;
     const end = this.places[place + 3]!;
@@ -76,6 +77,11 @@ export class Fragments {
   size(index: number): number {
     const place = index * PLACE_LENGTH;
     return this.places[place + 3]! - this.places[place + 1]!;
+  }
+
+  /** Reads where a fragment lies. */
+  touchPlace(index: number): number {
+    return this.places[index * PLACE_LENGTH] ?? 0;
   }
 
   /** Sizes of all, by index. */

@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Representation } from './answer.ts';
-import { Chunk } from './chunk.ts';
+import { Chunk, memoryOf } from './chunk.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 
@@ -89,12 +89,19 @@ export async function* renderChunks(
   yield* writer.end();
 }
 
-/** The same, for a thread that has nothing else to do: at once, and into memory that other threads can read. */
+/** Where the next chunk comes from. */
+interface Chunks {
+  readonly chunkBytes: number;
+  /** An empty chunk of at least so many bytes; the one before has been handed over. */
+  next(capacity: number): Chunk;
+}
+
+/** The same, for a thread that has nothing else to do: at once. */
 export function* renderChunksAtOnce(
   frame: Frame,
   runs: Iterable<Run>,
   byteLength: number,
-  ring: ChunkRing,
+  ring: Chunks,
 ): Generator<Uint8Array, void> {
   const writer = new FrameWriter(frame, byteLength, ring);
   for (const run of runs) yield* writer.write(run);
@@ -102,7 +109,7 @@ export function* renderChunksAtOnce(
 }
 
 /** A few chunks that take turns: a gigabyte in fresh ones would keep the garbage collector as busy as the copying. */
-export class ChunkRing {
+export class ChunkRing implements Chunks {
   readonly chunkBytes: number;
   readonly #shared: boolean;
   readonly #chunks: Chunk[] = [];
@@ -117,7 +124,9 @@ export class ChunkRing {
   /** An empty chunk of at least so many bytes, in the memory of the oldest one where that is large enough. */
   next(capacity: number): Chunk {
     const oldest = this.#chunks.length < this.#turns ? undefined : this.#chunks.shift();
-    const chunk = oldest?.holds(capacity) ? oldest.clear() : new Chunk(capacity, this.#shared);
+    const chunk = oldest?.holds(capacity)
+      ? oldest.clear()
+      : new Chunk(capacity, this.#shared ? new SharedArrayBuffer(memoryOf(capacity)) : undefined);
     this.#chunks.push(chunk);
     return chunk;
   }
@@ -129,13 +138,13 @@ const TOUCHED_ITEMS = 8;
 class FrameWriter {
   readonly #frame: Frame;
   readonly #byteLength: number;
-  readonly #ring: ChunkRing;
+  readonly #ring: Chunks;
   #chunk: Chunk;
   /** Bytes that neither have gone out nor lie in the chunk at hand. */
   #left: number;
   #items = 0;
 
-  constructor(frame: Frame, byteLength: number, ring: ChunkRing) {
+  constructor(frame: Frame, byteLength: number, ring: Chunks) {
     this.#frame = frame;
     this.#byteLength = byteLength;
     this.#ring = ring;

@@ -1,5 +1,5 @@
 /**
- * A large answer as a compressed stream of pieces (decision 40). The timeline is cut at the same places for every
+ * A large answer as a stream of pieces, compressed or plain (decision 40). The timeline is cut at the same places for every
  * answer, so that a piece made once is copied into all answers that hold it whole; only what stands at the ends of a
  * range is made anew.
  */
@@ -7,27 +7,46 @@ import { isWhole } from '../dataset/timeline.ts';
 import type { Frame } from './frame.ts';
 import { Joiner, packText } from './packing.ts';
 import type { Packed, Packing, RenderJob } from './render-job.ts';
-import type { RenderThread } from './render-thread.ts';
-import type { Spool } from './spool.ts';
+import { type PieceMemory, Spool } from './spool.ts';
+import type { Workshop } from './workshop.ts';
 
 /** So many pieces are made at the same time, and held at most. */
 const PIECES_AHEAD = 4;
+/** Those ahead, and two that the consumer may still hold. */
+const MEMORIES = PIECES_AHEAD + 2;
+const MOST_SPARE = 16;
 /** About as long are the pieces: longer ones compress no better and take more memory while they are made. */
-const PIECE_BYTES = 2 * 1024 * 1024;
+const PIECE_BYTES = 1024 * 1024;
 const MOST_EVENTS = 4096;
+const MOST_GIVEN = 10_000;
 /** No piece is longer, however large its events are. */
 const LARGEST_PIECE_BYTES = 32 * PIECE_BYTES;
 
 /** The pieces of one rendering of one dataset. Another redaction is another rendering, and has other pieces. */
 export class PackedAnswers {
-  readonly #thread: RenderThread;
+  readonly #workshop: Workshop;
   readonly #spool: Spool;
-  /** Made at this moment: many who ask for the same at the same time wait for the same. */
-  readonly #making = new Map<string, Promise<Packed>>();
+  /** Memory of answers that have ended, for the next ones. */
+  readonly #spare: PieceMemory[] = [];
+  /** Of these plain answers one has been given already. */
+  readonly #given = new Set<string>();
+  /** What is being found or made at this moment, by name; the last one of those who wait in line. */
+  readonly #making = new Map<string, Promise<unknown>>();
 
-  constructor(thread: RenderThread, spool: Spool) {
-    this.#thread = thread;
-    this.#spool = spool;
+  constructor(workshop: Workshop) {
+    this.#workshop = workshop;
+    this.#spool = new Spool(workshop.budget);
+  }
+
+  /**
+   * The plain bytes. An answer that is asked for once is rendered as it goes; what is asked for again is worth half of
+   * the budget, for reading it from the page cache takes less than making it.
+   */
+  plainChunks(job: RenderJob, name: string): AsyncIterable<Uint8Array> {
+    if (this.#given.has(name)) return this.chunks(job, name, 'identity');
+    if (this.#given.size >= MOST_GIVEN) this.#given.clear();
+    this.#given.add(name);
+    return this.#workshop.thread.render(job);
   }
 
   /**
@@ -35,17 +54,24 @@ export class PackedAnswers {
    * timeline are in the answer, scope above all, but the range: pieces of the same name and place are the same.
    */
   async *chunks(job: RenderJob, name: string, packing: Packing): AsyncGenerator<Uint8Array, void> {
+    for await (const chunk of this.#join(job, name, packing)) if (chunk.length > 0) yield chunk;
+  }
+
+  async *#join(job: RenderJob, name: string, packing: Packing): AsyncGenerator<Uint8Array, void> {
     const joiner = new Joiner(packing);
-    const { frame } = job;
+    const { frame, byteLength = Number.POSITIVE_INFINITY } = job;
     const between = packText(frame.beforeOthers, packing);
     yield joiner.begin();
     for await (const piece of this.#pieces(job, name, packing)) {
       if (piece.plainBytes === 0) continue;
       const before = joiner.plainBytes === 0 ? packText(frame.beforeFirst, packing) : between;
-      if (before.plainBytes > 0) yield joiner.add(before);
+      yield joiner.add(before);
+      if (joiner.plainBytes + piece.plainBytes > byteLength) throw new Error(`${WRONG_LENGTH}: more.`);
       yield joiner.add(piece);
     }
-    yield joiner.add(packText(joiner.plainBytes === 0 ? frame.empty : frame.afterLast, packing));
+    const last = joiner.add(packText(joiner.plainBytes === 0 ? frame.empty : frame.afterLast, packing));
+    if (joiner.plainBytes !== byteLength) throw new Error(`${WRONG_LENGTH}: ${joiner.plainBytes}.`);
+    yield last;
     yield joiner.end();
   }
 
@@ -57,32 +83,54 @@ export class PackedAnswers {
   /** In order, a few ahead. */
   async *#pieces(job: RenderJob, name: string, packing: Packing): AsyncGenerator<Packed, void> {
     const ahead: Promise<Packed>[] = [];
+    const memories: PieceMemory[] = [];
     for (const piece of cut(job, name)) {
-      const made = this.#piece(piece, packing);
+      const oldest = memories.length < MEMORIES ? undefined : memories.shift();
+      const into = oldest ?? this.#spare.pop() ?? { memory: new SharedArrayBuffer(0) };
+      memories.push(into);
+      const made = this.#piece(piece, packing, into);
       // Waited for later, or never when the client goes away.
       made.catch(() => undefined);
       ahead.push(made);
       if (ahead.length >= PIECES_AHEAD) yield await ahead.shift()!;
     }
     for (const made of ahead) yield await made;
+    // The last two may be on their way still; and what was given up half way may be anywhere.
+    const reusable = this.#spare.length < MOST_SPARE ? memories.splice(0, memories.length - 2) : [];
+    this.#spare.push(...reusable);
+    for (const { memory } of memories) this.#workshop.garbage.add(memory.byteLength);
   }
 
-  async #piece({ job, name }: Piece, packing: Packing): Promise<Packed> {
-    if (name === undefined) return await this.#thread.pack(job, packing);
+  /** A piece in the memory given. Whoever wants the same at the same time waits, and then finds it kept. */
+  async #piece({ job, name }: Piece, packing: Packing, into: PieceMemory): Promise<Packed> {
+    if (name === undefined) return await this.#make(job, packing, into);
     const full = `${packing} ${name}`;
-    const making = this.#making.get(full) ?? this.#findOrMake(job, full, packing);
-    this.#making.set(full, making);
-    return await making.finally(() => this.#making.delete(full));
+    const before = this.#making.get(full) ?? Promise.resolve();
+    const made = before.catch(() => undefined).then(() => this.#findOrMake(job, packing, full, into));
+    this.#making.set(full, made);
+    try {
+      return await made;
+    } finally {
+      if (this.#making.get(full) === made) this.#making.delete(full);
+    }
   }
 
-  async #findOrMake(job: RenderJob, name: string, packing: Packing): Promise<Packed> {
-    const kept = await this.#spool.find(name);
+  async #findOrMake(job: RenderJob, packing: Packing, name: string, into: PieceMemory): Promise<Packed> {
+    const kept = await this.#spool.find(name, into);
     if (kept !== undefined) return kept;
-    const made = await this.#thread.pack(job, packing);
-    await this.#spool.keep(name, made);
+    const made = await this.#make(job, packing, into);
+    await this.#spool.keep(name, made, packing === 'identity' ? this.#workshop.budget.totalBytes / 2 : 0);
+    return made;
+  }
+
+  async #make(job: RenderJob, packing: Packing, into: PieceMemory): Promise<Packed> {
+    const made = await this.#workshop.thread.pack(job, packing, into.memory);
+    if (made.bytes.buffer instanceof SharedArrayBuffer) into.memory = made.bytes.buffer;
     return made;
   }
 }
+
+const WRONG_LENGTH = 'An answer was to take as many bytes as announced and takes others';
 
 interface Piece {
   readonly job: RenderJob;

@@ -22,6 +22,12 @@ interface Format {
 }
 
 const FORMATS: Readonly<Record<Packing, Format>> = {
+  identity: {
+    begin: new Uint8Array(),
+    compress: async (plain) => plain,
+    store: (plain) => plain,
+    end: () => new Uint8Array(),
+  },
   gzip: {
     // RFC 1952: deflate, no name, no time, the fastest level, an unknown system.
     begin: Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255),

@@ -4,6 +4,13 @@ import { readSelection, type Selection } from '../dataset/timeline.ts';
 import { EventParts, type SharedEventParts } from './event-run.ts';
 import type { Frame, Run } from './frame.ts';
 
+/** Long enough that what is said between threads costs nothing beside it, and short enough for a core's cache. */
+export const CHUNK_BYTES = 1024 * 1024;
+/** One leaves, one is ready, one is filled. */
+export const CHUNKS = 3;
+/** Memory that a job takes. */
+export const RING_BYTES = CHUNKS * CHUNK_BYTES;
+
 export interface RenderJob {
   readonly parts: SharedEventParts;
   readonly columns: EventBatch;
@@ -18,11 +25,20 @@ export type Order =
   | { readonly type: 'begin'; readonly job: number; readonly render: RenderJob }
   | { readonly type: 'next'; readonly job: number }
   | { readonly type: 'end'; readonly job: number }
-  | { readonly type: 'pack'; readonly job: number; readonly render: RenderJob; readonly encoding: Packing };
+  | { readonly type: 'collect' }
+  | {
+      readonly type: 'pack';
+      readonly job: number;
+      readonly render: RenderJob;
+      readonly packing: Packing;
+      /** Where the bytes go when they fit. */
+      readonly memory: SharedArrayBuffer;
+    };
 
-export type Packing = 'gzip' | 'zstd';
+/** `identity`: pieces of the plain bytes. */
+export type Packing = 'identity' | 'gzip' | 'zstd';
 
-/** A piece of an answer, compressed so that pieces can be joined (see `packing.ts`). */
+/** A piece of an answer, compressed or not, so that pieces can be joined (see `packing.ts`). */
 export interface Packed {
   readonly bytes: Uint8Array;
   /** Of the plain bytes: their number, and their checksum (CRC-32, as gzip wants it). */

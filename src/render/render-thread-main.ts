@@ -1,13 +1,18 @@
 /** Inside a render thread: fills chunks and compresses pieces, each when it is asked for, jobs in turn. */
 import { parentPort } from 'node:worker_threads';
+import { Chunk, memoryOf } from './chunk.ts';
 import { ChunkRing, measureFramed, measureRun, renderChunksAtOnce } from './frame.ts';
+import { collectGarbage } from './garbage.ts';
 import { pack } from './packing.ts';
-import { type Delivery, type Order, type Packing, type RenderJob, runsOf } from './render-job.ts';
-
-/** Long enough that what is said between threads costs nothing beside it, and short enough for a core's cache. */
-const CHUNK_BYTES = 1024 * 1024;
-/** One leaves, one is ready, one is filled. */
-const CHUNKS = 3;
+import {
+  CHUNK_BYTES,
+  CHUNKS,
+  type Delivery,
+  type Order,
+  type Packed,
+  type RenderJob,
+  runsOf,
+} from './render-job.ts';
 
 const jobs = new Map<number, Generator<Uint8Array, void>>();
 
@@ -15,6 +20,7 @@ parentPort?.on('message', (order: Order) => {
   try {
     obey(order);
   } catch (error) {
+    if (order.type === 'collect') throw error;
     fail(order.job, error);
   }
 });
@@ -22,7 +28,7 @@ parentPort?.on('message', (order: Order) => {
 function obey(order: Order): void {
   switch (order.type) {
     case 'begin':
-      jobs.set(order.job, render(order.render, new ChunkRing(CHUNK_BYTES, CHUNKS, true)));
+      jobs.set(order.job, begin(order.render, new ChunkRing(CHUNK_BYTES, CHUNKS, true)));
       return;
     case 'next':
       deliver({ type: 'chunk', job: order.job, chunk: jobs.get(order.job)?.next().value ?? undefined });
@@ -30,15 +36,18 @@ function obey(order: Order): void {
     case 'end':
       jobs.delete(order.job);
       return;
+    case 'collect':
+      collectGarbage();
+      return;
     case 'pack':
-      packPiece(order.render, order.encoding).then(
+      packPiece(order).then(
         (packed) => deliver({ type: 'packed', job: order.job, packed }),
         (error: unknown) => fail(order.job, error),
       );
   }
 }
 
-function render(job: RenderJob, ring: ChunkRing): Generator<Uint8Array, void> {
+function begin(job: RenderJob, ring: ChunkRing): Generator<Uint8Array, void> {
   return renderChunksAtOnce(job.frame, runsOf(job), job.byteLength ?? measure(job), ring);
 }
 
@@ -52,10 +61,38 @@ function measure(job: RenderJob): number {
   return measureFramed(job.frame, items, bytes);
 }
 
-async function packPiece(job: RenderJob, packing: Packing) {
+/** Memory of plain pieces that have been compressed, for the next ones. */
+const spare: ChunkRing[] = [];
+
+async function packPiece({
+  render: job,
+  packing,
+  memory,
+}: Extract<Order, { type: 'pack' }>): Promise<Packed> {
   const byteLength = measure(job);
-  const [plain = new Uint8Array()] = render({ ...job, byteLength }, new ChunkRing(byteLength, 1));
-  return await pack(plain, packing);
+  if (packing === 'identity') {
+    const chunk = new Chunk(byteLength, writable(memory, memoryOf(byteLength)));
+    return await pack(renderWhole(job, byteLength, chunk), packing);
+  }
+  const ring = spare.pop() ?? new ChunkRing(byteLength, 1);
+  const packed = await pack(renderWhole(job, byteLength, ring.next(byteLength)), packing);
+  spare.push(ring);
+  const { length } = packed.bytes;
+  const bytes = new Uint8Array(writable(memory, length), 0, length);
+  bytes.set(packed.bytes);
+  return { ...packed, bytes };
+}
+
+/** The memory, or larger one: by a quarter more than needed, because the next piece is about as long. */
+function writable(memory: SharedArrayBuffer, size: number): SharedArrayBuffer {
+  return memory.byteLength >= size ? memory : new SharedArrayBuffer(size + (size >> 2));
+}
+
+/** All of a job in one chunk that is as long. */
+function renderWhole(job: RenderJob, byteLength: number, chunk: Chunk): Uint8Array {
+  const chunks = { chunkBytes: byteLength, next: () => chunk };
+  const [whole = new Uint8Array()] = renderChunksAtOnce(job.frame, runsOf(job), byteLength, chunks);
+  return whole;
 }
 
 function fail(job: number, error: unknown): void {

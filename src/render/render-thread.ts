@@ -3,7 +3,15 @@
  * byte is copied between the two. Started when it is first needed, and again when it has died.
  */
 import { Worker } from 'node:worker_threads';
-import type { Delivery, Order, Packed, Packing, RenderJob } from './render-job.ts';
+import type { Garbage } from './garbage.ts';
+import {
+  type Delivery,
+  type Order,
+  type Packed,
+  type Packing,
+  type RenderJob,
+  RING_BYTES,
+} from './render-job.ts';
 
 /** Runs from source and from what is built. */
 const MAIN = new URL(`./render-thread-main${import.meta.url.slice(-3)}`, import.meta.url);
@@ -14,10 +22,15 @@ interface Awaited {
 }
 
 export class RenderThread {
+  readonly #garbage: Garbage;
   #worker: Worker | undefined;
   #jobs = 0;
   /** By job; deliveries come in the order of the orders. */
   readonly #awaited = new Map<number, Awaited[]>();
+
+  constructor(garbage: Garbage) {
+    this.#garbage = garbage;
+  }
 
   /**
    * The bytes of a job in chunks of about a megabyte. A chunk stays as it is until the second one after it is asked
@@ -39,13 +52,23 @@ export class RenderThread {
       }
     } finally {
       worker.postMessage({ type: 'end', job } satisfies Order);
+      this.#garbage.add(RING_BYTES);
     }
   }
 
-  /** A piece of an answer, compressed by itself. Throws when the thread dies. */
-  async pack(render: RenderJob, encoding: Packing): Promise<Packed> {
+  /** Gives back the shared memory that the thread holds without need. */
+  collectGarbage(): void {
+    this.#worker?.postMessage({ type: 'collect' } satisfies Order);
+  }
+
+  /**
+   * A piece of an answer. It lies in the memory given, or in memory of its own when that is too small. Throws when the
+   * thread dies.
+   */
+  async pack(render: RenderJob, packing: Packing, memory: SharedArrayBuffer): Promise<Packed> {
     this.#jobs += 1;
-    const delivery = await this.#ask(this.#start(), { type: 'pack', job: this.#jobs, render, encoding });
+    const order = { type: 'pack', job: this.#jobs, render, packing, memory } as const;
+    const delivery = await this.#ask(this.#start(), order);
     if (delivery.type !== 'packed') throw new Error('The render thread has delivered something else.');
     return delivery.packed;
   }
@@ -65,7 +88,7 @@ export class RenderThread {
     return worker;
   }
 
-  #ask(worker: Worker, order: Order): Promise<Delivery> {
+  #ask(worker: Worker, order: Extract<Order, { job: number }>): Promise<Delivery> {
     const { promise, resolve, reject } = Promise.withResolvers<Delivery>();
     // Asked for ahead and perhaps never waited for.
     promise.catch(() => undefined);

@@ -59,14 +59,12 @@ class DatasetRendering implements Rendering {
   readonly #stock: FragmentStock;
   /** Sizes of large answers: the same exports are asked for again and again, and a size never changes. */
   readonly #sizes = new Shelf<number>(KEPT_SIZES);
-  readonly #workshop: Workshop | undefined;
   readonly #packed: PackedAnswers | undefined;
 
   constructor(dataset: Dataset, redaction: Redaction, workshop: Workshop | undefined) {
     this.#dataset = dataset;
     this.#stock = new FragmentStock(dataset, redaction);
-    this.#workshop = workshop;
-    this.#packed = workshop && new PackedAnswers(workshop.thread, workshop.openSpool());
+    this.#packed = workshop && new PackedAnswers(workshop);
   }
 
   async events(query: EventQuery, representation: Representation): Promise<EventsAnswer> {
@@ -91,9 +89,8 @@ class DatasetRendering implements Rendering {
 
   #largeAnswer(parts: EventParts, query: EventQuery, frame: Frame, byteLength: number): EventsAnswer {
     const { timeline } = this.#dataset;
-    const thread = this.#workshop?.thread;
     const packed = this.#packed;
-    if (timeline === undefined || thread === undefined || packed === undefined) {
+    if (timeline === undefined || packed === undefined) {
       const chunks = () => renderChunks(frame, this.#eventRuns(parts, query), byteLength);
       return { byteLength, next: undefined, chunks };
     }
@@ -109,7 +106,7 @@ class DatasetRendering implements Rendering {
     return {
       byteLength,
       next: undefined,
-      chunks: () => thread.render(job),
+      chunks: () => packed.plainChunks(job, name),
       packed: (packing) => packed.chunks(job, name, packing),
     };
   }

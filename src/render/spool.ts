@@ -8,9 +8,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Packed } from './render-job.ts';
 
-/** How many bytes all spools of a process may take together. */
+/** How many bytes all spools of a process may take together, and how much of that is left. */
 export interface SpoolBudget {
+  readonly totalBytes: number;
   leftBytes: number;
+}
+
+/** Memory for one piece after the other; replaced by what is larger when one does not fit. */
+export interface PieceMemory {
+  memory: SharedArrayBuffer;
 }
 
 interface Kept {
@@ -23,6 +29,7 @@ interface Kept {
 export class Spool {
   readonly #budget: SpoolBudget;
   readonly #kept = new Map<string, Kept>();
+  readonly #keeping = new Set<string>();
   #file: Promise<FileHandle> | undefined;
   #length = 0;
   #closed = false;
@@ -31,20 +38,23 @@ export class Spool {
     this.#budget = budget;
   }
 
-  /** The piece of that name; absent when it is not kept. */
-  async find(name: string): Promise<Packed | undefined> {
+  /** The piece of that name, read into the memory; absent when it is not kept. */
+  async find(name: string, into: PieceMemory): Promise<Packed | undefined> {
     const kept = this.#kept.get(name);
     if (kept === undefined || this.#file === undefined) return undefined;
     const file = await this.#file;
-    const bytes = Buffer.allocUnsafe(kept.length);
+    if (into.memory.byteLength < kept.length) into.memory = new SharedArrayBuffer(kept.length);
+    const bytes = Buffer.from(into.memory, 0, kept.length);
     const { bytesRead } = await file.read(bytes, 0, kept.length, kept.position);
     // A disk that does not give back what it took costs a piece, not the answer.
     return bytesRead === kept.length ? { ...kept, bytes } : undefined;
   }
 
-  /** Keeps a piece, unless the budget is spent or the disk refuses. Never fails. */
-  async keep(name: string, { bytes, plainBytes, crc }: Packed): Promise<void> {
-    if (this.#closed || this.#kept.has(name) || bytes.length > this.#budget.leftBytes) return;
+  /** Keeps a piece, unless that leaves less of the budget than `spareBytes` or the disk refuses. Never fails. */
+  async keep(name: string, { bytes, plainBytes, crc }: Packed, spareBytes = 0): Promise<void> {
+    if (this.#closed || this.#kept.has(name) || this.#keeping.has(name)) return;
+    if (bytes.length + spareBytes > this.#budget.leftBytes) return;
+    this.#keeping.add(name);
     const position = this.#length;
     this.#budget.leftBytes -= bytes.length;
     this.#length += bytes.length;
@@ -56,6 +66,8 @@ export class Spool {
         this.#kept.set(name, { position, length: bytes.length, plainBytes, crc });
     } catch {
       // The answer itself does not depend on it; the bytes stay counted, so that a full disk is not asked for ever.
+    } finally {
+      this.#keeping.delete(name);
     }
   }
 

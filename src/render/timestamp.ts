@@ -1,6 +1,6 @@
 /** Writes instants in the contract's form, `2018-03-12T17:00:45.567+00:00` (contract 2.1). */
 import { formatInstant } from '../dataset/instant.ts';
-import type { Chunk } from './chunk.ts';
+import { copyBytes, writeTwoDigits } from './chunk.ts';
 import { type Block, blockOver, OVERREAD_BYTES } from './fragments.ts';
 
 export const TIMESTAMP_BYTES = 29;
@@ -29,25 +29,26 @@ export class TimestampWriter {
     this.#block.bytes.write(end, TIMESTAMP_BYTES, 'latin1');
   }
 
-  write(instantMs: number, chunk: Chunk): void {
+  /** Answers where the next bytes go. */
+  write(instantMs: number, target: Block, at: number): number {
     let ms = instantMs - this.#dayStartMs;
     if (!(ms >= 0 && ms < DAY_MS)) {
       this.#dayStartMs = Math.floor(instantMs / DAY_MS) * DAY_MS;
       this.#block.bytes.write(formatInstant(this.#dayStartMs), 'latin1');
       ms = instantMs - this.#dayStartMs;
     }
-    const length = this.#length;
+    const end = copyBytes(this.#block, 0, this.#length, target, at);
     const second = (ms / 1000) | 0;
     const minute = (second / 60) | 0;
     const hour = (minute / 60) | 0;
     const fraction = ms - second * 1000;
-    const tenths = (fraction / 10) | 0;
-    chunk.appendBytes(this.#block, length);
-    chunk.overwriteTwoDigits(hour, length - HOUR);
-    chunk.overwriteTwoDigits(minute - hour * 60, length - MINUTE);
-    chunk.overwriteTwoDigits(second - minute * 60, length - SECOND);
-    // The last two of three digits first: then the first two, which the second digit has in common with them.
-    chunk.overwriteTwoDigits(fraction - ((fraction / 100) | 0) * 100, length - MILLISECOND - 1);
-    chunk.overwriteTwoDigits(tenths, length - MILLISECOND);
+    const hundreds = (fraction / 100) | 0;
+    writeTwoDigits(hour, target, at + HOUR);
+    writeTwoDigits(minute - hour * 60, target, at + MINUTE);
+    writeTwoDigits(second - minute * 60, target, at + SECOND);
+    // Three digits: the last two, then the first two, which have the one in the middle in common.
+    writeTwoDigits(fraction - hundreds * 100, target, at + MILLISECOND + 1);
+    writeTwoDigits((fraction / 10) | 0, target, at + MILLISECOND);
+    return end;
   }
 }

@@ -1,16 +1,21 @@
-/** What the renderings of a process have in common: the thread for large answers, and the disk for compressed ones. */
+/** What the renderings of a process have in common: the thread for large answers, and the disk for pieces of them. */
+import { collectGarbage, Garbage } from './garbage.ts';
 import { RenderThread } from './render-thread.ts';
-import { Spool } from './spool.ts';
+import type { SpoolBudget } from './spool.ts';
 
-/** About twenty million events of 0.9 KB, compressed; what goes beyond is compressed anew each time. */
-const SPOOL_BYTES = 4 * 1024 ** 3;
+/** About ten million events of 0.9 KB, compressed; what goes beyond is made anew each time. */
+const SPOOL_BYTES = 2 * 1024 ** 3;
 
 export class Workshop {
-  readonly thread = new RenderThread();
-  readonly #budget = { leftBytes: SPOOL_BYTES };
+  readonly garbage = new Garbage(() => {
+    collectGarbage();
+    this.thread.collectGarbage();
+  });
+  readonly thread = new RenderThread(this.garbage);
+  readonly budget: SpoolBudget;
 
-  openSpool(): Spool {
-    return new Spool(this.#budget);
+  constructor(spoolBytes = SPOOL_BYTES) {
+    this.budget = { totalBytes: spoolBytes, leftBytes: spoolBytes };
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,7 @@
  * frame. Several frames in a row would be valid too, but not all clients read beyond the first.
  */
 import { promisify } from 'node:util';
-import { constants as zlib, zstdCompressSync, zstdDecompress } from 'node:zlib';
+import { zstdCompressSync, zstdDecompress } from 'node:zlib';
 
 const MAGIC = [0x28, 0xb5, 0x2f, 0xfd];
 /** A window of 8 MiB, the most that clients of HTTP must allow (RFC 9659). */
@@ -76,7 +76,8 @@ async function standsAnywhere(blocks: Uint8Array, plain: Uint8Array): Promise<bo
 
 let strangeBlocks: { readonly blocks: Uint8Array; readonly plainBytes: number } | undefined;
 
-const STRANGE_BYTES = 2 * 1024 * 1024;
+/** Whoever makes use of a distance does so before: a piece without any match up to here is noise. */
+const STRANGE_BYTES = 256 * 1024;
 const STRANGE_LENGTH = 64;
 
 /** Three matches far back, at the end of many bytes that no UTF-8 has. */
@@ -92,7 +93,7 @@ function makeStrangeBlocks() {
     plain[end] = 0xf5 + match;
     plain.set(start.subarray(match * STRANGE_LENGTH, (match + 1) * STRANGE_LENGTH), end + 1);
   }
-  const frame = zstdCompressSync(plain, { params: { [zlib.ZSTD_c_windowLog]: 22 } });
+  const frame = zstdCompressSync(plain);
   const blocks = frame.subarray(headerLength(frame));
   clearLast(blocks);
   return { blocks, plainBytes: plain.length };

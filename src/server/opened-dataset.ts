@@ -68,5 +68,7 @@ export class OpenedDataset {
     await left;
     for (const { rendering } of this.#renderings.values()) await rendering.close();
     await this.dataset.close();
+    // All of it, however small: versions come and go.
+    this.#workshop.garbage.add(Number.POSITIVE_INFINITY);
   }
 }

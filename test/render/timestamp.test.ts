@@ -8,7 +8,7 @@ import { TIMESTAMP_BYTES, TimestampWriter } from '../../src/render/timestamp.ts'
 function written(instants: readonly number[]): string[] {
   const chunk = new Chunk(instants.length * TIMESTAMP_BYTES);
   const writer = new TimestampWriter();
-  for (const instant of instants) writer.write(instant, chunk);
+  for (const instant of instants) chunk.length = writer.write(instant, chunk.block, chunk.length);
   const text = Buffer.from(chunk.take()).toString();
   return instants.map((_, at) => text.slice(at * TIMESTAMP_BYTES, (at + 1) * TIMESTAMP_BYTES));
 }
