@@ -93,11 +93,11 @@ async function measureOwn(plan: Plan, ground: Ground): Promise<Own> {
       ...questions,
       boardLines: questions.boardLines.slice(0, SAME_BOARDS),
     }),
-    export: await measureExport(plan, questions, eventsFileOf(ground), ground.community.events),
+    export: await measureExport(plan, questions, join(ground.folder, 'events.json'), ground.community.events),
   };
-  const events = await readFile(eventsFileOf(ground));
+  const events = await readFile(join(ground.folder, 'events.json'));
   await writeFile(
-    wrappedFileOf(ground),
+    join(ground.folder, 'database.json'),
     Buffer.concat([Buffer.from('{"events":'), events, Buffer.from('}')]),
   );
   const size = bytes(events.length);
@@ -126,7 +126,7 @@ async function addPeer(
   try {
     if (peer.needsDatabase && typeof database === 'string') throw new Error(database);
     const opened = peer.needsDatabase && typeof database !== 'string' ? database : undefined;
-    await using server = await startPeer(peer, opened?.url, wrappedFileOf(ground), signal);
+    await using server = await startPeer(peer, opened?.url, join(ground.folder, 'database.json'), signal);
     const questions: Questions = {
       ...{ port: server.port, headers: {}, exportLine: peer.exportLine },
       boardLines: boardIds(ground.community).map(peer.boardLine),
@@ -241,15 +241,6 @@ async function openDatabase(bundle: string, signal: AbortSignal): Promise<Postgr
     await database[Symbol.asyncDispose]();
     throw error;
   }
-}
-
-/** As json-server wants it. */
-function wrappedFileOf(ground: Ground): string {
-  return join(ground.folder, 'database.json');
-}
-
-function eventsFileOf(ground: Ground): string {
-  return join(ground.folder, 'events.json');
 }
 
 function firstLine(error: unknown): string {

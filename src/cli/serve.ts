@@ -37,10 +37,7 @@ export function addServeCommand(program: Command): void {
     .addOption(
       new Option('--workers <n>', 'processes on the port; 1 for small machines')
         .argParser(readWorkers)
-        .default(
-          Math.min(availableParallelism(), MOST_WORKERS_BY_CORES),
-          `one a core, at most ${MOST_WORKERS_BY_CORES}`,
-        ),
+        .default(defaultWorkers(), `one for two cores, at most ${MOST_WORKERS_BY_CORES}`),
     )
     .addOption(
       new Option('--variant <a|b>', 'variant at the root, beside /a and /b').choices(['a', 'b']).default('a'),
@@ -77,6 +74,11 @@ export function addListenOptions(command: Command, logLevel: string): Command {
       'memory to keep data in, like 512MB or 2GB; what does not fit is read from disk, with 0 everything (default: half of the memory)',
       readSize,
     );
+}
+
+/** A process keeps about two cores busy: one serves, a thread beside it renders and others compress (decision 39). */
+function defaultWorkers(): number {
+  return Math.min(Math.max(1, Math.floor(availableParallelism() / 2)), MOST_WORKERS_BY_CORES);
 }
 
 async function serveData(options: ServeOptions): Promise<void> {

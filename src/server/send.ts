@@ -5,6 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
+import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createGzip, createZstdCompress, gzip, constants as zlib, zstdCompress } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -110,18 +111,30 @@ async function writeEncoded(
   }
 }
 
+/** What all large answers together write in a turn of the event loop: about a millisecond, for which others wait. */
+const PART_BYTES = 1024 * 1024;
+const SMALLEST_PART_BYTES = 64 * 1024;
+
+/** Large answers that this process is writing. */
+let answersUnderWay = 0;
+
 /**
  * Writes a source to its end. The next chunk is made while one is taken by the target, and never one more, because
  * the memory of a chunk is used again for the second one after it. Destroys the target on failure.
  */
 async function writeChunks(source: AsyncIterable<Uint8Array>, target: Writable): Promise<void> {
+  answersUnderWay += 1;
   try {
     let taken = Promise.resolve();
     for await (const chunk of source) {
-      await taken;
-      taken = writeChunk(chunk, target);
-      // Awaited in the next turn; a failure in the meantime is not unheard.
-      taken.catch(() => undefined);
+      for (let at = 0, part: number; at < chunk.length; at += part) {
+        part = Math.max(SMALLEST_PART_BYTES, Math.ceil(PART_BYTES / answersUnderWay));
+        await taken;
+        taken = writeChunk(chunk.subarray(at, at + part), target);
+        // Awaited in the next turn; a failure in the meantime is not unheard.
+        taken.catch(() => undefined);
+        await setImmediate();
+      }
     }
     await taken;
     target.end();
@@ -129,6 +142,8 @@ async function writeChunks(source: AsyncIterable<Uint8Array>, target: Writable):
   } catch (error) {
     target.destroy();
     throw error;
+  } finally {
+    answersUnderWay -= 1;
   }
 }
 

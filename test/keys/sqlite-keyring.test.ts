@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -288,20 +288,5 @@ describe('the last use', () => {
     nowMs += MINUTE_MS;
     keyring.recordUse(await keyring.find(key));
     assert.equal(await lastUsedMs(), nowMs);
-  });
-});
-
-describe('the file of keys', () => {
-  it('of a newer version is refused', () => {
-    const file = new DatabaseSync(join(folder, 'keys.db'));
-    file.exec('PRAGMA user_version = 99');
-    file.close();
-    assert.throws(() => openSqliteKeyring(folder), refused('data-unreadable'));
-  });
-
-  it('in a folder that cannot be had is refused in words', () => {
-    const file = join(folder, 'file');
-    writeFileSync(file, '');
-    assert.throws(() => openSqliteKeyring(file), refused('data-unreadable'));
   });
 });
