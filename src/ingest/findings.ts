@@ -62,7 +62,7 @@ export class RejectsFile implements AsyncDisposable {
   static async open(path: string): Promise<RejectsFile> {
     const unfinishedPath = `${path}.${randomBytes(4).toString('hex')}.tmp`;
     try {
-      return new RejectsFile(path, unfinishedPath, await open(unfinishedPath, 'wx'));
+      return new RejectsFile(path, unfinishedPath, await open(unfinishedPath, 'wx', 0o600));
     } catch (error) {
       const reason = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
       throw new AppError('option-malformed', `The file of rejects ${path} cannot be written${reason}.`, {

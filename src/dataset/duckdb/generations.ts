@@ -1,4 +1,5 @@
 /** The files of an organization's generations: names, making the next one, making it durable, removing old ones. */
+import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,9 +20,9 @@ export class Generations {
     return join(this.#folder, `${generation}.duckdb`);
   }
 
-  /** Where DuckDB may put what does not fit into memory. */
+  /** Where DuckDB may put what does not fit into memory: one for each opening, since two would mix their files. */
   spillFolder(purpose: string): string {
-    return join(this.#folder, `${purpose}-${process.pid}.tmp`);
+    return join(this.#folder, `${purpose}-${randomUUID()}.tmp`);
   }
 
   get building(): string {

@@ -128,7 +128,8 @@ export class DuckdbPublication implements Publication {
     await this.#generations.settle(position.publication);
     this.#catalog.publish(this.#entry.name, this.#settings, position.publication, version);
     this.#end();
-    await this.#generations.prune(position.publication);
+    // The version is in force: what cannot be removed now is removed by the next publication.
+    await this.#generations.prune(position.publication).catch(() => undefined);
     return { published: true, version, changes, counts };
   }
 
