@@ -92,15 +92,22 @@ function sliceColumns(columns: EventBatch, from: number, to: number): EventBatch
 }
 
 function gatherColumns(columns: EventBatch, rows: Int32Array): EventBatch {
+  const count = rows.length;
+  // One piece of memory for all: for few rows, allocating would take longer than gathering.
+  const memory = new ArrayBuffer(
+    count * (2 * Float64Array.BYTES_PER_ELEMENT + 5 * Int32Array.BYTES_PER_ELEMENT),
+  );
+  const doubles = (place: number) => new Float64Array(memory, place * count * 8, count);
+  const integers = (place: number) => new Int32Array(memory, (4 + place) * count * 4, count);
   return {
-    count: rows.length,
-    kind: gather(columns.kind, rows, new Int32Array(rows.length)),
-    actor: gather(columns.actor, rows, new Int32Array(rows.length)),
-    owner: gather(columns.owner, rows, new Int32Array(rows.length)),
-    board: gather(columns.board, rows, new Int32Array(rows.length)),
-    pin: gather(columns.pin, rows, new Int32Array(rows.length)),
-    timestampMs: gather(columns.timestampMs, rows, new Float64Array(rows.length)),
-    sequence: gather(columns.sequence, rows, new Float64Array(rows.length)),
+    count,
+    timestampMs: gather(columns.timestampMs, rows, doubles(0)),
+    sequence: gather(columns.sequence, rows, doubles(1)),
+    kind: gather(columns.kind, rows, integers(0)),
+    actor: gather(columns.actor, rows, integers(1)),
+    owner: gather(columns.owner, rows, integers(2)),
+    board: gather(columns.board, rows, integers(3)),
+    pin: gather(columns.pin, rows, integers(4)),
   };
 }
 

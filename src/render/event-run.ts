@@ -74,6 +74,7 @@ export class EventParts {
   /** For another thread, which makes `new EventParts` of it. */
   readonly shared: SharedEventParts;
   readonly #sizeOfKind: Float64Array;
+  readonly #timestamps: TimestampWriter;
   /** Something that depends on what was touched, so that the touching is not optimized away. */
   touched = 0;
 
@@ -85,6 +86,7 @@ export class EventParts {
     this.pins = new Fragments(shared.pins);
     this.shared = shared;
     this.#sizeOfKind = shared.sizeOfKind;
+    this.#timestamps = new TimestampWriter(shared.end);
   }
 
   /** Exact bytes of one event. */
@@ -99,7 +101,7 @@ export class EventParts {
     );
   }
 
-  write(batch: EventBatch, row: number, timestamps: TimestampWriter, chunk: Chunk): void {
+  write(batch: EventBatch, row: number, chunk: Chunk): void {
     const { block } = chunk;
     const kind = batch.kind[row]!;
     const pin = batch.pin[row]!;
@@ -115,7 +117,7 @@ export class EventParts {
       at = copyTail(this.pins, pin, block, at);
     }
     at = copyFragment(this.boards, batch.board[row]!, block, at);
-    chunk.length = timestamps.write(batch.timestampMs[row]!, block, at);
+    chunk.length = this.#timestamps.write(batch.timestampMs[row]!, block, at);
   }
 
   /** Exact bytes of all events of a tally together. */
@@ -152,13 +154,12 @@ export class EventParts {
   }
 
   run(batch: EventBatch): Run {
-    const timestamps = new TimestampWriter(this.shared.end);
     return {
       count: batch.count,
       largest: this.shared.largest,
       size: (row) => this.size(batch, row),
       touch: (from, to) => this.touch(batch, from, to),
-      write: (row, chunk) => this.write(batch, row, timestamps, chunk),
+      write: (row, chunk) => this.write(batch, row, chunk),
     };
   }
 }

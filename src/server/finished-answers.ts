@@ -65,9 +65,9 @@ export class FinishedAnswers {
   }
 }
 
-/** A part of a larger piece of memory would hold on to all of it. */
+/** A part of a much larger piece of memory would hold on to all of it. */
 function alone(bytes: Buffer): Buffer {
-  if (bytes.buffer.byteLength === bytes.length) return bytes;
+  if (bytes.buffer.byteLength - bytes.length <= OVERHEAD_BYTES) return bytes;
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);
   return copy;

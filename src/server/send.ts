@@ -61,14 +61,20 @@ export function sendFinished(reply: FastifyReply, bytes: Buffer, encoding: Encod
 
 /** One piece of memory with the whole answer. Throws when fewer or more bytes come than were announced. */
 async function collect(answer: AnyAnswer): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(answer.byteLength);
+  const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of answer.chunks()) {
-    bytes.set(chunk, length);
     length += chunk.length;
+    if (length > answer.byteLength) break;
+    // A chunk that is all of the answer is not used again, any other may be.
+    chunks.push(length === answer.byteLength && chunks.length === 0 ? chunk : chunk.slice());
   }
   if (length !== answer.byteLength) throw new Error('An answer has another length than announced.');
-  return bytes;
+  const [whole] = chunks;
+  if (whole !== undefined && chunks.length === 1) {
+    return Buffer.from(whole.buffer, whole.byteOffset, whole.length);
+  }
+  return Buffer.concat(chunks);
 }
 
 /** Writes past the framework, straight to the response: nothing copies the chunks. */
