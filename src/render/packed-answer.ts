@@ -3,7 +3,6 @@
  * answer, so that a piece made once is copied into all answers that hold it whole; only what stands at the ends of a
  * range is made anew.
  */
-import { isWhole } from '../dataset/timeline.ts';
 import type { Frame } from './frame.ts';
 import { Joiner, packText } from './packing.ts';
 import type { Packed, Packing, RenderJob } from './render-job.ts';
@@ -50,7 +49,7 @@ export class PackedAnswers {
   }
 
   /**
-   * The chunks of an answer. `name` stands for everything that settles the bytes of an event and which events of the
+   * The chunks of an answer. `name` stands for everything that settles the bytes, the frame and which events of the
    * timeline are in the answer, scope above all, but the range: pieces of the same name and place are the same.
    */
   async *chunks(job: RenderJob, name: string, packing: Packing): AsyncGenerator<Uint8Array, void> {
@@ -152,7 +151,7 @@ function* cut(job: RenderJob, name: string): Generator<Piece, void> {
     const isPart = piece.from > start || piece.to < end;
     yield {
       job: { parts: job.parts, columns, selection: piece, frame },
-      name: isKept && !isPart ? `${isWhole(selection) ? 'all' : name} ${start}` : undefined,
+      name: isKept && !isPart ? `${name} ${start}` : undefined,
     };
   }
 }

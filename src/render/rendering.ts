@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { EventQuery, ListQuery, StandingsQuery } from '../dataset/query.ts';
+import { isWhole } from '../dataset/timeline.ts';
 import type { Answer, EventsAnswer, ListAnswer, Redaction, Representation, Variant } from './answer.ts';
 import { readAhead, readPage } from './batches.ts';
 import { EVENT_COLUMNS } from './event-form.ts';
@@ -94,15 +95,17 @@ class DatasetRendering implements Rendering {
       const chunks = () => renderChunks(frame, this.#eventRuns(parts, query), byteLength);
       return { byteLength, next: undefined, chunks };
     }
+    const selection = timeline.select(query);
     const job: RenderJob = {
       parts: parts.shared,
       columns: timeline.columns,
-      selection: timeline.select(query),
+      selection,
       frame,
       byteLength,
     };
-    // Everything but the range, which only chooses among the pieces.
-    const name = questionOf({ scope: query.scope, pinsOnly: query.pinsOnly ?? false, frame });
+    // Everything but the range, which only chooses among the pieces. Scopes that hide nothing see the same.
+    const filter = isWhole(selection) ? 'all' : { scope: query.scope, pinsOnly: query.pinsOnly ?? false };
+    const name = questionOf([filter, frame]);
     return {
       byteLength,
       next: undefined,

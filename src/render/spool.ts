@@ -1,5 +1,5 @@
 /**
- * Compressed pieces of one rendering of one version, kept in a file without a name: the system's page cache holds what
+ * Pieces of large answers, of one rendering of one version, kept in a file without a name: the system's page cache holds what
  * is asked for often, a process that dies leaves nothing, and the memory taken is a few numbers a piece.
  */
 import { randomUUID } from 'node:crypto';
@@ -45,8 +45,9 @@ export class Spool {
     const file = await this.#file;
     if (into.memory.byteLength < kept.length) into.memory = new SharedArrayBuffer(kept.length);
     const bytes = Buffer.from(into.memory, 0, kept.length);
-    const { bytesRead } = await file.read(bytes, 0, kept.length, kept.position);
     // A disk that does not give back what it took costs a piece, not the answer.
+    const read = file.read(bytes, 0, kept.length, kept.position);
+    const { bytesRead } = await read.catch(() => ({ bytesRead: 0 }));
     return bytesRead === kept.length ? { ...kept, bytes } : undefined;
   }
 

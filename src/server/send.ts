@@ -67,7 +67,7 @@ async function collect(answer: AnyAnswer): Promise<Buffer> {
     length += chunk.length;
     if (length > answer.byteLength) break;
     // A chunk that is all of the answer is not used again, any other may be.
-    chunks.push(length === answer.byteLength && chunks.length === 0 ? chunk : chunk.slice());
+    chunks.push(length === answer.byteLength && chunks.length === 0 ? chunk : Buffer.from(chunk));
   }
   if (length !== answer.byteLength) throw new Error('An answer has another length than announced.');
   const [whole] = chunks;

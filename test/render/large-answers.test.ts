@@ -108,6 +108,22 @@ for (const representation of ['json', 'ndjson', 'csv'] as const satisfies Repres
   }
 }
 
+test('pieces of one representation are not those of another', async () => {
+  const { rendering, inline } = await open();
+  // Again and again, so that what is kept of one is there when the next asks.
+  for (let round = 0; round < 3; round++) {
+    for (const representation of ['json', 'ndjson', 'csv'] as const) {
+      const expected = await textOf(await inline.events(EVERYTHING, representation));
+      const answer = () => rendering.events(EVERYTHING, representation);
+      assertSame(await textOf(await answer()), expected);
+      for (const packing of ['gzip', 'zstd'] as const) {
+        assertSame(await unpacked(await answer(), packing), expected);
+      }
+    }
+  }
+  await rendering.close();
+});
+
 test('pieces of one scope or redaction are not those of another', async () => {
   const { rendering, inline } = await open();
   const redacting = await open({ ...NO_REDACTION, email: true, name: true });
