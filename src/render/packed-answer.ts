@@ -5,7 +5,7 @@
  */
 import type { Frame } from './frame.ts';
 import { Joiner, packText } from './packing.ts';
-import type { Packed, Packing, RenderJob } from './render-job.ts';
+import type { Packed, Packing, PieceJob, RenderJob } from './render-job.ts';
 import { type PieceMemory, Spool } from './spool.ts';
 import type { Workshop } from './workshop.ts';
 
@@ -58,7 +58,7 @@ export class PackedAnswers {
 
   async *#join(job: RenderJob, name: string, packing: Packing): AsyncGenerator<Uint8Array, void> {
     const joiner = new Joiner(packing);
-    const { frame, byteLength = Number.POSITIVE_INFINITY } = job;
+    const { frame, byteLength } = job;
     const between = packText(frame.beforeOthers, packing);
     yield joiner.begin();
     for await (const piece of this.#pieces(job, name, packing)) {
@@ -114,7 +114,7 @@ export class PackedAnswers {
     }
   }
 
-  async #findOrMake(job: RenderJob, packing: Packing, name: string, into: PieceMemory): Promise<Packed> {
+  async #findOrMake(job: PieceJob, packing: Packing, name: string, into: PieceMemory): Promise<Packed> {
     const kept = await this.#spool.find(name, into);
     if (kept !== undefined) return kept;
     const made = await this.#make(job, packing, into);
@@ -122,7 +122,7 @@ export class PackedAnswers {
     return made;
   }
 
-  async #make(job: RenderJob, packing: Packing, into: PieceMemory): Promise<Packed> {
+  async #make(job: PieceJob, packing: Packing, into: PieceMemory): Promise<Packed> {
     const made = await this.#workshop.thread.pack(job, packing, into.memory);
     if (made.bytes.buffer instanceof SharedArrayBuffer) into.memory = made.bytes.buffer;
     return made;
@@ -132,7 +132,7 @@ export class PackedAnswers {
 const WRONG_LENGTH = 'An answer was to take as many bytes as announced and takes others';
 
 interface Piece {
-  readonly job: RenderJob;
+  readonly job: PieceJob;
   /** Absent for what is not worth keeping. */
   readonly name: string | undefined;
 }
@@ -157,7 +157,7 @@ function* cut(job: RenderJob, name: string): Generator<Piece, void> {
 }
 
 /** The same for all answers of a rendering: a power of two, so that about `PIECE_BYTES` come together. */
-function eventsOfPiece({ parts }: RenderJob): number {
+function eventsOfPiece({ parts }: PieceJob): number {
   let events = MOST_EVENTS;
   const isTooLong = () =>
     events * parts.typical > PIECE_BYTES || events * parts.largest > LARGEST_PIECE_BYTES;

@@ -11,13 +11,17 @@ export const CHUNKS = 3;
 /** Memory that a job takes. */
 export const RING_BYTES = CHUNKS * CHUNK_BYTES;
 
-export interface RenderJob {
+/** Rows to be rendered, however many bytes they take. */
+export interface PieceJob {
   readonly parts: SharedEventParts;
   readonly columns: EventBatch;
   readonly selection: Selection;
   readonly frame: Frame;
-  /** Exact size of all chunks together; absent: to be measured. */
-  readonly byteLength?: number;
+}
+
+export interface RenderJob extends PieceJob {
+  /** Exact size of all chunks together. */
+  readonly byteLength: number;
 }
 
 /** What a render thread can be told. `job` names a job that was begun; an answer carries the same number. */
@@ -29,7 +33,7 @@ export type Order =
   | {
       readonly type: 'pack';
       readonly job: number;
-      readonly render: RenderJob;
+      readonly render: PieceJob;
       readonly packing: Packing;
       /** Where the bytes go when they fit. */
       readonly memory: SharedArrayBuffer;
@@ -53,7 +57,7 @@ export type Delivery =
   | { readonly type: 'failed'; readonly job: number; readonly message: string };
 
 /** The rows of a job as runs to be written. */
-export function* runsOf({ parts, columns, selection }: RenderJob): Generator<Run, void> {
+export function* runsOf({ parts, columns, selection }: PieceJob): Generator<Run, void> {
   const events = new EventParts(parts);
   for (const batch of readSelection(columns, selection)) yield events.run(batch);
 }

@@ -10,6 +10,7 @@ import {
   type Delivery,
   type Order,
   type Packed,
+  type PieceJob,
   type RenderJob,
   runsOf,
 } from './render-job.ts';
@@ -48,10 +49,11 @@ function obey(order: Order): void {
 }
 
 function begin(job: RenderJob, ring: ChunkRing): Generator<Uint8Array, void> {
-  return renderChunksAtOnce(job.frame, runsOf(job), job.byteLength ?? measure(job), ring);
+  return renderChunksAtOnce(job.frame, runsOf(job), job.byteLength, ring);
 }
 
-function measure(job: RenderJob): number {
+/** Exact bytes of a piece. */
+function measure(job: PieceJob): number {
   let items = 0;
   let bytes = 0;
   for (const run of runsOf(job)) {
@@ -89,7 +91,7 @@ function writable(memory: SharedArrayBuffer, size: number): SharedArrayBuffer {
 }
 
 /** All of a job in one chunk that is as long. */
-function renderWhole(job: RenderJob, byteLength: number, chunk: Chunk): Uint8Array {
+function renderWhole(job: PieceJob, byteLength: number, chunk: Chunk): Uint8Array {
   const chunks = { chunkBytes: byteLength, next: () => chunk };
   const [whole = new Uint8Array()] = renderChunksAtOnce(job.frame, runsOf(job), byteLength, chunks);
   return whole;

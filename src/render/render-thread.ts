@@ -9,6 +9,7 @@ import {
   type Order,
   type Packed,
   type Packing,
+  type PieceJob,
   type RenderJob,
   RING_BYTES,
 } from './render-job.ts';
@@ -65,7 +66,7 @@ export class RenderThread {
    * A piece of an answer. It lies in the memory given, or in memory of its own when that is too small. Throws when the
    * thread dies.
    */
-  async pack(render: RenderJob, packing: Packing, memory: SharedArrayBuffer): Promise<Packed> {
+  async pack(render: PieceJob, packing: Packing, memory: SharedArrayBuffer): Promise<Packed> {
     this.#jobs += 1;
     const order = { type: 'pack', job: this.#jobs, render, packing, memory } as const;
     const delivery = await this.#ask(this.#start(), order);
