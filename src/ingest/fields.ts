@@ -18,6 +18,8 @@ export interface Field<T> {
 
 const TEXT_LENGTH = 65_536;
 const TAGS = 1000;
+/** Points: thousands of the largest still have a sum that is exact in a `number`, and none that a store cannot hold. */
+const LARGEST_INTEGER = 1_000_000_000_000;
 const KIND = /^(?! )[^\p{C}\p{Zl}\p{Zp}.]{1,64}(?<! )$/u;
 const INTEGER = /^-?\d+$/;
 
@@ -77,10 +79,8 @@ function readInteger(value: unknown, name: string, isCell: boolean): number | un
   const digits = readDigits(value, name, isCell);
   if (digits === undefined) return undefined;
   const number = Number(digits);
-  if (Number.isSafeInteger(number)) return number;
-  const reason =
-    parseIdentifier(digits) === undefined ? 'beyond 64 bits' : 'too large: 9007199254740991 is most';
-  throw new Refusal(name, `${clip(digits)} is ${reason}`);
+  if (Math.abs(number) <= LARGEST_INTEGER) return number;
+  throw new Refusal(name, `${clip(digits)} lies outside -${LARGEST_INTEGER} to ${LARGEST_INTEGER}`);
 }
 
 function readCount(value: unknown, name: string, isCell: boolean): number | undefined {

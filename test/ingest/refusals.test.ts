@@ -5,6 +5,7 @@ import { checkHeader } from '../../src/ingest/form.ts';
 import { EVENT, fromCells, fromJson, readAs, refusalOf } from './taken-records.ts';
 
 const USER = { id: 1, email: 'a@x', name: 'A' };
+const ADJUSTMENT = { user_id: 1, board_id: 1, points: 5, timestamp: 0, reason: 'typo' };
 const POINTS = { user_id: 1, board_id: 1, total_points: 5, participation_score: 5 };
 
 /** Kind, what is changed in a record that holds, and the refusal. */
@@ -71,7 +72,12 @@ const REFUSED: readonly (readonly [RecordKind, Record<string, unknown>, string])
   [
     'points',
     { total_points: '9007199254740993' },
-    'total_points: 9007199254740993 is too large: 9007199254740991 is most',
+    'total_points: 9007199254740993 lies outside -1000000000000 to 1000000000000',
+  ],
+  [
+    'adjustments',
+    { points: -1_000_000_000_001 },
+    'points: -1000000000001 lies outside -1000000000000 to 1000000000000',
   ],
   ['points', { email: 'a@x' }, refusedName('email', 'points')],
 ];
@@ -84,9 +90,11 @@ function refusedName(name: string, kind: 'users' | 'points' = 'users'): string {
   return `${name}: "${name}" is no field of ${kind}; known are ${known[kind]}`;
 }
 
+type BaseKind = 'users' | 'events' | 'points' | 'adjustments';
+
 for (const [kind, change, refusal] of REFUSED) {
   test(`${kind} with ${JSON.stringify(change).slice(0, 60)} are refused`, () => {
-    const base = { users: USER, events: EVENT, points: POINTS }[kind as 'users' | 'events' | 'points'];
+    const base = { users: USER, events: EVENT, points: POINTS, adjustments: ADJUSTMENT }[kind as BaseKind];
     // Through JSON, which is how such a record arrives.
     assert.equal(
       refusalOf(() => fromJson(kind, JSON.stringify({ ...base, ...change }))),

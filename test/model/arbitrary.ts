@@ -59,6 +59,7 @@ function userArbitrary(id: bigint): fc.Arbitrary<UserInput> {
     { name: 'Juan de la Cruz' },
     { first_name: 'Mary Ann', last_name: 'Zoë "Q"' },
     { first_name: 'Ada', last_name: 'King' },
+    ...[{ first_name: 'Eve' }, { last_name: 'van Dyke' }, { name: 'Dr. Dee', first_name: 'Dee' }],
   );
   const others = fc.record(
     {

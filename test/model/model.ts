@@ -146,15 +146,21 @@ function readTime(text: string | undefined): number | undefined {
 
 function mergeUser(users: readonly User[], input: UserInput): User {
   const old = users.find((user) => user.id === input.id);
-  const joined = [input.first_name ?? '', input.last_name ?? ''].filter((half) => half !== '').join(' ');
-  const name = input.name ?? joined;
-  const cut = name.lastIndexOf(' ');
+  const isInHalves = input.first_name !== undefined || input.last_name !== undefined;
+  const cut = input.name?.lastIndexOf(' ') ?? -1;
+  // A whole is split; of halves, the one that is not given stays.
+  const split = [
+    input.name?.slice(0, cut === -1 ? undefined : cut),
+    cut === -1 ? '' : input.name?.slice(cut + 1),
+  ];
+  const firstName = isInHalves ? (input.first_name ?? old?.firstName ?? '') : (split[0] ?? '');
+  const lastName = isInHalves ? (input.last_name ?? old?.lastName ?? '') : (split[1] ?? '');
   return {
     id: input.id,
     email: input.email,
-    name,
-    firstName: input.first_name ?? (cut === -1 ? name : name.slice(0, cut)),
-    lastName: input.last_name ?? (cut === -1 ? '' : name.slice(cut + 1)),
+    name: input.name ?? [firstName, lastName].filter((half) => half !== '').join(' '),
+    firstName,
+    lastName,
     role: input.role ?? old?.role ?? 'user',
     classRole: input.class_role ?? old?.classRole ?? '',
     createdMs: readTime(input.created_at) ?? old?.createdMs,

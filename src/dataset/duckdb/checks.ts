@@ -124,8 +124,9 @@ async function checkUnique(connection: DuckDBConnection, name: UniqueName, repor
       const reason = `"${value}" belongs to two ${name.kind}, ${holder} and ${id}; it must be unique`;
       if (n === null || n === undefined) throw new AppError('settings-refused', `${name.field}: ${reason}.`);
       report(problem(file, line, name.field, reason, raw));
-      await runRows(connection, `DELETE FROM ${table} WHERE n = $n`, { n: BigInt(Number(n)) });
     }
+    const refused = conflicts.map(([n]) => BigInt(Number(n)));
+    await runRows(connection, `DELETE FROM ${table} WHERE n IN (SELECT unnest($refused))`, { refused });
   }
 }
 

@@ -3,51 +3,54 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Change } from '../store.ts';
 import { applyMerged, countRows } from './merge-things.ts';
 
+/** Splits a whole name at its last space, into two groups. */
+const SPLIT = "'(?s)^(.*?)(?: ([^ ]*))?$'";
+
 /**
- * A record says a name in halves (with or without the whole), or as a whole only. Halves are joined with a space; a
- * whole is split at its last space, unless it only repeats the name whose halves are known already.
+ * A record says a name in halves (with or without the whole), or as a whole only. Halves are joined with a space; one
+ * that is not given stays. A whole is split, unless it comes last and only repeats the name whose halves are known
+ * already. Up to the last record with halves, `halves_n`, a whole is therefore as good as its halves.
  */
 const MERGED_USERS = `
   CREATE OR REPLACE TEMP TABLE merged AS
-  WITH given AS (
-    SELECT id, min(n) AS n,
+  WITH said AS (
+    SELECT * EXCLUDE (first_name, last_name),
+      coalesce(first_name, last_name) IS NULL AS as_whole,
+      CASE WHEN as_whole THEN regexp_extract(name, ${SPLIT}, 1) ELSE first_name END AS first_name,
+      CASE WHEN as_whole THEN regexp_extract(name, ${SPLIT}, 2) ELSE last_name END AS last_name,
+      coalesce(max(n) FILTER (NOT as_whole) OVER (PARTITION BY id), 0) AS halves_n
+    FROM staged_users
+  ),
+  given AS (
+    SELECT id, min(n) AS n, any_value(halves_n) > 0 AS in_halves,
       arg_max(email, n) FILTER (email IS NOT NULL) AS email,
       arg_max(role, n) FILTER (role IS NOT NULL) AS role,
       arg_max(class_role, n) FILTER (class_role IS NOT NULL) AS class_role,
       arg_max(created_ms, n) FILTER (created_ms IS NOT NULL) AS created_ms,
-      arg_max({n: n, name: name, first: coalesce(first_name, ''), last: coalesce(last_name, '')}, n)
-        FILTER (first_name IS NOT NULL OR last_name IS NOT NULL) AS halves,
-      arg_max({n: n, name: name}, n)
-        FILTER (first_name IS NULL AND last_name IS NULL AND name IS NOT NULL) AS whole
-    FROM staged_users GROUP BY id
+      arg_max(first_name, n) FILTER (first_name IS NOT NULL AND n <= halves_n) AS first_name,
+      arg_max(last_name, n) FILTER (last_name IS NOT NULL AND n <= halves_n) AS last_name,
+      any_value(name) FILTER (n = halves_n) AS name,
+      arg_max(name, n) FILTER (name IS NOT NULL AND n > halves_n) AS whole
+    FROM said GROUP BY id
   ),
   known AS (
-    SELECT u.ix, g.*, u.email AS old_email, u.role AS old_role, u.class_role AS old_class_role,
-      u.created_ms AS old_created_ms,
-      CASE WHEN halves IS NULL THEN u.name ELSE coalesce(halves.name, trim(halves.first || ' ' || halves.last)) END
-        AS known_name,
-      CASE WHEN halves IS NULL THEN u.first_name ELSE halves.first END AS known_first,
-      CASE WHEN halves IS NULL THEN u.last_name ELSE halves.last END AS known_last
+    SELECT u.ix, g.id, g.n, whole,
+      coalesce(g.email, u.email, '') AS email,
+      coalesce(g.role, u.role, 'user') AS role,
+      coalesce(g.class_role, u.class_role, '') AS class_role,
+      coalesce(g.created_ms, u.created_ms) AS created_ms,
+      coalesce(g.first_name, u.first_name, '') AS known_first,
+      coalesce(g.last_name, u.last_name, '') AS known_last,
+      CASE WHEN in_halves THEN coalesce(g.name, trim(known_first || ' ' || known_last)) ELSE coalesce(u.name, '') END
+        AS known_name
     FROM given g LEFT JOIN users u ON u.id = g.id
-  ),
-  named AS (
-    SELECT *, whole IS NOT NULL AND (halves IS NULL OR whole.n > halves.n) AND whole.name IS DISTINCT FROM known_name
-      AS renamed
-    FROM known
   )
-  SELECT ix, id, coalesce(email, old_email, '') AS email,
-    CASE WHEN renamed THEN whole.name ELSE coalesce(known_name, '') END AS name,
-    CASE WHEN NOT renamed THEN coalesce(known_first, '')
-      WHEN contains(whole.name, ' ') THEN regexp_extract(whole.name, '(?s)^(.*) ([^ ]*)$', 1)
-      ELSE whole.name END AS first_name,
-    CASE WHEN NOT renamed THEN coalesce(known_last, '')
-      WHEN contains(whole.name, ' ') THEN regexp_extract(whole.name, '(?s)^(.*) ([^ ]*)$', 2)
-      ELSE '' END AS last_name,
-    coalesce(role, old_role, 'user') AS role,
-    coalesce(class_role, old_class_role, '') AS class_role,
-    coalesce(created_ms, old_created_ms) AS created_ms,
-    n
-  FROM named`;
+  SELECT ix, id, email,
+    coalesce(whole, known_name) AS name,
+    CASE WHEN whole <> known_name THEN regexp_extract(whole, ${SPLIT}, 1) ELSE known_first END AS first_name,
+    CASE WHEN whole <> known_name THEN regexp_extract(whole, ${SPLIT}, 2) ELSE known_last END AS last_name,
+    role, class_role, created_ms, n
+  FROM known`;
 
 /** LMS properties given, the last value each; an empty one takes the property away. */
 const MERGED_PROPERTIES = `
