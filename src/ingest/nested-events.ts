@@ -7,42 +7,27 @@ import type { EventRecord } from '../dataset/staging.ts';
 import type { Written } from './form.ts';
 import type { Latest, Things, WrittenOut } from './written-out.ts';
 
-/** The members of an event in the order in which the API writes them, without a pin and with one. */
-const MEMBERS = ['type', 'action', 'owner', 'actor', 'organization', 'board', 'timestamp'].join();
-const MEMBERS_OF_PIN = [
-  'type',
-  'action',
-  'owner',
-  'actor',
-  'organization',
-  'pin',
-  'board',
-  'timestamp',
-].join();
-
-const OWNER = Buffer.from(',"owner":');
-const ACTOR = Buffer.from(',"actor":');
-const ORGANIZATION = Buffer.from(',"organization":');
-const PIN = Buffer.from(',"pin":');
-const BOARD = Buffer.from(',"board":');
-const TIMESTAMP = Buffer.from(',"timestamp":"');
-const ID = Buffer.from('{"id":');
-const END = Buffer.from('"}');
-const NOTHING = Buffer.alloc(0);
+const OWNER = viewOf(',"owner":{"id":');
+const ACTOR = viewOf(',"actor":{"id":');
+const PIN = viewOf(',"pin":{"id":');
+const BOARD = viewOf(',"board":{"id":');
+const TIMESTAMP = viewOf(',"timestamp":"');
+const END = viewOf('"}');
+const OWNER_BYTES = Buffer.from(',"owner":');
 const ZERO = 48;
 const NINE = 57;
 /** So many digits are exact in a `number`. */
 const DIGITS = 15;
+const THING = /^\{"id":(\d{1,15})(?!\d)/;
 const NOWHERE = -1;
-/** From so many bytes on, the call of native code costs less than it saves. */
-const LONG_BYTES = 32;
+const WORD_BYTES = 8;
 
 /** The beginning of an event up to its owner, and what follows from it. */
 interface Start {
   readonly type: string;
   readonly action: string;
   /** The member of the pin that repeats the action. */
-  readonly activity: Buffer;
+  readonly activity: DataView;
 }
 
 /** Different beginnings, which are types times actions, that are remembered. */
@@ -52,9 +37,15 @@ export class NestedEvents {
   readonly #file: number;
   readonly #writtenOut: WrittenOut;
   readonly #starts = new Map<string, Start>();
-  #organization = NOTHING;
+  #organization = viewOf('');
+  /** The block that is read, and where the line in it ends. */
+  #bytes: Buffer = Buffer.alloc(0);
+  #view = viewOf('');
+  #to = 0;
   /** Where reading goes on; `NOWHERE` when something is not as the latest event wrote it. */
   #place = 0;
+  /** The id that has been passed last. */
+  #id = 0;
 
   /** `writtenOut` is that into which the careful way of the same events puts what it takes. */
   constructor(file: number, writtenOut: WrittenOut) {
@@ -69,114 +60,150 @@ export class NestedEvents {
 
   /** The event in this line, when all that it writes out is known, so that nothing of it is news. */
   read(bytes: Buffer, from: number, to: number, line: number): EventRecord | undefined {
-    this.#place = bytes.indexOf(OWNER, from);
+    this.#place = bytes.indexOf(OWNER_BYTES, from);
     const start = this.#starts.get(bytes.toString('latin1', from, Math.max(from, this.#place)));
     if (start === undefined) return undefined;
+    if (this.#bytes !== bytes) this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.#bytes = bytes;
+    this.#to = to;
     const { users, boards, pins } = this.#writtenOut;
-    this.#pass(bytes, OWNER);
-    const owner = this.#passThing(bytes, users, NOTHING);
-    this.#pass(bytes, ACTOR);
-    const actor = this.#passThing(bytes, users, NOTHING);
-    this.#pass(bytes, ORGANIZATION);
-    this.#pass(bytes, this.#organization);
+    if (!this.#passThing(OWNER, users)) return undefined;
+    const ownerId = this.#id;
+    if (!this.#passThing(ACTOR, users)) return undefined;
+    const actorId = this.#id;
+    this.#pass(this.#organization);
     const isPin = start.type === 'pin';
-    if (isPin) this.#pass(bytes, PIN);
-    const pin = isPin ? this.#passThing(bytes, pins, start.activity) : undefined;
-    this.#pass(bytes, BOARD);
-    const board = this.#passThing(bytes, boards, NOTHING);
-    this.#pass(bytes, TIMESTAMP);
-    const timestamp = this.#place;
-    this.#place = timestamp === NOWHERE ? NOWHERE : to - END.length;
-    this.#pass(bytes, END);
-    if (this.#place === NOWHERE || !owner || !actor || !board || (isPin && !pin)) return undefined;
-    const timestampMs = readPlainInstant(bytes, timestamp, to - END.length);
-    if (timestampMs === undefined) return undefined;
-    const [ownerId, actorId, boardId] = [owner.record.id, actor.record.id, board.record.id];
+    const pin = isPin ? this.#passThing(PIN, pins, start.activity) : undefined;
+    const pinId = isPin ? this.#id : undefined;
+    if ((isPin && !pin) || !this.#passThing(BOARD, boards)) return undefined;
+    const boardId = this.#id;
     // A pin that moved, or changed hands, is news.
-    if (pin && (pin.record.ownerId !== ownerId || pin.record.boardId !== boardId)) return undefined;
-    const { type, action } = start;
-    const event = { file: this.#file, line, id: undefined, type, action, ownerId, actorId, boardId };
-    return { ...event, pinId: pin?.record.id, timestampMs };
+    if (pin && (pin.ownerId !== ownerId || pin.boardId !== boardId)) return undefined;
+    this.#pass(TIMESTAMP);
+    const timestamp = this.#place;
+    if (timestamp === NOWHERE) return undefined;
+    this.#place = to - END.byteLength;
+    this.#pass(END);
+    const timestampMs = readPlainInstant(bytes, timestamp, to - END.byteLength);
+    if (this.#place === NOWHERE || timestampMs === undefined) return undefined;
+    return {
+      file: this.#file,
+      line,
+      id: undefined,
+      type: start.type,
+      action: start.action,
+      ownerId: BigInt(ownerId),
+      actorId: BigInt(actorId),
+      boardId: BigInt(boardId),
+      pinId: pinId === undefined ? undefined : BigInt(pinId),
+      timestampMs,
+    };
   }
 
   /** Learns from an event that the careful way has just taken. */
   learn({ value: event, isCells }: Written, text: string): void {
     if (isCells) return;
-    const members = Object.keys(event).join();
-    if (members !== MEMBERS && members !== MEMBERS_OF_PIN) return;
+    const { type, action } = event;
+    const [owner, actor, organization, pin, board, timestamp] = [
+      event['owner'],
+      event['actor'],
+      event['organization'],
+      event['pin'],
+      event['board'],
+      event['timestamp'],
+    ].map((member) => JSON.stringify(member, withoutBigint));
+    const start = `{"type":${JSON.stringify(type)},"action":${JSON.stringify(action)}`;
+    const pinned = pin === undefined ? '' : `,"pin":${pin}`;
+    const rest = `,"organization":${organization}${pinned},"board":${board},"timestamp":${timestamp}}`;
     // What is written by the same rules means the same, and each part of it is whole.
-    if (JSON.stringify(event, withoutBigint) !== text) return;
-    const { type, action, owner, actor, organization, pin, board } = event;
-    const { users, boards, pins } = this.#writtenOut;
+    if (`${start},"owner":${owner},"actor":${actor}${rest}` !== text) return;
     if (this.#starts.size >= MOST_STARTS) this.#starts.clear();
-    const activity = Buffer.from(`,"activity":${JSON.stringify(action)}`);
-    const start = Buffer.from(`{"type":${JSON.stringify(type)},"action":${JSON.stringify(action)}`);
-    this.#starts.set(start.toString('latin1'), { type: String(type), action: String(action), activity });
-    this.#organization = Buffer.from(JSON.stringify(organization));
-    this.#learnThing(users, owner, NOTHING);
-    this.#learnThing(users, actor, NOTHING);
+    const activity = `,"activity":${JSON.stringify(action)}`;
+    const bytes = Buffer.from(start).toString('latin1');
+    this.#starts.set(bytes, { type: String(type), action: String(action), activity: viewOf(activity) });
+    this.#organization = viewOf(`,"organization":${organization}`);
+    const { users, boards, pins } = this.#writtenOut;
+    this.#learnThing(users, owner, '');
+    this.#learnThing(users, actor, '');
     this.#learnThing(pins, pin, activity);
-    this.#learnThing(boards, board, NOTHING);
+    this.#learnThing(boards, board, '');
   }
 
   #learnThing<K extends 'users' | 'boards' | 'pins'>(
     things: Things<K>,
-    thing: unknown,
-    activity: Buffer,
+    thing: string | undefined,
+    activity: string,
   ): void {
-    const bytes = Buffer.from(JSON.stringify(thing) ?? '');
-    this.#place = 0;
-    const latest = things.get(this.#passId(bytes));
-    if (latest === undefined || this.#place === NOWHERE) return;
-    if (isAt(activity, bytes, this.#place)) this.#place += activity.length;
-    this.#writtenOut.setText(latest, bytes.subarray(this.#place));
+    const [start, id] = THING.exec(thing ?? '') ?? [];
+    const latest = things.get(Number(id));
+    if (start === undefined || thing === undefined || latest === undefined) return;
+    const rest = thing.slice(start.length);
+    this.#writtenOut.setText(latest, rest.startsWith(activity) ? rest.slice(activity.length) : rest);
   }
 
-  #pass(bytes: Buffer, expected: Buffer): void {
-    if (this.#place === NOWHERE) return;
-    this.#place = isAt(expected, bytes, this.#place) ? this.#place + expected.length : NOWHERE;
-  }
-
-  /** Passes over an object that is written as the latest one with its id. `activity` stands after the id, or not. */
+  /**
+   * Passes over a member whose object, with the id `#id`, is written as the latest one with that id. `activity` stands
+   * after the id, or not.
+   */
   #passThing<K extends 'users' | 'boards' | 'pins'>(
-    bytes: Buffer,
+    name: DataView,
     things: Things<K>,
-    activity: Buffer,
+    activity?: DataView,
   ): Latest<K> | undefined {
-    if (this.#place === NOWHERE) return undefined;
-    const latest = things.get(this.#passId(bytes));
-    if (this.#place === NOWHERE) return undefined;
-    if (isAt(activity, bytes, this.#place)) this.#place += activity.length;
-    if (latest?.text === undefined) this.#place = NOWHERE;
-    else this.#pass(bytes, latest.text);
+    this.#pass(name);
+    if (this.#place === NOWHERE || !this.#passId()) return undefined;
+    const latest = things.get(this.#id);
+    if (latest === undefined || latest.textLength === 0) return undefined;
+    if (activity !== undefined && this.#isHere(activity, 0, activity.byteLength)) {
+      this.#place += activity.byteLength;
+    }
+    const { textAt, textLength } = latest;
+    if (!this.#isHere(this.#writtenOut.texts, textAt, textLength)) return undefined;
+    this.#place += textLength;
     return latest;
   }
 
-  /** Passes over the id with which an object begins. */
-  #passId(bytes: Buffer): number {
-    this.#pass(bytes, ID);
-    if (this.#place === NOWHERE) return 0;
+  #pass(expected: DataView): void {
+    if (this.#place === NOWHERE) return;
+    this.#place = this.#isHere(expected, 0, expected.byteLength)
+      ? this.#place + expected.byteLength
+      : NOWHERE;
+  }
+
+  #passId(): boolean {
+    const [from, end] = [this.#place, this.#to];
     let id = 0;
-    let to = this.#place;
-    for (; to < bytes.length; to += 1) {
-      const digit = bytes[to] ?? 0;
+    let to = from;
+    for (; to < end; to += 1) {
+      const digit = this.#bytes[to] ?? 0;
       if (digit < ZERO || digit > NINE) break;
       id = id * 10 + (digit - ZERO);
     }
-    const digits = to - this.#place;
+    this.#place = to;
+    this.#id = id;
+    const digits = to - from;
     // A number does not begin with 0, and what has no digit is no number.
-    this.#place =
-      digits === 0 || digits > DIGITS || (digits > 1 && bytes[this.#place] === ZERO) ? NOWHERE : to;
-    return id;
+    return digits > 0 && digits <= DIGITS && (digits === 1 || this.#bytes[from] !== ZERO);
+  }
+
+  /** Whether the line goes on with so many bytes of `expected`. */
+  #isHere(expected: DataView, at: number, length: number): boolean {
+    const place = this.#place;
+    if (place + length > this.#to) return false;
+    const view = this.#view;
+    let done = 0;
+    for (; done <= length - WORD_BYTES; done += WORD_BYTES) {
+      if (expected.getBigInt64(at + done, true) !== view.getBigInt64(place + done, true)) return false;
+    }
+    for (; done < length; done += 1) {
+      if (expected.getUint8(at + done) !== view.getUint8(place + done)) return false;
+    }
+    return true;
   }
 }
 
-function isAt(expected: Buffer, bytes: Buffer, place: number): boolean {
-  const end = place + expected.length;
-  if (end > bytes.length) return false;
-  if (expected.length >= LONG_BYTES) return expected.compare(bytes, place, end) === 0;
-  for (let at = 0; at < expected.length; at += 1) if (bytes[place + at] !== expected[at]) return false;
-  return true;
+function viewOf(text: string): DataView {
+  return new DataView(new TextEncoder().encode(text).buffer);
 }
 
 /** No text holds it: an integer beyond 2^53 is left to the careful way. */

@@ -5,7 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { readPlainInstant } from '../dataset/instant.ts';
-import type { EventColumns } from '../dataset/staging.ts';
+import { EventBuffer, Integers, LAST_LINE, WORDS } from './event-columns.ts';
 import { kind } from './fields.ts';
 import { Refusal } from './refusal.ts';
 
@@ -16,50 +16,23 @@ const QUOTE = 34;
 const ZERO = 48;
 const NINE = 57;
 
-const ROWS = 2048;
-const WORDS = 255;
-const LAST_LINE = 2 ** 31 - 1;
 /** So many digits are exact in a `number`. */
 const DIGITS = 15;
-const TWO_TO_32 = 2 ** 32;
 const ODD = -1;
 
 /** The fields that a plain row can have. */
 const FIELDS = ['id', 'type', 'action', 'owner_id', 'actor_id', 'board_id', 'pin_id', 'timestamp'] as const;
 type Field = (typeof FIELDS)[number];
 
-/** A column of 64-bit integers that is filled without making a `bigint` of every one. */
-class Integers {
-  readonly values = new BigInt64Array(ROWS);
-  readonly #halves = new Int32Array(this.values.buffer);
-
-  /** `value` is a safe integer. */
-  set(at: number, value: number): void {
-    const low = value | 0;
-    const high = Math.floor(value / TWO_TO_32);
-    this.#halves[2 * at] = IS_LITTLE_ENDIAN ? low : high;
-    this.#halves[2 * at + 1] = IS_LITTLE_ENDIAN ? high : low;
-  }
-}
-
-const IS_LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
-
-export class PlainEvents implements EventColumns {
-  readonly file: number;
-  count = 0;
-  readonly words: string[] = ['pin'];
-  readonly lines = new Int32Array(ROWS);
-  readonly types = new Uint8Array(ROWS);
-  readonly actions = new Uint8Array(ROWS);
-  readonly hasIds = new Uint8Array(ROWS);
-  readonly hasPins = new Uint8Array(ROWS);
+export class PlainEvents extends EventBuffer {
+  override readonly words = ['pin'];
   readonly #integers = {
-    id: new Integers(),
-    owner_id: new Integers(),
-    actor_id: new Integers(),
-    board_id: new Integers(),
-    pin_id: new Integers(),
-    timestamp: new Integers(),
+    id: new Integers(this.ids),
+    owner_id: new Integers(this.ownerIds),
+    actor_id: new Integers(this.actorIds),
+    board_id: new Integers(this.boardIds),
+    pin_id: new Integers(this.pinIds),
+    timestamp: new Integers(this.timestampsMs),
   };
   readonly #header: readonly Field[];
   readonly #wordBytes: Buffer[] = [Buffer.from('pin')];
@@ -67,6 +40,7 @@ export class PlainEvents implements EventColumns {
   #end = 0;
 
   private constructor(file: number, header: readonly Field[]) {
+    super();
     this.file = file;
     this.#header = header;
   }
@@ -75,33 +49,6 @@ export class PlainEvents implements EventColumns {
   static under(header: readonly string[], file: number): PlainEvents | undefined {
     const fields = header.map((name) => FIELDS.find((field) => field === name));
     return fields.every((field) => field !== undefined) ? new PlainEvents(file, fields) : undefined;
-  }
-
-  get ids(): BigInt64Array {
-    return this.#integers.id.values;
-  }
-  get ownerIds(): BigInt64Array {
-    return this.#integers.owner_id.values;
-  }
-  get actorIds(): BigInt64Array {
-    return this.#integers.actor_id.values;
-  }
-  get boardIds(): BigInt64Array {
-    return this.#integers.board_id.values;
-  }
-  get pinIds(): BigInt64Array {
-    return this.#integers.pin_id.values;
-  }
-  get timestampsMs(): BigInt64Array {
-    return this.#integers.timestamp.values;
-  }
-
-  get isFull(): boolean {
-    return this.count === ROWS;
-  }
-
-  clear(): void {
-    this.count = 0;
   }
 
   /**

@@ -1,9 +1,10 @@
 /**
  * Gathers checked records and hands them to a publication many at a time, so that what a record refers to always goes
- * before it.
+ * before it. Events go as columns, unless their text is kept.
  */
-import { RECORD_KINDS, type RecordKind, type RecordOf } from '../dataset/staging.ts';
+import { type EventRecord, RECORD_KINDS, type RecordKind, type RecordOf } from '../dataset/staging.ts';
 import type { Publication } from '../dataset/store.ts';
+import { LAST_LINE, RecordBuffer } from './event-columns.ts';
 
 const BATCH_RECORDS = 2000;
 const BATCH_CHARACTERS = 8 * 1024 * 1024;
@@ -12,6 +13,7 @@ type Batches = { [K in RecordKind]: RecordOf[K][] };
 
 export class Stager {
   readonly #publication: Publication;
+  readonly #events = new RecordBuffer();
   #batches: Batches = emptyBatches();
   #records = 0;
   #characters = 0;
@@ -20,32 +22,42 @@ export class Stager {
     this.#publication = publication;
   }
 
+  /** Records of different files are never gathered together. */
   add<K extends RecordKind>(kind: K, record: RecordOf[K]): void {
-    this.#batches[kind].push(record);
     this.#records += 1;
+    // The kind tells the type of the record, which the compiler does not follow.
+    if (kind === 'events' && fitsColumns(record)) this.#events.add(record as EventRecord);
+    else this.#batches[kind].push(record);
   }
 
   /** Counts the text from which records were made, which lives as long as they do. True when it is time to flush. */
   isFull(characters: number): boolean {
     this.#characters += characters;
-    return this.#records >= BATCH_RECORDS || this.#characters >= BATCH_CHARACTERS;
+    return this.#records >= BATCH_RECORDS || this.#characters >= BATCH_CHARACTERS || this.#events.isFull;
   }
 
   async flush(): Promise<void> {
-    const batches = this.#batches;
+    for (const kind of RECORD_KINDS) {
+      if (kind === 'events' && this.#events.count > 0) await this.#publication.stageEvents(this.#events);
+      await this.#stage(kind);
+    }
     this.clear();
-    for (const kind of RECORD_KINDS) await this.#stage(kind, batches);
   }
 
   clear(): void {
+    this.#events.clear();
     this.#batches = emptyBatches();
     this.#records = 0;
     this.#characters = 0;
   }
 
-  async #stage<K extends RecordKind>(kind: K, batches: Batches): Promise<void> {
-    if (batches[kind].length > 0) await this.#publication.stage(kind, batches[kind]);
+  async #stage<K extends RecordKind>(kind: K): Promise<void> {
+    if (this.#batches[kind].length > 0) await this.#publication.stage(kind, this.#batches[kind]);
   }
+}
+
+function fitsColumns({ raw, line }: RecordOf[RecordKind]): boolean {
+  return raw === undefined && line <= LAST_LINE;
 }
 
 function emptyBatches(): Batches {

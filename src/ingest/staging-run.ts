@@ -41,7 +41,7 @@ export async function stageInputs(run: StagingRun): Promise<ImportedFile[]> {
   const files: ImportedFile[] = [];
   for (const [file, open] of run.inputs.entries()) {
     const { kind, name } = open.input;
-    const take = takeInto(stager, kind === 'events' ? writtenOut : undefined);
+    const take = takeInto(stager, kind === 'events' ? writtenOut : undefined, open.form.format === 'csv');
     let records = 0;
     // The quick ways keep no text of a record.
     const plainFile = run.keepsRaw ? undefined : file;
@@ -101,9 +101,9 @@ function checkReading(
 }
 
 /** What events have written out before is not staged again. */
-function takeInto(stager: Stager, writtenOut: WrittenOut | undefined): Take {
+function takeInto(stager: Stager, writtenOut: WrittenOut | undefined, isCut: boolean): Take {
   return (kind, record) => {
-    if (writtenOut?.isNews(kind, record) ?? true) stager.add(kind, record);
+    if (writtenOut?.isNews(kind, record, isCut) ?? true) stager.add(kind, record);
   };
 }
 

@@ -2,7 +2,7 @@
  * Remembers which people, boards and pins earlier events of the import have written out, and how, so that the same
  * person is neither staged nor checked a million times.
  */
-import type { RecordKind, RecordOf } from '../dataset/staging.ts';
+import type { PinRecord, RecordKind, RecordOf } from '../dataset/staging.ts';
 
 /** What an event can write out. */
 type ThingKind = 'users' | 'boards' | 'pins';
@@ -10,8 +10,12 @@ type ThingKind = 'users' | 'boards' | 'pins';
 /** The latest that was said about a thing. */
 export interface Latest<K extends ThingKind> {
   readonly record: RecordOf[K];
-  /** How the latest event that says so goes on after the id of the thing, in UTF-8; absent unless known. */
-  text?: Buffer | undefined;
+  /** Owner and board of a pin, as far as a `number` holds them. */
+  readonly ownerId: number;
+  readonly boardId: number;
+  /** Where in `texts` stands how the latest event that says so goes on after the id; not known when it has no length. */
+  textAt: number;
+  textLength: number;
 }
 
 /** By id, as a `number` where that is exact. */
@@ -19,6 +23,7 @@ export type Things<K extends ThingKind> = Map<number | bigint, Latest<K>>;
 
 /** How much text is remembered before all is forgotten; forgetting costs time, nothing else. */
 const REMEMBERED_CHARACTERS = 60_000_000;
+const FIRST_TEXT_BYTES = 65_536;
 /** What a record takes besides its text, roughly. */
 const RECORD_CHARACTERS = 300;
 /** Where a record stands is no part of what it says. */
@@ -28,38 +33,74 @@ export class WrittenOut {
   readonly users: Things<'users'> = new Map();
   readonly boards: Things<'boards'> = new Map();
   readonly pins: Things<'pins'> = new Map();
+  /** In UTF-8, one after the other. */
+  texts = new DataView(new ArrayBuffer(FIRST_TEXT_BYTES));
+  #textBytes = 0;
   #characters = 0;
 
-  /** False when the record says what the latest one of its kind and id said. Other kinds are always news. */
-  isNews<K extends RecordKind>(kind: K, record: RecordOf[K]): boolean {
+  /**
+   * False when the record says what the latest one of its kind and id said. Other kinds are always news. `isCut` says
+   * that texts of the record may be cut from a large one, which they would keep in memory.
+   */
+  isNews<K extends RecordKind>(kind: K, record: RecordOf[K], isCut: boolean): boolean {
     // The kind tells the type of the record, which the compiler does not follow.
-    if (kind === 'users') return this.#isNewsAmong(this.users, record as RecordOf['users']);
-    if (kind === 'boards') return this.#isNewsAmong(this.boards, record as RecordOf['boards']);
-    if (kind === 'pins') return this.#isNewsAmong(this.pins, record as RecordOf['pins']);
+    if (kind === 'users') return this.#isNewsAmong(this.users, record as RecordOf['users'], isCut);
+    if (kind === 'boards') return this.#isNewsAmong(this.boards, record as RecordOf['boards'], isCut);
+    if (kind === 'pins') return this.#isNewsAmong(this.pins, record as RecordOf['pins'], isCut);
     return true;
   }
 
   /** Remembers how the latest event writes out a thing that is remembered. */
-  setText(latest: Latest<ThingKind>, text: Buffer): void {
-    if (latest.text?.equals(text)) return;
-    this.#characters += text.length - (latest.text?.length ?? 0);
-    latest.text = text;
+  setText(latest: Latest<ThingKind>, text: string): void {
+    const bytes = Buffer.from(text);
+    if (latest.textLength < bytes.length) {
+      // Texts that change all the time leave nothing but gaps.
+      if (this.#isFull) {
+        this.#forget();
+        return;
+      }
+      this.#reserve(bytes.length);
+      latest.textAt = this.#textBytes;
+      this.#textBytes += bytes.length;
+    }
+    latest.textLength = bytes.length;
+    Buffer.from(this.texts.buffer).set(bytes, latest.textAt);
   }
 
-  #isNewsAmong<K extends ThingKind>(things: Things<K>, record: RecordOf[K]): boolean {
+  get #isFull(): boolean {
+    return this.#characters + this.#textBytes >= REMEMBERED_CHARACTERS;
+  }
+
+  #reserve(length: number): void {
+    const { buffer } = this.texts;
+    const needed = this.#textBytes + length;
+    if (needed <= buffer.byteLength) return;
+    this.texts = new DataView(buffer.transfer(Math.max(2 * buffer.byteLength, needed)));
+  }
+
+  #isNewsAmong<K extends ThingKind>(things: Things<K>, record: RecordOf[K], isCut: boolean): boolean {
     const id = Number.isSafeInteger(Number(record.id)) ? Number(record.id) : record.id;
     const known = things.get(id);
     if (known !== undefined && saysTheSame(record, known.record)) return false;
-    if (this.#characters >= REMEMBERED_CHARACTERS) this.#forget();
+    if (this.#isFull) this.#forget();
     this.#characters += RECORD_CHARACTERS + textLength(record);
-    // A copy: texts cut from a large block would keep the whole block in memory.
-    things.set(id, { record: structuredClone({ ...record, raw: undefined }) });
+    const kept = { ...record, raw: undefined };
+    // Only pins have an owner and a board.
+    const { ownerId, boardId }: Partial<PinRecord> = record;
+    things.set(id, {
+      record: isCut ? structuredClone(kept) : kept,
+      ownerId: Number(ownerId),
+      boardId: Number(boardId),
+      textAt: 0,
+      textLength: 0,
+    });
     return true;
   }
 
   #forget(): void {
     for (const things of [this.users, this.boards, this.pins]) things.clear();
     this.#characters = 0;
+    this.#textBytes = 0;
   }
 }
 

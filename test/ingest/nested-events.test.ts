@@ -1,4 +1,5 @@
 /** Nested events that repeat what earlier ones wrote out, known by their bytes, are those that the careful way reads. */
+import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { assertSame, instantArbitrary } from './both-ways.ts';
@@ -66,4 +67,13 @@ test('nested events in NDJSON are read as by the careful way', async (t) => {
     await assertSame(t, 'events.ndjson', Buffer.concat([Buffer.from(start), ...lines]));
   });
   await fc.assert(property, { numRuns: 100 });
+});
+
+test('more words than a batch of columns has numbers for are read as by the careful way', async (t) => {
+  const lines = Array.from({ length: 900 }, (_, at) =>
+    JSON.stringify({ ...nestedEvent(1), action: `action ${at}` }),
+  );
+  const { staged, problems } = await assertSame(t, 'events.ndjson', lines.join('\n'));
+  assert.deepEqual(problems, []);
+  assert.equal(new Set(staged.map(({ record }) => 'action' in record && record.action)).size, 901);
 });
