@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 /** How many published generations stay on disk: for answers in flight, and to look back. */
 const KEPT = 3;
@@ -31,7 +31,11 @@ export class Generations {
 
   /** Lays a copy of the current generation, or nothing, at `building`. Only under the publication lock. */
   async prepare(current: number | undefined): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const made = await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    if (made !== undefined) {
+      await synchronize(dirname(made));
+      await synchronize(dirname(this.#folder));
+    }
     await this.discard();
     if (current !== undefined) {
       await copyFile(this.file(current), this.building, constants.COPYFILE_FICLONE);
