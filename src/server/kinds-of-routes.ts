@@ -2,37 +2,9 @@
 import { type TSchema, Type } from 'typebox';
 import type { ParameterName } from './parameters.ts';
 import type { PathName } from './route.ts';
-import { Event, PointsMap } from './schemas.ts';
+import { PointsMap } from './schemas.ts';
 
-const PAGED: readonly ParameterName[] = ['start', 'end', 'limit', 'cursor', 'format'];
-
-const PERSON = {
-  id: 12,
-  email: 'ada@example.org',
-  name: 'Ada Lovelace',
-  role: 'user',
-  class_role: 'instructor',
-};
-
-export const EVENTS = {
-  tag: 'Events',
-  parameters: PAGED,
-  representations: ['json', 'ndjson', 'csv'],
-  response: Type.Array(Event),
-  example: [
-    {
-      type: 'board',
-      action: 'followed',
-      owner: PERSON,
-      actor: PERSON,
-      organization: { id: 1, name: 'Example', domain: 'example.org', category_id: 2 },
-      board: { id: 7, title: 'Welcome', category: 'Communications' },
-      timestamp: '2018-03-12T17:00:45.567+00:00',
-    },
-  ],
-} as const;
-
-export const ORDER_OF_EVENTS = 'Oldest first, ties by order of import. The range is about `timestamp`.';
+export const PAGED: readonly ParameterName[] = ['start', 'end', 'limit', 'cursor', 'format'];
 
 /** A list of boards or users of one variant. */
 export function listOf(tag: string, item: TSchema, example: unknown) {

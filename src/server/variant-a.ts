@@ -1,14 +1,7 @@
 /** Variant A of the contract (section 4.2): every route, as a row. */
-import {
-  boardId,
-  EVENTS,
-  listOf,
-  ORDER_OF_EVENTS,
-  POINTS_OF_BOARD,
-  POINTS_OF_USER,
-  userId,
-} from './kinds-of-routes.ts';
-import { type Ask, eventsAsked, identifierNamed, listAsked, type VariantTable } from './route.ts';
+import { eventRoutes } from './event-routes.ts';
+import { boardId, listOf, POINTS_OF_BOARD, POINTS_OF_USER, userId } from './kinds-of-routes.ts';
+import { type Ask, identifierNamed, listAsked, type VariantTable } from './route.ts';
 import { BoardOfVariantA, UserOfVariantA } from './schemas.ts';
 
 export const VARIANT_A: VariantTable = {
@@ -17,49 +10,12 @@ export const VARIANT_A: VariantTable = {
   version: '2.2.1',
   unversioned: [],
   routes: [
-    {
-      ...EVENTS,
-      operation: 'listEvents',
-      path: '/events',
-      summary: 'All interactions of the organization',
-      description: ORDER_OF_EVENTS,
-      of: 'organization',
-      names: [],
-      answer: async (ask) => ask.rendering.events(eventsAsked(ask), ask.representation),
-    },
-    {
-      ...EVENTS,
-      operation: 'listEventsOfBoard',
-      path: '/events/board/{board-id}',
-      summary: 'All interactions on a board',
-      description: ORDER_OF_EVENTS,
-      of: 'board',
-      names: [boardId('board-id')],
-      name: (text) => ({ by: 'id', value: identifierNamed('board-id', text) }),
-      answer: async (ask, board) => ask.rendering.events({ ...eventsAsked(ask), board }, ask.representation),
-    },
-    {
-      ...EVENTS,
-      operation: 'listEventsOfPins',
-      path: '/events/pins',
-      summary: 'All events of type pin, across all boards',
-      description: ORDER_OF_EVENTS,
-      of: 'organization',
-      names: [],
-      answer: async (ask) =>
-        ask.rendering.events({ ...eventsAsked(ask), pinsOnly: true }, ask.representation),
-    },
-    {
-      ...EVENTS,
-      operation: 'listEventsOfUser',
-      path: '/events/user/{user-id}',
-      summary: 'All interactions from a user',
-      description: ORDER_OF_EVENTS,
-      of: 'user',
-      names: [userId('user-id')],
-      name: (text) => ({ by: 'id', value: identifierNamed('user-id', text) }),
-      answer: async (ask, actor) => ask.rendering.events({ ...eventsAsked(ask), actor }, ask.representation),
-    },
+    ...eventRoutes({
+      all: '/events',
+      ofBoard: '/events/board/{board-id}',
+      ofPins: '/events/pins',
+      ofUser: '/events/user/{user-id}',
+    }),
     {
       ...listOf('Boards', BoardOfVariantA, { id: 7, title: 'Welcome' }),
       operation: 'listBoards',
