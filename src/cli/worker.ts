@@ -1,5 +1,4 @@
 /** What one of several workers does beside serving: it tells its primary how it stands, and stops when it is told. */
-import { setImmediate } from 'node:timers/promises';
 import { AppError, type ErrorCode } from '../app-error.ts';
 
 export type WorkerMessage =
@@ -39,8 +38,6 @@ export async function runAsWorker(
     // The primary ends this process when it has read why.
     return tell({ type: 'failed', trouble: describeTrouble(error) });
   }
-  // The log lets the lines of a turn of the event loop leave at its end, and without its primary a worker ends at once.
-  await setImmediate();
   process.disconnect();
 }
 

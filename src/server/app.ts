@@ -15,6 +15,7 @@ import { allowOrigin, isPreflight, sendPreflight } from './cors.ts';
 import { Datasets } from './datasets.ts';
 import { frameworkOptions, type LogOptions } from './framework.ts';
 import { addHealthRoutes } from './health.ts';
+import { gatherLines } from './log-lines.ts';
 import { addRoute, sendMethods } from './methods.ts';
 import { createMetrics } from './metrics.ts';
 import { CONTENT_TYPES } from './negotiation.ts';
@@ -49,14 +50,15 @@ export interface App {
 }
 
 export function buildApp(options: AppOptions): App {
-  const { store, keyring, corsOrigins = [] } = options;
+  const { store, keyring, corsOrigins = [], logLevel = 'info', logStream = process.stdout } = options;
   const published = publishedBases(options.defaultVariant);
   const metrics = createMetrics();
+  const lines = gatherLines(logStream);
   const app = fastify({
-    ...frameworkOptions(options),
+    ...frameworkOptions(logLevel, lines),
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, observe),
   });
-  const observe = createObserver(app.log, metrics);
+  const observe = createObserver(app.log, lines, metrics);
   const datasets = new Datasets(store, observe);
   const limitRate = createRateLimiter(options.rateLimit);
   let stopping = false;

@@ -2,21 +2,25 @@
  * Entity tags (decision 15): known before any data is touched, because a published version never changes. They are
  * keyed digests, so that they tell nothing about what they are made of (decision 12).
  */
-import { createHmac, type KeyObject } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import type { Scope } from '../dataset/scope.ts';
 
 /** To be raised when the same data gets other bytes, so that what clients have kept is not taken for the new form. */
 const FORM = 1;
 
-const TAG_BYTES = 16;
+/** Of base64url: 132 of the 256 bits of the digest. */
+const TAG_CHARACTERS = 22;
 
-/** `parts` are texts that together settle every byte of an answer. */
-export function entityTag(parts: readonly string[], secret: KeyObject): string {
-  const digest = createHmac('sha256', secret)
-    .update(JSON.stringify([FORM, ...parts]))
-    .digest();
-  return `"${digest.subarray(0, TAG_BYTES).toString('base64url')}"`;
+/**
+ * `parts` are texts that together settle every byte of an answer; none but the first may hold a line break.
+ *
+ * The secret stands before the text and half of the digest is left out, which costs a fifth of an HMAC and is as hard
+ * to forge: to go on from the digest of one text to that of a longer one, somebody would need all of it.
+ */
+export function entityTag(parts: readonly string[], secret: string): string {
+  const digest = hash('sha256', `${secret}${FORM}\n${parts.join('\n')}`, 'base64url');
+  return `"${digest.slice(0, TAG_CHARACTERS)}"`;
 }
 
 /** Whether `If-None-Match` names the tag, weakly or strongly: the client has the answer already. */

@@ -1,9 +1,8 @@
 /** How the framework is set up, so that it adds and withholds nothing of its own. */
-import cluster from 'node:cluster';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import { type FastifyHttpOptions, LogController } from 'fastify';
-import { gatherLines, type LogStream } from './log-lines.ts';
+import { type LogLines, type LogStream, WRITER } from './log-lines.ts';
 import { routablePath } from './target.ts';
 
 const LARGEST_HEADERS_BYTES = 16 * 1024;
@@ -26,12 +25,12 @@ export interface LogOptions {
   readonly logStream?: LogStream | undefined;
 }
 
-export function frameworkOptions({ logLevel = 'info', logStream = process.stdout }: LogOptions) {
+export function frameworkOptions(logLevel: LogLevel, lines: LogLines) {
   return {
     logger: {
       level: logLevel,
-      base: cluster.worker ? { worker: cluster.worker.id } : null,
-      stream: gatherLines(logStream),
+      base: WRITER,
+      stream: lines,
     },
     logController: new LogController({ disableRequestLogging: true }),
     // What concerns a request is logged by the observer, under its id; a logger for each would never be used.

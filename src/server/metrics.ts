@@ -5,6 +5,7 @@
 import cluster from 'node:cluster';
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { joinFigures } from './figures.ts';
+import { Tallies } from './tallies.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -12,32 +13,42 @@ export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const fellows = cluster.isWorker ? joinFigures(() => registry.getMetricsAsJSON()) : undefined;
+  const fellows = cluster.isWorker ? joinFigures(() => counted().getMetricsAsJSON()) : undefined;
   new Gauge({
     name: 'corkboard_workers',
     help: 'Processes that serve.',
     registers,
   }).set(1);
+  const requests = new Counter({
+    name: 'corkboard_requests_total',
+    help: 'Requests whose answer has ended, by route, method and status.',
+    labelNames: ['route', 'method', 'status'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'corkboard_request_duration_seconds',
+    help: 'Time from the request to the last byte of its answer.',
+    labelNames: ['route'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers,
+  });
+  const ended = new Tallies(({ route, method, status, durationsS }) => {
+    requests.inc({ route, method, status }, durationsS.length);
+    for (const durationS of durationsS) durations.observe({ route }, durationS);
+  });
+  const counted = () => {
+    ended.countAll();
+    return registry;
+  };
   return {
     contentType: registry.contentType,
     /** The text of `/metrics`. */
     async render(): Promise<string> {
-      if (fellows === undefined) return registry.metrics();
+      if (fellows === undefined) return counted().metrics();
       return AggregatorRegistry.aggregate([...(await fellows.gather())]).metrics();
     },
-    requests: new Counter({
-      name: 'corkboard_requests_total',
-      help: 'Requests whose answer has ended, by route, method and status.',
-      labelNames: ['route', 'method', 'status'],
-      registers,
-    }),
-    durations: new Histogram({
-      name: 'corkboard_request_duration_seconds',
-      help: 'Time from the request to the last byte of its answer.',
-      labelNames: ['route'],
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
-      registers,
-    }),
+    /** Requests whose answer has ended. */
+    ended,
     sentBytes: new Counter({
       name: 'corkboard_sent_bytes_total',
       help: 'Bytes of answers, header included.',

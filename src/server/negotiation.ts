@@ -29,7 +29,10 @@ export function chooseRepresentation(
 ): Representation {
   if (format !== undefined) return format;
   const types = available.map((representation) => MEDIA_TYPES[representation]);
-  const type = new Negotiator(request).mediaType(types);
+  const { accept } = request.headers;
+  // What most programs send, or mean by sending nothing, needs no reading.
+  const anything = accept === undefined || accept === '*/*';
+  const type = anything ? types[0] : new Negotiator(request).mediaType(types);
   const chosen = available.find((representation) => MEDIA_TYPES[representation] === type);
   if (chosen !== undefined) return chosen;
   throw new AppError(

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { KeyEntry } from '../keys/keyring.ts';
 import type { DatasetNews } from './datasets.ts';
+import type { LogLines } from './log-lines.ts';
 import type { Metrics } from './metrics.ts';
 import type { ProblemCode } from './problem.ts';
 import { readTarget } from './target.ts';
@@ -19,6 +20,8 @@ type Observation =
       readonly reply: FastifyReply;
     }
   | { readonly type: 'connection-refused'; readonly code: ProblemCode };
+
+type Finished = Extract<Observation, { type: 'request-finished' }>;
 
 export type Observe = (observation: Observation) => void;
 
@@ -74,11 +77,40 @@ export function watchRequest(
   });
 }
 
-export function createObserver(log: FastifyBaseLogger, metrics: Metrics): Observe {
+export function createObserver(log: FastifyBaseLogger, lines: LogLines, metrics: Metrics): Observe {
+  const logsRequests = log.level === 'info' || log.level === 'debug';
+
+  function finishRequest({ visit, request, reply }: Finished): void {
+    const { method } = request;
+    const route = request.routeOptions.url ?? 'none';
+    const status = reply.raw.statusCode;
+    const bytes = visit.sentBytes();
+    const durationMs = visit.elapsedMs();
+    metrics.ended.add(route, method, status, durationMs / 1000);
+    metrics.sentBytes.inc(bytes);
+    if (!logsRequests && visit.failure === undefined) return;
+    const line = {
+      request_id: request.id,
+      method,
+      route,
+      path: readTarget(request.originalUrl).shownPath,
+      status,
+      code: visit.code,
+      duration_ms: round(durationMs),
+      bytes,
+      key: visit.key?.id,
+      organization: visit.key?.organization,
+      // Left unfinished: by the client, or because of the failure beside it.
+      cut: reply.raw.writableFinished ? undefined : true,
+    };
+    if (visit.failure === undefined) lines.info(line, 'request');
+    else log.error({ ...line, err: visit.failure }, 'request failed');
+  }
+
   return (observation) => {
     switch (observation.type) {
       case 'request-finished':
-        return observeRequest(log, metrics, observation);
+        return finishRequest(observation);
       case 'connection-refused':
         metrics.refusedConnections.inc({ code: observation.code });
         return log.info({ code: observation.code }, 'connection refused');
@@ -102,35 +134,6 @@ export function createObserver(log: FastifyBaseLogger, metrics: Metrics): Observ
         );
     }
   };
-}
-
-type Finished = Extract<Observation, { type: 'request-finished' }>;
-
-function observeRequest(log: FastifyBaseLogger, metrics: Metrics, { visit, request, reply }: Finished): void {
-  const { method } = request;
-  const route = request.routeOptions.url ?? 'none';
-  const status = reply.raw.statusCode;
-  const bytes = visit.sentBytes();
-  const durationMs = visit.elapsedMs();
-  metrics.requests.inc({ route, method, status });
-  metrics.durations.observe({ route }, durationMs / 1000);
-  metrics.sentBytes.inc(bytes);
-  const line = {
-    request_id: request.id,
-    method,
-    route,
-    path: readTarget(request.originalUrl).shownPath,
-    status,
-    code: visit.code,
-    duration_ms: round(durationMs),
-    bytes,
-    key: visit.key?.id,
-    organization: visit.key?.organization,
-    // Left unfinished: by the client, or because of the failure beside it.
-    cut: reply.raw.writableFinished ? undefined : true,
-  };
-  if (visit.failure === undefined) log.info(line, 'request');
-  else log.error({ ...line, err: visit.failure }, 'request failed');
 }
 
 function round(durationMs: number): number {

@@ -25,8 +25,8 @@ export interface Question {
   readonly subject: Subject;
   readonly representation: Representation;
   readonly encoding: Encoding;
-  /** Of all that was read for it; the same text is the same question. */
-  readonly text: string;
+  /** As it was bound last: nearly always it comes again from the same key, to the same version. */
+  lastBound: LastBound | undefined;
 }
 
 /** A question to one version, with one scope and one kind of redaction. */
@@ -37,6 +37,13 @@ export interface BoundQuestion {
   readonly place: Place | undefined;
   /** Names the answer: the same for the same bytes only. */
   readonly etag: string;
+}
+
+interface LastBound extends BoundQuestion {
+  readonly by: BoundQuestions;
+  readonly scope: Scope;
+  readonly email: boolean;
+  readonly name: boolean;
 }
 
 const KEPT_QUESTIONS = 2048;
@@ -62,15 +69,14 @@ export function readQuestion(
     const subject = readSubject(route, target.path);
     const representation = chooseRepresentation(request, parameters.format, route.representations);
     const encoding = chooseEncoding(request);
-    return { variant, route, target, parameters, subject, representation, encoding, text };
+    return { variant, route, target, parameters, subject, representation, encoding, lastBound: undefined };
   });
 }
 
-/** The questions that have been asked of one version of an organization's data. */
+/** Binds questions to one version of an organization's data. */
 export class BoundQuestions {
   readonly #version: string;
   readonly #secrets: Secrets;
-  readonly #bound = new Memory<BoundQuestion>(KEPT_QUESTIONS);
 
   constructor(version: string, secrets: Secrets) {
     this.#version = version;
@@ -79,16 +85,25 @@ export class BoundQuestions {
 
   /** Throws `cursor-malformed`. */
   bind(question: Question, key: KeyEntry): BoundQuestion {
-    const { email, name } = key.redact;
-    const view = `${scopeNumber(key.scope)} ${email} ${name}`;
-    return this.#bound.take(`${view}\n${question.text}`, () => {
-      const walk = walkText(question, key);
-      return {
-        walk,
-        place: openCursor(question.parameters.cursor, walk, this.#secrets),
-        etag: entityTag([this.#version, walk, formText(question, key)], this.#secrets.entityTag),
-      };
-    });
+    const { scope, redact } = key;
+    const last = question.lastBound;
+    // A scope never changes, so what was made for this very one belongs to exactly that scope (decision 12).
+    if (
+      last?.by === this &&
+      last.scope === scope &&
+      last.email === redact.email &&
+      last.name === redact.name
+    ) {
+      return last;
+    }
+    const walk = walkText(question, key);
+    question.lastBound = {
+      ...{ by: this, scope, email: redact.email, name: redact.name },
+      walk,
+      place: openCursor(question.parameters.cursor, walk, this.#secrets),
+      etag: entityTag([this.#version, walk, formText(question, key)], this.#secrets.entityTag),
+    };
+    return question.lastBound;
   }
 }
 
@@ -102,20 +117,4 @@ function formText({ parameters, representation, encoding }: Question, key: KeyEn
   const { limit = null, cursor = null, key: keyedBy = null } = parameters;
   const { email, name } = key.redact;
   return JSON.stringify([limit, cursor, keyedBy, email, name, representation, encoding]);
-}
-
-const scopeNumbers = new WeakMap<Scope, number>();
-let scopesSeen = 0;
-
-/**
- * Stands for a scope, which can name many thousands of ids, in a short text. Never the same for two scope objects,
- * and a scope never changes, so whatever is kept under it belongs to exactly that scope (decision 12).
- */
-function scopeNumber(scope: Scope): number {
-  let number = scopeNumbers.get(scope);
-  if (number === undefined) {
-    number = scopesSeen++;
-    scopeNumbers.set(scope, number);
-  }
-  return number;
 }

@@ -62,6 +62,27 @@ describe('conditional requests', () => {
     assert.equal(await tagOf('/a/v1/boards', { apikey: await stand.makeKey() }), await tagOf('/a/v1/boards'));
   });
 
+  it('a tag is that of whoever asks, also when others ask the same in turn', async () => {
+    const elsewhere = await openStand();
+    const keys = [
+      stand.key,
+      await stand.makeKey({ scope: { boards: [7n], users: 'of-boards' } }),
+      await stand.makeKey({ redact: { email: true, name: false } }),
+      await stand.makeKey({ redact: { email: false, name: true } }),
+    ];
+    const round = async () => {
+      const tags: string[] = [];
+      for (const apikey of keys) tags.push(await tagOf('/a/v1/events/board/7', { apikey }));
+      const other = await elsewhere.get('/a/v1/events/board/7');
+      await other.text();
+      return [...tags, other.headers.get('etag')];
+    };
+    const tags = await round();
+    assert.equal(new Set(tags).size, keys.length + 1);
+    assert.deepEqual(await round(), tags);
+    await elsewhere.close();
+  });
+
   it('304 carries tag, caching rules and no body, whatever list and weakness the tag comes in', async () => {
     const tag = await tagOf('/a/v1/events');
     for (const header of [tag, `W/${tag}`, `"x", ${tag}`, `W/"a,b" ,W/${tag},"y"`, '*']) {
