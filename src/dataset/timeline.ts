@@ -1,8 +1,8 @@
 /**
- * The timeline of a version in memory: every event as a row of columns, in the order of decision 4, and the rows that
- * answer a question. Columns and selections are plain typed arrays over shared memory, so that another thread can
- * read them without a copy.
+ * The timeline of a version in memory: every event as a row, in the order of decision 4, and the rows that answer a
+ * question. A selection is plain typed arrays over shared memory, as the rows are, so that another thread can read it.
  */
+import { actorOf, BatchMemory, boardOf, type EventRows, ownerOf, pinOf, sequenceOf } from './event-rows.ts';
 import type { EventBatch, EventQuery } from './query.ts';
 
 /** Rows of a timeline, in its order. */
@@ -22,96 +22,54 @@ export interface Selection {
 }
 
 export interface Timeline {
-  /** The whole timeline as one batch. */
-  readonly columns: EventBatch;
+  readonly events: EventRows;
   /** The rows that answer a query. Costs little: nothing is read but the ends of the range. */
   select(query: Omit<EventQuery, 'limit'>): Selection;
 }
 
 const BATCH_EVENTS = 2048;
+const TOUCHED_ROWS = 128;
 
 /** Whether every position of the selection is part of it. */
 export function isWhole({ boards, people, pinsOnly = false, upToSequence }: Selection): boolean {
   return boards === undefined && people === undefined && !pinsOnly && upToSequence === undefined;
 }
 
-/** The events of a selection, in order, at most `limit`; batches of at most 2,048, none empty. */
+/**
+ * The events of a selection, in order, at most `limit`; batches of at most 2,048, none empty. With `reused` a batch
+ * stays as it is only until the next one is asked for.
+ */
 export function* readSelection(
-  columns: EventBatch,
+  events: EventRows,
   selection: Selection,
-  limit = Number.POSITIVE_INFINITY,
+  { limit = Number.POSITIVE_INFINITY, reused = false } = {},
 ): Generator<EventBatch, void> {
-  let left = limit;
   const { from, to, rows } = selection;
   const size = Math.min(BATCH_EVENTS, to - from, limit);
-  let batch = new Int32Array(size);
-  let count = 0;
   const whole = isWhole(selection);
-  if (whole && rows === undefined) {
-    for (let at = from; at < to && left > 0; at += BATCH_EVENTS) {
-      const taken = Math.min(BATCH_EVENTS, to - at, left);
-      left -= taken;
-      yield sliceColumns(columns, at, at + taken);
-    }
-    return;
-  }
+  let left = limit;
+  let memory = new BatchMemory(Math.max(0, size));
   for (let at = from; at < to && left > 0; at++) {
+    if (rows !== undefined && (at - from) % TOUCHED_ROWS === 0) {
+      memory.touch(events, rows, at, Math.min(at + TOUCHED_ROWS, to));
+    }
     const row = rows === undefined ? at : rows[at]!;
-    if (!whole && !isSelected(columns, selection, row)) continue;
-    batch[count++] = row;
+    if (!whole && !isSelected(events, selection, row)) continue;
+    memory.add(events, row);
     left -= 1;
-    if (count < size) continue;
-    yield gatherColumns(columns, batch);
-    batch = new Int32Array(size);
-    count = 0;
+    if (!memory.isFull) continue;
+    yield memory.batch;
+    memory = reused ? memory.clear() : new BatchMemory(size);
   }
-  if (count > 0) yield gatherColumns(columns, batch.subarray(0, count));
+  if (memory.count > 0) yield memory.batch;
 }
 
-function isSelected(columns: EventBatch, selection: Selection, row: number): boolean {
+function isSelected(events: EventRows, selection: Selection, row: number): boolean {
   const { boards, people, pinsOnly = false, upToSequence = Number.POSITIVE_INFINITY } = selection;
   return (
-    (boards === undefined || boards[columns.board[row]!] === 1) &&
-    (people === undefined || (people[columns.actor[row]!] === 1 && people[columns.owner[row]!] === 1)) &&
-    !(pinsOnly && columns.pin[row]! < 0) &&
-    columns.sequence[row]! <= upToSequence
+    (boards === undefined || boards[boardOf(events, row)] === 1) &&
+    (people === undefined || (people[actorOf(events, row)] === 1 && people[ownerOf(events, row)] === 1)) &&
+    !(pinsOnly && pinOf(events, row) < 0) &&
+    sequenceOf(events, row) <= upToSequence
   );
-}
-
-function sliceColumns(columns: EventBatch, from: number, to: number): EventBatch {
-  return {
-    count: to - from,
-    kind: columns.kind.subarray(from, to),
-    actor: columns.actor.subarray(from, to),
-    owner: columns.owner.subarray(from, to),
-    board: columns.board.subarray(from, to),
-    pin: columns.pin.subarray(from, to),
-    timestampMs: columns.timestampMs.subarray(from, to),
-    sequence: columns.sequence.subarray(from, to),
-  };
-}
-
-function gatherColumns(columns: EventBatch, rows: Int32Array): EventBatch {
-  const count = rows.length;
-  // One piece of memory for all: for few rows, allocating would take longer than gathering.
-  const memory = new ArrayBuffer(
-    count * (2 * Float64Array.BYTES_PER_ELEMENT + 5 * Int32Array.BYTES_PER_ELEMENT),
-  );
-  const doubles = (place: number) => new Float64Array(memory, place * count * 8, count);
-  const integers = (place: number) => new Int32Array(memory, (4 + place) * count * 4, count);
-  return {
-    count,
-    timestampMs: gather(columns.timestampMs, rows, doubles(0)),
-    sequence: gather(columns.sequence, rows, doubles(1)),
-    kind: gather(columns.kind, rows, integers(0)),
-    actor: gather(columns.actor, rows, integers(1)),
-    owner: gather(columns.owner, rows, integers(2)),
-    board: gather(columns.board, rows, integers(3)),
-    pin: gather(columns.pin, rows, integers(4)),
-  };
-}
-
-function gather<A extends Int32Array | Float64Array>(column: A, rows: Int32Array, into: A): A {
-  for (let at = 0; at < rows.length; at++) into[at] = column[rows[at]!]!;
-  return into;
 }

@@ -78,8 +78,9 @@ export async function* renderChunks(
   frame: Frame,
   runs: AsyncIterable<Run> | Iterable<Run>,
   byteLength: number,
+  memory?: Chunk,
 ): AsyncGenerator<Uint8Array, void> {
-  const writer = new FrameWriter(frame, byteLength, new ChunkRing(CHUNK_BYTES, 2));
+  const writer = new FrameWriter(frame, byteLength, new ChunkRing(CHUNK_BYTES, 2, false, memory));
   for await (const run of runs) {
     for (const chunk of writer.write(run)) {
       yield chunk;
@@ -114,16 +115,20 @@ export class ChunkRing implements Chunks {
   readonly #shared: boolean;
   readonly #chunks: Chunk[] = [];
   readonly #turns: number;
+  #spare: Chunk | undefined;
 
-  constructor(chunkBytes: number, turns: number, shared = false) {
+  /** `spare` is an empty chunk to begin with. */
+  constructor(chunkBytes: number, turns: number, shared = false, spare?: Chunk) {
     this.chunkBytes = chunkBytes;
     this.#turns = turns;
     this.#shared = shared;
+    this.#spare = spare;
   }
 
   /** An empty chunk of at least so many bytes, in the memory of the oldest one where that is large enough. */
   next(capacity: number): Chunk {
-    const oldest = this.#chunks.length < this.#turns ? undefined : this.#chunks.shift();
+    const oldest = this.#spare ?? (this.#chunks.length < this.#turns ? undefined : this.#chunks.shift());
+    this.#spare = undefined;
     const chunk = oldest?.holds(capacity)
       ? oldest.clear()
       : new Chunk(capacity, this.#shared ? new SharedArrayBuffer(memoryOf(capacity)) : undefined);

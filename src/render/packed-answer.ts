@@ -3,10 +3,10 @@
  * answer, so that a piece made once is copied into all answers that hold it whole; only what stands at the ends of a
  * range is made anew.
  */
-import type { Frame } from './frame.ts';
 import { Joiner, packText } from './packing.ts';
+import { cut, isNamed, type NamedPiece, type Piece } from './piece.ts';
 import type { Packed, Packing, PieceJob, RenderJob } from './render-job.ts';
-import { type PieceMemory, Spool } from './spool.ts';
+import { type Kept, type PieceMemory, Spool } from './spool.ts';
 import type { Workshop } from './workshop.ts';
 
 /** So many pieces are made at the same time, and held at most. */
@@ -14,12 +14,9 @@ const PIECES_AHEAD = 4;
 /** Those ahead, and two that the consumer may still hold. */
 const MEMORIES = PIECES_AHEAD + 2;
 const MOST_SPARE = 16;
-/** About as long are the pieces: longer ones compress no better and take more memory while they are made. */
-const PIECE_BYTES = 1024 * 1024;
-const MOST_EVENTS = 4096;
 const MOST_GIVEN = 10_000;
-/** No piece is longer, however large its events are. */
-const LARGEST_PIECE_BYTES = 32 * PIECE_BYTES;
+/** Kept pieces are read and sent together up to here: a read and a write cost as much as many kilobytes do. */
+const RUN_BYTES = 512 * 1024;
 
 /** The pieces of one rendering of one dataset. Another redaction is another rendering, and has other pieces. */
 export class PackedAnswers {
@@ -61,12 +58,18 @@ export class PackedAnswers {
     const { frame, byteLength } = job;
     const between = packText(frame.beforeOthers, packing);
     yield joiner.begin();
-    for await (const piece of this.#pieces(job, name, packing)) {
-      if (piece.plainBytes === 0) continue;
-      const before = joiner.plainBytes === 0 ? packText(frame.beforeFirst, packing) : between;
-      yield joiner.add(before);
-      if (joiner.plainBytes + piece.plainBytes > byteLength) throw new Error(`${WRONG_LENGTH}: more.`);
-      yield joiner.add(piece);
+    for await (const part of this.#parts(job, name, packing, between)) {
+      if (part.plainBytes === 0) continue;
+      const isFirst = joiner.plainBytes === 0;
+      const before = joiner.add(isFirst ? packText(frame.beforeFirst, packing) : between);
+      const bytes = joiner.add(part);
+      if (joiner.plainBytes > byteLength) throw new Error(`${WRONG_LENGTH}: more.`);
+      if (part.behindBetween === undefined || isFirst) {
+        yield before;
+        yield bytes;
+      } else {
+        yield part.behindBetween;
+      }
     }
     const last = joiner.add(packText(joiner.plainBytes === 0 ? frame.empty : frame.afterLast, packing));
     if (joiner.plainBytes !== byteLength) throw new Error(`${WRONG_LENGTH}: ${joiner.plainBytes}.`);
@@ -80,45 +83,102 @@ export class PackedAnswers {
   }
 
   /** In order, a few ahead. */
-  async *#pieces(job: RenderJob, name: string, packing: Packing): AsyncGenerator<Packed, void> {
-    const ahead: Promise<Packed>[] = [];
+  async *#parts(job: RenderJob, name: string, packing: Packing, between: Packed): AsyncGenerator<Part, void> {
+    const ahead: Promise<readonly Part[]>[] = [];
     const memories: PieceMemory[] = [];
-    for (const piece of cut(job, name)) {
-      const oldest = memories.length < MEMORIES ? undefined : memories.shift();
-      const into = oldest ?? this.#spare.pop() ?? { memory: new SharedArrayBuffer(0) };
-      memories.push(into);
-      const made = this.#piece(piece, packing, into);
-      // Waited for later, or never when the client goes away.
-      made.catch(() => undefined);
-      ahead.push(made);
-      if (ahead.length >= PIECES_AHEAD) yield await ahead.shift()!;
+    let before: Promise<unknown> = Promise.resolve();
+    try {
+      for (const run of this.#runs(job, name, packing)) {
+        const oldest = memories.length < MEMORIES ? undefined : memories.shift();
+        const into = oldest ?? this.#spare.pop() ?? { memory: new SharedArrayBuffer(0) };
+        memories.push(into);
+        const parts = this.#partsOfRun(run, packing, between, into, before);
+        // Waited for later, or never when the client goes away.
+        before = parts.catch(() => undefined);
+        ahead.push(parts);
+        if (ahead.length >= PIECES_AHEAD) yield* await ahead.shift()!;
+      }
+      for (const parts of ahead) yield* await parts;
+      // The last two may be on their way still.
+      const reusable = this.#spare.length < MOST_SPARE ? memories.splice(0, memories.length - 2) : [];
+      this.#spare.push(...reusable);
+    } finally {
+      // What was given up half way may be anywhere.
+      for (const { memory } of memories) this.#workshop.garbage.add(memory.byteLength);
     }
-    for (const made of ahead) yield await made;
-    // The last two may be on their way still; and what was given up half way may be anywhere.
-    const reusable = this.#spare.length < MOST_SPARE ? memories.splice(0, memories.length - 2) : [];
-    this.#spare.push(...reusable);
-    for (const { memory } of memories) this.#workshop.garbage.add(memory.byteLength);
   }
 
-  /** A piece in the memory given. Whoever wants the same at the same time waits, and then finds it kept. */
-  async #piece({ job, name }: Piece, packing: Packing, into: PieceMemory): Promise<Packed> {
-    if (name === undefined) return await this.#make(job, packing, into);
-    const full = `${packing} ${name}`;
-    const before = this.#making.get(full) ?? Promise.resolve();
-    const made = before.catch(() => undefined).then(() => this.#findOrMake(job, packing, full, into));
-    this.#making.set(full, made);
+  /** The pieces of an answer in order, those together that are kept one behind the other. */
+  *#runs(job: RenderJob, name: string, packing: Packing): Generator<Run, void> {
+    let kept: Kept[] = [];
+    let pieces: Piece[] = [];
+    let runBytes = 0;
+    for (const piece of cut(job, `${packing} ${name}`)) {
+      const found = piece.name === undefined ? undefined : this.#spool.look(piece.name);
+      // Of its events the answer shows none.
+      if (found?.length === 0) continue;
+      const last = kept.at(-1);
+      const isNext = last !== undefined && last.position + last.length === found?.position;
+      if (pieces.length > 0 && !(isNext && runBytes + found.length <= RUN_BYTES)) {
+        yield { pieces, kept };
+        [pieces, kept, runBytes] = [[], [], 0];
+      }
+      pieces.push(piece);
+      if (found === undefined) continue;
+      kept.push(found);
+      runBytes += found.length;
+    }
+    if (pieces.length > 0) yield { pieces, kept };
+  }
+
+  /** Kept pieces as one part. When there are none, or they are not given back, each piece is one. */
+  async #partsOfRun(
+    { pieces, kept }: Run,
+    packing: Packing,
+    between: Packed,
+    into: PieceMemory,
+    before: Promise<unknown>,
+  ): Promise<readonly Part[]> {
+    const found = kept.length === 0 ? undefined : await this.#spool.read(kept, into, between.bytes.length);
+    if (found !== undefined) return [joinInMemory(found, packing, between, into.memory)];
+    const parts: Part[] = [];
+    for (const piece of pieces) {
+      const own = pieces.length === 1 ? into : { memory: new SharedArrayBuffer(0) };
+      parts.push(await this.#piece(piece, packing, own, before));
+    }
+    return parts;
+  }
+
+  /**
+   * A piece in the memory given, kept when what comes `before` is. Whoever wants the same at the same time waits, and
+   * then finds it kept.
+   */
+  async #piece(piece: Piece, packing: Packing, into: PieceMemory, before: Promise<unknown>): Promise<Packed> {
+    if (!isNamed(piece)) return await this.#make(piece.job, packing, into);
+    const { name } = piece;
+    const others = this.#making.get(name) ?? Promise.resolve();
+    const made = others.catch(() => undefined).then(() => this.#findOrMake(piece, packing, into, before));
+    this.#making.set(name, made);
     try {
       return await made;
     } finally {
-      if (this.#making.get(full) === made) this.#making.delete(full);
+      if (this.#making.get(name) === made) this.#making.delete(name);
     }
   }
 
-  async #findOrMake(job: PieceJob, packing: Packing, name: string, into: PieceMemory): Promise<Packed> {
-    const kept = await this.#spool.find(name, into);
-    if (kept !== undefined) return kept;
+  async #findOrMake(
+    { job, name, series }: NamedPiece,
+    packing: Packing,
+    into: PieceMemory,
+    before: Promise<unknown>,
+  ): Promise<Packed> {
+    const kept = this.#spool.look(name);
+    const [found] = (kept && (await this.#spool.read([kept], into))) ?? [];
+    if (found !== undefined) return found;
     const made = await this.#make(job, packing, into);
-    await this.#spool.keep(name, made, packing === 'identity' ? this.#workshop.budget.totalBytes / 2 : 0);
+    await before;
+    const spareBytes = packing === 'identity' ? this.#workshop.budget.totalBytes / 2 : 0;
+    await this.#spool.keep(name, series, made, spareBytes);
     return made;
   }
 
@@ -131,36 +191,35 @@ export class PackedAnswers {
 
 const WRONG_LENGTH = 'An answer was to take as many bytes as announced and takes others';
 
-interface Piece {
-  readonly job: PieceJob;
-  /** Absent for what is not worth keeping. */
-  readonly name: string | undefined;
+/** What of an answer lies in one memory. */
+interface Part extends Packed {
+  /** The same bytes, behind those that stand between two pieces. */
+  readonly behindBetween?: Uint8Array;
 }
 
-/** The job in pieces; inside a piece items stand as they do in the middle of the answer. */
-function* cut(job: RenderJob, name: string): Generator<Piece, void> {
-  const { selection, columns } = job;
-  const { from, to } = selection;
-  const frame: Frame = { ...job.frame, beforeFirst: '', afterLast: '', empty: '' };
-  const events = eventsOfPiece(job);
-  // Rows of one board or actor, and what a walk through pages sees, are too many different things to keep.
-  const isKept = selection.rows === undefined && selection.upToSequence === undefined;
-  for (let start = from - (from % events); start < to; start += events) {
-    const end = Math.min(start + events, columns.count);
-    const piece = { ...selection, from: Math.max(start, from), to: Math.min(end, to) };
-    const isPart = piece.from > start || piece.to < end;
-    yield {
-      job: { parts: job.parts, columns, selection: piece, frame },
-      name: isKept && !isPart ? `${name} ${start}` : undefined,
-    };
+/** One piece, or several that are all kept. */
+interface Run {
+  readonly pieces: readonly Piece[];
+  readonly kept: readonly Kept[];
+}
+
+/** Pieces that were read into a memory, with room before each, as one. */
+function joinInMemory(
+  pieces: readonly Packed[],
+  packing: Packing,
+  between: Packed,
+  memory: SharedArrayBuffer,
+): Part {
+  const joiner = new Joiner(packing);
+  const gapBytes = between.bytes.length;
+  let end = 0;
+  for (const piece of pieces) {
+    new Uint8Array(memory, end, gapBytes).set(between.bytes);
+    end += gapBytes + piece.bytes.length;
+    if (joiner.plainBytes > 0) joiner.add(between);
+    joiner.add(piece);
   }
-}
-
-/** The same for all answers of a rendering: a power of two, so that about `PIECE_BYTES` come together. */
-function eventsOfPiece({ parts }: PieceJob): number {
-  let events = MOST_EVENTS;
-  const isTooLong = () =>
-    events * parts.typical > PIECE_BYTES || events * parts.largest > LARGEST_PIECE_BYTES;
-  while (events > 1 && isTooLong()) events /= 2;
-  return events;
+  const behindBetween = new Uint8Array(memory, 0, end);
+  const { plainBytes, crc } = joiner;
+  return { bytes: behindBetween.subarray(gapBytes), plainBytes, crc, behindBetween };
 }

@@ -4,14 +4,20 @@
  * one member whose checksum is combined from those of the pieces; with Zstandard they are the blocks of one frame.
  */
 import { promisify } from 'node:util';
-import { crc32, deflateRaw, constants as zlib, zstdCompress } from 'node:zlib';
+import { crc32, deflateRaw, constants as zlib } from 'node:zlib';
 import { combineCrc32 } from './crc32.ts';
 import type { Packed, Packing } from './render-job.ts';
-import { blocksOfFrame, FRAME_END, FRAME_HEADER, rawBlocks } from './zstd-frame.ts';
+import { compressToBlocks, FRAME_END, FRAME_HEADER, rawBlocks } from './zstd-frame.ts';
 
-/** Fast levels: a client on a network of 1 Gbit/s is served sooner by them than by a smaller answer. */
-const GZIP = { level: 1, chunkSize: 256 * 1024, finishFlush: zlib.Z_SYNC_FLUSH };
-const ZSTD = { params: { [zlib.ZSTD_c_compressionLevel]: 3 }, chunkSize: 256 * 1024 };
+/**
+ * Fast levels: a client on a network of 1 Gbit/s is served sooner by them than by a smaller answer. Zstandard 3 takes
+ * about a fifth longer than 1 on an invented community, where it is 6 % smaller, and hardly longer on clicks of real
+ * courses, where it is 11 % smaller; 2 gives more bytes than 1 on both.
+ */
+const GZIP_LEVEL = 1;
+const ZSTD_LEVEL = 3;
+/** What deflate may take beside the text itself. */
+const DEFLATE_BYTES = 4096;
 
 interface Format {
   readonly begin: Uint8Array;
@@ -31,13 +37,19 @@ const FORMATS: Readonly<Record<Packing, Format>> = {
   gzip: {
     // RFC 1952: deflate, no name, no time, the fastest level, an unknown system.
     begin: Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255),
-    compress: async (plain) => await promisify(deflateRaw)(plain, GZIP),
+    compress: async (plain) =>
+      await promisify(deflateRaw)(plain, {
+        level: GZIP_LEVEL,
+        // All in one piece of memory; the system gives none for what stays empty.
+        chunkSize: DEFLATE_BYTES + plain.length + (plain.length >> 7),
+        finishFlush: zlib.Z_SYNC_FLUSH,
+      }),
     store: storedBlock,
     end: endOfMember,
   },
   zstd: {
     begin: FRAME_HEADER,
-    compress: async (plain) => await blocksOfFrame(await promisify(zstdCompress)(plain, ZSTD), plain),
+    compress: async (plain) => await compressToBlocks(plain, ZSTD_LEVEL),
     store: rawBlocks,
     end: () => FRAME_END,
   },
@@ -102,6 +114,11 @@ export class Joiner {
 
   get plainBytes(): number {
     return this.#plainBytes;
+  }
+
+  /** Checksum of what was added. */
+  get crc(): number {
+    return this.#crc;
   }
 
   /** What stands after the last piece. */

@@ -1,5 +1,5 @@
 /** What a render thread is asked for: rows of a timeline and all that makes them bytes, in memory that threads share. */
-import type { EventBatch } from '../dataset/query.ts';
+import type { EventRows } from '../dataset/event-rows.ts';
 import { readSelection, type Selection } from '../dataset/timeline.ts';
 import { EventParts, type SharedEventParts } from './event-run.ts';
 import type { Frame, Run } from './frame.ts';
@@ -14,7 +14,7 @@ export const RING_BYTES = CHUNKS * CHUNK_BYTES;
 /** Rows to be rendered, however many bytes they take. */
 export interface PieceJob {
   readonly parts: SharedEventParts;
-  readonly columns: EventBatch;
+  readonly events: EventRows;
   readonly selection: Selection;
   readonly frame: Frame;
 }
@@ -56,8 +56,8 @@ export type Delivery =
   | { readonly type: 'packed'; readonly job: number; readonly packed: Packed }
   | { readonly type: 'failed'; readonly job: number; readonly message: string };
 
-/** The rows of a job as runs to be written. */
-export function* runsOf({ parts, columns, selection }: PieceJob): Generator<Run, void> {
-  const events = new EventParts(parts);
-  for (const batch of readSelection(columns, selection)) yield events.run(batch);
+/** The rows of a job as runs to be written, each before the next is asked for. */
+export function* runsOf({ parts, events, selection }: PieceJob): Generator<Run, void> {
+  const ready = new EventParts(parts);
+  for (const batch of readSelection(events, selection, { reused: true })) yield ready.run(batch);
 }

@@ -2,7 +2,7 @@
 import { parentPort } from 'node:worker_threads';
 import { Chunk, memoryOf } from './chunk.ts';
 import { ChunkRing, measureFramed, measureRun, renderChunksAtOnce } from './frame.ts';
-import { collectGarbage } from './garbage.ts';
+import { collectGarbage, release } from './garbage.ts';
 import { pack } from './packing.ts';
 import {
   CHUNK_BYTES,
@@ -82,6 +82,7 @@ async function packPiece({
   const { length } = packed.bytes;
   const bytes = new Uint8Array(writable(memory, length), 0, length);
   bytes.set(packed.bytes);
+  release(packed.bytes);
   return { ...packed, bytes };
 }
 

@@ -17,6 +17,9 @@ import {
 /** Runs from source and from what is built. */
 const MAIN = new URL(`./render-thread-main${import.meta.url.slice(-3)}`, import.meta.url);
 
+/** Little that the thread makes lives long; without a limit, 16 MB and more would pile up before it is collected. */
+const LIMITS = { maxYoungGenerationSizeMb: 4 };
+
 interface Awaited {
   readonly resolve: (delivery: Delivery) => void;
   readonly reject: (error: Error) => void;
@@ -81,7 +84,7 @@ export class RenderThread {
 
   #start(): Worker {
     if (this.#worker !== undefined) return this.#worker;
-    const worker = new Worker(MAIN);
+    const worker = new Worker(MAIN, { resourceLimits: LIMITS });
     worker.on('message', (delivery: Delivery) => this.#receive(delivery));
     worker.on('error', (error) => this.#fail(worker, error));
     worker.on('exit', () => this.#fail(worker, new Error('The render thread has ended.')));

@@ -2,12 +2,14 @@
  * Answers of one dataset as bytes. Fragments of its people, boards and pins are made once and kept as long as the
  * rendering lives; an answer is a copy of them.
  */
+
 import { hash } from 'node:crypto';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { EventQuery, ListQuery, StandingsQuery } from '../dataset/query.ts';
 import { isWhole } from '../dataset/timeline.ts';
 import type { Answer, EventsAnswer, ListAnswer, Redaction, Representation, Variant } from './answer.ts';
 import { readAhead, readPage } from './batches.ts';
+import type { Chunk } from './chunk.ts';
 import { EVENT_COLUMNS } from './event-form.ts';
 import type { EventParts } from './event-run.ts';
 import { LISTED_BOARD, LISTED_USER } from './fields.ts';
@@ -92,13 +94,14 @@ class DatasetRendering implements Rendering {
     const { timeline } = this.#dataset;
     const packed = this.#packed;
     if (timeline === undefined || packed === undefined) {
-      const chunks = () => renderChunks(frame, this.#eventRuns(parts, query), byteLength);
+      const chunks = (memory?: Chunk) =>
+        renderChunks(frame, this.#eventRuns(parts, query), byteLength, memory);
       return { byteLength, next: undefined, chunks };
     }
     const selection = timeline.select(query);
     const job: RenderJob = {
       parts: parts.shared,
-      columns: timeline.columns,
+      events: timeline.events,
       selection,
       frame,
       byteLength,
@@ -174,7 +177,7 @@ function heldAnswer<Next>(frame: Frame, runs: readonly Run[], next: Next | undef
   const items = runs.reduce((sum, run) => sum + run.count, 0);
   const itemBytes = runs.reduce((sum, run) => sum + measureRun(run), 0);
   const byteLength = measureFramed(frame, items, itemBytes);
-  return { byteLength, next, chunks: () => renderChunks(frame, runs, byteLength) };
+  return { byteLength, next, chunks: (memory) => renderChunks(frame, runs, byteLength, memory) };
 }
 
 /** A short text that is the same only for the same question, however long its scope is. */

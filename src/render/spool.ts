@@ -19,52 +19,90 @@ export interface PieceMemory {
   memory: SharedArrayBuffer;
 }
 
-interface Kept {
+/** Where a piece is, and what it holds. */
+export interface Kept {
   readonly position: number;
   readonly length: number;
   readonly plainBytes: number;
   readonly crc: number;
 }
 
+/** A stretch of the file for pieces of one series, so that they lie one behind the other whatever else is kept meanwhile. */
+interface Extent {
+  end: number;
+  readonly limit: number;
+}
+
+/** What is not written of it takes no place on the disk. */
+const EXTENT_BYTES = 32 * 1024 * 1024;
+
 export class Spool {
   readonly #budget: SpoolBudget;
   readonly #kept = new Map<string, Kept>();
   readonly #keeping = new Set<string>();
+  /** The one in use, by series. */
+  readonly #extents = new Map<string, Extent>();
+  #extentsEnd = 0;
   #file: Promise<FileHandle> | undefined;
-  #length = 0;
+  #takenBytes = 0;
   #closed = false;
 
   constructor(budget: SpoolBudget) {
     this.#budget = budget;
   }
 
-  /** The piece of that name, read into the memory; absent when it is not kept. */
-  async find(name: string, into: PieceMemory): Promise<Packed | undefined> {
-    const kept = this.#kept.get(name);
-    if (kept === undefined || this.#file === undefined) return undefined;
-    const file = await this.#file;
-    if (into.memory.byteLength < kept.length) into.memory = new SharedArrayBuffer(kept.length);
-    const bytes = Buffer.from(into.memory, 0, kept.length);
-    // A disk that does not give back what it took costs a piece, not the answer.
-    const read = file.read(bytes, 0, kept.length, kept.position);
-    const { bytesRead } = await read.catch(() => ({ bytesRead: 0 }));
-    return bytesRead === kept.length ? { ...kept, bytes } : undefined;
+  /** Where the piece of that name is; absent when it is not kept. */
+  look(name: string): Kept | undefined {
+    return this.#kept.get(name);
   }
 
-  /** Keeps a piece, unless that leaves less of the budget than `spareBytes` or the disk refuses. Never fails. */
-  async keep(name: string, { bytes, plainBytes, crc }: Packed, spareBytes = 0): Promise<void> {
+  /**
+   * Pieces that lie one behind the other, read at once. In the memory each stands behind a gap of so many bytes.
+   * Absent when the disk does not give back what it took: that costs pieces, not the answer.
+   */
+  async read(run: readonly Kept[], into: PieceMemory, gapBytes = 0): Promise<Packed[] | undefined> {
+    const [first] = run;
+    if (first === undefined || this.#file === undefined) return undefined;
+    const length = run.reduce((sum, kept) => sum + kept.length, 0);
+    const needed = length + run.length * gapBytes;
+    if (into.memory.byteLength < needed) into.memory = new SharedArrayBuffer(needed);
+    let end = 0;
+    const parts = run.map((kept) => {
+      const start = end + gapBytes;
+      end = start + kept.length;
+      return Buffer.from(into.memory, start, kept.length);
+    });
+    try {
+      const { bytesRead } = await (await this.#file).readv(parts, first.position);
+      if (bytesRead !== length) return undefined;
+    } catch {
+      return undefined;
+    }
+    return run.map(({ plainBytes, crc }, at) => ({ bytes: parts[at]!, plainBytes, crc }));
+  }
+
+  /**
+   * Keeps a piece, behind the one of the same series that was kept before it. Does nothing when that leaves less of
+   * the budget than `spareBytes` or the disk refuses. Never fails.
+   */
+  async keep(
+    name: string,
+    series: string,
+    { bytes, plainBytes, crc }: Packed,
+    spareBytes = 0,
+  ): Promise<void> {
     if (this.#closed || this.#kept.has(name) || this.#keeping.has(name)) return;
-    if (bytes.length + spareBytes > this.#budget.leftBytes) return;
+    const { length } = bytes;
+    if (length + spareBytes > this.#budget.leftBytes) return;
     this.#keeping.add(name);
-    const position = this.#length;
-    this.#budget.leftBytes -= bytes.length;
-    this.#length += bytes.length;
+    const position = this.#place(series, length);
+    this.#budget.leftBytes -= length;
+    this.#takenBytes += length;
     try {
       this.#file ??= openNameless();
       const file = await this.#file;
-      const { bytesWritten } = await file.write(bytes, 0, bytes.length, position);
-      if (bytesWritten === bytes.length)
-        this.#kept.set(name, { position, length: bytes.length, plainBytes, crc });
+      const { bytesWritten } = await file.write(bytes, 0, length, position);
+      if (bytesWritten === length) this.#kept.set(name, { position, length, plainBytes, crc });
     } catch {
       // The answer itself does not depend on it; the bytes stay counted, so that a full disk is not asked for ever.
     } finally {
@@ -72,11 +110,23 @@ export class Spool {
     }
   }
 
+  #place(series: string, length: number): number {
+    let extent = this.#extents.get(series);
+    if (extent === undefined || extent.end + length > extent.limit) {
+      extent = { end: this.#extentsEnd, limit: this.#extentsEnd + Math.max(length, EXTENT_BYTES) };
+      this.#extentsEnd = extent.limit;
+      this.#extents.set(series, extent);
+    }
+    const position = extent.end;
+    extent.end += length;
+    return position;
+  }
+
   /** Gives the disk back. To be called when the last answer has ended. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#kept.clear();
-    this.#budget.leftBytes += this.#length;
+    this.#budget.leftBytes += this.#takenBytes;
     const file = await this.#file?.catch(() => undefined);
     await file?.close();
   }

@@ -13,8 +13,8 @@ const MINUTE = HOUR + 3;
 const SECOND = MINUTE + 3;
 const MILLISECOND = SECOND + 3;
 
-/** More than ten years; beyond that all are forgotten, which costs time, nothing else. */
-const MOST_DAYS = 4096;
+/** Three years, or any other days as long as no two are a multiple of this apart. */
+const KEPT_DAYS = 1024;
 
 /**
  * Keeps days as bytes and puts the time over a copy: a date costs more than all else of a timestamp. Holds any instant
@@ -23,25 +23,26 @@ const MOST_DAYS = 4096;
 export class TimestampWriter {
   readonly #end: string;
   readonly #length: number;
-  readonly #days = new Map<number, Block>();
-  #dayStartMs = Number.NaN;
-  #day: Block;
+  /** Each day has its one place, which the next one of the same place takes over. */
+  readonly #places: Float64Array;
+  readonly #texts: Block;
 
   /** `end` is ASCII text that follows every timestamp. */
   constructor(end = '') {
     this.#end = end;
     this.#length = TIMESTAMP_BYTES + end.length;
-    this.#day = this.#makeDay(0);
+    this.#places = new Float64Array(KEPT_DAYS).fill(Number.NaN);
+    this.#texts = blockOver(new ArrayBuffer(KEPT_DAYS * this.#length + OVERREAD_BYTES));
   }
 
   /** Answers where the next bytes go. */
   write(instantMs: number, target: Block, at: number): number {
-    let ms = instantMs - this.#dayStartMs;
-    if (!(ms >= 0 && ms < DAY_MS)) {
-      this.#turnTo(Math.floor(instantMs / DAY_MS) * DAY_MS);
-      ms = instantMs - this.#dayStartMs;
-    }
-    const end = copyBytes(this.#day, 0, this.#length, target, at);
+    const day = Math.floor(instantMs / DAY_MS);
+    const place = day & (KEPT_DAYS - 1);
+    if (this.#places[place] !== day) this.#keep(day, place);
+    const start = place * this.#length;
+    const end = copyBytes(this.#texts, start, start + this.#length, target, at);
+    const ms = instantMs - day * DAY_MS;
     const second = (ms / 1000) | 0;
     const minute = (second / 60) | 0;
     const hour = (minute / 60) | 0;
@@ -55,20 +56,9 @@ export class TimestampWriter {
     writeTwoDigits((fraction / 10) | 0, target, at + MILLISECOND);
     return end;
   }
-  #turnTo(dayStartMs: number): void {
-    let day = this.#days.get(dayStartMs);
-    if (day === undefined) {
-      if (this.#days.size >= MOST_DAYS) this.#days.clear();
-      day = this.#makeDay(dayStartMs);
-      this.#days.set(dayStartMs, day);
-    }
-    this.#day = day;
-    this.#dayStartMs = dayStartMs;
-  }
 
-  #makeDay(dayStartMs: number): Block {
-    const day = blockOver(new ArrayBuffer(this.#length + OVERREAD_BYTES));
-    day.bytes.write(formatInstant(dayStartMs) + this.#end, 'latin1');
-    return day;
+  #keep(day: number, place: number): void {
+    this.#places[place] = day;
+    this.#texts.bytes.write(formatInstant(day * DAY_MS) + this.#end, place * this.#length, 'latin1');
   }
 }

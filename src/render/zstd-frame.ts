@@ -2,8 +2,8 @@
  * Zstandard (RFC 8878) taken apart: the blocks of frames that were compressed by themselves, to be put together in one
  * frame. Several frames in a row would be valid too, but not all clients read beyond the first.
  */
-import { promisify } from 'node:util';
-import { zstdCompressSync, zstdDecompress } from 'node:zlib';
+import { createZstdCompress, createZstdDecompress, constants as zlib, zstdCompressSync } from 'node:zlib';
+import { release } from './garbage.ts';
 
 const MAGIC = [0x28, 0xb5, 0x2f, 0xfd];
 /** A window of 8 MiB, the most that clients of HTTP must allow (RFC 9659). */
@@ -29,11 +29,25 @@ export function rawBlocks(plain: Uint8Array): Uint8Array {
   return Buffer.concat(parts);
 }
 
-/** The blocks of a frame that holds `plain`, so that they can stand anywhere in another frame. */
-export async function blocksOfFrame(frame: Buffer, plain: Uint8Array): Promise<Uint8Array> {
-  const blocks = frame.subarray(headerLength(frame));
-  clearLast(blocks);
-  return (await standsAnywhere(blocks, plain)) ? blocks : rawBlocks(plain);
+/**
+ * Blocks that hold `plain` and can stand anywhere in another frame. The one thing that a block takes over from the
+ * blocks before is the distances of the last three matches. A frame begins with agreed ones, 1 among them, and the
+ * first event with a run of zeros makes use of it. So what is compressed comes behind strange blocks, which are then
+ * taken away: they leave distances that lead to bytes of no text, and nothing makes use of those.
+ */
+export async function compressToBlocks(plain: Uint8Array, level: number): Promise<Uint8Array> {
+  const params = { [zlib.ZSTD_c_compressionLevel]: level };
+  const before = strangeBlocks(PRELUDE_BYTES, level);
+  // All in one piece of memory; the system gives none for what stays empty.
+  const stream = createZstdCompress({ params, chunkSize: FRAME_BYTES + plain.length + (plain.length >> 7) });
+  stream.write(before.plain);
+  stream.flush(zlib.ZSTD_e_flush);
+  stream.end(plain);
+  const frame = await readWhole(stream);
+  const blocks = takeBlocks(frame).subarray(before.blocks.length);
+  if (await standsAnywhere(blocks, plain)) return blocks;
+  release(frame);
+  return rawBlocks(plain);
 }
 
 /** Bytes before the first block (RFC 8878, 3.1.1.1). */
@@ -45,46 +59,82 @@ function headerLength(frame: Uint8Array): number {
   return MAGIC.length + 1 + (isSingleSegment ? 0 : 1) + dictionary + contentSize;
 }
 
-/** Takes the mark of the last block away; the frame has no checksum after it. */
-function clearLast(blocks: Buffer): void {
-  for (let at = 0; ; ) {
-    const header = blocks.readUIntLE(at, BLOCK_HEADER_BYTES);
-    if ((header & 1) === 1) {
-      blocks[at] = header & 0xfe;
-      return;
-    }
+/** The blocks of the first frame, none of them marked as the last one; there is no checksum after them. */
+function takeBlocks(frames: Buffer): Buffer {
+  const start = headerLength(frames);
+  for (let at = start; at < frames.length; ) {
+    const header = frames.readUIntLE(at, BLOCK_HEADER_BYTES);
+    frames[at] = header & 0xfe;
     // A block of one repeated byte holds that byte alone.
     at += BLOCK_HEADER_BYTES + (((header >> 1) & 3) === 1 ? 1 : header >> 3);
+    if ((header & 1) === 1) return frames.subarray(start, at);
   }
+  return frames.subarray(start);
 }
 
 /**
- * The one thing that a block takes over from the blocks before is the distances of the last three matches, and a
- * frame begins with agreed ones. Blocks that make use of these would be read wrongly behind other blocks. So they are
- * read behind some that leave distances into a part of bytes that occur in no text.
+ * Whether blocks do not make use of the distances that were there before, which no rule of the format promises: they
+ * are read behind others that leave other strange distances.
  */
 async function standsAnywhere(blocks: Uint8Array, plain: Uint8Array): Promise<boolean> {
-  strangeBlocks ??= makeStrangeBlocks();
-  const { blocks: before, plainBytes } = strangeBlocks;
-  const frame = Buffer.concat([FRAME_HEADER, before, blocks, FRAME_END]);
+  const before = strangeBlocks(CHECK_BYTES, CHECK_LEVEL);
+  const length = before.plain.length + plain.length;
+  const frame = Buffer.concat([frameHeader(length), before.blocks, blocks, FRAME_END]);
   try {
-    return (await promisify(zstdDecompress)(frame)).subarray(plainBytes).equals(plain);
+    const stream = createZstdDecompress({ chunkSize: FRAME_BYTES + length });
+    stream.end(frame);
+    const read = await readWhole(stream);
+    const isSame = read.subarray(before.plain.length).equals(plain);
+    release(read);
+    return isSame;
   } catch {
     return false;
+  } finally {
+    release(frame);
   }
 }
 
-let strangeBlocks: { readonly blocks: Uint8Array; readonly plainBytes: number } | undefined;
+async function readWhole(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  const whole = Buffer.concat(chunks);
+  for (const chunk of chunks) release(chunk);
+  return whole;
+}
 
-/** Whoever makes use of a distance does so before: a piece without any match up to here is noise. */
-const STRANGE_BYTES = 256 * 1024;
+/** As `FRAME_HEADER`, with a window of at least so many bytes, and not many more: who reads it takes that much memory. */
+function frameHeader(windowBytes: number): Uint8Array {
+  const log = Math.max(10, Math.ceil(Math.log2(windowBytes)));
+  return Uint8Array.of(...MAGIC, 0, (log - 10) << 3);
+}
+
+interface StrangeBlocks {
+  readonly plain: Uint8Array;
+  readonly blocks: Uint8Array;
+}
+
+const FRAME_BYTES = 4096;
+/** Three matches are found in any text that is as long; after them no distance of before is left. */
+const PRELUDE_BYTES = 16 * 1024;
+/** Other distances: with the same ones, both would err in the same way. A piece without any match up to here is noise. */
+const CHECK_BYTES = 256 * 1024;
+const CHECK_LEVEL = 3;
 const STRANGE_LENGTH = 64;
 
-/** Three matches far back, at the end of many bytes that no UTF-8 has. */
-function makeStrangeBlocks() {
+const strange = new Map<string, StrangeBlocks>();
+
+/** Three matches far back, at the end of so many bytes that no UTF-8 has. */
+function strangeBlocks(length: number, level: number): StrangeBlocks {
+  const name = `${length} ${level}`;
+  const made = strange.get(name) ?? makeStrangeBlocks(length, level);
+  strange.set(name, made);
+  return made;
+}
+
+function makeStrangeBlocks(length: number, level: number): StrangeBlocks {
   // No run of four occurs twice among them.
   const start = Uint8Array.from({ length: 3 * STRANGE_LENGTH }, (_, at) => 0xc0 + (((at * at) >> 3) % 0x35));
-  const plain = Buffer.alloc(STRANGE_BYTES, 0xff);
+  const plain = Buffer.alloc(length, 0xff);
   plain.set(start);
   let end = plain.length;
   for (let match = 0; match < 3; match++) {
@@ -93,8 +143,7 @@ function makeStrangeBlocks() {
     plain[end] = 0xf5 + match;
     plain.set(start.subarray(match * STRANGE_LENGTH, (match + 1) * STRANGE_LENGTH), end + 1);
   }
-  const frame = zstdCompressSync(plain);
-  const blocks = frame.subarray(headerLength(frame));
-  clearLast(blocks);
-  return { blocks, plainBytes: plain.length };
+  const params = { [zlib.ZSTD_c_compressionLevel]: level };
+  const frame = zstdCompressSync(plain, { params, finishFlush: zlib.ZSTD_e_flush });
+  return { plain, blocks: takeBlocks(frame) };
 }

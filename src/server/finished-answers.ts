@@ -1,13 +1,15 @@
 /**
  * Small answers as they went out, for whoever asks the same again: bounded, the ones not asked for longest go first.
+ * Kept are those that are given for the second time: most are asked for once, and keeping each costs more than it saves.
  *
  * A wrong hit would show a key what it must not see (decision 12), so here is why there is none. An answer is kept
- * under its entity tag, and with the very dataset it was made from. The tag is a digest of 128 bits, made with a
+ * under its entity tag, and with the very dataset it was made from. The tag is a digest of 132 bits, made with a
  * secret of the organization, of everything that settles the bytes: version, variant, route, subject, range, scope,
  * page, redaction, representation and encoding (`question.ts`). It is computed here from the key of the request at
  * hand, never taken from the client. Two organizations share neither datasets nor secrets.
  */
 import type { Dataset } from '../dataset/dataset.ts';
+import { Memory } from './memory.ts';
 
 export interface FinishedAnswer {
   /** Compressed already, where the question was for that. */
@@ -21,12 +23,15 @@ interface Kept extends FinishedAnswer {
 }
 
 const MOST_BYTES = 32 * 1024 * 1024;
+const REMEMBERED_TAGS = 1024;
 /** About what an answer takes beside its bytes. */
 const OVERHEAD_BYTES = 512;
 
 export class FinishedAnswers {
   /** By entity tag, the one asked for last at the end. */
   readonly #kept = new Map<string, Kept>();
+  /** Entity tags of answers that were given once. */
+  readonly #given = new Memory<true>(REMEMBERED_TAGS);
   readonly #mostBytes: number;
   #bytes = 0;
 
@@ -42,9 +47,14 @@ export class FinishedAnswers {
     return kept;
   }
 
+  /** To be called for every answer that was made; copies the bytes of those that were made before. */
   keep(dataset: Dataset, etag: string, { bytes, next }: FinishedAnswer): void {
+    if (this.#given.find(etag) === undefined) {
+      this.#given.keep(etag, true);
+      return;
+    }
     this.#remove(etag);
-    this.#kept.set(etag, { dataset, bytes: alone(bytes), next });
+    this.#kept.set(etag, { dataset, bytes: copyOf(bytes), next });
     this.#bytes += sizeOf(bytes);
     for (const oldest of this.#kept.keys()) {
       if (this.#bytes <= this.#mostBytes) break;
@@ -65,9 +75,8 @@ export class FinishedAnswers {
   }
 }
 
-/** A part of a much larger piece of memory would hold on to all of it. */
-function alone(bytes: Buffer): Buffer {
-  if (bytes.buffer.byteLength - bytes.length <= OVERHEAD_BYTES) return bytes;
+/** In memory of its own: that of the answer is used again. */
+function copyOf(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);
   return copy;

@@ -9,9 +9,11 @@ import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createGzip, createZstdCompress, gzip, constants as zlib, zstdCompress } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Chunk } from '../render/chunk.ts';
 import type { Encoding } from './negotiation.ts';
 import type { Visit } from './observe.ts';
 import type { AnyAnswer } from './route.ts';
+import { Scratch } from './scratch.ts';
 
 /** Up to this size an answer is collected and sent in one piece. */
 const SMALL_ANSWER_BYTES = 256 * 1024;
@@ -20,8 +22,9 @@ const SMALL_ANSWER_BYTES = 256 * 1024;
 const GZIP = { level: 1, chunkSize: 64 * 1024 };
 const ZSTD = { params: { [zlib.ZSTD_c_compressionLevel]: 1 }, chunkSize: 64 * 1024 };
 
+const scratch = new Scratch(SMALL_ANSWER_BYTES);
+
 const compressSmall = {
-  identity: async (bytes: Buffer) => bytes,
   gzip: async (bytes: Buffer) => promisify(gzip)(bytes, GZIP),
   zstd: async (bytes: Buffer) => promisify(zstdCompress)(bytes, ZSTD),
 } as const;
@@ -30,7 +33,7 @@ const compressLarge = { gzip: () => createGzip(GZIP), zstd: () => createZstdComp
 
 /**
  * Sends a 200 whose other header fields stand in the reply already. Of a large answer the last byte has left then;
- * the bytes of a small one are handed to `keep` for `sendFinished`.
+ * the bytes of a small one are shown to `keep`, which may copy them for `sendFinished`.
  */
 export async function sendAnswer(
   request: FastifyRequest,
@@ -41,9 +44,7 @@ export async function sendAnswer(
 ): Promise<FastifyReply> {
   if (answer.byteLength <= SMALL_ANSWER_BYTES) {
     // The length of a body that HEAD leaves out is part of the answer too, hence the same way for both.
-    const bytes = await compressSmall[encoding](await collect(answer));
-    keep(bytes);
-    return sendFinished(reply, bytes, encoding);
+    return await sendSmall(reply, answer, encoding, keep);
   }
   reply.code(200);
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
@@ -53,17 +54,39 @@ export async function sendAnswer(
   return reply;
 }
 
+async function sendSmall(
+  reply: FastifyReply,
+  answer: AnyAnswer,
+  encoding: Encoding,
+  keep: (bytes: Buffer) => void,
+): Promise<FastifyReply> {
+  const memory = scratch.take();
+  const plain = await collect(answer, memory);
+  if (encoding === 'identity') {
+    scratch.giveBackAfter(reply.raw, memory);
+    keep(plain);
+    return sendFinished(reply, plain, encoding);
+  }
+  const bytes = await compressSmall[encoding](plain);
+  scratch.giveBack(memory);
+  keep(bytes);
+  return sendFinished(reply, bytes, encoding);
+}
+
 /** Sends a small 200 whose bytes are at hand, compressed already. */
 export function sendFinished(reply: FastifyReply, bytes: Buffer, encoding: Encoding): FastifyReply {
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
   return reply.code(200).send(bytes);
 }
 
-/** One piece of memory with the whole answer. Throws when fewer or more bytes come than were announced. */
-async function collect(answer: AnyAnswer): Promise<Buffer> {
+/**
+ * One piece of memory with the whole answer, `memory` if that was large enough. Throws when fewer or more bytes come
+ * than were announced.
+ */
+async function collect(answer: AnyAnswer, memory: Chunk): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of answer.chunks()) {
+  for await (const chunk of answer.chunks(memory)) {
     length += chunk.length;
     if (length > answer.byteLength) break;
     // A chunk that is all of the answer is not used again, any other may be.

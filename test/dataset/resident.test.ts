@@ -106,12 +106,12 @@ describe('the timeline of a resident dataset', () => {
     const dataset = await openPublished(store, 'acme');
     const { timeline } = dataset;
     assert.ok(timeline !== undefined);
-    const { count, ...columns } = timeline.columns;
+    const { count, words, doubles } = timeline.events;
     assert.equal(count, 5);
     const scope = { boards: [7n], users: [1n, 5n] };
     const { boards, people, rows } = timeline.select({ scope, range: {}, actor: 1, board: 1 });
     const all = timeline.select({ scope, range: {} });
-    const arrays = [...Object.values(columns), people, rows, all.boards, all.people];
+    const arrays = [words, doubles, people, rows, all.boards, all.people];
     assert.equal(boards, undefined, 'a visible board needs no flags');
     for (const array of arrays) assert.ok(array?.buffer instanceof SharedArrayBuffer);
     await dataset.close();

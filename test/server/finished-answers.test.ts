@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Store } from '../../src/dataset/store.ts';
-import { FinishedAnswers } from '../../src/server/finished-answers.ts';
+import { type FinishedAnswer, FinishedAnswers } from '../../src/server/finished-answers.ts';
 import { startServer } from '../../src/server/start.ts';
 import { openPublished, publishRecords, WORLD } from '../dataset/small-world.ts';
 import { ORGANIZATION, openStand, type Stand, until } from './stand.ts';
@@ -88,6 +88,7 @@ describe('a small answer that was given before', () => {
       for (const form of FORMS) {
         const first = await tell(await stand.get(path, form));
         assert.equal(first.status, 200);
+        assert.deepEqual(await tell(await stand.get(path, form)), first);
         const asked = questions;
         assert.deepEqual(await tell(await stand.get(path, form)), first);
         const headed = await stand.get(path, form, 'HEAD');
@@ -122,6 +123,7 @@ describe('a small answer that was given before', () => {
 
   it('is one answer however the question is spelt, with the next page in the spelling of each', async () => {
     const one = await tell(await stand.get('/a/v1/events?limit=2&start=0'));
+    await tell(await stand.get('/a/v1/events?limit=2&start=0'));
     const asked = questions;
     const other = await tell(await stand.get('/v1/events?start=0&limit=2'));
     assert.equal(questions, asked);
@@ -221,18 +223,28 @@ describe('what is kept', () => {
 
   const answer = (bytes: number) => ({ bytes: Buffer.alloc(bytes, 1), next: undefined });
 
+  it('is what was made twice, not what was asked for once', () => {
+    const answers = new FinishedAnswers();
+    answers.keep(dataset, 'a', answer(1));
+    assert.equal(answers.find(dataset, 'a'), undefined);
+    answers.keep(dataset, 'b', answer(1));
+    answers.keep(dataset, 'a', answer(1));
+    assert.ok(answers.find(dataset, 'a'));
+    assert.equal(answers.find(dataset, 'b'), undefined);
+  });
+
   it('is bounded by bytes, and the answer not asked for longest goes first', () => {
     const answers = new FinishedAnswers(10_000);
-    for (const name of ['a', 'b', 'c']) answers.keep(dataset, name, answer(2_500));
+    for (const name of ['a', 'b', 'c']) keepAgain(answers, dataset, name, answer(2_500));
     assert.ok(answers.find(dataset, 'a'));
-    answers.keep(dataset, 'd', answer(2_500));
+    keepAgain(answers, dataset, 'd', answer(2_500));
     assert.deepEqual(
       ['a', 'b', 'c', 'd'].filter((name) => answers.find(dataset, name)),
       ['a', 'c', 'd'],
     );
-    answers.keep(dataset, 'd', answer(2_500));
+    keepAgain(answers, dataset, 'd', answer(2_500));
     assert.ok(answers.find(dataset, 'a'));
-    answers.keep(dataset, 'e', answer(20_000));
+    keepAgain(answers, dataset, 'e', answer(20_000));
     assert.deepEqual(
       ['a', 'b', 'c', 'd', 'e'].filter((name) => answers.find(dataset, name)),
       [],
@@ -241,7 +253,7 @@ describe('what is kept', () => {
 
   it('is bounded in number too, however small the answers are', () => {
     const answers = new FinishedAnswers(100_000);
-    for (let name = 0; name < 1_000; name++) answers.keep(dataset, String(name), answer(2));
+    for (let name = 0; name < 1_000; name++) keepAgain(answers, dataset, String(name), answer(2));
     const kept = Array.from({ length: 1_000 }, (_, name) => answers.find(dataset, String(name))).filter(
       Boolean,
     );
@@ -250,8 +262,8 @@ describe('what is kept', () => {
 
   it('belongs to one version, and goes with it', () => {
     const answers = new FinishedAnswers();
-    answers.keep(dataset, 'a', answer(1));
-    answers.keep(another, 'b', answer(1));
+    keepAgain(answers, dataset, 'a', answer(1));
+    keepAgain(answers, another, 'b', answer(1));
     assert.equal(answers.find(another, 'a'), undefined);
     answers.forget(dataset);
     assert.equal(answers.find(dataset, 'a'), undefined);
@@ -260,10 +272,18 @@ describe('what is kept', () => {
 
   it('holds on to no memory but its own', () => {
     const answers = new FinishedAnswers();
-    answers.keep(dataset, 'a', { bytes: Buffer.alloc(100_000, 'x').subarray(0, 3), next: 'next' });
+    const bytes = Buffer.alloc(100_000, 'x').subarray(0, 3);
+    keepAgain(answers, dataset, 'a', { bytes, next: 'next' });
+    bytes.fill('y');
     const kept = answers.find(dataset, 'a');
     assert.equal(kept?.bytes.buffer.byteLength, 3);
     assert.equal(kept.bytes.toString(), 'xxx');
     assert.equal(kept.next, 'next');
   });
 });
+
+/** As for an answer that was made before. */
+function keepAgain(answers: FinishedAnswers, dataset: Dataset, name: string, answer: FinishedAnswer): void {
+  answers.keep(dataset, name, answer);
+  answers.keep(dataset, name, answer);
+}

@@ -81,7 +81,7 @@ export class ResidentDataset implements Dataset {
   }
 
   events(query: EventQuery): AsyncIterable<EventBatch> {
-    return streamSelection(this.timeline.columns, this.timeline.select(query), query.limit);
+    return streamSelection(this.timeline.events, this.timeline.select(query), { limit: query.limit });
   }
 
   async tally(query: Omit<EventQuery, 'limit'>): Promise<EventTally> {
@@ -89,7 +89,7 @@ export class ResidentDataset implements Dataset {
     const selection = this.timeline.select(query);
     const { rows, from, to } = selection;
     if (rows === undefined && to - from === tally.events && isWhole(selection)) return tally;
-    return await tallySelection(this.timeline.columns, selection, sizes);
+    return await tallySelection(this.timeline.events, selection, sizes);
   }
 
   async listBoards(query: ListQuery): Promise<Int32Array> {

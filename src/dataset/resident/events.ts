@@ -1,20 +1,21 @@
 /** Events of a selection in batches, and what they are made of, with room for other requests in between. */
 import { setImmediate } from 'node:timers/promises';
+import type { EventRows } from '../event-rows.ts';
 import type { EventBatch, EventTally, Occurrences } from '../query.ts';
 import { readSelection, type Selection } from '../timeline.ts';
 import { WINDOW_ROWS } from './windows.ts';
 
 /** As `readSelection`, window by window: rows that are not part of it take time, too. */
 export async function* streamSelection(
-  columns: EventBatch,
+  events: EventRows,
   selection: Selection,
-  limit = Number.POSITIVE_INFINITY,
+  { limit = Number.POSITIVE_INFINITY, reused = false } = {},
 ): AsyncGenerator<EventBatch, void> {
   let left = limit;
   for (let from = selection.from; from < selection.to && left > 0; from += WINDOW_ROWS) {
     if (from > selection.from) await setImmediate();
     const to = Math.min(from + WINDOW_ROWS, selection.to);
-    for (const batch of readSelection(columns, { ...selection, from, to }, left)) {
+    for (const batch of readSelection(events, { ...selection, from, to }, { limit: left, reused })) {
       left -= batch.count;
       yield batch;
     }
@@ -29,9 +30,9 @@ export interface ColumnSizes {
   readonly pins: number;
 }
 
-/** How often each index occurs in the columns of a selection. */
+/** How often each index occurs in the rows of a selection. */
 export async function tallySelection(
-  columns: EventBatch,
+  events: EventRows,
   selection: Selection,
   sizes: ColumnSizes,
 ): Promise<EventTally> {
@@ -41,9 +42,9 @@ export async function tallySelection(
   const owner = openCount(sizes.users, rows);
   const board = openCount(sizes.boards, rows);
   const pin = openCount(sizes.pins, rows);
-  let events = 0;
-  for await (const batch of streamSelection(columns, selection)) {
-    events += batch.count;
+  let total = 0;
+  for await (const batch of streamSelection(events, selection, { reused: true })) {
+    total += batch.count;
     kind.add(batch.kind);
     actor.add(batch.actor);
     owner.add(batch.owner);
@@ -51,7 +52,7 @@ export async function tallySelection(
     pin.add(batch.pin);
   }
   return {
-    events,
+    events: total,
     kind: kind.occurrences(),
     actor: actor.occurrences(),
     owner: owner.occurrences(),

@@ -1,13 +1,12 @@
-/** Loading a version into memory, by columns, beside whatever is in service. */
+/** Loading a version into memory, beside whatever is in service. */
 import type { Dataset } from '../dataset.ts';
-import type { EventBatch } from '../query.ts';
+import { type EventRows, makeEventRows, setEventRows } from '../event-rows.ts';
 import { FULL_SCOPE } from '../scope.ts';
 import { collectRuns } from './columns.ts';
 import { ResidentDataset } from './dataset.ts';
 import { tallySelection } from './events.ts';
 import { readBoardNames, readUserNames } from './names.ts';
 import { Register } from './register.ts';
-import { sharedDoubles, sharedIntegers } from './shared-arrays.ts';
 import { readStandings } from './standings.ts';
 import { openTimeline } from './timeline.ts';
 import { readBoardPeople, Visibility } from './visibility.ts';
@@ -26,7 +25,7 @@ export async function loadDataset(stored: Dataset, onClose: () => void): Promise
   const users = new Register(await collectRuns(tables.users()), await stored.listUsers(ALL));
   const boardPeople = await readBoardPeople(tables.boardPeople(), boards.count);
   const visibility = new Visibility(boards, users, boardPeople);
-  const columns = await readColumns(stored);
+  const events = await readEvents(stored);
   const sizes = { ...counts, kinds: kinds.length };
   const holdings = {
     users,
@@ -34,38 +33,23 @@ export async function loadDataset(stored: Dataset, onClose: () => void): Promise
     boardNames: readBoardNames(boardRows),
     userNames: await readUserNames(tables.properties()),
     visibility,
-    timeline: await openTimeline(columns, counts, visibility, lastSequence),
+    timeline: await openTimeline(events, counts, visibility, lastSequence),
     sizes,
-    tally: await tallySelection(columns, { from: 0, to: columns.count }, sizes),
+    tally: await tallySelection(events, { from: 0, to: events.count }, sizes),
     standings: await readStandings(tables, users, boards, policy),
   };
   return new ResidentDataset(stored, holdings, onClose);
 }
 
 /** Every event, in order. */
-async function readColumns(stored: Dataset): Promise<EventBatch> {
-  const count = stored.counts.events;
-  const columns = {
-    count,
-    kind: sharedIntegers(count),
-    actor: sharedIntegers(count),
-    owner: sharedIntegers(count),
-    board: sharedIntegers(count),
-    pin: sharedIntegers(count),
-    timestampMs: sharedDoubles(count),
-    sequence: sharedDoubles(count),
-  };
+async function readEvents(stored: Dataset): Promise<EventRows> {
+  const { events: count } = stored.counts;
+  const events = makeEventRows(count);
   let at = 0;
   for await (const batch of stored.events(ALL)) {
-    columns.kind.set(batch.kind, at);
-    columns.actor.set(batch.actor, at);
-    columns.owner.set(batch.owner, at);
-    columns.board.set(batch.board, at);
-    columns.pin.set(batch.pin, at);
-    columns.timestampMs.set(batch.timestampMs, at);
-    columns.sequence.set(batch.sequence, at);
+    setEventRows(events, batch, at);
     at += batch.count;
   }
   if (at !== count) throw new Error(`a version counts ${count} events and delivers ${at}`);
-  return columns;
+  return events;
 }

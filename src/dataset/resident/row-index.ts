@@ -16,21 +16,26 @@ export function placesOf(offsets: Int32Array, value: number): { readonly from: n
 }
 
 /**
- * Indexes a column of values from 0 to below `values`. The rows of a value keep their order: that of the column, or
- * the one given.
+ * Indexes a column of values from 0 to below `values`, in which one row lies `stride` places after the other. The rows
+ * of a value keep their order: that of the column, or the one given.
  */
-export async function indexRows(column: Int32Array, values: number, order?: Int32Array): Promise<RowIndex> {
+export async function indexRows(
+  column: Int32Array,
+  values: number,
+  { order, stride = 1 }: { readonly order?: Int32Array; readonly stride?: number } = {},
+): Promise<RowIndex> {
+  const length = Math.ceil(column.length / stride);
   const offsets = sharedIntegers(values + 1);
-  await inWindows(0, column.length, (from, to) => {
-    for (let row = from; row < to; row++) offsets[column[row]! + 1]! += 1;
+  await inWindows(0, length, (from, to) => {
+    for (let row = from; row < to; row++) offsets[column[row * stride]! + 1]! += 1;
   });
   for (let value = 0; value < values; value++) offsets[value + 1]! += offsets[value]!;
   const next = offsets.slice();
-  const rows = sharedIntegers(column.length);
-  await inWindows(0, column.length, (from, to) => {
+  const rows = sharedIntegers(length);
+  await inWindows(0, length, (from, to) => {
     for (let place = from; place < to; place++) {
       const row = order === undefined ? place : order[place]!;
-      const value = column[row]!;
+      const value = column[row * stride]!;
       rows[next[value]!] = row;
       next[value]! += 1;
     }

@@ -4,10 +4,6 @@ export function sharedIntegers(length: number): Int32Array {
   return new Int32Array(new SharedArrayBuffer(length * Int32Array.BYTES_PER_ELEMENT));
 }
 
-export function sharedDoubles(length: number): Float64Array {
-  return new Float64Array(new SharedArrayBuffer(length * Float64Array.BYTES_PER_ELEMENT));
-}
-
 export function sharedFlags(length: number): Uint8Array {
   return new Uint8Array(new SharedArrayBuffer(length));
 }

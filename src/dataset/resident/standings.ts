@@ -21,8 +21,8 @@ export async function readStandings(
 ): Promise<StandingsBook> {
   const read = joinStandings(await collectRuns(tables.standings()));
   // Sorting by one id and then stably by the other leaves both in the order of decision 4.
-  const byUser = await indexRows(read.user, users.count, await orderById(read.board, boards));
-  const byBoard = await indexRows(read.board, boards.count, await orderById(read.user, users));
+  const byUser = await indexRows(read.user, users.count, { order: await orderById(read.board, boards) });
+  const byBoard = await indexRows(read.board, boards.count, { order: await orderById(read.user, users) });
   const standings = standingsOf(read.count);
   const places = new Int32Array(read.count);
   await inWindows(0, read.count, (from, to) => {

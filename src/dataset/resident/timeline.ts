@@ -1,5 +1,14 @@
 /** The timeline of a resident dataset: finding the rows that answer a question without reading them. */
-import type { EventBatch, EventPosition, EventQuery, TimeRange } from '../query.ts';
+import {
+  actorOf,
+  boardOf,
+  type EventRows,
+  fieldOf,
+  ROW_WORDS,
+  sequenceOf,
+  timestampOf,
+} from '../event-rows.ts';
+import type { EventPosition, EventQuery, TimeRange } from '../query.ts';
 import type { Selection, Timeline } from '../timeline.ts';
 import { indexRows, placesOf, type RowIndex } from './row-index.ts';
 import { sharedIntegers } from './shared-arrays.ts';
@@ -13,18 +22,18 @@ const NOTHING: Selection = { from: 0, to: 0 };
 
 /** Counts the rows of the boards and of the actors; `lastSequence` is that of the version. */
 export async function openTimeline(
-  columns: EventBatch,
+  events: EventRows,
   sizes: { readonly boards: number; readonly users: number },
   visibility: Visibility,
   lastSequence: number,
 ): Promise<Timeline> {
-  const byBoard = await indexRows(columns.board, sizes.boards);
-  const byActor = await indexRows(columns.actor, sizes.users);
-  return new ResidentTimeline(columns, byBoard, byActor, visibility, lastSequence);
+  const byBoard = await indexRows(fieldOf(events, 'board'), sizes.boards, { stride: ROW_WORDS });
+  const byActor = await indexRows(fieldOf(events, 'actor'), sizes.users, { stride: ROW_WORDS });
+  return new ResidentTimeline(events, byBoard, byActor, visibility, lastSequence);
 }
 
 class ResidentTimeline implements Timeline {
-  readonly columns: EventBatch;
+  readonly events: EventRows;
   readonly #byBoard: RowIndex;
   readonly #byActor: RowIndex;
   readonly #visibility: Visibility;
@@ -32,13 +41,13 @@ class ResidentTimeline implements Timeline {
   readonly #listed = new WeakMap<View, Int32Array | undefined>();
 
   constructor(
-    columns: EventBatch,
+    events: EventRows,
     byBoard: RowIndex,
     byActor: RowIndex,
     visibility: Visibility,
     lastSequence: number,
   ) {
-    this.columns = columns;
+    this.events = events;
     this.#byBoard = byBoard;
     this.#byActor = byActor;
     this.#visibility = visibility;
@@ -73,7 +82,7 @@ class ResidentTimeline implements Timeline {
     if (listed !== undefined) {
       return { rows: listed, from: 0, to: listed.length, ofBoards: view.boardList !== undefined };
     }
-    return { rows: undefined, from: 0, to: this.columns.count, ofBoards: false };
+    return { rows: undefined, from: 0, to: this.events.count, ofBoards: false };
   }
 
   #both(ofBoard: ListedCandidates, board: number, actor: number): Candidates {
@@ -81,7 +90,7 @@ class ResidentTimeline implements Timeline {
     const fewer = ofActor.to - ofActor.from < ofBoard.to - ofBoard.from ? ofActor : ofBoard;
     const matching = fewer.rows
       .subarray(fewer.from, fewer.to)
-      .filter((row) => this.columns.board[row] === board && this.columns.actor[row] === actor);
+      .filter((row) => boardOf(this.events, row) === board && actorOf(this.events, row) === actor);
     return { rows: sharedCopy(matching), from: 0, to: matching.length, ofBoards: true };
   }
 
@@ -96,7 +105,7 @@ class ResidentTimeline implements Timeline {
     const values = boardList ?? peopleList;
     if (values === undefined) return undefined;
     const total = values.reduce((sum, value) => sum + offsets[value + 1]! - offsets[value]!, 0);
-    if (total > MOST_LISTED_ROWS || total > LISTED_SHARE * this.columns.count) return undefined;
+    if (total > MOST_LISTED_ROWS || total > LISTED_SHARE * this.events.count) return undefined;
     const listed = sharedIntegers(total);
     let at = 0;
     for (const value of values) {
@@ -125,13 +134,14 @@ class ResidentTimeline implements Timeline {
 
   /** The first place in `[low, high)` whose event comes after the position, `high` where none does. */
   #placeAfter(rows: Int32Array | undefined, low: number, high: number, position: EventPosition): number {
-    const { timestampMs, sequence } = this.columns;
+    const { events } = this;
     while (low < high) {
       const middle = (low + high) >>> 1;
       const row = rows === undefined ? middle : rows[middle]!;
-      const ms = timestampMs[row]!;
+      const ms = timestampOf(events, row);
       const isAfter =
-        ms > position.timestampMs || (ms === position.timestampMs && sequence[row]! > position.sequence);
+        ms > position.timestampMs ||
+        (ms === position.timestampMs && sequenceOf(events, row) > position.sequence);
       if (isAfter) high = middle;
       else low = middle + 1;
     }

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { test } from 'node:test';
+import { Spool } from '../../src/render/spool.ts';
+
+function pieceOf(value: number, length: number) {
+  return { bytes: Buffer.alloc(length, value), plainBytes: 10 * length, crc: value };
+}
+
+test('what is kept has no name on the disk, stays inside its budget and goes with the rendering', async () => {
+  const budget = { totalBytes: 10_000, leftBytes: 10_000 };
+  const spool = new Spool(budget);
+  const into = { memory: new SharedArrayBuffer(0) };
+  const names = await readdir(tmpdir());
+  await spool.keep('one', 'series', pieceOf(1, 6_000));
+  await spool.keep('two', 'series', pieceOf(2, 6_000));
+  assert.deepEqual(
+    (await readdir(tmpdir())).filter((name) => name.startsWith('corkboard-') && !names.includes(name)),
+    [],
+  );
+  const one = spool.look('one');
+  assert.ok(one);
+  assert.deepEqual(await spool.read([one], into), [pieceOf(1, 6_000)]);
+  assert.equal(spool.look('two'), undefined);
+  assert.equal(budget.leftBytes, 4_000);
+  await spool.close();
+  assert.equal(budget.leftBytes, 10_000);
+  assert.equal(spool.look('one'), undefined);
+  assert.equal(await spool.read([one], into), undefined);
+});
+
+test('pieces of a series lie one behind the other whatever is kept between them, and are read together', async () => {
+  const spool = new Spool({ totalBytes: 2 ** 30, leftBytes: 2 ** 30 });
+  for (let turn = 0; turn < 5; turn++) {
+    await spool.keep(`a ${turn}`, 'a', pieceOf(turn, 1_000 + turn));
+    await spool.keep(`b ${turn}`, 'b', pieceOf(100 + turn, 20_000_000));
+  }
+  for (const [series, pieces] of [
+    ['a', [0, 1, 2, 3, 4].map((turn) => pieceOf(turn, 1_000 + turn))],
+    ['b', [pieceOf(100, 20_000_000)]],
+  ] as const) {
+    const kept = pieces
+      .map((_, turn) => spool.look(`${series} ${turn}`))
+      .filter((piece) => piece !== undefined);
+    const [first] = kept;
+    assert.ok(first !== undefined && kept.length === pieces.length);
+    let end = first.position;
+    for (const { position, length } of kept) {
+      assert.equal(position, end);
+      end += length;
+    }
+    const into = { memory: new SharedArrayBuffer(0) };
+    const read = await spool.read(kept, into, 7);
+    assert.deepEqual(read, pieces);
+    // Behind a gap each, in one memory.
+    assert.deepEqual(
+      read?.map(({ bytes }) => [Object.is(bytes.buffer, into.memory), bytes.byteOffset]),
+      kept.map(({ position }, at) => [true, position - first.position + 7 * (at + 1)]),
+    );
+  }
+  await spool.close();
+});
