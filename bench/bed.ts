@@ -63,8 +63,12 @@ export async function prepareGround(
 }
 
 /** Starts the server over the data and waits until all of its processes have the data. */
-export async function openBed(ground: Ground, signal: AbortSignal): Promise<Bed & AsyncDisposable> {
-  const server = await startCorkboard(ground.dataDir, signal);
+export async function openBed(
+  ground: Ground,
+  signal: AbortSignal,
+  ...options: readonly string[]
+): Promise<Bed & AsyncDisposable> {
+  const server = await startCorkboard(ground.dataDir, signal, { options });
   const product: Target = { name: 'corkboard', port: server.port, headers: { apikey: ground.key } };
   const bed = { ...ground, server, product, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
   try {

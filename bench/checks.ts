@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
+import { decodeInBrowser, findBrowser } from './browser.ts';
 import { download } from './curl.ts';
 import { hasProgram, run } from './processes.ts';
 import type { Report } from './report.ts';
@@ -81,6 +82,26 @@ export async function checkCompressed(
     data,
     `curl --compressed makes the plain export of the ${encoding} one`,
     (await readFileContent(decoded)).digest === plain.digest,
+  );
+  await checkInBrowser(data, encoding, file, plain, report, again.signal);
+}
+
+async function checkInBrowser(
+  data: string,
+  encoding: 'gzip' | 'zstd',
+  file: string,
+  plain: Content,
+  report: Report,
+  signal: AbortSignal,
+): Promise<void> {
+  const program = findBrowser();
+  if (program === undefined) return report.remark('No Chromium is installed: not tried as a decoder.');
+  await using browser = await decodeInBrowser(program, encoding, file, signal);
+  const content = await readContent(browser.decoded).catch((error: Error) => report.remark(error.message));
+  report.check(
+    data,
+    `${program} makes the plain export of the ${encoding} one`,
+    content?.digest === plain.digest,
   );
 }
 

@@ -76,15 +76,18 @@ export type Corkboard = Running & {
   readonly listeningMs: number;
 };
 
-/** Starts `corkboard serve` on a free port, else with its defaults; resolves once it says where it listens. */
+/**
+ * Starts `corkboard serve` on a free port, else with its defaults or the options given; resolves once it says where it
+ * listens.
+ */
 export async function startCorkboard(
   dataDir: string,
   signal: AbortSignal,
-  logFile = '/dev/null',
+  { logFile = '/dev/null', options = [] }: { logFile?: string; options?: readonly string[] } = {},
 ): Promise<Corkboard> {
   await using log = await open(logFile, 'a');
   const startMs = performance.now();
-  const args = ['serve', '--data', dataDir, '--port', '0'];
+  const args = ['serve', '--data', dataDir, '--port', '0', ...options];
   const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', log.fd], signal });
   const running = runningOf(child);
   const { promise, resolve, reject } = Promise.withResolvers<number>();

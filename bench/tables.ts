@@ -54,7 +54,7 @@ export const TABLES = {
   },
   peers: {
     title: 'Comparable servers',
-    note: 'The same data everywhere; the times as often as corkboard is faster. Memory: all processes of the server and its database.',
+    note: 'The same data everywhere; the times as often as corkboard is faster, of boards with its defaults / with a process for each core. Memory: all processes of the server and its database.',
     header: [
       ...['server', 'export: times', 'export', 'first byte', 'memory above idle'],
       ...['board: times anew', 'times given before', 'boards/s', 'p50', 'p99'],

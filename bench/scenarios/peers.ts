@@ -1,11 +1,9 @@
 /** The comparable servers beside the product: the export and a board's events of the same data, one server at a time. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { type Ground, openBed, type Plan, prepareGround } from '../bed.ts';
+import { type Bed, type Ground, openBed, type Plan, prepareGround } from '../bed.ts';
 import { boardIds, communityOf, writeCommunity } from '../community.ts';
-import { type Download, download } from '../curl.ts';
-import type { LoadFigures } from '../load.ts';
-import { type MemoryAboveIdle, measureAboveIdle } from '../memory.ts';
 import {
   installPeers,
   loadDatabase,
@@ -16,35 +14,11 @@ import {
   startPeer,
 } from '../peers.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
-import { median } from '../statistics.ts';
 import { bytes, duration, rate, ratio } from '../table.ts';
+import { type Export, measureBoards, measureExport, type Questions, type Small } from './asking.ts';
 
-const ROUNDS = 3;
-const SECONDS = 5;
-const CONNECTIONS = 16;
+const CORES = availableParallelism();
 const SAME_BOARDS = 16;
-/** An error of GraphQL comes with status 200, but is shorter. */
-const LEAST_BYTES = 2000;
-const EXPORT_TIMEOUT_MS = 120_000;
-
-type Small = Pick<LoadFigures, 'requestsPerSecond' | 'p50Ms' | 'p99Ms'>;
-
-interface Export {
-  readonly totalMs: number;
-  readonly firstByteMs: number;
-  readonly memory: Pick<MemoryAboveIdle, 'sampledBytes'> | undefined;
-}
-
-/** What a server is asked, by whatever name it knows it. */
-interface Questions {
-  readonly port: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly exportLine: string;
-  readonly boardLines: readonly string[];
-  /** The processes whose memory counts, and that of all under them. */
-  readonly roots: readonly number[];
-  readonly folder: string;
-}
 
 export async function measurePeers(plan: Plan, events: number, folder: string): Promise<void> {
   const { report, signal } = plan;
@@ -72,27 +46,25 @@ export async function measurePeers(plan: Plan, events: number, folder: string): 
   if (!plan.quick) addRow(plan, QUOTED.title, own, QUOTED.export, QUOTED.small);
 }
 
-interface Own {
-  readonly export: Export;
+interface OwnSmall {
   readonly anew: Small;
   readonly given: Small;
 }
 
+interface Own extends OwnSmall {
+  readonly export: Export;
+  /** With a process for each core: the others, with their database, make use of all cores too. */
+  readonly wide: OwnSmall;
+}
+
 async function measureOwn(plan: Plan, ground: Ground): Promise<Own> {
   plan.report.say('comparable servers: corkboard');
+  const wide = await measureWide(plan, ground);
   await using bed = await openBed(ground, plan.signal);
-  const questions: Questions = {
-    ...{ port: bed.server.port, headers: bed.product.headers, roots: [bed.server.pid] },
-    folder: ground.folder,
-    exportLine: '/a/v1/events',
-    boardLines: boardIds(ground.community).map((board) => `/a/v1/events/board/${board}`),
-  };
+  const questions = questionsTo(bed);
   const own: Own = {
-    anew: await measureBoards(plan, questions),
-    given: await measureBoards(plan, {
-      ...questions,
-      boardLines: questions.boardLines.slice(0, SAME_BOARDS),
-    }),
+    wide,
+    ...(await measureOwnSmall(plan, questions)),
     export: await measureExport(plan, questions, join(ground.folder, 'events.json'), ground.community.events),
   };
   const events = await readFile(join(ground.folder, 'events.json'));
@@ -106,11 +78,37 @@ async function measureOwn(plan: Plan, ground: Ground): Promise<Own> {
     'peers',
     ...[`${title}, rendered anew`, '1', ...exportCells(own.export), '1', '-', ...smallCells(own.anew)],
   );
-  plan.report.addRow(
-    'peers',
-    ...['corkboard, given before', '-', '-', '-', '-', '-', '1', ...smallCells(own.given)],
-  );
+  addOwnRow(plan, 'corkboard, given before', own.given);
+  const wideTitle = `corkboard --workers ${CORES}`;
+  addOwnRow(plan, `${wideTitle}, rendered anew`, own.wide.anew);
+  addOwnRow(plan, `${wideTitle}, given before`, own.wide.given);
   return own;
+}
+
+function addOwnRow(plan: Plan, title: string, small: Small): void {
+  plan.report.addRow('peers', title, ...Array<string>(6).fill('-'), ...smallCells(small));
+}
+
+async function measureWide(plan: Plan, ground: Ground): Promise<OwnSmall> {
+  await using bed = await openBed(ground, plan.signal, '--workers', String(CORES));
+  return await measureOwnSmall(plan, questionsTo(bed));
+}
+
+async function measureOwnSmall(plan: Plan, questions: Questions): Promise<OwnSmall> {
+  const boardLines = questions.boardLines.slice(0, SAME_BOARDS);
+  return {
+    anew: await measureBoards(plan, questions),
+    given: await measureBoards(plan, { ...questions, boardLines }),
+  };
+}
+
+function questionsTo(bed: Bed): Questions {
+  return {
+    ...{ port: bed.server.port, headers: bed.product.headers, roots: [bed.server.pid] },
+    folder: bed.folder,
+    exportLine: '/a/v1/events',
+    boardLines: boardIds(bed.community).map((board) => `/a/v1/events/board/${board}`),
+  };
 }
 
 /** A server that does not do what it should is a row with the reason. */
@@ -151,69 +149,17 @@ async function addPeer(
   }
 }
 
-async function measureBoards(plan: Plan, questions: Questions): Promise<Small> {
-  const list: LoadFigures[] = [];
-  // Some take long over their first question.
-  await download(await requestOf(plan, questions, questions.boardLines[0]!));
-  let first = 0;
-  for (let round = 0; round <= (plan.quick ? 0 : ROUNDS); round++) {
-    const figures = await plan.client.measure({
-      ...{ port: questions.port, headers: questions.headers, paths: questions.boardLines, first },
-      ...{ status: 200, leastBytes: LEAST_BYTES, connections: CONNECTIONS },
-      seconds: plan.quick ? 1 : SECONDS,
-    });
-    first += figures.requests;
-    // The first round warms up, where there is another.
-    if (round > 0 || plan.quick) list.push(figures);
-  }
-  const of = (name: keyof LoadFigures) => median(list.map((figures) => figures[name]));
-  return { requestsPerSecond: of('requestsPerSecond'), p50Ms: of('p50Ms'), p99Ms: of('p99Ms') };
-}
-
-/** The first export goes into `file` and is counted, the second is watched, the others are timed. */
-async function measureExport(
-  plan: Plan,
-  questions: Questions,
-  file: string,
-  events: number,
-): Promise<Export> {
-  const request = () => requestOf(plan, questions, questions.exportLine);
-  await download({ ...(await request()), file });
-  const found = (await readFile(file)).toString('latin1').match(/"action": ?"/g)?.length ?? 0;
-  if (found !== events) throw new Error(`it has ${found} of ${events} events`);
-  const memory = await measureAboveIdle(questions.roots, async () => download(await request()));
-  const rounds = [];
-  for (let round = 0; round < (plan.quick ? 1 : ROUNDS); round++)
-    rounds.push(await download(await request()));
-  return {
-    totalMs: median(rounds.map((one) => one.totalMs)),
-    firstByteMs: median(rounds.map((one) => one.firstByteMs)),
-    memory,
-  };
-}
-
-/** A line with a body becomes a POST. */
-async function requestOf(plan: Plan, questions: Questions, line: string): Promise<Download> {
-  const [path, body] = line.split('\t');
-  const bodyFile = join(questions.folder, 'question.json');
-  if (body) await writeFile(bodyFile, body);
-  return {
-    ...{ url: `http://127.0.0.1:${questions.port}${path}`, headers: questions.headers },
-    ...(body && { bodyFile }),
-    signal: AbortSignal.any([plan.signal, AbortSignal.timeout(EXPORT_TIMEOUT_MS)]),
-  };
-}
-
 function addRow(plan: Plan, title: string, own: Own, exported: Export | undefined, small: Small): void {
   const times = exported && exported.totalMs / own.export.totalMs;
-  const anew = own.anew.requestsPerSecond / small.requestsPerSecond;
-  const given = own.given.requestsPerSecond / small.requestsPerSecond;
-  const cells = [ratio(times), ...exportCells(exported), ratio(anew), ratio(given), ...smallCells(small)];
+  const timesOf = (mine: Small) => mine.requestsPerSecond / small.requestsPerSecond;
+  const { anew, given, wide } = own;
+  const both = (one: Small, many: Small) => `${ratio(timesOf(one))} / ${ratio(timesOf(many))}`;
+  const cells = [ratio(times), ...exportCells(exported), both(anew, wide.anew), both(given, wide.given)];
   const short = title.replace(/, measured.*\)/, ')');
-  plan.report.addRow('peers', title, ...cells);
+  plan.report.addRow('peers', title, ...cells, ...smallCells(small));
   plan.report.setFigure(`peers/export, ${short}`, times);
-  plan.report.setFigure(`peers/board anew, ${short}`, anew);
-  plan.report.setFigure(`peers/board before, ${short}`, given);
+  plan.report.setFigure(`peers/board anew, ${short}`, timesOf(anew));
+  plan.report.setFigure(`peers/board before, ${short}`, timesOf(given));
 }
 
 function exportCells(exported: Export | undefined): string[] {

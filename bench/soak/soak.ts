@@ -47,7 +47,7 @@ export async function runSoak({ minutes, folder, signal, report }: Soak): Promis
     scoped: await makeKey(ground.dataDir, signal, '--boards', marks.boards.slice(0, 2).join(',')),
     redacting: await makeKey(ground.dataDir, signal, '--redact', 'email,name'),
   };
-  await using server = await startCorkboard(ground.dataDir, signal, join(folder, 'server.log'));
+  await using server = await startCorkboard(ground.dataDir, signal, { logFile: join(folder, 'server.log') });
   const consistency = new Consistency(EVENTS, marks);
   report.say(`Soak of ${minutes} minutes: mixed load, a publication every ${PUBLISH_EVERY_MS / 1000} s.`);
   const startMs = performance.now();
