@@ -59,7 +59,7 @@ export function* readSelection(
     left -= 1;
     if (!memory.isFull) continue;
     yield memory.batch;
-    memory = reused ? memory.clear() : new BatchMemory(size);
+    memory = reused ? memory.clear() : new BatchMemory(Math.min(size, to - at - 1, left));
   }
   if (memory.count > 0) yield memory.batch;
 }

@@ -60,7 +60,8 @@ export class NestedEvents {
 
   /** The event in this line, when all that it writes out is known, so that nothing of it is news. */
   read(bytes: Buffer, from: number, to: number, line: number): EventRecord | undefined {
-    this.#place = bytes.indexOf(OWNER_BYTES, from);
+    const owner = bytes.subarray(from, to).indexOf(OWNER_BYTES);
+    this.#place = owner < 0 ? NOWHERE : from + owner;
     const start = this.#starts.get(bytes.toString('latin1', from, Math.max(from, this.#place)));
     if (start === undefined) return undefined;
     if (this.#bytes !== bytes) this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -138,7 +139,10 @@ export class NestedEvents {
     const latest = things.get(Number(id));
     if (start === undefined || thing === undefined || latest === undefined) return;
     const rest = thing.slice(start.length);
-    this.#writtenOut.setText(latest, rest.startsWith(activity) ? rest.slice(activity.length) : rest);
+    const text = rest.startsWith(activity) ? rest.slice(activity.length) : rest;
+    // Elsewhere in a pin it would be compared with nothing; in a text its quotes are escaped.
+    if (activity !== '' && text.includes('"activity":')) return;
+    this.#writtenOut.setText(latest, text);
   }
 
   /**

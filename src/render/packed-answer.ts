@@ -4,19 +4,20 @@
  * range is made anew.
  */
 import { Joiner, packText } from './packing.ts';
-import { cut, isNamed, type NamedPiece, type Piece } from './piece.ts';
+import { joinInMemory, type Part } from './part.ts';
+import { cut, isKept, isNamed, type NamedPiece, type Piece } from './piece.ts';
 import type { Packed, Packing, PieceJob, RenderJob } from './render-job.ts';
 import { type Kept, type PieceMemory, Spool } from './spool.ts';
 import type { Workshop } from './workshop.ts';
 
 /** So many pieces are made at the same time, and held at most. */
 const PIECES_AHEAD = 4;
-/** Those ahead, and two that the consumer may still hold. */
-const MEMORIES = PIECES_AHEAD + 2;
 const MOST_SPARE = 16;
 const MOST_GIVEN = 10_000;
 /** Kept pieces are read and sent together up to here: a read and a write cost as much as many kilobytes do. */
 const RUN_BYTES = 512 * 1024;
+/** The system reads no more parts at once. */
+const MOST_PIECES = 1024;
 
 /** The pieces of one rendering of one dataset. Another redaction is another rendering, and has other pieces. */
 export class PackedAnswers {
@@ -39,6 +40,7 @@ export class PackedAnswers {
    * the budget, for reading it from the page cache takes less than making it.
    */
   plainChunks(job: RenderJob, name: string): AsyncIterable<Uint8Array> {
+    if (!isKept(job)) return this.#workshop.thread.render(job);
     if (this.#given.has(name)) return this.chunks(job, name, 'identity');
     if (this.#given.size >= MOST_GIVEN) this.#given.clear();
     this.#given.add(name);
@@ -59,7 +61,6 @@ export class PackedAnswers {
     const between = packText(frame.beforeOthers, packing);
     yield joiner.begin();
     for await (const part of this.#parts(job, name, packing, between)) {
-      if (part.plainBytes === 0) continue;
       const isFirst = joiner.plainBytes === 0;
       const before = joiner.add(isFirst ? packText(frame.beforeFirst, packing) : between);
       const bytes = joiner.add(part);
@@ -82,30 +83,57 @@ export class PackedAnswers {
     await this.#spool.close();
   }
 
-  /** In order, a few ahead. */
+  /** Those with bytes, in order. What lies in the memory of one stays until the second one after it is asked for. */
   async *#parts(job: RenderJob, name: string, packing: Packing, between: Packed): AsyncGenerator<Part, void> {
-    const ahead: Promise<readonly Part[]>[] = [];
-    const memories: PieceMemory[] = [];
+    const free: PieceMemory[] = [];
+    const held: PieceMemory[] = [];
+    try {
+      for await (const { parts, into } of this.#partsAhead(job, name, packing, between, free)) {
+        if (parts.length === 0) {
+          free.push(into);
+          continue;
+        }
+        held.push(into);
+        yield* parts;
+        // The one before this has left; this one may still be on its way, however many without bytes come next.
+        if (held.length > 1) free.push(held.shift()!);
+      }
+    } finally {
+      this.#spare.push(...free.splice(0, Math.max(0, MOST_SPARE - this.#spare.length)));
+      this.#drop(free);
+      // The last ones may be on their way still.
+      this.#drop(held);
+    }
+  }
+
+  /** The runs of an answer, a few made ahead, each in a memory that is free. */
+  async *#partsAhead(
+    job: RenderJob,
+    name: string,
+    packing: Packing,
+    between: Packed,
+    free: PieceMemory[],
+  ): AsyncGenerator<Made, void> {
+    const ahead: Ahead[] = [];
     let before: Promise<unknown> = Promise.resolve();
     try {
       for (const run of this.#runs(job, name, packing)) {
-        const oldest = memories.length < MEMORIES ? undefined : memories.shift();
-        const into = oldest ?? this.#spare.pop() ?? { memory: new SharedArrayBuffer(0) };
-        memories.push(into);
+        const into = free.pop() ?? this.#spare.pop() ?? { memory: new SharedArrayBuffer(0) };
         const parts = this.#partsOfRun(run, packing, between, into, before);
         // Waited for later, or never when the client goes away.
         before = parts.catch(() => undefined);
-        ahead.push(parts);
-        if (ahead.length >= PIECES_AHEAD) yield* await ahead.shift()!;
+        ahead.push({ parts, into });
+        if (ahead.length >= PIECES_AHEAD) yield await takeFirst(ahead);
       }
-      for (const parts of ahead) yield* await parts;
-      // The last two may be on their way still.
-      const reusable = this.#spare.length < MOST_SPARE ? memories.splice(0, memories.length - 2) : [];
-      this.#spare.push(...reusable);
+      while (ahead.length > 0) yield await takeFirst(ahead);
     } finally {
       // What was given up half way may be anywhere.
-      for (const { memory } of memories) this.#workshop.garbage.add(memory.byteLength);
+      this.#drop(ahead.map(({ into }) => into));
     }
+  }
+
+  #drop(memories: readonly PieceMemory[]): void {
+    for (const { memory } of memories) this.#workshop.garbage.add(memory.byteLength);
   }
 
   /** The pieces of an answer in order, those together that are kept one behind the other. */
@@ -119,7 +147,8 @@ export class PackedAnswers {
       if (found?.length === 0) continue;
       const last = kept.at(-1);
       const isNext = last !== undefined && last.position + last.length === found?.position;
-      if (pieces.length > 0 && !(isNext && runBytes + found.length <= RUN_BYTES)) {
+      const hasRoom = kept.length < MOST_PIECES && runBytes + (found?.length ?? 0) <= RUN_BYTES;
+      if (pieces.length > 0 && !(isNext && hasRoom)) {
         yield { pieces, kept };
         [pieces, kept, runBytes] = [[], [], 0];
       }
@@ -145,6 +174,7 @@ export class PackedAnswers {
     for (const piece of pieces) {
       const own = pieces.length === 1 ? into : { memory: new SharedArrayBuffer(0) };
       parts.push(await this.#piece(piece, packing, own, before));
+      if (own !== into) this.#drop([own]);
     }
     return parts;
   }
@@ -191,35 +221,28 @@ export class PackedAnswers {
 
 const WRONG_LENGTH = 'An answer was to take as many bytes as announced and takes others';
 
-/** What of an answer lies in one memory. */
-interface Part extends Packed {
-  /** The same bytes, behind those that stand between two pieces. */
-  readonly behindBetween?: Uint8Array;
-}
-
 /** One piece, or several that are all kept. */
 interface Run {
   readonly pieces: readonly Piece[];
   readonly kept: readonly Kept[];
 }
 
-/** Pieces that were read into a memory, with room before each, as one. */
-function joinInMemory(
-  pieces: readonly Packed[],
-  packing: Packing,
-  between: Packed,
-  memory: SharedArrayBuffer,
-): Part {
-  const joiner = new Joiner(packing);
-  const gapBytes = between.bytes.length;
-  let end = 0;
-  for (const piece of pieces) {
-    new Uint8Array(memory, end, gapBytes).set(between.bytes);
-    end += gapBytes + piece.bytes.length;
-    if (joiner.plainBytes > 0) joiner.add(between);
-    joiner.add(piece);
-  }
-  const behindBetween = new Uint8Array(memory, 0, end);
-  const { plainBytes, crc } = joiner;
-  return { bytes: behindBetween.subarray(gapBytes), plainBytes, crc, behindBetween };
+/** The parts of one run, and the memory that is meant for them. */
+interface Ahead {
+  readonly parts: Promise<readonly Part[]>;
+  readonly into: PieceMemory;
+}
+
+/** The same, made, without those that have no bytes. */
+interface Made {
+  readonly parts: readonly Part[];
+  readonly into: PieceMemory;
+}
+
+async function takeFirst(ahead: Ahead[]): Promise<Made> {
+  const [first] = ahead;
+  if (first === undefined) throw new Error('unreachable: nothing is ahead');
+  const parts = (await first.parts).filter(({ plainBytes }) => plainBytes > 0);
+  ahead.shift();
+  return { parts, into: first.into };
 }

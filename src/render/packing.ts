@@ -9,13 +9,8 @@ import { combineCrc32 } from './crc32.ts';
 import type { Packed, Packing } from './render-job.ts';
 import { compressToBlocks, FRAME_END, FRAME_HEADER, rawBlocks } from './zstd-frame.ts';
 
-/**
- * Fast levels: a client on a network of 1 Gbit/s is served sooner by them than by a smaller answer. Zstandard 3 takes
- * about a fifth longer than 1 on an invented community, where it is 6 % smaller, and hardly longer on clicks of real
- * courses, where it is 11 % smaller; 2 gives more bytes than 1 on both.
- */
+/** The fastest level, as for Zstandard. */
 const GZIP_LEVEL = 1;
-const ZSTD_LEVEL = 3;
 /** What deflate may take beside the text itself. */
 const DEFLATE_BYTES = 4096;
 
@@ -49,7 +44,7 @@ const FORMATS: Readonly<Record<Packing, Format>> = {
   },
   zstd: {
     begin: FRAME_HEADER,
-    compress: async (plain) => await compressToBlocks(plain, ZSTD_LEVEL),
+    compress: async (plain) => await compressToBlocks(plain),
     store: rawBlocks,
     end: () => FRAME_END,
   },

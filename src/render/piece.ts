@@ -25,14 +25,18 @@ export function isNamed(piece: Piece): piece is NamedPiece {
   return piece.name !== undefined;
 }
 
+/** Rows of one board or actor, and what a walk through pages sees, are too many different things to keep. */
+export function isKept({ selection }: PieceJob): boolean {
+  return selection.rows === undefined && selection.upToSequence === undefined;
+}
+
 /** The job in pieces; inside a piece items stand as they do in the middle of the answer. */
 export function* cut(job: RenderJob, series: string): Generator<Piece, void> {
   const { selection, events } = job;
   const { from, to } = selection;
   const frame: Frame = { ...job.frame, beforeFirst: '', afterLast: '', empty: '' };
   const step = eventsOfPiece(job);
-  // Rows of one board or actor, and what a walk through pages sees, are too many different things to keep.
-  const isKept = selection.rows === undefined && selection.upToSequence === undefined;
+  const named = isKept(job);
   for (let start = from - (from % step); start < to; start += step) {
     const end = Math.min(start + step, events.count);
     const piece = { ...selection, from: Math.max(start, from), to: Math.min(end, to) };
@@ -40,7 +44,7 @@ export function* cut(job: RenderJob, series: string): Generator<Piece, void> {
     yield {
       job: { parts: job.parts, events, selection: piece, frame },
       series,
-      name: isKept && !isPart ? `${series} ${start}` : undefined,
+      name: named && !isPart ? `${series} ${start}` : undefined,
     };
   }
 }

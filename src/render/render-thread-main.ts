@@ -65,6 +65,7 @@ function measure(job: PieceJob): number {
 
 /** Memory of plain pieces that have been compressed, for the next ones. */
 const spare: ChunkRing[] = [];
+const MOST_SPARE = 8;
 
 async function packPiece({
   render: job,
@@ -78,7 +79,7 @@ async function packPiece({
   }
   const ring = spare.pop() ?? new ChunkRing(byteLength, 1);
   const packed = await pack(renderWhole(job, byteLength, ring.next(byteLength)), packing);
-  spare.push(ring);
+  if (spare.length < MOST_SPARE) spare.push(ring);
   const { length } = packed.bytes;
   const bytes = new Uint8Array(writable(memory, length), 0, length);
   bytes.set(packed.bytes);

@@ -30,16 +30,19 @@ export function rawBlocks(plain: Uint8Array): Uint8Array {
 }
 
 /**
- * Blocks that hold `plain` and can stand anywhere in another frame. The one thing that a block takes over from the
- * blocks before is the distances of the last three matches. A frame begins with agreed ones, 1 among them, and the
- * first event with a run of zeros makes use of it. So what is compressed comes behind strange blocks, which are then
- * taken away: they leave distances that lead to bytes of no text, and nothing makes use of those.
+ * Blocks that hold `plain` and can stand anywhere in another frame. What a block takes over from the blocks before are
+ * the distances of the last three matches, and tables of codes where these suit it. A frame begins with agreed
+ * distances, 1 among them, and the first event with a run of zeros makes use of it. So what is compressed comes behind
+ * strange blocks, which are then taken away: they leave distances that lead to bytes of no text, and tables for such
+ * bytes, and nothing makes use of those.
  */
-export async function compressToBlocks(plain: Uint8Array, level: number): Promise<Uint8Array> {
-  const params = { [zlib.ZSTD_c_compressionLevel]: level };
-  const before = strangeBlocks(PRELUDE_BYTES, level);
+export async function compressToBlocks(plain: Uint8Array): Promise<Uint8Array> {
+  const before = strangeBlocks(PRELUDE);
   // All in one piece of memory; the system gives none for what stays empty.
-  const stream = createZstdCompress({ params, chunkSize: FRAME_BYTES + plain.length + (plain.length >> 7) });
+  const stream = createZstdCompress({
+    params: PARAMS,
+    chunkSize: FRAME_BYTES + plain.length + (plain.length >> 7),
+  });
   stream.write(before.plain);
   stream.flush(zlib.ZSTD_e_flush);
   stream.end(plain);
@@ -77,7 +80,7 @@ function takeBlocks(frames: Buffer): Buffer {
  * are read behind others that leave other strange distances.
  */
 async function standsAnywhere(blocks: Uint8Array, plain: Uint8Array): Promise<boolean> {
-  const before = strangeBlocks(CHECK_BYTES, CHECK_LEVEL);
+  const before = strangeBlocks(CHECK);
   const length = before.plain.length + plain.length;
   const frame = Buffer.concat([frameHeader(length), before.blocks, blocks, FRAME_END]);
   try {
@@ -108,32 +111,45 @@ function frameHeader(windowBytes: number): Uint8Array {
   return Uint8Array.of(...MAGIC, 0, (log - 10) << 3);
 }
 
+interface Strange {
+  readonly length: number;
+  /** Other bytes, which leave other tables. */
+  readonly isMirrored: boolean;
+}
+
 interface StrangeBlocks {
   readonly plain: Uint8Array;
   readonly blocks: Uint8Array;
 }
 
+/**
+ * A fast level: a client on a network of 1 Gbit/s is served sooner by it than by a smaller answer. Level 3 takes about
+ * a fifth longer than 1 on an invented community, where it is 6 % smaller, and hardly longer on clicks of real
+ * courses, where it is 11 % smaller; 2 gives more bytes than 1 on both.
+ */
+const PARAMS = { [zlib.ZSTD_c_compressionLevel]: 3 };
 const FRAME_BYTES = 4096;
 /** Three matches are found in any text that is as long; after them no distance of before is left. */
-const PRELUDE_BYTES = 16 * 1024;
-/** Other distances: with the same ones, both would err in the same way. A piece without any match up to here is noise. */
-const CHECK_BYTES = 256 * 1024;
-const CHECK_LEVEL = 3;
+const PRELUDE: Strange = { length: 16 * 1024, isMirrored: false };
+/** With the same distances, both would err in the same way. A piece without any match up to here is noise. */
+const CHECK: Strange = { length: 256 * 1024, isMirrored: true };
 const STRANGE_LENGTH = 64;
+/** From 0xc0 on: two of them in a row begin a character each, which no text does. */
+const STRANGE_VALUES = 0x35;
 
-const strange = new Map<string, StrangeBlocks>();
+const strange = new Map<Strange, StrangeBlocks>();
 
 /** Three matches far back, at the end of so many bytes that no UTF-8 has. */
-function strangeBlocks(length: number, level: number): StrangeBlocks {
-  const name = `${length} ${level}`;
-  const made = strange.get(name) ?? makeStrangeBlocks(length, level);
-  strange.set(name, made);
+function strangeBlocks(kind: Strange): StrangeBlocks {
+  const made = strange.get(kind) ?? makeStrangeBlocks(kind);
+  strange.set(kind, made);
   return made;
 }
 
-function makeStrangeBlocks(length: number, level: number): StrangeBlocks {
+function makeStrangeBlocks({ length, isMirrored }: Strange): StrangeBlocks {
   // No run of four occurs twice among them.
-  const start = Uint8Array.from({ length: 3 * STRANGE_LENGTH }, (_, at) => 0xc0 + (((at * at) >> 3) % 0x35));
+  const values = Array.from({ length: 3 * STRANGE_LENGTH }, (_, at) => ((at * at) >> 3) % STRANGE_VALUES);
+  const start = Uint8Array.from(values, (value) => 0xc0 + (isMirrored ? STRANGE_VALUES - 1 - value : value));
   const plain = Buffer.alloc(length, 0xff);
   plain.set(start);
   let end = plain.length;
@@ -143,7 +159,6 @@ function makeStrangeBlocks(length: number, level: number): StrangeBlocks {
     plain[end] = 0xf5 + match;
     plain.set(start.subarray(match * STRANGE_LENGTH, (match + 1) * STRANGE_LENGTH), end + 1);
   }
-  const params = { [zlib.ZSTD_c_compressionLevel]: level };
-  const frame = zstdCompressSync(plain, { params, finishFlush: zlib.ZSTD_e_flush });
+  const frame = zstdCompressSync(plain, { params: PARAMS, finishFlush: zlib.ZSTD_e_flush });
   return { plain, blocks: takeBlocks(frame) };
 }

@@ -60,8 +60,8 @@ export function readQuestion(
   requestTarget: string,
   request: IncomingMessage,
 ): Question {
-  // All that is read below. No part can hold a line break, so that no two requests give the same text.
-  const { accept = '\n', 'accept-encoding': acceptEncoding = '\n' } = request.headers;
+  // All that is read below. No part can hold a line break or a zero byte, so that no two requests give the same text.
+  const { accept = '\0', 'accept-encoding': acceptEncoding = '\0' } = request.headers;
   const text = `${variant} ${route.path}\n${requestTarget}\n${accept}\n${acceptEncoding}`;
   return questions.take(text, () => {
     const target = readTarget(requestTarget);

@@ -5,29 +5,34 @@
 import type { ServerResponse } from 'node:http';
 import { Chunk } from '../render/chunk.ts';
 
-/** More are needed only when so many small answers are under way at once. */
+const SMALLEST_BYTES = 4096;
+/** Of one size. More are needed only when so many small answers are under way at once. */
 const MOST_SPARE = 32;
 
 export class Scratch {
-  readonly #chunkBytes: number;
-  readonly #spare: Chunk[] = [];
+  /** By size: a power of two, so that an answer holds less than twice its size. */
+  readonly #spare = new Map<number, Chunk[]>();
 
-  constructor(chunkBytes: number) {
-    this.#chunkBytes = chunkBytes;
+  /** An empty chunk with room for so many bytes, the one used last if there is one: it may still be near. */
+  take(byteLength: number): Chunk {
+    const size = sizeFor(byteLength);
+    return this.#spare.get(size)?.pop() ?? new Chunk(size);
   }
 
-  /** An empty chunk, the one used last if there is one: it may still be near. */
-  take(): Chunk {
-    return this.#spare.pop() ?? new Chunk(this.#chunkBytes);
-  }
-
-  /** To be called at most once for a chunk, when nobody reads it any more. */
-  giveBack(chunk: Chunk): void {
-    if (this.#spare.length < MOST_SPARE) this.#spare.push(chunk.clear());
+  /** To be called at most once for a chunk that was taken for so many bytes, when nobody reads it any more. */
+  giveBack(chunk: Chunk, byteLength: number): void {
+    const size = sizeFor(byteLength);
+    const spare = this.#spare.get(size) ?? [];
+    this.#spare.set(size, spare);
+    if (spare.length < MOST_SPARE) spare.push(chunk.clear());
   }
 
   /** Gives a chunk back when the system has taken all of the response; a response that is cut drops its chunk. */
-  giveBackAfter(response: ServerResponse, chunk: Chunk): void {
-    response.once('finish', () => this.giveBack(chunk));
+  giveBackAfter(response: ServerResponse, chunk: Chunk, byteLength: number): void {
+    response.once('finish', () => this.giveBack(chunk, byteLength));
   }
+}
+
+function sizeFor(byteLength: number): number {
+  return Math.max(SMALLEST_BYTES, 2 ** Math.ceil(Math.log2(byteLength)));
 }

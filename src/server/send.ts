@@ -22,7 +22,7 @@ const SMALL_ANSWER_BYTES = 256 * 1024;
 const GZIP = { level: 1, chunkSize: 64 * 1024 };
 const ZSTD = { params: { [zlib.ZSTD_c_compressionLevel]: 1 }, chunkSize: 64 * 1024 };
 
-const scratch = new Scratch(SMALL_ANSWER_BYTES);
+const scratch = new Scratch();
 
 const compressSmall = {
   gzip: async (bytes: Buffer) => promisify(gzip)(bytes, GZIP),
@@ -60,15 +60,16 @@ async function sendSmall(
   encoding: Encoding,
   keep: (bytes: Buffer) => void,
 ): Promise<FastifyReply> {
-  const memory = scratch.take();
+  const { byteLength } = answer;
+  const memory = scratch.take(byteLength);
   const plain = await collect(answer, memory);
   if (encoding === 'identity') {
-    scratch.giveBackAfter(reply.raw, memory);
+    scratch.giveBackAfter(reply.raw, memory, byteLength);
     keep(plain);
     return sendFinished(reply, plain, encoding);
   }
   const bytes = await compressSmall[encoding](plain);
-  scratch.giveBack(memory);
+  scratch.giveBack(memory, byteLength);
   keep(bytes);
   return sendFinished(reply, bytes, encoding);
 }

@@ -77,3 +77,24 @@ test('more words than a batch of columns has numbers for are read as by the care
   assert.deepEqual(problems, []);
   assert.equal(new Set(staged.map(({ record }) => 'action' in record && record.action)).size, 901);
 });
+
+test('an activity that does not repeat the action is refused wherever it stands in the pin', async (t) => {
+  // The quick way begins with the second block of a file.
+  const start = `${JSON.stringify(nestedEvent(1))}\n`.repeat(200);
+  const { board, timestamp, ...event } = nestedEvent(2);
+  const first = (activity: string) => ({ id: 5, activity, title: 'T' });
+  const last = (activity: string) => ({ id: 6, title: 'T', activity });
+  const lineOf = (action: string, pin: object) =>
+    JSON.stringify({ ...event, type: 'pin', action, pin, board, timestamp });
+  const lines = [
+    ...[
+      lineOf('visited', first('visited')),
+      lineOf('liked', first('liked')),
+      lineOf('liked', first('visited')),
+    ],
+    ...[lineOf('visited', last('visited')), lineOf('liked', last('visited')), lineOf('liked', last('liked'))],
+  ];
+  const text = [...lines, ...lines].join('\n');
+  const { problems } = await assertSame(t, 'events.ndjson', start + text);
+  assert.equal(problems.length, 4);
+});

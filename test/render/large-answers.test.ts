@@ -1,56 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { makeEventRows, setEventRows } from '../../src/dataset/event-rows.ts';
 import type { EventQuery } from '../../src/dataset/query.ts';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
-import type { Selection, Timeline } from '../../src/dataset/timeline.ts';
-import type { EventsAnswer, Redaction, Representation } from '../../src/render/answer.ts';
+import type { Redaction, Representation } from '../../src/render/answer.ts';
 import { openRendering } from '../../src/render/rendering.ts';
 import { Spool } from '../../src/render/spool.ts';
 import { Workshop } from '../../src/render/workshop.ts';
-import { PlainDataset } from './plain-dataset.ts';
+import { EVENTS, EVERYTHING, ONE_BOARD, ResidentPlainDataset, START_MS, unpacked } from './large-world.ts';
 import { textOf } from './reference.ts';
 import { NO_REDACTION, worldOf } from './worlds.ts';
-
-const EVENTS = 9_000;
-const START_MS = Date.UTC(2018, 2, 12, 17);
-const EVERYTHING: EventQuery = { scope: FULL_SCOPE, range: {} };
-const ONE_BOARD: EventQuery = { scope: { boards: [1n], users: 'of-boards' }, range: {} };
-const UNPACK = { gzip: gunzipSync, zstd: zstdDecompressSync } as const;
-
-/** A plain dataset whose events lie in memory too; a scope that names boards sees those of these ids. */
-class ResidentPlainDataset extends PlainDataset {
-  timeline: Timeline | undefined;
-
-  async load(): Promise<this> {
-    const events = makeEventRows(EVENTS);
-    for await (const batch of this.events(EVERYTHING)) {
-      assert.equal(batch.count, EVENTS);
-      setEventRows(events, batch, 0);
-    }
-    this.timeline = { events, select: selectRows };
-    return this;
-  }
-
-  override select(query: EventQuery) {
-    return super
-      .select({ ...query, limit: undefined })
-      .filter(({ board }) => query.scope.boards === 'all' || board === 0)
-      .slice(0, query.limit);
-  }
-}
-
-function selectRows({ scope, range, pinsOnly }: Omit<EventQuery, 'limit'>): Selection {
-  const rowAt = (ms: number) => Math.min(EVENTS, Math.max(0, Math.ceil((ms - START_MS) / 60_000)));
-  const boards = scope.boards === 'all' ? undefined : Uint8Array.of(1, 0, 0);
-  return {
-    from: range.startMs === undefined ? 0 : rowAt(range.startMs),
-    to: range.endMs === undefined ? EVENTS : rowAt(range.endMs),
-    boards,
-    pinsOnly,
-  };
-}
 
 const workshop = new Workshop();
 after(() => workshop.close());
@@ -61,13 +18,6 @@ async function open(redaction: Redaction = NO_REDACTION) {
     rendering: openRendering(dataset, redaction, workshop),
     inline: openRendering(dataset, redaction),
   };
-}
-
-async function unpacked(answer: EventsAnswer, packing: keyof typeof UNPACK): Promise<string> {
-  assert.ok(answer.packed);
-  const chunks: Buffer[] = [];
-  for await (const chunk of answer.packed(packing)) chunks.push(Buffer.from(chunk));
-  return UNPACK[packing](Buffer.concat(chunks)).toString();
 }
 
 /** Without a difference of megabytes in the report. */

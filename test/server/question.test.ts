@@ -35,3 +35,14 @@ it('a question is bound anew when the version, the scope or the redaction is ano
     tags,
   );
 });
+
+it('an empty header field is not taken for one that is absent', () => {
+  const route = VARIANT_A.routes.find(({ path }) => path === '/boards');
+  assert.ok(route);
+  const read = (headers: Record<string, string>) => {
+    const request = Object.assign(new IncomingMessage(new Socket()), { headers });
+    return () => readQuestion('a', route, '/a/v1/boards', request);
+  };
+  assert.equal(read({ 'accept-encoding': '' })().encoding, 'identity');
+  assert.throws(read({ accept: '' }), { code: 'not-acceptable' });
+});

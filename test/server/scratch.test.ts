@@ -11,13 +11,13 @@ const CONNECTIONS = 8;
 const REQUESTS = 64;
 
 test('memory is given to the next answer only when the system has taken all of it, however slowly clients read', async (t) => {
-  const scratch = new Scratch(BYTES);
+  const scratch = new Scratch();
   let taken = 0;
   const server = createServer((request, response) => {
-    const chunk = scratch.take();
+    const chunk = scratch.take(BYTES);
     taken += 1;
     const bytes = chunk.block.bytes.subarray(0, BYTES).fill(request.url?.at(-1) ?? '');
-    scratch.giveBackAfter(response, chunk);
+    scratch.giveBackAfter(response, chunk, BYTES);
     response.end(bytes);
   });
   t.after(() => {
@@ -69,19 +69,21 @@ async function readBodies(socket: Socket): Promise<string[]> {
   return letters;
 }
 
-test('a chunk is used again, and so many lie in wait at most', () => {
-  const scratch = new Scratch(10);
-  const first = scratch.take();
+test('a chunk is used again for answers of about its size, and so many lie in wait at most', () => {
+  const scratch = new Scratch();
+  const first = scratch.take(5_000);
+  assert.ok(first.holds(5_000) && !first.holds(10_000));
   first.appendAscii('abc');
-  scratch.giveBack(first);
-  const again = scratch.take();
+  scratch.giveBack(first, 5_000);
+  assert.notEqual(scratch.take(3_000), first);
+  const again = scratch.take(8_000);
   assert.equal(again, first);
   assert.equal(again.length, 0);
-  const chunks = Array.from({ length: 100 }, () => scratch.take());
-  for (const chunk of chunks) scratch.giveBack(chunk);
+  const chunks = Array.from({ length: 100 }, () => scratch.take(10));
+  for (const chunk of chunks) scratch.giveBack(chunk, 10);
   const known = new Set(chunks);
   assert.equal(
-    Array.from({ length: 100 }, () => scratch.take()).filter((chunk) => known.has(chunk)).length,
+    Array.from({ length: 100 }, () => scratch.take(10)).filter((chunk) => known.has(chunk)).length,
     32,
   );
 });
