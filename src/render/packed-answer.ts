@@ -16,6 +16,8 @@ const MOST_SPARE = 16;
 const MOST_GIVEN = 10_000;
 /** Kept pieces are read and sent together up to here: a read and a write cost as much as many kilobytes do. */
 const RUN_BYTES = 512 * 1024;
+/** Of plain pieces; they take six times as much as compressed ones, and are made in a fraction of the time. */
+const MOST_PLAIN_BYTES = 1024 ** 3;
 /** The system reads no more parts at once. */
 const MOST_PIECES = 1024;
 
@@ -37,7 +39,7 @@ export class PackedAnswers {
 
   /**
    * The plain bytes. An answer that is asked for once is rendered as it goes; what is asked for again is worth half of
-   * the budget, for reading it from the page cache takes less than making it.
+   * the budget, at most 1 GiB, for reading it from the page cache takes less than making it.
    */
   plainChunks(job: RenderJob, name: string): AsyncIterable<Uint8Array> {
     if (!isKept(job)) return this.#workshop.thread.render(job);
@@ -113,7 +115,7 @@ export class PackedAnswers {
     packing: Packing,
     between: Packed,
     free: PieceMemory[],
-  ): AsyncGenerator<Made, void> {
+  ): AsyncGenerator<InMemory<readonly Part[]>, void> {
     const ahead: Ahead[] = [];
     let before: Promise<unknown> = Promise.resolve();
     try {
@@ -207,8 +209,9 @@ export class PackedAnswers {
     if (found !== undefined) return found;
     const made = await this.#make(job, packing, into);
     await before;
-    const spareBytes = packing === 'identity' ? this.#workshop.budget.totalBytes / 2 : 0;
-    await this.#spool.keep(name, series, made, spareBytes);
+    const { totalBytes } = this.#workshop.budget;
+    const mostBytes = packing === 'identity' ? Math.min(totalBytes / 2, MOST_PLAIN_BYTES) : totalBytes;
+    await this.#spool.keep(name, series, made, totalBytes - mostBytes);
     return made;
   }
 
@@ -228,18 +231,15 @@ interface Run {
 }
 
 /** The parts of one run, and the memory that is meant for them. */
-interface Ahead {
-  readonly parts: Promise<readonly Part[]>;
+interface InMemory<Parts> {
+  readonly parts: Parts;
   readonly into: PieceMemory;
 }
 
-/** The same, made, without those that have no bytes. */
-interface Made {
-  readonly parts: readonly Part[];
-  readonly into: PieceMemory;
-}
+type Ahead = InMemory<Promise<readonly Part[]>>;
 
-async function takeFirst(ahead: Ahead[]): Promise<Made> {
+/** When it is made, without the parts that have no bytes. */
+async function takeFirst(ahead: Ahead[]): Promise<InMemory<readonly Part[]>> {
   const [first] = ahead;
   if (first === undefined) throw new Error('unreachable: nothing is ahead');
   const parts = (await first.parts).filter(({ plainBytes }) => plainBytes > 0);
