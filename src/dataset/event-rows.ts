@@ -32,7 +32,7 @@ export function makeEventRows(count: number): EventRows {
   return { count, words: new Int32Array(memory), doubles: new Float64Array(memory) };
 }
 
-/** Writes a batch to the rows from `at` on. */
+/** Writes a batch to the rows from `at` on; there are enough. */
 export function setEventRows({ words, doubles }: EventRows, batch: EventBatch, at: number): void {
   for (let row = 0; row < batch.count; row++) {
     const double = (at + row) * ROW_DOUBLES;
@@ -46,6 +46,8 @@ export function setEventRows({ words, doubles }: EventRows, batch: EventBatch, a
     words[word + PIN] = batch.pin[row]!;
   }
 }
+
+// The fields of one row: `timestampOf` in Unix milliseconds, the others as in `EventBatch`.
 
 export function timestampOf({ doubles }: EventRows, row: number): number {
   return doubles[row * ROW_DOUBLES + TIMESTAMP_MS]!;
@@ -84,8 +86,10 @@ export class BatchMemory {
   /** Something that depends on what was touched, so that the touching is not optimized away. */
   touched = 0;
 
+  /** Has room for so many rows. */
   constructor(capacity: number) {
-    // One piece of memory for all: for few rows, allocating would take longer than gathering.
+    // Columns in the order of the fields of a row, so that the same places serve for both; and one piece of memory for all,
+    // because for few rows allocating would take longer than gathering.
     const memory = new ArrayBuffer(capacity * ROW_WORDS * Int32Array.BYTES_PER_ELEMENT);
     const doubles = (place: number) => new Float64Array(memory, place * capacity * 8, capacity);
     const words = (place: number) => new Int32Array(memory, place * capacity * 4, capacity);

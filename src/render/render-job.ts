@@ -1,7 +1,7 @@
 /** What a render thread is asked for: rows of a timeline and all that makes them bytes, in memory that threads share. */
 import type { EventRows } from '../dataset/event-rows.ts';
 import { readSelection, type Selection } from '../dataset/timeline.ts';
-import { EventParts, type SharedEventParts } from './event-run.ts';
+import type { EventParts, SharedEventParts } from './event-run.ts';
 import type { Frame, Run } from './frame.ts';
 
 /** Long enough that what is said between threads costs nothing beside it, and short enough for a core's cache. */
@@ -56,8 +56,7 @@ export type Delivery =
   | { readonly type: 'packed'; readonly job: number; readonly packed: Packed }
   | { readonly type: 'failed'; readonly job: number; readonly message: string };
 
-/** The rows of a job as runs to be written, each before the next is asked for. */
-export function* runsOf({ parts, events, selection }: PieceJob): Generator<Run, void> {
-  const ready = new EventParts(parts);
-  for (const batch of readSelection(events, selection, { reused: true })) yield ready.run(batch);
+/** The rows of a job as runs to be written, each before the next is asked for; `parts` are those of the job. */
+export function* runsOf({ events, selection }: PieceJob, parts: EventParts): Generator<Run, void> {
+  for (const batch of readSelection(events, selection, { reused: true })) yield parts.run(batch);
 }

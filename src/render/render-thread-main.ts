@@ -1,6 +1,7 @@
 /** Inside a render thread: fills chunks and compresses pieces, each when it is asked for, jobs in turn. */
 import { parentPort } from 'node:worker_threads';
 import { Chunk, memoryOf } from './chunk.ts';
+import { EventParts } from './event-run.ts';
 import { ChunkRing, measureFramed, measureRun, renderChunksAtOnce } from './frame.ts';
 import { collectGarbage, release } from './garbage.ts';
 import { pack } from './packing.ts';
@@ -49,14 +50,14 @@ function obey(order: Order): void {
 }
 
 function begin(job: RenderJob, ring: ChunkRing): Generator<Uint8Array, void> {
-  return renderChunksAtOnce(job.frame, runsOf(job), job.byteLength, ring);
+  return renderChunksAtOnce(job.frame, runsOf(job, new EventParts(job.parts)), job.byteLength, ring);
 }
 
 /** Exact bytes of a piece. */
-function measure(job: PieceJob): number {
+function measure(job: PieceJob, parts: EventParts): number {
   let items = 0;
   let bytes = 0;
-  for (const run of runsOf(job)) {
+  for (const run of runsOf(job, parts)) {
     items += run.count;
     bytes += measureRun(run);
   }
@@ -72,13 +73,14 @@ async function packPiece({
   packing,
   memory,
 }: Extract<Order, { type: 'pack' }>): Promise<Packed> {
-  const byteLength = measure(job);
+  const parts = new EventParts(job.parts);
+  const byteLength = measure(job, parts);
   if (packing === 'identity') {
     const chunk = new Chunk(byteLength, writable(memory, memoryOf(byteLength)));
-    return await pack(renderWhole(job, byteLength, chunk), packing);
+    return await pack(renderWhole(job, parts, byteLength, chunk), packing);
   }
   const ring = spare.pop() ?? new ChunkRing(byteLength, 1);
-  const packed = await pack(renderWhole(job, byteLength, ring.next(byteLength)), packing);
+  const packed = await pack(renderWhole(job, parts, byteLength, ring.next(byteLength)), packing);
   if (spare.length < MOST_SPARE) spare.push(ring);
   const { length } = packed.bytes;
   const bytes = new Uint8Array(writable(memory, length), 0, length);
@@ -93,9 +95,9 @@ function writable(memory: SharedArrayBuffer, size: number): SharedArrayBuffer {
 }
 
 /** All of a job in one chunk that is as long. */
-function renderWhole(job: PieceJob, byteLength: number, chunk: Chunk): Uint8Array {
+function renderWhole(job: PieceJob, parts: EventParts, byteLength: number, chunk: Chunk): Uint8Array {
   const chunks = { chunkBytes: byteLength, next: () => chunk };
-  const [whole = new Uint8Array()] = renderChunksAtOnce(job.frame, runsOf(job), byteLength, chunks);
+  const [whole = new Uint8Array()] = renderChunksAtOnce(job.frame, runsOf(job, parts), byteLength, chunks);
   return whole;
 }
 

@@ -33,6 +33,7 @@ export class Generations {
   async prepare(current: number | undefined): Promise<void> {
     const made = await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     if (made !== undefined) {
+      // A folder that has just been made can be lost with the power, and the first generation with it.
       await synchronize(dirname(made));
       await synchronize(dirname(this.#folder));
     }
