@@ -26,6 +26,7 @@ export async function measureExports(ground: Ground, plan: Plan, aside: boolean)
     if (plan.chosen(encoding)) firsts.set(encoding, await measureFirst(ground, plan, encoding, site));
   }
   await using bed = await openBed(ground, plan.signal);
+  const first = await download(request(bed.product, 'identity', plan.signal));
   await download({ ...request(bed.product, 'identity', plan.signal), file: plainFile });
   const plain = await readFileContent(plainFile);
   const { title } = ground;
@@ -38,7 +39,7 @@ export async function measureExports(ground: Ground, plan: Plan, aside: boolean)
   if (!aside) await rm(plainFile);
   for (const encoding of firsts.keys()) await site.addFile(fileName(encoding));
   const others = aside ? await site.open(plan.signal) : [];
-  if (plan.chosen('plain')) await measurePlain(bed, plan, others);
+  if (plan.chosen('plain')) await measurePlain(bed, plan, others, first);
   for (const [encoding, first] of firsts) {
     if (encoding === 'identity') continue;
     if (!(await hasMagic(site.pathOf(fileName(encoding)), MAGIC[encoding]))) {
@@ -50,21 +51,22 @@ export async function measureExports(ground: Ground, plan: Plan, aside: boolean)
   }
 }
 
-async function measurePlain(bed: Bed, plan: Plan, others: readonly Target[]): Promise<void> {
+async function measurePlain(
+  bed: Bed,
+  plan: Plan,
+  others: readonly Target[],
+  first: DownloadFigures,
+): Promise<void> {
   plan.report.say(`${bed.title}: full export, plain`);
   const outcomes = await measure(bed, plan, others, 'identity');
   const memory = await measureAboveIdle([bed.server.pid], () =>
     download(request(bed.product, 'identity', plan.signal)),
   );
-  addRow(
-    bed,
-    plan,
-    'plain',
-    bed.title,
-    outcomes,
-    memory,
-    (one) => `${Math.round(one.bytes / one.totalMs / 1000)} MB/s`,
-  );
+  const speed = (one: Readonly<Record<Figures, number>>) =>
+    `${Math.round(one.bytes / one.totalMs / 1000)} MB/s`;
+  const once = outcomes.map((outcome, index) => asOutcome(index === 0 ? first : outcome.median));
+  addRow(bed, plan, 'plain', `${bed.title}, first time`, once, undefined, speed);
+  addRow(bed, plan, 'plain', `${bed.title}, unchanged data again`, outcomes, memory, speed);
   plan.report.setFigure(`${bed.title}/plain`, ratioOf(outcomes[1], outcomes[0], 'totalMs'));
   plan.report.setFigure(`${bed.title}/plain/ms`, outcomes[0]?.median.totalMs);
   plan.report.setFigure(`${bed.title}/plain/node`, ratioOf(outcomes.at(-1), outcomes[0], 'totalMs'));

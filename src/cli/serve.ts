@@ -113,6 +113,7 @@ async function serveHere(
       const server = await listen({
         store: await keepResident(store, options, options.workers),
         keyring,
+        workers: options.workers,
         host: options.host,
         port: options.port,
         defaultVariant: options.variant,

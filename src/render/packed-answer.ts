@@ -16,8 +16,6 @@ const MOST_SPARE = 16;
 const MOST_GIVEN = 10_000;
 /** Kept pieces are read and sent together up to here: a read and a write cost as much as many kilobytes do. */
 const RUN_BYTES = 512 * 1024;
-/** Of plain pieces; they take six times as much as compressed ones, and are made in a fraction of the time. */
-const MOST_PLAIN_BYTES = 1024 ** 3;
 /** The system reads no more parts at once. */
 const MOST_PIECES = 1024;
 
@@ -38,8 +36,8 @@ export class PackedAnswers {
   }
 
   /**
-   * The plain bytes. An answer that is asked for once is rendered as it goes; what is asked for again is worth half of
-   * the budget, at most 1 GiB, for reading it from the page cache takes less than making it.
+   * The plain bytes. An answer that is asked for once is rendered as it goes; what is asked for again is worth a place
+   * on the disk, for reading it from the page cache takes less than making it.
    */
   plainChunks(job: RenderJob, name: string): AsyncIterable<Uint8Array> {
     if (!isKept(job)) return this.#workshop.thread.render(job);
@@ -209,9 +207,7 @@ export class PackedAnswers {
     if (found !== undefined) return found;
     const made = await this.#make(job, packing, into);
     await before;
-    const { totalBytes } = this.#workshop.budget;
-    const mostBytes = packing === 'identity' ? Math.min(totalBytes / 2, MOST_PLAIN_BYTES) : totalBytes;
-    await this.#spool.keep(name, series, made, totalBytes - mostBytes);
+    await this.#spool.keep(name, series, made, { isPlain: packing === 'identity' });
     return made;
   }
 

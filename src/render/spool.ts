@@ -8,9 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Packed } from './render-job.ts';
 
-/** How many bytes all spools of a process may take together, and how much of that is left. */
+/** How many bytes all spools of a process may take together, how much of it plain pieces may, and how much is left. */
 export interface SpoolBudget {
   readonly totalBytes: number;
+  readonly plainBytes: number;
   leftBytes: number;
 }
 
@@ -36,6 +37,11 @@ interface Extent {
 /** What is not written of it takes no place on the disk. */
 const EXTENT_BYTES = 32 * 1024 * 1024;
 
+/** A disk that takes fewer holds up answers more than it will save: plain bytes are made twice as fast. */
+const LEAST_BYTES_PER_MS = 300_000;
+/** So much is written before the disk is judged. */
+const TRIAL_BYTES = 64 * 1024 * 1024;
+
 export class Spool {
   readonly #budget: SpoolBudget;
   readonly #kept = new Map<string, Kept>();
@@ -45,10 +51,14 @@ export class Spool {
   #extentsEnd = 0;
   #file: Promise<FileHandle> | undefined;
   #takenBytes = 0;
+  #writtenBytes = 0;
+  #writingMs = 0;
   #closed = false;
+  readonly #leastBytesPerMs: number;
 
-  constructor(budget: SpoolBudget) {
+  constructor(budget: SpoolBudget, leastBytesPerMs = LEAST_BYTES_PER_MS) {
     this.#budget = budget;
+    this.#leastBytesPerMs = leastBytesPerMs;
   }
 
   /** Where the piece of that name is; absent when it is not kept. */
@@ -82,22 +92,25 @@ export class Spool {
   }
 
   /**
-   * Keeps a piece, behind the one of the same series that was kept before it. Does nothing when that leaves less of
-   * the budget than `spareBytes` or the disk refuses. Never fails.
+   * Keeps a piece, behind the one of the same series that was kept before it. Does nothing when the budget has no room
+   * for it or the disk refuses, and with a plain piece also when the disk is slow. Never fails.
    */
   async keep(
     name: string,
     series: string,
     { bytes, plainBytes, crc }: Packed,
-    spareBytes = 0,
+    { isPlain = false } = {},
   ): Promise<void> {
     if (this.#closed || this.#kept.has(name) || this.#keeping.has(name)) return;
+    if (isPlain && this.#isSlow) return;
     const { length } = bytes;
+    const spareBytes = isPlain ? this.#budget.totalBytes - this.#budget.plainBytes : 0;
     if (length + spareBytes > this.#budget.leftBytes) return;
     this.#keeping.add(name);
     const position = this.#place(series, length);
     this.#budget.leftBytes -= length;
     this.#takenBytes += length;
+    const startMs = performance.now();
     try {
       this.#file ??= openNameless();
       const file = await this.#file;
@@ -106,8 +119,14 @@ export class Spool {
     } catch {
       // The answer itself does not depend on it; the bytes stay counted, so that a full disk is not asked for ever.
     } finally {
+      this.#writtenBytes += length;
+      this.#writingMs += performance.now() - startMs;
       this.#keeping.delete(name);
     }
+  }
+
+  get #isSlow(): boolean {
+    return this.#writtenBytes > TRIAL_BYTES && this.#writtenBytes < this.#leastBytesPerMs * this.#writingMs;
   }
 
   #place(series: string, length: number): number {

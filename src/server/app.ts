@@ -35,6 +35,8 @@ export interface AppOptions extends LogOptions {
   readonly keyring: Keyring;
   /** The variant at the root, beside `/a` and `/b` (decision 1). */
   readonly defaultVariant: Variant;
+  /** Processes that share the machine; absent: this one alone. */
+  readonly workers?: number;
   /** For keys without a limit of their own; absent: none (decision 20). */
   readonly rateLimit?: RateLimit | undefined;
   /** Origins whose pages may read; absent: none (decision 14). */
@@ -59,7 +61,7 @@ export function buildApp(options: AppOptions): App {
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, observe),
   });
   const observe = createObserver(app.log, lines, metrics);
-  const datasets = new Datasets(store, observe);
+  const datasets = new Datasets(store, observe, { processes: options.workers });
   const limitRate = createRateLimiter(options.rateLimit);
   let stopping = false;
 

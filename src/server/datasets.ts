@@ -58,13 +58,15 @@ export class Datasets {
   readonly #tell: (news: DatasetNews) => void;
   readonly #mostOpen: number;
   readonly #finished = new FinishedAnswers();
-  readonly #workshop = new Workshop();
+  readonly #workshop: Workshop;
   readonly #served = new Map<string, Promise<Served>>();
   readonly #timer: NodeJS.Timeout;
   readonly #closings = new Set<Promise<void>>();
   #polling: Promise<void> | undefined;
 
-  constructor(store: Store, tell: (news: DatasetNews) => void, mostOpen = MOST_OPEN) {
+  /** `processes` share the machine. */
+  constructor(store: Store, tell: (news: DatasetNews) => void, { mostOpen = MOST_OPEN, processes = 1 } = {}) {
+    this.#workshop = new Workshop(processes);
     this.#store = store;
     this.#tell = tell;
     this.#mostOpen = mostOpen;

@@ -70,9 +70,9 @@ export function watchRequest(
 ): void {
   const visit = new Visit(request.raw);
   request.visit = visit;
-  metrics.inFlight.inc();
+  metrics.inFlight.count += 1;
   reply.raw.once('close', () => {
-    metrics.inFlight.dec();
+    metrics.inFlight.count -= 1;
     observe({ type: 'request-finished', visit, request, reply });
   });
 }
@@ -86,8 +86,7 @@ export function createObserver(log: FastifyBaseLogger, lines: LogLines, metrics:
     const status = reply.raw.statusCode;
     const bytes = visit.sentBytes();
     const durationMs = visit.elapsedMs();
-    metrics.ended.add(route, method, status, durationMs / 1000);
-    metrics.sentBytes.inc(bytes);
+    metrics.ended.add(route, method, status, durationMs / 1000, bytes);
     if (!logsRequests && visit.failure === undefined) return;
     const line = {
       request_id: request.id,

@@ -2,6 +2,7 @@
 import { lookup } from 'node:dns/promises';
 import type { Server } from 'node:http';
 import { type AppOptions, buildApp } from './app.ts';
+import { keepTickShape } from './tick-shape.ts';
 
 /** Connections at once, in each worker; more are closed at once, so that those that are served stay quick. */
 const MOST_CONNECTIONS = 4_096;
@@ -26,6 +27,7 @@ export interface RunningServer {
 /** Throws the error of the socket when the address cannot be had. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { host, port, stopTimeoutMs = STOP_TIMEOUT_MS } = options;
+  keepTickShape();
   const app = buildApp(options);
   const { server } = app.fastify;
   // Without `dropMaxConnection`, which the types do not know yet, full workers would hand them round among each other.

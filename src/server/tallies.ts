@@ -10,6 +10,8 @@ export interface Tally {
   readonly status: number;
   /** Of each, in the order in which they ended. */
   readonly durationsS: number[];
+  /** Of all answers together, header included. */
+  bytes: number;
 }
 
 /** So many are counted together even when nobody asks for the figures, which bounds the memory. */
@@ -24,14 +26,15 @@ export class Tallies {
     this.#count = count;
   }
 
-  add(route: string, method: string, status: number, durationS: number): void {
+  add(route: string, method: string, status: number, durationS: number, bytes: number): void {
     const labels = `${status} ${method} ${route}`;
     let tally = this.#tallies.get(labels);
     if (tally === undefined) {
-      tally = { route, method, status, durationsS: [] };
+      tally = { route, method, status, durationsS: [], bytes: 0 };
       this.#tallies.set(labels, tally);
     }
     tally.durationsS.push(durationS);
+    tally.bytes += bytes;
     this.#waiting += 1;
     if (this.#waiting === MOST_WAITING) this.countAll();
   }
@@ -41,6 +44,7 @@ export class Tallies {
     for (const tally of this.#tallies.values()) {
       if (tally.durationsS.length > 0) this.#count(tally);
       tally.durationsS.length = 0;
+      tally.bytes = 0;
     }
     this.#waiting = 0;
   }

@@ -8,8 +8,12 @@ function pieceOf(value: number, length: number) {
   return { bytes: Buffer.alloc(length, value), plainBytes: 10 * length, crc: value };
 }
 
+function budgetOf(totalBytes: number, plainBytes = totalBytes) {
+  return { totalBytes, plainBytes, leftBytes: totalBytes };
+}
+
 test('what is kept has no name on the disk, stays inside its budget and goes with the rendering', async () => {
-  const budget = { totalBytes: 10_000, leftBytes: 10_000 };
+  const budget = budgetOf(10_000);
   const spool = new Spool(budget);
   const into = { memory: new SharedArrayBuffer(0) };
   const names = await readdir(tmpdir());
@@ -31,7 +35,7 @@ test('what is kept has no name on the disk, stays inside its budget and goes wit
 });
 
 test('pieces of a series lie one behind the other whatever is kept between them, and are read together', async () => {
-  const spool = new Spool({ totalBytes: 2 ** 30, leftBytes: 2 ** 30 });
+  const spool = new Spool(budgetOf(2 ** 30));
   for (let turn = 0; turn < 5; turn++) {
     await spool.keep(`a ${turn}`, 'a', pieceOf(turn, 1_000 + turn));
     await spool.keep(`b ${turn}`, 'b', pieceOf(100 + turn, 20_000_000));
@@ -59,5 +63,31 @@ test('pieces of a series lie one behind the other whatever is kept between them,
       kept.map(({ position }, at) => [true, position - first.position + 7 * (at + 1)]),
     );
   }
+  await spool.close();
+});
+
+test('plain pieces leave room for compressed ones', async () => {
+  const spool = new Spool(budgetOf(10_000, 5_000));
+  await spool.keep('plain', 'a', pieceOf(1, 4_000), { isPlain: true });
+  await spool.keep('too much', 'a', pieceOf(2, 4_000), { isPlain: true });
+  await spool.keep('compressed', 'b', pieceOf(3, 6_000));
+  assert.deepEqual(
+    ['plain', 'too much', 'compressed'].map((name) => spool.look(name)?.length),
+    [4_000, undefined, 6_000],
+  );
+  await spool.close();
+});
+
+test('a disk that proves slow keeps compressed pieces only', async () => {
+  const spool = new Spool(budgetOf(2 ** 30), Number.POSITIVE_INFINITY);
+  for (let turn = 0; turn < 6; turn++) {
+    await spool.keep(`plain ${turn}`, 'a', pieceOf(turn, 20_000_000), { isPlain: true });
+  }
+  await spool.keep('compressed', 'b', pieceOf(9, 20_000_000));
+  const names = ['plain 0', 'plain 1', 'plain 2', 'plain 3', 'plain 4', 'plain 5', 'compressed'];
+  assert.deepEqual(
+    names.map((name) => spool.look(name) !== undefined),
+    [true, true, true, true, false, false, true],
+  );
   await spool.close();
 });

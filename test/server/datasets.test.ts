@@ -60,7 +60,7 @@ describe('datasets in service', () => {
   let datasets: Datasets | undefined;
   afterEach(() => datasets?.close());
 
-  function serve(versions: Record<string, string>, mostOpen?: number) {
+  function serve(versions: Record<string, string>, mostOpen = 64) {
     const store = new VersionStore();
     for (const [name, version] of Object.entries(versions)) store.versions.set(name, version);
     const waiting: { news: DatasetNews['type']; resolve: () => void }[] = [];
@@ -69,7 +69,7 @@ describe('datasets in service', () => {
       ({ type }) => {
         for (const { news, resolve } of waiting) if (news === type) resolve();
       },
-      mostOpen,
+      { mostOpen },
     );
     const next = (news: DatasetNews['type']) =>
       new Promise<void>((resolve) => waiting.push({ news, resolve }));
