@@ -14,7 +14,7 @@ const SMALL_NOTE =
 export const TABLES = {
   plain: {
     title: 'Full export, plain',
-    note: 'MB/s; first byte and memory are of corkboard. Memory above idle: by samples of what all processes hold together, and by their resident peaks.',
+    note: 'MB/s; first byte and memory are of corkboard. "First time": rendered as it goes. Memory above idle: by samples of what all processes hold together, and by their resident peaks.',
     header: EXPORT_HEADER,
   },
   gzip: {
