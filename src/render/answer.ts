@@ -21,8 +21,9 @@ export interface Answer<Next = undefined> {
    * The bytes, in chunks of about 256 KiB; to be called at most once. A chunk stays as it is until the second one
    * after it is asked for; then its memory is used again. Ending the iteration early frees everything. Throws when
    * the data cannot be read any further. A first chunk that has room in `memory`, an empty chunk, is written there.
+   * Small answers come at once.
    */
-  chunks(memory?: Chunk): AsyncIterable<Uint8Array>;
+  chunks(memory?: Chunk): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   /**
    * The same bytes as a compressed stream, put together from pieces that are kept (decision 40); its length is not
    * known before. Absent: whoever wants it compressed has to compress `chunks`.

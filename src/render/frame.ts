@@ -90,6 +90,17 @@ export async function* renderChunks(
   yield* writer.end();
 }
 
+/** The bytes of an answer whose items are at hand: those of one chunk at once, more of them like any others. */
+export function renderHeld(
+  frame: Frame,
+  runs: readonly Run[],
+  byteLength: number,
+  memory?: Chunk,
+): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
+  if (byteLength > CHUNK_BYTES) return renderChunks(frame, runs, byteLength, memory);
+  return renderChunksAtOnce(frame, runs, byteLength, new ChunkRing(CHUNK_BYTES, 2, false, memory));
+}
+
 /** Where the next chunk comes from. */
 interface Chunks {
   readonly chunkBytes: number;

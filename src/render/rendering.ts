@@ -22,6 +22,7 @@ import {
   measureRun,
   type Run,
   renderChunks,
+  renderHeld,
 } from './frame.ts';
 import { ListRun, readListPage } from './list-run.ts';
 import { type Notation, renderNames } from './notation.ts';
@@ -177,7 +178,7 @@ function heldAnswer<Next>(frame: Frame, runs: readonly Run[], next: Next | undef
   const items = runs.reduce((sum, run) => sum + run.count, 0);
   const itemBytes = runs.reduce((sum, run) => sum + measureRun(run), 0);
   const byteLength = measureFramed(frame, items, itemBytes);
-  return { byteLength, next, chunks: (memory) => renderChunks(frame, runs, byteLength, memory) };
+  return { byteLength, next, chunks: (memory) => renderHeld(frame, runs, byteLength, memory) };
 }
 
 /** A short text that is the same only for the same question, however long its scope is. */

@@ -39,8 +39,10 @@ const EXTENT_BYTES = 32 * 1024 * 1024;
 
 /** A disk that takes fewer holds up answers more than it will save: plain bytes are made twice as fast. */
 const LEAST_BYTES_PER_MS = 300_000;
-/** So much is written before the disk is judged. */
+/** So much is written each time before the disk is judged. */
 const TRIAL_BYTES = 64 * 1024 * 1024;
+/** How long a slow disk is left alone: what the system has gathered for it leaves in that time. */
+const REST_MS = 20_000;
 
 export class Spool {
   readonly #budget: SpoolBudget;
@@ -53,6 +55,7 @@ export class Spool {
   #takenBytes = 0;
   #writtenBytes = 0;
   #writingMs = 0;
+  #restUntilMs = 0;
   #closed = false;
   readonly #leastBytesPerMs: number;
 
@@ -93,7 +96,7 @@ export class Spool {
 
   /**
    * Keeps a piece, behind the one of the same series that was kept before it. Does nothing when the budget has no room
-   * for it or the disk refuses, and with a plain piece also when the disk is slow. Never fails.
+   * for it or the disk refuses, and with a plain piece also while the disk is slow. Never fails.
    */
   async keep(
     name: string,
@@ -102,7 +105,7 @@ export class Spool {
     { isPlain = false } = {},
   ): Promise<void> {
     if (this.#closed || this.#kept.has(name) || this.#keeping.has(name)) return;
-    if (isPlain && this.#isSlow) return;
+    if (isPlain && performance.now() < this.#restUntilMs) return;
     const { length } = bytes;
     const spareBytes = isPlain ? this.#budget.totalBytes - this.#budget.plainBytes : 0;
     if (length + spareBytes > this.#budget.leftBytes) return;
@@ -119,14 +122,19 @@ export class Spool {
     } catch {
       // The answer itself does not depend on it; the bytes stay counted, so that a full disk is not asked for ever.
     } finally {
-      this.#writtenBytes += length;
-      this.#writingMs += performance.now() - startMs;
+      this.#judge(length, performance.now() - startMs);
       this.#keeping.delete(name);
     }
   }
 
-  get #isSlow(): boolean {
-    return this.#writtenBytes > TRIAL_BYTES && this.#writtenBytes < this.#leastBytesPerMs * this.#writingMs;
+  #judge(bytes: number, ms: number): void {
+    this.#writtenBytes += bytes;
+    this.#writingMs += ms;
+    if (this.#writtenBytes < TRIAL_BYTES) return;
+    if (this.#writtenBytes < this.#leastBytesPerMs * this.#writingMs)
+      this.#restUntilMs = performance.now() + REST_MS;
+    this.#writtenBytes = 0;
+    this.#writingMs = 0;
   }
 
   #place(series: string, length: number): number {

@@ -85,20 +85,41 @@ export function sendFinished(reply: FastifyReply, bytes: Buffer, encoding: Encod
  * than were announced.
  */
 async function collect(answer: AnyAnswer, memory: Chunk): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of answer.chunks(memory)) {
-    length += chunk.length;
-    if (length > answer.byteLength) break;
+  const collected = new Collected(answer.byteLength);
+  const chunks = answer.chunks(memory);
+  if (Symbol.iterator in chunks) for (const chunk of chunks) collected.add(chunk);
+  else for await (const chunk of chunks) collected.add(chunk);
+  return collected.whole();
+}
+
+class Collected {
+  readonly #byteLength: number;
+  readonly #chunks: Uint8Array[] = [];
+  #length = 0;
+
+  constructor(byteLength: number) {
+    this.#byteLength = byteLength;
+  }
+
+  add(chunk: Uint8Array): void {
+    this.#length += chunk.length;
+    if (this.#length > this.#byteLength) throw wrongLength();
     // A chunk that is all of the answer is not used again, any other may be.
-    chunks.push(length === answer.byteLength && chunks.length === 0 ? chunk : Buffer.from(chunk));
+    this.#chunks.push(chunk.length === this.#byteLength ? chunk : Buffer.from(chunk));
   }
-  if (length !== answer.byteLength) throw new Error('An answer has another length than announced.');
-  const [whole] = chunks;
-  if (whole !== undefined && chunks.length === 1) {
-    return Buffer.from(whole.buffer, whole.byteOffset, whole.length);
+
+  whole(): Buffer {
+    if (this.#length !== this.#byteLength) throw wrongLength();
+    const [whole] = this.#chunks;
+    if (whole !== undefined && this.#chunks.length === 1) {
+      return Buffer.from(whole.buffer, whole.byteOffset, whole.length);
+    }
+    return Buffer.concat(this.#chunks);
   }
-  return Buffer.concat(chunks);
+}
+
+function wrongLength(): Error {
+  return new Error('An answer has another length than announced.');
 }
 
 /** Writes past the framework, straight to the response: nothing copies the chunks. */
@@ -192,7 +213,7 @@ function writeChunk(chunk: Uint8Array, target: Writable): Promise<void> {
 
 /** Notes a failure before the response is cut because of it. */
 async function* watchSource(
-  chunks: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   visit: Visit,
 ): AsyncGenerator<Uint8Array, void> {
   try {

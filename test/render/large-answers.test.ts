@@ -200,7 +200,7 @@ test('when the thread dies the answer under way fails, and the next one has a ne
   const own = new Workshop();
   const dataset = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS).load();
   const rendering = openRendering(dataset, NO_REDACTION, own);
-  const chunks = (await rendering.events(EVERYTHING, 'json')).chunks()[Symbol.asyncIterator]();
+  const chunks = streamed((await rendering.events(EVERYTHING, 'json')).chunks());
   await chunks.next();
   await own.close();
   await assert.rejects(async () => {
@@ -226,3 +226,10 @@ test('bytes that are not as many as announced make the thread fail, never exceed
     await rendering.close();
   }
 });
+
+/** As a stream, however the answer comes. */
+async function* streamed(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void> {
+  yield* chunks;
+}

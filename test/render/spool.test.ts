@@ -78,7 +78,7 @@ test('plain pieces leave room for compressed ones', async () => {
   await spool.close();
 });
 
-test('a disk that proves slow keeps compressed pieces only', async () => {
+test('a disk that proves slow keeps compressed pieces only, for a while', async () => {
   const spool = new Spool(budgetOf(2 ** 30), Number.POSITIVE_INFINITY);
   for (let turn = 0; turn < 6; turn++) {
     await spool.keep(`plain ${turn}`, 'a', pieceOf(turn, 20_000_000), { isPlain: true });
