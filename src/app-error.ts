@@ -26,6 +26,7 @@ export type ErrorCode =
   | 'body-not-expected'
   | 'rate-limited'
   | 'not-published'
+  | 'database-away'
   | 'internal'
   // The command is refused (command line).
   | 'organization-unknown'

@@ -17,6 +17,7 @@ const LAYER_RULES = ['noRestrictedImports', 'noProcessEnv', 'noImportCycles'];
 const ROOMS = {
   'src/dataset': ['src/app-error.ts'],
   'src/dataset/duckdb': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
+  'src/dataset/postgres': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
   'src/dataset/resident': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
   'src/points': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset'],
   'src/render': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset'],
@@ -25,11 +26,19 @@ const ROOMS = {
   'src/server': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/render', 'src/keys'],
   'src/cli': [
     ...['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/dataset/duckdb'],
-    ...['src/dataset/resident', 'src/points', 'src/render', 'src/keys', 'src/ingest', 'src/server'],
+    ...[
+      'src/dataset/postgres',
+      'src/dataset/resident',
+      'src/points',
+      'src/render',
+      'src/keys',
+      'src/ingest',
+      'src/server',
+    ],
   ],
 } as const satisfies Record<string, readonly string[]>;
 
-const DRIVER_ROOM = 'src/dataset/duckdb';
+const DRIVERS = { '@duckdb/node-api': 'src/dataset/duckdb', pg: 'src/dataset/postgres' };
 const ENVIRONMENT_ROOM = 'src/cli';
 const SHARED_FILES = ['src/app-error.ts', 'src/nearest-name.ts'];
 
@@ -46,8 +55,12 @@ function plantsOf(room: string, mayImport: readonly string[]): readonly Plant[] 
     from: specifier(room, extname(target) === '' ? `${target}/thing.ts` : target),
     refused: target !== room && !mayImport.includes(target),
   }));
-  const driver = { name: 'the driver', from: '@duckdb/node-api', refused: room !== DRIVER_ROOM };
-  const plants = [...targets, driver].map(({ name, from, refused }, index) => ({
+  const drivers = Object.entries(DRIVERS).map(([from, owner]) => ({
+    name: `the driver ${from}`,
+    from,
+    refused: room !== owner,
+  }));
+  const plants = [...targets, ...drivers].map(({ name, from, refused }, index) => ({
     ...{ name: `import ${name}`, path: `${room}/plant-${index}.ts`, refused },
     text: `import { thing } from '${from}';\n\nexport const planted = thing;\n`,
   }));

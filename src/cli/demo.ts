@@ -4,11 +4,11 @@ import type { Command } from 'commander';
 import { FULL_SCOPE } from '../dataset/scope.ts';
 import type { Store } from '../dataset/store.ts';
 import { type Keyring, statusOf } from '../keys/keyring.ts';
-import { keepResident, withKeyring, withStore } from './data-folder.ts';
 import { addExamples } from './examples.ts';
 import { importInto, refuseUnpublished } from './import.ts';
 import { print, remark } from './output.ts';
 import { addListenOptions, type ListenOptions, listen, renderBaseUrls, waitForSignal } from './serve.ts';
+import { keepResident, withKeyring, withStore } from './storage.ts';
 import { readTextInput } from './text-input.ts';
 
 const ORGANIZATION = 'demo';

@@ -7,13 +7,13 @@ import { AppError } from '../app-error.ts';
 import { RECORD_KINDS, type RecordKind } from '../dataset/staging.ts';
 import type { Store } from '../dataset/store.ts';
 import type { ImportReport } from '../ingest/import.ts';
-import { type DataOption, openStore, withStore } from './data-folder.ts';
 import { addExamples } from './examples.ts';
 import { openProgressDisplay } from './import-progress.ts';
 import { renderProblems, renderReport } from './import-report.ts';
 import { type JsonOption, printResult, remark } from './output.ts';
+import { openStore, type StorageOptions, withStore } from './storage.ts';
 
-interface ImportOptions extends DataOption, JsonOption {
+interface ImportOptions extends StorageOptions, JsonOption {
   readonly organization: string;
   readonly as?: RecordKind;
   readonly skipInvalid?: string;
@@ -65,7 +65,7 @@ export function refuseUnpublished({ outcome, problemCount }: ImportReport): void
 export async function importInto(
   store: Store,
   paths: readonly string[],
-  options: Omit<ImportOptions, 'data'>,
+  options: Omit<ImportOptions, keyof StorageOptions>,
 ): Promise<ImportReport> {
   const { importBundle } = await import('../ingest/import.ts');
   const { readParquet } = await import('../dataset/duckdb/parquet-reader.ts');
@@ -73,7 +73,7 @@ export async function importInto(
   let scratchFolder: string | undefined;
   const openScratchStore = async () => {
     scratchFolder = await mkdtemp(join(tmpdir(), 'corkboard-dry-run-'));
-    return openStore(scratchFolder);
+    return openStore({ data: scratchFolder });
   };
   try {
     const report = await importBundle({

@@ -3,7 +3,6 @@ import { type Command, Option } from 'commander';
 import { AppError } from '../app-error.ts';
 import type { Scope } from '../dataset/scope.ts';
 import type { Keyring, RateLimit, Redaction } from '../keys/keyring.ts';
-import { type DataOption, withKeyring, withStore } from './data-folder.ts';
 import { addExamples } from './examples.ts';
 import { describeKey, printNewKey, renderKeys } from './key-description.ts';
 import {
@@ -16,8 +15,9 @@ import {
   readUsers,
 } from './options.ts';
 import { type JsonOption, printResult, remark, renderInstant } from './output.ts';
+import { type StorageOptions, withKeyring, withStore } from './storage.ts';
 
-interface CreateOptions extends DataOption, JsonOption {
+interface CreateOptions extends StorageOptions, JsonOption {
   readonly organization: string;
   readonly boards?: Scope['boards'];
   readonly users?: Scope['users'];
@@ -27,7 +27,7 @@ interface CreateOptions extends DataOption, JsonOption {
   readonly rateLimit?: RateLimit;
 }
 
-interface SelectOptions extends DataOption, JsonOption {
+interface SelectOptions extends StorageOptions, JsonOption {
   readonly organization?: string;
 }
 

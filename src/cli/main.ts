@@ -5,7 +5,7 @@
  */
 import { CommanderError } from 'commander';
 import { AppError } from '../app-error.ts';
-import { remark } from './output.ts';
+import { concealSecrets, remark } from './output.ts';
 import { buildProgram } from './program.ts';
 
 const REFUSED = 1;
@@ -18,6 +18,10 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 // Nobody reads the log any more, which must not end a server.
 process.stderr.on('error', () => {});
+
+// Who lists the processes of the machine sees the words of a command.
+const words = process.argv.join(' ');
+if (concealSecrets(words) !== words) process.title = concealSecrets(words);
 
 try {
   await buildProgram().parseAsync();
@@ -41,11 +45,21 @@ function tell(error: unknown): number {
 function isSystemTrouble(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   // DuckDB tells its trouble with files in the text alone.
-  return 'syscall' in error || /^IO Error: /.test(error.message) || isSqliteTrouble(error);
+  return (
+    'syscall' in error ||
+    /^IO Error: /.test(error.message) ||
+    isSqliteTrouble(error) ||
+    isPostgresTrouble(error)
+  );
 }
 
 function isSqliteTrouble(error: Error): boolean {
   return 'code' in error && error.code === 'ERR_SQLITE_ERROR';
+}
+
+/** No right, no such database, no room, cancelled, a broken disk; its other codes are about what we have asked. */
+function isPostgresTrouble(error: Error): boolean {
+  return 'severity' in error && 'code' in error && /^(28|3D|42501|53|57|58)/.test(String(error.code));
 }
 
 function describeBug(error: unknown): string {

@@ -3,6 +3,7 @@
  * sentence that says what is expected (exit code 2).
  */
 import { InvalidArgumentError } from 'commander';
+import { AppError } from '../app-error.ts';
 import { parseIdentifier } from '../dataset/identifier.ts';
 import { LATEST_INSTANT_MS, parseInstant } from '../dataset/instant.ts';
 import type { Scope } from '../dataset/scope.ts';
@@ -49,6 +50,15 @@ export function readSize(text: string): number {
   if (text !== '0' && unitBytes === undefined)
     throw new InvalidArgumentError('A size is 512MB, 2GB or the like, or 0.');
   return unitBytes === undefined ? 0 : Number(count) * unitBytes;
+}
+
+/** Address of a PostgreSQL database; empty for none. What is refused is not told back: it may hold a password. */
+export function readDatabase(text: string): string {
+  if (text === '' || (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text))) return text;
+  throw new AppError(
+    'option-malformed',
+    'The database (--database or CORKBOARD_DATABASE) is an address like postgres://corkboard@db.example.org/corkboard.',
+  );
 }
 
 export function readIdentifier(text: string): bigint {

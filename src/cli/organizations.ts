@@ -1,16 +1,16 @@
-/** `corkboard organizations`: makes, lists, shows and configures the organizations of a data folder. */
+/** `corkboard organizations`: makes, lists, shows and configures organizations. */
 import type { Command } from 'commander';
 import { AppError } from '../app-error.ts';
 import type { OrganizationEntry, Settings, Store } from '../dataset/store.ts';
 import { readPolicy } from '../points/policy.ts';
-import { type DataOption, withStore } from './data-folder.ts';
 import { addExamples } from './examples.ts';
 import { readIdentifier, readLine, readNames, readSwitch } from './options.ts';
 import { type JsonOption, printResult, remark, renderFields, renderJson, renderTable } from './output.ts';
 import { describePolicy } from './policy-form.ts';
+import { type StorageOptions, withStore } from './storage.ts';
 import { readTextInput } from './text-input.ts';
 
-type SettingOptions = DataOption & JsonOption & Partial<Settings>;
+type SettingOptions = StorageOptions & JsonOption & Partial<Settings>;
 
 /** How long a command waits for an import or another change of the same organization to end. */
 const WAIT_MS = 60_000;
@@ -18,7 +18,7 @@ const WAIT_MS = 60_000;
 export function addOrganizationsCommands(program: Command): void {
   const organizations = program
     .command('organizations')
-    .description('Make, list, show and configure the organizations of the data folder.');
+    .description('Make, list, show and configure organizations.');
   addExamples(organizations, ['corkboard organizations list', 'corkboard organizations show school']);
   addCreate(organizations);
   addList(organizations);
@@ -46,7 +46,7 @@ function addCreate(organizations: Command): void {
 }
 
 async function createOrganization(name: string, options: SettingOptions): Promise<void> {
-  const { data: _data, json: _json, ...settings } = options;
+  const { data: _data, database: _database, json: _json, ...settings } = options;
   await withStore(options, async (store) => {
     const entry = await store.createOrganization(name, settings);
     const description = await describeOrganization(store, entry);
@@ -63,7 +63,7 @@ function addList(organizations: Command): void {
   addExamples(list, ['corkboard organizations list', 'corkboard organizations list --json']);
 }
 
-async function listOrganizations(options: DataOption & JsonOption): Promise<void> {
+async function listOrganizations(options: StorageOptions & JsonOption): Promise<void> {
   const entries = await withStore(options, (store) => store.organizations());
   printResult(options, entries.map(describeEntry), () => renderOrganizations(entries));
 }
@@ -92,7 +92,7 @@ function addShow(organizations: Command): void {
   addExamples(show, ['corkboard organizations show school', 'corkboard organizations show school --json']);
 }
 
-async function showOrganization(name: string, options: DataOption & JsonOption): Promise<void> {
+async function showOrganization(name: string, options: StorageOptions & JsonOption): Promise<void> {
   await withStore(options, async (store) => printOrganization(store, name, options));
 }
 
@@ -125,7 +125,7 @@ function addConfigure(organizations: Command): void {
 }
 
 async function configureOrganization(name: string, options: SettingOptions): Promise<void> {
-  const { data: _data, json: _json, ...given } = options;
+  const { data: _data, database: _database, json: _json, ...given } = options;
   const changes =
     given.policy === undefined ? given : { ...given, policy: await readPolicyOption(given.policy) };
   if (Object.keys(changes).length === 0) {

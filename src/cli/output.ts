@@ -12,6 +12,16 @@ export interface JsonOption {
   readonly json?: boolean;
 }
 
+/** Passwords of addresses, before the @ and as a parameter. */
+const PASSWORDS = /(\b[a-z][a-z\d+.-]*:\/\/[^\s:/?#]*):\S*@|([?&]password=)[^&\s]*/gi;
+
+/** The text without the secrets of keys (decision 21) and the passwords of addresses. */
+export function concealSecrets(text: string): string {
+  return concealKeys(text).replace(PASSWORDS, (_password, address?: string, parameter?: string) =>
+    address === undefined ? `${parameter}…` : `${address}:…@`,
+  );
+}
+
 /** Lines on standard output. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`);
@@ -22,9 +32,9 @@ export function printResult(options: JsonOption, value: unknown, renderLines: ()
   print(options.json ? renderJson(value) : renderLines());
 }
 
-/** A remark on standard error. Keys in it are cut down to their ids (decision 21). */
+/** A remark on standard error, without secrets. */
 export function remark(text: string): void {
-  process.stderr.write(`${concealKeys(text)}\n`);
+  process.stderr.write(`${concealSecrets(text)}\n`);
 }
 
 /** Indented JSON, with `bigint` as a number digit for digit (decision 3) and what is absent as null. */

@@ -5,12 +5,12 @@ import type { Ledger } from '../dataset/dataset.ts';
 import { FULL_SCOPE } from '../dataset/scope.ts';
 import type { Store } from '../dataset/store.ts';
 import { type BoardPolicy, policyOf, readPolicy } from '../points/policy.ts';
-import { type DataOption, withStore } from './data-folder.ts';
 import { addExamples } from './examples.ts';
 import { readIdentifier } from './options.ts';
 import { type JsonOption, printResult } from './output.ts';
+import { type StorageOptions, withStore } from './storage.ts';
 
-interface ExplainOptions extends DataOption, JsonOption {
+interface ExplainOptions extends StorageOptions, JsonOption {
   readonly organization: string;
   readonly board: bigint;
   readonly user: bigint;

@@ -2,12 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
-import { concealKeys } from '../keys/key-format.ts';
 import { addDemoCommand } from './demo.ts';
 import { addExamples } from './examples.ts';
 import { addImportCommand } from './import.ts';
 import { addKeysCommands } from './keys.ts';
+import { addMigrateCommand } from './migrate.ts';
+import { readDatabase } from './options.ts';
 import { addOrganizationsCommands } from './organizations.ts';
+import { concealSecrets } from './output.ts';
 import { addPointsCommands } from './points.ts';
 import { addServeCommand } from './serve.ts';
 
@@ -20,10 +22,18 @@ export function buildProgram(): Command {
     .version(readVersion(), '--version', 'print the version')
     .helpOption('--help', 'print this help')
     .addOption(new Option('--data <dir>', 'the data folder').default('./data').env('CORKBOARD_DATA'))
+    .addOption(
+      new Option(
+        '--database <url>',
+        'PostgreSQL instead of the data folder, like postgres://corkboard@db/corkboard; who lists the processes of a machine sees options, so keep a password in the environment or in a PGPASSFILE',
+      )
+        .argParser(readDatabase)
+        .env('CORKBOARD_DATABASE'),
+    )
     // Before the commands are added, because they inherit it.
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
-      outputError: (text, write) => write(concealKeys(text).replace(/^error: /, 'corkboard: ')),
+      outputError: (text, write) => write(concealSecrets(text).replace(/^error: /, 'corkboard: ')),
     })
     .showHelpAfterError('--help shows what can be given.')
     .exitOverride();
@@ -38,6 +48,7 @@ export function buildProgram(): Command {
   addOrganizationsCommands(program);
   addKeysCommands(program);
   addPointsCommands(program);
+  addMigrateCommand(program);
   addDemoCommand(program);
   return program;
 }

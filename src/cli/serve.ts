@@ -5,14 +5,14 @@ import { type Command, Option } from 'commander';
 import { AppError } from '../app-error.ts';
 import type { RateLimit } from '../keys/keyring.ts';
 import type { RunningServer, ServerOptions } from '../server/start.ts';
-import { type DataOption, keepResident, type ResidentOption, withKeyring, withStore } from './data-folder.ts';
 import { addExamples } from './examples.ts';
 import { readOrigin, readPort, readRateLimit, readSize, readWorkers } from './options.ts';
 import { print, remark } from './output.ts';
 import { openSharedLog } from './shared-log.ts';
+import { keepResident, type ResidentOption, type StorageOptions, withKeyring, withStore } from './storage.ts';
 import { runAsWorker } from './worker.ts';
 
-export interface ListenOptions extends DataOption, ResidentOption {
+export interface ListenOptions extends StorageOptions, ResidentOption {
   readonly host: string;
   readonly port: number;
   readonly logLevel: ServerOptions['logLevel'];
@@ -21,7 +21,6 @@ export interface ListenOptions extends DataOption, ResidentOption {
 interface ServeOptions extends ListenOptions {
   readonly workers: number;
   readonly variant: 'a' | 'b';
-  readonly database?: string;
   readonly rateLimit?: RateLimit;
   readonly corsOrigin?: readonly string[];
 }
@@ -48,13 +47,13 @@ export function addServeCommand(program: Command): void {
       readRateLimit,
     )
     .option('--cors-origin <origin>', 'let pages of this origin read; can be repeated', readOrigin)
-    .option('--database <url>', 'PostgreSQL instead of the data folder; not supported in this version')
     .action((_options: unknown, command: Command) => serveData(command.optsWithGlobals()));
   addExamples(serve, [
     'corkboard serve',
     'corkboard serve --data /srv/corkboard --host 0.0.0.0 --port 80',
     'corkboard serve --workers 4 --resident-limit 8GB',
     'corkboard serve --workers 1 --resident-limit 0',
+    'CORKBOARD_DATABASE=postgres://corkboard@db.example.org/corkboard corkboard serve --host 0.0.0.0',
     'corkboard serve --variant b --rate-limit 100/minute --cors-origin https://dashboard.example.org',
   ]);
 }
@@ -82,12 +81,6 @@ function defaultWorkers(): number {
 }
 
 async function serveData(options: ServeOptions): Promise<void> {
-  if (options.database !== undefined) {
-    throw new AppError(
-      'settings-refused',
-      'PostgreSQL is not supported in this version; leave out --database to serve the folder of --data.',
-    );
-  }
   if (cluster.isWorker) {
     return runAsWorker((untilStopped) => serveHere(options, ({ address }) => untilStopped(address)));
   }

@@ -24,18 +24,20 @@ export interface WorkersOptions {
   /** Not 0: each worker might be given another one. */
   readonly port: number;
   readonly logLevel: ServerOptions['logLevel'];
+  /** Told to the workers in their environment. */
+  readonly database?: string | undefined;
 }
 
 /** Resolves when all listen. Throws what keeps one of them from it, as a server of one process would. */
 export async function startWorkers(options: WorkersOptions): Promise<RunningServer> {
   const { RateLimiterClusterMaster } = await import('rate-limiter-flexible');
   cluster.setupPrimary({
-    args: [...process.argv.slice(2), '--port', String(options.port)],
+    args: [...withoutDatabase(process.argv.slice(2)), '--port', String(options.port)],
     // JSON knows no NaN, which figures can be.
     serialization: 'advanced',
   });
   new RateLimiterClusterMaster();
-  const workers = new Workers(options.logLevel);
+  const workers = new Workers(options);
   relayFigures(() => workers.listening());
   try {
     // One before the others: it makes the data folder where there is none, and what refuses it is told once.
@@ -46,6 +48,14 @@ export async function startWorkers(options: WorkersOptions): Promise<RunningServ
     workers.kill();
     throw error;
   }
+}
+
+/** The words of a command without the address of the database, which who lists the processes need not see once more. */
+function withoutDatabase(args: readonly string[]): string[] {
+  return args.filter(
+    (arg, index) =>
+      arg !== '--database' && args[index - 1] !== '--database' && !arg.startsWith('--database='),
+  );
 }
 
 /** Throws the error of the socket when the address cannot be had. */
@@ -75,11 +85,13 @@ interface Ending {
 
 class Workers {
   readonly #logLevel: ServerOptions['logLevel'];
+  readonly #environment: Readonly<Record<string, string>>;
   readonly #running = new Set<Process>();
   readonly #listening = new Set<Worker>();
   readonly #stopping = new AbortController();
 
-  constructor(logLevel: ServerOptions['logLevel']) {
+  constructor({ logLevel, database = '' }: WorkersOptions) {
+    this.#environment = { CORKBOARD_DATABASE: database };
     this.#logLevel = logLevel;
   }
 
@@ -124,7 +136,7 @@ class Workers {
   }
 
   #start(): Process {
-    const worker = cluster.fork();
+    const worker = cluster.fork(this.#environment);
     const address = Promise.withResolvers<string | undefined>();
     const ending = Promise.withResolvers<Ending>();
     const running = { worker, startMs: performance.now(), address: address.promise, ending: ending.promise };

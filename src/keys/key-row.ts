@@ -1,46 +1,19 @@
-/** A key as a row of `keys.db`: the table, and the way from a grant into it and out of it. */
-import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite';
-import { AppError } from '../app-error.ts';
+/**
+ * A key as a row of the table `keys`, which SQLite and PostgreSQL have alike: the statements, the way from a grant
+ * into a row and out of it, and the port over which the keyring has the rows.
+ */
 import type { Scope } from '../dataset/scope.ts';
 import type { KeyEntry, KeyGrant } from './keyring.ts';
 
-const SCHEMA_VERSION = 1;
-
-// `expires_ms` is what the key was made with and what its successor gets; `retires_ms` is the end of an overlap.
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS keys (
-    id TEXT PRIMARY KEY,
-    digest BLOB NOT NULL,
-    organization TEXT NOT NULL,
-    label TEXT NOT NULL,
-    scope TEXT NOT NULL,
-    redact_email INTEGER NOT NULL,
-    redact_name INTEGER NOT NULL,
-    rate_requests INTEGER,
-    rate_per_seconds INTEGER,
-    created_ms INTEGER NOT NULL,
-    expires_ms INTEGER,
-    retires_ms INTEGER,
-    revoked_ms INTEGER,
-    last_used_ms INTEGER,
-    rotated_to TEXT
-  ) STRICT, WITHOUT ROWID;
-  PRAGMA user_version = ${SCHEMA_VERSION};`;
-
-export const INSERT_KEY = `
-  INSERT INTO keys (id, digest, organization, label, scope, redact_email, redact_name,
-    rate_requests, rate_per_seconds, created_ms, expires_ms)
-  VALUES (:id, :digest, :organization, :label, :scope, :redactEmail, :redactName,
-    :rateRequests, :ratePerSeconds, :createdMs, :expiresMs)`;
-
+/** `expires_ms` is what the key was made with and its successor gets; `retires_ms` is the end of an overlap. */
 export interface KeyRow {
   readonly id: string;
   readonly digest: Uint8Array;
   readonly organization: string;
   readonly label: string;
   readonly scope: string;
-  readonly redact_email: number;
-  readonly redact_name: number;
+  readonly redact_email: boolean;
+  readonly redact_name: boolean;
   readonly rate_requests: number | null;
   readonly rate_per_seconds: number | null;
   readonly created_ms: number;
@@ -51,41 +24,104 @@ export interface KeyRow {
   readonly rotated_to: string | null;
 }
 
-/** Makes the table in a new file. Throws `data-unreadable` for the file of a newer version. */
-export function prepareSchema(database: DatabaseSync): void {
-  const { user_version: version } = database.prepare('PRAGMA user_version').get() ?? {};
-  if (version === SCHEMA_VERSION) return;
-  if (version !== 0) {
-    throw new AppError('data-unreadable', 'The keys were written by a newer Corkboard; use that version.');
-  }
-  database.exec(`BEGIN IMMEDIATE; ${SCHEMA} COMMIT`);
+/** What becomes of a key that another one takes the place of. */
+export interface Replacement {
+  readonly successor: KeyRow;
+  readonly retiresMs: number;
 }
 
-/** The row as typed: the table is STRICT, so the declared types hold. */
-export function keyRow(row: Record<string, SQLOutputValue>): KeyRow {
-  // The driver knows no columns, so their types can only be told to the compiler.
-  return row as unknown as KeyRow;
+/** The rows where they are kept, shared by processes at the same time. Every change is done whole or not at all. */
+export interface KeyRows {
+  /**
+   * Another value whenever a key has changed but for its last use; how old an answer may be is the store's to say, and
+   * its own last changes may be missing.
+   */
+  version(): Promise<unknown>;
+  row(id: string): Promise<KeyRow | undefined>;
+  /** Ascending by time of creation, then by id; with `organization` only those of that one. */
+  all(organization: string | undefined): Promise<readonly KeyRow[]>;
+  insert(row: KeyRow): Promise<void>;
+  /** Notes the time unless one is noted, and answers the row as it then is; absent when there is none. */
+  revoke(id: string, nowMs: number): Promise<KeyRow | undefined>;
+  /** Shows the row to `succeed`, which says what takes its place; when it throws, nothing changes. */
+  replace(id: string, succeed: (old: KeyRow | undefined) => Replacement): Promise<void>;
+  /** Notes a use unless one after `beforeMs` is noted. Never throws, and holds nobody up. */
+  noteUse(id: string, nowMs: number, beforeMs: number): void;
+  close(): Promise<void>;
 }
 
-export function rowValues(
+const COLUMNS = [
+  'id',
+  'digest',
+  'organization',
+  'label',
+  'scope',
+  'redact_email',
+  'redact_name',
+  'rate_requests',
+  'rate_per_seconds',
+  'created_ms',
+  'expires_ms',
+  'retires_ms',
+  'revoked_ms',
+  'last_used_ms',
+  'rotated_to',
+] as const satisfies readonly (keyof KeyRow)[];
+const NAMES = COLUMNS.join(', ');
+
+/** Parameters are marked in the order of the comments. */
+export const SELECT_KEY = `SELECT ${NAMES} FROM keys WHERE id = ?`;
+/** The organization, or null for all. */
+export const SELECT_KEYS = `
+  SELECT ${NAMES} FROM keys WHERE organization = coalesce(?, organization) ORDER BY created_ms, id`;
+/** `rowCells`. */
+export const INSERT_KEY = `INSERT INTO keys (${NAMES}) VALUES (${COLUMNS.map(() => '?').join(', ')})`;
+/** Now, and the id. */
+export const REVOKE_KEY = 'UPDATE keys SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?';
+/** End of the overlap, id of the successor, and the id. */
+export const RETIRE_KEY = 'UPDATE keys SET retires_ms = ?, rotated_to = ? WHERE id = ?';
+
+export type Cell = string | number | bigint | boolean | Uint8Array | null;
+
+/** The values of a row in the order of the columns. */
+export function rowCells(row: KeyRow): Exclude<Cell, bigint>[] {
+  return COLUMNS.map((column) => row[column]);
+}
+
+/** A row as a driver gives it: SQLite has no booleans, and that of PostgreSQL makes a bigint of 64 bits. */
+export function readRow(cells: readonly Cell[]): KeyRow {
+  const named = COLUMNS.map((column, index) => {
+    const cell = cells[index] ?? null;
+    if (column.startsWith('redact_')) return [column, Boolean(cell)];
+    return [column, typeof cell === 'bigint' ? Number(cell) : cell];
+  });
+  // Both tables are typed, so the declared types hold; neither driver tells them to the compiler.
+  return Object.fromEntries(named) as KeyRow;
+}
+
+export function newRow(
   id: string,
   digest: Uint8Array,
   grant: KeyGrant,
   createdMs: number,
   expiresMs: number | undefined,
-): Record<string, SQLInputValue> {
+): KeyRow {
   return {
     id,
     digest,
     organization: grant.organization,
     label: grant.label,
     scope: renderScope(grant.scope),
-    redactEmail: Number(grant.redact.email),
-    redactName: Number(grant.redact.name),
-    rateRequests: grant.rateLimit?.requests ?? null,
-    ratePerSeconds: grant.rateLimit?.perSeconds ?? null,
-    createdMs,
-    expiresMs: expiresMs ?? null,
+    redact_email: grant.redact.email,
+    redact_name: grant.redact.name,
+    rate_requests: grant.rateLimit?.requests ?? null,
+    rate_per_seconds: grant.rateLimit?.perSeconds ?? null,
+    created_ms: createdMs,
+    expires_ms: expiresMs ?? null,
+    retires_ms: null,
+    revoked_ms: null,
+    last_used_ms: null,
+    rotated_to: null,
   };
 }
 
@@ -97,7 +133,7 @@ export function readKeyEntry(row: KeyRow, scope?: Scope): KeyEntry {
     organization: row.organization,
     label: row.label,
     scope: scope ?? readScope(row.scope),
-    redact: { email: row.redact_email !== 0, name: row.redact_name !== 0 },
+    redact: { email: row.redact_email, name: row.redact_name },
     rateLimit: readRateLimit(row),
     createdMs: row.created_ms,
     expiresMs: endsMs === Infinity ? undefined : endsMs,

@@ -47,8 +47,10 @@ export interface NewKey {
 
 export interface Keyring {
   /**
-   * The entry of a key that is in force now; a revocation or expiry counts from the very next call. Throws
-   * `key-unknown` for whatever is not a key, names no key or has a wrong secret, `key-revoked`, `key-expired`.
+   * The entry of a key that is in force now. An expiry counts from its very millisecond, a revocation from the very next
+   * call in the process that made it and within a second in all others. Throws `key-unknown` for whatever is not a key,
+   * names no key or has a wrong secret, `key-revoked`, `key-expired`; and `database-away`, like every method, where the
+   * keys are kept by another machine.
    */
   find(key: string): Promise<KeyEntry>;
   /** Notes that the key was used now, at most once a minute. Never fails: a lost note costs less than a request. */

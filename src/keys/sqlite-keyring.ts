@@ -2,50 +2,67 @@
  * The keyring of the embedded store: `keys.db` (SQLite) in the data folder, shared by servers and commands at the
  * same time. Every look-up asks the file whether it has changed, so what one process revokes the others refuse at once.
  */
-import { hash, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '../app-error.ts';
-import type { Scope } from '../dataset/scope.ts';
 import { openPrivateDatabase } from '../private-database.ts';
-import { digestKey, isKeyId, type KeyParts, makeKey, parseKey } from './key-format.ts';
-import { INSERT_KEY, type KeyRow, keyRow, prepareSchema, readKeyEntry, rowValues } from './key-row.ts';
-import { type KeyEntry, type KeyGrant, type Keyring, type NewKey, statusOf } from './keyring.ts';
+import {
+  INSERT_KEY,
+  type KeyRow,
+  type KeyRows,
+  RETIRE_KEY,
+  REVOKE_KEY,
+  type Replacement,
+  readRow,
+  rowCells,
+  SELECT_KEY,
+  SELECT_KEYS,
+} from './key-row.ts';
+import type { Keyring } from './keyring.ts';
+import { StoredKeyring } from './stored-keyring.ts';
 
 const FILE = 'keys.db';
-const LAST_USE_PRECISION_MS = 60_000;
-const NO_DIGEST = new Uint8Array(32);
-const MOST_PROVEN = 4096;
+const SCHEMA_VERSION = 1;
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS keys (
+    id TEXT PRIMARY KEY,
+    digest BLOB NOT NULL,
+    organization TEXT NOT NULL,
+    label TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    redact_email INTEGER NOT NULL,
+    redact_name INTEGER NOT NULL,
+    rate_requests INTEGER,
+    rate_per_seconds INTEGER,
+    created_ms INTEGER NOT NULL,
+    expires_ms INTEGER,
+    retires_ms INTEGER,
+    revoked_ms INTEGER,
+    last_used_ms INTEGER,
+    rotated_to TEXT
+  ) STRICT, WITHOUT ROWID;
+  PRAGMA user_version = ${SCHEMA_VERSION};`;
 
 /** Opens, and makes when there is none, the keyring of a data folder. Throws `data-unreadable`. */
 export function openSqliteKeyring(dataDir: string, now: () => number = Date.now): Keyring {
-  return new SqliteKeyring(dataDir, now);
+  return new StoredKeyring(new SqliteKeyRows(dataDir), now);
 }
 
-class SqliteKeyring implements Keyring {
+class SqliteKeyRows implements KeyRows {
   readonly #database: DatabaseSync;
   // A connection of its own, which neither waits for a lock nor for the disk: a last use must not hold up a request.
   readonly #uses: DatabaseSync;
-  readonly #now: () => number;
   readonly #selectKey: StatementSync;
   readonly #selectDataVersion: StatementSync;
   readonly #updateUse: StatementSync;
-  readonly #scopes = new Map<string, { readonly text: string; readonly scope: Scope }>();
-  readonly #notedUses = new Map<string, number>();
-  /**
-   * Entries of keys whose secret was right, by digest, so that no key stays in memory; bounded, and emptied when
-   * the file has changed. Whether a key is in force is decided at every look-up.
-   */
-  readonly #proven = new Map<string, KeyEntry>();
-  #provenVersion: unknown;
-  #asking: Promise<void> | undefined;
+  #asking: Promise<unknown> | undefined;
 
-  constructor(dataDir: string, now: () => number) {
-    this.#now = now;
+  constructor(dataDir: string) {
     this.#database = openPrivateDatabase(dataDir, FILE);
     prepareSchema(this.#database);
-    this.#selectKey = this.#database.prepare('SELECT * FROM keys WHERE id = ?');
+    this.#selectKey = this.#database.prepare(SELECT_KEY);
     // Another number whenever another connection has changed the file; several times cheaper than to read a row.
     this.#selectDataVersion = this.#database.prepare('PRAGMA data_version');
     this.#uses = new DatabaseSync(join(dataDir, FILE), { timeout: 0 });
@@ -55,94 +72,58 @@ class SqliteKeyring implements Keyring {
     );
   }
 
-  async find(key: string): Promise<KeyEntry> {
-    await this.#newest();
-    // Whoever does not know the key cannot steer its digest, so how long this look-up takes tells nothing either.
-    const digest = hash('sha256', key, 'base64url');
-    const entry = this.#proven.get(digest) ?? this.#prove(key, digest);
-    this.#refuseEnded(entry, 'The API key');
-    return entry;
-  }
-
-  /** Reads the entry of a key from the file, whether in force or not. Throws `key-unknown`. */
-  #prove(key: string, digest: string): KeyEntry {
-    const parts = parseKey(key);
-    const row = parts && this.#row(parts.id);
-    // Compared in constant time, and also when there is no such key, so that the time taken tells nothing.
-    const matches = timingSafeEqual(digestKey(key), row?.digest ?? NO_DIGEST);
-    if (row === undefined || !matches) {
-      throw new AppError('key-unknown', 'The API key is not known; check that it was copied whole.');
-    }
-    const entry = this.#entry(row);
-    if (this.#proven.size >= MOST_PROVEN) this.#proven.clear();
-    this.#proven.set(digest, entry);
-    return entry;
-  }
-
   /**
    * Asks the file whether it has changed: once for all look-ups that began in the same turn of the event loop, and
    * after the last of them has begun, so that each sees what was true when it did.
    */
-  #newest(): Promise<void> {
+  version(): Promise<unknown> {
     this.#asking ??= setImmediate().then(() => {
       this.#asking = undefined;
-      this.#forgetChanged();
+      return this.#selectDataVersion.get()?.['data_version'];
     });
     return this.#asking;
   }
 
-  #forgetChanged(): void {
-    const version = this.#selectDataVersion.get()?.['data_version'];
-    if (version === this.#provenVersion) return;
-    this.#provenVersion = version;
-    this.#proven.clear();
+  async row(id: string): Promise<KeyRow | undefined> {
+    return this.#row(id);
   }
 
-  recordUse(entry: KeyEntry): void {
-    const now = this.#now();
-    const before = now - LAST_USE_PRECISION_MS;
-    if ((this.#notedUses.get(entry.id) ?? entry.lastUsedMs ?? -Infinity) > before) return;
-    // Noted before it is written: a disk that refuses is asked again in a minute, not at every request.
-    this.#notedUses.set(entry.id, now);
+  async all(organization: string | undefined): Promise<readonly KeyRow[]> {
+    return this.#database
+      .prepare(SELECT_KEYS)
+      .all(organization ?? null)
+      .map(readNamed);
+  }
+
+  async insert(row: KeyRow): Promise<void> {
+    this.#insert(row);
+  }
+
+  async revoke(id: string, nowMs: number): Promise<KeyRow | undefined> {
+    this.#database.prepare(REVOKE_KEY).run(nowMs, id);
+    return this.#row(id);
+  }
+
+  async replace(id: string, succeed: (old: KeyRow | undefined) => Replacement): Promise<void> {
+    // Nothing is waited for between the first statement and the last: the connection has one transaction at a time.
+    this.#database.exec('BEGIN IMMEDIATE');
     try {
-      this.#updateUse.run({ now, id: entry.id, before });
-    } catch {
-      // Locked or not writable: the request goes on without it.
+      const { successor, retiresMs } = succeed(this.#row(id));
+      this.#insert(successor);
+      this.#database.prepare(RETIRE_KEY).run(retiresMs, successor.id, id);
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      this.#database.exec('ROLLBACK');
+      throw error;
     }
   }
 
-  async create(grant: KeyGrant, expiresMs: number | undefined): Promise<NewKey> {
-    return this.#insert(makeKey(), grant, expiresMs);
-  }
-
-  async list(organization?: string): Promise<readonly KeyEntry[]> {
-    const rows = this.#database
-      .prepare('SELECT * FROM keys WHERE organization = coalesce(?, organization) ORDER BY created_ms, id')
-      .all(organization ?? null);
-    return rows.map((row) => this.#entry(keyRow(row)));
-  }
-
-  async rotate(id: string, overlapMs: number): Promise<NewKey> {
-    return this.#transaction(() => {
-      const old = this.#knownRow(id);
-      const entry = this.#entry(old);
-      this.#refuseEnded(entry, `Key ${id}`);
-      const successor = this.#insert(makeKey(), entry, old.expires_ms ?? undefined);
-      const retiresMs = Math.min(old.retires_ms ?? Infinity, this.#now() + overlapMs);
-      this.#database
-        .prepare('UPDATE keys SET retires_ms = ?, rotated_to = ? WHERE id = ?')
-        .run(retiresMs, successor.entry.id, id);
-      return successor;
-    });
-  }
-
-  async revoke(id: string): Promise<KeyEntry> {
-    return this.#transaction(() => {
-      this.#database
-        .prepare('UPDATE keys SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?')
-        .run(this.#now(), id);
-      return this.#entry(this.#knownRow(id));
-    });
+  noteUse(id: string, now: number, before: number): void {
+    try {
+      this.#updateUse.run({ now, id, before });
+    } catch {
+      // Locked or not writable: the request goes on without it.
+    }
   }
 
   async close(): Promise<void> {
@@ -150,49 +131,28 @@ class SqliteKeyring implements Keyring {
     this.#database.close();
   }
 
-  #insert({ id, key }: KeyParts, grant: KeyGrant, expiresMs: number | undefined): NewKey {
-    this.#database.prepare(INSERT_KEY).run(rowValues(id, digestKey(key), grant, this.#now(), expiresMs));
-    return { entry: this.#entry(this.#knownRow(id)), key };
-  }
-
   #row(id: string): KeyRow | undefined {
     const row = this.#selectKey.get(id);
-    return row && keyRow(row);
+    return row && readNamed(row);
   }
 
-  #knownRow(id: string): KeyRow {
-    const row = this.#row(id);
-    if (row !== undefined) return row;
-    // The text is told back only when it is an id: somebody may have given the key itself.
-    const what = isKeyId(id) ? `There is no key ${id}` : 'That is no key id';
-    throw new AppError('key-id-unknown', `${what}; "corkboard keys list" shows the ids.`);
+  #insert(row: KeyRow): void {
+    const cells = rowCells(row).map((cell) => (typeof cell === 'boolean' ? Number(cell) : cell));
+    this.#database.prepare(INSERT_KEY).run(...cells);
   }
+}
 
-  #entry(row: KeyRow): KeyEntry {
-    const kept = this.#scopes.get(row.id);
-    const entry = readKeyEntry(row, kept?.text === row.scope ? kept.scope : undefined);
-    this.#scopes.set(row.id, { text: row.scope, scope: entry.scope });
-    return entry;
+/** Makes the table in a new file. Throws `data-unreadable` for the file of a newer version. */
+function prepareSchema(database: DatabaseSync): void {
+  const { user_version: version } = database.prepare('PRAGMA user_version').get() ?? {};
+  if (version === SCHEMA_VERSION) return;
+  if (version !== 0) {
+    throw new AppError('data-unreadable', 'The keys were written by a newer Corkboard; use that version.');
   }
+  database.exec(`BEGIN IMMEDIATE; ${SCHEMA} COMMIT`);
+}
 
-  #refuseEnded(entry: KeyEntry, subject: string): void {
-    const status = statusOf(entry, this.#now());
-    if (status === 'revoked')
-      throw new AppError('key-revoked', `${subject} has been revoked; ask for a new one.`);
-    if (status === 'expired') throw new AppError('key-expired', `${subject} has expired; ask for a new one.`);
-  }
-
-  #transaction<T>(change: () => T): T {
-    this.#database.exec('BEGIN IMMEDIATE');
-    try {
-      const result = change();
-      this.#database.exec('COMMIT');
-      // Of its own changes a connection is not told.
-      this.#proven.clear();
-      return result;
-    } catch (error) {
-      this.#database.exec('ROLLBACK');
-      throw error;
-    }
-  }
+/** The columns come in the order in which they were selected. */
+function readNamed(row: Record<string, SQLOutputValue>): KeyRow {
+  return readRow(Object.values(row));
 }

@@ -79,5 +79,10 @@ export const REFUSALS: readonly Refusal[] = [
   refusal('HeadersTooLarge', 'headers-too-large', 'The headers are larger than 16 KiB.'),
   refusal('Internal', 'internal', 'Something went wrong inside; the log has it under the request id.'),
   refusal('NotImplemented', 'method-not-implemented', 'HTTP knows no such method.'),
-  refusal('NotPublished', 'not-published', 'The organization has no data yet.', ['Retry-After']),
+  refusal(
+    'ServiceUnavailable',
+    'not-published',
+    'The organization has no data yet, or the database cannot be reached.',
+    ['Retry-After'],
+  ),
 ];

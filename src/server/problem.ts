@@ -123,6 +123,11 @@ export const PROBLEMS = {
     title: 'The organization has no data yet',
     remedy: 'Wait until the operator has imported data.',
   },
+  'database-away': {
+    status: 503,
+    title: 'The database cannot be reached',
+    remedy: 'Try again after as many seconds as the header `Retry-After` says.',
+  },
 } as const satisfies Partial<Record<ErrorCode, ProblemKind>>;
 
 export type ProblemCode = keyof typeof PROBLEMS;

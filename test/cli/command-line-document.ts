@@ -22,8 +22,10 @@ with ids written digit for digit; instants are in UTC, what is absent is \`null\
 | 1 | refused or failed; the reason stands on standard error |
 | 2 | misuse: an unknown command or option, a malformed value |
 
-\`--data\` can stand before the command or after it; without it the folder of the environment variable
-\`CORKBOARD_DATA\` is taken, else \`./data\`. Keys are shown once, on standard output, and never elsewhere.
+\`--data\` and \`--database\` can stand before the command or after it; without them the environment variables
+\`CORKBOARD_DATA\` and \`CORKBOARD_DATABASE\` are taken, else the folder \`./data\`. Where a database is named, no folder is used;
+an empty \`--database ''\` turns to the folder again. Keys are shown once, on standard output, and never elsewhere; the
+password of a database never.
 `;
 
 /** Every command with its full name, each before those below it. */

@@ -7,12 +7,11 @@ import { allCommands, DOCUMENT, helpOf, renderDocument } from './command-line-do
 
 /** The surface that scripts depend on (issue 2, item 6): changing a line breaks them. */
 const SURFACE: Readonly<Record<string, readonly string[]>> = {
-  corkboard: ['--data', '--version'],
+  corkboard: ['--data', '--database', '--version'],
   'corkboard serve': [
     '--host',
     '--port',
     '--variant',
-    '--database',
     '--rate-limit',
     '--cors-origin',
     '--log-level',
@@ -49,6 +48,7 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
   'corkboard keys revoke': ['--organization', '--json'],
   'corkboard points': [],
   'corkboard points explain': ['--organization', '--board', '--user', '--json'],
+  'corkboard migrate': ['--citus', '--json'],
   'corkboard demo': ['--host', '--port', '--log-level', '--resident-limit'],
 };
 
@@ -73,9 +73,10 @@ describe('the command line', () => {
 
 describe('the help', () => {
   for (const [name, command] of allCommands()) {
-    it(`of ${name} describes every option, names the data folder and ends with examples of itself`, () => {
+    it(`of ${name} describes every option, names the data folder and the database, and ends with examples of itself`, () => {
       const help = helpOf(command);
       assert.match(help, /--data <dir>/);
+      assert.match(help, /--database <url>/);
       const [, examples = ''] = help.split('\nExamples:\n');
       assert.match(examples, new RegExp(`^  \\$ .*${name}`, 'm'));
       assert.notEqual(command.description(), '');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   readBoards,
+  readDatabase,
   readDuration,
   readExpiry,
   readIdentifiers,
@@ -25,6 +26,9 @@ const VALUES: readonly [reader: (text: string) => unknown, text: string, value: 
   [readPort, '65535', 65_535],
   [readWorkers, '1', 1],
   [readWorkers, '256', 256],
+  [readDatabase, '', ''],
+  [readDatabase, 'postgres://db/x', 'postgres://db/x'],
+  [readDatabase, 'postgresql:///x?host=/run', 'postgresql:///x?host=/run'],
   [readSize, '0', 0],
   [readSize, '64k', 64_000],
   [readSize, '512MB', 512_000_000],

@@ -77,15 +77,6 @@ describe('serve', () => {
     assert.deepEqual([code, stdout], [1, '']);
     assert.match(stderr, /^corkboard: Port \d+ on 127\.0\.0\.1 cannot be had: it is in use; .*\n$/);
   });
-
-  it('refuses PostgreSQL in this version, without telling the address back', async () => {
-    const { code, stderr } = await run(['serve', '--data', data, '--database', 'postgres://u:secret@db/x']);
-    assert.equal(code, 1);
-    assert.equal(
-      stderr,
-      'corkboard: PostgreSQL is not supported in this version; leave out --database to serve the folder of --data.\n',
-    );
-  });
 });
 
 describe('demo', () => {

@@ -4,278 +4,60 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { crc32 } from 'node:zlib';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
-import { type KeyGrant, type Keyring, statusOf } from '../../src/keys/keyring.ts';
+import type { Keyring } from '../../src/keys/keyring.ts';
 import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
+import { GRANT, testKeyring } from './keyring-contract.ts';
 
 const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const GRANT: KeyGrant = {
-  organization: 'school',
-  label: 'dashboard',
-  scope: FULL_SCOPE,
-  redact: { email: false, name: false },
-};
 
-let folder: string;
-let keyring: Keyring;
-let nowMs: number;
+function makeFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'corkboard-keys-'));
+}
 
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'corkboard-keys-'));
-  nowMs = Date.UTC(2026, 0, 1);
-  keyring = openSqliteKeyring(folder, () => nowMs);
+describe('the keyring in SQLite', () => {
+  testKeyring({
+    noticeMs: 0,
+    place: async () => {
+      const folder = makeFolder();
+      return {
+        open: (now) => openSqliteKeyring(folder, now),
+        contents: async () =>
+          readdirSync(folder)
+            .map((file) => readFileSync(join(folder, file), 'latin1'))
+            .join('\n'),
+        remove: async () => rmSync(folder, { recursive: true }),
+      };
+    },
+  });
 });
 
-afterEach(async () => {
-  await keyring.close();
-  rmSync(folder, { recursive: true });
-});
+describe('the last use in SQLite', () => {
+  let folder: string;
+  let keyring: Keyring;
+  let nowMs: number;
 
-const refused = (code: string) => ({ name: 'AppError', code });
-
-describe('a key that was made', () => {
-  it('is found with all that it grants, also after a restart', async () => {
-    const grant: KeyGrant = {
-      organization: 'school',
-      label: 'Ärger & "Daten"',
-      scope: { boards: [-1n, 2n ** 63n - 1n], users: 'of-boards' },
-      redact: { email: true, name: false },
-      rateLimit: { requests: 100, perSeconds: 60 },
-    };
-    const { key, entry } = await keyring.create(grant, nowMs + HOUR_MS);
-    await keyring.close();
+  beforeEach(() => {
+    folder = makeFolder();
+    nowMs = Date.UTC(2026, 0, 1);
     keyring = openSqliteKeyring(folder, () => nowMs);
-    const found = await keyring.find(key);
-    assert.deepEqual(found, entry);
-    assert.deepEqual(found, {
-      ...grant,
-      id: key.split('_')[1],
-      createdMs: nowMs,
-      expiresMs: nowMs + HOUR_MS,
-      revokedMs: undefined,
-      lastUsedMs: undefined,
-      rotatedTo: undefined,
-    });
   });
 
-  it('can see nothing, a list, or everything', async () => {
-    for (const scope of [{ boards: [], users: [] }, { boards: [3n], users: [4n, 5n] }, FULL_SCOPE] as const) {
-      const { key } = await keyring.create({ ...GRANT, scope }, undefined);
-      assert.deepEqual((await keyring.find(key)).scope, scope);
-    }
+  afterEach(async () => {
+    await keyring.close();
+    rmSync(folder, { recursive: true });
   });
 
-  it('has the same scope object every time, so that what is derived from it can be kept', async () => {
-    const { key } = await keyring.create({ ...GRANT, scope: { boards: [1n], users: 'all' } }, undefined);
-    assert.equal((await keyring.find(key)).scope, (await keyring.find(key)).scope);
-  });
-
-  it('is on the disk neither whole nor in part', async () => {
-    const { key } = await keyring.create(GRANT, undefined);
-    const secret = key.split('_')[2] ?? '';
-    for (const file of readdirSync(folder)) {
-      assert.ok(!readFileSync(join(folder, file)).includes(secret), file);
-    }
-  });
-});
-
-describe('a key that is not known', () => {
-  it('is refused alike for no key, an unknown id, a wrong secret and a wrong checksum', async () => {
-    const { key } = await keyring.create(GRANT, undefined);
-    const withChecksum = (body: string) => `${body}_${crc32(body).toString(16).padStart(8, '0')}`;
-    const [prefix, id, secret = ''] = key.split('_');
-    const otherSecret = (secret.startsWith('a') ? 'b' : 'a') + secret.slice(1);
-    const wrong = [
-      '',
-      'Bearer',
-      withChecksum(`${prefix}_abcdefghijkl_${secret}`),
-      withChecksum(`${prefix}_${id}_${otherSecret}`),
-      `${key.slice(0, -8)}${key.at(-8) === '0' ? '1' : '0'}${key.slice(-7)}`,
-    ];
-    for (const text of wrong) await assert.rejects(keyring.find(text), refused('key-unknown'), text);
-    await assert.doesNotReject(keyring.find(key));
-  });
-});
-
-describe('a key that was found before', () => {
-  it('opens nothing for another key of the same id', async () => {
-    const { key } = await keyring.create(GRANT, undefined);
-    await keyring.find(key);
-    const [, id, secret = ''] = key.split('_');
-    const body = `cork_${id}_${secret.startsWith('a') ? 'b' : 'a'}${secret.slice(1)}`;
-    const forged = `${body}_${crc32(body).toString(16).padStart(8, '0')}`;
-    await assert.rejects(keyring.find(forged), refused('key-unknown'));
-    await assert.rejects(keyring.find(key.toUpperCase()), refused('key-unknown'));
-    assert.ok(await keyring.find(key));
-  });
-
-  it('shows what another process has changed about it', async () => {
+  it('shows in other processes at once', async () => {
     const { key, entry } = await keyring.create(GRANT, undefined);
     const server = openSqliteKeyring(folder, () => nowMs);
-    const found = await server.find(key);
-    assert.equal(await server.find(key), found);
+    assert.equal((await server.find(key)).lastUsedMs, undefined);
     keyring.recordUse(entry);
     assert.equal((await server.find(key)).lastUsedMs, nowMs);
-    assert.equal((await server.find(key)).scope, found.scope);
     await server.close();
-  });
-});
-
-describe('expiry', () => {
-  it('refuses a key from its very millisecond on', async () => {
-    const { key } = await keyring.create(GRANT, nowMs + 1000);
-    nowMs += 999;
-    assert.equal(statusOf(await keyring.find(key), nowMs), 'active');
-    nowMs += 1;
-    await assert.rejects(keyring.find(key), refused('key-expired'));
-  });
-
-  it('after an overlap refuses a key that was found before', async () => {
-    const { key, entry } = await keyring.create(GRANT, undefined);
-    await keyring.find(key);
-    await keyring.rotate(entry.id, 1000);
-    await keyring.find(key);
-    nowMs += 1000;
-    await assert.rejects(keyring.find(key), refused('key-expired'));
-  });
-
-  it('may lie in the past', async () => {
-    const { key } = await keyring.create(GRANT, nowMs - 1);
-    await assert.rejects(keyring.find(key), refused('key-expired'));
-  });
-});
-
-describe('revocation', () => {
-  it('acts on the next look-up, in other processes too', async () => {
-    const { key, entry } = await keyring.create(GRANT, undefined);
-    const server = openSqliteKeyring(folder, () => nowMs);
-    await server.find(key);
-    await keyring.revoke(entry.id);
-    await assert.rejects(server.find(key), refused('key-revoked'));
-    await server.close();
-  });
-
-  it('acts on the next look-up of a key that was found before, in the same process too', async () => {
-    const { key, entry } = await keyring.create(GRANT, undefined);
-    await keyring.find(key);
-    await keyring.revoke(entry.id);
-    await assert.rejects(keyring.find(key), refused('key-revoked'));
-  });
-
-  it('acts on each of many look-ups that begin after it, whatever those before it were told', async () => {
-    const { key, entry } = await keyring.create(GRANT, undefined);
-    const server = openSqliteKeyring(folder, () => nowMs);
-    const before = Array.from({ length: 10 }, () => server.find(key));
-    await Promise.all(before);
-    const during = server.find(key).catch(() => undefined);
-    await keyring.revoke(entry.id);
-    const after = Array.from({ length: 10 }, () => server.find(key));
-    for (const found of after) await assert.rejects(found, refused('key-revoked'));
-    await during;
-    await server.close();
-  });
-
-  it('keeps its first time, and outlasts expiry', async () => {
-    const { key, entry } = await keyring.create(GRANT, nowMs + HOUR_MS);
-    const { revokedMs } = await keyring.revoke(entry.id);
-    nowMs += 2 * HOUR_MS;
-    assert.equal((await keyring.revoke(entry.id)).revokedMs, revokedMs);
-    await assert.rejects(keyring.find(key), refused('key-revoked'));
-  });
-
-  it('of an unknown id is refused, without telling a key back', async () => {
-    await assert.rejects(keyring.revoke('abcdefghijkl'), { code: 'key-id-unknown', message: /abcdefghijkl/ });
-    const { key } = await keyring.create(GRANT, undefined);
-    await assert.rejects(keyring.revoke(key), (error: Error) => !error.message.includes('cork_'));
-  });
-});
-
-describe('rotation', () => {
-  it('grants the same to a new key, and both work during the overlap', async () => {
-    const grant: KeyGrant = {
-      ...GRANT,
-      scope: { boards: [7n], users: [8n] },
-      redact: { email: true, name: true },
-      rateLimit: { requests: 5, perSeconds: 1 },
-    };
-    const old = await keyring.create(grant, nowMs + 10 * HOUR_MS);
-    const successor = await keyring.rotate(old.entry.id, HOUR_MS);
-    const { id, createdMs, ...granted } = successor.entry;
-    const { id: oldId, createdMs: oldCreatedMs, ...grantedBefore } = old.entry;
-    assert.deepEqual(granted, grantedBefore);
-    assert.notEqual(id, oldId);
-    assert.equal((await keyring.find(old.key)).rotatedTo, id);
-    nowMs += HOUR_MS;
-    await assert.rejects(keyring.find(old.key), refused('key-expired'));
-    await assert.doesNotReject(keyring.find(successor.key));
-    assert.equal(oldCreatedMs, createdMs);
-  });
-
-  it('never lengthens the life of the old key', async () => {
-    const old = await keyring.create(GRANT, nowMs + MINUTE_MS);
-    await keyring.rotate(old.entry.id, HOUR_MS);
-    assert.equal((await keyring.find(old.key)).expiresMs, nowMs + MINUTE_MS);
-  });
-
-  it('gives the original expiry on, also from a key that is in its overlap', async () => {
-    const old = await keyring.create(GRANT, nowMs + 10 * HOUR_MS);
-    await keyring.rotate(old.entry.id, HOUR_MS);
-    const again = await keyring.rotate(old.entry.id, 2 * HOUR_MS);
-    assert.equal(again.entry.expiresMs, nowMs + 10 * HOUR_MS);
-    assert.equal((await keyring.find(old.key)).expiresMs, nowMs + HOUR_MS);
-    assert.equal((await keyring.find(old.key)).rotatedTo, again.entry.id);
-  });
-
-  it('without an overlap ends the old key at once', async () => {
-    const old = await keyring.create(GRANT, undefined);
-    await keyring.rotate(old.entry.id, 0);
-    await assert.rejects(keyring.find(old.key), refused('key-expired'));
-  });
-
-  it('is refused for revoked, expired and unknown keys, and then makes none', async () => {
-    const revoked = await keyring.create(GRANT, undefined);
-    await keyring.revoke(revoked.entry.id);
-    const expired = await keyring.create(GRANT, nowMs);
-    await assert.rejects(keyring.rotate(revoked.entry.id, 0), refused('key-revoked'));
-    await assert.rejects(keyring.rotate(expired.entry.id, 0), refused('key-expired'));
-    await assert.rejects(keyring.rotate('abcdefghijkl', 0), refused('key-id-unknown'));
-    assert.equal((await keyring.list()).length, 2);
-  });
-});
-
-describe('the list', () => {
-  it('is of all organizations or of one, oldest first', async () => {
-    const first = await keyring.create(GRANT, undefined);
-    nowMs += 1;
-    const second = await keyring.create({ ...GRANT, organization: 'club' }, undefined);
-    nowMs += 1;
-    const third = await keyring.create(GRANT, undefined);
-    const idsOf = async (organization?: string) => (await keyring.list(organization)).map(({ id }) => id);
-    assert.deepEqual(await idsOf(), [first.entry.id, second.entry.id, third.entry.id]);
-    assert.deepEqual(await idsOf('school'), [first.entry.id, third.entry.id]);
-    assert.deepEqual(await idsOf('nobody'), []);
-  });
-});
-
-describe('the last use', () => {
-  const lastUsedMs = async () => (await keyring.list())[0]?.lastUsedMs;
-
-  it('is written at most once a minute', async () => {
-    const { key } = await keyring.create(GRANT, undefined);
-    const startMs = nowMs;
-    keyring.recordUse(await keyring.find(key));
-    assert.equal(await lastUsedMs(), startMs);
-    nowMs += MINUTE_MS - 1;
-    keyring.recordUse(await keyring.find(key));
-    assert.equal(await lastUsedMs(), startMs);
-    nowMs += 1;
-    keyring.recordUse(await keyring.find(key));
-    assert.equal(await lastUsedMs(), startMs + MINUTE_MS);
   });
 
   it('does not fail and does not wait when the file cannot be written', async () => {
+    const lastUsedMs = async () => (await keyring.list())[0]?.lastUsedMs;
     const { key } = await keyring.create(GRANT, undefined);
     const writer = new DatabaseSync(join(folder, 'keys.db'));
     writer.exec('BEGIN IMMEDIATE');

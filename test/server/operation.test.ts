@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
+import { AppError } from '../../src/app-error.ts';
 import type { Store } from '../../src/dataset/store.ts';
 import { head, largeRecords, openStand, type Stand, type StandOptions, sendRaw, until } from './stand.ts';
 
@@ -218,6 +219,18 @@ describe('health and stop', () => {
     const failing = () => Promise.reject(new Error('no disk'));
     await withStand({ around: (store) => altered(store, { organizations: failing }) }, async (stand) => {
       assert.equal((await fetch(`${stand.url}/livez`)).status, 200);
+      assert.equal((await fetch(`${stand.url}/readyz`)).status, 503);
+    });
+  });
+
+  it('while the database is away, requests are 503 with a time to come back, and the server is not ready', async () => {
+    const away = () => Promise.reject(new AppError('database-away', 'The database cannot be reached now.'));
+    const around = (store: Store) => altered(store, { openDataset: away, organizations: away });
+    await withStand({ around }, async (stand) => {
+      const response = await stand.get('/a/v1/events');
+      assert.equal(response.status, 503);
+      assert.equal(response.headers.get('retry-after'), '5');
+      assert.match(await response.text(), /"code":"database-away"/);
       assert.equal((await fetch(`${stand.url}/readyz`)).status, 503);
     });
   });

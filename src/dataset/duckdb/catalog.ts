@@ -4,8 +4,14 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import { AppError } from '../../app-error.ts';
 import { openPrivateDatabase } from '../../private-database.ts';
+import {
+  checkOrganizationName,
+  defaultSettings,
+  existingOrganization,
+  LARGE_ID,
+  unknownOrganization,
+} from '../organization-name.ts';
 import type { OrganizationEntry, Settings } from '../store.ts';
 
 /** What the catalog knows of an organization, with the generation in force; absent while nothing is published. */
@@ -19,9 +25,6 @@ const SCHEMA = `
     category_id INTEGER NOT NULL, course_lookup INTEGER NOT NULL, lms_user_properties TEXT NOT NULL,
     policy TEXT NOT NULL, secret BLOB NOT NULL, generation INTEGER, version TEXT
   ) STRICT;`;
-
-/** A folder name on every file system, and readable on a command line. */
-const NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,62}[A-Za-z0-9_-]$|^[A-Za-z0-9]$/;
 
 export class Catalog {
   readonly #database: DatabaseSync;
@@ -44,16 +47,11 @@ export class Catalog {
 
   /** Throws `organization-exists` when the name is taken, ignoring case; ids may repeat (decision 36). */
   create(name: string, settings: Partial<Settings>): CatalogEntry {
-    if (!NAME.test(name)) {
-      throw new AppError(
-        'organization-malformed',
-        `"${name}" cannot name an organization: use 1 to 64 letters, digits, spaces, ".", "_" and "-", beginning with a letter or a digit.`,
-      );
-    }
+    checkOrganizationName(name);
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       if (this.#select('WHERE name = ?', name).length > 0) throw existingOrganization(name);
-      this.#insert(name, { ...this.#defaults(name), ...settings });
+      this.#insert(name, { ...defaultSettings(name, this.#largestId()), ...settings });
       this.#database.exec('COMMIT');
     } catch (error) {
       this.#database.exec('ROLLBACK');
@@ -86,21 +84,13 @@ export class Catalog {
     return statement.all(...values);
   }
 
-  #defaults(name: string): Settings {
+  #largestId(): bigint {
     const row = this.#database.prepare(
       'SELECT coalesce(max(id), 0) AS largest FROM organizations WHERE id < ?',
     );
     row.setReadBigInts(true);
-    const largest = row.get(2n ** 62n)?.['largest'];
-    return {
-      id: (typeof largest === 'bigint' ? largest : 0n) + 1n,
-      title: name,
-      domain: '',
-      categoryId: 0n,
-      courseLookup: false,
-      lmsUserProperties: [],
-      policy: '',
-    };
+    const largest = row.get(LARGE_ID)?.['largest'];
+    return typeof largest === 'bigint' ? largest : 0n;
   }
 
   #insert(name: string, settings: Settings): void {
@@ -149,18 +139,4 @@ function entryOf(row: Record<string, SQLOutputValue>): CatalogEntry {
     generation: row['generation'] === null ? undefined : Number(row['generation']),
     secret,
   };
-}
-
-function unknownOrganization(name: string): AppError {
-  return new AppError(
-    'organization-unknown',
-    `There is no organization "${name}". See "corkboard organizations list", or make it with "corkboard organizations create".`,
-  );
-}
-
-function existingOrganization(name: string): AppError {
-  return new AppError(
-    'organization-exists',
-    `An organization "${name}" exists already; choose another name.`,
-  );
 }

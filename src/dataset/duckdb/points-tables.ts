@@ -4,9 +4,10 @@
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { type Policy, readPolicy } from '../../points/policy.ts';
+import { participationScoreSql } from '../../points/score-sql.ts';
 import { runRows } from './database.ts';
 import { appendInOrder, emptyOrdered } from './layout.ts';
-import { fillPolicies, participationScoreSql } from './policy-tables.ts';
+import { fillPolicies } from './policy-tables.ts';
 
 /** Brings everything about points up to date with what was merged and derived. `anew`: the policy is another. */
 export async function publishPoints(
@@ -133,7 +134,7 @@ function standings(touched: string): string {
       FROM (FROM board_people ${touched} WHERE present) LEFT JOIN earned e USING (board, person)
     )
     SELECT board, person, coalesce(i.total_points, t.total_points) AS total_points,
-      coalesce(i.participation_score, ${participationScoreSql('t.total_points')}) AS participation_score
+      coalesce(i.participation_score, ${participationScoreSql('t.total_points', '//')}) AS participation_score
     FROM totals t JOIN board_policies USING (board) JOIN policies USING (policy)
     LEFT JOIN imported_points i USING (board, person)`;
 }

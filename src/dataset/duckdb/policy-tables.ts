@@ -5,15 +5,6 @@ import { weekBoundaries } from '../../points/weeks.ts';
 import { runRows } from './database.ts';
 
 /**
- * `participationScore` of `points/score` for a total that is never below 0, on the columns of `policies`:
- * `min(100, round half up of 100 * total / goal)`, in integers that do not overflow below the goal, or `min(goal, total)`.
- */
-export function participationScoreSql(total: string): string {
-  return `CASE WHEN NOT percent THEN least(goal, ${total})
-    WHEN ${total} >= goal THEN 100 ELSE (200 * ${total} + goal) // (2 * goal) END`;
-}
-
-/**
  * Fills `policies` and `board_policies`, and the temporary tables `policy_rules` and `policy_weeks`, whose weeks span
  * the given instants. Number 0 is the default policy; every board with a policy of its own gets the next number.
  */

@@ -15,9 +15,8 @@ import {
   SQLNULL,
   VARCHAR,
 } from '@duckdb/node-api';
+import type { Cell } from '../staged-columns.ts';
 import type { EventColumns } from '../staging.ts';
-
-export type Cell = bigint | number | string | undefined;
 
 /** The most rows that a chunk of DuckDB holds. */
 export const CHUNK_ROWS = 2048;

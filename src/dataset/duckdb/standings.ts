@@ -1,8 +1,8 @@
 /** Points of users on boards, read from a generation (decisions 10, 12, 25, 26). */
+import { participationScoreSql } from '../../points/score-sql.ts';
 import type { Standings, StandingsQuery } from '../query.ts';
 import { allOf, type Condition, inRange, inScope } from './conditions.ts';
 import { type Database, joinedDoubles, joinedIntegers } from './database.ts';
-import { participationScoreSql } from './policy-tables.ts';
 
 export async function readStandings(database: Database, query: StandingsQuery): Promise<Standings> {
   const of: Condition =
@@ -36,7 +36,7 @@ function rangedStandings(of: Condition, range: Condition): string {
   const earned = (from: string, counts: string) =>
     `SELECT board, person, points FROM ${from} WHERE ${of.sql} AND ${range.sql} AND ${counts}`;
   return `
-    SELECT board, person, total_points, ${participationScoreSql('total_points')} AS participation_score
+    SELECT board, person, total_points, ${participationScoreSql('total_points', '//')} AS participation_score
     FROM (
       SELECT s.board, s.person, CASE WHEN i.person IS NULL THEN greatest(coalesce(sum(e.points), 0), 0) ELSE 0 END::BIGINT
         AS total_points

@@ -1,0 +1,48 @@
+/**
+ * What can name an organization, how trouble with a name is told, and what a new organization has unless it is said
+ * otherwise: the same in every store.
+ */
+import { AppError } from '../app-error.ts';
+import type { Settings } from './store.ts';
+
+/** A folder name on every file system, and readable on a command line. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,62}[A-Za-z0-9_-]$|^[A-Za-z0-9]$/;
+
+/** Throws `organization-malformed`. */
+export function checkOrganizationName(name: string): void {
+  if (NAME.test(name)) return;
+  throw new AppError(
+    'organization-malformed',
+    `"${name}" cannot name an organization: use 1 to 64 letters, digits, spaces, ".", "_" and "-", beginning with a letter or a digit.`,
+  );
+}
+
+export function unknownOrganization(name: string): AppError {
+  return new AppError(
+    'organization-unknown',
+    `There is no organization "${name}". See "corkboard organizations list", or make it with "corkboard organizations create".`,
+  );
+}
+
+export function existingOrganization(name: string): AppError {
+  return new AppError(
+    'organization-exists',
+    `An organization "${name}" exists already; choose another name.`,
+  );
+}
+
+/** Ids from here on are no base for the next free one, so that there always is one. */
+export const LARGE_ID = 2n ** 62n;
+
+/** `largestId`: the largest id below `LARGE_ID` that an organization of the store has, 0 when there is none. */
+export function defaultSettings(name: string, largestId: bigint): Settings {
+  return {
+    id: largestId + 1n,
+    title: name,
+    domain: '',
+    categoryId: 0n,
+    courseLookup: false,
+    lmsUserProperties: [],
+    policy: '',
+  };
+}

@@ -1,0 +1,162 @@
+/**
+ * The organizations of a database, their settings and the publication in force, in one table. A publication writes its
+ * row in the transaction that writes its data, so that both change together or not at all (decision 31).
+ */
+import { randomBytes } from 'node:crypto';
+import {
+  checkOrganizationName,
+  defaultSettings,
+  existingOrganization,
+  LARGE_ID,
+  unknownOrganization,
+} from '../organization-name.ts';
+import type { OrganizationEntry, Settings } from '../store.ts';
+import type { Asking, Database, Parameter, Value } from './database.ts';
+
+/** What the catalog knows of an organization, with the publication in force; absent while nothing is published. */
+export interface CatalogEntry extends OrganizationEntry {
+  /** The organization's number in this store. */
+  readonly organization: number;
+  readonly publication: number | undefined;
+}
+
+const COLUMNS =
+  'organization, name, id, title, domain, category_id, course_lookup, lms_user_properties, policy, secret, publication, version';
+
+export class Catalog {
+  readonly #asking: Asking;
+
+  constructor(asking: Asking) {
+    this.#asking = asking;
+  }
+
+  /** Ascending by name, ignoring case. */
+  async all(): Promise<readonly CatalogEntry[]> {
+    return (await this.#select('ORDER BY lower(name) COLLATE "C"')).map(entryOf);
+  }
+
+  /** Throws `organization-unknown`. */
+  async entry(name: string): Promise<CatalogEntry> {
+    const entry = await this.#find(name);
+    if (entry === undefined) throw unknownOrganization(name);
+    return entry;
+  }
+
+  /** Throws `organization-exists` when the name is taken, ignoring case; ids may repeat (decision 36). */
+  static async create(database: Database, name: string, settings: Partial<Settings>): Promise<CatalogEntry> {
+    checkOrganizationName(name);
+    return await database.session(async (session) => {
+      // Two that are made at the same time would get the same number, and the same id.
+      await session.run('BEGIN; LOCK TABLE organizations IN SHARE ROW EXCLUSIVE MODE;');
+      const catalog = new Catalog(session);
+      if ((await catalog.#find(name)) !== undefined) {
+        await session.run('ROLLBACK');
+        throw existingOrganization(name);
+      }
+      await catalog.#insert(name, { ...defaultSettings(name, await catalog.#largestId()), ...settings });
+      await session.run('COMMIT');
+      return await catalog.entry(name);
+    });
+  }
+
+  /** Puts a publication with its settings in force, when the transaction ends. */
+  async publish(
+    organization: number,
+    settings: Settings,
+    publication: number,
+    version: string,
+  ): Promise<void> {
+    await this.#write(organization, settings, ', publication = $9, version = $10', [publication, version]);
+  }
+
+  /** Keeps settings of an organization that has nothing published yet. */
+  async configure(organization: number, settings: Settings): Promise<void> {
+    await this.#write(organization, settings, '', []);
+  }
+
+  /** Throws `organization-unknown`. */
+  async currentVersion(name: string): Promise<string | undefined> {
+    const [row] = await this.#asking.rows('SELECT version FROM organizations WHERE lower(name) = lower($1)', [
+      name,
+    ]);
+    if (row === undefined) throw unknownOrganization(name);
+    return optional(row[0], String);
+  }
+
+  async #find(name: string): Promise<CatalogEntry | undefined> {
+    // No text of PostgreSQL holds a NUL character, not even one to compare with.
+    if (name.includes('\0')) return undefined;
+    return (await this.#select('WHERE lower(name) = lower($1)', [name])).map(entryOf)[0];
+  }
+
+  async #select(where: string, parameters: readonly Parameter[] = []): Promise<Value[][]> {
+    return await this.#asking.rows(`SELECT ${COLUMNS} FROM organizations ${where}`, parameters);
+  }
+
+  async #largestId(): Promise<bigint> {
+    const [row] = await this.#asking.rows('SELECT coalesce(max(id), 0) FROM organizations WHERE id < $1', [
+      LARGE_ID,
+    ]);
+    return BigInt(row?.[0] as bigint);
+  }
+
+  async #insert(name: string, settings: Settings): Promise<void> {
+    await this.#asking.rows(
+      `INSERT INTO organizations (${COLUMNS})
+       SELECT coalesce(max(organization), 0) + 1, $1, $2, $3, $4, $5, $6, $7, $8, $9, NULL, NULL FROM organizations`,
+      [name, ...columnsOf(settings), randomBytes(32)],
+    );
+  }
+
+  async #write(
+    organization: number,
+    settings: Settings,
+    assignments: string,
+    values: readonly Parameter[],
+  ): Promise<void> {
+    await this.#asking.rows(
+      `UPDATE organizations SET id = $2, title = $3, domain = $4, category_id = $5, course_lookup = $6,
+         lms_user_properties = $7, policy = $8${assignments} WHERE organization = $1`,
+      [organization, ...columnsOf(settings), ...values],
+    );
+  }
+}
+
+/** Settings in the order of the columns: id, title, domain, category_id, course_lookup, lms_user_properties, policy. */
+export function columnsOf(settings: Settings): readonly Parameter[] {
+  return [
+    settings.id,
+    settings.title,
+    settings.domain,
+    settings.categoryId,
+    settings.courseLookup,
+    JSON.stringify(settings.lmsUserProperties),
+    settings.policy,
+  ];
+}
+
+function entryOf(row: readonly Value[]): CatalogEntry {
+  const [organization, name, id, title, domain, categoryId, courseLookup, properties, policy] = row;
+  const [secret, publication, version] = row.slice(9);
+  if (!(secret instanceof Uint8Array)) throw new Error('the catalog holds no secret for an organization');
+  return {
+    organization: Number(organization),
+    name: String(name),
+    settings: {
+      id: BigInt(id as bigint),
+      title: String(title),
+      domain: String(domain),
+      categoryId: BigInt(categoryId as bigint),
+      courseLookup: courseLookup === true,
+      lmsUserProperties: JSON.parse(String(properties)),
+      policy: String(policy),
+    },
+    publication: optional(publication, Number),
+    version: optional(version, String),
+    secret,
+  };
+}
+
+function optional<T>(value: Value | undefined, read: (value: Value) => T): T | undefined {
+  return value === undefined || value === null ? undefined : read(value);
+}

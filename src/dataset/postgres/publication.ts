@@ -1,0 +1,228 @@
+/**
+ * The next version on its way: staged records beside what is published, merged into it and put in force in one
+ * transaction. Until then nothing of it can be seen, and a process or a connection that dies leaves nothing of it.
+ */
+import { randomBytes } from 'node:crypto';
+import { readPolicy } from '../../points/policy.ts';
+import type { Counts } from '../dataset.ts';
+import type { EventColumns, Problem, RecordKind, RecordOf } from '../staging.ts';
+import type { Changes, Outcome, Publication, PublicationOptions, Settings } from '../store.ts';
+import { Catalog, type CatalogEntry, columnsOf } from './catalog.ts';
+import { checkStaged } from './checks.ts';
+import type { Database, Session } from './database.ts';
+import { deriveTables } from './derived.ts';
+import { Draft } from './draft.ts';
+import { type Basis, mergeStaged } from './merge.ts';
+import { insertEvents } from './merge-events.ts';
+import { ensurePartitions, holdPartitions } from './partitions.ts';
+import { publishPoints } from './points.ts';
+import { prune } from './prune.ts';
+import { acquirePublicationLock } from './publication-lock.ts';
+import { MORTAL } from './schema.ts';
+import { Staging } from './staging.ts';
+
+/** Memory of the server for a publication; what does not fit is spilled to disk. */
+const SESSION = `
+  SET work_mem = '128MB';
+  SET temp_buffers = '64MB';
+  SET jit = off;
+  -- Temporary tables are looked at once or twice: rough figures of them do, and take a tenth of the time.
+  SET default_statistics_target = 10;`;
+
+/** After so many records the planner must not wait for the autovacuum to learn of them. */
+const MANY_RECORDS = 10_000;
+
+/** What is in force; of an organization without a version, nothing. */
+interface Present extends Basis {
+  readonly policy: string | undefined;
+}
+
+export class PostgresPublication implements Publication {
+  readonly #database: Database;
+  readonly #session: Session & { close(): void };
+  readonly #entry: CatalogEntry;
+  readonly #present: Present;
+  readonly #staging: Staging;
+  #settings: Settings;
+  #draft: Draft | undefined;
+  #preview: Changes | undefined;
+  #ended = false;
+
+  private constructor(
+    database: Database,
+    session: Session & { close(): void },
+    entry: CatalogEntry,
+    present: Present,
+    staging: Staging,
+  ) {
+    this.#database = database;
+    this.#session = session;
+    this.#entry = entry;
+    this.#present = present;
+    this.#staging = staging;
+    this.#settings = entry.settings;
+  }
+
+  /** Throws `organization-unknown` and `organization-busy`. */
+  static async begin(
+    database: Database,
+    name: string,
+    options: PublicationOptions,
+  ): Promise<PostgresPublication> {
+    const { organization } = await new Catalog(database).entry(name);
+    const session = await database.open();
+    try {
+      await session.withoutTimeout();
+      await acquirePublicationLock(session, organization, options);
+      await session.run(SESSION);
+      // Read again: what is in force may have changed while waiting.
+      const entry = await new Catalog(session).entry(name);
+      const present = await readPresent(session, entry);
+      const staging = await Staging.create(session);
+      return new PostgresPublication(database, session, entry, present, staging);
+    } catch (error) {
+      session.close();
+      throw error;
+    }
+  }
+
+  async stage<K extends RecordKind>(kind: K, records: readonly RecordOf[K][]): Promise<void> {
+    await this.#staging.append(kind, records);
+  }
+
+  async stageEvents(events: EventColumns): Promise<void> {
+    await this.#staging.appendEvents(events);
+  }
+
+  changeSettings(changes: Partial<Settings>): void {
+    this.#settings = { ...this.#settings, ...changes };
+    readPolicy(this.#settings.policy);
+  }
+
+  async check(report: (problem: Problem) => void): Promise<void> {
+    const draft = await this.#begin();
+    const checked = this.#entry.version === undefined ? [] : this.#entry.settings.lmsUserProperties;
+    await checkStaged(draft, this.#staging, this.#settings, checked, report);
+  }
+
+  async preview(): Promise<Changes> {
+    const draft = await this.#begin();
+    if (this.#preview === undefined) {
+      await draft.run('SAVEPOINT unmerged');
+      this.#preview = await mergeStaged(draft, this.#staging, this.#present);
+    }
+    return this.#preview;
+  }
+
+  async publish(): Promise<Outcome> {
+    const draft = await this.#begin();
+    // No partition can be made while this transaction has read events, so what is merged already is merged again.
+    if (this.#preview !== undefined) await draft.run('ROLLBACK TO SAVEPOINT unmerged');
+    const complete = await ensurePartitions(this.#database, this.#staging.survey.years);
+    if (!complete) await holdPartitions(this.#session);
+    const changes = await mergeStaged(draft, this.#staging, this.#present);
+    const counts = countsAfter(this.#present.counts, changes);
+    if (!this.#isWorthAVersion(changes)) {
+      await this.#session.run('ROLLBACK');
+      await new Catalog(this.#session).configure(this.#entry.organization, this.#settings);
+      await this.discard();
+      return { published: false, version: this.#entry.version, changes, counts };
+    }
+    await insertEvents(draft);
+    await deriveTables(draft);
+    const { policy } = this.#settings;
+    await publishPoints(draft, policy, policy !== this.#present.policy);
+    const nowMs = Date.now();
+    await prune(draft, nowMs);
+    const version = `${draft.publication}-${randomBytes(12).toString('hex')}`;
+    await this.#writeVersion(draft, version, nowMs, counts);
+    await this.#session.run('COMMIT');
+    // The version is in force: what fails now is made good by the autovacuum.
+    if (this.#staging.total >= MANY_RECORDS)
+      await this.#session.run(`RESET default_statistics_target; ${ANALYZE}`).catch(() => undefined);
+    await this.discard();
+    return { published: true, version, changes, counts };
+  }
+
+  async discard(): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    await this.#staging.rest();
+    // Closing would do the same a moment later, when the next publication may have asked for the lock already.
+    await this.#session.run('ROLLBACK; SELECT pg_advisory_unlock_all();').catch(() => undefined);
+    this.#session.close();
+  }
+
+  /** Begins the transaction, unless it has begun. Before that, while records are read, there is none. */
+  async #begin(): Promise<Draft> {
+    await this.#staging.flush();
+    if (this.#draft === undefined) {
+      await this.#session.run('BEGIN');
+      const publication = (this.#entry.publication ?? 0) + 1;
+      this.#draft = await Draft.begin(this.#session, this.#entry.organization, publication);
+    }
+    return this.#draft;
+  }
+
+  /** Settings alone make no first version: an organization without data stays unpublished (decision 13). */
+  #isWorthAVersion(changes: Changes): boolean {
+    if (Object.values(changes).some(({ added, changed }) => added + changed > 0)) return true;
+    return (
+      this.#entry.version !== undefined && comparable(this.#settings) !== comparable(this.#entry.settings)
+    );
+  }
+
+  async #writeVersion(draft: Draft, version: string, nowMs: number, counts: Counts): Promise<void> {
+    const { organization, publication } = draft;
+    const [row] = await draft.rows('SELECT max(sequence) FROM new_events');
+    const lastSequence = BigInt((row?.[0] as bigint | null) ?? this.#present.lastSequence);
+    await draft.rows(
+      `INSERT INTO versions (organization, publication, version, published_ms, last_sequence, events, users, boards,
+         pins, organization_id, title, domain, category_id, course_lookup, lms_user_properties, policy)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+      [
+        ...[organization, publication, version, nowMs, lastSequence],
+        ...[counts.events, counts.users, counts.boards, counts.pins],
+        ...columnsOf(this.#settings),
+      ],
+    );
+    await new Catalog(draft.session).publish(organization, this.#settings, publication, version);
+  }
+}
+
+const ANALYZE = [...MORTAL, 'kinds', 'memberships', 'adjustments', 'events']
+  .map((table) => `ANALYZE (SKIP_LOCKED) corkboard.${table};`)
+  .join(' ');
+
+async function readPresent(session: Session, { organization, publication }: CatalogEntry): Promise<Present> {
+  if (publication === undefined) {
+    return { counts: { events: 0, users: 0, boards: 0, pins: 0 }, lastSequence: 0, policy: undefined };
+  }
+  const [row] = await session.rows(
+    `SELECT events, users, boards, pins, last_sequence, policy FROM versions
+     WHERE organization = $1 AND publication = $2`,
+    [organization, publication],
+  );
+  if (row === undefined) throw new Error('the publication in force has no row of its own');
+  const [events, users, boards, pins, lastSequence] = row.map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  return { counts: { events, users, boards, pins }, lastSequence, policy: String(row[5]) };
+}
+
+function countsAfter(before: Counts, { events, users, boards, pins }: Changes): Counts {
+  return {
+    events: before.events + events.added,
+    users: before.users + users.added,
+    boards: before.boards + boards.added,
+    pins: before.pins + pins.added,
+  };
+}
+
+function comparable(settings: Settings): string {
+  return JSON.stringify(settings, (_, value) => (typeof value === 'bigint' ? String(value) : value));
+}

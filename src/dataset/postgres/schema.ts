@@ -1,0 +1,196 @@
+/**
+ * The tables of the PostgreSQL store, as numbered steps that are only ever added to. Every table of records begins with
+ * the organization, its number in this store, so that Citus can distribute by it. Things refer to each other by `ix`, a
+ * dense 32-bit index in the order of first import; instants are milliseconds since 1970 in UTC.
+ *
+ * A row is part of the publications `born <= publication < died`. So a publication adds rows and ends others, and an
+ * older version stays what it was, for the answers that are under way, on every replica, without holding a snapshot.
+ */
+
+/** `died` of rows that no publication has ended. */
+export const ALIVE = 2_147_483_647;
+
+const LIFE = `born INTEGER NOT NULL, died INTEGER NOT NULL DEFAULT ${ALIVE}`;
+
+export interface Migration {
+  readonly number: number;
+  readonly sql: string;
+}
+
+const FIRST = `
+CREATE TABLE organizations (
+  organization INTEGER PRIMARY KEY, name TEXT NOT NULL, id BIGINT NOT NULL, title TEXT NOT NULL, domain TEXT NOT NULL,
+  category_id BIGINT NOT NULL, course_lookup BOOLEAN NOT NULL, lms_user_properties TEXT NOT NULL,
+  policy TEXT NOT NULL, secret BYTEA NOT NULL, publication INTEGER, version TEXT
+);
+CREATE UNIQUE INDEX organizations_by_name ON organizations (lower(name));
+
+CREATE TABLE versions (
+  organization INTEGER, publication INTEGER, version TEXT NOT NULL, published_ms BIGINT NOT NULL,
+  last_sequence BIGINT NOT NULL, organization_id BIGINT NOT NULL, title TEXT NOT NULL, domain TEXT NOT NULL,
+  category_id BIGINT NOT NULL, course_lookup BOOLEAN NOT NULL, lms_user_properties TEXT NOT NULL,
+  policy TEXT NOT NULL, events BIGINT NOT NULL, users BIGINT NOT NULL, boards BIGINT NOT NULL, pins BIGINT NOT NULL,
+  PRIMARY KEY (organization, publication)
+);
+
+CREATE TABLE users (
+  organization INTEGER NOT NULL, ix INTEGER NOT NULL, id BIGINT NOT NULL, email TEXT NOT NULL, name TEXT NOT NULL,
+  first_name TEXT NOT NULL, last_name TEXT NOT NULL, role TEXT NOT NULL, class_role TEXT NOT NULL,
+  created_ms BIGINT, ${LIFE}
+);
+CREATE INDEX users_by_ix ON users (organization, ix);
+CREATE INDEX users_by_id ON users (organization, id);
+
+CREATE TABLE user_properties (
+  organization INTEGER NOT NULL, person INTEGER NOT NULL, property TEXT NOT NULL, value TEXT NOT NULL, ${LIFE}
+);
+CREATE INDEX user_properties_by_person ON user_properties (organization, person);
+CREATE INDEX user_properties_by_value ON user_properties (organization, property, md5(value));
+
+CREATE TABLE boards (
+  organization INTEGER NOT NULL, ix INTEGER NOT NULL, id BIGINT NOT NULL, title TEXT NOT NULL,
+  category TEXT NOT NULL, lti_id TEXT NOT NULL, course_id TEXT NOT NULL, created_ms BIGINT, ${LIFE}
+);
+CREATE INDEX boards_by_ix ON boards (organization, ix);
+CREATE INDEX boards_by_id ON boards (organization, id);
+
+CREATE TABLE pins (
+  organization INTEGER NOT NULL, ix INTEGER NOT NULL, id BIGINT NOT NULL, board INTEGER, "owner" INTEGER,
+  title TEXT NOT NULL, body TEXT NOT NULL, web_url TEXT NOT NULL, image_url TEXT NOT NULL, tags TEXT NOT NULL,
+  created_ms BIGINT, ${LIFE}
+);
+CREATE INDEX pins_by_ix ON pins (organization, ix);
+CREATE INDEX pins_by_id ON pins (organization, id);
+
+-- Never ended: a kind and an event stay.
+CREATE TABLE kinds (
+  organization INTEGER NOT NULL, ix INTEGER NOT NULL, type TEXT NOT NULL, action TEXT NOT NULL, born INTEGER NOT NULL
+);
+CREATE INDEX kinds_by_ix ON kinds (organization, ix);
+
+-- "sequence" is the order of import, "publication" the version that brought the event.
+CREATE TABLE events (
+  organization INTEGER NOT NULL, sequence BIGINT NOT NULL, publication INTEGER NOT NULL, id BIGINT,
+  kind INTEGER NOT NULL, actor INTEGER NOT NULL, "owner" INTEGER NOT NULL, board INTEGER NOT NULL, pin INTEGER,
+  timestamp_ms BIGINT NOT NULL
+) PARTITION BY RANGE (timestamp_ms);
+CREATE TABLE events_of_other_years PARTITION OF events DEFAULT;
+CREATE INDEX events_by_time ON events (organization, timestamp_ms, sequence);
+CREATE INDEX events_by_board ON events (organization, board, timestamp_ms, sequence);
+CREATE INDEX events_by_actor ON events (organization, actor, timestamp_ms, sequence);
+CREATE INDEX events_by_sequence ON events (organization, sequence);
+CREATE INDEX events_by_id ON events (organization, id) WHERE id IS NOT NULL;
+CREATE INDEX events_by_pin ON events (organization, pin) WHERE pin IS NOT NULL;
+
+CREATE TABLE memberships (
+  organization INTEGER NOT NULL, board INTEGER NOT NULL, person INTEGER NOT NULL, born INTEGER NOT NULL
+);
+CREATE INDEX memberships_by_board ON memberships (organization, board, person);
+
+CREATE TABLE imported_points (
+  organization INTEGER NOT NULL, board INTEGER NOT NULL, person INTEGER NOT NULL, total_points BIGINT NOT NULL,
+  participation_score BIGINT NOT NULL, ${LIFE}
+);
+CREATE INDEX imported_points_by_board ON imported_points (organization, board, person);
+
+-- "place" is the order of import.
+CREATE TABLE adjustments (
+  organization INTEGER NOT NULL, board INTEGER NOT NULL, person INTEGER NOT NULL, points BIGINT NOT NULL,
+  timestamp_ms BIGINT NOT NULL, reason TEXT NOT NULL, place BIGINT NOT NULL, born INTEGER NOT NULL
+);
+CREATE INDEX adjustments_by_board ON adjustments (organization, board, person);
+
+-- Derived from the above at publication.
+CREATE TABLE user_created (
+  organization INTEGER NOT NULL, ix INTEGER NOT NULL, created_ms BIGINT, ${LIFE}
+);
+CREATE INDEX user_created_by_ix ON user_created (organization, ix);
+CREATE TABLE board_created (
+  organization INTEGER NOT NULL, ix INTEGER NOT NULL, created_ms BIGINT, ${LIFE}
+);
+CREATE INDEX board_created_by_ix ON board_created (organization, ix);
+
+-- Everybody who acts or owns on a board, is or was on it; "present" is decision 10.
+CREATE TABLE board_people (
+  organization INTEGER NOT NULL, board INTEGER NOT NULL, person INTEGER NOT NULL, present BOOLEAN NOT NULL, ${LIFE}
+);
+CREATE INDEX board_people_by_board ON board_people (organization, board, person);
+
+CREATE TABLE policies (
+  organization INTEGER NOT NULL, policy INTEGER NOT NULL, goal BIGINT NOT NULL, weekly_maximum BIGINT,
+  percent BOOLEAN NOT NULL, from_ms BIGINT, until_ms BIGINT, ${LIFE}
+);
+CREATE INDEX policies_by_organization ON policies (organization);
+CREATE TABLE board_policies (
+  organization INTEGER NOT NULL, board INTEGER NOT NULL, policy INTEGER NOT NULL, ${LIFE}
+);
+CREATE INDEX board_policies_by_board ON board_policies (organization, board);
+
+CREATE TABLE awards (
+  organization INTEGER NOT NULL, board INTEGER NOT NULL, person INTEGER NOT NULL, sequence BIGINT NOT NULL,
+  timestamp_ms BIGINT NOT NULL, rule INTEGER NOT NULL, points BIGINT NOT NULL, outcome TEXT NOT NULL,
+  week_ms BIGINT, ${LIFE}
+);
+CREATE INDEX awards_by_board ON awards (organization, board, person);
+CREATE INDEX awards_by_person ON awards (organization, person);
+CREATE INDEX awards_by_sequence ON awards (organization, sequence);
+
+CREATE TABLE standings (
+  organization INTEGER NOT NULL, board INTEGER NOT NULL, person INTEGER NOT NULL, total_points BIGINT NOT NULL,
+  participation_score BIGINT NOT NULL, ${LIFE}
+);
+CREATE INDEX standings_by_board ON standings (organization, board, person);
+CREATE INDEX standings_by_person ON standings (organization, person);
+
+CREATE TABLE keys (
+  id TEXT PRIMARY KEY, digest BYTEA NOT NULL, organization TEXT NOT NULL, label TEXT NOT NULL, scope TEXT NOT NULL,
+  redact_email BOOLEAN NOT NULL, redact_name BOOLEAN NOT NULL, rate_requests INTEGER, rate_per_seconds INTEGER,
+  created_ms BIGINT NOT NULL, expires_ms BIGINT, retires_ms BIGINT, revoked_ms BIGINT, last_used_ms BIGINT,
+  rotated_to TEXT
+);
+-- Counted up by every change of a key but its last use, so that servers notice it without reading the keys.
+CREATE TABLE key_changes (changes BIGINT NOT NULL);
+INSERT INTO key_changes VALUES (0);
+`;
+
+/** Tables of records whose rows can end, in no order. */
+export const MORTAL = [
+  'users',
+  'user_properties',
+  'boards',
+  'pins',
+  'imported_points',
+  'user_created',
+  'board_created',
+  'board_people',
+  'policies',
+  'board_policies',
+  'awards',
+  'standings',
+] as const;
+export type MortalTable = (typeof MORTAL)[number];
+
+/** By which rows are found that no version in use holds any more. */
+const ENDED = MORTAL.map(
+  (table) => `CREATE INDEX ${table}_ended ON ${table} (organization, died) WHERE died < ${ALIVE};`,
+);
+
+export const MIGRATIONS: readonly Migration[] = [{ number: 1, sql: `${FIRST}${ENDED.join('\n')}` }];
+
+/** Tables of records whose rows stay for ever once they are published. */
+export type LastingTable = 'kinds' | 'memberships' | 'adjustments';
+
+export type Table = MortalTable | LastingTable | 'events';
+
+/** One version: the organization's number in the store, and the publication. */
+export interface At {
+  readonly organization: number;
+  readonly publication: number;
+}
+
+/** The rows of a table that are part of a version, to stand after FROM or JOIN, under the name of the table. */
+export function rowsAt({ organization, publication }: At, table: Table): string {
+  const born = table === 'events' ? 'publication' : 'born';
+  const lives = MORTAL.some((mortal) => mortal === table) ? ` AND died > ${publication}` : '';
+  return `(SELECT * FROM ${table} WHERE organization = ${organization} AND ${born} <= ${publication}${lives}) ${table}`;
+}

@@ -1,0 +1,232 @@
+/**
+ * A published version, read straight from the database: the `Dataset` port over SQL. The rows of a version stay what
+ * they are whatever is published later, so any connection of the pool answers from it.
+ */
+import type { Counts, Dataset, Ledger, Lookups } from '../dataset.ts';
+import type {
+  BoardName,
+  EventBatch,
+  EventQuery,
+  EventTally,
+  ListQuery,
+  Standings,
+  StandingsQuery,
+  UserName,
+} from '../query.ts';
+import type { Board, Kind, Organization, Person, Pin } from '../records.ts';
+import type { Scope } from '../scope.ts';
+import type { Tables } from '../tables.ts';
+import { allOf, inRange, inScope, int8 } from './conditions.ts';
+import type { Asking, Parameter } from './database.ts';
+import { readLedger } from './ledger.ts';
+import { type At, rowsAt } from './schema.ts';
+import { readStandings } from './standings.ts';
+import { readTables } from './tables.ts';
+import { readTally, streamEvents } from './timeline.ts';
+import { bigint, text } from './values.ts';
+
+/** Opens a version for reading. Throws when there is no such version. */
+export async function openVersion(database: Asking, at: At): Promise<Dataset> {
+  return new Version(database, at, await readHead(database, at));
+}
+
+interface Head {
+  readonly version: string;
+  readonly organization: Organization;
+  readonly lookups: Lookups;
+  readonly policy: string;
+  readonly counts: Counts;
+  readonly lastSequence: number;
+  readonly kinds: readonly Kind[];
+}
+
+class Version implements Dataset {
+  readonly version: string;
+  readonly organization: Organization;
+  readonly lookups: Lookups;
+  readonly policy: string;
+  readonly counts: Counts;
+  readonly lastSequence: number;
+  readonly kinds: readonly Kind[];
+  readonly #database: Asking;
+  readonly #at: At;
+
+  constructor(database: Asking, at: At, head: Head) {
+    this.#database = database;
+    this.#at = at;
+    this.version = head.version;
+    this.organization = head.organization;
+    this.lookups = head.lookups;
+    this.policy = head.policy;
+    this.counts = head.counts;
+    this.lastSequence = head.lastSequence;
+    this.kinds = head.kinds;
+  }
+
+  async *people(): AsyncGenerator<readonly Person[]> {
+    const sql = `SELECT id, email, name, first_name, last_name, role, class_role
+      FROM ${rowsAt(this.#at, 'users')} ORDER BY ix`;
+    const types = ['int8', 'text', 'text', 'text', 'text', 'text', 'text'] as const;
+    for await (const { columns } of this.#database.columns(sql, types)) {
+      const [ids, email, name, firstName, lastName, role, classRole] = columns;
+      yield Array.from(ids, (id, row) => ({
+        id,
+        email: email[row]!,
+        name: name[row]!,
+        firstName: firstName[row]!,
+        lastName: lastName[row]!,
+        role: role[row]!,
+        classRole: classRole[row]!,
+      }));
+    }
+  }
+
+  async *boards(): AsyncGenerator<readonly Board[]> {
+    const sql = `SELECT id, title, category FROM ${rowsAt(this.#at, 'boards')} ORDER BY ix`;
+    for await (const { columns } of this.#database.columns(sql, ['int8', 'text', 'text'])) {
+      const [ids, title, category] = columns;
+      yield Array.from(ids, (id, row) => ({ id, title: title[row]!, category: category[row]! }));
+    }
+  }
+
+  async *pins(): AsyncGenerator<readonly Pin[]> {
+    const sql = `SELECT id, title, body, web_url, image_url, tags FROM ${rowsAt(this.#at, 'pins')} ORDER BY ix`;
+    const types = ['int8', 'text', 'text', 'text', 'text', 'text'] as const;
+    for await (const { columns } of this.#database.columns(sql, types)) {
+      const [ids, title, body, webUrl, imageUrl, tags] = columns;
+      yield Array.from(ids, (id, row) => ({
+        id,
+        title: title[row]!,
+        body: body[row]!,
+        webUrl: webUrl[row]!,
+        imageUrl: imageUrl[row]!,
+        tags: JSON.parse(tags[row]!),
+      }));
+    }
+  }
+
+  tables(): Tables {
+    return readTables(this.#database, this.#at);
+  }
+
+  events(query: EventQuery): AsyncIterable<EventBatch> {
+    return streamEvents(this.#database, this.#at, query);
+  }
+
+  async tally(query: Omit<EventQuery, 'limit'>): Promise<EventTally> {
+    return await readTally(this.#database, this.#at, query);
+  }
+
+  async listBoards(query: ListQuery): Promise<Int32Array> {
+    const visible = inScope(this.#at, query.scope, { board: 'boards.ix' });
+    return await this.#list('boards', 'board_created', visible, query);
+  }
+
+  async listUsers(query: ListQuery): Promise<Int32Array> {
+    const visible = inScope(this.#at, query.scope, { people: ['users.ix'] });
+    return await this.#list('users', 'user_created', visible, query);
+  }
+
+  async findBoard(scope: Scope, name: BoardName): Promise<number | undefined> {
+    const column = { id: 'id', lti: 'lti_id', course: 'course_id' }[name.by];
+    if (name.value === '') return undefined;
+    const visible = inScope(this.#at, scope, { board: 'ix' });
+    return await this.#findOne(
+      `SELECT ix FROM ${rowsAt(this.#at, 'boards')} WHERE ${column} = $1 AND ${visible}`,
+      [name.value],
+    );
+  }
+
+  async findUser(scope: Scope, name: UserName): Promise<number | undefined> {
+    if (name.by === 'id') {
+      const visible = inScope(this.#at, scope, { people: ['ix'] });
+      return await this.#findOne(`SELECT ix FROM ${rowsAt(this.#at, 'users')} WHERE id = $1 AND ${visible}`, [
+        name.value,
+      ]);
+    }
+    // The index is of digests, because a value can be longer than what an index takes.
+    const visible = inScope(this.#at, scope, { people: ['person'] });
+    return await this.#findOne(
+      `SELECT person FROM ${rowsAt(this.#at, 'user_properties')}
+       WHERE property = $1 AND md5(value) = md5($2) AND value = $2 AND ${visible}`,
+      [name.property, name.value],
+    );
+  }
+
+  async standings(query: StandingsQuery): Promise<Standings> {
+    return await readStandings(this.#database, this.#at, query);
+  }
+
+  async ledger(board: number, user: number): Promise<Ledger> {
+    return await readLedger(this.#database, this.#at, board, user);
+  }
+
+  /** Nothing to free: the connections belong to the store. */
+  async close(): Promise<void> {}
+
+  async #list(
+    table: 'boards' | 'users',
+    created: 'board_created' | 'user_created',
+    visible: string,
+    { range, afterId, limit }: ListQuery,
+  ): Promise<Int32Array> {
+    const after = afterId === undefined ? 'true' : `id > ${int8(afterId)}`;
+    const runs = this.#database.columns(
+      `SELECT ${table}.ix FROM ${rowsAt(this.#at, table)}
+       JOIN ${rowsAt(this.#at, created)} ON ${created}.ix = ${table}.ix
+       WHERE ${allOf(visible, after, inRange(range, `${created}.created_ms`))}
+       ORDER BY id ${limit === undefined ? '' : `LIMIT ${Math.trunc(limit)}`}`,
+      ['int4'],
+    );
+    const found: Int32Array[] = [];
+    for await (const { columns } of runs) found.push(columns[0]);
+    return joined(found);
+  }
+
+  async #findOne(sql: string, parameters: readonly Parameter[]): Promise<number | undefined> {
+    // No text in the database has a NUL, and asking for one is an error there.
+    if (parameters.some((value) => typeof value === 'string' && value.includes('\0'))) return undefined;
+    const [row] = await this.#database.rows(sql, parameters);
+    return row === undefined ? undefined : Number(row[0]);
+  }
+}
+
+function joined(parts: readonly Int32Array[]): Int32Array {
+  const whole = new Int32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+async function readHead(database: Asking, at: At): Promise<Head> {
+  const [head] = await database.rows(
+    `SELECT version, last_sequence, organization_id, title, domain, category_id, course_lookup,
+       lms_user_properties, policy, events, users, boards, pins
+     FROM versions WHERE organization = $1 AND publication = $2`,
+    [at.organization, at.publication],
+  );
+  if (head === undefined) throw new Error(`there is no publication ${at.publication}`);
+  const kinds = await database.rows(`SELECT type, action FROM ${rowsAt(at, 'kinds')} ORDER BY ix`);
+  return {
+    version: text(head[0]),
+    lastSequence: Number(head[1]),
+    organization: {
+      id: bigint(head[2]),
+      title: text(head[3]),
+      domain: text(head[4]),
+      categoryId: bigint(head[5]),
+    },
+    lookups: { course: head[6] === true, lmsUserProperties: JSON.parse(text(head[7])) },
+    policy: text(head[8]),
+    counts: {
+      events: Number(head[9]),
+      users: Number(head[10]),
+      boards: Number(head[11]),
+      pins: Number(head[12]),
+    },
+    kinds: kinds.map(([type, action]) => ({ type: text(type), action: text(action) })),
+  };
+}

@@ -1,0 +1,178 @@
+/**
+ * The keyring of the PostgreSQL store: the table `keys`, shared by the servers and commands of many machines. A counter
+ * beside it tells whether a key has changed; servers ask for it, not for the keys.
+ */
+import { setImmediate } from 'node:timers/promises';
+import { AppError } from '../app-error.ts';
+import {
+  type Cell,
+  INSERT_KEY,
+  type KeyRow,
+  type KeyRows,
+  RETIRE_KEY,
+  REVOKE_KEY,
+  type Replacement,
+  readRow,
+  rowCells,
+  SELECT_KEY,
+  SELECT_KEYS,
+} from './key-row.ts';
+import type { Keyring } from './keyring.ts';
+import { StoredKeyring } from './stored-keyring.ts';
+
+/** A revocation acts within a second (decision 21): half of it to notice it, the other half for the way there and back. */
+const VERSION_LIFE_MS = 500;
+
+/** A look-up waits no longer: a connection whose other end is gone says nothing for a long time. */
+const ANSWER_TIMEOUT_MS = 2_000;
+
+const COUNT_CHANGE = 'UPDATE key_changes SET changes = changes + 1';
+// What another server is writing is passed over, so that two of them never wait for each other.
+const NOTE_USES = `
+  UPDATE keys SET last_used_ms = $2 WHERE id IN (
+    SELECT id FROM keys WHERE id = ANY($1) AND coalesce(last_used_ms <= $3, true) FOR UPDATE SKIP LOCKED)`;
+
+interface Asking {
+  /** The rows of an answer. Parameters are $1, $2 and so on. */
+  rows(sql: string, parameters?: readonly (Exclude<Cell, bigint> | readonly string[])[]): Promise<Cell[][]>;
+}
+
+/** What the keyring needs of a database whose tables are made. Its trouble is `database-away`. */
+export interface KeyDatabase extends Asking {
+  /** Runs `use` with a connection of its own; a transaction that it leaves open when it throws ends with it. */
+  session<T>(use: (session: Asking) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/**
+ * The keyring has the database for itself and closes it. `ticks` are milliseconds of a clock that nobody sets. The
+ * methods of the keyring throw `database-away` besides.
+ */
+export function openPostgresKeyring(
+  database: KeyDatabase,
+  now: () => number = Date.now,
+  ticks: () => number = () => performance.now(),
+): Keyring {
+  return new StoredKeyring(new PostgresKeyRows(database, ticks), now);
+}
+
+class PostgresKeyRows implements KeyRows {
+  readonly #database: KeyDatabase;
+  readonly #ticks: () => number;
+  #asked: { readonly atMs: number; readonly version: Promise<unknown> } | undefined;
+  /** Keys whose use waits to be written, and what is written of it. */
+  readonly #used = new Set<string>();
+  #use = { nowMs: 0, beforeMs: 0 };
+  #writing: Promise<void> | undefined;
+
+  constructor(database: KeyDatabase, ticks: () => number) {
+    this.#database = database;
+    this.#ticks = ticks;
+  }
+
+  /**
+   * What was asked less than half a second ago, answered by now or not, refused or not: one question for everybody, and
+   * not many of them at a database that is away.
+   */
+  version(): Promise<unknown> {
+    const nowMs = this.#ticks();
+    if (this.#asked === undefined || nowMs - this.#asked.atMs >= VERSION_LIFE_MS) {
+      this.#asked = { atMs: nowMs, version: this.#askVersion() };
+    }
+    return this.#asked.version;
+  }
+
+  async #askVersion(): Promise<unknown> {
+    const [row] = await inTime(this.#database.rows('SELECT changes FROM key_changes'));
+    return row?.[0];
+  }
+
+  async row(id: string): Promise<KeyRow | undefined> {
+    return await inTime(selectRow(this.#database, id));
+  }
+
+  async all(organization: string | undefined): Promise<readonly KeyRow[]> {
+    return (await this.#database.rows(numbered(SELECT_KEYS), [organization ?? null])).map(readRow);
+  }
+
+  async insert(row: KeyRow): Promise<void> {
+    await this.#change((session) => session.rows(numbered(INSERT_KEY), rowCells(row)));
+  }
+
+  async revoke(id: string, nowMs: number): Promise<KeyRow | undefined> {
+    return await this.#change(async (session) => {
+      await session.rows(numbered(REVOKE_KEY), [nowMs, id]);
+      return await selectRow(session, id);
+    });
+  }
+
+  async replace(id: string, succeed: (old: KeyRow | undefined) => Replacement): Promise<void> {
+    await this.#change(async (session) => {
+      const { successor, retiresMs } = succeed(await selectRow(session, id, 'FOR UPDATE'));
+      await session.rows(numbered(INSERT_KEY), rowCells(successor));
+      await session.rows(numbered(RETIRE_KEY), [retiresMs, successor.id, id]);
+    });
+  }
+
+  /** In one transaction, together with the counter. */
+  async #change<T>(change: (session: Asking) => Promise<T>): Promise<T> {
+    return await this.#database.session(async (session) => {
+      await session.rows('BEGIN');
+      const result = await change(session);
+      // Last, because everybody who changes a key waits for this one row.
+      await session.rows(COUNT_CHANGE);
+      await session.rows('COMMIT');
+      return result;
+    });
+  }
+
+  noteUse(id: string, nowMs: number, beforeMs: number): void {
+    this.#used.add(id);
+    this.#use = { nowMs, beforeMs };
+    this.#writing ??= this.#writeUses();
+  }
+
+  /** On one connection, all that have come meanwhile in one statement: thousands of keys must not hold up look-ups. */
+  async #writeUses(): Promise<void> {
+    while (this.#used.size > 0) {
+      // Those of the same turn of the event loop go together.
+      await setImmediate();
+      const used = [...this.#used];
+      this.#used.clear();
+      try {
+        await this.#database.rows(NOTE_USES, [used, this.#use.nowMs, this.#use.beforeMs]);
+      } catch {
+        // Away, or not to be written: the requests go on without it.
+      }
+    }
+    this.#writing = undefined;
+  }
+
+  async close(): Promise<void> {
+    await this.#writing;
+    await this.#database.close();
+  }
+}
+
+async function selectRow(asking: Asking, id: string, lock = ''): Promise<KeyRow | undefined> {
+  const [cells] = await asking.rows(`${numbered(SELECT_KEY)} ${lock}`, [id]);
+  return cells && readRow(cells);
+}
+
+/** A statement of both databases with its parameters as PostgreSQL writes them. */
+function numbered(sql: string): string {
+  let number = 0;
+  return sql.replaceAll('?', () => `$${++number}`);
+}
+
+/** Throws `database-away` when the answer does not come in time. */
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const away = new AppError('database-away', 'The database does not answer now. Try again in a moment.');
+  const timer = setTimeout(() => late.reject(away), ANSWER_TIMEOUT_MS);
+  try {
+    return await Promise.race([answer, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

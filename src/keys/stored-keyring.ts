@@ -1,0 +1,150 @@
+/**
+ * The keyring over rows, wherever they are kept: it makes and proves keys, decides at every look-up whether one is in
+ * force, and remembers what it has proven until the rows have changed.
+ */
+import { hash, timingSafeEqual } from 'node:crypto';
+import { AppError } from '../app-error.ts';
+import type { Scope } from '../dataset/scope.ts';
+import { digestKey, isKeyId, makeKey, parseKey } from './key-format.ts';
+import { type KeyRow, type KeyRows, newRow, type Replacement, readKeyEntry } from './key-row.ts';
+import { type KeyEntry, type KeyGrant, type Keyring, type NewKey, statusOf } from './keyring.ts';
+
+const LAST_USE_PRECISION_MS = 60_000;
+const NO_DIGEST = new Uint8Array(32);
+const MOST_PROVEN = 4096;
+
+/** A key just made, and its row. */
+interface Fresh {
+  readonly key: string;
+  readonly row: KeyRow;
+}
+
+export class StoredKeyring implements Keyring {
+  readonly #rows: KeyRows;
+  readonly #now: () => number;
+  readonly #scopes = new Map<string, { readonly text: string; readonly scope: Scope }>();
+  readonly #notedUses = new Map<string, number>();
+  /**
+   * Entries of keys whose secret was right, by digest, so that no key stays in memory; bounded, and emptied when
+   * the rows have changed. Whether a key is in force is decided at every look-up.
+   */
+  readonly #proven = new Map<string, KeyEntry>();
+  #provenVersion: unknown;
+  /** Counts the times that it was emptied: a row that was asked for before is not kept after. */
+  #emptied = 0;
+
+  constructor(rows: KeyRows, now: () => number) {
+    this.#rows = rows;
+    this.#now = now;
+  }
+
+  async find(key: string): Promise<KeyEntry> {
+    const version = await this.#rows.version();
+    if (version !== this.#provenVersion) this.#forgetProven();
+    this.#provenVersion = version;
+    // Whoever does not know the key cannot steer its digest, so how long this look-up takes tells nothing either.
+    const digest = hash('sha256', key, 'base64url');
+    const entry = this.#proven.get(digest) ?? (await this.#prove(key, digest));
+    this.#refuseEnded(entry, 'The API key');
+    return entry;
+  }
+
+  recordUse(entry: KeyEntry): void {
+    const now = this.#now();
+    const before = now - LAST_USE_PRECISION_MS;
+    if ((this.#notedUses.get(entry.id) ?? entry.lastUsedMs ?? -Infinity) > before) return;
+    // Noted before it is written: rows that cannot be written are tried again in a minute, not at every request.
+    this.#notedUses.set(entry.id, now);
+    this.#rows.noteUse(entry.id, now, before);
+  }
+
+  async create(grant: KeyGrant, expiresMs: number | undefined): Promise<NewKey> {
+    const fresh = this.#make(grant, expiresMs);
+    await this.#rows.insert(fresh.row);
+    return this.#toNewKey(fresh);
+  }
+
+  async list(organization?: string): Promise<readonly KeyEntry[]> {
+    return (await this.#rows.all(organization)).map((row) => this.#entry(row));
+  }
+
+  async rotate(id: string, overlapMs: number): Promise<NewKey> {
+    let fresh: Fresh | undefined;
+    await this.#rows.replace(id, (row): Replacement => {
+      const old = knownRow(row, id);
+      const entry = this.#entry(old);
+      this.#refuseEnded(entry, `Key ${id}`);
+      fresh = this.#make(entry, old.expires_ms ?? undefined);
+      return {
+        successor: fresh.row,
+        retiresMs: Math.min(old.retires_ms ?? Infinity, this.#now() + overlapMs),
+      };
+    });
+    this.#forgetProven();
+    if (fresh === undefined) throw new Error('A key was replaced by none.');
+    return this.#toNewKey(fresh);
+  }
+
+  async revoke(id: string): Promise<KeyEntry> {
+    const row = await this.#rows.revoke(id, this.#now());
+    this.#forgetProven();
+    return this.#entry(knownRow(row, id));
+  }
+
+  async close(): Promise<void> {
+    await this.#rows.close();
+  }
+
+  /** Reads the entry of a key from its row, whether in force or not. Throws `key-unknown`. */
+  async #prove(key: string, digest: string): Promise<KeyEntry> {
+    const emptied = this.#emptied;
+    const parts = parseKey(key);
+    const row = parts && (await this.#rows.row(parts.id));
+    // Compared in constant time, and also when there is no such key, so that the time taken tells nothing.
+    const matches = timingSafeEqual(digestKey(key), row?.digest ?? NO_DIGEST);
+    if (row === undefined || !matches) {
+      throw new AppError('key-unknown', 'The API key is not known; check that it was copied whole.');
+    }
+    const entry = this.#entry(row);
+    if (emptied !== this.#emptied) return entry;
+    if (this.#proven.size >= MOST_PROVEN) this.#proven.clear();
+    this.#proven.set(digest, entry);
+    return entry;
+  }
+
+  #forgetProven(): void {
+    this.#proven.clear();
+    this.#emptied += 1;
+  }
+
+  #make(grant: KeyGrant, expiresMs: number | undefined): Fresh {
+    const { id, key } = makeKey();
+    return { key, row: newRow(id, digestKey(key), grant, this.#now(), expiresMs) };
+  }
+
+  #toNewKey({ key, row }: Fresh): NewKey {
+    return { entry: this.#entry(row), key };
+  }
+
+  #entry(row: KeyRow): KeyEntry {
+    const kept = this.#scopes.get(row.id);
+    const entry = readKeyEntry(row, kept?.text === row.scope ? kept.scope : undefined);
+    this.#scopes.set(row.id, { text: row.scope, scope: entry.scope });
+    return entry;
+  }
+
+  #refuseEnded(entry: KeyEntry, subject: string): void {
+    const status = statusOf(entry, this.#now());
+    if (status === 'revoked')
+      throw new AppError('key-revoked', `${subject} has been revoked; ask for a new one.`);
+    if (status === 'expired') throw new AppError('key-expired', `${subject} has expired; ask for a new one.`);
+  }
+}
+
+/** Throws `key-id-unknown`. */
+function knownRow(row: KeyRow | undefined, id: string): KeyRow {
+  if (row !== undefined) return row;
+  // The text is told back only when it is an id: somebody may have given the key itself.
+  const what = isKeyId(id) ? `There is no key ${id}` : 'That is no key id';
+  throw new AppError('key-id-unknown', `${what}; "corkboard keys list" shows the ids.`);
+}

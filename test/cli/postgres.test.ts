@@ -1,0 +1,202 @@
+/** The commands over a PostgreSQL database instead of a data folder, as an operator meets them: real processes. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { startPostgres, type Throwaway } from '../postgres/throwaway.ts';
+import { until } from '../server/stand.ts';
+import { run, runJson, temporaryFolder } from './command.ts';
+import { ask, type Serving, serving } from './serving.ts';
+import { writeSmallBundle } from './small-bundle.ts';
+
+const PASSWORD = 's3cret-p4ss';
+const BOARDS = '[{"id":7,"title":"Rhetoric"},{"id":9007199254740993,"title":"Far"}]';
+
+const folder = temporaryFolder();
+let postgres: Throwaway;
+let url: string;
+
+before(async () => {
+  postgres = await startPostgres();
+  url = await postgres.newDatabase();
+});
+
+after(() => postgres.stop());
+
+function withPassword(address: string): string {
+  return address.replace('test@', `test:${PASSWORD}@`);
+}
+
+describe('migrate', () => {
+  it('is what every command asks for on a database without tables', async () => {
+    for (const words of [
+      ['organizations', 'list'],
+      ['keys', 'list'],
+      ['import', writeSmallBundle(join(folder, 'bundle')), '--organization', 'school'],
+      ['serve', '--workers', '1'],
+      ['serve', '--workers', '2'],
+    ]) {
+      const { code, stdout, stderr } = await run([...words, '--database', url]);
+      assert.deepEqual([code, stdout], [1, ''], words.join(' '));
+      assert.equal(
+        stderr,
+        'corkboard: The database has no tables of Corkboard yet; "corkboard migrate" makes them.\n',
+      );
+    }
+  });
+
+  it('makes the tables, once', async () => {
+    const { steps } = await runJson(['migrate', '--database', url]);
+    assert.equal(steps[0], 1);
+    assert.deepEqual(await runJson(['migrate', '--database', url]), { steps: [] });
+    const again = await run(['migrate'], { environment: { CORKBOARD_DATABASE: url } });
+    assert.deepEqual(again, { code: 0, stdout: 'The database is up to date.\n', stderr: '' });
+  });
+
+  it('says where Citus is missing', async () => {
+    const { code, stderr } = await run(['migrate', '--citus', '--database', url]);
+    assert.equal(code, 1);
+    assert.match(stderr, /^corkboard: The database has no Citus; /);
+  });
+
+  it('wants a database', async () => {
+    const { code, stderr } = await run(['migrate']);
+    assert.equal(code, 2);
+    assert.match(stderr, /^corkboard: Name the database with --database or CORKBOARD_DATABASE/);
+  });
+});
+
+describe('the address of a database', () => {
+  const away = `postgres://test:${PASSWORD}@127.0.0.1:1/corkboard`;
+
+  it('that cannot be reached is refused in a sentence, with exit code 1', async () => {
+    const { code, stdout, stderr } = await run(['keys', 'list', '--database', away]);
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.equal(
+      stderr,
+      'corkboard: The database cannot be used (connect ECONNREFUSED 127.0.0.1:1); --database must name one that can be reached, read and written.\n',
+    );
+  });
+
+  it('that names no database of the server is refused in a sentence', async () => {
+    const { code, stderr } = await run(['keys', 'list', '--database', url.replace(/\w+$/, 'nothing')]);
+    assert.equal(code, 1);
+    assert.match(stderr, /^corkboard: The database cannot be used \(database "nothing" does not exist\)/);
+  });
+
+  it('is never told with its password', async () => {
+    const environment = { CORKBOARD_DATABASE: away };
+    const results = await Promise.all([
+      run(['keys', 'list'], { environment }),
+      run(['serve', '--help'], { environment }),
+      run(['keys', '--help'], { environment }),
+      run(['keys', 'list', '--database', `mysql://test:${PASSWORD}@db/x`]),
+      run(['keys', 'list', '--database', `postgres://test:${PASSWORD}@[db/x`]),
+      run(['keys', 'list', `--databse=${away}`]),
+      run(['keys', 'list', `--database=${away}?password=${PASSWORD}`]),
+      run(['keys', 'list', away]),
+      run(['serve', '--workers', '2', '--database', away]),
+    ]);
+    for (const { stdout, stderr } of results) assert.ok(!`${stdout}${stderr}`.includes('s3cret'), stderr);
+    assert.deepEqual(
+      results.map(({ code }) => code),
+      [1, 0, 0, 2, 2, 2, 1, 2, 1],
+    );
+  });
+
+  it('that is empty is the data folder, also against the environment', async () => {
+    const words = ['organizations', 'list', '--json', '--data', join(folder, 'data')];
+    for (const result of await Promise.all([
+      run(words, { environment: { CORKBOARD_DATABASE: '' } }),
+      run([...words, '--database', ''], { environment: { CORKBOARD_DATABASE: away } }),
+    ])) {
+      assert.deepEqual(result, { code: 0, stdout: '[]\n', stderr: '' });
+    }
+  });
+});
+
+describe('servers on one database', () => {
+  const school = ['--organization', 'school'];
+  let servers: readonly Serving[];
+  let key: string;
+  const ends: (() => void)[] = [];
+
+  before(async () => {
+    await runJson(['import', writeSmallBundle(join(folder, 'bundle')), ...school, '--database', url]);
+    key = (await runJson(['keys', 'create', ...school, '--database', url])).key;
+    servers = await Promise.all(
+      ['1', '2'].map((workers) =>
+        serving({ after: (end) => ends.push(end) }, [
+          ...['serve', '--workers', workers, '--database', withPassword(url)],
+        ]),
+      ),
+    );
+  });
+
+  after(() => {
+    for (const end of ends) end();
+  });
+
+  /** Each server some times, so that each worker is among them. */
+  async function askAll(path: string, withKey = key) {
+    const bases = servers.map(({ printed }) => printed['Variant A'] ?? '');
+    return await Promise.all(
+      [...bases, ...bases, ...bases, ...bases].map((base) => ask(new URL(`${base}${path}`).href, withKey)),
+    );
+  }
+  const statuses = async (path: string, withKey = key) => [
+    ...new Set((await askAll(path, withKey)).map(({ status }) => status)),
+  ];
+
+  it('answer from it', async () => {
+    for (const { status, body } of await askAll('/v1/boards'))
+      assert.deepEqual([status, body], [200, BOARDS]);
+  });
+
+  it('hide the password from the list of processes', () => {
+    const processes = execFileSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8' });
+    assert.ok(/serve/.test(processes) && !processes.includes(PASSWORD));
+  });
+
+  it('refuse a key within a second of its revocation, and take a new one at once', async () => {
+    const { key: revoked, id } = await runJson(['keys', 'create', ...school, '--database', url]);
+    assert.deepEqual(await statuses('/v1/boards', revoked), [200]);
+    await runJson(['keys', 'revoke', id, '--database', url]);
+    const refused = async () => (await statuses('/v1/boards', revoked)).join() === '401';
+    await until(refused, 1000);
+    assert.equal((await runJson(['keys', 'list', '--database', url])).length, 2);
+  });
+
+  it('take up what is published', async () => {
+    const more = writeSmallBundle(join(folder, 'more'), { 'boards.csv': 'id,title\n8,Logic\n' });
+    await runJson(['import', more, ...school, '--database', url]);
+    await until(async () => (await askAll('/v1/boards')).every(({ body }) => body.includes('"Logic"')));
+  });
+
+  it('show in other commands what was imported, and earned', async () => {
+    const { boards, events } = await runJson(['organizations', 'show', 'school', '--database', url]);
+    assert.deepEqual([boards, events], [3, 3]);
+    const explained = await runJson([
+      ...['points', 'explain', ...school, '--board', '7', '--user', '1', '--database', url],
+    ]);
+    assert.ok(explained !== undefined);
+    const configured = await runJson([
+      ...['organizations', 'configure', 'school', '--title', 'School', '--database', url],
+    ]);
+    assert.equal(configured.title, 'School');
+  });
+
+  it('answer 503 while it is away, are not ready, and go on when it is back', async () => {
+    await postgres.kill();
+    await until(async () => (await statuses('/v1/boards')).join() === '503');
+    for (const { headers, body } of await askAll('/v1/boards')) {
+      assert.match(body, /"code":"database-away"/);
+      assert.equal(headers['retry-after'], '5');
+    }
+    assert.deepEqual(await statuses('/../readyz'), [503]);
+    assert.deepEqual(await statuses('/../livez'), [200]);
+    await postgres.start();
+    await until(async () => (await statuses('/../readyz')).join() === '200');
+    await until(async () => (await statuses('/v1/boards')).join() === '200');
+  });
+});

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { Database } from '../../src/dataset/postgres/database.ts';
+import { migrate } from '../../src/dataset/postgres/migrate.ts';
+import type { Keyring } from '../../src/keys/keyring.ts';
+import { type KeyDatabase, openPostgresKeyring } from '../../src/keys/postgres-keyring.ts';
+import { startPostgres, type Throwaway } from '../postgres/throwaway.ts';
+import { until } from '../server/stand.ts';
+import { GRANT, refused, testKeyring } from './keyring-contract.ts';
+
+const NOTICE_MS = 500;
+
+let postgres: Throwaway;
+let url: string;
+let database: Database;
+
+before(async () => {
+  postgres = await startPostgres();
+  url = await postgres.newDatabase();
+  database = new Database(url);
+  await migrate(database);
+});
+
+after(async () => {
+  await database.close();
+  await postgres.stop();
+});
+
+async function countChanges(): Promise<number> {
+  const [row] = await database.rows('SELECT changes FROM key_changes');
+  return Number(row?.[0]);
+}
+
+describe('the keyring in PostgreSQL', () => {
+  testKeyring({
+    noticeMs: NOTICE_MS,
+    place: async () => ({
+      open: (now) => openPostgresKeyring(new Database(url), now, now),
+      contents: async () => String(await database.rows('SELECT keys::text FROM keys')),
+      remove: async () => {
+        await database.rows('TRUNCATE keys');
+      },
+    }),
+  });
+});
+
+/** The same database, which writes down what it is asked. */
+function listening(asked: string[]): KeyDatabase {
+  const inner = new Database(url);
+  return {
+    rows: (sql, parameters) => {
+      asked.push(sql);
+      return inner.rows(sql, parameters);
+    },
+    session: (use) => inner.session(use),
+    close: () => inner.close(),
+  };
+}
+
+describe('a server that looks up keys', () => {
+  let nowMs: number;
+  let asked: string[];
+  let server: Keyring;
+  const now = () => nowMs;
+
+  beforeEach(() => {
+    nowMs = Date.UTC(2026, 0, 1);
+    asked = [];
+    server = openPostgresKeyring(listening(asked), now, now);
+  });
+
+  afterEach(() => server.close());
+
+  it('asks the database for a key that it knows at most every half second, once for all', async () => {
+    const { key } = await server.create(GRANT, undefined);
+    await server.find(key);
+    asked.length = 0;
+    for (let count = 0; count < 100; count++) await server.find(key);
+    nowMs += NOTICE_MS - 1;
+    await server.find(key);
+    assert.equal(asked.length, 0);
+    nowMs += 1;
+    await Promise.all(Array.from({ length: 100 }, () => server.find(key)));
+    assert.deepEqual(asked, ['SELECT changes FROM key_changes']);
+  });
+
+  it('finds a key that was made a moment ago, without waiting', async () => {
+    const { key } = await server.create(GRANT, undefined);
+    await server.find(key);
+    const other = openPostgresKeyring(new Database(url), now, now);
+    const { key: fresh, entry } = await other.create(GRANT, undefined);
+    assert.equal((await server.find(fresh)).id, entry.id);
+    await other.close();
+  });
+
+  it('is told of every change of a key, and of no use', async () => {
+    const start = await countChanges();
+    const { key, entry } = await server.create(GRANT, undefined);
+    assert.equal(await countChanges(), start + 1);
+    await server.rotate(entry.id, 1000);
+    assert.equal(await countChanges(), start + 2);
+    await server.revoke(entry.id);
+    assert.equal(await countChanges(), start + 3);
+    const found = await server.create(GRANT, undefined);
+    server.recordUse(await server.find(found.key));
+    await until(async () => (await server.list()).some(({ lastUsedMs }) => lastUsedMs === nowMs));
+    assert.equal(await countChanges(), start + 4);
+    await assert.rejects(server.find(key), refused('key-revoked'));
+  });
+
+  it('is not told of a change that was refused', async () => {
+    const { entry } = await server.create(GRANT, undefined);
+    await server.revoke(entry.id);
+    const start = await countChanges();
+    await assert.rejects(server.rotate(entry.id, 0), refused('key-revoked'));
+    assert.equal(await countChanges(), start);
+  });
+
+  it('writes the uses of many keys in few statements', async () => {
+    const made = await Promise.all(Array.from({ length: 50 }, () => server.create(GRANT, undefined)));
+    asked.length = 0;
+    for (const { entry } of made) server.recordUse(entry);
+    assert.equal(asked.length, 0);
+    const ids = new Set(made.map(({ entry }) => entry.id));
+    const used = async () =>
+      (await server.list()).filter(({ id, lastUsedMs }) => ids.has(id) && lastUsedMs === nowMs).length;
+    await until(async () => (await used()) === made.length);
+    assert.equal(asked.filter((sql) => sql.includes('UPDATE')).length, 1);
+  });
+
+  it('passes over a use of a key that somebody else is changing', async () => {
+    const { entry } = await server.create(GRANT, undefined);
+    const other = await database.open();
+    await other.run('BEGIN; UPDATE corkboard.keys SET label = label');
+    const ring = openPostgresKeyring(new Database(url), now, now);
+    ring.recordUse(entry);
+    await ring.close();
+    await other.run('ROLLBACK');
+    other.close();
+    const [row] = await database.rows('SELECT last_used_ms FROM keys WHERE id = $1', [entry.id]);
+    assert.deepEqual(row, [null]);
+  });
+
+  it('says that the database is away while it is, also of keys that it knows, and goes on afterwards', async () => {
+    const { key, entry } = await server.create(GRANT, undefined);
+    await server.find(key);
+    await postgres.kill();
+    nowMs += NOTICE_MS;
+    const use = { ...entry, lastUsedMs: undefined };
+    server.recordUse(use);
+    await assert.rejects(server.find(key), refused('database-away'));
+    await assert.rejects(server.list(), refused('database-away'));
+    await assert.rejects(server.revoke(entry.id), refused('database-away'));
+    await assert.rejects(server.create(GRANT, undefined), refused('database-away'));
+    await postgres.start();
+    nowMs += NOTICE_MS;
+    await until(() =>
+      server.list().then(
+        () => true,
+        () => false,
+      ),
+    );
+    nowMs += NOTICE_MS;
+    assert.equal((await server.find(key)).id, entry.id);
+  });
+
+  it('says so too when the database does not answer, in bounded time', async () => {
+    const silent = new Promise<never>(() => {});
+    const ring = openPostgresKeyring({
+      rows: () => silent,
+      session: () => silent,
+      close: async () => {},
+    });
+    const startMs = performance.now();
+    await assert.rejects(ring.find('cork_'), refused('database-away'));
+    assert.ok(performance.now() - startMs < 4000);
+    await ring.close();
+  });
+});
