@@ -1,0 +1,29 @@
+# syntax=docker/dockerfile:1
+# The server and all commands, as a user without rights. Everything that is written lies below /data (the data folder)
+# and /scratch (temporary files); the rest can be read-only.
+
+FROM node:24-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# Without scripts: nothing is compiled, and the Node.js of the image is the one to use.
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+RUN node node_modules/typescript/bin/tsc -p tsconfig.build.json \
+  && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:24-slim
+RUN install --directory --owner=node --group=node --mode=0700 /data /scratch
+WORKDIR /app
+COPY package.json LICENSE ./
+COPY demo ./demo
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+ENV NODE_ENV=production CORKBOARD_DATA=/data TMPDIR=/scratch
+USER node
+VOLUME ["/data", "/scratch"]
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["node", "--eval", "fetch('http://127.0.0.1:8080/readyz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/dist/cli/main.js"]
+CMD ["serve", "--host", "0.0.0.0"]
