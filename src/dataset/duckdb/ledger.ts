@@ -1,20 +1,12 @@
 /** Every award of one user on one board, read from a generation (decision 27). */
-import type { DuckDBValue } from '@duckdb/node-api';
-import type { Adjustment, AwardOutcome, Ledger, LedgerLine } from '../dataset.ts';
-import { bigint, type Database, text } from './database.ts';
-
-const OUTCOMES: readonly AwardOutcome[] = [
-  'counted',
-  'weekly-maximum',
-  'outside-window',
-  'too-few-words',
-  'self',
-];
+import type { Ledger } from '../dataset.ts';
+import { ledgerOf } from '../ledger-rows.ts';
+import type { Database } from './database.ts';
 
 export async function readLedger(database: Database, board: number, user: number): Promise<Ledger> {
   const pair = { board: BigInt(board), person: BigInt(user) };
   const ofPair = 'board = $board AND person = $person';
-  const lines = await database.rows(
+  const awards = await database.rows(
     `SELECT a.timestamp_ms, k.type, k.action, actor.id, owned.id, p.id, a.rule, a.points, a.outcome, a.week_ms
      FROM (SELECT * FROM awards WHERE ${ofPair}) a
      JOIN (SELECT * FROM board_events WHERE board = $board) e ON e.sequence = a.sequence
@@ -32,35 +24,5 @@ export async function readLedger(database: Database, board: number, user: number
   const figures = 'SELECT total_points, participation_score FROM';
   const [imported] = await database.rows(`${figures} imported_points WHERE ${ofPair}`, pair);
   const [standing] = await database.rows(`${figures} standings WHERE ${ofPair}`, pair);
-  return {
-    lines: lines.map(ledgerLine),
-    adjustments: adjustments.map(adjustment),
-    imported: imported && { totalPoints: Number(imported[0]), participationScore: Number(imported[1]) },
-    standing: standing && { totalPoints: Number(standing[0]), participationScore: Number(standing[1]) },
-  };
-}
-
-function ledgerLine(row: readonly DuckDBValue[]): LedgerLine {
-  const [timestampMs, type, action, actorId, ownerId, pinId, rule, points, outcome, weekMs] = row;
-  return {
-    timestampMs: Number(timestampMs),
-    kind: { type: text(type), action: text(action) },
-    actorId: bigint(actorId),
-    ownerId: bigint(ownerId),
-    pinId: pinId === null ? undefined : bigint(pinId),
-    rule: Number(rule),
-    points: Number(points),
-    outcome: outcomeOf(text(outcome)),
-    weekStartMs: weekMs === null ? undefined : Number(weekMs),
-  };
-}
-
-function outcomeOf(name: string): AwardOutcome {
-  const outcome = OUTCOMES.find((known) => known === name);
-  if (outcome === undefined) throw new Error(`the generation holds an unknown outcome: ${name}`);
-  return outcome;
-}
-
-function adjustment([timestampMs, points, reason]: readonly DuckDBValue[]): Adjustment {
-  return { timestampMs: Number(timestampMs), points: Number(points), reason: text(reason) };
+  return ledgerOf({ awards, adjustments, imported, standing });
 }

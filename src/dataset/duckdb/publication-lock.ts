@@ -3,32 +3,18 @@
  * of one process, and released by the operating system when that process ends, however it ends (decision 31).
  */
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as delay } from 'node:timers/promises';
-import { AppError } from '../../app-error.ts';
+import { waitForTurn } from '../publication-turn.ts';
 import type { PublicationOptions } from '../store.ts';
 
-const RETRY_AFTER_MS = 100;
-
 /** Returns the release. Waits up to `waitMs` for another publication to end, then throws `organization-busy`. */
-export async function acquirePublicationLock(
-  path: string,
-  { waitMs, onWait }: Pick<PublicationOptions, 'waitMs' | 'onWait'>,
-): Promise<() => void> {
+export async function acquirePublicationLock(path: string, options: PublicationOptions): Promise<() => void> {
   const database = new DatabaseSync(path);
-  database.exec('PRAGMA busy_timeout = 0');
-  const deadlineMs = performance.now() + waitMs;
-  let told = false;
-  while (!tryLock(database)) {
-    if (performance.now() >= deadlineMs) {
-      database.close();
-      throw new AppError(
-        'organization-busy',
-        'Another import or configuration of this organization is under way; try again when it has ended.',
-      );
-    }
-    if (!told) onWait?.();
-    told = true;
-    await delay(RETRY_AFTER_MS);
+  try {
+    database.exec('PRAGMA busy_timeout = 0');
+    await waitForTurn(() => tryLock(database), options);
+  } catch (error) {
+    database.close();
+    throw error;
   }
   return () => database.close();
 }
