@@ -3,9 +3,11 @@
  * deployment with a key for each way of seeing it.
  */
 import { FULL_SCOPE, type Scope } from '../src/dataset/scope.ts';
+import type { Question } from './model/answers.ts';
 import { type Bundle, EMPTY_BUNDLE, type EventInput } from './model/bundle.ts';
 import { type Deployment, openDeployment, storeSettings } from './model/deployment.ts';
 import { absorb, emptyModel, type Model, type ModelSettings } from './model/model.ts';
+import type { StorageKind } from './storage.ts';
 
 // Identifiers; some of them no JavaScript number can hold.
 export const [ADA, OLIVE, BOB, MUTE, EVE, PAT] = [1n, 2n, 3n, 5n, 6n, 7n] as const;
@@ -125,6 +127,43 @@ export const WORLD_SCOPES = {
   nothing: { boards: [], users: [] },
 } as const satisfies Record<string, Scope>;
 
+/** Asked of every route: what is in all scopes, what is in some, and what does not exist. */
+export const WORLD_QUESTIONS: readonly Question[] = [
+  { route: 'events' },
+  { route: 'events with pins' },
+  { route: 'boards' },
+  { route: 'users' },
+  ...[RHETORIC, STARS, EMPTY, FAR, 404n].flatMap((id): Question[] => [
+    { route: 'events of a board', id },
+    { route: 'points of a board', by: 'id', name: `${id}` },
+  ]),
+  ...[ADA, OLIVE, BOB, EVE, PAT, ZOE, 404n].flatMap((id): Question[] => [
+    { route: 'events of a user', id },
+    { route: 'points of a user', id, keyedBy: 'user' },
+    { route: 'points of a user', id, keyedBy: 'board' },
+  ]),
+  ...['lti-rhetoric', 'lti 8%', 'LTI-RHETORIC', 'none'].map(
+    (name): Question => ({ route: 'points of a board', by: 'lti', name }),
+  ),
+  ...['RHET 101/é', 'FAR', 'none'].map(
+    (name): Question => ({ route: 'points of a board', by: 'course', name }),
+  ),
+  ...[
+    ['sis_user_id', 'S 1/ä'],
+    ['login/id', 'ada'],
+    ['sis_user_id', '3'],
+    ['sis_user_id', 'none'],
+    ['email', 'ada@harbor.example'],
+  ].map(
+    ([property = '', value = '']): Question => ({
+      route: 'points of an LMS user',
+      property,
+      value,
+      keyedBy: 'user',
+    }),
+  ),
+];
+
 export type ScopeName = keyof typeof WORLD_SCOPES;
 
 export interface World extends Deployment {
@@ -132,8 +171,8 @@ export interface World extends Deployment {
 }
 
 /** The fixture world, imported, with its keys, on a free port. */
-export async function openWorld(): Promise<World> {
-  const deployment = await openDeployment();
+export async function openWorld(kind?: StorageKind): Promise<World> {
+  const deployment = await openDeployment(kind);
   const { store, keyring, makeKey } = deployment;
   await store.createOrganization('harbor', storeSettings(WORLD_SETTINGS));
   await deployment.load('harbor', WORLD);

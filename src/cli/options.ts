@@ -54,10 +54,45 @@ export function readSize(text: string): number {
 
 /** Address of a PostgreSQL database; empty for none. What is refused is not told back: it may hold a password. */
 export function readDatabase(text: string): string {
-  if (text === '' || (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text))) return text;
+  if (text !== '') checkDatabaseUrl(text, 'The database (--database or CORKBOARD_DATABASE)');
+  return text;
+}
+
+/** Where organizations are copied from or to: the address of a database, or a folder. */
+export function readPlace(text: string): { readonly database: string } | { readonly data: string } {
+  if (text === '') throw new InvalidArgumentError('Name a folder or the address of a database.');
+  if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text)) return { data: text };
+  checkDatabaseUrl(text, 'A place to copy from or to is a folder or a database; a database');
+  return { database: text };
+}
+
+/** Adds one name to those given before. */
+export function readName(text: string, previous: readonly string[] = []): readonly string[] {
+  return [...new Set([...previous, text])];
+}
+
+/**
+ * Adds addresses of replicas, between commas or spaces, to those given before. One address may name several hosts
+ * between commas, each with its port; it stands for as many addresses.
+ */
+export function readReplicas(text: string, previous: readonly string[] = []): readonly string[] {
+  const urls = text.split(/,(?=\s*postgres(?:ql)?:\/\/)|[\s,]+(?=\s|$)|\s+/).filter((url) => url !== '');
+  const replicas = urls.flatMap(eachHost);
+  const subject = 'A database to read from (--database-read or CORKBOARD_DATABASE_READ)';
+  for (const url of replicas) checkDatabaseUrl(url, subject);
+  return [...previous, ...replicas];
+}
+
+function eachHost(url: string): readonly string[] {
+  const [, before = '', hosts, after = ''] = /^(\w+:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/.exec(url) ?? [];
+  return hosts === undefined ? [url] : hosts.split(',').map((host) => `${before}${host}${after}`);
+}
+
+function checkDatabaseUrl(url: string, subject: string): void {
+  if (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url)) return;
   throw new AppError(
     'option-malformed',
-    'The database (--database or CORKBOARD_DATABASE) is an address like postgres://corkboard@db.example.org/corkboard.',
+    `${subject} is an address like postgres://corkboard@db.example.org/corkboard.`,
   );
 }
 

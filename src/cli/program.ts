@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
+import { addCopyCommand } from './copy.ts';
 import { addDemoCommand } from './demo.ts';
 import { addExamples } from './examples.ts';
 import { addImportCommand } from './import.ts';
@@ -48,6 +49,7 @@ export function buildProgram(): Command {
   addOrganizationsCommands(program);
   addKeysCommands(program);
   addPointsCommands(program);
+  addCopyCommand(program);
   addMigrateCommand(program);
   addDemoCommand(program);
   return program;

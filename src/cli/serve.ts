@@ -6,7 +6,7 @@ import { AppError } from '../app-error.ts';
 import type { RateLimit } from '../keys/keyring.ts';
 import type { RunningServer, ServerOptions } from '../server/start.ts';
 import { addExamples } from './examples.ts';
-import { readOrigin, readPort, readRateLimit, readSize, readWorkers } from './options.ts';
+import { readOrigin, readPort, readRateLimit, readReplicas, readSize, readWorkers } from './options.ts';
 import { print, remark } from './output.ts';
 import { openSharedLog } from './shared-log.ts';
 import { keepResident, type ResidentOption, type StorageOptions, withKeyring, withStore } from './storage.ts';
@@ -46,6 +46,14 @@ export function addServeCommand(program: Command): void {
       'for keys without their own: 10/second, 100/minute, 5000/hour',
       readRateLimit,
     )
+    .addOption(
+      new Option(
+        '--database-read <url>',
+        'a replica of the database that answers, too; can be repeated, and name several hosts between commas',
+      )
+        .argParser(readReplicas)
+        .env('CORKBOARD_DATABASE_READ'),
+    )
     .option('--cors-origin <origin>', 'let pages of this origin read; can be repeated', readOrigin)
     .action((_options: unknown, command: Command) => serveData(command.optsWithGlobals()));
   addExamples(serve, [
@@ -54,6 +62,7 @@ export function addServeCommand(program: Command): void {
     'corkboard serve --workers 4 --resident-limit 8GB',
     'corkboard serve --workers 1 --resident-limit 0',
     'CORKBOARD_DATABASE=postgres://corkboard@db.example.org/corkboard corkboard serve --host 0.0.0.0',
+    'corkboard serve --database postgres://db1/corkboard --database-read postgres://db2,db3/corkboard',
     'corkboard serve --variant b --rate-limit 100/minute --cors-origin https://dashboard.example.org',
   ]);
 }
@@ -81,6 +90,12 @@ function defaultWorkers(): number {
 }
 
 async function serveData(options: ServeOptions): Promise<void> {
+  if (!options.database && options.databaseRead?.length) {
+    throw new AppError(
+      'option-malformed',
+      '--database-read (CORKBOARD_DATABASE_READ) names replicas of a database, which --database names.',
+    );
+  }
   if (cluster.isWorker) {
     return runAsWorker((untilStopped) => serveHere(options, ({ address }) => untilStopped(address)));
   }

@@ -3,18 +3,23 @@
  * Opens what lives there, and closes it whatever happens.
  */
 import { AppError } from '../app-error.ts';
+import type { Copying } from '../dataset/copying.ts';
 import type { Database } from '../dataset/postgres/database.ts';
 import type { Store } from '../dataset/store.ts';
+import type { KeyRows } from '../keys/key-row.ts';
 import type { Keyring } from '../keys/keyring.ts';
+import { remark } from './output.ts';
 
 export interface StorageOptions {
   readonly data: string;
   /** Address of the database, with or without its password; absent or empty: the folder. */
   readonly database?: string | undefined;
+  /** Addresses of its replicas, for servers. */
+  readonly databaseRead?: readonly string[];
 }
 
 /** The store. Throws `data-unreadable`, `database-away`. */
-export async function openStore({ data, database: url }: StorageOptions): Promise<Store> {
+export async function openStore({ data, database: url, databaseRead }: StorageOptions): Promise<Store> {
   // Loaded only when it is needed, like the server and the import, so that help and misuse answer at once.
   if (!url) {
     const { openDuckdbStore } = await import('../dataset/duckdb/store.ts');
@@ -22,7 +27,26 @@ export async function openStore({ data, database: url }: StorageOptions): Promis
   }
   await (await openMigrated(url)).close();
   const { openPostgresStore } = await import('../dataset/postgres/store.ts');
-  return await openPostgresStore(url);
+  await tryReplicas(databaseRead ?? []);
+  return await openPostgresStore(url, databaseRead);
+}
+
+/** A replica that cannot be used is told, but keeps nobody from serving: the primary answers in its place. */
+async function tryReplicas(urls: readonly string[]): Promise<void> {
+  const { checkMigrations } = await import('../dataset/postgres/migrate.ts');
+  await Promise.all(
+    urls.map(async (url) => {
+      const database = await connect(url);
+      try {
+        await checkMigrations(database);
+      } catch (error) {
+        const reason = reasonOf(error instanceof AppError ? (error.cause ?? error) : error);
+        remark(`corkboard: The replica ${new URL(url).host} is not read from for now (${reason}).`);
+      } finally {
+        await database.close();
+      }
+    }),
+  );
 }
 
 async function openKeyring({ data, database: url }: StorageOptions): Promise<Keyring> {
@@ -119,4 +143,42 @@ export async function withDatabase<T>(url: string, use: (database: Database) => 
   } finally {
     await database.close();
   }
+}
+
+/** A store of whatever sort, for moving organizations with their keys. */
+export interface Place {
+  readonly copying: Copying;
+  readonly keys: KeyRows;
+}
+
+/**
+ * Opens the store at a place: the address of a database, or a folder. `mustExist`: throws `data-unreadable` instead of
+ * making a folder that is not there.
+ */
+export async function withPlace<T>(
+  { database: url, data }: StorageOptions,
+  mustExist: boolean,
+  use: (place: Place) => Promise<T>,
+): Promise<T> {
+  const place = url ? await openDatabasePlace(url) : await openFolderPlace(data, mustExist);
+  try {
+    return await use(place);
+  } finally {
+    await place.keys.close();
+    await place.copying.close();
+  }
+}
+
+async function openFolderPlace(folder: string, mustExist: boolean): Promise<Place> {
+  const { openDuckdbCopying } = await import('../dataset/duckdb/copying.ts');
+  const { openSqliteKeyRows } = await import('../keys/sqlite-keyring.ts');
+  const copying = openDuckdbCopying(folder, mustExist);
+  return { copying, keys: openSqliteKeyRows(folder) };
+}
+
+async function openDatabasePlace(url: string): Promise<Place> {
+  const { openPostgresCopying } = await import('../dataset/postgres/copying.ts');
+  const { openPostgresKeyRows } = await import('../keys/postgres-keyring.ts');
+  const database = await openMigrated(url);
+  return { copying: openPostgresCopying(url), keys: openPostgresKeyRows(database) };
 }

@@ -14,7 +14,7 @@ import type {
 } from './query.ts';
 import type { Board, Kind, Organization, Person, Pin } from './records.ts';
 import type { Scope } from './scope.ts';
-import type { Tables } from './tables.ts';
+import type { Increment, Tables } from './tables.ts';
 import type { Timeline } from './timeline.ts';
 
 export interface Dataset {
@@ -37,6 +37,11 @@ export interface Dataset {
 
   /** What else the version holds, as columns, for whoever keeps all of it in memory. Not scoped, either. */
   tables(): Tables;
+  /**
+   * What is new since an earlier version of the same store and organization, for whoever has that one in memory. Absent
+   * when it cannot be told, or is so much that reading everything takes no longer. Not scoped, either.
+   */
+  since?(before: Dataset): Promise<Increment | undefined>;
 
   /** Events inside the scope, oldest first, ties by order of import (decision 4). Bounded batches, none empty. */
   events(query: EventQuery): AsyncIterable<EventBatch>;

@@ -46,3 +46,18 @@ export function defaultSettings(name: string, largestId: bigint): Settings {
     policy: '',
   };
 }
+
+/**
+ * An organization can be replaced by a copy of that name as long as it has no data. Throws `organization-exists`.
+ * Differently written the name would be another one for keys.
+ */
+export function checkReplaceable(
+  existing: { readonly name: string; readonly version: string | undefined } | undefined,
+  name: string,
+): void {
+  if (existing === undefined || (existing.name === name && existing.version === undefined)) return;
+  throw new AppError(
+    'organization-exists',
+    `The target has an organization "${existing.name}" already; nothing of "${name}" was copied. Copy it into another store, or only others, with --organization.`,
+  );
+}

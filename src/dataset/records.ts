@@ -1,6 +1,7 @@
 /**
  * The resources of the contract (section 2) as a dataset holds them. `index` positions (32-bit, dense, from 0)
- * stand for a person, board, pin or kind inside one version; an index means nothing in another version.
+ * stand for a person, board, pin or kind inside one version. Later versions of the same store keep them and add others
+ * behind; in another store an index means nothing.
  */
 export interface Organization {
   readonly id: bigint;

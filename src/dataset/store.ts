@@ -35,6 +35,11 @@ export interface Store {
   createOrganization(name: string, settings: Partial<Settings>): Promise<OrganizationEntry>;
   /** Version in force, cheap enough to ask several times a second. Absent while nothing is published. */
   currentVersion(name: string): Promise<string | undefined>;
+  /**
+   * Calls back when a version of an organization may have been published, a moment ago at most; answers how to end that.
+   * Some publications are never told, so `currentVersion` has to be asked all the same. Absent: none is.
+   */
+  watch?(onPublished: (organization: string) => void): () => void;
   /** The dataset in force; absent while nothing is published. The caller closes it. */
   openDataset(name: string): Promise<Dataset | undefined>;
   /**

@@ -41,6 +41,8 @@ export interface KeyRows {
   /** Ascending by time of creation, then by id; with `organization` only those of that one. */
   all(organization: string | undefined): Promise<readonly KeyRow[]>;
   insert(row: KeyRow): Promise<void>;
+  /** Takes over rows from another store; one of the same id is replaced, but a key that is revoked here stays so. */
+  take(rows: readonly KeyRow[]): Promise<void>;
   /** Notes the time unless one is noted, and answers the row as it then is; absent when there is none. */
   revoke(id: string, nowMs: number): Promise<KeyRow | undefined>;
   /** Shows the row to `succeed`, which says what takes its place; when it throws, nothing changes. */
@@ -76,6 +78,11 @@ export const SELECT_KEYS = `
   SELECT ${NAMES} FROM keys WHERE organization = coalesce(?, organization) ORDER BY created_ms, id`;
 /** `rowCells`. */
 export const INSERT_KEY = `INSERT INTO keys (${NAMES}) VALUES (${COLUMNS.map(() => '?').join(', ')})`;
+/** `rowCells`. */
+export const TAKE_KEY = `${INSERT_KEY} ON CONFLICT (id) DO UPDATE SET
+  ${COLUMNS.filter((column) => column !== 'revoked_ms')
+    .map((column) => `${column} = excluded.${column}`)
+    .join(', ')}, revoked_ms = coalesce(keys.revoked_ms, excluded.revoked_ms)`;
 /** Now, and the id. */
 export const REVOKE_KEY = 'UPDATE keys SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?';
 /** End of the overlap, id of the successor, and the id. */

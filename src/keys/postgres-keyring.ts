@@ -16,6 +16,7 @@ import {
   rowCells,
   SELECT_KEY,
   SELECT_KEYS,
+  TAKE_KEY,
 } from './key-row.ts';
 import type { Keyring } from './keyring.ts';
 import { StoredKeyring } from './stored-keyring.ts';
@@ -54,6 +55,11 @@ export function openPostgresKeyring(
   ticks: () => number = () => performance.now(),
 ): Keyring {
   return new StoredKeyring(new PostgresKeyRows(database, ticks), now);
+}
+
+/** The same keys as rows. They have the database for themselves and close it. */
+export function openPostgresKeyRows(database: KeyDatabase): KeyRows {
+  return new PostgresKeyRows(database, () => performance.now());
 }
 
 class PostgresKeyRows implements KeyRows {
@@ -97,6 +103,12 @@ class PostgresKeyRows implements KeyRows {
 
   async insert(row: KeyRow): Promise<void> {
     await this.#change((session) => session.rows(numbered(INSERT_KEY), rowCells(row)));
+  }
+
+  async take(rows: readonly KeyRow[]): Promise<void> {
+    await this.#change(async (session) => {
+      for (const row of rows) await session.rows(numbered(TAKE_KEY), rowCells(row));
+    });
   }
 
   async revoke(id: string, nowMs: number): Promise<KeyRow | undefined> {

@@ -18,6 +18,7 @@ import {
   rowCells,
   SELECT_KEY,
   SELECT_KEYS,
+  TAKE_KEY,
 } from './key-row.ts';
 import type { Keyring } from './keyring.ts';
 import { StoredKeyring } from './stored-keyring.ts';
@@ -47,7 +48,12 @@ const SCHEMA = `
 
 /** Opens, and makes when there is none, the keyring of a data folder. Throws `data-unreadable`. */
 export function openSqliteKeyring(dataDir: string, now: () => number = Date.now): Keyring {
-  return new StoredKeyring(new SqliteKeyRows(dataDir), now);
+  return new StoredKeyring(openSqliteKeyRows(dataDir), now);
+}
+
+/** The same keys as rows. */
+export function openSqliteKeyRows(dataDir: string): KeyRows {
+  return new SqliteKeyRows(dataDir);
 }
 
 class SqliteKeyRows implements KeyRows {
@@ -105,12 +111,24 @@ class SqliteKeyRows implements KeyRows {
   }
 
   async replace(id: string, succeed: (old: KeyRow | undefined) => Replacement): Promise<void> {
-    // Nothing is waited for between the first statement and the last: the connection has one transaction at a time.
-    this.#database.exec('BEGIN IMMEDIATE');
-    try {
+    this.#change(() => {
       const { successor, retiresMs } = succeed(this.#row(id));
       this.#insert(successor);
       this.#database.prepare(RETIRE_KEY).run(retiresMs, successor.id, id);
+    });
+  }
+
+  async take(rows: readonly KeyRow[]): Promise<void> {
+    this.#change(() => {
+      for (const row of rows) this.#insert(row, TAKE_KEY);
+    });
+  }
+
+  /** Nothing is waited for between the first statement and the last: the connection has one transaction at a time. */
+  #change(change: () => void): void {
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      change();
       this.#database.exec('COMMIT');
     } catch (error) {
       this.#database.exec('ROLLBACK');
@@ -136,9 +154,9 @@ class SqliteKeyRows implements KeyRows {
     return row && readNamed(row);
   }
 
-  #insert(row: KeyRow): void {
+  #insert(row: KeyRow, statement = INSERT_KEY): void {
     const cells = rowCells(row).map((cell) => (typeof cell === 'boolean' ? Number(cell) : cell));
-    this.#database.prepare(INSERT_KEY).run(...cells);
+    this.#database.prepare(statement).run(...cells);
   }
 }
 

@@ -45,7 +45,7 @@ export type DatasetNews =
 
 interface Served {
   readonly organization: string;
-  readonly secrets: Secrets;
+  secrets: Secrets;
   current: OpenedDataset | undefined;
   /** One opening at a time; everybody waits for the same one. */
   opening: Promise<void> | undefined;
@@ -61,16 +61,23 @@ export class Datasets {
   readonly #workshop: Workshop;
   readonly #served = new Map<string, Promise<Served>>();
   readonly #timer: NodeJS.Timeout;
+  readonly #endWatch: (() => void) | undefined;
   readonly #closings = new Set<Promise<void>>();
+  readonly #heard = new Set<Promise<void>>();
   #polling: Promise<void> | undefined;
 
   /** `processes` share the machine. */
-  constructor(store: Store, tell: (news: DatasetNews) => void, { mostOpen = MOST_OPEN, processes = 1 } = {}) {
+  constructor(
+    store: Store,
+    tell: (news: DatasetNews) => void,
+    { mostOpen = MOST_OPEN, processes = 1, pollMs = POLL_MS } = {},
+  ) {
     this.#workshop = new Workshop(processes);
     this.#store = store;
     this.#tell = tell;
     this.#mostOpen = mostOpen;
-    this.#timer = setInterval(() => this.#pollUnlessPolling(), POLL_MS).unref();
+    this.#timer = setInterval(() => this.#pollUnlessPolling(), pollMs).unref();
+    this.#endWatch = store.watch?.((organization) => this.#hear(organization));
   }
 
   /** The version in force. Throws `not-published` while there is none. */
@@ -98,7 +105,9 @@ export class Datasets {
   /** Ends the service; every dataset is closed after its last lease. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    this.#endWatch?.();
     await this.#polling;
+    await Promise.all(this.#heard);
     for (const entry of this.#served.values()) {
       const served = await entry;
       await served.opening?.catch(() => undefined);
@@ -120,18 +129,23 @@ export class Datasets {
   }
 
   async #meet(organization: string): Promise<Served> {
-    const { secret } = await this.#store.organization(organization).catch((error: unknown) => {
-      // A key outlives its organization when data are restored in part.
-      throw error instanceof AppError && error.code === 'organization-unknown' ? notPublished(error) : error;
-    });
     return {
       organization,
-      secrets: deriveSecrets(secret),
+      secrets: await this.#readSecrets(organization),
       current: undefined,
       opening: undefined,
       retryAtMs: 0,
       lastLeaseMs: 0,
     };
+  }
+
+  async #readSecrets(organization: string): Promise<Secrets> {
+    try {
+      return deriveSecrets((await this.#store.organization(organization)).secret);
+    } catch (error) {
+      // A key outlives its organization when data are restored in part.
+      throw error instanceof AppError && error.code === 'organization-unknown' ? notPublished(error) : error;
+    }
   }
 
   #open(served: Served): Promise<void> {
@@ -145,8 +159,15 @@ export class Datasets {
     const startMs = performance.now();
     const dataset = await this.#store.openDataset(served.organization);
     if (dataset === undefined) return;
-    const opened = new OpenedDataset(dataset, served.secrets, this.#workshop);
     const before = served.current;
+    // While it had no data the organization may have been replaced by a copy, which has the secret of its original.
+    if (before === undefined) {
+      served.secrets = await this.#readSecrets(served.organization).catch(async (error: unknown) => {
+        await dataset.close();
+        throw error;
+      });
+    }
+    const opened = new OpenedDataset(dataset, served.secrets, this.#workshop);
     try {
       if (before !== undefined) await opened.warmLike(before);
     } catch (error) {
@@ -186,6 +207,16 @@ export class Datasets {
     this.#polling ??= this.#poll().finally(() => {
       this.#polling = undefined;
     });
+  }
+
+  /** Of what is heard now, polling would find out a little later. */
+  #hear(name: string): void {
+    const isMeant = (organization: string) => organization.toLowerCase() === name.toLowerCase();
+    for (const [organization, entry] of this.#served) {
+      if (!isMeant(organization)) continue;
+      const heard = this.#pollOne(entry).finally(() => this.#heard.delete(heard));
+      this.#heard.add(heard);
+    }
   }
 
   async #poll(): Promise<void> {

@@ -24,7 +24,7 @@ with ids written digit for digit; instants are in UTC, what is absent is \`null\
 
 \`--data\` and \`--database\` can stand before the command or after it; without them the environment variables
 \`CORKBOARD_DATA\` and \`CORKBOARD_DATABASE\` are taken, else the folder \`./data\`. Where a database is named, no folder is used;
-an empty \`--database ''\` turns to the folder again. Keys are shown once, on standard output, and never elsewhere; the
+an empty \`--database ''\` turns to the folder again. \`copy\` looks at neither, but at \`--from\` and \`--to\`. Keys are shown once, on standard output, and never elsewhere; the
 password of a database never.
 `;
 

@@ -17,6 +17,7 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
     '--log-level',
     '--workers',
     '--resident-limit',
+    '--database-read',
   ],
   'corkboard import': ['--organization', '--as', '--skip-invalid', '--dry-run', '--json'],
   'corkboard organizations': [],
@@ -48,6 +49,7 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
   'corkboard keys revoke': ['--organization', '--json'],
   'corkboard points': [],
   'corkboard points explain': ['--organization', '--board', '--user', '--json'],
+  'corkboard copy': ['--from', '--to', '--organization', '--no-keys', '--json'],
   'corkboard migrate': ['--citus', '--json'],
   'corkboard demo': ['--host', '--port', '--log-level', '--resident-limit'],
 };

@@ -115,6 +115,36 @@ describe('the address of a database', () => {
   });
 });
 
+describe('replicas', () => {
+  it('that are not there keep no server from serving, and are told without their password', async (t) => {
+    const away = [`postgres://test:${PASSWORD}@127.0.0.1:1,127.0.0.1:2/x`, url.replace(/\w+$/, 'nothing')];
+    const { printed, remarks } = await serving(t, [
+      ...['serve', '--workers', '2', '--database', url],
+      ...['--database-read', away[0]!, '--database-read', away[1]!],
+    ]);
+    assert.match(printed['Variant A'] ?? '', /^http/);
+    await until(async () => remarks.length === 6);
+    assert.deepEqual([...new Set(remarks)].sort(), [
+      'corkboard: The replica 127.0.0.1:1 is not read from for now (connect ECONNREFUSED 127.0.0.1:1).',
+      'corkboard: The replica 127.0.0.1:2 is not read from for now (connect ECONNREFUSED 127.0.0.1:2).',
+      `corkboard: The replica ${new URL(url).host} is not read from for now (database "nothing" does not exist).`,
+    ]);
+    const processes = execFileSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8' });
+    assert.ok(!processes.includes(PASSWORD));
+  });
+
+  it('are of a database, and have addresses', async () => {
+    const words = ['serve', '--workers', '1', '--data', join(folder, 'none')];
+    const [lonely, malformed] = await Promise.all([
+      run(words, { environment: { CORKBOARD_DATABASE_READ: url } }),
+      run([...words, '--database-read', `db:${PASSWORD}`]),
+    ]);
+    assert.deepEqual([lonely.code, malformed.code], [2, 2]);
+    assert.match(lonely.stderr, /^corkboard: --database-read \(CORKBOARD_DATABASE_READ\) names replicas/);
+    assert.ok(!malformed.stderr.includes(PASSWORD));
+  });
+});
+
 describe('servers on one database', () => {
   const school = ['--organization', 'school'];
   let servers: readonly Serving[];

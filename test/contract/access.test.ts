@@ -1,49 +1,11 @@
 /** Every route of both variants, asked with every kind of key (contract 4.2, 4.3, 5; decisions 12, 13). */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { answerTo, pathOf, type Question, type Variant } from '../model/answers.ts';
+import { after, before, it } from 'node:test';
+import { answerTo, pathOf, type Variant } from '../model/answers.ts';
 import { assertProblem, assertSuccess, get, urlPathOf } from '../model/client.ts';
 import { renderJson } from '../model/json.ts';
+import { describeOverStorages } from '../storage.ts';
 import * as fixture from '../world.ts';
-
-/** Asked of every route: what is in all scopes, what is in some, and what does not exist. */
-const QUESTIONS: readonly Question[] = [
-  { route: 'events' },
-  { route: 'events with pins' },
-  { route: 'boards' },
-  { route: 'users' },
-  ...[fixture.RHETORIC, fixture.STARS, fixture.EMPTY, fixture.FAR, 404n].flatMap((id): Question[] => [
-    { route: 'events of a board', id },
-    { route: 'points of a board', by: 'id', name: `${id}` },
-  ]),
-  ...[fixture.ADA, fixture.OLIVE, fixture.BOB, fixture.EVE, fixture.PAT, fixture.ZOE, 404n].flatMap(
-    (id): Question[] => [
-      { route: 'events of a user', id },
-      { route: 'points of a user', id, keyedBy: 'user' },
-      { route: 'points of a user', id, keyedBy: 'board' },
-    ],
-  ),
-  ...['lti-rhetoric', 'lti 8%', 'LTI-RHETORIC', 'none'].map(
-    (name): Question => ({ route: 'points of a board', by: 'lti', name }),
-  ),
-  ...['RHET 101/é', 'FAR', 'none'].map(
-    (name): Question => ({ route: 'points of a board', by: 'course', name }),
-  ),
-  ...[
-    ['sis_user_id', 'S 1/ä'],
-    ['login/id', 'ada'],
-    ['sis_user_id', '3'],
-    ['sis_user_id', 'none'],
-    ['email', 'ada@harbor.example'],
-  ].map(
-    ([property = '', value = '']): Question => ({
-      route: 'points of an LMS user',
-      property,
-      value,
-      keyedBy: 'user',
-    }),
-  ),
-];
 
 const REFUSED = [
   { credential: 'no key', code: 'key-missing' },
@@ -54,10 +16,10 @@ const REFUSED = [
 
 const SCOPES = ['full', 'boards', 'users', 'nothing'] as const;
 
-describe('access', () => {
+describeOverStorages('access', (kind) => {
   let world: fixture.World;
   before(async () => {
-    world = await fixture.openWorld();
+    world = await fixture.openWorld(kind);
   });
   after(() => world.close());
 
@@ -70,7 +32,7 @@ describe('access', () => {
   }
 
   for (const variant of ['a', 'b'] as const satisfies readonly Variant[]) {
-    for (const question of QUESTIONS) {
+    for (const question of fixture.WORLD_QUESTIONS) {
       const path = urlPathOf(variant, question);
       if (path === undefined) continue;
       for (const { credential, code } of REFUSED) {
@@ -100,7 +62,7 @@ describe('access', () => {
     }
   }
 
-  for (const question of QUESTIONS) {
+  for (const question of fixture.WORLD_QUESTIONS) {
     const path = pathOf('a', question);
     const other = pathOf('b', question);
     if (path !== undefined && path !== other) {

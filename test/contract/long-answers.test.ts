@@ -1,7 +1,7 @@
 /** Long answers, whose chunks are small and large by turns, to clients that read fast, slowly, and at the same time. */
 import assert from 'node:assert/strict';
 import { get as request } from 'node:http';
-import { after, before, describe, it } from 'node:test';
+import { after, before, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FULL_SCOPE } from '../../src/dataset/scope.ts';
 import { answerTo } from '../model/answers.ts';
@@ -9,6 +9,7 @@ import { type Bundle, EMPTY_BUNDLE } from '../model/bundle.ts';
 import { type Deployment, openDeployment } from '../model/deployment.ts';
 import { renderJson } from '../model/json.ts';
 import { absorb, emptyModel } from '../model/model.ts';
+import { describeOverStorages } from '../storage.ts';
 
 /** Lengths of the bodies of the pins, and how many events, so that an answer is more than a connection holds. */
 const MIXTURES = [
@@ -58,10 +59,10 @@ async function read(url: string, key: string, pauseEvery: number): Promise<strin
   return Buffer.concat(pieces).toString('utf8');
 }
 
-describe('long answers', () => {
+describeOverStorages('long answers', (kind) => {
   let deployment: Deployment;
   before(async () => {
-    deployment = await openDeployment();
+    deployment = await openDeployment(kind);
   });
   after(() => deployment.close());
 

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { get } from '../model/client.ts';
 import { type Deployment, loadFiles, openDeployment } from '../model/deployment.ts';
+import { describeOver, STORES } from '../storage.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../shared/data/oulad');
 // The data set is not shipped; CI has it beside the checkout and must not pass without it.
@@ -31,8 +32,15 @@ interface ServedEvent extends Readonly<Record<'type' | 'action' | 'timestamp', s
   readonly pin?: { readonly id: number };
 }
 
-/** No cell of this file needs quotes and all its times have one form, so that lines are cut and sorted as text. */
+let digest: string | undefined;
+
 function digestOfFile(): string {
+  digest ??= digestOfLines();
+  return digest;
+}
+
+/** No cell of this file needs quotes and all its times have one form, so that lines are cut and sorted as text. */
+function digestOfLines(): string {
   const text = gunzipSync(readFileSync(join(FOLDER, 'events.csv.gz'))).toString('utf8');
   const [header = '', ...lines] = text.trimEnd().split('\n');
   assert.equal(header.trim(), 'id,type,action,owner_id,actor_id,board_id,pin_id,timestamp');
@@ -74,12 +82,12 @@ class ElementCounter {
   }
 }
 
-describe('the OULAD bundle', { skip }, () => {
+describeOver(STORES, 'the OULAD bundle', { skip }, (kind) => {
   let deployment: Deployment;
   let key: string;
 
   before(async () => {
-    deployment = await openDeployment();
+    deployment = await openDeployment(kind);
     await loadFiles(deployment.store, 'oulad', [FOLDER]);
     key = await deployment.makeKey('oulad');
   });

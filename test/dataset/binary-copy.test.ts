@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { BinaryWriter, type ColumnType, readBinary } from '../../src/dataset/postgres/binary-copy.ts';
+import { type ColumnType, readBinary } from '../../src/dataset/postgres/binary-copy.ts';
+import { BinaryWriter } from '../../src/dataset/postgres/binary-writer.ts';
 
 type Cell = number | bigint | string;
 

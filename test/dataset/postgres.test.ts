@@ -1,4 +1,4 @@
-/** The store in PostgreSQL against the contract of stores, and what is its own: partitions, pruning, connections. */
+/** The store in PostgreSQL against the contract of stores, and what is its own: pruning, organizations, connections. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { Database } from '../../src/dataset/postgres/database.ts';
@@ -22,7 +22,7 @@ async function newDatabase(): Promise<string> {
 describeStore('PostgreSQL', async () => await openPostgresStore(await newDatabase()));
 describePublication('PostgreSQL', async () => await openPostgresStore(await newDatabase()));
 
-const YEAR = { 2013: Date.UTC(2013, 5), 2014: Date.UTC(2014, 5), 2015: Date.UTC(2015, 5) };
+const YEAR = { 2013: Date.UTC(2013, 5) };
 const FOLLOW = { type: 'board', action: 'followed', ownerId: 1n, actorId: 1n, boardId: 7n };
 const at = (...timestamps: number[]) => ({
   events: timestamps.map((timestampMs) => ({ ...FOLLOW, timestampMs })),
@@ -51,99 +51,12 @@ describe('the tables of the store in PostgreSQL', () => {
     }
     return bench;
   };
-  const partitions = async ({ database }: Bench) => {
-    const rows = await database.rows(
-      `SELECT tableoid::regclass::text, count(*) FROM corkboard.events GROUP BY 1 ORDER BY 1`,
-    );
-    return rows.map(([name, count]) => `${String(name).replace('corkboard.', '')}: ${count}`);
-  };
   const timestamps = async (store: Store, organization: string) => {
     const dataset = await openPublished(store, organization);
     const words = await eventsInWords(dataset, { scope: FULL_SCOPE });
     await dataset.close();
     return words.map((line) => Number(line.split(' ').at(-1)));
   };
-
-  it('hold events by year, those of unusual years together', async () => {
-    const bench = await newBench('acme');
-    const unusual = [Date.UTC(1999, 11, 31), Date.UTC(2101, 0, 1)] as const;
-    await publishRecords(bench.store, 'acme', at(YEAR[2014], YEAR[2013], ...unusual));
-    await publishRecords(bench.store, 'acme', at(YEAR[2014] + 1, Date.UTC(2015, 0), Date.UTC(2015, 0) - 1));
-    assert.deepEqual(await partitions(bench), [
-      'events_2013: 1',
-      'events_2014: 3',
-      'events_2015: 1',
-      'events_of_other_years: 7',
-    ]);
-    const times = await timestamps(bench.store, 'acme');
-    assert.equal(times.length, 12);
-    assert.deepEqual(
-      times,
-      times.toSorted((a, b) => a - b),
-    );
-  });
-
-  it('take events out of the default partition when their year gets its own', async () => {
-    const bench = await newBench('acme');
-    await bench.database.rows(`INSERT INTO corkboard.events SELECT 1, 1000, 1, NULL, 0, 0, 0, 0, NULL, $1`, [
-      YEAR[2013],
-    ]);
-    await publishRecords(bench.store, 'acme', at(YEAR[2013] + 1));
-    assert.deepEqual(await partitions(bench), ['events_2013: 2', 'events_of_other_years: 5']);
-  });
-
-  it('leave a year in the default partition that has too many events there to be moved meanwhile', async () => {
-    const bench = await newBench('acme');
-    await bench.database.rows(
-      `INSERT INTO corkboard.events
-       SELECT 1, 1000 + n, 1, NULL, 0, 0, 0, 0, NULL, $1::bigint + n FROM generate_series(1, 10001) n`,
-      [YEAR[2013]],
-    );
-    await publishRecords(bench.store, 'acme', at(YEAR[2013], YEAR[2014]));
-    assert.deepEqual(await partitions(bench), ['events_2014: 1', 'events_of_other_years: 10007']);
-  });
-
-  it('get a partition for both of two publications that need it at once', async () => {
-    const bench = await newBench('one', 'two');
-    await Promise.all(
-      ['one', 'two'].map((name) => publishRecords(bench.store, name, at(YEAR[2013], YEAR[2014], YEAR[2015]))),
-    );
-    assert.deepEqual(await partitions(bench), [
-      'events_2013: 2',
-      'events_2014: 2',
-      'events_2015: 2',
-      'events_of_other_years: 10',
-    ]);
-    for (const name of ['one', 'two']) assert.equal((await timestamps(bench.store, name)).length, 8);
-  });
-
-  it('get a partition while others read, and read on what they have begun', async () => {
-    const bench = await newBench('acme');
-    const dataset = await openPublished(bench.store, 'acme');
-    const reader = await bench.database.open();
-    await reader.run('BEGIN; SELECT count(*) FROM corkboard.events;');
-    const publishing = publishRecords(bench.store, 'acme', at(YEAR[2013]));
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    assert.equal((await eventsInWords(dataset)).length, 5);
-    await reader.run('COMMIT');
-    reader.close();
-    assert.ok((await publishing).published);
-    assert.equal((await eventsInWords(dataset)).length, 5);
-    await dataset.close();
-    assert.deepEqual(await partitions(bench), ['events_2013: 1', 'events_of_other_years: 5']);
-  });
-
-  it('are published as previewed', async () => {
-    const bench = await newBench('acme');
-    const publication = await bench.store.beginPublication('acme', { waitMs: 0 });
-    await publication.stage('events', [{ file: 0, line: 1, ...FOLLOW, timestampMs: YEAR[2013] }]);
-    await publication.stage('users', [{ file: 0, line: 1, id: 600n, email: 'new@x.example', name: 'New' }]);
-    const changes = await publication.preview();
-    const outcome = await publication.publish();
-    assert.deepEqual(outcome.changes, changes);
-    assert.deepEqual(outcome.counts, { events: 6, users: 6, boards: 3, pins: 1 });
-    assert.deepEqual(await partitions(bench), ['events_2013: 1', 'events_of_other_years: 5']);
-  });
 
   it('keep the last versions, those of the last hour, and what they need', async () => {
     const bench = await newBench('acme');
@@ -180,6 +93,22 @@ describe('the tables of the store in PostgreSQL', () => {
     await dataset.close();
   });
 
+  it('tell what is new since a version that was in force half an hour ago, and not since another one', async () => {
+    const { database, store } = await newBench('acme', 'other');
+    const first = await openPublished(store, 'acme');
+    await publishRecords(store, 'acme', at(YEAR[2013]));
+    const second = await openPublished(store, 'acme');
+    const age = (ms: number) =>
+      database.rows(`UPDATE corkboard.versions SET published_ms = published_ms - ${ms}`);
+    await age(1_500_000);
+    assert.deepEqual([...((await second.since?.(first))?.events.timestampMs ?? [])], [YEAR[2013]]);
+    assert.equal(await first.since?.(second), undefined);
+    assert.equal(await second.since?.(await openPublished(store, 'other')), undefined);
+    await age(300_000);
+    assert.equal(await second.since?.(first), undefined);
+    assert.equal((await second.since?.(second))?.events.count, 0);
+  });
+
   it('hold organizations that publish side by side apart', async () => {
     const bench = await newBench('one', 'two', 'three');
     const names = ['one', 'two', 'three'];
@@ -199,7 +128,7 @@ describe('the tables of the store in PostgreSQL', () => {
     await publication.stage('events', [{ file: 0, line: 1, ...FOLLOW, timestampMs: YEAR[2013] }]);
     assert.equal((await publication.preview()).events.added, 1);
     await bench.database.rows(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
        WHERE datname = current_database() AND state = 'idle in transaction'`,
     );
     await assert.rejects(publication.publish(), code('database-away'));

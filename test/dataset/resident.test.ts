@@ -6,10 +6,12 @@ import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { openDuckdbStore } from '../../src/dataset/duckdb/store.ts';
+import { openPostgresStore } from '../../src/dataset/postgres/store.ts';
 import { defaultResidentLimit, estimateResidentBytes } from '../../src/dataset/resident/limit.ts';
 import { withResidentDatasets } from '../../src/dataset/resident/store.ts';
 import { FULL_SCOPE } from '../../src/dataset/scope.ts';
 import type { Store } from '../../src/dataset/store.ts';
+import { newMigratedDatabase } from '../storage.ts';
 import { describePublication } from './publication-contract.ts';
 import { eventsInWords, openPublished, publishRecords, type Records, WORLD } from './small-world.ts';
 import { describeStore } from './store-contract.ts';
@@ -20,12 +22,18 @@ async function openStore(limitBytes: number): Promise<Store> {
   folders.push(folder);
   return withResidentDatasets(await openDuckdbStore(folder), { limitBytes });
 }
+async function openPostgres(): Promise<Store> {
+  const store = await openPostgresStore(await newMigratedDatabase());
+  return withResidentDatasets(store, { limitBytes: Number.POSITIVE_INFINITY });
+}
 after(async () => {
   for (const folder of folders) await rm(folder, { recursive: true, force: true });
 });
 
 describeStore('resident', () => openStore(Number.POSITIVE_INFINITY));
 describePublication('resident', () => openStore(Number.POSITIVE_INFINITY));
+describeStore('resident over PostgreSQL', openPostgres);
+describePublication('resident over PostgreSQL', openPostgres);
 describeStore('not resident for want of room', () => openStore(0));
 
 const WORLD_BYTES = estimateResidentBytes({ events: 5, users: 5, boards: 3, pins: 1 });

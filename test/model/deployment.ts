@@ -1,20 +1,20 @@
-/** A real deployment for tests: a store in a folder of its own, a keyring and a running server, and ways to fill it. */
+/** A real deployment for tests: a store of its own, a keyring and a running server, and ways to fill it. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDuckdbStore } from '../../src/dataset/duckdb/store.ts';
 import { FULL_SCOPE, type Scope } from '../../src/dataset/scope.ts';
 import type { Store } from '../../src/dataset/store.ts';
 import { type ImportReport, importBundle } from '../../src/ingest/import.ts';
 import type { Keyring } from '../../src/keys/keyring.ts';
-import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
 import { startServer } from '../../src/server/start.ts';
+import { EMBEDDED, openStorage, type StorageKind } from '../storage.ts';
 import type { OrganizationPlan } from './arbitrary.ts';
 import { type Bundle, type Format, writeBundle } from './bundle.ts';
 import { absorb, emptyModel, type Model, type ModelSettings } from './model.ts';
 
 export interface Deployment {
-  readonly dataDir: string;
+  /** For files of the test; the embedded store has its own in `data` there. */
+  readonly folder: string;
   readonly store: Store;
   readonly keyring: Keyring;
   /** `http://host:port`, without a base. */
@@ -32,13 +32,13 @@ export interface KeyWishes {
   readonly expiresMs?: number;
 }
 
-/** A store in a folder of its own, a keyring and a running server, empty. */
-export async function openDeployment(now?: () => number): Promise<Deployment> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'corkboard-test-'));
-  const store = await openDuckdbStore(join(dataDir, 'data'));
-  const keyring = openSqliteKeyring(join(dataDir, 'data'), now);
+/** Empty, and serving. */
+export async function openDeployment(kind: StorageKind = EMBEDDED): Promise<Deployment> {
+  const folder = await mkdtemp(join(tmpdir(), 'corkboard-test-'));
+  const storage = await openStorage(kind, folder);
+  const { store, keyring } = storage;
   const server = await startServer({
-    store,
+    store: storage.served,
     keyring,
     host: '127.0.0.1',
     port: 0,
@@ -47,15 +47,13 @@ export async function openDeployment(now?: () => number): Promise<Deployment> {
   });
   let bundles = 0;
   return {
-    dataDir: join(dataDir, 'data'),
-    store,
-    keyring,
+    ...{ folder, store, keyring },
     url: server.address,
     async load(organization, bundle, format = 'ndjson') {
       bundles += 1;
-      const folder = join(dataDir, `bundle-${bundles}`);
-      await writeBundle(folder, bundle, format);
-      return loadFiles(store, organization, [folder]);
+      const files = join(folder, `bundle-${bundles}`);
+      await writeBundle(files, bundle, format);
+      return loadFiles(store, organization, [files]);
     },
     async makeKey(organization, wishes = {}) {
       const grant = {
@@ -69,9 +67,8 @@ export async function openDeployment(now?: () => number): Promise<Deployment> {
     },
     async close() {
       await server.stop();
-      await keyring.close();
-      await store.close();
-      await rm(dataDir, { recursive: true });
+      await storage.close();
+      await rm(folder, { recursive: true });
     },
   };
 }

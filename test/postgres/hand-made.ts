@@ -110,6 +110,9 @@ export class HandMadeOrganization {
     const database = new Database(await (await sharedPostgres()).newDatabase());
     opened.push(database);
     await migrate(database);
+    const [from, to] = [Date.UTC(2000, 0), Date.UTC(2101, 0)];
+    await database.rows(`CREATE TABLE corkboard.events_2000 PARTITION OF corkboard.events
+      FOR VALUES FROM (${from}) TO (${to})`);
     return new HandMadeOrganization(database);
   }
 

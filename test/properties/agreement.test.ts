@@ -1,6 +1,6 @@
 /** The service against the reference model: every route of both variants, for random organizations. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, it } from 'node:test';
 import fc from 'fast-check';
 import type { TimeRange } from '../../src/dataset/query.ts';
 import { FULL_SCOPE, type Scope } from '../../src/dataset/scope.ts';
@@ -12,11 +12,12 @@ import { renderJson } from '../model/json.ts';
 import type { Model } from '../model/model.ts';
 import { questionsAbout } from '../model/questions.ts';
 import { runs } from '../model/runs.ts';
+import { describeOverStorages } from '../storage.ts';
 
-describe('the reference model', () => {
+describeOverStorages('the reference model', (kind) => {
   let deployment: Deployment;
   before(async () => {
-    deployment = await openDeployment();
+    deployment = await openDeployment(kind);
   });
   after(() => deployment.close());
 
@@ -34,7 +35,7 @@ describe('the reference model', () => {
         await compare(organization, model, 'b', scope, scopedRange);
       },
     );
-    await fc.assert(property, runs(10));
+    await fc.assert(property, runs(10, kind));
   });
 
   async function compare(

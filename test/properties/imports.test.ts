@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, it } from 'node:test';
 import fc from 'fast-check';
 import { organizationArbitrary } from '../model/arbitrary.ts';
 import { assertSuccess, get } from '../model/client.ts';
@@ -14,13 +14,14 @@ import {
   openDeployment,
 } from '../model/deployment.ts';
 import { runs } from '../model/runs.ts';
+import { describeOverStorages } from '../storage.ts';
 
-describe('imports', () => {
+describeOverStorages('imports', (kind) => {
   let deployment: Deployment;
   let elsewhere: Deployment;
   before(async () => {
-    deployment = await openDeployment();
-    elsewhere = await openDeployment();
+    deployment = await openDeployment(kind);
+    elsewhere = await openDeployment(kind);
   });
   after(async () => {
     await deployment.close();
@@ -39,7 +40,7 @@ describe('imports', () => {
         assert.equal(await deployment.store.currentVersion(organization), version);
       }
     });
-    await fc.assert(property, runs(4));
+    await fc.assert(property, runs(4, kind));
   });
 
   it('bring events once, however often and in whatever order bundles repeat them', async () => {
@@ -58,7 +59,7 @@ describe('imports', () => {
       const withoutOrganization = (text = '') => text.replaceAll(/"organization":\{"id":\d+/g, '');
       assert.equal(withoutOrganization(other?.text), withoutOrganization(one?.text));
     });
-    await fc.assert(property, runs(2));
+    await fc.assert(property, runs(2, kind));
   });
 
   let exports = 0;
@@ -76,14 +77,14 @@ describe('imports', () => {
         assert.equal(exported.status, 200, exported.text);
         exports += 1;
         const copy = `copy-${exports}`;
-        const file = join(elsewhere.dataDir, `events-${exports}.${extension}`);
+        const file = join(elsewhere.folder, `events-${exports}.${extension}`);
         await writeFile(file, exported.text);
         await loadFiles(elsewhere.store, copy, [file]);
         const again = await get(elsewhere.url + path, await elsewhere.makeKey(copy));
         assertSuccess(again, exported.headers.get('content-type')?.split(';')[0]);
         assert.equal(again.text, exported.text);
       });
-      await fc.assert(property, runs(2));
+      await fc.assert(property, runs(2, kind));
     });
   }
 });

@@ -1,6 +1,6 @@
 /** Walks through pages are snapshots, whatever is published while somebody walks (decision 18). */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { FULL_SCOPE } from '../../src/dataset/scope.ts';
@@ -10,11 +10,12 @@ import { get, nextOf, urlPathOf } from '../model/client.ts';
 import { type Deployment, installPlan, openDeployment } from '../model/deployment.ts';
 import { EVENT_LISTS } from '../model/questions.ts';
 import { runs } from '../model/runs.ts';
+import { describeOverStorages } from '../storage.ts';
 
-describe('paging', () => {
+describeOverStorages('paging', (kind) => {
   let deployment: Deployment;
   before(async () => {
-    deployment = await openDeployment();
+    deployment = await openDeployment(kind);
   });
   after(() => deployment.close());
 
@@ -51,7 +52,7 @@ describe('paging', () => {
         }
       },
     );
-    await fc.assert(property, runs(4));
+    await fc.assert(property, runs(4, kind));
   });
 
   /** Publishes events and waits until they are served. */
@@ -98,6 +99,6 @@ describe('paging', () => {
         }
       },
     );
-    await fc.assert(property, runs(4));
+    await fc.assert(property, runs(4, kind));
   });
 });

@@ -1,6 +1,6 @@
 /** Points of many boards, each with rules, weeks and a window of its own, against the model (decisions 23 to 26). */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, it } from 'node:test';
 import fc from 'fast-check';
 import { FULL_SCOPE } from '../../src/dataset/scope.ts';
 import { answerTo, type Question } from '../model/answers.ts';
@@ -11,6 +11,7 @@ import { type Deployment, installPlan, openDeployment } from '../model/deploymen
 import { renderJson } from '../model/json.ts';
 import { policyArbitrary } from '../model/policy-arbitrary.ts';
 import { runs } from '../model/runs.ts';
+import { describeOverStorages } from '../storage.ts';
 
 const BOARDS = [1n, 2n, 3n, 4n, 5n, 6n];
 const USERS = [1n, 2n];
@@ -70,10 +71,10 @@ const planArbitrary: fc.Arbitrary<OrganizationPlan> = fc
     format: 'ndjson',
   }));
 
-describe('points', () => {
+describeOverStorages('points', (kind) => {
   let deployment: Deployment;
   before(async () => {
-    deployment = await openDeployment();
+    deployment = await openDeployment(kind);
   });
   after(() => deployment.close());
 
@@ -97,6 +98,6 @@ describe('points', () => {
         }
       },
     );
-    await fc.assert(property, runs(5));
+    await fc.assert(property, runs(5, kind));
   });
 });

@@ -1,6 +1,6 @@
 /** Windows of time that meet tile what they cut: nothing twice, nothing lost (decision 5). */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, it } from 'node:test';
 import fc from 'fast-check';
 import type { TimeRange } from '../../src/dataset/query.ts';
 import { FULL_SCOPE } from '../../src/dataset/scope.ts';
@@ -11,6 +11,7 @@ import { type Deployment, installPlan, openDeployment } from '../model/deploymen
 import { EVENT_LISTS } from '../model/questions.ts';
 import { runs } from '../model/runs.ts';
 import { visibleUsers } from '../model/scope-model.ts';
+import { describeOverStorages } from '../storage.ts';
 
 /** Open at both ends, and cut at the instants given. */
 function windowsCutAt(instants: readonly number[]): readonly TimeRange[] {
@@ -30,10 +31,10 @@ function totalsOf(text: string): ReadonlyMap<string, number> {
   return new Map(records.map(([name, record]) => [name, record.total_points]));
 }
 
-describe('ranges', () => {
+describeOverStorages('ranges', (kind) => {
   let deployment: Deployment;
   before(async () => {
-    deployment = await openDeployment();
+    deployment = await openDeployment(kind);
   });
   after(() => deployment.close());
 
@@ -63,7 +64,7 @@ describe('ranges', () => {
         );
       }
     });
-    await fc.assert(property, runs(4));
+    await fc.assert(property, runs(4, kind));
   });
 
   it('add up: the points of windows that meet are the points of the whole, without adjustments', async () => {
@@ -82,6 +83,6 @@ describe('ranges', () => {
         }
       }
     });
-    await fc.assert(property, runs(4));
+    await fc.assert(property, runs(4, kind));
   });
 });

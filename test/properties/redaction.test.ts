@@ -1,17 +1,18 @@
 /** Pseudonyms: no real value anywhere, one for each person, and always the same (decision 22). */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, it } from 'node:test';
 import fc from 'fast-check';
 import { organizationArbitrary } from '../model/arbitrary.ts';
 import { get, urlPathOf } from '../model/client.ts';
 import { type Deployment, installPlan, openDeployment } from '../model/deployment.ts';
 import { questionsAbout } from '../model/questions.ts';
 import { runs } from '../model/runs.ts';
+import { describeOverStorages } from '../storage.ts';
 
-describe('redaction', () => {
+describeOverStorages('redaction', (kind) => {
   let deployment: Deployment;
   before(async () => {
-    deployment = await openDeployment();
+    deployment = await openDeployment(kind);
   });
   after(() => deployment.close());
 
@@ -53,6 +54,6 @@ describe('redaction', () => {
       }
       assert.equal(new Set(pseudonyms.values()).size, pseudonyms.size, 'no two people share a pseudonym');
     });
-    await fc.assert(property, runs(2));
+    await fc.assert(property, runs(2, kind));
   });
 });

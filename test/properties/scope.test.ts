@@ -1,6 +1,6 @@
 /** Scope without the model's help: nothing outside comes through, and nothing tells it from what does not exist. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, it } from 'node:test';
 import fc from 'fast-check';
 import type { Question, Variant } from '../model/answers.ts';
 import { BOARD_IDS, organizationArbitrary, USER_IDS } from '../model/arbitrary.ts';
@@ -8,6 +8,7 @@ import { get, nextOf, type Reply, urlPathOf } from '../model/client.ts';
 import { type Deployment, installPlan, openDeployment } from '../model/deployment.ts';
 import { questionsAbout } from '../model/questions.ts';
 import { runs } from '../model/runs.ts';
+import { describeOverStorages } from '../storage.ts';
 
 const VARIANTS: readonly Variant[] = ['a', 'b'];
 
@@ -55,10 +56,10 @@ const pointsOfLmsUser =
   (property: string) =>
   (value: string): Question => ({ route: 'points of an LMS user', property, value, keyedBy: 'user' });
 
-describe('scope', () => {
+describeOverStorages('scope', (kind) => {
   let deployment: Deployment;
   before(async () => {
-    deployment = await openDeployment();
+    deployment = await openDeployment(kind);
   });
   after(() => deployment.close());
 
@@ -88,7 +89,7 @@ describe('scope', () => {
         }
       }
     });
-    await fc.assert(property, runs(3));
+    await fc.assert(property, runs(3, kind));
   });
 
   it('answers for what is outside it exactly as for what does not exist', async () => {
@@ -127,6 +128,6 @@ describe('scope', () => {
         }
       }
     });
-    await fc.assert(property, runs(2));
+    await fc.assert(property, runs(2, kind));
   });
 });

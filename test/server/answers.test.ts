@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { get as httpGet } from 'node:http';
 import { connect } from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { after, before, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Store } from '../../src/dataset/store.ts';
+import { DIRECT, describeOver } from '../storage.ts';
 import { head, largeRecords, ORGANIZATION, openStand, type Stand, sendRaw, until } from './stand.ts';
 
 const MEGABYTES = 24;
@@ -76,12 +77,14 @@ function assertWhole(events: { pin?: { title: string; body: string } }[]): void 
 
 const watched = new Watched();
 let stand: Stand;
-before(async () => {
-  stand = await openStand({ records: largeRecords(MEGABYTES), around: watched.around });
-});
-after(() => stand.close());
 
-describe('answers', () => {
+// From memory the events come another way.
+describeOver(DIRECT, 'answers', {}, (kind) => {
+  before(async () => {
+    stand = await openStand({ kind, records: largeRecords(MEGABYTES), around: watched.around });
+  });
+  after(() => stand.close());
+
   it('large ones carry their length and are whole', async () => {
     const response = await stand.get('/a/v1/events');
     const text = await response.text();

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { describeOverStorages, EMBEDDED, type StorageKind } from '../storage.ts';
 import { openStand, type Stand, until } from './stand.ts';
 
 let stand: Stand;
-before(async () => {
-  stand = await openStand();
-});
-after(() => stand.close());
+
+function standOver(kind: StorageKind): void {
+  before(async () => {
+    stand = await openStand({ kind });
+  });
+  after(() => stand.close());
+}
 
 async function tagOf(path: string, headers: Record<string, string> = {}): Promise<string> {
   const response = await stand.get(path, headers);
@@ -19,7 +23,9 @@ async function tagOf(path: string, headers: Record<string, string> = {}): Promis
   return tag;
 }
 
-describe('conditional requests', () => {
+describeOverStorages('conditional requests', (kind) => {
+  standOver(kind);
+
   it('a tag is the same for the same question, however it is spelt', async () => {
     const tag = await tagOf('/a/v1/events/board/7?start=1000&end=2000');
     for (const same of [
@@ -63,7 +69,7 @@ describe('conditional requests', () => {
   });
 
   it('a tag is that of whoever asks, also when others ask the same in turn', async () => {
-    const elsewhere = await openStand();
+    const elsewhere = await openStand({ kind });
     const keys = [
       stand.key,
       await stand.makeKey({ scope: { boards: [7n], users: 'of-boards' } }),
@@ -130,7 +136,9 @@ describe('conditional requests', () => {
   });
 });
 
-describe('paging', () => {
+describeOverStorages('paging', (kind) => {
+  standOver(kind);
+
   it('follows Link to every element once, with any base, format and parameter order', async () => {
     for (const start of [
       '/a/v1/events?limit=2',
@@ -174,6 +182,8 @@ describe('paging', () => {
 });
 
 describe('negotiation', () => {
+  standOver(EMBEDDED);
+
   const cases = [
     [undefined, 'application/json'],
     ['*/*', 'application/json'],

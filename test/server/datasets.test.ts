@@ -26,11 +26,21 @@ class VersionedDataset extends PlainDataset {
 }
 
 /** The part of the port that serving uses; what is asked of it otherwise is a fault of the test. */
-class VersionStore implements Pick<Store, 'organization' | 'currentVersion' | 'openDataset'> {
-  readonly versions = new Map<string, string>();
+class VersionStore implements Pick<Store, 'organization' | 'currentVersion' | 'openDataset' | 'watch'> {
+  /** Absent: there is no such organization; `undefined`: it has no data. */
+  readonly versions = new Map<string, string | undefined>();
+  secret = new Uint8Array(32);
   readonly open: string[] = [];
   /** Opening a dataset of this organization takes until the promise is fulfilled. */
   readonly waits = new Map<string, Promise<void>>();
+
+  /** Whoever watches. */
+  readonly watching = new Set<(organization: string) => void>();
+
+  watch(onPublished: (organization: string) => void): () => void {
+    this.watching.add(onPublished);
+    return () => this.watching.delete(onPublished);
+  }
 
   async organization(name: string): Promise<OrganizationEntry> {
     if (!this.versions.has(name)) throw new AppError('organization-unknown', 'There is none.');
@@ -39,7 +49,7 @@ class VersionStore implements Pick<Store, 'organization' | 'currentVersion' | 'o
       name,
       settings: { ...settings, lmsUserProperties: [], policy: '' },
       version: this.versions.get(name),
-      secret: new Uint8Array(32),
+      secret: this.secret,
     };
   }
 
@@ -60,7 +70,7 @@ describe('datasets in service', () => {
   let datasets: Datasets | undefined;
   afterEach(() => datasets?.close());
 
-  function serve(versions: Record<string, string>, mostOpen = 64) {
+  function serve(versions: Record<string, string>, options: { mostOpen?: number; pollMs?: number } = {}) {
     const store = new VersionStore();
     for (const [name, version] of Object.entries(versions)) store.versions.set(name, version);
     const waiting: { news: DatasetNews['type']; resolve: () => void }[] = [];
@@ -69,7 +79,7 @@ describe('datasets in service', () => {
       ({ type }) => {
         for (const { news, resolve } of waiting) if (news === type) resolve();
       },
-      { mostOpen },
+      options,
     );
     const next = (news: DatasetNews['type']) =>
       new Promise<void>((resolve) => waiting.push({ news, resolve }));
@@ -77,15 +87,26 @@ describe('datasets in service', () => {
   }
 
   it('are as many as shall be open; one more closes the one not asked for longest, which opens again when asked for', async () => {
-    const { store, datasets } = serve({ a: 'a1', b: 'b1', c: 'c1' }, 2);
+    const { store, datasets } = serve({ a: 'a1', b: 'b1', c: 'c1' }, { mostOpen: 2 });
     for (const name of ['a', 'b', 'a', 'c']) (await datasets.lease(name)).end();
     assert.deepEqual(store.open.toSorted(), ['a1', 'c1']);
     (await datasets.lease('b')).end();
     assert.deepEqual(store.open.toSorted(), ['b1', 'c1']);
   });
 
+  it('have the secret of the copy that an organization without data was replaced by', async () => {
+    const { store, datasets } = serve({});
+    store.versions.set('a', undefined);
+    await assert.rejects(datasets.lease('a'), { code: 'not-published' });
+    store.secret = new Uint8Array(32).fill(1);
+    store.versions.set('a', 'a1');
+    const lease = await datasets.lease('a');
+    lease.end();
+    assert.deepEqual(lease.secrets.pseudonym, store.secret);
+  });
+
   it('stay open as long as an answer holds them, whoever needs the room', async () => {
-    const { store, datasets, next } = serve({ a: 'a1', b: 'b1' }, 1);
+    const { store, datasets, next } = serve({ a: 'a1', b: 'b1' }, { mostOpen: 1 });
     const held = await datasets.lease('a');
     (await datasets.lease('b')).end();
     assert.deepEqual(store.open.toSorted(), ['a1', 'b1']);
@@ -108,6 +129,19 @@ describe('datasets in service', () => {
     resolve();
     await opened;
     assert.ok(store.open.includes('s2'));
+  });
+
+  it('are replaced when the store tells of a version, without waiting to ask, as long as they are served', async () => {
+    const { store, datasets, next } = serve({ a: 'a1', b: 'b1' }, { pollMs: 1e9 });
+    for (const name of ['a', 'b']) (await datasets.lease(name)).end();
+    store.versions.set('a', 'a2');
+    store.versions.set('b', 'b2');
+    const opened = next('dataset-opened');
+    for (const tell of store.watching) tell('A');
+    await opened;
+    assert.deepEqual(store.open.toSorted(), ['a2', 'b1']);
+    await datasets.close();
+    assert.equal(store.watching.size, 0);
   });
 
   it('make for a new version what the one before was asked for, before it comes into service', async () => {

@@ -5,6 +5,7 @@ import type { Store } from '../../src/dataset/store.ts';
 import { type FinishedAnswer, FinishedAnswers } from '../../src/server/finished-answers.ts';
 import { startServer } from '../../src/server/start.ts';
 import { openPublished, publishRecords, WORLD } from '../dataset/small-world.ts';
+import { describeOverStorages } from '../storage.ts';
 import { ORGANIZATION, openStand, type Stand, until } from './stand.ts';
 
 /** Questions asked of the datasets that came through `countQuestions`. */
@@ -76,10 +77,10 @@ async function ask(url: string, path: string, headers: Record<string, string>): 
   return tell(await fetch(url + path, { headers: { 'accept-encoding': 'identity', ...headers } }));
 }
 
-describe('a small answer that was given before', () => {
+describeOverStorages('a small answer that was given before', (kind) => {
   let stand: Stand;
   before(async () => {
-    stand = await openStand({ around: countQuestions });
+    stand = await openStand({ kind, around: countQuestions });
   });
   after(() => stand.close());
 
@@ -142,10 +143,10 @@ describe('a small answer that was given before', () => {
   });
 });
 
-describe('answers given to others', () => {
+describeOverStorages('answers given to others', (kind) => {
   let stand: Stand;
   before(async () => {
-    stand = await openStand();
+    stand = await openStand({ kind });
     // The same ids and texts, but for one board that tells the organizations apart.
     await stand.store.createOrganization('other', {
       title: 'Harbor',

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { describe, it } from 'node:test';
 import { AppError } from '../../src/app-error.ts';
 import type { Store } from '../../src/dataset/store.ts';
+import { describeOverStorages } from '../storage.ts';
 import { head, largeRecords, openStand, type Stand, type StandOptions, sendRaw, until } from './stand.ts';
 
 async function withStand(options: StandOptions, test: (stand: Stand) => Promise<void>): Promise<void> {
@@ -24,9 +25,9 @@ function altered(store: Store, changes: Partial<Store>): Store {
   });
 }
 
-describe('publication', () => {
+describeOverStorages('publication', (kind) => {
   it('without data every data route is 503, and answers soon after the first publication', () =>
-    withStand({ records: undefined }, async (stand) => {
+    withStand({ kind, records: undefined }, async (stand) => {
       const response = await stand.get('/a/v1/events');
       assert.equal(response.status, 503);
       assert.equal(response.headers.get('retry-after'), '5');
@@ -44,7 +45,7 @@ describe('publication', () => {
           return store.openDataset(organization);
         },
       });
-    await withStand({ around }, async (stand) => {
+    await withStand({ kind, around }, async (stand) => {
       const replies = await Promise.all(Array.from({ length: 20 }, () => stand.get('/a/v1/boards')));
       assert.ok(replies.every(({ status }) => status === 200));
       assert.equal(openings, 1);
@@ -60,7 +61,7 @@ describe('publication', () => {
           return store.openDataset(organization);
         },
       });
-    await withStand({ around }, async (stand) => {
+    await withStand({ kind, around }, async (stand) => {
       const before = await (await stand.get('/a/v1/boards')).text();
       broken = true;
       await stand.publish({ boards: [{ id: 1n, title: 'First' }] });

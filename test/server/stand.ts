@@ -5,13 +5,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDuckdbStore } from '../../src/dataset/duckdb/store.ts';
 import { FULL_SCOPE } from '../../src/dataset/scope.ts';
 import type { Store } from '../../src/dataset/store.ts';
 import type { KeyGrant, Keyring } from '../../src/keys/keyring.ts';
-import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
 import { type ServerOptions, startServer } from '../../src/server/start.ts';
 import { publishRecords, type Records, WORLD } from '../dataset/small-world.ts';
+import { EMBEDDED, openStorage, type StorageKind } from '../storage.ts';
 
 export const ORGANIZATION = 'harbor';
 
@@ -31,6 +30,8 @@ export interface Stand {
 }
 
 export interface StandOptions extends Partial<Omit<ServerOptions, 'store' | 'keyring'>> {
+  /** Absent: the embedded store, read directly. */
+  readonly kind?: StorageKind;
   /** Published before the server starts; absent: the small world; `undefined`: nothing. */
   readonly records?: Records | undefined;
   /** Stands between the server and the store. */
@@ -38,10 +39,10 @@ export interface StandOptions extends Partial<Omit<ServerOptions, 'store' | 'key
 }
 
 export async function openStand(options: StandOptions = {}): Promise<Stand> {
-  const { records = WORLD, around = (store) => store, ...serverOptions } = options;
-  const dataDir = await mkdtemp(join(tmpdir(), 'corkboard-server-'));
-  const store = await openDuckdbStore(dataDir);
-  const keyring = openSqliteKeyring(dataDir);
+  const { kind = EMBEDDED, records = WORLD, around = (store) => store, ...serverOptions } = options;
+  const folder = await mkdtemp(join(tmpdir(), 'corkboard-server-'));
+  const storage = await openStorage(kind, folder);
+  const { store, keyring } = storage;
   await store.createOrganization(ORGANIZATION, { title: 'Harbor', lmsUserProperties: ['sis'], policy: '' });
   if (!('records' in options) || options.records !== undefined) {
     await publishRecords(store, ORGANIZATION, records);
@@ -53,7 +54,7 @@ export async function openStand(options: StandOptions = {}): Promise<Stand> {
     defaultVariant: 'a',
     logStream: { write: (lines) => void log.push(...lines.match(/.+/g)!.map((line) => JSON.parse(line))) },
     ...serverOptions,
-    store: around(store),
+    store: around(storage.served),
     keyring,
   });
   const makeKey = async (grant: Partial<KeyGrant> = {}, expiresMs?: number) => {
@@ -81,9 +82,8 @@ export async function openStand(options: StandOptions = {}): Promise<Stand> {
     stop: () => server.stop(),
     async close() {
       await server.stop();
-      await keyring.close();
-      await store.close();
-      await rm(dataDir, { recursive: true });
+      await storage.close();
+      await rm(folder, { recursive: true });
     },
   };
 }

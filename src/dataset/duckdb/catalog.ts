@@ -40,9 +40,13 @@ export class Catalog {
 
   /** Throws `organization-unknown`. */
   entry(name: string): CatalogEntry {
-    const [row] = this.#select('WHERE name = ?', name);
-    if (row === undefined) throw unknownOrganization(name);
-    return entryOf(row);
+    const entry = this.find(name);
+    if (entry === undefined) throw unknownOrganization(name);
+    return entry;
+  }
+
+  find(name: string): CatalogEntry | undefined {
+    return this.#select('WHERE name = ?', name).map(entryOf)[0];
   }
 
   /** Throws `organization-exists` when the name is taken, ignoring case; ids may repeat (decision 36). */
@@ -63,6 +67,15 @@ export class Catalog {
   /** Puts a generation with its settings in force, durably. */
   publish(name: string, settings: Settings, generation: number, version: string): void {
     this.#write(name, settings, 'generation = ?, version = ?', [generation, version]);
+  }
+
+  /** Puts a copy in force, durably: a generation, absent where nothing is published, with all of the original's entry. */
+  adopt({ name, settings, secret, version }: OrganizationEntry, generation: number | undefined): void {
+    this.#write(name, settings, 'generation = ?, version = ?, secret = ?', [
+      generation ?? null,
+      version ?? null,
+      secret,
+    ]);
   }
 
   /** Keeps settings of an organization that has nothing published yet. */
@@ -99,7 +112,12 @@ export class Catalog {
       .run(name, ...columnsOf(settings), randomBytes(32));
   }
 
-  #write(name: string, settings: Settings, assignments: string, values: (number | string)[]): void {
+  #write(
+    name: string,
+    settings: Settings,
+    assignments: string,
+    values: (number | string | Uint8Array | null)[],
+  ): void {
     this.#database
       .prepare(
         `UPDATE organizations SET id = ?, title = ?, domain = ?, category_id = ?, course_lookup = ?,

@@ -19,6 +19,7 @@ import { countRows } from './merge-things.ts';
 import { publishPoints } from './points-tables.ts';
 import { checkFormat, GENERATION_SCHEMA } from './schema.ts';
 import { StagingTables } from './staging-tables.ts';
+import { writeVersion } from './version-row.ts';
 
 /** Memory for building a generation; what does not fit is spilled to disk. */
 const MEMORY_LIMIT_MB = 768;
@@ -121,7 +122,7 @@ export class DuckdbPublication implements Publication {
     const { policy } = this.#settings;
     await publishPoints(this.#connection, policy, policy !== position.policy);
     await restoreOrder(this.#connection);
-    await this.#writeVersion(version, position.publication);
+    await this.#writeVersion(version, position.publication, position.lastSequence);
     // Closing would write the rest into the file as well, but keep a failure, a full disk above all, to itself.
     await this.#connection.run('CHECKPOINT');
     this.#closeDatabase();
@@ -162,29 +163,11 @@ export class DuckdbPublication implements Publication {
     );
   }
 
-  async #writeVersion(version: string, publication: number): Promise<void> {
-    const settings = this.#settings;
-    await this.#connection.run(
-      'CREATE OR REPLACE TEMP TABLE before AS SELECT last_sequence FROM version; DELETE FROM version;',
-    );
-    await runRows(
-      this.#connection,
-      `INSERT INTO version SELECT $version, $publishedMs, $publication,
-         coalesce((SELECT max(sequence) FROM new_events), (SELECT max(last_sequence) FROM before), 0),
-         $id, $title, $domain, $categoryId, $courseLookup = 1, $properties, $policy`,
-      {
-        version,
-        publishedMs: BigInt(Date.now()),
-        publication: BigInt(publication),
-        id: settings.id,
-        title: settings.title,
-        domain: settings.domain,
-        categoryId: settings.categoryId,
-        courseLookup: settings.courseLookup ? 1n : 0n,
-        properties: JSON.stringify(settings.lmsUserProperties),
-        policy: settings.policy,
-      },
-    );
+  async #writeVersion(version: string, publication: number, before: number): Promise<void> {
+    const [row] = await runRows(this.#connection, 'SELECT max(sequence) FROM new_events');
+    const lastSequence = Number(row?.[0] ?? before);
+    const facts = { version, publication, publishedMs: Date.now(), lastSequence };
+    await writeVersion(this.#connection, this.#settings, facts);
   }
 
   #closeDatabase(): void {

@@ -104,21 +104,37 @@ function numbered<A extends Int32Array | Float64Array>(first: number, numbers: A
 
 // `items`, the typed array behind a vector, is private to the driver's types; its public way takes a value a row.
 
-function fillBigints(chunk: DuckDBDataChunk, column: number, values: BigInt64Array, has?: Uint8Array): void {
+/** Sets a column of BIGINT; `has` is 0 where there is no value. */
+export function fillBigints(
+  chunk: DuckDBDataChunk,
+  column: number,
+  values: BigInt64Array,
+  has?: Uint8Array | Int32Array,
+): void {
   const vector = chunk.getColumnVector(column);
   if (!(vector instanceof DuckDBBigIntVector)) throw new Error(`column ${column} is no BIGINT`);
   vector['items'].set(values);
-  if (has !== undefined) {
-    for (let at = has.indexOf(0); at !== -1; at = has.indexOf(0, at + 1)) vector.setItem(at, null);
-  }
+  clearAbsent(vector, has);
   vector.flush();
 }
 
-function fillIntegers(chunk: DuckDBDataChunk, column: number, values: Int32Array): void {
+/** Like `fillBigints`, of INTEGER. */
+export function fillIntegers(
+  chunk: DuckDBDataChunk,
+  column: number,
+  values: Int32Array,
+  has?: Int32Array,
+): void {
   const vector = chunk.getColumnVector(column);
   if (!(vector instanceof DuckDBIntegerVector)) throw new Error(`column ${column} is no INTEGER`);
   vector['items'].set(values);
+  clearAbsent(vector, has);
   vector.flush();
+}
+
+function clearAbsent(vector: DuckDBBigIntVector | DuckDBIntegerVector, has?: Uint8Array | Int32Array): void {
+  if (has === undefined) return;
+  for (let at = has.indexOf(0); at !== -1; at = has.indexOf(0, at + 1)) vector.setItem(at, null);
 }
 
 function fillWords(chunk: DuckDBDataChunk, column: number, places: Uint8Array): void {

@@ -56,8 +56,7 @@ const EARNINGS = `
     UNION ALL SELECT board, person, timestamp_ms, points FROM adjustments
   )
   SEMI JOIN standings USING (board, person)
-  ANTI JOIN imported_points USING (board, person)
-  ORDER BY board, person, timestamp_ms`;
+  ANTI JOIN imported_points USING (board, person)`;
 
 function idColumn(chunk: DuckDBDataChunk, column: number): BigInt64Array {
   return BigInt64Array.from(chunk.getColumnValues(column), bigint);

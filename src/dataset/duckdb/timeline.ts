@@ -5,7 +5,7 @@
 import type { DuckDBDataChunk } from '@duckdb/node-api';
 import type { EventBatch, EventQuery, EventTally, Occurrences } from '../query.ts';
 import { allOf, type Condition, ofEvents } from './conditions.ts';
-import { type Database, doubleColumn, integerColumn, joinedDoubles } from './database.ts';
+import { type Database, doubleColumn, integerColumn, joinedDoubles, joinedIntegers } from './database.ts';
 
 /** Events in a slice, about: 5 MB of columns, a hundred times the start-up of a query. */
 const SLICE_EVENTS = 131_072;
@@ -53,6 +53,20 @@ export async function* streamEvents(
     // A slice that nobody consumes any more must neither outlive the answer nor fail unheard.
     await ahead?.catch(() => undefined);
   }
+}
+
+/** Events with a larger sequence, in order. */
+export async function readEventsSince(database: Database, sequence: number): Promise<EventBatch> {
+  const later = { sql: 'sequence > $sequence', parameters: { sequence: BigInt(sequence) } };
+  const chunks = await database.chunks(eventsSql(later), later.parameters);
+  const [kind, actor, owner, board, pin] = [0, 1, 2, 3, 4].map((column) => joinedIntegers(chunks, column));
+  if (!kind || !actor || !owner || !board || !pin) throw new Error('unreachable: five columns are integers');
+  return {
+    count: kind.length,
+    ...{ kind, actor, owner, board, pin },
+    timestampMs: joinedDoubles(chunks, 5),
+    sequence: joinedDoubles(chunks, 6),
+  };
 }
 
 function readSlice(database: Database, where: Condition): Promise<DuckDBDataChunk[]> {

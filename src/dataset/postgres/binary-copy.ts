@@ -1,5 +1,5 @@
 /**
- * PostgreSQL's binary COPY format, read into and written from columns: a header, then for each row the number of its
+ * PostgreSQL's binary COPY format, read into columns: a header, then for each row the number of its
  * fields and each field with its length, all big-endian, and a trailer.
  */
 export type ColumnType = 'int4' | 'int8' | 'float8' | 'text';
@@ -19,10 +19,10 @@ export interface Columns<T extends readonly ColumnType[]> {
 
 const BATCH_ROWS = 2048;
 
-const SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1');
+export const SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1');
 /** Signature, flags and the length of what may follow the header. */
-const HEADER_BYTES = SIGNATURE.length + 8;
-const TRAILER = -1;
+export const HEADER_BYTES = SIGNATURE.length + 8;
+export const TRAILER = -1;
 
 /** Rows of the given types as columns, at most 2,048 rows at a time, none empty. Nulls are not expected and refused. */
 export async function* readBinary<const T extends readonly ColumnType[]>(
@@ -154,76 +154,5 @@ function emptyColumn(type: ColumnType): Column {
       return new Float64Array(BATCH_ROWS);
     case 'text':
       return [];
-  }
-}
-
-const FIRST_BYTES = 256 * 1024;
-
-/** Rows on their way into a table. The caller writes as many fields a row as it announces. */
-export class BinaryWriter {
-  #bytes = Buffer.allocUnsafe(FIRST_BYTES);
-  #length = 0;
-
-  constructor() {
-    SIGNATURE.copy(this.#bytes);
-    this.#bytes.fill(0, SIGNATURE.length, HEADER_BYTES);
-    this.#length = HEADER_BYTES;
-  }
-
-  /** Bytes that wait to be taken. */
-  get length(): number {
-    return this.#length;
-  }
-
-  row(fields: number): void {
-    this.#reserve(2);
-    this.#length = this.#bytes.writeInt16BE(fields, this.#length);
-  }
-
-  /** A null of any type. */
-  none(): void {
-    this.#reserve(4);
-    this.#length = this.#bytes.writeInt32BE(-1, this.#length);
-  }
-
-  /** A number that is an integer JavaScript tells exactly. */
-  int8(value: number | bigint): void {
-    this.#reserve(12);
-    this.#bytes.writeInt32BE(8, this.#length);
-    if (typeof value === 'bigint') {
-      this.#length = this.#bytes.writeBigInt64BE(value, this.#length + 4);
-      return;
-    }
-    const high = Math.floor(value / 2 ** 32);
-    this.#bytes.writeInt32BE(high, this.#length + 4);
-    this.#length = this.#bytes.writeUInt32BE(value - high * 2 ** 32, this.#length + 8);
-  }
-
-  text(value: string): void {
-    // UTF-8 takes at most three bytes for a unit of UTF-16.
-    this.#reserve(4 + 3 * value.length);
-    const length = this.#bytes.write(value, this.#length + 4);
-    this.#bytes.writeInt32BE(length, this.#length);
-    this.#length += 4 + length;
-  }
-
-  /** What was written since the last time, in memory that is not used again. */
-  take(): Buffer {
-    const taken = this.#bytes.subarray(0, this.#length);
-    this.#bytes = Buffer.allocUnsafe(FIRST_BYTES);
-    this.#length = 0;
-    return taken;
-  }
-
-  /** Ends the rows; take what is left afterwards. */
-  end(): void {
-    this.row(TRAILER);
-  }
-
-  #reserve(bytes: number): void {
-    if (this.#length + bytes <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafe(2 * (this.#length + bytes));
-    this.#bytes.copy(larger, 0, 0, this.#length);
-    this.#bytes = larger;
   }
 }

@@ -2,7 +2,7 @@
 import type { Draft } from './draft.ts';
 
 /** Up to so many rows that a publication touches are looked up one by one. */
-const FEW_ROWS = 5_000;
+export const FEW_ROWS = 5_000;
 
 /**
  * Runs statements that join `rows` rows, or about as many, with what is published. The planner knows nothing of rows

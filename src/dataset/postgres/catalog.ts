@@ -3,6 +3,7 @@
  * row in the transaction that writes its data, so that both change together or not at all (decision 31).
  */
 import { randomBytes } from 'node:crypto';
+import type { VersionFacts } from '../copying.ts';
 import {
   checkOrganizationName,
   defaultSettings,
@@ -19,6 +20,9 @@ export interface CatalogEntry extends OrganizationEntry {
   readonly organization: number;
   readonly publication: number | undefined;
 }
+
+/** On which the names of organizations are told that have a new version. */
+export const PUBLISHED_CHANNEL = 'corkboard';
 
 const COLUMNS =
   'organization, name, id, title, domain, category_id, course_lookup, lms_user_properties, policy, secret, publication, version';
@@ -37,7 +41,7 @@ export class Catalog {
 
   /** Throws `organization-unknown`. */
   async entry(name: string): Promise<CatalogEntry> {
-    const entry = await this.#find(name);
+    const entry = await this.find(name);
     if (entry === undefined) throw unknownOrganization(name);
     return entry;
   }
@@ -49,7 +53,7 @@ export class Catalog {
       // Two that are made at the same time would get the same number, and the same id.
       await session.run('BEGIN; LOCK TABLE organizations IN SHARE ROW EXCLUSIVE MODE;');
       const catalog = new Catalog(session);
-      if ((await catalog.#find(name)) !== undefined) {
+      if ((await catalog.find(name)) !== undefined) {
         await session.run('ROLLBACK');
         throw existingOrganization(name);
       }
@@ -59,14 +63,33 @@ export class Catalog {
     });
   }
 
-  /** Puts a publication with its settings in force, when the transaction ends. */
-  async publish(
-    organization: number,
-    settings: Settings,
-    publication: number,
-    version: string,
-  ): Promise<void> {
+  /** Puts a publication, whose rows are written, with its settings in force, when the transaction ends. */
+  async publish(organization: number, settings: Settings, facts: VersionFacts): Promise<void> {
+    const { version, publication, publishedMs, lastSequence, counts } = facts;
+    await this.#asking.rows(
+      `INSERT INTO versions (organization, publication, version, published_ms, last_sequence, events, users, boards,
+         pins, organization_id, title, domain, category_id, course_lookup, lms_user_properties, policy)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+      [
+        ...[organization, publication, version, publishedMs, lastSequence],
+        ...[counts.events, counts.users, counts.boards, counts.pins],
+        ...columnsOf(settings),
+      ],
+    );
     await this.#write(organization, settings, ', publication = $9, version = $10', [publication, version]);
+    // Sent when the transaction ends.
+    await this.#asking.rows(
+      `SELECT pg_notify('${PUBLISHED_CHANNEL}', name) FROM organizations WHERE organization = $1`,
+      [organization],
+    );
+  }
+
+  /** Gives an organization without data the secret of the one that it is a copy of. */
+  async adopt(organization: number, secret: Uint8Array): Promise<void> {
+    await this.#asking.rows('UPDATE organizations SET secret = $2 WHERE organization = $1', [
+      organization,
+      secret,
+    ]);
   }
 
   /** Keeps settings of an organization that has nothing published yet. */
@@ -83,7 +106,7 @@ export class Catalog {
     return optional(row[0], String);
   }
 
-  async #find(name: string): Promise<CatalogEntry | undefined> {
+  async find(name: string): Promise<CatalogEntry | undefined> {
     // No text of PostgreSQL holds a NUL character, not even one to compare with.
     if (name.includes('\0')) return undefined;
     return (await this.#select('WHERE lower(name) = lower($1)', [name])).map(entryOf)[0];
@@ -123,7 +146,7 @@ export class Catalog {
 }
 
 /** Settings in the order of the columns: id, title, domain, category_id, course_lookup, lms_user_properties, policy. */
-export function columnsOf(settings: Settings): readonly Parameter[] {
+function columnsOf(settings: Settings): readonly Parameter[] {
   return [
     settings.id,
     settings.title,

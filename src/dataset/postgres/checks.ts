@@ -16,6 +16,8 @@ interface Reference {
   readonly kind: RecordKind;
   readonly field: string;
   readonly to: 'users' | 'boards' | 'pins';
+  /** Of events, the column with the place in `staged_names`. */
+  readonly place?: string;
 }
 
 /** In the order in which bad records can make others bad. */
@@ -24,10 +26,10 @@ const REFERENCES: readonly Reference[] = [
   { kind: 'pins', field: 'owner_id', to: 'users' },
   { kind: 'memberships', field: 'board_id', to: 'boards' },
   { kind: 'memberships', field: 'user_id', to: 'users' },
-  { kind: 'events', field: 'owner_id', to: 'users' },
-  { kind: 'events', field: 'actor_id', to: 'users' },
-  { kind: 'events', field: 'board_id', to: 'boards' },
-  { kind: 'events', field: 'pin_id', to: 'pins' },
+  { kind: 'events', field: 'owner_id', to: 'users', place: '"owner"' },
+  { kind: 'events', field: 'actor_id', to: 'users', place: 'actor' },
+  { kind: 'events', field: 'board_id', to: 'boards', place: 'board' },
+  { kind: 'events', field: 'pin_id', to: 'pins', place: 'pin' },
   { kind: 'points', field: 'user_id', to: 'users' },
   { kind: 'points', field: 'board_id', to: 'boards' },
   { kind: 'adjustments', field: 'user_id', to: 'users' },
@@ -63,24 +65,24 @@ export async function checkStaged(
       if (staging.count(name.kind) > 0 || !name.holds) await checkUnique(draft, name, report);
     }
     for (const reference of REFERENCES) {
-      if (staging.count(reference.kind) > 0) await checkReference(draft, reference, report);
+      if (staging.count(reference.kind) > 0) await checkReference(draft, staging, reference, report);
     }
   });
 }
 
 function uniqueNames(settings: Settings, checked: readonly string[]): UniqueName[] {
   const exactly = (value: string) => `${value} COLLATE "C"`;
-  const column = (kind: 'users' | 'boards', field: string, same = exactly): UniqueName => ({
+  const column = (kind: 'users' | 'boards', field: string, part = (value: string) => value): UniqueName => ({
     kind,
     field,
     staged: field,
     published: `SELECT id, ${field} AS value FROM ${kind}`,
-    same,
-    key: same,
+    same: (value) => exactly(part(value)),
+    key: (value) => `md5(${part(value)})`,
     holds: true,
   });
   return [
-    column('users', 'email', (value) => `lower(${value}) COLLATE "C"`),
+    column('users', 'email', (value) => `lower(${value})`),
     column('boards', 'lti_id'),
     column('boards', 'course_id'),
     ...settings.lmsUserProperties.map(
@@ -143,23 +145,34 @@ function conflictsSql({ published, staged, same, key, holds }: UniqueName, table
     FROM placed p LEFT JOIN ${table} s ON s.n = p.n WHERE p.place > 1 ORDER BY p.n`;
 }
 
-async function checkReference(draft: Draft, { kind, field, to }: Reference, report: Report): Promise<void> {
+async function checkReference(
+  draft: Draft,
+  staging: Staging,
+  { kind, field, to, place }: Reference,
+  report: Report,
+): Promise<void> {
   const table = `staged_${kind}`;
+  const key = place ?? field;
   // Many records name few things: to look up each thing once is what makes the check quick.
+  const named =
+    place === undefined
+      ? `SELECT DISTINCT ${field} AS key, ${field} AS id FROM ${table} WHERE ${field} IS NOT NULL`
+      : `SELECT number AS key, id FROM staged_names WHERE thing = '${to}'`;
   const missing = `
-    SELECT id FROM (SELECT DISTINCT ${field} AS id FROM ${table} WHERE ${field} IS NOT NULL) named
+    SELECT key, id FROM (${named}) named
     WHERE NOT EXISTS (SELECT FROM ${to} t WHERE t.id = named.id)
       AND NOT EXISTS (SELECT FROM staged_${to} s WHERE s.id = named.id)`;
   const [found] = await draft.count([`(${missing})`]);
   if (found === 0) return;
+  staging.reduce(kind);
   await draft.keep('missing', missing);
   await draft.keep(
     'dangling',
-    `SELECT n, file, line, ${field} AS target, raw FROM ${table} WHERE ${field} IN (SELECT id FROM missing)`,
+    `SELECT n, file, line, m.id AS target, raw FROM ${table} s JOIN missing m ON m.key = s.${key}`,
   );
   const rows = draft.session.columns(
     `SELECT file, line, target, coalesce(raw, ''), (raw IS NOT NULL)::integer FROM dangling ORDER BY n`,
-    ['int8', 'int8', 'int8', 'text', 'int4'],
+    ['int4', 'int8', 'int8', 'text', 'int4'],
   );
   for await (const { count, columns } of rows) {
     const [files, lines, targets, raws, hasRaws] = columns;

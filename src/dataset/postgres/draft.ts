@@ -7,11 +7,19 @@ import { ALIVE, type LastingTable, MORTAL, type MortalTable } from './schema.ts'
 
 const LASTING: readonly LastingTable[] = ['kinds', 'memberships', 'adjustments'];
 
+export interface NewEvents {
+  readonly count: number;
+  /** The largest of theirs; 0 when there is none. */
+  readonly lastSequence: number;
+}
+
 export class Draft {
   readonly session: Session;
   readonly organization: number;
   /** The one that is being made. */
   readonly publication: number;
+
+  #newEvents: Promise<NewEvents> | undefined;
 
   private constructor(session: Session, organization: number, publication: number) {
     this.session = session;
@@ -40,6 +48,22 @@ export class Draft {
     const columns = tables.map((table) => `(SELECT count(*) FROM ${table} counted)`);
     const [row] = await this.rows(`SELECT ${columns.join(', ')}`);
     return (row ?? []).map(Number) as { [I in keyof T]: number };
+  }
+
+  /** About the rows of the view `new_events`, which are read for it unless it was told. */
+  newEvents(): Promise<NewEvents> {
+    this.#newEvents ??= this.rows('SELECT count(*), coalesce(max(sequence), 0) FROM new_events').then(
+      ([row]) => ({
+        count: Number(row?.[0]),
+        lastSequence: Number(row?.[1]),
+      }),
+    );
+    return this.#newEvents;
+  }
+
+  /** Spares reading them. */
+  tellNewEvents(newEvents: NewEvents): void {
+    this.#newEvents = Promise.resolve(newEvents);
   }
 
   /** Makes a temporary table of a query, in the place of one of that name. */

@@ -6,7 +6,7 @@ import type { Counts } from '../dataset.ts';
 import type { Change, Changes } from '../store.ts';
 import { joiningRows } from './bulk.ts';
 import type { Draft } from './draft.ts';
-import { mergeEvents } from './merge-events.ts';
+import { type MergedEvents, mergeEvents } from './merge-events.ts';
 import { mergeThings } from './merge-things.ts';
 import { mergeUsers } from './merge-users.ts';
 import type { Staging } from './staging.ts';
@@ -18,13 +18,20 @@ export interface Basis {
   readonly lastSequence: number;
 }
 
+export interface Merged {
+  readonly changes: Changes;
+  /** The years of events that the publication brings. */
+  readonly coming: MergedEvents['coming'];
+}
+
 /**
- * Merges everything staged; the order matters, since later kinds refer to earlier ones. New events are only found:
- * they lie in `added_events` until `insertEvents`.
+ * Merges everything staged; the order matters, since later kinds refer to earlier ones. New events are only found: what
+ * is left to do is `insertEvents`, and to attach the years that come.
  */
-export async function mergeStaged(draft: Draft, staging: Staging, basis: Basis): Promise<Changes> {
+export async function mergeStaged(draft: Draft, staging: Staging, basis: Basis): Promise<Merged> {
   const { counts } = basis;
   const changes: Partial<Record<keyof Changes, Change>> = {};
+  let coming: MergedEvents['coming'];
   await joiningRows(draft, staging.total, async () => {
     changes.users = await mergeUsers(draft, counts.users);
     changes.boards = await mergeThings(draft, 'boards', counts.boards, {
@@ -36,11 +43,13 @@ export async function mergeStaged(draft: Draft, staging: Staging, basis: Basis):
     });
     changes.pins = await mergePins(draft, counts.pins);
     changes.memberships = await mergeMemberships(draft);
-    changes.events = await mergeEvents(draft, staging.survey, basis);
+    const events = await mergeEvents(draft, staging, basis);
+    changes.events = events.change;
+    coming = events.coming;
     changes.points = await mergePoints(draft);
     changes.adjustments = await mergeAdjustments(draft);
   });
-  return changes as Changes;
+  return { changes: changes as Changes, coming };
 }
 
 async function mergePins(draft: Draft, held: number): Promise<Change> {

@@ -12,8 +12,9 @@ import { fillPolicies, stretchSql } from './policies.ts';
 /** Brings everything about points up to date with what was merged and derived. `anew`: the policy is another. */
 export async function publishPoints(draft: Draft, policyText: string, anew: boolean): Promise<void> {
   const policy = readPolicy(policyText);
-  const touched = await draft.count(['new_events', 'altered_pins', 'touched_people', 'fresh_adjustments']);
-  await joiningRows(draft, anew ? Number.POSITIVE_INFINITY : Math.max(...touched), async () => {
+  const { count: events } = await draft.newEvents();
+  const touched = await draft.count(['altered_pins', 'touched_people', 'fresh_adjustments']);
+  await joiningRows(draft, anew ? Number.POSITIVE_INFINITY : Math.max(events, ...touched), async () => {
     await findCandidates(draft, policy, anew);
     await writeAwards(draft, anew);
     await writeStandings(draft, anew);
@@ -27,9 +28,14 @@ async function findCandidates(draft: Draft, policy: Policy, anew: boolean): Prom
   const judged = anew
     ? `SELECT ${EVENT_COLUMNS} FROM events`
     : `SELECT ${EVENT_COLUMNS} FROM new_events ${altered}`;
-  await draft.run(`CREATE TEMP VIEW judged_events AS ${judged}`);
-  const [span] = await draft.rows('SELECT min(timestamp_ms), max(timestamp_ms) FROM judged_events');
-  await fillPolicies(draft, policy, anew, { fromMs: Number(span?.[0] ?? 0), toMs: Number(span?.[1] ?? 0) });
+  const span = `SELECT min(timestamp_ms), max(timestamp_ms) FROM (${judged}) judged`;
+  await fillPolicies(draft, policy, anew, span);
+  // Most events are of kinds without a rule: a condition of constants passes them over before anything is joined.
+  const kinds = await draft.rows(
+    'SELECT DISTINCT k.ix FROM kinds k JOIN policy_rules r USING (type, action)',
+  );
+  await draft.run(`CREATE TEMP VIEW judged_events AS
+    SELECT * FROM (${judged}) judged WHERE kind = ANY('{${kinds.map(([ix]) => Number(ix)).join(',')}}'::int[])`);
   await draft.keep('pin_words', wordsCount ? WORDS_OF_PINS : NO_WORDS);
   await draft.keep('candidates', CANDIDATES);
 }

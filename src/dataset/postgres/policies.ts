@@ -6,20 +6,15 @@ import type { Draft } from './draft.ts';
 
 /**
  * Brings `policies` and `board_policies` up to date, and leaves the temporary tables `current_policies`, `policy_rules`
- * and `policy_weeks`, whose weeks span the given instants. Number 0 is the default policy; every board with a policy of
+ * and `policy_weeks`, whose weeks reach over `span`, a query of the first and the last instant. Number 0 is the default policy; every board with a policy of
  * its own gets the next number. `anew`: the policy is another one, so that known boards may have another, too.
  */
-export async function fillPolicies(
-  draft: Draft,
-  policy: Policy,
-  anew: boolean,
-  range: { readonly fromMs: number; readonly toMs: number },
-): Promise<void> {
+export async function fillPolicies(draft: Draft, policy: Policy, anew: boolean, span: string): Promise<void> {
   const policies = [policy.default, ...policy.boards.values()];
   const calendars = calendarsOf(policies);
   await draft.keep('current_policies', recordset(policies.map(policyRow(calendars)), POLICY_TYPES));
   await draft.keep('policy_rules', recordset(policies.flatMap(ruleRows), RULE_TYPES));
-  await draft.keep('policy_weeks', weeksOver(calendars, range));
+  await draft.keep('policy_weeks', await weeksOver(draft, calendars, span));
   await draft.keep(
     'board_overrides',
     recordset(
@@ -128,10 +123,14 @@ export function stretchSql(instantMs: string): string {
 }
 
 /** A row for every week and stretch that it reaches into: `[week_ms, end_ms)`. */
-function weeksOver(
+async function weeksOver(
+  draft: Draft,
   calendars: ReadonlyMap<string, Calendar>,
-  range: { readonly fromMs: number; readonly toMs: number },
-): string {
+  span: string,
+): Promise<string> {
+  // Without a maximum nobody asks for weeks, nor when the first event was.
+  const [bounds] = calendars.size === 0 ? [] : await draft.rows(span);
+  const range = { fromMs: Number(bounds?.[0] ?? 0), toMs: Number(bounds?.[1] ?? 0) };
   const weeks = [...calendars.values()].flatMap(({ number, policy }) => {
     const boundaries = Array.from(weekBoundaries(policy.weekStarts, range));
     const ends = boundaries.slice(1);

@@ -8,8 +8,6 @@ import type { Session } from './database.ts';
 
 /** The first half of Corkboard's advisory locks: "cork" in ASCII. The second is the number of an organization. */
 export const LOCKS = 0x636f726b;
-/** The second half of the lock on making partitions; no organization has this number. */
-export const PARTITIONS_LOCK = 0;
 
 /** Waits up to `waitMs` for another publication to end, then throws `organization-busy`. */
 export async function acquirePublicationLock(

@@ -7,14 +7,13 @@ import { readPolicy } from '../../points/policy.ts';
 import type { Counts } from '../dataset.ts';
 import type { EventColumns, Problem, RecordKind, RecordOf } from '../staging.ts';
 import type { Changes, Outcome, Publication, PublicationOptions, Settings } from '../store.ts';
-import { Catalog, type CatalogEntry, columnsOf } from './catalog.ts';
+import { Catalog, type CatalogEntry } from './catalog.ts';
 import { checkStaged } from './checks.ts';
 import type { Database, Session } from './database.ts';
 import { deriveTables } from './derived.ts';
 import { Draft } from './draft.ts';
-import { type Basis, mergeStaged } from './merge.ts';
+import { type Basis, type Merged, mergeStaged } from './merge.ts';
 import { insertEvents } from './merge-events.ts';
-import { ensurePartitions, holdPartitions } from './partitions.ts';
 import { publishPoints } from './points.ts';
 import { prune } from './prune.ts';
 import { acquirePublicationLock } from './publication-lock.ts';
@@ -25,7 +24,7 @@ import { Staging } from './staging.ts';
 const SESSION = `
   SET work_mem = '128MB';
   SET temp_buffers = '64MB';
-  SET jit = off;
+  SET maintenance_work_mem = '256MB';
   -- Temporary tables are looked at once or twice: rough figures of them do, and take a tenth of the time.
   SET default_statistics_target = 10;`;
 
@@ -38,24 +37,21 @@ interface Present extends Basis {
 }
 
 export class PostgresPublication implements Publication {
-  readonly #database: Database;
   readonly #session: Session & { close(): void };
   readonly #entry: CatalogEntry;
   readonly #present: Present;
   readonly #staging: Staging;
   #settings: Settings;
   #draft: Draft | undefined;
-  #preview: Changes | undefined;
+  #merged: Merged | undefined;
   #ended = false;
 
   private constructor(
-    database: Database,
     session: Session & { close(): void },
     entry: CatalogEntry,
     present: Present,
     staging: Staging,
   ) {
-    this.#database = database;
     this.#session = session;
     this.#entry = entry;
     this.#present = present;
@@ -79,7 +75,7 @@ export class PostgresPublication implements Publication {
       const entry = await new Catalog(session).entry(name);
       const present = await readPresent(session, entry);
       const staging = await Staging.create(session);
-      return new PostgresPublication(database, session, entry, present, staging);
+      return new PostgresPublication(session, entry, present, staging);
     } catch (error) {
       session.close();
       throw error;
@@ -106,21 +102,13 @@ export class PostgresPublication implements Publication {
   }
 
   async preview(): Promise<Changes> {
-    const draft = await this.#begin();
-    if (this.#preview === undefined) {
-      await draft.run('SAVEPOINT unmerged');
-      this.#preview = await mergeStaged(draft, this.#staging, this.#present);
-    }
-    return this.#preview;
+    const { changes } = await this.#merge(await this.#begin());
+    return changes;
   }
 
   async publish(): Promise<Outcome> {
     const draft = await this.#begin();
-    // No partition can be made while this transaction has read events, so what is merged already is merged again.
-    if (this.#preview !== undefined) await draft.run('ROLLBACK TO SAVEPOINT unmerged');
-    const complete = await ensurePartitions(this.#database, this.#staging.survey.years);
-    if (!complete) await holdPartitions(this.#session);
-    const changes = await mergeStaged(draft, this.#staging, this.#present);
+    const { changes, coming } = await this.#merge(draft);
     const counts = countsAfter(this.#present.counts, changes);
     if (!this.#isWorthAVersion(changes)) {
       await this.#session.run('ROLLBACK');
@@ -136,10 +124,9 @@ export class PostgresPublication implements Publication {
     await prune(draft, nowMs);
     const version = `${draft.publication}-${randomBytes(12).toString('hex')}`;
     await this.#writeVersion(draft, version, nowMs, counts);
+    await coming?.attach();
+    await this.#analyze(changes);
     await this.#session.run('COMMIT');
-    // The version is in force: what fails now is made good by the autovacuum.
-    if (this.#staging.total >= MANY_RECORDS)
-      await this.#session.run(`RESET default_statistics_target; ${ANALYZE}`).catch(() => undefined);
     await this.discard();
     return { published: true, version, changes, counts };
   }
@@ -157,11 +144,26 @@ export class PostgresPublication implements Publication {
   async #begin(): Promise<Draft> {
     await this.#staging.flush();
     if (this.#draft === undefined) {
-      await this.#session.run('BEGIN');
+      // Who has waited for a lock must see what the other one did meanwhile, whatever the default is here.
+      await this.#session.run('BEGIN ISOLATION LEVEL READ COMMITTED');
       const publication = (this.#entry.publication ?? 0) + 1;
       this.#draft = await Draft.begin(this.#session, this.#entry.organization, publication);
     }
     return this.#draft;
+  }
+
+  async #merge(draft: Draft): Promise<Merged> {
+    this.#merged ??= await mergeStaged(draft, this.#staging, this.#present);
+    return this.#merged;
+  }
+
+  /** Tells the planner of what was added before anybody asks for it. What was a little more than before can wait. */
+  async #analyze({ events }: Changes): Promise<void> {
+    if (this.#staging.total < MANY_RECORDS) return;
+    const grown = events.added * 10 >= this.#present.counts.events;
+    const tables = grown ? [...TABLES, 'events'] : TABLES;
+    const analyze = tables.map((table) => `ANALYZE (SKIP_LOCKED) corkboard.${table};`);
+    await this.#session.run(`SET LOCAL default_statistics_target = 30; ${analyze.join(' ')}`);
   }
 
   /** Settings alone make no first version: an organization without data stays unpublished (decision 13). */
@@ -172,27 +174,16 @@ export class PostgresPublication implements Publication {
     );
   }
 
-  async #writeVersion(draft: Draft, version: string, nowMs: number, counts: Counts): Promise<void> {
+  async #writeVersion(draft: Draft, version: string, publishedMs: number, counts: Counts): Promise<void> {
     const { organization, publication } = draft;
-    const [row] = await draft.rows('SELECT max(sequence) FROM new_events');
-    const lastSequence = BigInt((row?.[0] as bigint | null) ?? this.#present.lastSequence);
-    await draft.rows(
-      `INSERT INTO versions (organization, publication, version, published_ms, last_sequence, events, users, boards,
-         pins, organization_id, title, domain, category_id, course_lookup, lms_user_properties, policy)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-      [
-        ...[organization, publication, version, nowMs, lastSequence],
-        ...[counts.events, counts.users, counts.boards, counts.pins],
-        ...columnsOf(this.#settings),
-      ],
-    );
-    await new Catalog(draft.session).publish(organization, this.#settings, publication, version);
+    const added = await draft.newEvents();
+    const lastSequence = added.count === 0 ? this.#present.lastSequence : added.lastSequence;
+    const facts = { version, publication, publishedMs, lastSequence, counts };
+    await new Catalog(draft.session).publish(organization, this.#settings, facts);
   }
 }
 
-const ANALYZE = [...MORTAL, 'kinds', 'memberships', 'adjustments', 'events']
-  .map((table) => `ANALYZE (SKIP_LOCKED) corkboard.${table};`)
-  .join(' ');
+const TABLES = [...MORTAL, 'kinds', 'memberships', 'adjustments'];
 
 async function readPresent(session: Session, { organization, publication }: CatalogEntry): Promise<Present> {
   if (publication === undefined) {

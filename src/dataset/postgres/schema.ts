@@ -7,6 +7,8 @@
  * older version stays what it was, for the answers that are under way, on every replica, without holding a snapshot.
  */
 
+import { FIRST_YEAR, LAST_YEAR, startOfYear } from './event-survey.ts';
+
 /** `died` of rows that no publication has ended. */
 export const ALIVE = 2_147_483_647;
 
@@ -40,6 +42,8 @@ CREATE TABLE users (
 );
 CREATE INDEX users_by_ix ON users (organization, ix);
 CREATE INDEX users_by_id ON users (organization, id);
+-- Here and below: of digests, because a text can be longer than what an index takes.
+CREATE INDEX users_by_email ON users (organization, md5(lower(email)));
 
 CREATE TABLE user_properties (
   organization INTEGER NOT NULL, person INTEGER NOT NULL, property TEXT NOT NULL, value TEXT NOT NULL, ${LIFE}
@@ -53,6 +57,8 @@ CREATE TABLE boards (
 );
 CREATE INDEX boards_by_ix ON boards (organization, ix);
 CREATE INDEX boards_by_id ON boards (organization, id);
+CREATE INDEX boards_by_lti_id ON boards (organization, md5(lti_id));
+CREATE INDEX boards_by_course_id ON boards (organization, md5(course_id));
 
 CREATE TABLE pins (
   organization INTEGER NOT NULL, ix INTEGER NOT NULL, id BIGINT NOT NULL, board INTEGER, "owner" INTEGER,
@@ -74,13 +80,18 @@ CREATE TABLE events (
   kind INTEGER NOT NULL, actor INTEGER NOT NULL, "owner" INTEGER NOT NULL, board INTEGER NOT NULL, pin INTEGER,
   timestamp_ms BIGINT NOT NULL
 ) PARTITION BY RANGE (timestamp_ms);
-CREATE TABLE events_of_other_years PARTITION OF events DEFAULT;
+-- No default partition: with one, a partition for another year could only be attached while nobody reads or writes.
+CREATE TABLE events_before_${FIRST_YEAR} PARTITION OF events
+  FOR VALUES FROM (MINVALUE) TO (${startOfYear(FIRST_YEAR)});
+CREATE TABLE events_after_${LAST_YEAR} PARTITION OF events
+  FOR VALUES FROM (${startOfYear(LAST_YEAR + 1)}) TO (MAXVALUE);
 CREATE INDEX events_by_time ON events (organization, timestamp_ms, sequence);
 CREATE INDEX events_by_board ON events (organization, board, timestamp_ms, sequence);
 CREATE INDEX events_by_actor ON events (organization, actor, timestamp_ms, sequence);
-CREATE INDEX events_by_sequence ON events (organization, sequence);
 CREATE INDEX events_by_id ON events (organization, id) WHERE id IS NOT NULL;
 CREATE INDEX events_by_pin ON events (organization, pin) WHERE pin IS NOT NULL;
+-- Later events lie further back in the table: this finds what is new, and costs next to nothing.
+CREATE INDEX events_by_sequence ON events USING brin (organization, sequence) WITH (pages_per_range = 32);
 
 CREATE TABLE memberships (
   organization INTEGER NOT NULL, board INTEGER NOT NULL, person INTEGER NOT NULL, born INTEGER NOT NULL
@@ -115,6 +126,7 @@ CREATE TABLE board_people (
   organization INTEGER NOT NULL, board INTEGER NOT NULL, person INTEGER NOT NULL, present BOOLEAN NOT NULL, ${LIFE}
 );
 CREATE INDEX board_people_by_board ON board_people (organization, board, person);
+CREATE INDEX board_people_by_person ON board_people (organization, person);
 
 CREATE TABLE policies (
   organization INTEGER NOT NULL, policy INTEGER NOT NULL, goal BIGINT NOT NULL, weekly_maximum BIGINT,
@@ -175,7 +187,27 @@ const ENDED = MORTAL.map(
   (table) => `CREATE INDEX ${table}_ended ON ${table} (organization, died) WHERE died < ${ALIVE};`,
 );
 
-export const MIGRATIONS: readonly Migration[] = [{ number: 1, sql: `${FIRST}${ENDED.join('\n')}` }];
+/** Of these the rows that came with a publication are asked for. They lie in that order, so a few bytes a page tell. */
+const BORN = (
+  [
+    'user_properties',
+    'boards',
+    'imported_points',
+    'adjustments',
+    'user_created',
+    'board_created',
+    'board_people',
+    'awards',
+    'standings',
+  ] as const
+).map(
+  (table) =>
+    `CREATE INDEX ${table}_born ON ${table} USING brin (organization, born) WITH (pages_per_range = 16, autosummarize = on);`,
+);
+
+export const MIGRATIONS: readonly Migration[] = [
+  { number: 1, sql: `${FIRST}${[...ENDED, ...BORN].join('\n')}` },
+];
 
 /** Tables of records whose rows stay for ever once they are published. */
 export type LastingTable = 'kinds' | 'memberships' | 'adjustments';
@@ -193,4 +225,20 @@ export function rowsAt({ organization, publication }: At, table: Table): string 
   const born = table === 'events' ? 'publication' : 'born';
   const lives = MORTAL.some((mortal) => mortal === table) ? ` AND died > ${publication}` : '';
   return `(SELECT * FROM ${table} WHERE organization = ${organization} AND ${born} <= ${publication}${lives}) ${table}`;
+}
+
+/** A version, and the publication of an earlier one. */
+export interface Span extends At {
+  readonly after: number;
+}
+
+/** The rows of the version that the earlier one has not, as `rowsAt`. */
+export function rowsSince(span: Span, table: MortalTable | LastingTable): string {
+  return `(SELECT * FROM ${rowsAt(span, table)} WHERE born > ${span.after}) ${table}`;
+}
+
+/** The rows of the earlier version that the version has not. */
+export function rowsEnded({ organization, publication, after }: Span, table: MortalTable): string {
+  return `(SELECT * FROM ${table} WHERE organization = ${organization} AND born <= ${after}
+    AND died > ${after} AND died <= ${publication}) ${table}`;
 }

@@ -1,7 +1,7 @@
 /**
  * Staging: checked records as they come, in temporary tables of the connection that publishes, filled by COPY. `n`
  * numbers all records of an import in their order; `raw` is kept only when rejects are. Of an event, `kind` is the place
- * of its type and action in `staged_kinds`.
+ * of its type and action in `staged_kinds`, and what it names are places in `staged_names`.
  */
 import { type Cell, type Column, STAGED } from '../staged-columns.ts';
 import {
@@ -10,15 +10,17 @@ import {
   RECORD_KINDS,
   type RecordKind,
   type RecordOf,
+  type Staged,
 } from '../staging.ts';
-import { BinaryWriter } from './binary-copy.ts';
+import { BinaryWriter } from './binary-writer.ts';
 import type { Session } from './database.ts';
 import { EventSurvey } from './event-survey.ts';
+import { STAGED_EVENTS, StagedEvents } from './staged-events.ts';
 
 /** What waits in memory of a table before it is sent; as much again is under way. */
 const BATCH_BYTES = 1024 * 1024;
 
-type StagingTable = RecordKind | 'kinds';
+type StagingTable = RecordKind | 'kinds' | 'names';
 
 interface NamedColumn<R> extends Column<R> {
   readonly name: string;
@@ -26,53 +28,56 @@ interface NamedColumn<R> extends Column<R> {
 
 type AllColumns = { readonly [K in RecordKind]: readonly NamedColumn<RecordOf[K]>[] };
 
+/** Those of events are told here too, but `StagedEvents` writes them in its own way. */
+const COLUMNS: AllColumns = {
+  users: columnsOf('users'),
+  boards: columnsOf('boards'),
+  pins: columnsOf('pins'),
+  memberships: columnsOf('memberships'),
+  events: columnsOf('events'),
+  points: columnsOf('points'),
+  adjustments: columnsOf('adjustments'),
+};
+
 export class Staging {
   readonly #session: Session;
   readonly #writers = new Map<StagingTable, BinaryWriter>();
   readonly #counts = new Map<RecordKind, number>();
-  /** Numbers of kinds of events by type and action. */
-  readonly #kinds = new Map<string, number>();
-  readonly #columns: AllColumns;
   /** Tables that have got rows since the last flush. */
   readonly #grown = new Set<StagingTable>();
+  readonly #reduced = new Set<RecordKind>();
   readonly survey = new EventSurvey();
+  readonly #events = new StagedEvents(this.survey);
   #staged = 0;
   #underWay: Promise<void> = Promise.resolve();
 
   private constructor(session: Session) {
     this.#session = session;
-    const kind: NamedColumn<EventRecord> = {
-      name: 'kind',
-      type: 'BIGINT',
-      value: (event) => this.#kindOf(event),
-    };
-    const events = columnsOf('events').filter(({ name }) => name !== 'type' && name !== 'action');
-    this.#columns = {
-      users: columnsOf('users'),
-      boards: columnsOf('boards'),
-      pins: columnsOf('pins'),
-      memberships: columnsOf('memberships'),
-      events: [...events, kind],
-      points: columnsOf('points'),
-      adjustments: columnsOf('adjustments'),
-    };
   }
 
   static async create(session: Session): Promise<Staging> {
-    const staging = new Staging(session);
-    const tables = RECORD_KINDS.map((kind) => {
-      const columns = staging.#columns[kind].map(({ name, type }) => `${name} ${type}`);
-      return `CREATE TEMP TABLE staged_${kind} (n BIGINT, file BIGINT, line BIGINT, ${columns.join(', ')}, raw TEXT);`;
+    const plain = RECORD_KINDS.filter((kind) => kind !== 'events');
+    const tables = plain.map((kind) => {
+      const columns = COLUMNS[kind].map(({ name, type }) => `${name} ${type}`);
+      return `CREATE TEMP TABLE staged_${kind} (n BIGINT, file INTEGER, line BIGINT, ${columns.join(', ')}, raw TEXT);`;
     });
-    await session.run(
-      `${tables.join('\n')} CREATE TEMP TABLE staged_kinds (kind BIGINT, type TEXT, action TEXT);`,
-    );
-    return staging;
+    await session.run(`${tables.join('\n')} ${STAGED_EVENTS}`);
+    return new Staging(session);
   }
 
   /** Records staged, those included that checks have taken out. */
   count(kind: RecordKind): number {
     return this.#counts.get(kind) ?? 0;
+  }
+
+  /** Whether checks have taken nothing out. */
+  isWhole(kind: RecordKind): boolean {
+    return !this.#reduced.has(kind);
+  }
+
+  /** To be called by checks that take records out. */
+  reduce(kind: RecordKind): void {
+    this.#reduced.add(kind);
   }
 
   /** Of all kinds together. */
@@ -82,49 +87,34 @@ export class Staging {
 
   /** Records count as staged in the order of the calls, and inside a call in the order of the array. */
   async append<K extends RecordKind>(kind: K, records: readonly RecordOf[K][]): Promise<void> {
-    const columns: readonly NamedColumn<RecordOf[K]>[] = this.#columns[kind];
+    this.#count(kind, records.length);
+    const columns: readonly NamedColumn<RecordOf[K]>[] = COLUMNS[kind];
     for (const record of records) {
-      const writer = this.#startRow(kind, columns.length, record.file, record.line);
-      for (const { value } of columns) writeCell(writer, value(record));
-      writeCell(writer, record.raw);
-      if (kind === 'events') {
-        const { id, timestampMs } = record as EventRecord;
-        this.survey.add(id, timestampMs);
-      }
+      const writer = this.#writer(kind);
+      this.#staged += 1;
+      if (kind === 'events') this.#events.write(writer, this.#staged, record as EventRecord);
+      else writeRow(writer, this.#staged, record, columns);
       if (writer.length >= BATCH_BYTES) await this.#send(kind);
     }
   }
 
   /** Like `append` of the same events as records. */
   async appendEvents(events: EventColumns): Promise<void> {
-    const { words, types, actions, ids, pinIds, timestampsMs } = events;
-    const fields = this.#columns.events.length;
-    const kinds = new Map<number, number>();
+    this.#count('events', events.count);
+    const write = this.#events.writerOf(events);
+    let writer = this.#writer('events');
     for (let at = 0; at < events.count; at++) {
-      const pair = types[at]! * 256 + actions[at]!;
-      let kind = kinds.get(pair);
-      if (kind === undefined) {
-        kind = this.#kindOf({ type: words[types[at]!]!, action: words[actions[at]!]! });
-        kinds.set(pair, kind);
-      }
-      const id = events.hasIds[at] === 1 ? ids[at]! : undefined;
-      const timestampMs = Number(timestampsMs[at]!);
-      this.survey.add(id, timestampMs);
-      const writer = this.#startRow('events', fields, events.file, events.lines[at]!);
-      writeCell(writer, id);
-      writer.int8(events.ownerIds[at]!);
-      writer.int8(events.actorIds[at]!);
-      writer.int8(events.boardIds[at]!);
-      writeCell(writer, events.hasPins[at] === 1 ? pinIds[at]! : undefined);
-      writer.int8(timestampMs);
-      writer.int8(kind);
-      writer.none();
-      if (writer.length >= BATCH_BYTES) await this.#send('events');
+      this.#staged += 1;
+      write(writer, this.#staged, at);
+      if (writer.length < BATCH_BYTES) continue;
+      await this.#send('events');
+      writer = this.#writer('events');
     }
   }
 
   /** Makes everything appended visible to SQL, and known to the planner. */
   async flush(): Promise<void> {
+    this.#events.writeNews((table) => this.#writer(table));
     for (const table of [...this.#writers.keys()]) await this.#send(table);
     await this.#underWay;
     const analyze = [...this.#grown].map((table) => `ANALYZE staged_${table};`);
@@ -137,30 +127,12 @@ export class Staging {
     await this.#underWay.catch(() => undefined);
   }
 
-  /** Begins a row with its number, file and line; its `fields` and `raw` follow. */
-  #startRow(kind: RecordKind, fields: number, file: number, line: number): BinaryWriter {
-    const writer = this.#writer(kind);
-    this.#staged += 1;
-    this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
-    writer.row(fields + 4);
-    writer.int8(this.#staged);
-    writer.int8(file);
-    writer.int8(line);
-    return writer;
-  }
-
-  #kindOf({ type, action }: Pick<EventRecord, 'type' | 'action'>): number {
-    const name = JSON.stringify([type, action]);
-    const known = this.#kinds.get(name);
-    if (known !== undefined) return known;
-    const kind = this.#kinds.size;
-    this.#kinds.set(name, kind);
-    const writer = this.#writer('kinds');
-    writer.row(3);
-    writer.int8(kind);
-    writer.text(type);
-    writer.text(action);
-    return kind;
+  #count(kind: RecordKind, records: number): void {
+    if (kind === 'events' && records > 0) {
+      if (this.count('events') === 0) this.survey.firstNumber = this.#staged + 1;
+      this.survey.lastNumber = this.#staged + records;
+    }
+    this.#counts.set(kind, this.count(kind) + records);
   }
 
   #writer(table: StagingTable): BinaryWriter {
@@ -189,6 +161,20 @@ export class Staging {
 
 function columnsOf<K extends RecordKind>(kind: K): readonly NamedColumn<RecordOf[K]>[] {
   return Object.entries<Column<RecordOf[K]>>(STAGED[kind]).map(([name, column]) => ({ name, ...column }));
+}
+
+function writeRow<R extends Staged>(
+  writer: BinaryWriter,
+  n: number,
+  record: R,
+  columns: readonly NamedColumn<R>[],
+): void {
+  writer.row(columns.length + 4);
+  writer.int8(n);
+  writer.int4(record.file);
+  writer.int8(record.line);
+  for (const { value } of columns) writeCell(writer, value(record));
+  writeCell(writer, record.raw);
 }
 
 function writeCell(writer: BinaryWriter, cell: Cell): void {

@@ -4,6 +4,7 @@ import type { Standings, StandingsQuery } from '../query.ts';
 import { allOf, inRange, inScope, int8 } from './conditions.ts';
 import type { Asking } from './database.ts';
 import { type At, rowsAt } from './schema.ts';
+import { wholeColumns } from './whole-columns.ts';
 
 export async function readStandings(database: Asking, at: At, query: StandingsQuery): Promise<Standings> {
   const of = 'board' in query.of ? `board = ${int8(query.of.board)}` : `person = ${int8(query.of.user)}`;
@@ -14,7 +15,8 @@ export async function readStandings(database: Asking, at: At, query: StandingsQu
   const source = bounded
     ? rangedStandings(at, of, inRange(query.range, 'timestamp_ms'))
     : rowsAt(at, 'standings');
-  const runs = database.columns(
+  const { count, columns } = await wholeColumns(
+    database,
     `SELECT standings.person, standings.board, total_points::float8, participation_score::float8
      FROM ${source}
      JOIN ${rowsAt(at, 'users')} ON users.ix = standings.person
@@ -22,28 +24,8 @@ export async function readStandings(database: Asking, at: At, query: StandingsQu
      WHERE ${allOf(`standings.${of}`, visible, String(!empty))} ORDER BY users.id, boards.id`,
     ['int4', 'int4', 'float8', 'float8'],
   );
-  const parts: (readonly [Int32Array, Int32Array, Float64Array, Float64Array])[] = [];
-  for await (const { columns } of runs) parts.push(columns);
-  const count = parts.reduce((sum, [users]) => sum + users.length, 0);
-  return {
-    count,
-    user: joined(
-      new Int32Array(count),
-      parts.map(([users]) => users),
-    ),
-    board: joined(
-      new Int32Array(count),
-      parts.map(([, boards]) => boards),
-    ),
-    totalPoints: joined(
-      new Float64Array(count),
-      parts.map(([, , totals]) => totals),
-    ),
-    participationScore: joined(
-      new Float64Array(count),
-      parts.map(([, , , scores]) => scores),
-    ),
-  };
+  const [user, board, totalPoints, participationScore] = columns;
+  return { count, user, board, totalPoints, participationScore };
 }
 
 /** Standings from the awards and adjustments inside a range; imported figures carry no time and count as nothing. */
@@ -66,14 +48,4 @@ function rangedStandings(at: At, of: string, range: string): string {
     JOIN (SELECT board, policy FROM ${rowsAt(at, 'board_policies')}) b USING (board)
     JOIN (SELECT policy, goal, percent FROM ${rowsAt(at, 'policies')}) p USING (policy)
   ) standings`;
-}
-
-/** The parts one behind the other in `whole`, which has room for exactly them. */
-function joined<T extends Int32Array | Float64Array>(whole: T, parts: readonly T[]): T {
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }

@@ -44,7 +44,7 @@ export function readTables(database: Asking, at: At): Tables {
       }
     },
     async *earnings() {
-      for await (const { columns } of database.columns(earnings(rows), [
+      for await (const { columns } of database.columns(earningsSql(rows), [
         'int4',
         'int4',
         'float8',
@@ -57,16 +57,16 @@ export function readTables(database: Asking, at: At): Tables {
   };
 }
 
-const CREATED_MS = `coalesce(c.created_ms::float8, 'NaN'::float8)`;
+export const CREATED_MS = `coalesce(c.created_ms::float8, 'NaN'::float8)`;
 
-function earnings(rows: (table: Table) => string): string {
+/** `only` may leave out pairs by a join on `board` and `person`. */
+export function earningsSql(rows: (table: Table) => string, only = ''): string {
   const isSame = (table: Table) => `${table}.board = e.board AND ${table}.person = e.person`;
   return `SELECT e.board, e.person, e.timestamp_ms::float8, e.points::float8
     FROM (
-      SELECT board, person, timestamp_ms, points FROM ${rows('awards')} WHERE outcome = 'counted'
-      UNION ALL SELECT board, person, timestamp_ms, points FROM ${rows('adjustments')}
+      SELECT board, person, timestamp_ms, points FROM ${rows('awards')} ${only} WHERE outcome = 'counted'
+      UNION ALL SELECT board, person, timestamp_ms, points FROM ${rows('adjustments')} ${only}
     ) e
     JOIN ${rows('standings')} ON ${isSame('standings')}
-    WHERE NOT EXISTS (SELECT FROM ${rows('imported_points')} WHERE ${isSame('imported_points')})
-    ORDER BY e.board, e.person, e.timestamp_ms`;
+    WHERE NOT EXISTS (SELECT FROM ${rows('imported_points')} WHERE ${isSame('imported_points')})`;
 }

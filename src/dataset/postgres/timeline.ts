@@ -3,9 +3,10 @@
  * answer reads one snapshot, and an index in that order, so that nothing is sorted before the first event leaves.
  */
 import type { EventBatch, EventQuery, EventTally, Occurrences } from '../query.ts';
-import { ofEvents, readVisible } from './conditions.ts';
+import { int8, ofEvents, readVisible } from './conditions.ts';
 import type { Asking } from './database.ts';
 import { type At, rowsAt } from './schema.ts';
+import { wholeColumns } from './whole-columns.ts';
 
 const COLUMNS = `kind, actor, "owner", board, coalesce(pin, -1), timestamp_ms::float8, sequence::float8`;
 const COLUMN_TYPES = ['int4', 'int4', 'int4', 'int4', 'int4', 'float8', 'float8'] as const;
@@ -24,6 +25,18 @@ export async function* streamEvents(database: Asking, at: At, query: EventQuery)
     const [kind, actor, owner, board, pin, timestampMs, sequence] = columns;
     yield { count, kind, actor, owner, board, pin, timestampMs, sequence };
   }
+}
+
+/** Events of a version with a larger sequence, in order. */
+export async function readEventsSince(database: Asking, at: At, sequence: number): Promise<EventBatch> {
+  const { count, columns } = await wholeColumns(
+    database,
+    `SELECT ${COLUMNS} FROM ${rowsAt(at, 'events')} WHERE sequence > ${int8(sequence)}
+     ORDER BY events.timestamp_ms, events.sequence`,
+    COLUMN_TYPES,
+  );
+  const [kind, actor, owner, board, pin, timestampMs, sequences] = columns;
+  return { count, kind, actor, owner, board, pin, timestampMs, sequence: sequences };
 }
 
 const TALLIED = 'kind, actor, "owner", board, coalesce(pin, -1)';

@@ -15,15 +15,17 @@ import type {
 } from '../query.ts';
 import type { Board, Kind, Organization, Person, Pin } from '../records.ts';
 import type { Scope } from '../scope.ts';
-import type { Tables } from '../tables.ts';
+import type { Increment, Tables } from '../tables.ts';
 import { allOf, inRange, inScope, int8 } from './conditions.ts';
 import type { Asking, Parameter } from './database.ts';
+import { readIncrement } from './increment.ts';
 import { readLedger } from './ledger.ts';
 import { type At, rowsAt } from './schema.ts';
 import { readStandings } from './standings.ts';
 import { readTables } from './tables.ts';
 import { readTally, streamEvents } from './timeline.ts';
 import { bigint, text } from './values.ts';
+import { wholeColumns } from './whole-columns.ts';
 
 /** Opens a version for reading. Throws when there is no such version. */
 export async function openVersion(database: Asking, at: At): Promise<Dataset> {
@@ -109,6 +111,10 @@ class Version implements Dataset {
     return readTables(this.#database, this.#at);
   }
 
+  async since(before: Dataset): Promise<Increment | undefined> {
+    return await readIncrement(this.#database, this.#at, this, before);
+  }
+
   events(query: EventQuery): AsyncIterable<EventBatch> {
     return streamEvents(this.#database, this.#at, query);
   }
@@ -128,13 +134,17 @@ class Version implements Dataset {
   }
 
   async findBoard(scope: Scope, name: BoardName): Promise<number | undefined> {
-    const column = { id: 'id', lti: 'lti_id', course: 'course_id' }[name.by];
     if (name.value === '') return undefined;
+    // Texts are indexed by their digests, because a value can be longer than what an index takes.
+    const named = {
+      id: 'id = $1',
+      lti: 'md5(lti_id) = md5($1) AND lti_id = $1',
+      course: 'md5(course_id) = md5($1) AND course_id = $1',
+    }[name.by];
     const visible = inScope(this.#at, scope, { board: 'ix' });
-    return await this.#findOne(
-      `SELECT ix FROM ${rowsAt(this.#at, 'boards')} WHERE ${column} = $1 AND ${visible}`,
-      [name.value],
-    );
+    return await this.#findOne(`SELECT ix FROM ${rowsAt(this.#at, 'boards')} WHERE ${named} AND ${visible}`, [
+      name.value,
+    ]);
   }
 
   async findUser(scope: Scope, name: UserName): Promise<number | undefined> {
@@ -144,7 +154,6 @@ class Version implements Dataset {
         name.value,
       ]);
     }
-    // The index is of digests, because a value can be longer than what an index takes.
     const visible = inScope(this.#at, scope, { people: ['person'] });
     return await this.#findOne(
       `SELECT person FROM ${rowsAt(this.#at, 'user_properties')}
@@ -171,16 +180,15 @@ class Version implements Dataset {
     { range, afterId, limit }: ListQuery,
   ): Promise<Int32Array> {
     const after = afterId === undefined ? 'true' : `id > ${int8(afterId)}`;
-    const runs = this.#database.columns(
+    const { columns } = await wholeColumns(
+      this.#database,
       `SELECT ${table}.ix FROM ${rowsAt(this.#at, table)}
        JOIN ${rowsAt(this.#at, created)} ON ${created}.ix = ${table}.ix
        WHERE ${allOf(visible, after, inRange(range, `${created}.created_ms`))}
        ORDER BY id ${limit === undefined ? '' : `LIMIT ${Math.trunc(limit)}`}`,
       ['int4'],
     );
-    const found: Int32Array[] = [];
-    for await (const { columns } of runs) found.push(columns[0]);
-    return joined(found);
+    return columns[0];
   }
 
   async #findOne(sql: string, parameters: readonly Parameter[]): Promise<number | undefined> {
@@ -189,16 +197,6 @@ class Version implements Dataset {
     const [row] = await this.#database.rows(sql, parameters);
     return row === undefined ? undefined : Number(row[0]);
   }
-}
-
-function joined(parts: readonly Int32Array[]): Int32Array {
-  const whole = new Int32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
 
 async function readHead(database: Asking, at: At): Promise<Head> {

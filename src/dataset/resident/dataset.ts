@@ -16,11 +16,12 @@ import type {
 import type { Board, Person, Pin } from '../records.ts';
 import type { Scope } from '../scope.ts';
 import type { Tables } from '../tables.ts';
-import { isWhole, type Timeline } from '../timeline.ts';
+import { isWhole } from '../timeline.ts';
 import { type ColumnSizes, streamSelection, tallySelection } from './events.ts';
 import type { BoardNames, UserNames } from './names.ts';
 import type { Register } from './register.ts';
 import type { StandingsBook } from './standings.ts';
+import type { ResidentTimeline } from './timeline.ts';
 import type { Visibility } from './visibility.ts';
 
 /** What is in memory of a version. */
@@ -30,7 +31,7 @@ export interface Holdings {
   readonly boardNames: BoardNames;
   readonly userNames: UserNames;
   readonly visibility: Visibility;
-  readonly timeline: Timeline;
+  readonly timeline: ResidentTimeline;
   readonly sizes: ColumnSizes;
   /** Of all events. */
   readonly tally: EventTally;
@@ -45,9 +46,9 @@ export class ResidentDataset implements Dataset {
   readonly counts;
   readonly lastSequence;
   readonly kinds;
-  readonly timeline: Timeline;
+  readonly timeline: ResidentTimeline;
+  readonly held: Holdings;
   readonly #stored: Dataset;
-  readonly #held: Holdings;
   readonly #onClose: () => void;
 
   constructor(stored: Dataset, held: Holdings, onClose: () => void) {
@@ -59,8 +60,8 @@ export class ResidentDataset implements Dataset {
     this.lastSequence = stored.lastSequence;
     this.kinds = stored.kinds;
     this.timeline = held.timeline;
+    this.held = held;
     this.#stored = stored;
-    this.#held = held;
     this.#onClose = onClose;
   }
 
@@ -85,7 +86,7 @@ export class ResidentDataset implements Dataset {
   }
 
   async tally(query: Omit<EventQuery, 'limit'>): Promise<EventTally> {
-    const { tally, sizes } = this.#held;
+    const { tally, sizes } = this.held;
     const selection = this.timeline.select(query);
     const { rows, from, to } = selection;
     if (rows === undefined && to - from === tally.events && isWhole(selection)) return tally;
@@ -93,29 +94,29 @@ export class ResidentDataset implements Dataset {
   }
 
   async listBoards(query: ListQuery): Promise<Int32Array> {
-    const { boards, visibility } = this.#held;
+    const { boards, visibility } = this.held;
     return boards.list(query, visibility.of(query.scope).boards);
   }
 
   async listUsers(query: ListQuery): Promise<Int32Array> {
-    const { users, visibility } = this.#held;
+    const { users, visibility } = this.held;
     return users.list(query, visibility.of(query.scope).people);
   }
 
   async findBoard(scope: Scope, name: BoardName): Promise<number | undefined> {
-    const { boards, boardNames, visibility } = this.#held;
+    const { boards, boardNames, visibility } = this.held;
     const board = name.by === 'id' ? boards.find(name.value) : boardNames[name.by].get(name.value);
     return ifVisible(board, visibility.of(scope).boards);
   }
 
   async findUser(scope: Scope, name: UserName): Promise<number | undefined> {
-    const { users, userNames, visibility } = this.#held;
+    const { users, userNames, visibility } = this.held;
     const user = name.by === 'id' ? users.find(name.value) : userNames.get(name.property)?.get(name.value);
     return ifVisible(user, visibility.of(scope).people);
   }
 
   async standings(query: StandingsQuery): Promise<Standings> {
-    return this.#held.standings.answer(query, this.#held.visibility.of(query.scope));
+    return this.held.standings.answer(query, this.held.visibility.of(query.scope));
   }
 
   async ledger(board: number, user: number): Promise<Ledger> {

@@ -1,78 +1,77 @@
 /** What each standing earned when, kept as running sums, so that any range costs two searches. */
-import { setImmediate } from 'node:timers/promises';
-import type { Standings, TimeRange } from '../query.ts';
+import type { TimeRange } from '../query.ts';
 import type { EarningRows } from '../tables.ts';
-import { collectRuns, joinColumn } from './columns.ts';
+import { joinColumn } from './columns.ts';
+import { indexRows, orderRows } from './row-index.ts';
+import { firstPlace, lengthAfter, type Splice, spliceColumn } from './splice.ts';
+import { inWindows } from './windows.ts';
 
-/** Runs of rows between which others go ahead. */
-const PARTS_AT_A_TIME = 16;
-
-/**
- * Reads earnings, which come pair by pair, ascending by instant. Every pair has a row in `standings`, which lie board
- * by board as `offsets` tell.
- */
-export async function readEarnings(
-  runs: AsyncIterable<EarningRows>,
-  standings: Standings,
-  offsets: Int32Array,
-): Promise<Earnings> {
-  const parts = await collectRuns(runs);
+export function joinEarnings(parts: readonly EarningRows[]): EarningRows {
+  const integers = (length: number) => new Int32Array(length);
   const doubles = (length: number) => new Float64Array(length);
-  const timestampMs = joinColumn(
-    parts.map((part) => part.timestampMs),
-    doubles,
-  );
-  const sums = joinColumn(
-    parts.map((part) => part.points),
-    doubles,
-  );
-  const from = new Int32Array(standings.count);
-  const to = new Int32Array(standings.count);
-  let board = -1;
-  let rowOfUser = new Map<number, number>();
-  let row = -1;
-  let at = 0;
-  for (const [number, part] of parts.entries()) {
-    if (number % PARTS_AT_A_TIME === PARTS_AT_A_TIME - 1) await setImmediate();
-    for (const [place, user] of part.user.entries()) {
-      if (part.board[place] !== board) {
-        board = part.board[place]!;
-        rowOfUser = rowsOfUsers(standings, offsets, board);
-        row = -1;
-      }
-      if (row < 0 || standings.user[row] !== user) {
-        row = rowOfUser.get(user) ?? -1;
-        if (row < 0) throw new Error('a version holds earnings of a user who is not on the board');
-        from[row] = at;
-      } else {
-        sums[at]! += sums[at - 1]!;
-      }
-      at += 1;
-      to[row] = at;
-    }
-  }
-  return new Earnings(timestampMs, sums, from, to);
+  return {
+    board: joinColumn(
+      parts.map((part) => part.board),
+      integers,
+    ),
+    user: joinColumn(
+      parts.map((part) => part.user),
+      integers,
+    ),
+    timestampMs: joinColumn(
+      parts.map((part) => part.timestampMs),
+      doubles,
+    ),
+    points: joinColumn(
+      parts.map((part) => part.points),
+      doubles,
+    ),
+  };
 }
 
-function rowsOfUsers(standings: Standings, offsets: Int32Array, board: number): Map<number, number> {
-  const rows = new Map<number, number>();
-  for (let row = offsets[board]!; row < offsets[board + 1]!; row++) rows.set(standings.user[row]!, row);
-  return rows;
+/** What standings earn instead of what they earned before, or are the first to earn. */
+export interface OtherEarnings {
+  /** Their numbers after the change, ascending. */
+  readonly standing: Int32Array;
+  /** Their numbers before it, or those of the standings before which they come. */
+  readonly at: Int32Array;
+  /** Numbers before the change of those that there were. */
+  readonly replaced: Int32Array;
+  /** By place in `standing`. */
+  readonly earnings: Earnings;
 }
 
 export class Earnings {
+  /** Those of standing `s` lie at `[offsets[s], offsets[s + 1])`, ascending by instant. */
+  readonly #offsets: Int32Array;
   readonly #timestampMs: Float64Array;
   /** Of everything that the same standing earned up to here. */
   readonly #sums: Float64Array;
-  /** Those of standing `s` lie at `[from[s], to[s])`. */
-  readonly #from: Int32Array;
-  readonly #to: Int32Array;
 
-  constructor(timestampMs: Float64Array, sums: Float64Array, from: Int32Array, to: Int32Array) {
+  private constructor(offsets: Int32Array, timestampMs: Float64Array, sums: Float64Array) {
+    this.#offsets = offsets;
     this.#timestampMs = timestampMs;
     this.#sums = sums;
-    this.#from = from;
-    this.#to = to;
+  }
+
+  /** Of so many standings; earning `e` is one of standing `standing[e]`. */
+  static async of(standing: Int32Array, { timestampMs, points }: EarningRows, standings: number) {
+    const index = await indexRows(standing, standings);
+    await orderRows(index, (row) => timestampMs[row]!);
+    const { offsets, rows } = index;
+    const instants = new Float64Array(rows.length);
+    const sums = new Float64Array(rows.length);
+    await inWindows(0, standings, (from, to) => {
+      for (let row = from; row < to; row++) {
+        let sum = 0;
+        for (let place = offsets[row]!; place < offsets[row + 1]!; place++) {
+          sum += points[rows[place]!]!;
+          instants[place] = timestampMs[rows[place]!]!;
+          sums[place] = sum;
+        }
+      }
+    });
+    return new Earnings(offsets, instants, sums);
   }
 
   /** What a standing earned inside the range; 0 for nothing. */
@@ -82,15 +81,57 @@ export class Earnings {
     );
   }
 
-  #sumBefore(standing: number, instantMs = Number.POSITIVE_INFINITY): number {
-    const first = this.#from[standing]!;
-    let low = first;
-    let high = this.#to[standing]!;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#timestampMs[middle]! < instantMs) low = middle + 1;
-      else high = middle;
+  /** The earnings after standings came and went as `change` says, and some earn something else. */
+  async with(change: Splice, others: OtherEarnings): Promise<Earnings> {
+    const gone = [...change.gone, ...others.replaced].sort((one, other) => one - other);
+    const pool: Splice = {
+      length: this.#sums.length,
+      before: Int32Array.from(others.earnings.#places(), (place) => this.#offsets[others.at[place]!]!),
+      gone: Int32Array.from(gone.flatMap((standing) => this.#placesOf(standing))),
+    };
+    const make = () => new Float64Array(lengthAfter(pool));
+    return new Earnings(
+      await this.#offsetsAfter(change, others),
+      await spliceColumn(this.#timestampMs, others.earnings.#timestampMs, pool, make()),
+      await spliceColumn(this.#sums, others.earnings.#sums, pool, make()),
+    );
+  }
+
+  async #offsetsAfter(change: Splice, { standing, earnings }: OtherEarnings): Promise<Int32Array> {
+    const lengths = new Int32Array(change.length);
+    await inWindows(0, change.length, (from, to) => {
+      for (let row = from; row < to; row++) lengths[row] = this.#offsets[row + 1]! - this.#offsets[row]!;
+    });
+    const count = lengthAfter(change);
+    const none = new Int32Array(change.before.length);
+    const after = await spliceColumn(lengths, none, change, new Int32Array(count));
+    for (const [place, row] of standing.entries()) after[row] = earnings.#placesOf(place).length;
+    const offsets = new Int32Array(count + 1);
+    await inWindows(0, count, (from, to) => {
+      for (let row = from; row < to; row++) offsets[row + 1] = offsets[row]! + after[row]!;
+    });
+    return offsets;
+  }
+
+  #placesOf(standing: number): number[] {
+    const from = this.#offsets[standing]!;
+    return Array.from({ length: this.#offsets[standing + 1]! - from }, (_, place) => from + place);
+  }
+
+  /** The standing of each earning. */
+  *#places(): Generator<number> {
+    for (let standing = 0; standing + 1 < this.#offsets.length; standing++) {
+      for (let at = this.#offsets[standing]!; at < this.#offsets[standing + 1]!; at++) yield standing;
     }
-    return low === first ? 0 : this.#sums[low - 1]!;
+  }
+
+  #sumBefore(standing: number, instantMs = Number.POSITIVE_INFINITY): number {
+    const first = this.#offsets[standing]!;
+    const end = firstPlace(
+      first,
+      this.#offsets[standing + 1]!,
+      (place) => this.#timestampMs[place]! >= instantMs,
+    );
+    return end === first ? 0 : this.#sums[end - 1]!;
   }
 }

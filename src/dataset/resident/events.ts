@@ -61,6 +61,23 @@ export async function tallySelection(
   };
 }
 
+/** A tally of all events after others came; sizes are those of then. */
+export function moreTally(tally: EventTally, events: EventBatch, sizes: ColumnSizes): EventTally {
+  const more = (column: 'kind' | 'actor' | 'owner' | 'board' | 'pin', values: number) => {
+    const count = new DenseCount(values, tally[column]);
+    count.add(events[column]);
+    return count.occurrences();
+  };
+  return {
+    events: tally.events + events.count,
+    kind: more('kind', sizes.kinds),
+    actor: more('actor', sizes.users),
+    owner: more('owner', sizes.users),
+    board: more('board', sizes.boards),
+    pin: more('pin', sizes.pins),
+  };
+}
+
 interface Count {
   /** Negative values are none. */
   add(values: Int32Array): void;
@@ -75,8 +92,9 @@ function openCount(values: number, rows: number): Count {
 class DenseCount implements Count {
   readonly #counts: Float64Array;
 
-  constructor(values: number) {
+  constructor(values: number, before?: Occurrences) {
     this.#counts = new Float64Array(values);
+    for (const [place, value] of before?.index.entries() ?? []) this.#counts[value] = before!.count[place]!;
   }
 
   add(values: Int32Array): void {
@@ -88,8 +106,11 @@ class DenseCount implements Count {
   }
 
   occurrences(): Occurrences {
-    const index = Int32Array.from(this.#counts.keys()).filter((value) => this.#counts[value]! > 0);
-    return { index, count: this.#counts.filter((count) => count > 0) };
+    const counts = this.#counts;
+    const index = new Int32Array(counts.length);
+    let found = 0;
+    for (let value = 0; value < counts.length; value++) if (counts[value]! > 0) index[found++] = value;
+    return { index: index.slice(0, found), count: counts.filter((count) => count > 0) };
   }
 }
 

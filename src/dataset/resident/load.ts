@@ -3,13 +3,16 @@ import type { Dataset } from '../dataset.ts';
 import { type EventRows, makeEventRows, setEventRows } from '../event-rows.ts';
 import { FULL_SCOPE } from '../scope.ts';
 import { collectRuns } from './columns.ts';
-import { ResidentDataset } from './dataset.ts';
+import { type Holdings, ResidentDataset } from './dataset.ts';
 import { tallySelection } from './events.ts';
 import { readBoardNames, readUserNames } from './names.ts';
 import { Register } from './register.ts';
-import { readStandings } from './standings.ts';
+import { orderStandings, type StandingsBook } from './standings.ts';
 import { openTimeline } from './timeline.ts';
-import { readBoardPeople, Visibility } from './visibility.ts';
+import { type BoardPeople, indexBoardPeople, Visibility } from './visibility.ts';
+
+/** What is in memory beside the events. */
+type Registers = Omit<Holdings, 'timeline' | 'sizes' | 'tally'>;
 
 const ALL = { scope: FULL_SCOPE, range: {} };
 
@@ -17,26 +20,19 @@ const ALL = { scope: FULL_SCOPE, range: {} };
  * The same version in memory. The stored dataset belongs to the resident one from then on and is closed with it, as
  * `onClose` is told; when loading throws, it is still the caller's.
  */
-export async function loadDataset(stored: Dataset, onClose: () => void): Promise<Dataset> {
-  const { counts, kinds, lastSequence, policy } = stored;
-  const tables = stored.tables();
-  const boardRows = await collectRuns(tables.boards());
-  const boards = new Register(boardRows, await stored.listBoards(ALL));
-  const users = new Register(await collectRuns(tables.users()), await stored.listUsers(ALL));
-  const boardPeople = await readBoardPeople(tables.boardPeople(), boards.count);
-  const visibility = new Visibility(boards, users, boardPeople);
-  const events = await readEvents(stored);
+export async function loadDataset(stored: Dataset, onClose: () => void): Promise<ResidentDataset> {
+  const { counts, kinds, lastSequence } = stored;
+  // Side by side, which a store with several connections makes use of.
+  const reading = [readEvents(stored), readRegisters(stored)] as const;
+  // Whatever fails: the caller closes what is read.
+  await Promise.allSettled(reading);
+  const [events, registers] = await Promise.all(reading);
   const sizes = { ...counts, kinds: kinds.length };
   const holdings = {
-    users,
-    boards,
-    boardNames: readBoardNames(boardRows),
-    userNames: await readUserNames(tables.properties()),
-    visibility,
-    timeline: await openTimeline(events, counts, visibility, lastSequence),
+    ...registers,
+    timeline: await openTimeline(events, counts, registers.visibility, lastSequence),
     sizes,
     tally: await tallySelection(events, { from: 0, to: events.count }, sizes),
-    standings: await readStandings(tables, users, boards, policy),
   };
   return new ResidentDataset(stored, holdings, onClose);
 }
@@ -52,4 +48,37 @@ async function readEvents(stored: Dataset): Promise<EventRows> {
   }
   if (at !== count) throw new Error(`a version counts ${count} events and delivers ${at}`);
   return events;
+}
+
+/** Everything but events. */
+async function readRegisters(stored: Dataset): Promise<Registers> {
+  const { boards, boardNames } = await readBoards(stored);
+  const users = await readUsers(stored);
+  return {
+    users,
+    boards,
+    boardNames,
+    userNames: await readUserNames(stored.tables().properties()),
+    visibility: new Visibility(boards, users, await readPeople(stored)),
+    standings: await readPoints(stored, users, boards),
+  };
+}
+
+export async function readBoards(stored: Dataset): Promise<Pick<Registers, 'boards' | 'boardNames'>> {
+  const rows = await collectRuns(stored.tables().boards());
+  return { boards: Register.of(rows, await stored.listBoards(ALL)), boardNames: readBoardNames(rows) };
+}
+
+export async function readUsers(stored: Dataset): Promise<Register> {
+  return Register.of(await collectRuns(stored.tables().users()), await stored.listUsers(ALL));
+}
+
+export async function readPeople(stored: Dataset): Promise<BoardPeople> {
+  return await indexBoardPeople(await collectRuns(stored.tables().boardPeople()), stored.counts.boards);
+}
+
+export async function readPoints(stored: Dataset, users: Register, boards: Register): Promise<StandingsBook> {
+  const tables = stored.tables();
+  const standings = await collectRuns(tables.standings());
+  return await orderStandings(standings, await collectRuns(tables.earnings()), users, boards, stored.policy);
 }

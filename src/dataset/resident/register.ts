@@ -1,29 +1,62 @@
 /** Users, or boards, by id: finding one, and listing them in the order of decision 4. */
 import type { ListQuery } from '../query.ts';
-import type { UserRows } from '../tables.ts';
+import type { Indexed, UserRows } from '../tables.ts';
 import { joinColumn } from './columns.ts';
+import { firstPlace, insertion, lengthAfter, spliceColumn } from './splice.ts';
 
 export class Register {
   readonly count: number;
   /** Indices ascending by id, and the ids in that order. */
   readonly byId: Int32Array;
+  /** Place of each index in that order. */
+  readonly ranks: Int32Array;
   readonly #ids: BigInt64Array;
+  /** By index. */
   readonly #createdMs: Float64Array;
 
-  constructor(parts: readonly UserRows[], byId: Int32Array) {
+  private constructor(byId: Int32Array, ids: BigInt64Array, createdMs: Float64Array) {
+    this.count = ids.length;
+    this.byId = byId;
+    this.#ids = ids;
+    this.#createdMs = createdMs;
+    this.ranks = new Int32Array(this.count);
+    for (let place = 0; place < this.count; place++) this.ranks[byId[place]!] = place;
+  }
+
+  /** Of rows in the order of their indices. */
+  static of(parts: readonly UserRows[], byId: Int32Array): Register {
     const ids = joinColumn(
       parts.map((part) => part.id),
       (length) => new BigInt64Array(length),
     );
-    this.#createdMs = joinColumn(
+    const createdMs = joinColumn(
       parts.map((part) => part.createdMs),
       (length) => new Float64Array(length),
     );
-    this.count = ids.length;
     if (byId.length !== ids.length)
       throw new Error(`a version lists ${byId.length} things and holds ${ids.length}`);
-    this.byId = byId;
-    this.#ids = ids.toSorted();
+    return new Register(byId, ids.sort(), createdMs);
+  }
+
+  /** What it is after some were created at another time, and others came. */
+  async with({ index, id, createdMs }: Indexed<UserRows>): Promise<Register> {
+    if (index.length === 0) return this;
+    const rows = Array.from(index.keys());
+    const added = rows.filter((row) => index[row]! >= this.count);
+    const inOrder = added.toSorted((one, other) => (id[one]! < id[other]! ? -1 : 1));
+    const places = Int32Array.from(inOrder, (row) => this.#placeFrom(id[row]!));
+    const change = insertion(this.count, places);
+    const count = lengthAfter(change);
+    const created = new Float64Array(count);
+    created.set(this.#createdMs);
+    for (const row of rows) created[index[row]!] = createdMs[row]!;
+    const newIndices = Int32Array.from(inOrder, (row) => index[row]!);
+    const newIds = BigInt64Array.from(inOrder, (row) => id[row]!);
+    return new Register(
+      await spliceColumn(this.byId, newIndices, change, new Int32Array(count)),
+      await spliceColumn(this.#ids, newIds, change, new BigInt64Array(count)),
+      created,
+    );
   }
 
   /** Index of an id; absent when nothing has it. */
@@ -57,14 +90,7 @@ export class Register {
 
   /** Place of the first id that is not below this one. */
   #placeFrom(id: bigint): number {
-    let low = 0;
-    let high = this.count;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#ids[middle]! < id) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstPlace(0, this.count, (place) => this.#ids[place]! >= id);
   }
 }
 

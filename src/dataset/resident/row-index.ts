@@ -17,13 +17,9 @@ export function placesOf(offsets: Int32Array, value: number): { readonly from: n
 
 /**
  * Indexes a column of values from 0 to below `values`, in which one row lies `stride` places after the other. The rows
- * of a value keep their order: that of the column, or the one given.
+ * of a value keep their order.
  */
-export async function indexRows(
-  column: Int32Array,
-  values: number,
-  { order, stride = 1 }: { readonly order?: Int32Array; readonly stride?: number } = {},
-): Promise<RowIndex> {
+export async function indexRows(column: Int32Array, values: number, stride = 1): Promise<RowIndex> {
   const length = Math.ceil(column.length / stride);
   const offsets = sharedIntegers(values + 1);
   await inWindows(0, length, (from, to) => {
@@ -33,12 +29,25 @@ export async function indexRows(
   const next = offsets.slice();
   const rows = sharedIntegers(length);
   await inWindows(0, length, (from, to) => {
-    for (let place = from; place < to; place++) {
-      const row = order === undefined ? place : order[place]!;
+    for (let row = from; row < to; row++) {
       const value = column[row * stride]!;
       rows[next[value]!] = row;
       next[value]! += 1;
     }
   });
   return { offsets, rows };
+}
+
+/** Puts the rows of each value in the ascending order of their keys, in which they mostly are already. */
+export async function orderRows({ offsets, rows }: RowIndex, keyOf: (row: number) => number): Promise<void> {
+  await inWindows(0, offsets.length - 1, (from, to) => {
+    for (let value = from; value < to; value++) {
+      const end = offsets[value + 1]!;
+      for (let place = offsets[value]! + 1; place < end; place++) {
+        if (keyOf(rows[place - 1]!) <= keyOf(rows[place]!)) continue;
+        rows.subarray(offsets[value], end).sort((one, other) => keyOf(one) - keyOf(other));
+        break;
+      }
+    }
+  });
 }

@@ -1,6 +1,8 @@
 /** A store whose datasets are resident: loaded into memory when they are opened, as long as they fit. */
 import type { Dataset } from '../dataset.ts';
 import type { OrganizationEntry, Publication, PublicationOptions, Settings, Store } from '../store.ts';
+import type { ResidentDataset } from './dataset.ts';
+import { followDataset } from './follow.ts';
 import { estimateResidentBytes } from './limit.ts';
 import { loadDataset } from './load.ts';
 
@@ -26,6 +28,8 @@ class ResidentStore implements Store {
   readonly #store: Store;
   readonly #limitBytes: number;
   readonly #shares = new Set<Share>();
+  /** By organization: the version in memory that was opened last, as long as it is open. */
+  readonly #latest = new Map<string, ResidentDataset>();
 
   constructor(store: Store, limitBytes: number) {
     this.#store = store;
@@ -40,12 +44,28 @@ class ResidentStore implements Store {
     if (share.bytes + this.#bytesBeside(name) > this.#limitBytes) return stored;
     this.#shares.add(share);
     try {
-      return await loadDataset(stored, () => this.#shares.delete(share));
+      const resident = await this.#bringIn(name, stored, () => {
+        this.#shares.delete(share);
+        if (this.#latest.get(name) === resident) this.#latest.delete(name);
+      });
+      this.#latest.set(name, resident);
+      return resident;
     } catch (error) {
       this.#shares.delete(share);
       await stored.close();
       throw error;
     }
+  }
+
+  /** From the version before and what is new, where that can be told, else as a whole. */
+  async #bringIn(name: string, stored: Dataset, onClose: () => void): Promise<ResidentDataset> {
+    const before = this.#latest.get(name);
+    const increment = before && (await stored.since?.(before));
+    // A store that was restored may have other events before those that are told.
+    const isWhole = before?.counts.events === stored.counts.events - (increment?.events.count ?? 0);
+    if (before === undefined || increment === undefined || !isWhole)
+      return await loadDataset(stored, onClose);
+    return await followDataset(before, stored, increment, onClose);
   }
 
   #bytesBeside(name: string): number {
@@ -70,6 +90,10 @@ class ResidentStore implements Store {
 
   async currentVersion(name: string): Promise<string | undefined> {
     return await this.#store.currentVersion(name);
+  }
+
+  watch(onPublished: (organization: string) => void): () => void {
+    return this.#store.watch?.(onPublished) ?? (() => undefined);
   }
 
   async beginPublication(name: string, options: PublicationOptions): Promise<Publication> {

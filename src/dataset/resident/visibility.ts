@@ -4,10 +4,11 @@
  */
 import type { Scope } from '../scope.ts';
 import type { PairRows } from '../tables.ts';
-import { collectRuns, joinColumn } from './columns.ts';
+import { joinColumn } from './columns.ts';
 import type { Register } from './register.ts';
-import { indexRows } from './row-index.ts';
+import { indexRows, type RowIndex } from './row-index.ts';
 import { sharedFlags } from './shared-arrays.ts';
+import { placeAdditions, spliceIndex } from './splice.ts';
 
 /** Flags by index, 1 for what is visible; absent where everything is. */
 export interface View {
@@ -20,14 +21,10 @@ export interface View {
   readonly peopleList: Int32Array | undefined;
 }
 
-/** The people of each board: those of board `b` lie at `[offsets[b], offsets[b + 1])`. */
-interface BoardPeople {
-  readonly offsets: Int32Array;
-  readonly people: Int32Array;
-}
+/** The people of each board, in place of rows. */
+export type BoardPeople = RowIndex;
 
-export async function readBoardPeople(runs: AsyncIterable<PairRows>, boards: number): Promise<BoardPeople> {
-  const parts = await collectRuns(runs);
+export async function indexBoardPeople(parts: readonly PairRows[], boards: number): Promise<BoardPeople> {
   const make = (length: number) => new Int32Array(length);
   const column = (name: 'board' | 'user') =>
     joinColumn(
@@ -36,19 +33,29 @@ export async function readBoardPeople(runs: AsyncIterable<PairRows>, boards: num
     );
   const users = column('user');
   const { offsets, rows } = await indexRows(column('board'), boards);
-  return { offsets, people: rows.map((row) => users[row]!) };
+  return { offsets, rows: rows.map((row) => users[row]!) };
+}
+
+/** The people of so many boards after pairs came. */
+export async function moreBoardPeople(
+  people: BoardPeople,
+  boards: number,
+  { board, user }: PairRows,
+): Promise<BoardPeople> {
+  const added = placeAdditions(people, board, user, () => false);
+  return await spliceIndex(people, boards, undefined, added);
 }
 
 export class Visibility {
   readonly #boards: Register;
   readonly #users: Register;
-  readonly #boardPeople: BoardPeople;
+  readonly boardPeople: BoardPeople;
   readonly #views = new WeakMap<Scope, View>();
 
   constructor(boards: Register, users: Register, boardPeople: BoardPeople) {
     this.#boards = boards;
     this.#users = users;
-    this.#boardPeople = boardPeople;
+    this.boardPeople = boardPeople;
   }
 
   of(scope: Scope): View {
@@ -83,9 +90,9 @@ export class Visibility {
   }
 
   *#peopleOf(boards: Int32Array | undefined): Generator<Int32Array, void> {
-    const { offsets, people } = this.#boardPeople;
-    if (boards === undefined) yield people;
-    for (const board of boards ?? []) yield people.subarray(offsets[board], offsets[board + 1]);
+    const { offsets, rows } = this.boardPeople;
+    if (boards === undefined) yield rows;
+    for (const board of boards ?? []) yield rows.subarray(offsets[board], offsets[board + 1]);
   }
 }
 

@@ -1,6 +1,7 @@
 /** A small world, and publications after it of which each changes one thing alone, on a board of its own. */
-import type { Records } from '../small-world.ts';
+
 import type { Step } from './increments.ts';
+import type { Records } from './small-world.ts';
 
 const DAY_MS = 86_400_000;
 const BOARDS = [10n, 11n, 12n, 13n, 14n, 15n, 16n, 17n];

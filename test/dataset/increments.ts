@@ -1,8 +1,8 @@
 /** Records that come in several publications, random ones and such of which each changes one thing alone. */
 import fc from 'fast-check';
-import { instantArbitrary } from '../../model/arbitrary.ts';
-import { policyArbitrary } from '../../model/policy-arbitrary.ts';
-import type { Records } from '../small-world.ts';
+import { instantArbitrary } from '../model/arbitrary.ts';
+import { policyArbitrary } from '../model/policy-arbitrary.ts';
+import type { Records } from './small-world.ts';
 
 const USERS = [1n, 2n, 3n, 4n];
 const BOARDS = [7n, 8n, 9n];

@@ -1,34 +1,35 @@
-/** Derived tables of a generation built in many increments, against those of one built at once, row for row. */
+/** Derived tables of a version built in many increments, against those of one built at once, row for row. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, it } from 'node:test';
 import fc from 'fast-check';
-import { openDuckdbStore } from '../../../src/dataset/duckdb/store.ts';
-import type { Store } from '../../../src/dataset/store.ts';
-import { runs } from '../../model/runs.ts';
-import { publishRecords, type Records } from '../small-world.ts';
-import { readGeneration } from './generation-rows.ts';
+import { runs } from '../model/runs.ts';
+import { DIRECT, describeOver, openStorage, type Storage } from '../storage.ts';
+import { readGeneration } from './duckdb/generation-rows.ts';
 import { joinSteps, type Step, stepsArbitrary } from './increments.ts';
 import { SINGLE_CHANGES } from './single-changes.ts';
+import { publishRecords, type Records } from './small-world.ts';
+import { readVersionRows } from './version-rows.ts';
 
-describe('a generation built in increments', () => {
+describeOver(DIRECT, 'a version built in increments', {}, (kind) => {
   let folder: string;
-  let store: Store;
+  let storage: Storage;
   let organizations = 0;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'corkboard-increments-'));
-    store = await openDuckdbStore(folder);
+    storage = await openStorage(kind, folder);
   });
   after(async () => {
-    await store.close();
+    await storage.close();
     await rm(folder, { recursive: true });
   });
 
   const build = async (steps: readonly Step[]) => {
     organizations += 1;
     const organization = `organization-${organizations}`;
+    const { store, words } = storage;
     await store.createOrganization(organization, {});
     let generation = 0;
     for (const { records, policy } of steps) {
@@ -37,7 +38,9 @@ describe('a generation built in increments', () => {
       assert.deepEqual(problems, []);
       if (published) generation += 1;
     }
-    return await readGeneration(join(folder, organization, 'generations', `${generation}.duckdb`));
+    if (kind.store === 'PostgreSQL') return await readVersionRows(words[1] ?? '', organization);
+    const file = join(folder, 'data', organization, 'generations', `${generation}.duckdb`);
+    return (await readGeneration(file)).tables;
   };
 
   it('holds the same derived rows as one built at once, whatever came late, policies included', async () => {
@@ -45,14 +48,14 @@ describe('a generation built in increments', () => {
       const all = joinSteps(steps);
       fc.pre(Object.values(all.records).some((records) => records.length > 0));
       const increments = await build(steps);
-      assert.deepEqual(increments.tables, (await build([all])).tables);
+      assert.deepEqual(increments, await build([all]));
     });
-    await fc.assert(property, runs(4));
+    await fc.assert(property, runs(4, kind));
   });
 
   it('holds the same derived rows as one built at once when a publication changes one thing alone', async () => {
     const increments = await build(SINGLE_CHANGES);
-    assert.deepEqual(increments.tables, (await build([joinSteps(SINGLE_CHANGES)])).tables);
+    assert.deepEqual(increments, await build([joinSteps(SINGLE_CHANGES)]));
   });
 
   it('takes a change of the policy to everything, however little came with it', async () => {
@@ -66,18 +69,18 @@ describe('a generation built in increments', () => {
     const adjustment = { userId: 2n, boardId: 8n, points: 3, timestampMs: 9, reason: 'elsewhere' };
     const steps: Step[] = [{ records: first }, { records: { adjustments: [adjustment] } }];
     const before = await build(steps);
-    assert.deepEqual(before.tables['awards'], []);
+    assert.deepEqual(before['awards'], []);
     const policy = (points: number) =>
       JSON.stringify({ rules: [{ on: 'pin.visited', to: 'actor', points }], goal: 20 });
     const after = await build([...steps, { records: {}, policy: policy(4) }]);
-    assert.equal(after.tables['awards']?.length, 2);
-    assert.deepEqual(after.tables['standings'], standingsOf([4, 20], [4, 20]));
+    assert.equal(after['awards']?.length, 2);
+    assert.deepEqual(after['standings'], standingsOf([4, 20], [4, 20]));
     const more = { ...event, id: 3n, actorId: 2n, timestampMs: 3 };
     const changed = await build([
       { records: first, policy: policy(4) },
       { records: { events: [more] }, policy: policy(6) },
     ]);
-    assert.deepEqual(changed.tables['standings'], standingsOf([6, 30], [12, 60]));
+    assert.deepEqual(changed['standings'], standingsOf([6, 30], [12, 60]));
   });
 });
 

@@ -1,0 +1,32 @@
+/** The one row of the table `version` of a generation. */
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { VersionFacts } from '../copying.ts';
+import type { Settings } from '../store.ts';
+import { runRows } from './database.ts';
+
+/** Puts the row in the place of the one that is there. */
+export async function writeVersion(
+  connection: DuckDBConnection,
+  settings: Settings,
+  facts: Omit<VersionFacts, 'counts'>,
+): Promise<void> {
+  await connection.run('DELETE FROM version');
+  await runRows(
+    connection,
+    `INSERT INTO version SELECT $version, $publishedMs, $publication, $lastSequence,
+       $id, $title, $domain, $categoryId, $courseLookup = 1, $properties, $policy`,
+    {
+      version: facts.version,
+      publishedMs: BigInt(facts.publishedMs),
+      publication: BigInt(facts.publication),
+      lastSequence: BigInt(facts.lastSequence),
+      id: settings.id,
+      title: settings.title,
+      domain: settings.domain,
+      categoryId: settings.categoryId,
+      courseLookup: settings.courseLookup ? 1n : 0n,
+      properties: JSON.stringify(settings.lmsUserProperties),
+      policy: settings.policy,
+    },
+  );
+}

@@ -1,0 +1,191 @@
+/** Rows put into and taken out of columns that stay in order: runs of what stays are copied as a whole. */
+import { setImmediate } from 'node:timers/promises';
+import type { RowIndex } from './row-index.ts';
+import { sharedIntegers } from './shared-arrays.ts';
+import { inWindows, WINDOW_ROWS } from './windows.ts';
+
+/** A change of a list of rows. */
+export interface Splice {
+  /** Rows of the list before. */
+  readonly length: number;
+  /** New row `i` goes before the old row `before[i]`, and behind everything where that is the length. Ascending. */
+  readonly before: Int32Array;
+  /** Old rows that are taken out, ascending. */
+  readonly gone: Int32Array;
+}
+
+const NONE = new Int32Array();
+
+/** A change that only adds. */
+export function insertion(length: number, before: Int32Array): Splice {
+  return { length, before, gone: NONE };
+}
+
+export function lengthAfter({ length, before, gone }: Splice): number {
+  return length + before.length - gone.length;
+}
+
+interface Column<Self> {
+  subarray(from: number, to: number): Self;
+  set(values: Self, at: number): void;
+}
+
+/** Answers `target`, which has room for exactly that, with a column after the change. A row takes `stride` places. */
+export async function spliceColumn<C extends Column<C>>(
+  column: C,
+  added: C,
+  change: Splice,
+  target: C,
+  stride = 1,
+): Promise<C> {
+  await inRuns(change, ({ isNew, from, to }, at) => {
+    target.set((isNew ? added : column).subarray(from * stride, to * stride), at * stride);
+  });
+  return target;
+}
+
+interface Run {
+  readonly isNew: boolean;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Works through the list after the change, run by run, and lets others go ahead. `at`: where the run then begins. */
+async function inRuns(change: Splice, work: (run: Run, at: number) => void): Promise<void> {
+  let at = 0;
+  let atLast = 0;
+  for (const { isNew, from, to } of runsAfter(change)) {
+    for (let start = from; start < to; start += WINDOW_ROWS) {
+      const end = Math.min(start + WINDOW_ROWS, to);
+      work({ isNew, from: start, to: end }, at);
+      at += end - start;
+      if (at - atLast < WINDOW_ROWS) continue;
+      atLast = at;
+      await setImmediate();
+    }
+  }
+}
+
+/** The list after the change, in runs of old and of new rows; some are empty. */
+function* runsAfter({ length, before, gone }: Splice): Generator<Run> {
+  let from = 0;
+  let left = 0;
+  for (let row = 0; row <= before.length; row++) {
+    const until = before[row] ?? length;
+    for (; left < gone.length && gone[left]! < until; left++) {
+      yield { isNew: false, from, to: gone[left]! };
+      from = gone[left]! + 1;
+    }
+    yield { isNew: false, from, to: until };
+    from = until;
+    if (row < before.length) yield { isNew: true, from: row, to: row + 1 };
+  }
+}
+
+/** The rows that were added, by their numbers after the change. */
+export function addedRows({ before, gone }: Splice): Int32Array {
+  let left = 0;
+  return before.map((place, row) => {
+    while (left < gone.length && gone[left]! < place) left += 1;
+    return place + row - left;
+  });
+}
+
+/** From the number of a row to its number after the change; absent where all keep theirs. */
+export async function renumberRows(change: Splice): Promise<Int32Array | undefined> {
+  const { length, before, gone } = change;
+  if ((before[0] ?? length) === length && gone.length === 0) return undefined;
+  const numbers = new Int32Array(length);
+  await inRuns(change, ({ isNew, from, to }, at) => {
+    if (!isNew) for (let row = from; row < to; row++) numbers[row] = at + row - from;
+  });
+  return numbers;
+}
+
+/** What is new in an index, in the order in which it goes there: rows by their numbers after the change. */
+export interface IndexAdditions {
+  readonly values: Int32Array;
+  readonly rows: Int32Array;
+  /** As `Splice.before`, of the places in `RowIndex.rows`. */
+  readonly before: Int32Array;
+}
+
+/**
+ * Where rows go in an index; those of one value come in their order. `isBehind`: whether what lies at a place, and has
+ * the same value, comes after the new row.
+ */
+export function placeAdditions(
+  { offsets, rows: held }: RowIndex,
+  values: Int32Array,
+  rows: Int32Array,
+  isBehind: (added: number, place: number) => boolean,
+): IndexAdditions {
+  const order = Int32Array.from(values.keys()).sort(
+    (one, other) => values[one]! - values[other]! || one - other,
+  );
+  const before = order.map((added) => {
+    const value = values[added]!;
+    return firstPlace(offsets[value] ?? held.length, offsets[value + 1] ?? held.length, (place) =>
+      isBehind(added, place),
+    );
+  });
+  return { values: order.map((added) => values[added]!), rows: order.map((added) => rows[added]!), before };
+}
+
+/**
+ * An index after its rows were changed, which `renumberRows` has numbered, and of as many values as it then has. `gone`
+ * are places in `index.rows`, ascending.
+ */
+export async function spliceIndex(
+  index: RowIndex,
+  values: number,
+  numbers: Int32Array | undefined,
+  added: IndexAdditions,
+  gone: Int32Array = NONE,
+): Promise<RowIndex> {
+  const places = { length: index.rows.length, before: added.before, gone };
+  const length = lengthAfter(places);
+  // Rows that have their number already are told from the others by their sign.
+  const come = numbers === undefined ? added.rows : added.rows.map((row) => ~row);
+  const rows = await spliceColumn(index.rows, come, places, sharedIntegers(length));
+  if (numbers !== undefined) {
+    await inWindows(0, length, (from, to) => {
+      for (let place = from; place < to; place++) {
+        const row = rows[place]!;
+        rows[place] = row < 0 ? ~row : numbers[row]!;
+      }
+    });
+  }
+  return { rows, offsets: spliceOffsets(index.offsets, values, places, added.values) };
+}
+
+/** `added`: the values of what is new, in its order. */
+export function spliceOffsets(
+  offsets: Int32Array,
+  values: number,
+  { length, gone }: Splice,
+  added: Int32Array,
+): Int32Array {
+  const after = sharedIntegers(values + 1);
+  let come = 0;
+  let left = 0;
+  for (let value = 0; value < values; value++) {
+    const end = offsets[value + 1] ?? length;
+    while (come < added.length && added[come]! <= value) come += 1;
+    while (left < gone.length && gone[left]! < end) left += 1;
+    after[value + 1] = end + come - left;
+  }
+  return after;
+}
+
+/** The first place in `[low, high)` where the condition holds, which then holds at all that follow; else `high`. */
+export function firstPlace(low: number, high: number, holds: (place: number) => boolean): number {
+  let first = low;
+  let end = high;
+  while (first < end) {
+    const middle = (first + end) >>> 1;
+    if (holds(middle)) end = middle;
+    else first = middle + 1;
+  }
+  return first;
+}

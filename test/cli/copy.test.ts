@@ -1,0 +1,170 @@
+/** `corkboard copy` as an operator meets it: real processes, a folder and a database. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type StorageOptions, withPlace } from '../../src/cli/storage.ts';
+import { COPIED_NAMES } from '../../src/dataset/copied-tables.ts';
+import { newMigratedDatabase } from '../storage.ts';
+import { run, runJson, start, temporaryFolder } from './command.ts';
+import { writeSmallBundle } from './small-bundle.ts';
+
+const PASSWORD = 's3cret-p4ss';
+/** Enough that a copy takes a while. */
+const EVENTS = 200_000;
+
+const folder = temporaryFolder();
+const data = join(folder, 'data');
+let url: string;
+let version: string;
+
+before(async () => {
+  url = await newMigratedDatabase();
+  const bundle = writeSmallBundle(join(folder, 'bundle'));
+  await runJson(['import', bundle, '--organization', 'school', '--data', data]);
+  await runJson(['organizations', 'create', 'empty', '--title', 'No data', '--data', data]);
+  for (const label of ['one', 'two']) {
+    await runJson(['keys', 'create', '--organization', 'school', '--label', label, '--data', data]);
+  }
+  await runJson(['keys', 'create', '--organization', 'empty', '--data', data]);
+  version = (await runJson(['organizations', 'show', 'school', '--data', data])).version;
+});
+
+const copy = (...words: string[]) => run(['copy', ...words]);
+const listed = async (...place: string[]) => await runJson(['organizations', 'list', ...place]);
+const keysOf = async (...place: string[]) => await runJson(['keys', 'list', ...place]);
+
+describe('copy', () => {
+  it('moves all organizations with their keys, those without data too', async () => {
+    const copied = await runJson(['copy', '--from', data, '--to', url]);
+    const counts = { events: 3, users: 3, boards: 2, pins: 1 };
+    const nothing = { events: 0, users: 0, boards: 0, pins: 0 };
+    assert.deepEqual(copied, [
+      { organization: 'empty', version: null, ...nothing, keys: 1 },
+      { organization: 'school', version, ...counts, keys: 2 },
+    ]);
+    assert.deepEqual(await listed('--database', url), await listed('--data', data));
+    assert.deepEqual(await keysOf('--database', url), await keysOf('--data', data));
+  });
+
+  it('refuses an organization that the target has with data, and then copies no other', async () => {
+    const target = join(folder, 'taken');
+    await runJson(['copy', '--from', url, '--to', target, '--organization', 'school']);
+    assert.deepEqual(
+      (await listed('--data', target)).map(({ name }: { name: string }) => name),
+      ['school'],
+    );
+    const { code, stdout, stderr } = await copy('--from', data, '--to', target);
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.equal(
+      stderr,
+      'corkboard: The target has an organization "school" already; nothing of "school" was copied. Copy it into another store, or only others, with --organization.\n',
+    );
+    assert.equal((await listed('--data', target)).length, 1);
+    // One without data may be copied again.
+    for (const _time of [1, 2])
+      assert.equal((await copy('--from', data, '--to', target, '--organization', 'empty')).code, 0);
+  });
+
+  it('leaves keys behind when it is told to, and prints a table for people', async () => {
+    const target = join(folder, 'trial');
+    const { code, stdout, stderr } = await copy('--from', data, '--to', target, '--no-keys');
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.match(stdout, /^NAME +VERSION +EVENTS +USERS +BOARDS +PINS +KEYS\nempty +no data yet +0 /);
+    assert.deepEqual(await keysOf('--data', target), []);
+  });
+
+  it('refuses what is no place, no source and no organization, and makes no folder of it', async () => {
+    const nowhere = join(folder, 'nowhere');
+    for (const [code, words, sentence] of [
+      [
+        1,
+        ['--from', nowhere, '--to', url],
+        /^corkboard: The folder to copy from holds no data of Corkboard\.\n$/,
+      ],
+      [
+        1,
+        ['--from', data, '--to', url, '--organization', 'none'],
+        /^corkboard: There is no organization "none"/,
+      ],
+      [
+        1,
+        ['--from', `postgres://test:${PASSWORD}@127.0.0.1:1/x`, '--to', nowhere],
+        /^corkboard: The database cannot be used/,
+      ],
+      [2, ['--from', data], /^corkboard: required option '--to <dir\|url>' not specified/],
+      [
+        2,
+        ['--from', data, '--to', `mysql://test:${PASSWORD}@db/x`],
+        /is a folder or a database; a database is an address like/,
+      ],
+      [2, ['--from', '', '--to', nowhere], /Name a folder or the address of a database\./],
+    ] as const) {
+      const result = await copy(...words);
+      assert.deepEqual([result.code, result.stdout], [code, ''], result.stderr);
+      assert.match(result.stderr, sentence);
+      assert.ok(!result.stderr.includes(PASSWORD));
+    }
+    assert.ok(!existsSync(nowhere));
+  });
+});
+
+/** Rows of each table, as they lie there. */
+async function rowsIn(place: StorageOptions): Promise<readonly number[]> {
+  return await withPlace(place, true, async ({ copying }) => {
+    const original = await copying.open('school');
+    const counts: number[] = [];
+    for (const table of COPIED_NAMES) {
+      let rows = 0;
+      for await (const { count } of original.rows(table)) rows += count;
+      counts.push(rows);
+    }
+    await original.close();
+    return counts;
+  });
+}
+
+describe('a copy that is killed', () => {
+  const large = join(folder, 'large');
+  const events = Array.from(
+    { length: EVENTS },
+    (_, place) => `board,followed,1,1,7,${1_400_000_000_000 + place * 1e6}`,
+  );
+  const csv = `type,action,owner_id,actor_id,board_id,timestamp\n${events.join('\n')}\n`;
+
+  for (const kind of ['database', 'folder'] as const) {
+    it(`leaves nothing in force in a ${kind}, and is done by the next one`, async () => {
+      if (!existsSync(large)) {
+        const bundle = writeSmallBundle(join(folder, 'large-bundle'), { 'events.csv': csv });
+        await runJson(['import', bundle, '--organization', 'school', '--data', large]);
+      }
+      const target = kind === 'database' ? await newMigratedDatabase() : join(folder, 'killed');
+      const place = kind === 'database' ? ['--database', target] : ['--data', target];
+      const inForce = async () => (await listed(...place))[0]?.version ?? null;
+      const startMs = performance.now();
+      await runJson(['copy', '--from', large, '--to', join(folder, `${kind} beside`)]);
+      const wholeMs = performance.now() - startMs;
+      let killed = 0;
+      for (const share of [0.3, 0.6, 0.8]) {
+        if ((await inForce()) !== null) break;
+        const child = start(['copy', '--from', large, '--to', target]);
+        const ended = once(child, 'exit');
+        await Promise.race([ended, delay(share * wholeMs)]);
+        if (child.kill('SIGKILL')) killed += 1;
+        await ended;
+      }
+      assert.ok(killed > 0);
+      if ((await inForce()) === null) {
+        const [copied] = await runJson(['copy', '--from', large, '--to', target]);
+        assert.ok(copied.events >= EVENTS);
+      }
+      assert.deepEqual(await listed(...place), await listed('--data', large));
+      const shown = await runJson(['organizations', 'show', 'school', ...place]);
+      assert.deepEqual(shown, await runJson(['organizations', 'show', 'school', '--data', large]));
+      const copied = kind === 'database' ? { data: '', database: target } : { data: target };
+      assert.deepEqual(await rowsIn(copied), await rowsIn({ data: large }));
+    });
+  }
+});

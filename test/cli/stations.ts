@@ -1,0 +1,135 @@
+/** A store of either kind with a way to copy to it and from it, and all that can be told of an organization there. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Place, withPlace } from '../../src/cli/storage.ts';
+import { COPIED_NAMES, type CopiedRows } from '../../src/dataset/copied-tables.ts';
+import type { Dataset } from '../../src/dataset/dataset.ts';
+import type { TimeRange } from '../../src/dataset/query.ts';
+import type { Store } from '../../src/dataset/store.ts';
+import type { Keyring } from '../../src/keys/keyring.ts';
+import { startServer } from '../../src/server/start.ts';
+import type { Question, Variant } from '../model/answers.ts';
+import { type Bundle, writeBundle } from '../model/bundle.ts';
+import { get, nextOf, urlPathOf } from '../model/client.ts';
+import { loadFiles } from '../model/deployment.ts';
+import { openStorage, type StorageKind } from '../storage.ts';
+
+export interface Station {
+  readonly store: Store;
+  readonly keyring: Keyring;
+  /** Runs `use` with the address of a server over the store. */
+  serving<T>(use: (url: string) => Promise<T>): Promise<T>;
+  load(organization: string, bundle: Bundle): Promise<void>;
+  asPlace<T>(use: (place: Place) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export async function openStation(kind: StorageKind): Promise<Station> {
+  const folder = await mkdtemp(join(tmpdir(), 'corkboard-station-'));
+  const storage = await openStorage(kind, folder);
+  const { store, keyring } = storage;
+  const [option, value = ''] = storage.words;
+  const place = option === '--data' ? { data: value } : { data: '', database: value };
+  let bundles = 0;
+  return {
+    ...{ store, keyring },
+    async serving(use) {
+      const listen = { host: '127.0.0.1', port: 0, defaultVariant: 'a', logLevel: 'silent' } as const;
+      const server = await startServer({ ...listen, store: storage.served, keyring });
+      try {
+        return await use(server.address);
+      } finally {
+        await server.stop();
+      }
+    },
+    async load(organization, bundle) {
+      bundles += 1;
+      const files = join(folder, `bundle-${bundles}`);
+      await writeBundle(files, bundle, 'ndjson');
+      await loadFiles(store, organization, [files]);
+    },
+    asPlace: (use) => withPlace(place, false, use),
+    async close() {
+      await storage.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+export interface Asked {
+  readonly keys: readonly string[];
+  readonly questions: readonly Question[];
+  readonly ways: readonly (readonly [Variant, TimeRange])[];
+}
+
+/** What clients see: answers, tags, and pages of two with their cursors. */
+export async function answersOf(station: Station, { keys, questions, ways }: Asked): Promise<string[]> {
+  const paths = ways.flatMap(([variant, range]) =>
+    questions.flatMap((one) => urlPathOf(variant, one, range) ?? []),
+  );
+  return await station.serving(async (url) => {
+    const seen: string[] = [];
+    const see = async (path: string, key: string) => {
+      const reply = await get(url + path, key);
+      const body = reply.text.replace(/,"request_id":"[^"]+"/, '');
+      seen.push(`${path} ${reply.status} ${reply.headers.get('etag')} ${body}`);
+      return nextOf(reply);
+    };
+    for (const key of keys) {
+      for (const path of paths) await see(path, key);
+      let next: string | undefined = '/a/v1/events?limit=2';
+      while (next !== undefined) next = await see(next, key);
+    }
+    return seen;
+  });
+}
+
+/** Every row that is kept, the secret and the keys included. */
+export async function contentsOf(station: Station, organization: string) {
+  return await station.asPlace(async ({ copying, keys }) => {
+    const original = await copying.open(organization);
+    const { name, settings, secret, version } = original.entry;
+    const tables: Record<string, unknown> = {};
+    if (original.facts !== undefined)
+      for (const table of COPIED_NAMES) tables[table] = await rowsOf(original.rows(table));
+    await original.close();
+    const kept = (await keys.all(name)).map((row) => ({
+      ...row,
+      digest: Buffer.from(row.digest).toString('hex'),
+    }));
+    return {
+      entry: { name, settings, secret: Buffer.from(secret).toString('hex'), version },
+      facts: original.facts,
+      tables,
+      keys: kept,
+    };
+  });
+}
+
+async function rowsOf(runs: AsyncIterable<CopiedRows>): Promise<string[]> {
+  const rows: string[] = [];
+  for await (const { count, columns } of runs) {
+    for (let row = 0; row < count; row += 1) {
+      rows.push(
+        columns
+          .map(({ values, present }) => (present?.[row] === 0 ? 'none' : JSON.stringify(String(values[row]))))
+          .join(' '),
+      );
+    }
+  }
+  return rows;
+}
+
+/** The ledger of every user on every board. */
+export async function ledgersOf(station: Station, organization: string): Promise<unknown[]> {
+  const dataset: Dataset | undefined = await station.store.openDataset(organization);
+  if (dataset === undefined) return [];
+  const ledgers: unknown[] = [];
+  for (let board = 0; board < dataset.counts.boards; board += 1) {
+    for (let user = 0; user < dataset.counts.users; user += 1)
+      ledgers.push(await dataset.ledger(board, user));
+  }
+  await dataset.close();
+  return ledgers;
+}

@@ -1,0 +1,102 @@
+/** Keys that are taken over from another store, in each kind of it. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { Database } from '../../src/dataset/postgres/database.ts';
+import type { KeyRow, KeyRows } from '../../src/keys/key-row.ts';
+import type { Keyring } from '../../src/keys/keyring.ts';
+import { openPostgresKeyRows, openPostgresKeyring } from '../../src/keys/postgres-keyring.ts';
+import { openSqliteKeyRows, openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
+import { until } from '../server/stand.ts';
+import { newMigratedDatabase } from '../storage.ts';
+import { GRANT, refused } from './keyring-contract.ts';
+
+/** Every column is told apart from every other one. */
+const WHOLE: KeyRow = {
+  id: 'abcdefghijkl',
+  digest: Buffer.from('0123456789abcdef0123456789abcdef'),
+  organization: 'school',
+  label: 'dashboard',
+  scope: '{"boards":["7"],"users":"of-boards"}',
+  redact_email: true,
+  redact_name: false,
+  rate_requests: 10,
+  rate_per_seconds: 60,
+  created_ms: 1,
+  expires_ms: 2e12,
+  retires_ms: 2e12 + 1,
+  revoked_ms: null,
+  last_used_ms: 5,
+  rotated_to: 'mnopqrstuvwx',
+};
+
+interface Bench {
+  readonly rows: KeyRows;
+  readonly keyring: Keyring;
+  remove(): Promise<void>;
+}
+
+async function openFolder(): Promise<Bench> {
+  const folder = mkdtempSync(join(tmpdir(), 'corkboard-key-rows-'));
+  const remove = async () => rmSync(folder, { recursive: true });
+  return { rows: openSqliteKeyRows(folder), keyring: openSqliteKeyring(folder), remove };
+}
+
+async function openDatabase(): Promise<Bench> {
+  const url = await newMigratedDatabase();
+  const rows = openPostgresKeyRows(new Database(url));
+  return { rows, keyring: openPostgresKeyring(new Database(url)), remove: async () => {} };
+}
+
+for (const [kind, open] of [
+  ['a folder', openFolder],
+  ['a database', openDatabase],
+] as const) {
+  describe(`keys that ${kind} takes over`, () => {
+    let bench: Bench;
+    beforeEach(async () => {
+      bench = await open();
+    });
+    afterEach(async () => {
+      await bench.keyring.close();
+      await bench.rows.close();
+      await bench.remove();
+    });
+    const kept = async () =>
+      (await bench.rows.all('school')).map((row) => ({ ...row, digest: Buffer.from(row.digest) }));
+
+    it('are what they were, in every column, and replace those of the same id', async () => {
+      const bare = { ...WHOLE, id: 'bare', rate_requests: null, rate_per_seconds: null, last_used_ms: null };
+      await bench.rows.take([{ ...WHOLE, label: 'before', revoked_ms: null }, bare]);
+      await bench.rows.take([WHOLE]);
+      assert.deepEqual(await kept(), [WHOLE, bare]);
+    });
+
+    it('stay revoked where they were revoked', async () => {
+      await bench.rows.take([{ ...WHOLE, revoked_ms: 7 }]);
+      await bench.rows.take([WHOLE]);
+      assert.equal((await kept())[0]?.revoked_ms, 7);
+    });
+
+    it('are all there or none', async () => {
+      const broken = { ...WHOLE, id: 'broken', label: null } as unknown as KeyRow;
+      await assert.rejects(bench.rows.take([WHOLE, broken]));
+      assert.deepEqual(await kept(), []);
+    });
+
+    it('are noticed by servers that know them otherwise', async () => {
+      const { key } = await bench.keyring.create(GRANT, undefined);
+      await bench.keyring.find(key);
+      const [row] = await bench.rows.all('school');
+      await bench.rows.take([{ ...row!, revoked_ms: 7 }]);
+      await until(async () => await bench.keyring.find(key).then(() => false, refusedAsRevoked));
+    });
+  });
+}
+
+function refusedAsRevoked(error: unknown): boolean {
+  assert.equal((error as { code?: unknown }).code, refused('key-revoked').code);
+  return true;
+}

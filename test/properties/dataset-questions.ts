@@ -1,0 +1,191 @@
+/** Questions to datasets, and whether two answer them alike: the same columns, tallies, lists, look-ups, standings, bytes. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import type { Dataset } from '../../src/dataset/dataset.ts';
+import type { EventQuery, ListQuery, Occurrences, StandingsQuery } from '../../src/dataset/query.ts';
+import { FULL_SCOPE, type Scope } from '../../src/dataset/scope.ts';
+import type { Representation } from '../../src/render/answer.ts';
+import { openRendering, type Rendering } from '../../src/render/rendering.ts';
+import {
+  BOARD_IDS,
+  instantArbitrary,
+  LMS_PROPERTIES,
+  rangeArbitrary,
+  scopeArbitrary,
+  UNKNOWN_ID,
+  USER_IDS,
+} from '../model/arbitrary.ts';
+import { textOf } from '../render/reference.ts';
+
+const REPRESENTATIONS: readonly Representation[] = ['json', 'ndjson', 'csv'];
+const CATEGORIES = ['kind', 'actor', 'owner', 'board', 'pin'] as const;
+const COLUMNS = [...CATEGORIES, 'timestampMs', 'sequence'] as const;
+
+// Mostly absent: what narrows an answer to nothing tells nothing.
+const optional = <T>(arbitrary: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
+const anyScope = fc.oneof(
+  fc.constant(FULL_SCOPE),
+  fc.constant<Scope>({ boards: 'all', users: 'of-boards' }),
+  scopeArbitrary,
+  scopeArbitrary,
+);
+const anyRange = fc.oneof(fc.constant({}), rangeArbitrary);
+// Indices a little beyond what exists are asked for, too.
+const boardIndex = fc.nat(BOARD_IDS.length);
+const userIndex = fc.nat(USER_IDS.length);
+
+const eventQuery: fc.Arbitrary<EventQuery> = fc
+  .record({
+    scope: anyScope,
+    range: anyRange,
+    pinsOnly: fc.constantFrom(false, false, false, true),
+    board: optional(boardIndex),
+    actor: optional(userIndex),
+    after: optional(fc.record({ timestampMs: instantArbitrary, sequence: fc.nat(30) })),
+    upToSequence: optional(fc.nat(40)),
+    limit: optional(fc.integer({ min: 1, max: 8 })),
+  })
+  .map(({ board, actor, ...query }) => ({
+    ...query,
+    ...(board === undefined ? {} : { board }),
+    ...(actor === undefined ? {} : { actor }),
+  }));
+
+const listQuery: fc.Arbitrary<ListQuery> = fc.record({
+  scope: anyScope,
+  range: anyRange,
+  afterId: optional(fc.constantFrom(...USER_IDS, ...BOARD_IDS, UNKNOWN_ID)),
+  limit: optional(fc.integer({ min: 1, max: 4 })),
+});
+
+const standingsQuery: fc.Arbitrary<StandingsQuery> = fc.record({
+  scope: anyScope,
+  range: anyRange,
+  of: fc.oneof(
+    boardIndex.map((board) => ({ board })),
+    userIndex.map((user) => ({ user })),
+  ),
+});
+
+async function columnsOf(dataset: Dataset, query: EventQuery) {
+  const columns = Object.fromEntries(COLUMNS.map((name) => [name, [] as number[]]));
+  for await (const batch of dataset.events(query)) {
+    assert.ok(batch.count > 0 && batch.count <= 2048, 'batches are bounded, none is empty');
+    for (const name of COLUMNS) columns[name]?.push(...batch[name].subarray(0, batch.count));
+  }
+  return columns;
+}
+
+async function tallyOf(dataset: Dataset, { limit: _limit, ...query }: EventQuery) {
+  const tally = await dataset.tally(query);
+  return { events: tally.events, columns: CATEGORIES.map((name) => sorted(tally[name])) };
+}
+
+function sorted({ index, count }: Occurrences): readonly (readonly [number, number | undefined])[] {
+  return Array.from(index, (value, place) => [value, count[place]] as const).toSorted(([a], [b]) => a - b);
+}
+
+/** Everybody and every board looked up by each of its names, and by what nobody is called. */
+async function lookUps(dataset: Dataset, scope: Scope): Promise<readonly (number | undefined)[]> {
+  const boards = [...BOARD_IDS, UNKNOWN_ID].flatMap((id) => [
+    dataset.findBoard(scope, { by: 'id', value: id }),
+    ...['', `lti-${id}`, `lti ${id}/ä?`].map((value) => dataset.findBoard(scope, { by: 'lti', value })),
+    ...['', `C${id}`, `C ${id}%`].map((value) => dataset.findBoard(scope, { by: 'course', value })),
+  ]);
+  const users = [...USER_IDS, UNKNOWN_ID].flatMap((id) => [
+    dataset.findUser(scope, { by: 'id', value: id }),
+    ...[...LMS_PROPERTIES, 'none'].flatMap((property) =>
+      ['', `S${id}`, `S${id}/ä %`, `n ${id}`].map((value) =>
+        dataset.findUser(scope, { by: 'lms', property, value }),
+      ),
+    ),
+  ]);
+  return await Promise.all([...boards, ...users]);
+}
+
+export interface Questions {
+  readonly events: EventQuery;
+  readonly list: ListQuery;
+  readonly standings: StandingsQuery;
+  readonly representation: Representation;
+  readonly variant: 'a' | 'b';
+  readonly redacted: boolean;
+}
+
+export const questions: fc.Arbitrary<Questions> = fc.record({
+  events: eventQuery,
+  list: listQuery,
+  standings: standingsQuery,
+  representation: fc.constantFrom(...REPRESENTATIONS),
+  variant: fc.constantFrom('a', 'b'),
+  redacted: fc.boolean(),
+});
+
+async function answersOf(dataset: Dataset, { events, list, standings }: Questions) {
+  return {
+    columns: await columnsOf(dataset, events),
+    tally: await tallyOf(dataset, events),
+    boards: await dataset.listBoards(list),
+    users: await dataset.listUsers(list),
+    standings: await dataset.standings(standings),
+  };
+}
+
+async function textsOf(
+  rendering: Rendering,
+  { events, list, standings, representation, variant }: Questions,
+) {
+  const page = await rendering.events(events, representation);
+  return {
+    next: page.next,
+    events: await textOf(page),
+    boards: await textOf(await rendering.boards(list, variant, representation)),
+    users: await textOf(await rendering.users(list, variant, representation)),
+    standings: await textOf(await rendering.standings(standings, 'board' in standings.of ? 'email' : 'user')),
+  };
+}
+
+export async function assertSameAnswers(stored: Dataset, resident: Dataset, all: readonly Questions[]) {
+  for (const { list } of all.slice(0, 2)) {
+    assert.deepEqual(await lookUps(resident, list.scope), await lookUps(stored, list.scope));
+  }
+  const [ofStored, ofResident] = [renderingsOf(stored), renderingsOf(resident)];
+  for (const asked of all) {
+    assert.deepEqual(await answersOf(resident, asked), await answersOf(stored, asked));
+    const expected = await textsOf(ofStored(asked.redacted), asked);
+    assert.deepEqual(await textsOf(ofResident(asked.redacted), asked), expected);
+  }
+}
+
+const MIDDLE_MS = Date.UTC(2024, 2, 28, 22) + 30 * 6 * 3_600_000;
+const RANGES = [{}, { startMs: MIDDLE_MS }, { endMs: MIDDLE_MS }, { startMs: 2_000, endMs: 5_000 }];
+
+/** Without a scope, everything there is: each name, list, board and user, each in ranges. For datasets in memory. */
+export async function assertSameThroughout(expected: Dataset, actual: Dataset) {
+  const scope = FULL_SCOPE;
+  assert.deepEqual(await lookUps(actual, scope), await lookUps(expected, scope));
+  const boards = BOARD_IDS.map((_, board) => ({ board }));
+  const users = USER_IDS.map((_, user) => ({ user }));
+  for (const range of RANGES) {
+    const list = { scope, range };
+    const events = [list, ...boards.map((of) => ({ ...list, ...of }))];
+    for (const query of [...events, ...users.map(({ user }) => ({ ...list, actor: user }))]) {
+      assert.deepEqual(await columnsOf(actual, query), await columnsOf(expected, query));
+      assert.deepEqual(await tallyOf(actual, query), await tallyOf(expected, query));
+    }
+    for (const of of [...boards, ...users]) {
+      const query = { ...list, of };
+      assert.deepEqual(await actual.standings(query), await expected.standings(query));
+    }
+    assert.deepEqual(await actual.listBoards(list), await expected.listBoards(list));
+    assert.deepEqual(await actual.listUsers(list), await expected.listUsers(list));
+  }
+}
+
+function renderingsOf(dataset: Dataset): (redacted: boolean) => Rendering {
+  const open = (redacted: boolean) =>
+    openRendering(dataset, { email: redacted, name: redacted, secret: new Uint8Array(32) });
+  const [plain, redacted] = [open(false), open(true)];
+  return (isRedacted) => (isRedacted ? redacted : plain);
+}

@@ -1,0 +1,91 @@
+/** Servers over PostgreSQL hear of a publication at once, and find out by themselves when they do not. */
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Database } from '../../src/dataset/postgres/database.ts';
+import { openPostgresStore } from '../../src/dataset/postgres/store.ts';
+import type { Store } from '../../src/dataset/store.ts';
+import { Datasets } from '../../src/server/datasets.ts';
+import { publishRecords, WORLD } from '../dataset/small-world.ts';
+import { newMigratedDatabase } from '../storage.ts';
+
+const NEVER_MS = 1e9;
+/** Much less than never, and enough for a busy machine. */
+const SOON_MS = 20_000;
+
+describe('a server over PostgreSQL', () => {
+  const closing: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close();
+  });
+
+  /** A server that has given out a first version, and a command elsewhere that publishes. */
+  async function serve(pollMs: number) {
+    const url = await newMigratedDatabase();
+    const database = new Database(url);
+    const [publishing, serving] = [await openPostgresStore(url), await openPostgresStore(url)];
+    await publishing.createOrganization('acme', {});
+    await publishRecords(publishing, 'acme', WORLD);
+    const datasets = new Datasets(serving, () => undefined, { pollMs });
+    closing.push(...[database, publishing, serving, datasets].map((opened) => () => opened.close()));
+    (await datasets.lease('acme')).end();
+    /** The process that tells the server; absent while none does. */
+    const listener = async () => {
+      const [row] = await database.rows(
+        `SELECT pid FROM pg_stat_activity
+         WHERE datname = current_database() AND state = 'idle' AND query = 'LISTEN corkboard'`,
+      );
+      return row?.[0] ?? undefined;
+    };
+    await until(async () => (await listener()) !== undefined);
+    const endListener = async () => {
+      const ended = await listener();
+      await database.rows('SELECT pg_terminate_backend($1)', [ended ?? null]);
+      await until(async () => (await listener()) !== ended);
+    };
+    return { publishing, datasets, listener, endListener };
+  }
+
+  async function publishAndTakeUp(publishing: Store, datasets: Datasets, title: string) {
+    const { version } = await publishRecords(publishing, 'acme', {}, { title });
+    await until(async () => {
+      const { dataset, end } = await datasets.lease('acme');
+      end();
+      return dataset.version === version;
+    });
+  }
+
+  it('takes up a version when it is published, without asking', async () => {
+    const { publishing, datasets } = await serve(NEVER_MS);
+    await publishAndTakeUp(publishing, datasets, 'Second');
+    await publishAndTakeUp(publishing, datasets, 'Third');
+  });
+
+  it('hears again when its connection has been ended', async () => {
+    const { publishing, datasets, listener, endListener } = await serve(NEVER_MS);
+    await endListener();
+    await until(async () => (await listener()) !== undefined);
+    await publishAndTakeUp(publishing, datasets, 'Second');
+  });
+
+  it('finds out by asking what it has not heard', async () => {
+    const { publishing, datasets, endListener } = await serve(100);
+    await endListener();
+    await publishAndTakeUp(publishing, datasets, 'Second');
+  });
+
+  it('stops listening when it closes', async () => {
+    const { datasets, listener } = await serve(NEVER_MS);
+    await datasets.close();
+    closing.pop();
+    await until(async () => (await listener()) === undefined);
+  });
+});
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + SOON_MS;
+  while (!(await isSo())) {
+    assert.ok(performance.now() < deadline, 'it has not happened in time');
+    await delay(10);
+  }
+}
