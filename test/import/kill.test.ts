@@ -6,35 +6,13 @@ import { watch } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { type Bundle, EMPTY_BUNDLE, writeBundle } from '../model/bundle.ts';
+import { writeBundle } from '../model/bundle.ts';
 import { get } from '../model/client.ts';
 import { type Deployment, openDeployment } from '../model/deployment.ts';
+import { bundlesUpTo, countEvents, EVENTS_PER_BUNDLE, numberedBundle } from './numbered-bundles.ts';
 
 const COMMAND = join(import.meta.dirname, '../../src/cli/main.ts');
 const ROUNDS = 20;
-const EVENTS_PER_BUNDLE = 800;
-const USERS = 40n;
-
-/** Half of the events without ids, so that an import taken for done would show as events missing or repeated. */
-function bundle(number: number): Bundle {
-  const users = Array.from({ length: Number(USERS) }, (_, index) => BigInt(index + 1));
-  return {
-    ...EMPTY_BUNDLE,
-    users: users.map((id) => ({ id, email: `u${id}@example.org`, name: `User ${id} of ${number}` })),
-    boards: [{ id: 1n, title: `Board of ${number}` }],
-    pins: [{ id: 1n, board_id: 1n, owner_id: 1n, title: 'Pin', body: 'one two '.repeat(20 + number) }],
-    events: Array.from({ length: EVENTS_PER_BUNDLE }, (_, index) => ({
-      ...(index % 2 === 0 ? { id: BigInt(number * EVENTS_PER_BUNDLE + index) } : {}),
-      type: 'pin',
-      action: 'created',
-      owner_id: 1n,
-      actor_id: (BigInt(index) % USERS) + 1n,
-      board_id: 1n,
-      pin_id: 1n,
-      timestamp: new Date(Date.UTC(2024, 0, 1) + ((index * 7919 + number) % 5000) * 60_000).toISOString(),
-    })),
-  };
-}
 
 describe('an import that is killed', () => {
   let deployment: Deployment;
@@ -42,13 +20,13 @@ describe('an import that is killed', () => {
 
   before(async () => {
     deployment = await openDeployment();
-    await deployment.load('killed', bundle(0));
+    await deployment.load('killed', numberedBundle(0));
     key = await deployment.makeKey('killed');
   });
   after(() => deployment.close());
 
   function startImport(folder: string): ChildProcess {
-    const words = ['import', folder, '--organization', 'killed', '--data', deployment.dataDir];
+    const words = ['import', folder, '--organization', 'killed', '--data', join(deployment.folder, 'data')];
     return spawn(process.execPath, [COMMAND, ...words], { stdio: 'ignore' });
   }
 
@@ -69,7 +47,7 @@ describe('an import that is killed', () => {
       return;
     }
     let changes = 0;
-    const watcher = watch(deployment.dataDir, { recursive: true }, () => {
+    const watcher = watch(join(deployment.folder, 'data'), { recursive: true }, () => {
       changes += 1;
       if (changes === moment.change) child.kill('SIGKILL');
     });
@@ -101,13 +79,13 @@ describe('an import that is killed', () => {
 
   it(`leaves the old version served and whole, and the next one completes, ${ROUNDS} times`, async () => {
     const startedMs = performance.now();
-    await writeBundle(join(deployment.dataDir, '../bundle-0'), bundle(0), 'ndjson');
-    assert.equal(await endOf(startImport(join(deployment.dataDir, '../bundle-0'))), 0);
+    await writeBundle(join(deployment.folder, 'bundle-zero'), numberedBundle(0), 'ndjson');
+    assert.equal(await endOf(startImport(join(deployment.folder, 'bundle-zero'))), 0);
     const wholeImportMs = performance.now() - startedMs;
     let kept = 0;
     for (let round = 1; round <= ROUNDS; round += 1) {
-      const folder = join(deployment.dataDir, `../bundle-k${round}`);
-      await writeBundle(folder, bundle(round), 'ndjson');
+      const folder = join(deployment.folder, `bundle-k${round}`);
+      await writeBundle(folder, numberedBundle(round), 'ndjson');
       const moment =
         round % 2 === 0
           ? { afterMs: wholeImportMs * (0.2 + Math.random()) }
@@ -120,37 +98,26 @@ describe('an import that is killed', () => {
       const wasPublished = (await deployment.store.currentVersion('killed')) !== version;
       if (wasPublished) {
         // Killed after the one step that publishes, or not at all: then the new version must be whole.
-        assert.equal(eventsIn(await servedOnceItIsNot(old.tag)), (round + 1) * EVENTS_PER_BUNDLE, about);
+        assert.equal(countEvents(await servedOnceItIsNot(old.tag)), (round + 1) * EVENTS_PER_BUNDLE, about);
       } else {
         kept += 1;
         const now = await served();
         assert.ok(now.text === old.text && now.tag === old.tag, `${about}: the old version is served`);
         assert.equal(await eventsOnDisk(), round * EVENTS_PER_BUNDLE, about);
       }
-      const next = await deployment.load('killed', bundle(round));
+      const next = await deployment.load('killed', numberedBundle(round));
       assert.equal(next.published, !wasPublished, about);
       const text = wasPublished ? (await served()).text : await servedOnceItIsNot(old.tag);
-      assert.equal(eventsIn(text), (round + 1) * EVENTS_PER_BUNDLE, about);
+      assert.equal(countEvents(text), (round + 1) * EVENTS_PER_BUNDLE, about);
     }
     assert.ok(kept >= ROUNDS / 3, `only ${kept} imports were killed before they published`);
     await assertAsIfNeverKilled();
     await assertNothingLeftBehind();
   });
 
-  function eventsIn(text: string): number {
-    return text.split('"timestamp":').length - 1;
-  }
-
   /** All bundles at once and without any kill give the same bytes, but for the organization's id and name. */
   async function assertAsIfNeverKilled(): Promise<void> {
-    const bundles = Array.from({ length: ROUNDS + 1 }, (_, number) => bundle(number));
-    await deployment.load('control', {
-      ...EMPTY_BUNDLE,
-      users: bundles.flatMap(({ users }) => users),
-      boards: bundles.flatMap(({ boards }) => boards),
-      pins: bundles.flatMap(({ pins }) => pins),
-      events: bundles.flatMap(({ events }) => events),
-    });
+    await deployment.load('control', bundlesUpTo(ROUNDS));
     const control = await served(await deployment.makeKey('control'));
     const anonymous = (text: string) => text.replaceAll(/"organization":\{[^}]*\}/g, '');
     assert.ok(
@@ -160,7 +127,7 @@ describe('an import that is killed', () => {
   }
 
   async function assertNothingLeftBehind(): Promise<void> {
-    const files = await readdir(join(deployment.dataDir, 'killed'), { recursive: true });
+    const files = await readdir(join(join(deployment.folder, 'data'), 'killed'), { recursive: true });
     const generations = files.filter((file) => file.startsWith('generations/'));
     assert.ok(generations.length <= 3, `left behind: ${generations.join(', ')}`);
   }

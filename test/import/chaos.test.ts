@@ -1,0 +1,237 @@
+/**
+ * Imports, servers and the database killed at random moments: nothing is lost or half published, and what was not killed
+ * recovers by itself (decision 31). What a round does comes from a seed that the test tells; `CORKBOARD_SEED` repeats it.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import fc from 'fast-check';
+import { Database } from '../../src/dataset/postgres/database.ts';
+import { LOCKS } from '../../src/dataset/postgres/publication-lock.ts';
+import { MORTAL } from '../../src/dataset/postgres/schema.ts';
+import { openPostgresStore } from '../../src/dataset/postgres/store.ts';
+import type { Store } from '../../src/dataset/store.ts';
+import { runJson, start, temporaryFolder } from '../cli/command.ts';
+import { type Serving, serving } from '../cli/serving.ts';
+import { writeBundle } from '../model/bundle.ts';
+import { loadFiles } from '../model/deployment.ts';
+import { startPostgres, type Throwaway } from '../postgres/throwaway.ts';
+import { until } from '../server/stand.ts';
+import { migrateDatabase } from '../storage.ts';
+import { bundleOfEvents, bundlesUpTo, EVENTS_PER_BUNDLE, numberedBundle } from './numbered-bundles.ts';
+
+const ROUNDS = 20;
+/** Bundles 0 and 1 are imported in peace. */
+const FIRST = 2;
+const RECOVERED_MS = 20_000;
+const PAUSE_MS = 20;
+const ORGANIZATION = 'killed';
+const VICTIMS = ['import', 'database', 'server'] as const;
+type Victim = (typeof VICTIMS)[number];
+
+/** When to kill, as a part of the time that a whole import takes from its start, or from its lock, to its end. */
+const momentArbitrary = fc.noBias(
+  fc.record({
+    from: fc.constantFrom('start', 'lock'),
+    part: fc.integer({ min: 0, max: 1_100 }).map((thousandths) => thousandths / 1_000),
+  }),
+);
+type Moment = { readonly from: 'start' | 'lock'; readonly part: number };
+
+const folder = temporaryFolder();
+const seed = Number(process.env['CORKBOARD_SEED'] ?? Date.now() % 2 ** 31);
+
+describe('imports, servers and the database, killed at random moments', () => {
+  let postgres: Throwaway;
+  let url: string;
+  let store: Store;
+  let database: Database;
+  let key: string;
+  let server: Serving;
+  const ends: (() => void)[] = [];
+  /** How long a whole import takes. */
+  const wholeMs = { start: 0, lock: 0 };
+  /** What the client may see now: the bundle that is being imported, or the one before; trouble by the victim. */
+  const now = { number: 0, victim: undefined as Victim | undefined };
+
+  before(async () => {
+    postgres = await startPostgres();
+    url = await postgres.newDatabase();
+    await migrateDatabase(url);
+    store = await openPostgresStore(url);
+    database = new Database(url);
+    await writeBundle(folderOf(0), numberedBundle(0), 'ndjson');
+    await store.createOrganization(ORGANIZATION, {});
+    await loadFiles(store, ORGANIZATION, [folderOf(0)]);
+    // The first import of all makes the partition, and takes longer than others.
+    const second = await startImport(1);
+    const startMs = performance.now();
+    await untilLocked(second);
+    const lockMs = performance.now();
+    assert.equal(await second.ended, 0, await second.said);
+    Object.assign(wholeMs, { start: performance.now() - startMs, lock: performance.now() - lockMs });
+    key = (await runJson(['keys', 'create', '--organization', ORGANIZATION, '--database', url])).key;
+    server = await startServer(0);
+  });
+  after(async () => {
+    for (const end of ends) end();
+    await store.close();
+    await database.close();
+    await postgres.stop();
+  });
+
+  /** From memory and straight from the database by turns. */
+  async function startServer(number: number): Promise<Serving> {
+    const limit = number % 2 === 0 ? '0' : '2GB';
+    const words = ['serve', '--workers', '1', '--resident-limit', limit, '--database', url];
+    return await serving({ after: (end) => ends.push(end) }, words);
+  }
+
+  const folderOf = (number: number) => join(folder, `bundle-${number}`);
+
+  async function startImport(number: number) {
+    await writeBundle(folderOf(number), numberedBundle(number), 'ndjson');
+    const child = start(['import', folderOf(number), '--organization', ORGANIZATION, '--database', url]);
+    child.stdout?.resume();
+    const said = text(child.stderr!);
+    const ended = once(child, 'close').then(([code]): number | null => code);
+    return { child, said, ended };
+  }
+  type Import = Awaited<ReturnType<typeof startImport>>;
+
+  async function untilLocked({ child }: Import): Promise<void> {
+    const locks = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = ${LOCKS} AND objid > 0`;
+    while (child.exitCode === null && (await database.rows(locks)).length === 0) await delay(2);
+  }
+
+  async function waitFor(importing: Import, { from, part }: Moment): Promise<void> {
+    if (from === 'lock') await untilLocked(importing);
+    await Promise.race([delay(part * wholeMs[from]), importing.ended]);
+  }
+
+  async function kill(victim: Victim, importing: Import, number: number): Promise<void> {
+    if (victim === 'import') importing.child.kill('SIGKILL');
+    if (victim === 'database') {
+      await postgres.crash();
+      await postgres.start();
+    }
+    if (victim === 'server') {
+      server.child.kill('SIGKILL');
+      await once(server.child, 'exit');
+      server = await startServer(number);
+    }
+  }
+
+  /** The bundle of all events as they are served; absent: not served, which the victim of the round must explain. */
+  async function servedBundle(): Promise<number | undefined> {
+    const before = { ...now };
+    const isVictim = (victim: Victim) => before.victim === victim || now.victim === victim;
+    const asking = fetch(`${server.printed['Variant A']}/v1/events`, { headers: { apikey: key } });
+    const reply = await asking
+      .then(async (response) => ({ status: response.status, body: await response.text() }))
+      .catch((error: Error) => ({ status: 0, body: `${error.message} (${String(error.cause)})` }));
+    if (reply.status === 200) {
+      const number = bundleOfEvents(reply.body);
+      assert.ok(before.number - 1 <= number && number <= now.number, `${number} during ${now.number}`);
+      return number;
+    }
+    const isAway = reply.status === 503 && reply.body.includes('"code":"database-away"');
+    const isCut = reply.status === 0 && !reply.body.includes('ECONNREFUSED');
+    assert.ok(
+      (isVictim('database') && (isAway || isCut)) || (isVictim('server') && reply.status === 0),
+      `${now.victim} was killed, and the answer is ${reply.status}: ${reply.body}`,
+    );
+    return undefined;
+  }
+
+  const untilServed = (number: number) => until(async () => (await servedBundle()) === number, RECOVERED_MS);
+
+  async function publishedBundle(): Promise<number> {
+    const dataset = await store.openDataset(ORGANIZATION);
+    await dataset?.close();
+    return (dataset?.counts.events ?? 0) / EVENTS_PER_BUNDLE - 1;
+  }
+
+  /** Whether the import was killed, or broken off, before it had published. */
+  async function playRound(number: number, victim: Victim, moment: Moment): Promise<boolean> {
+    Object.assign(now, { number, victim });
+    const importing = await startImport(number);
+    await waitFor(importing, moment);
+    await kill(victim, importing, number);
+    const code = await importing.ended;
+    if (victim === 'server') assert.equal(code, 0, await importing.said);
+    await until(() => publishedBundle().then(Number.isFinite, () => false), RECOVERED_MS);
+    const published = await publishedBundle();
+    assert.ok(published === number || (published === number - 1 && code !== 0), `${published} is published`);
+    await untilServed(published);
+    now.victim = undefined;
+    const again = await loadFiles(store, ORGANIZATION, [folderOf(number)]);
+    assert.equal(again.published, published !== number);
+    await untilServed(number);
+    return published !== number;
+  }
+
+  it(`leave every version whole and the next import to complete, ${ROUNDS} times`, async (t) => {
+    t.diagnostic(`CORKBOARD_SEED=${seed}`);
+    const moments = fc.sample(momentArbitrary, { seed, numRuns: ROUNDS });
+    let ended = false;
+    const keepAsking = async () => {
+      for (; !ended; await delay(PAUSE_MS)) await servedBundle();
+    };
+    const playAll = async () => {
+      let unpublished = 0;
+      for (const [index, moment] of moments.entries()) {
+        const victim = VICTIMS[index % VICTIMS.length] ?? 'import';
+        const about = `round ${index}: ${victim}, ${moment.part} of an import after ${moment.from}`;
+        try {
+          if (await playRound(FIRST + index, victim, moment)) unpublished += 1;
+        } catch (error) {
+          throw new Error(about, { cause: error });
+        }
+      }
+      t.diagnostic(`${unpublished} imports were ended before they had published`);
+      assert.ok(unpublished > 0);
+    };
+    await Promise.all([keepAsking(), playAll().finally(() => (ended = true))]);
+    await assertAsIfNeverKilled();
+    await assertNothingLeftBehind();
+  });
+
+  /** All bundles at once and without any kill give the same bytes, but for the organization's id and name. */
+  async function assertAsIfNeverKilled(): Promise<void> {
+    await writeBundle(join(folder, 'control'), bundlesUpTo(FIRST + ROUNDS - 1), 'ndjson');
+    await loadFiles(store, 'control', [join(folder, 'control')]);
+    const { key: other } = await runJson([
+      ...['keys', 'create', '--organization', 'control', '--database', url],
+    ]);
+    const [events, control] = await Promise.all(
+      [key, other].map(async (apikey) => {
+        const response = await fetch(`${server.printed['Variant A']}/v1/events`, { headers: { apikey } });
+        return (await response.text()).replaceAll(/"organization":\{[^}]*\}/g, '');
+      }),
+    );
+    assert.ok(events === control, 'the events are those of the control');
+  }
+
+  /** No row of a publication that did not come into force, and no lock. */
+  async function assertNothingLeftBehind(): Promise<void> {
+    const tables = [...MORTAL, 'kinds', 'memberships', 'adjustments'].map(
+      (table) => [table, 'born'] as const,
+    );
+    for (const [table, born] of [
+      ...tables,
+      ['events', 'publication'],
+      ['versions', 'publication'],
+    ] as const) {
+      const rows = await database.rows(
+        `SELECT FROM ${table} JOIN organizations o USING (organization) WHERE ${table}.${born} > o.publication`,
+      );
+      assert.equal(rows.length, 0, table);
+    }
+    const locks = await database.rows(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted`);
+    assert.equal(locks.length, 0);
+  }
+});

@@ -1,0 +1,64 @@
+/** Bundles that are imported one after the other, of which every answer tells how many there were, and whether whole. */
+import assert from 'node:assert/strict';
+import { type Bundle, EMPTY_BUNDLE } from '../model/bundle.ts';
+
+export const EVENTS_PER_BUNDLE = 800;
+const USERS = 40n;
+/** By the default policy, which pays for the pins that are created here. */
+const POINTS_PER_EVENT = 10;
+
+/** Half of the events without ids, so that an import taken for done would show as events missing or repeated. */
+export function numberedBundle(number: number): Bundle {
+  const users = Array.from({ length: Number(USERS) }, (_, index) => BigInt(index + 1));
+  return {
+    ...EMPTY_BUNDLE,
+    users: users.map((id) => ({ id, email: `u${id}@example.org`, name: `User ${id} of ${number}` })),
+    boards: [{ id: 1n, title: `Board of ${number}` }],
+    pins: [{ id: 1n, board_id: 1n, owner_id: 1n, title: 'Pin', body: 'one two '.repeat(20 + number) }],
+    events: Array.from({ length: EVENTS_PER_BUNDLE }, (_, index) => ({
+      ...(index % 2 === 0 ? { id: BigInt(number * EVENTS_PER_BUNDLE + index) } : {}),
+      type: 'pin',
+      action: 'created',
+      owner_id: 1n,
+      actor_id: (BigInt(index) % USERS) + 1n,
+      board_id: 1n,
+      pin_id: 1n,
+      timestamp: new Date(Date.UTC(2024, 0, 1) + ((index * 7919 + number) % 5000) * 60_000).toISOString(),
+    })),
+  };
+}
+
+/** All of the bundles up to this one, as one. */
+export function bundlesUpTo(last: number): Bundle {
+  const bundles = Array.from({ length: last + 1 }, (_, number) => numberedBundle(number));
+  return {
+    ...EMPTY_BUNDLE,
+    users: bundles.flatMap(({ users }) => users),
+    boards: bundles.flatMap(({ boards }) => boards),
+    pins: bundles.flatMap(({ pins }) => pins),
+    events: bundles.flatMap(({ events }) => events),
+  };
+}
+
+export function countEvents(text: string): number {
+  return text.split('"timestamp":').length - 1;
+}
+
+/** The number of the bundle that all events, all names, titles and bodies of an answer speak of; fails when they differ. */
+export function bundleOfEvents(text: string): number {
+  const numbers = new Set([...text.matchAll(/"(?:User \d+|Board) of (\d+)"/g)].map(([, number]) => number));
+  assert.equal(numbers.size, 1, `one answer speaks of the bundles ${[...numbers].join(', ')}`);
+  const number = Number([...numbers][0]);
+  assert.equal(countEvents(text), (number + 1) * EVENTS_PER_BUNDLE, `the events up to bundle ${number}`);
+  const bodies = new Set([...text.matchAll(/"body":"([^"]*)"/g)].map(([, body = '']) => body.length));
+  assert.deepEqual([...bodies], ['one two '.length * (20 + number)], `the body of bundle ${number}`);
+  return number;
+}
+
+/** The same of the points of the board. */
+export function bundleOfPoints(text: string): number {
+  const records = Object.values<{ readonly total_points: number }>(JSON.parse(text));
+  const total = records.reduce((sum, { total_points }) => sum + total_points, 0);
+  assert.equal(total % (EVENTS_PER_BUNDLE * POINTS_PER_EVENT), 0, `${total} points are of no version`);
+  return total / (EVENTS_PER_BUNDLE * POINTS_PER_EVENT) - 1;
+}
