@@ -2,7 +2,7 @@
 import { cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Community } from './community.ts';
-import { type Corkboard, importFiles, makeKey, startCorkboard } from './corkboard.ts';
+import { type Corkboard, importFiles, makeKey, migrate, startCorkboard } from './corkboard.ts';
 import type { LoadClient } from './load.ts';
 import { readProcessTree } from './memory.ts';
 import type { Report } from './report.ts';
@@ -38,6 +38,7 @@ export interface Ground {
   readonly community: Community;
   /** A folder for whatever a scenario writes. */
   readonly folder: string;
+  /** Or the address of a database. */
   readonly dataDir: string;
   readonly key: string;
   /** Paths that show that the server answers: a board's events first. */
@@ -49,14 +50,15 @@ export interface Bed extends Ground {
   readonly product: Target;
 }
 
-/** Imports a bundle into a data folder of its own. */
+/** Imports a bundle into a data folder of its own, or into a database that is there already. */
 export async function prepareGround(
   about: Pick<Ground, 'title' | 'community' | 'folder' | 'firstPath'>,
   bundle: readonly string[],
   signal: AbortSignal,
+  database?: string,
 ): Promise<{ ground: Ground; elapsedMs: number; peakBytes: number | undefined }> {
-  const dataDir = join(about.folder, 'data');
-  await mkdir(dataDir, { recursive: true });
+  const dataDir = database ?? join(about.folder, 'data');
+  await (database === undefined ? mkdir(dataDir, { recursive: true }) : migrate(database, signal));
   const { elapsedMs, peakBytes } = await importFiles(bundle, dataDir, signal);
   const key = await makeKey(dataDir, signal);
   return { ground: { ...about, dataDir, key }, elapsedMs, peakBytes };

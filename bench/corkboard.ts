@@ -44,13 +44,22 @@ async function runCorkboard(args: readonly string[], signal: AbortSignal): Promi
   }
 }
 
+/** Where the data lie is a folder, or the address of a database. */
+function placeWords(place: string): readonly string[] {
+  return [place.startsWith('postgres://') ? '--database' : '--data', place];
+}
+
+export async function migrate(url: string, signal: AbortSignal): Promise<void> {
+  await runCorkboard(['migrate', ...placeWords(url)], signal);
+}
+
 export function importFiles(
   paths: readonly string[],
   dataDir: string,
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
   return runCorkboard(
-    ['import', ...paths, '--organization', ORGANIZATION, '--data', dataDir, '--json'],
+    ['import', ...paths, '--organization', ORGANIZATION, ...placeWords(dataDir), '--json'],
     signal,
   );
 }
@@ -61,12 +70,20 @@ export async function makeKey(
   signal: AbortSignal,
   ...options: readonly string[]
 ): Promise<string> {
-  const args = ['keys', 'create', '--organization', ORGANIZATION, '--data', dataDir, '--json', ...options];
+  const args = [
+    'keys',
+    'create',
+    '--organization',
+    ORGANIZATION,
+    ...placeWords(dataDir),
+    '--json',
+    ...options,
+  ];
   return JSON.parse((await runCorkboard(args, signal)).stdout).key;
 }
 
 export async function countEvents(dataDir: string, signal: AbortSignal): Promise<number> {
-  const args = ['organizations', 'show', ORGANIZATION, '--data', dataDir, '--json'];
+  const args = ['organizations', 'show', ORGANIZATION, ...placeWords(dataDir), '--json'];
   return JSON.parse((await runCorkboard(args, signal)).stdout).events;
 }
 
@@ -87,7 +104,7 @@ export async function startCorkboard(
 ): Promise<Corkboard> {
   await using log = await open(logFile, 'a');
   const startMs = performance.now();
-  const args = ['serve', '--data', dataDir, '--port', '0', ...options];
+  const args = ['serve', ...placeWords(dataDir), '--port', '0', ...options];
   const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', log.fd], signal });
   const running = runningOf(child);
   const { promise, resolve, reject } = Promise.withResolvers<number>();

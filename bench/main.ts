@@ -58,7 +58,9 @@ async function measure(options: Options, folder: string, report: Report, signal:
     differentBytes: options.quick ? 2e6 : Math.max(256e6, 4 * CACHE_BYTES * availableParallelism()),
     cachedBytes: CACHE_BYTES * availableParallelism(),
     chosen: (name: string) =>
-      name === 'peers' ? options.peers : options.only.length === 0 || options.only.includes(name),
+      name === 'peers' || name === 'postgres'
+        ? options[name]
+        : options.only.length === 0 || options.only.includes(name),
   };
   const startMs = performance.now();
   await runScenarios(plan, folder);

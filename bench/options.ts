@@ -3,7 +3,19 @@ import { parseArgs } from 'node:util';
 import { SMALL_KINDS } from './questions.ts';
 
 const SCENARIOS = [
-  ...['import', 'start', 'plain', 'gzip', 'zstd', ...SMALL_KINDS, 'unchanged', 'mixed', 'oulad', 'peers'],
+  ...[
+    'import',
+    'start',
+    'plain',
+    'gzip',
+    'zstd',
+    ...SMALL_KINDS,
+    'unchanged',
+    'mixed',
+    'oulad',
+    'peers',
+    'postgres',
+  ],
 ];
 
 export const HELP = `npm run bench -- [options]
@@ -13,6 +25,7 @@ export const HELP = `npm run bench -- [options]
   --only NAME    only this scenario; may be repeated:
                  ${SCENARIOS.join(', ')}
   --peers        comparable servers, too; they are installed into bench/peers and wanted by "postgresql" of the system
+  --postgres     the product over PostgreSQL beside the embedded store; wants "postgresql" of the system
   --quick        little data and short rounds: shows that all works, not how fast
   --no-build     measure dist/ as it is
   --soak         instead: mixed load with publications, checked for mixed versions, errors and growing memory
@@ -27,6 +40,7 @@ export interface Options {
   readonly rounds: number;
   readonly only: readonly string[];
   readonly peers: boolean;
+  readonly postgres: boolean;
   readonly quick: boolean;
   readonly build: boolean;
   readonly soak: boolean;
@@ -43,6 +57,7 @@ export function readOptions(args: readonly string[]): Options {
       rounds: { type: 'string' },
       only: { type: 'string', multiple: true, default: [] },
       peers: { type: 'boolean', default: false },
+      postgres: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       'no-build': { type: 'boolean', default: false },
       soak: { type: 'boolean', default: false },
@@ -58,6 +73,7 @@ export function readOptions(args: readonly string[]): Options {
     rounds: readCount('rounds', values.rounds ?? (quick ? '1' : '5')),
     only: values.only,
     peers: values.peers || values.only.includes('peers'),
+    postgres: values.postgres || values.only.includes('postgres'),
     quick,
     build: !values['no-build'],
     soak: values.soak,

@@ -12,12 +12,18 @@ import { addGrowth } from './scenarios/growth.ts';
 import { addImport, measureIncrement, measureNestedImport } from './scenarios/imports.ts';
 import { measureMixed } from './scenarios/mixed.ts';
 import { measurePeers } from './scenarios/peers.ts';
+import { measurePostgres } from './scenarios/postgres.ts';
 import { measureSmall, measureUnchanged } from './scenarios/small.ts';
 import { measureStart } from './scenarios/start.ts';
 import { size } from './table.ts';
 
 /** A subset of the Open University Learning Analytics Dataset (CC BY 4.0), where it lies beside the checkout. */
 const OULAD = join(import.meta.dirname, '../../shared/data/oulad');
+const OULAD_DATA = {
+  title: 'OULAD',
+  community: { events: 0, boards: 4, users: 0 },
+  firstPath: '/a/v1/board/1/points',
+};
 /** Of an event as JSON, roughly. */
 const EVENT_BYTES = 910;
 /** Beyond it, importing nested events takes too long for a run. */
@@ -47,6 +53,9 @@ export async function runScenarios(run: Run, folder: string): Promise<void> {
   }
   if (run.chosen('oulad') && !run.quick)
     await inFolder(join(folder, 'oulad'), (place) => measureOulad(run, place));
+  if (run.chosen('postgres')) {
+    await inFolder(join(folder, 'postgres'), (place) => measureOverPostgres(run, smallest, place));
+  }
   if (run.chosen('peers')) {
     const events = run.quick ? QUICK_PEER_EVENTS : PEER_EVENTS;
     await inFolder(join(folder, 'peers'), (place) => measurePeers(run, events, place));
@@ -85,18 +94,29 @@ async function measureServed(run: Run, ground: Ground, aside: boolean): Promise<
   if (run.chosen('mixed')) await measureMixed(bed, run, aside && ground.community.events <= NESTED_EVENTS);
 }
 
+async function measureOverPostgres(run: Run, events: number, folder: string): Promise<void> {
+  const community = communityOf(events);
+  const bundle = join(folder, 'bundle');
+  await mkdir(bundle);
+  await writeCommunity(bundle, community);
+  const firstPath = `/a/v1/events/board/${boardIds(community)[0]}`;
+  await measurePostgres(run, { title: size(events), community, folder, firstPath }, bundle);
+  if (run.quick || !existsSync(OULAD)) return;
+  const place = join(folder, 'oulad');
+  await mkdir(place);
+  await measurePostgres(run, { ...OULAD_DATA, folder: place }, OULAD);
+}
+
 async function measureOulad(run: Run, folder: string): Promise<void> {
   if (!existsSync(OULAD)) {
     run.report.remark('OULAD does not lie beside the checkout.');
     return;
   }
   run.report.say('OULAD: importing');
-  const community = { events: 0, boards: 4, users: 0 };
-  const about = { title: 'OULAD', community, folder, firstPath: '/a/v1/board/1/points' };
-  const { ground, ...imported } = await prepareGround(about, [OULAD], run.signal);
+  const { ground, ...imported } = await prepareGround({ ...OULAD_DATA, folder }, [OULAD], run.signal);
   const events = await countEvents(ground.dataDir, run.signal);
   addImport(run, 'OULAD', 'flat CSV, gzip', events, imported);
-  const counted = { ...ground, community: { ...community, events } };
+  const counted = { ...ground, community: { ...ground.community, events } };
   const plan = { ...run, chosen: (name: string) => name === 'plain' || name === 'gzip' };
   await measureExports(counted, plan, await hasRoom(run, counted));
 }

@@ -52,6 +52,11 @@ export const TABLES = {
     note: 'The larger data against the smaller one. Time of small requests: alone, rendered anew.',
     header: ['what', 'ratio', 'smaller', 'larger'],
   },
+  postgres: {
+    title: 'Over PostgreSQL',
+    note: 'The embedded store and PostgreSQL in turn, in the same rounds; "ratio": how often PostgreSQL is as fast, or how much more memory it takes. "From memory": resident, the default; "straight": with --resident-limit 0. PostgreSQL with its default settings, on the same cores; memory without / with its processes.',
+    header: ['data', 'what', 'ratio', 'embedded store', 'PostgreSQL'],
+  },
   peers: {
     title: 'Comparable servers',
     note: 'The same data everywhere; the times as often as corkboard is faster, of boards with its defaults / with a process for each core. Memory: all processes of the server and its database.',

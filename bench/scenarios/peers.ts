@@ -41,6 +41,7 @@ export async function measurePeers(plan: Plan, events: number, folder: string): 
     (opened) => stack.use(opened),
     (error: unknown) => firstLine(error),
   );
+  if (typeof database !== 'string') await addOverPostgres(plan, ground, bundle, database, own);
   for (const peer of PEERS) await addPeer(plan, peer, ground, database, own);
   // Quoted figures say something only about as much data.
   if (!plan.quick) addRow(plan, QUOTED.title, own, QUOTED.export, QUOTED.small);
@@ -111,6 +112,30 @@ function questionsTo(bed: Bed): Questions {
   };
 }
 
+/** Over the very database that the others ask, in a schema of its own: from memory, and straight. */
+async function addOverPostgres(
+  plan: Plan,
+  about: Ground,
+  bundle: string,
+  database: Postgres,
+  own: Own,
+): Promise<void> {
+  const { ground } = await prepareGround(about, [bundle], plan.signal, database.url);
+  for (const [where, options] of [
+    ['', []],
+    [', straight', ['--resident-limit', '0']],
+  ] as const) {
+    plan.report.say(`comparable servers: corkboard over PostgreSQL${where}`);
+    await using bed = await openBed(ground, plan.signal, ...options);
+    const questions = { ...questionsTo(bed), roots: [bed.server.pid, database.pid] };
+    const small = await measureOwnSmall(plan, questions);
+    const file = join(ground.folder, 'export-over-postgres.json');
+    const exported = await measureExport(plan, questions, file, ground.community.events);
+    addCompared(plan, `corkboard over PostgreSQL${where}, rendered anew`, own, exported, small);
+    addOwnRow(plan, `corkboard over PostgreSQL${where}, given before`, small.given);
+  }
+}
+
 /** A server that does not do what it should is a row with the reason. */
 async function addPeer(
   plan: Plan,
@@ -150,16 +175,29 @@ async function addPeer(
 }
 
 function addRow(plan: Plan, title: string, own: Own, exported: Export | undefined, small: Small): void {
-  const times = exported && exported.totalMs / own.export.totalMs;
-  const timesOf = (mine: Small) => mine.requestsPerSecond / small.requestsPerSecond;
-  const { anew, given, wide } = own;
-  const both = (one: Small, many: Small) => `${ratio(timesOf(one))} / ${ratio(timesOf(many))}`;
-  const cells = [ratio(times), ...exportCells(exported), both(anew, wide.anew), both(given, wide.given)];
+  const { times, boards } = addCompared(plan, title, own, exported, { anew: small, given: small });
   const short = title.replace(/, measured.*\)/, ')');
-  plan.report.addRow('peers', title, ...cells, ...smallCells(small));
   plan.report.setFigure(`peers/export, ${short}`, times);
-  plan.report.setFigure(`peers/board anew, ${short}`, timesOf(anew));
-  plan.report.setFigure(`peers/board before, ${short}`, timesOf(given));
+  plan.report.setFigure(`peers/board anew, ${short}`, boards.anew);
+  plan.report.setFigure(`peers/board before, ${short}`, boards.given);
+}
+
+/** How often the product with its embedded store is as fast. */
+function addCompared(
+  plan: Plan,
+  title: string,
+  own: Own,
+  exported: Export | undefined,
+  theirs: OwnSmall,
+): { readonly times: number | undefined; readonly boards: Record<keyof OwnSmall, number> } {
+  const times = exported && exported.totalMs / own.export.totalMs;
+  const timesOf = (mine: OwnSmall, which: keyof OwnSmall) =>
+    mine[which].requestsPerSecond / theirs[which].requestsPerSecond;
+  const both = (which: keyof OwnSmall) =>
+    `${ratio(timesOf(own, which))} / ${ratio(timesOf(own.wide, which))}`;
+  const cells = [ratio(times), ...exportCells(exported), both('anew'), both('given')];
+  plan.report.addRow('peers', title, ...cells, ...smallCells(theirs.anew));
+  return { times, boards: { anew: timesOf(own, 'anew'), given: timesOf(own, 'given') } };
 }
 
 function exportCells(exported: Export | undefined): string[] {
