@@ -17,7 +17,8 @@ import {
   copiedRows,
   selection,
 } from '../copied-tables.ts';
-import { integerColumn, text } from './database.ts';
+import { text } from '../stored-values.ts';
+import { integerColumn } from './database.ts';
 import { CHUNK_ROWS, fillBigints, fillIntegers } from './staging-chunks.ts';
 
 /** A chunk of the answer to `selection`; its memory ends with it, so values are copied. */

@@ -164,13 +164,3 @@ export function joinedDoubles(chunks: readonly DuckDBDataChunk[], column: number
   }
   return joined;
 }
-
-export function text(value: DuckDBValue | undefined): string {
-  if (typeof value !== 'string') throw new Error('expected a text in the generation');
-  return value;
-}
-
-export function bigint(value: DuckDBValue | undefined): bigint {
-  if (typeof value !== 'bigint') throw new Error('expected an integer in the generation');
-  return value;
-}

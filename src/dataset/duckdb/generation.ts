@@ -15,9 +15,11 @@ import type {
 } from '../query.ts';
 import type { Board, Kind, Organization, Person, Pin } from '../records.ts';
 import type { Scope } from '../scope.ts';
+import { bigint, text } from '../stored-values.ts';
 import type { Increment, Tables } from '../tables.ts';
+import { HEAD_COLUMNS, headOf, type VersionHead } from '../version-head.ts';
 import { allOf, type Condition, inRange, inScope } from './conditions.ts';
-import { bigint, Database, joinedIntegers, type Parameters, text } from './database.ts';
+import { Database, joinedIntegers, type Parameters } from './database.ts';
 import { readLedger } from './ledger.ts';
 import { checkFormat } from './schema.ts';
 import { readStandings } from './standings.ts';
@@ -42,14 +44,7 @@ export async function openGeneration(path: string, spillFolder: string): Promise
   }
 }
 
-interface Head {
-  readonly version: string;
-  readonly organization: Organization;
-  readonly lookups: Lookups;
-  readonly policy: string;
-  readonly counts: Counts;
-  readonly lastSequence: number;
-  readonly kinds: readonly Kind[];
+interface Head extends VersionHead {
   /** Instants that cut the timeline into runs of about the same length, ascending. */
   readonly slices: Float64Array;
 }
@@ -204,30 +199,12 @@ class Generation implements Dataset {
 }
 
 async function readHead(database: Database): Promise<Head> {
-  const [version] = await database.rows(
-    `SELECT version, last_sequence, organization_id, title, domain, category_id, course_lookup,
-       lms_user_properties, policy FROM version`,
-  );
-  if (version === undefined) throw new Error('the generation names no version');
-  const counts = await database.rows(
+  const [row] = await database.rows(`SELECT ${HEAD_COLUMNS} FROM version`);
+  if (row === undefined) throw new Error('the generation names no version');
+  const [counts = []] = await database.rows(
     `SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM users), (SELECT count(*) FROM boards),
        (SELECT count(*) FROM pins)`,
   );
-  const [events, users, boards, pins] = (counts[0] ?? []).map(Number);
   const kinds = await database.rows('SELECT type, action FROM kinds ORDER BY ix');
-  return {
-    version: text(version[0]),
-    lastSequence: Number(version[1]),
-    organization: {
-      id: bigint(version[2]),
-      title: text(version[3]),
-      domain: text(version[4]),
-      categoryId: bigint(version[5]),
-    },
-    lookups: { course: version[6] === true, lmsUserProperties: JSON.parse(text(version[7])) },
-    policy: text(version[8]),
-    counts: { events: events ?? 0, users: users ?? 0, boards: boards ?? 0, pins: pins ?? 0 },
-    kinds: kinds.map(([type, action]) => ({ type: text(type), action: text(action) })),
-    slices: await readSlices(database),
-  };
+  return { ...headOf(row, counts, kinds), slices: await readSlices(database) };
 }

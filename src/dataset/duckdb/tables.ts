@@ -1,7 +1,8 @@
 /** The tables of a generation as columns, streamed. */
 import type { DuckDBDataChunk } from '@duckdb/node-api';
+import { bigint, text } from '../stored-values.ts';
 import type { Tables } from '../tables.ts';
-import { bigint, type Database, doubleColumn, integerColumn, text } from './database.ts';
+import { type Database, doubleColumn, integerColumn } from './database.ts';
 
 export function readTables(database: Database): Tables {
   async function* stream<Rows>(sql: string, rows: (chunk: DuckDBDataChunk) => Rows): AsyncGenerator<Rows> {

@@ -16,6 +16,7 @@ import type {
 import type { Board, Kind, Organization, Person, Pin } from '../records.ts';
 import type { Scope } from '../scope.ts';
 import type { Increment, Tables } from '../tables.ts';
+import { HEAD_COLUMNS, headOf, type VersionHead } from '../version-head.ts';
 import { allOf, inRange, inScope, int8 } from './conditions.ts';
 import type { Asking, Parameter } from './database.ts';
 import { readIncrement } from './increment.ts';
@@ -24,22 +25,11 @@ import { type At, rowsAt } from './schema.ts';
 import { readStandings } from './standings.ts';
 import { readTables } from './tables.ts';
 import { readTally, streamEvents } from './timeline.ts';
-import { bigint, text } from './values.ts';
 import { wholeColumns } from './whole-columns.ts';
 
 /** Opens a version for reading. Throws when there is no such version. */
 export async function openVersion(database: Asking, at: At): Promise<Dataset> {
   return new Version(database, at, await readHead(database, at));
-}
-
-interface Head {
-  readonly version: string;
-  readonly organization: Organization;
-  readonly lookups: Lookups;
-  readonly policy: string;
-  readonly counts: Counts;
-  readonly lastSequence: number;
-  readonly kinds: readonly Kind[];
 }
 
 class Version implements Dataset {
@@ -53,7 +43,7 @@ class Version implements Dataset {
   readonly #database: Asking;
   readonly #at: At;
 
-  constructor(database: Asking, at: At, head: Head) {
+  constructor(database: Asking, at: At, head: VersionHead) {
     this.#database = database;
     this.#at = at;
     this.version = head.version;
@@ -199,32 +189,12 @@ class Version implements Dataset {
   }
 }
 
-async function readHead(database: Asking, at: At): Promise<Head> {
-  const [head] = await database.rows(
-    `SELECT version, last_sequence, organization_id, title, domain, category_id, course_lookup,
-       lms_user_properties, policy, events, users, boards, pins
-     FROM versions WHERE organization = $1 AND publication = $2`,
+async function readHead(database: Asking, at: At): Promise<VersionHead> {
+  const [row] = await database.rows(
+    `SELECT events, users, boards, pins, ${HEAD_COLUMNS} FROM versions WHERE organization = $1 AND publication = $2`,
     [at.organization, at.publication],
   );
-  if (head === undefined) throw new Error(`there is no publication ${at.publication}`);
+  if (row === undefined) throw new Error(`there is no publication ${at.publication}`);
   const kinds = await database.rows(`SELECT type, action FROM ${rowsAt(at, 'kinds')} ORDER BY ix`);
-  return {
-    version: text(head[0]),
-    lastSequence: Number(head[1]),
-    organization: {
-      id: bigint(head[2]),
-      title: text(head[3]),
-      domain: text(head[4]),
-      categoryId: bigint(head[5]),
-    },
-    lookups: { course: head[6] === true, lmsUserProperties: JSON.parse(text(head[7])) },
-    policy: text(head[8]),
-    counts: {
-      events: Number(head[9]),
-      users: Number(head[10]),
-      boards: Number(head[11]),
-      pins: Number(head[12]),
-    },
-    kinds: kinds.map(([type, action]) => ({ type: text(type), action: text(action) })),
-  };
+  return headOf(row.slice(4), row.slice(0, 4), kinds);
 }

@@ -1,0 +1,42 @@
+/** What every version says of itself, from the rows that a store finds. */
+import type { Counts, Lookups } from './dataset.ts';
+import type { Kind, Organization } from './records.ts';
+import { bigint, text } from './stored-values.ts';
+
+export interface VersionHead {
+  readonly version: string;
+  readonly organization: Organization;
+  readonly lookups: Lookups;
+  readonly policy: string;
+  readonly counts: Counts;
+  readonly lastSequence: number;
+  readonly kinds: readonly Kind[];
+}
+
+/** The columns of the row that `headOf` wants first. */
+export const HEAD_COLUMNS =
+  'version, last_sequence, organization_id, title, domain, category_id, course_lookup, lms_user_properties, policy';
+
+/** `counts`: of events, users, boards and pins; `kinds`: type and action, by index. Integers are numbers or bigints. */
+export function headOf(
+  head: readonly unknown[],
+  counts: readonly unknown[],
+  kinds: readonly (readonly unknown[])[],
+): VersionHead {
+  const [version, lastSequence, organizationId, title, domain, categoryId, course, properties, policy] = head;
+  const [events, users, boards, pins] = counts.map(Number) as [number, number, number, number];
+  return {
+    version: text(version),
+    lastSequence: Number(lastSequence),
+    organization: {
+      id: bigint(organizationId),
+      title: text(title),
+      domain: text(domain),
+      categoryId: bigint(categoryId),
+    },
+    lookups: { course: course === true, lmsUserProperties: JSON.parse(text(properties)) },
+    policy: text(policy),
+    counts: { events, users, boards, pins },
+    kinds: kinds.map(([type, action]) => ({ type: text(type), action: text(action) })),
+  };
+}
