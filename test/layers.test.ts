@@ -19,17 +19,22 @@ const ROOMS = {
   'src/dataset/duckdb': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
   'src/dataset/postgres': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
   'src/dataset/resident': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
-  'src/points': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset'],
+  'src/points': ['src/app-error.ts', 'src/nearest-name.ts', 'src/zone.ts', 'src/dataset'],
+  'src/insights': ['src/app-error.ts', 'src/dataset', 'src/points'],
   'src/render': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset'],
   'src/keys': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset'],
   'src/ingest': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
-  'src/server': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/render', 'src/keys'],
+  'src/server': [
+    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/zone.ts', 'src/dataset', 'src/points'],
+    ...['src/insights', 'src/render', 'src/keys'],
+  ],
   'src/cli': [
-    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/dataset/duckdb'],
+    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/zone.ts', 'src/dataset', 'src/dataset/duckdb'],
     ...[
       'src/dataset/postgres',
       'src/dataset/resident',
       'src/points',
+      'src/insights',
       'src/render',
       'src/keys',
       'src/ingest',
@@ -40,7 +45,7 @@ const ROOMS = {
 
 const DRIVERS = { '@duckdb/node-api': 'src/dataset/duckdb', pg: 'src/dataset/postgres' };
 const ENVIRONMENT_ROOM = 'src/cli';
-const SHARED_FILES = ['src/app-error.ts', 'src/nearest-name.ts'];
+const SHARED_FILES = ['src/app-error.ts', 'src/nearest-name.ts', 'src/zone.ts'];
 
 interface Plant {
   readonly name: string;

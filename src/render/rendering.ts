@@ -40,10 +40,18 @@ export interface Rendering {
   users(query: ListQuery, variant: Variant, representation: Representation): Promise<ListAnswer>;
   /** A points map, always JSON (contract 2.8). */
   standings(query: StandingsQuery, keyedBy: StandingKey): Promise<Answer>;
+  /** Users and boards as variant B lists them, for answers that are made of other things. */
+  described(): Promise<Described>;
   /** Makes what events in JSON need, and all that the other rendering was asked for, so that no request waits for it. */
   warm(before?: Rendering): Promise<void>;
   /** Gives back what is kept on disk. To be called when the last answer has ended. */
   close(): Promise<void>;
+}
+
+/** By index. */
+export interface Described {
+  user(index: number): { id: bigint; email: string; name: string; role: string };
+  board(index: number): { id: bigint; title: string; category: string };
 }
 
 /**
@@ -159,6 +167,17 @@ class DatasetRendering implements Rendering {
     return heldAnswer(JSON_OBJECT, [new StandingRun(standings, keyedBy, users, boards)], undefined);
   }
 
+  async described(): Promise<Described> {
+    const [users, boards] = await Promise.all([
+      this.#stock.listedUsers('b', 'json'),
+      this.#stock.listedBoards('b', 'json'),
+    ]);
+    return {
+      user: (index) => parseListed(users.head(index)),
+      board: (index) => parseListed(boards.head(index)),
+    };
+  }
+
   async warm(before?: Rendering): Promise<void> {
     await this.#stock.eventParts('json');
     if (before instanceof DatasetRendering) await this.#stock.fillLike(before.#stock);
@@ -179,6 +198,12 @@ function heldAnswer<Next>(frame: Frame, runs: readonly Run[], next: Next | undef
   const itemBytes = runs.reduce((sum, run) => sum + measureRun(run), 0);
   const byteLength = measureFramed(frame, items, itemBytes);
   return { byteLength, next, chunks: (memory) => renderHeld(frame, runs, byteLength, memory) };
+}
+
+/** With all digits of the id, which comes first. */
+function parseListed<R extends { id: bigint }>(text: string): R {
+  const [, id = ''] = /^\{"id":(-?\d+)/.exec(text) ?? [];
+  return { ...JSON.parse(text), id: BigInt(id) };
 }
 
 /** A short text that is the same only for the same question, however long its scope is. */

@@ -26,7 +26,7 @@ import { sendProblem } from './problem.ts';
 import { readQuestion } from './question.ts';
 import { createRateLimiter } from './rate-limit.ts';
 import { addReferenceRoutes } from './reference.ts';
-import type { Ask, Route } from './route.ts';
+import type { Ask, Interface, Route } from './route.ts';
 import { sendAnswer, sendFinished } from './send.ts';
 import { isKeyed, publishedBases, routeUrls } from './variants.ts';
 
@@ -81,7 +81,7 @@ export function buildApp(options: AppOptions): App {
     return undefined;
   }
 
-  async function answerRoute(variant: Variant, route: Route, request: FastifyRequest, reply: FastifyReply) {
+  async function answerRoute(variant: Interface, route: Route, request: FastifyRequest, reply: FastifyReply) {
     const key = keyOf(request);
     const question = readQuestion(variant, route, request.originalUrl, request.raw);
     const { target, parameters, subject, representation, encoding } = question;
@@ -124,16 +124,14 @@ export function buildApp(options: AppOptions): App {
   app.setNotFoundHandler(async () => {
     throw new AppError('not-found', 'There is no such path. The reference at /docs lists them all.');
   });
-  for (const { base, table } of published) {
+  for (const { base, table, document: path } of published) {
     for (const route of table.routes) {
       for (const url of routeUrls(base, table, route)) {
         addRoute(app, url, (request, reply) => answerRoute(table.variant, route, request, reply));
       }
     }
     const document = describeVariant(table, base);
-    addRoute(app, `${base}/openapi.json`, async (_request, reply) =>
-      reply.header('cache-control', 'no-cache').send(document),
-    );
+    addRoute(app, path, async (_request, reply) => reply.header('cache-control', 'no-cache').send(document));
   }
   addReferenceRoutes(app, published);
   addHealthRoutes(app, store, metrics, () => stopping);

@@ -64,8 +64,7 @@ function page(title: string, body: string): string {
 }
 
 function renderIndex(published: readonly PublishedBase[]): string {
-  const rows = published.map(({ base, table }) => {
-    const document = `${base}/openapi.json`;
+  const rows = published.map(({ base, table, document }) => {
     return `<tr><td><code>${base}/v1</code></td><td>${escapeHtml(table.title)}, version ${table.version}</td><td><a href="${document}">${document}</a></td></tr>`;
   });
   return `<p>Read-only data of a social-learning community. Every request carries the API key of the organization:</p>
@@ -74,10 +73,10 @@ function renderIndex(published: readonly PublishedBase[]): string {
 <p>Everything about paths, parameters, answers and problems stands in the <a href="/docs">reference</a>.</p>`;
 }
 
-function renderVariant({ base, table }: PublishedBase): string {
+function renderVariant({ base, table, document }: PublishedBase): string {
   const routes = table.routes.map((route) => renderRoute(base, route)).join('');
   return `<h2 id="${table.variant}">${escapeHtml(table.title)}, version ${table.version}</h2>
-<p>As an OpenAPI document: <a href="${base}/openapi.json">${base}/openapi.json</a></p>${routes}`;
+<p>As an OpenAPI document: <a href="${document}">${document}</a></p>${routes}`;
 }
 
 function renderRoute(base: string, route: Route): string {
