@@ -1,7 +1,7 @@
 /** Reading the events that a figure is made of. */
 import { setImmediate } from 'node:timers/promises';
 import type { Dataset } from '../dataset/dataset.ts';
-import type { EventBatch, TimeRange } from '../dataset/query.ts';
+import type { EventBatch, EventQuery, TimeRange } from '../dataset/query.ts';
 import type { Scope } from '../dataset/scope.ts';
 import { readSelection } from '../dataset/timeline.ts';
 
@@ -46,6 +46,17 @@ export async function scanEvents(
     events = 0;
     await setImmediate();
   }
+}
+
+/** The question to the dataset for exactly the events asked for. */
+export function queryOf(dataset: Dataset, { scope, range, board, user, action }: Asked): EventQuery {
+  const wanted = kindsOf(dataset, action);
+  const kinds = action === undefined ? undefined : [...wanted.keys()].filter((kind) => wanted[kind] === 1);
+  return {
+    ...{ scope, range, kinds },
+    ...(board !== undefined && { board }),
+    ...(user !== undefined && { actor: user }),
+  };
 }
 
 /** By index of a kind: 1 where events of that kind count. */

@@ -42,6 +42,8 @@ export interface Rendering {
   standings(query: StandingsQuery, keyedBy: StandingKey): Promise<Answer>;
   /** Users and boards as variant B lists them, for answers that are made of other things. */
   described(): Promise<Described>;
+  /** What a pin says beside its text, by index. */
+  describedPins(): Promise<(index: number) => DescribedPin>;
   /** Makes what events in JSON need, and all that the other rendering was asked for, so that no request waits for it. */
   warm(before?: Rendering): Promise<void>;
   /** Gives back what is kept on disk. To be called when the last answer has ended. */
@@ -52,6 +54,13 @@ export interface Rendering {
 export interface Described {
   user(index: number): { id: bigint; email: string; name: string; role: string };
   board(index: number): { id: bigint; title: string; category: string };
+}
+
+export interface DescribedPin {
+  readonly id: bigint;
+  readonly title: string;
+  readonly web_url: string;
+  readonly tags: readonly string[];
 }
 
 /**
@@ -116,7 +125,8 @@ class DatasetRendering implements Rendering {
       byteLength,
     };
     // Everything but the range, which only chooses among the pieces. Scopes that hide nothing see the same.
-    const filter = isWhole(selection) ? 'all' : { scope: query.scope, pinsOnly: query.pinsOnly ?? false };
+    const { scope, pinsOnly = false, kinds } = query;
+    const filter = isWhole(selection) ? 'all' : { scope, pinsOnly, kinds };
     const name = questionOf([filter, frame]);
     return {
       byteLength,
@@ -178,6 +188,11 @@ class DatasetRendering implements Rendering {
     };
   }
 
+  async describedPins(): Promise<(index: number) => DescribedPin> {
+    const pins = await this.#stock.listedPins();
+    return (index) => parseListed(pins.head(index));
+  }
+
   async warm(before?: Rendering): Promise<void> {
     await this.#stock.eventParts('json');
     if (before instanceof DatasetRendering) await this.#stock.fillLike(before.#stock);
@@ -201,7 +216,7 @@ function heldAnswer<Next>(frame: Frame, runs: readonly Run[], next: Next | undef
 }
 
 /** With all digits of the id, which comes first. */
-function parseListed<R extends { id: bigint }>(text: string): R {
+function parseListed<R extends { readonly id: bigint }>(text: string): R {
   const [, id = ''] = /^\{"id":(-?\d+)/.exec(text) ?? [];
   return { ...JSON.parse(text), id: BigInt(id) };
 }

@@ -6,12 +6,13 @@ import { countInteractions } from '../insights/interactions.ts';
 import { summarize } from '../insights/overview.ts';
 import { measureParticipation } from '../insights/participation.ts';
 import { Periods } from '../insights/periods.ts';
+import { rankPins } from '../insights/pins.ts';
 import { rank } from '../insights/ranking.ts';
-import type { Asked } from '../insights/scan.ts';
+import { type Asked, queryOf } from '../insights/scan.ts';
 import { explainLedger } from '../points/explanation.ts';
 import { policyOf, readPolicy } from '../points/policy.ts';
-import type { Answer } from '../render/answer.ts';
-import type { Ask } from './route.ts';
+import type { Answer, EventsAnswer } from '../render/answer.ts';
+import { type Ask, eventsAsked } from './route.ts';
 import { notFound } from './subject.ts';
 
 const DEFAULT_SERIES = 10;
@@ -20,8 +21,22 @@ const DEFAULT_EDGES = 200;
 const HOURS_OF_DAY = 24;
 
 export async function answerOverview(ask: Ask): Promise<Answer> {
-  const { firstMs, lastMs, ...figures } = await summarize(ask.dataset, await eventsCounted(ask));
-  return jsonAnswer({ ...figures, first: instantOrNull(firstMs), last: instantOrNull(lastMs) });
+  const asked = await eventsCounted(ask);
+  const { firstMs, lastMs, ...figures } = await summarize(ask.dataset, asked);
+  const { id, title: name, domain, categoryId } = ask.dataset.organization;
+  const describe = await ask.rendering.described();
+  return jsonAnswer({
+    organization: { id, name, domain, category_id: categoryId },
+    board: asked.board === undefined ? null : describe.board(asked.board),
+    user: asked.user === undefined ? null : describe.user(asked.user),
+    ...{ ...figures, first: instantOrNull(firstMs), last: instantOrNull(lastMs) },
+  });
+}
+
+/** As the routes of events in variant A give them. */
+export async function answerEvents(ask: Ask): Promise<EventsAnswer> {
+  const query = queryOf(ask.dataset, await eventsCounted(ask));
+  return await ask.rendering.events({ ...query, ...eventsAsked(ask) }, ask.representation);
 }
 
 export async function answerActivity(ask: Ask): Promise<Answer> {
@@ -76,6 +91,21 @@ export async function answerUsers(ask: Ask): Promise<Answer> {
       ...{ user: user(index), events, boards: others, last: formatInstant(lastMs) },
     })),
   );
+}
+
+export async function answerPins(ask: Ask, board: number): Promise<Answer> {
+  const { top: most = DEFAULT_RANKED } = ask.parameters;
+  const { top, pins } = await rankPins(ask.dataset, { ...(await eventsCounted(ask)), board }, most);
+  const describe = await ask.rendering.described();
+  const describePin = await ask.rendering.describedPins();
+  return jsonAnswer({
+    board: describe.board(board),
+    pins,
+    ranked: top.map(({ pin, owner, firstMs, lastMs, ...figures }) => ({
+      ...{ pin: describePin(pin), owner: describe.user(owner), ...figures },
+      ...{ first: formatInstant(firstMs), last: formatInstant(lastMs) },
+    })),
+  });
 }
 
 export async function answerParticipation(ask: Ask, board: number): Promise<Answer> {

@@ -1,7 +1,7 @@
 /** The answers of the insights as schemas: the source of their OpenAPI document. */
 import { type TSchema, Type } from 'typebox';
 import { BINS } from '../insights/participation.ts';
-import { BoardOfVariantB, UserOfVariantB } from './schemas.ts';
+import { BoardOfVariantB, Organization, UserOfVariantB } from './schemas.ts';
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 const Instant = (description: string) => Type.String({ format: 'date-time', description });
@@ -19,6 +19,9 @@ const PERIODS = {
 };
 
 export const Overview = named('Overview', {
+  organization: Organization,
+  board: orNull(BoardOfVariantB),
+  user: orNull(UserOfVariantB),
   events: Count('Events asked for.'),
   people: Count('Different actors.'),
   boards: Count('Different boards.'),
@@ -125,6 +128,29 @@ export const Interactions = named('Interactions', {
   pairs: Count('All pairs of an actor and another owner.'),
   events: Count('Events between different people.'),
   own_events: Count('Events of people with what they own.'),
+});
+
+const RankedPin = named('RankedPin', {
+  pin: Type.Object(
+    {
+      id: Type.Integer({ format: 'int64' }),
+      title: Type.String(),
+      web_url: Type.String(),
+      tags: Type.Array(Type.String()),
+    },
+    { additionalProperties: false },
+  ),
+  owner: UserOfVariantB,
+  events: Count('Events that carry the pin.'),
+  people: Count('Different actors.'),
+  first: Instant('The first one.'),
+  last: Instant('The last one.'),
+});
+
+export const RankedPins = named('RankedPins', {
+  board: BoardOfVariantB,
+  pins: Count('All pins with events that are asked for.'),
+  ranked: Type.Array(RankedPin, { description: 'Most events first.' }),
 });
 
 const Figures = Type.Object(POINTS, { additionalProperties: false });

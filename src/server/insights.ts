@@ -3,14 +3,17 @@
  * redaction, the same refusals and the same caching apply (decision 46).
  */
 import type { TSchema } from 'typebox';
+import { EVENT_LIST } from './event-routes.ts';
 import {
   answerActivity,
   answerBoards,
+  answerEvents,
   answerHeatMap,
   answerInteractions,
   answerLedger,
   answerOverview,
   answerParticipation,
+  answerPins,
   answerReturning,
   answerUsers,
 } from './insight-answers.ts';
@@ -22,6 +25,7 @@ import {
   Overview,
   Participation,
   RankedBoards,
+  RankedPins,
   RankedUsers,
   Returning,
 } from './insight-schemas.ts';
@@ -31,6 +35,7 @@ import { identifierNamed, type Route, type VariantTable } from './route.ts';
 
 const BOARD = { id: 7, title: 'Welcome', category: 'Communications' };
 const USER = { id: 12, email: 'ada@example.org', role: 'user', name: 'Ada Lovelace' };
+const ORGANIZATION = { id: 1, name: 'Example', domain: 'example.org', category_id: 2 };
 const NOON = '2018-03-12T12:00:00.000+00:00';
 const WEEK = { interval: 'week', zone: 'UTC', periods: ['2018-03-12T00:00:00.000+00:00'] };
 const END = '2018-03-19T00:00:00.000+00:00';
@@ -44,13 +49,14 @@ function figures(response: TSchema, example: unknown) {
 const OF_ORGANIZATION: readonly Route[] = [
   {
     ...figures(Overview, {
+      ...{ organization: ORGANIZATION, board: null, user: null },
       ...{ events: 3, people: 2, boards: 1, pins: 1, first: NOON, last: NOON },
       actions: [{ action: 'visited', events: 3 }],
     }),
     operation: 'getOverview',
     path: '/overview',
     summary: 'How many events, people, boards and pins',
-    description: 'Only what events are about is counted.',
+    description: 'Only what events are about is counted. The board and the user asked for are named.',
     of: 'organization',
     parameters: EVENTS,
     answer: answerOverview,
@@ -110,6 +116,18 @@ const OF_ORGANIZATION: readonly Route[] = [
     parameters: [...EVENTS, 'order', 'top'],
     answer: answerUsers,
   },
+  {
+    ...EVENT_LIST,
+    operation: 'findEvents',
+    path: '/events',
+    summary: 'The interactions that figures are made of',
+    description:
+      'As the routes of events in Variant A give them, narrowed by board, user and action; oldest first.',
+    of: 'organization',
+    names: [],
+    parameters: [...EVENTS, 'limit', 'cursor', 'format'],
+    answer: answerEvents,
+  },
 ];
 
 const OF_BOARD: readonly Route[] = [
@@ -135,6 +153,26 @@ const OF_BOARD: readonly Route[] = [
     parameters: ['at', 'top'],
     name: (text) => ({ by: 'id', value: identifierNamed('board-id', text) }),
     answer: answerParticipation,
+  },
+  {
+    ...figures(RankedPins, {
+      ...{ board: BOARD, pins: 1 },
+      ranked: [
+        {
+          pin: { id: 9, title: 'First steps', web_url: '', tags: ['hello'] },
+          ...{ owner: USER, events: 3, people: 2, first: NOON, last: NOON },
+        },
+      ],
+    }),
+    operation: 'rankPins',
+    path: '/boards/{board-id}/pins',
+    summary: 'The pins of a board with the most events',
+    description: 'Pins without an event that is asked for are left out.',
+    of: 'board',
+    names: [boardId('board-id')],
+    parameters: ['start', 'end', 'user', 'action', 'top'],
+    name: (text) => ({ by: 'id', value: identifierNamed('board-id', text) }),
+    answer: answerPins,
   },
   {
     ...figures(Interactions, {

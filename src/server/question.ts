@@ -108,8 +108,9 @@ export class BoundQuestions {
 }
 
 function walkText({ variant, route, subject, parameters }: Question, key: KeyEntry): string {
-  const { start = null, end = null } = parameters;
-  return JSON.stringify([variant, route.path, subject.text, start, end, scopeText(key.scope)]);
+  const { start = null, end = null, board, user, action } = parameters;
+  const filter = [board, user, action].map((value) => (value === undefined ? null : String(value)));
+  return JSON.stringify([variant, route.path, subject.text, start, end, filter, scopeText(key.scope)]);
 }
 
 /** What else settles the bytes of an answer from one version. */

@@ -9,6 +9,7 @@ export interface Exported {
   readonly owner: { readonly id: string };
   readonly board: { readonly id: string };
   readonly pin?: { readonly id: string };
+  readonly organization: { readonly id: string };
   readonly timestamp: string;
 }
 
@@ -124,6 +125,22 @@ export function rankingOf(events: readonly Exported[], by: 'board' | 'actor') {
   return [...ranking].map(([id, { events: count, others, last }]) => ({
     ...{ id, events: count, others: others.size, last },
   }));
+}
+
+/** Of pins by id: their owner at last, events, different actors, the first event and the last. */
+export function pinsOf(events: readonly Exported[]) {
+  const byPin = Map.groupBy(events, ({ pin }) => pin?.id);
+  return [...byPin].flatMap(([id, own]) =>
+    id === undefined
+      ? []
+      : [
+          {
+            ...{ id, owner: own.at(-1)!.owner.id, events: own.length },
+            people: new Set(own.map(({ actor }) => actor.id)).size,
+            ...{ first: own[0]!.timestamp, last: own.at(-1)!.timestamp },
+          },
+        ],
+  );
 }
 
 export function interactionsOf(events: readonly Exported[]) {

@@ -20,6 +20,7 @@ import {
   overviewOf,
   parseExact,
   periodsBetween,
+  pinsOf,
   placesOf,
   rankingOf,
   returningOf,
@@ -50,6 +51,17 @@ const askedArbitrary = fc.record({
 
 interface Named {
   readonly id: string;
+}
+
+interface Overview {
+  readonly organization: Named;
+  readonly board: Named | null;
+  readonly user: Named | null;
+}
+
+interface RankedPins {
+  readonly pins: number;
+  readonly ranked: readonly (Omit<Ranked, 'board'> & { readonly pin: Named; readonly owner: Named })[];
 }
 
 interface Series {
@@ -157,7 +169,19 @@ describe('insights', () => {
     const ms = ({ timestamp }: Exported) => Date.parse(timestamp);
     const events = filtered.filter((event) => ms(event) >= startMs && ms(event) < endMs);
 
-    assert.deepEqual(await load(key, path('overview')), overviewOf(events));
+    const {
+      organization,
+      board: aboutBoard,
+      user: aboutUser,
+      ...figures
+    } = await load<Overview>(key, path('overview'));
+    assert.deepEqual(figures, overviewOf(events));
+    assert.deepEqual(
+      [aboutBoard?.id, aboutUser?.id],
+      [board, user].map((id) => id && String(id)),
+    );
+    assert.deepEqual(await load(key, path('events')), events);
+    if (events[0] !== undefined) assert.equal(organization.id, events[0].organization.id);
     assert.deepEqual(
       (await load<{ hours: number[][] }>(key, path('heat-map', { zone }))).hours,
       hoursOf(zone, events),
@@ -205,16 +229,29 @@ describe('insights', () => {
         lasts.sort().reverse().slice(0, 2),
       );
     }
-    if (board !== undefined) await checkInteractions(key, asked, events);
+    if (board !== undefined) {
+      await checkInteractions(key, asked, events);
+      await checkPins(key, asked, events);
+    }
   }
 
-  async function checkInteractions(key: string, asked: Asked, events: readonly Exported[]): Promise<void> {
-    const { board, user, action, range } = asked;
+  function loadOfBoard<T>(key: string, { board, user, action, range }: Asked, what: string): Promise<T> {
     const query = new URLSearchParams({ top: '1000' });
     for (const [name, value] of Object.entries({ user, action, start: range.startMs, end: range.endMs })) {
       if (value !== undefined) query.set(name, String(value));
     }
-    const answer = await load<Interactions>(key, `/insights/v1/boards/${board}/interactions?${query}`);
+    return load(key, `/insights/v1/boards/${board}/${what}?${query}`);
+  }
+
+  async function checkPins(key: string, asked: Asked, events: readonly Exported[]): Promise<void> {
+    const { pins, ranked } = await loadOfBoard<RankedPins>(key, asked, 'pins');
+    const flat = ranked.map(({ pin, owner, ...figures }) => ({ id: pin.id, owner: owner.id, ...figures }));
+    assert.deepEqual(sorted(flat), sorted(pinsOf(events)));
+    assert.equal(pins, ranked.length);
+  }
+
+  async function checkInteractions(key: string, asked: Asked, events: readonly Exported[]): Promise<void> {
+    const answer = await loadOfBoard<Interactions>(key, asked, 'interactions');
     const expected = interactionsOf(events);
     const edges = answer.edges.map((edge) => [`${edge.actor} ${edge.owner}`, edge.events]);
     assert.deepEqual(edges.sort(), [...expected.pairs].sort());

@@ -9,12 +9,18 @@ import { DEFAULT_POLICY, policyOf, readPolicy } from '../../src/points/policy.ts
 import { assertProblem, assertSuccess, get, type Reply } from '../model/client.ts';
 import { ADA, EMPTY, openWorld, RHETORIC, STARS, type World, ZOE } from '../world.ts';
 
+interface Named {
+  readonly action: string;
+  readonly actor: { readonly id: number };
+}
+
 const BASE = '/insights/v1';
 const ROUTES = [
+  ...['/events', '/events?format=csv', '/events?action=created'],
   ...['/overview', '/activity?interval=month', '/activity?interval=month&by=board'],
   ...['/activity?interval=month&by=role', '/returning?interval=month', '/heat-map', '/boards', '/users'],
 ];
-const OF_BOARD = ['participation', 'interactions', `users/${ADA}/ledger`];
+const OF_BOARD = ['participation', 'pins', 'interactions', `users/${ADA}/ledger`];
 
 let world: World;
 before(async () => {
@@ -137,7 +143,7 @@ describe('what a key may not see', () => {
   it('is in no answer to a redacting key', async () => {
     const key = await world.makeKey('harbor', { redact: { email: true, name: true } });
     for (const path of paths) {
-      assert.doesNotMatch((await ask(path, key)).text, /Ada|Zoë|Bob|Olive|Mute|harbor\.example/, path);
+      assert.doesNotMatch((await ask(path, key)).text, /Ada|Zoë|Bob|Olive|Mute|@harbor\.example/, path);
     }
     assert.match((await ask('/users', key)).text, /@redacted\.invalid/);
   });
@@ -149,6 +155,43 @@ describe('what a key may not see', () => {
     assertProblem(await ask(`/overview?user=${ZOE}`, world.keys.users), 404, 'not-found');
     assertProblem(await ask(`/boards/${RHETORIC}/users/${ZOE}/ledger`, world.keys.users), 404, 'not-found');
     assertProblem(await ask('/overview?board=404'), 404, 'not-found');
+  });
+});
+
+describe('events', () => {
+  it('are byte for byte those of the variants, in every form, and narrowed by board, user and action', async () => {
+    for (const format of ['json', 'ndjson', 'csv']) {
+      const all = await get(`${world.url}/a/v1/events?format=${format}`, world.keys.full);
+      assert.equal((await ask(`/events?format=${format}`)).text, all.text);
+      const ofBoard = await get(
+        `${world.url}/a/v1/events/board/${RHETORIC}?format=${format}`,
+        world.keys.full,
+      );
+      assert.equal((await ask(`/events?board=${RHETORIC}&format=${format}`)).text, ofBoard.text);
+    }
+    const all: Named[] = JSON.parse((await ask('/events')).text);
+    const narrowed: Named[] = JSON.parse((await ask(`/events?user=${ADA}&action=created`)).text);
+    assert.ok(narrowed.length > 0);
+    assert.deepEqual(
+      narrowed,
+      all.filter(({ actor, action }) => actor.id === Number(ADA) && action === 'created'),
+    );
+  });
+
+  it('come in pages, whose cursors belong to their filter', async () => {
+    const all: Named[] = JSON.parse((await ask(`/events?board=${RHETORIC}`)).text);
+    const walked: Named[] = [];
+    let path: string | undefined = `/events?board=${RHETORIC}&limit=2`;
+    let cursor = '';
+    while (path !== undefined) {
+      const page: Reply = await ask(path);
+      walked.push(...JSON.parse(page.text));
+      const next = /<([^>]+)>/.exec(page.headers.get('link') ?? '')?.[1];
+      path = next?.slice(BASE.length);
+      cursor = next === undefined ? cursor : (new URL(next, world.url).searchParams.get('cursor') ?? '');
+    }
+    assert.deepEqual(walked, all);
+    assertProblem(await ask(`/events?action=created&limit=2&cursor=${cursor}`), 400, 'cursor-malformed');
   });
 });
 
@@ -197,7 +240,14 @@ it('the document wants no key and names every route', async () => {
   assert.equal(reply.status, 200);
   assert.deepEqual(Object.keys(JSON.parse(reply.text).paths).sort(), [
     ...['/v1/activity', '/v1/boards', '/v1/boards/{board-id}/interactions'],
-    ...['/v1/boards/{board-id}/participation', '/v1/boards/{board-id}/users/{user-id}/ledger'],
-    ...['/v1/heat-map', '/v1/overview', '/v1/returning', '/v1/users'],
+    ...['/v1/boards/{board-id}/participation', '/v1/boards/{board-id}/pins'],
+    ...[
+      '/v1/boards/{board-id}/users/{user-id}/ledger',
+      '/v1/events',
+      '/v1/heat-map',
+      '/v1/overview',
+      '/v1/returning',
+      '/v1/users',
+    ],
   ]);
 });
