@@ -29,11 +29,15 @@ const POLICY = [
   `frame-ancestors 'none'`,
 ].join('; ');
 
+/** What stands at `/` where there is no console. */
+export function addIndexRoute(app: FastifyInstance, published: readonly PublishedBase[]): void {
+  const index = page('Corkboard', renderIndex(published));
+  addRoute(app, '/', async (_request, reply) => sendPage(reply, index));
+}
+
 export function addReferenceRoutes(app: FastifyInstance, published: readonly PublishedBase[]): void {
   const variants = published.filter(({ base }) => base !== '');
-  const index = page('Corkboard', renderIndex(published));
   const reference = page('Corkboard API', variants.map(renderVariant).join('') + renderProblems());
-  addRoute(app, '/', async (_request, reply) => sendPage(reply, index));
   addRoute(app, '/docs', async (_request, reply) => sendPage(reply, reference));
   addRoute(app, '/problems/:code', async (request, reply) => {
     const code = PROBLEM_CODES.find((known) => request.url === `/problems/${known}`);

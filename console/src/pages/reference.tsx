@@ -1,0 +1,6 @@
+/** To come. */
+import { Page } from '../parts/page.tsx';
+
+export function ReferencePage() {
+  return <Page title="Reference">…</Page>;
+}
