@@ -27,12 +27,16 @@ interface Edge extends SimulationLinkDatum<Node> {
 }
 
 interface Layout {
+  /** Whose names fit beside each other. */
+  readonly named: ReadonlySet<Node>;
   readonly nodes: readonly Node[];
   readonly edges: readonly (Edge & { readonly source: Node; readonly target: Node })[];
 }
 
 const TICKS = 300;
-const MOST_NAMED = 12;
+const MOST_NAMED = 16;
+const LETTER_WIDTH = 6.5;
+const LABEL_HEIGHT = 16;
 const PADDING = 24;
 
 export function Network({ data }: { readonly data: Pick<Interactions, 'people' | 'edges'> }) {
@@ -67,7 +71,7 @@ export function Network({ data }: { readonly data: Pick<Interactions, 'people' |
               strokeWidth={1 + (4 * events) / most}
             />
           ))}
-          {layout.nodes.map((node, place) => (
+          {layout.nodes.map((node) => (
             <g
               key={node.person.id}
               className={isNear(node) ? 'network-node' : 'network-node is-far'}
@@ -77,7 +81,7 @@ export function Network({ data }: { readonly data: Pick<Interactions, 'people' |
               <circle r={node.radius}>
                 <title>{`${nameOf(node.person)}: ${formatCount(node.weight, 'event')}`}</title>
               </circle>
-              {(place < MOST_NAMED || node.person.id === focus) && (
+              {(layout.named.has(node) || node.person.id === focus) && (
                 <text y={-node.radius - 5}>{nameOf(node.person)}</text>
               )}
             </g>
@@ -110,8 +114,8 @@ function layOut(
     return source === undefined || target === undefined ? [] : [{ source, target, events }];
   });
   forceSimulation(nodes)
-    .force('link', forceLink<Node, Edge>(links).distance(70).strength(0.3))
-    .force('charge', forceManyBody().strength(-140))
+    .force('link', forceLink<Node, Edge>(links).distance(80).strength(0.25))
+    .force('charge', forceManyBody().strength(-260))
     .force(
       'collide',
       forceCollide<Node>(({ radius }) => radius + 6),
@@ -122,7 +126,7 @@ function layOut(
     .stop()
     .tick(TICKS);
   fit(nodes, width, height);
-  return { nodes, edges: links };
+  return { nodes, edges: links, named: namedOf(nodes) };
 }
 
 /** Into the frame, with room for names. */
@@ -137,6 +141,23 @@ function fit(nodes: readonly Node[], width: number, height: number): void {
     node.x = place(node.x ?? 0, xs, width, 3 * PADDING);
     node.y = place(node.y ?? 0, ys, height, 1.5 * PADDING);
   }
+}
+
+/** Of those with the most events, whoever's name does not lie over another one. */
+function namedOf(nodes: readonly Node[]): ReadonlySet<Node> {
+  const named: Node[] = [];
+  for (const node of nodes.slice(0, MOST_NAMED))
+    if (!named.some((other) => isOver(node, other))) named.push(node);
+  return new Set(named);
+}
+
+function isOver(one: Node, other: Node): boolean {
+  const half = (node: Node) => (nameOf(node.person).length * LETTER_WIDTH) / 2;
+  const top = (node: Node) => (node.y ?? 0) - node.radius;
+  return (
+    Math.abs((one.x ?? 0) - (other.x ?? 0)) < half(one) + half(other) &&
+    Math.abs(top(one) - top(other)) < LABEL_HEIGHT
+  );
 }
 
 function curve(source: Node, target: Node): string {

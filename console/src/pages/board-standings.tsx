@@ -39,7 +39,7 @@ export function BoardStandings({ id }: { readonly id: string }) {
           </div>
         )}
       </Loaded>
-      <PointsTable id={id} />
+      <PointsTable id={id} goal={answer.data?.goal ?? 1} />
     </div>
   );
 }
@@ -112,7 +112,7 @@ interface Row {
   readonly score: number;
 }
 
-function PointsTable({ id }: { readonly id: string }) {
+function PointsTable({ id, goal }: { readonly id: string; readonly goal: number }) {
   const { start, end } = useRange();
   const points = useAnswer<PointsMap>(pathWith(`/a/v1/board/${id}/points`, { start, end }));
   const people = usePeople();
@@ -144,7 +144,7 @@ function PointsTable({ id }: { readonly id: string }) {
       width: '11rem',
       isMinor: true,
       sort: ({ score }) => score,
-      render: ({ score }) => <ScoreBar score={score} />,
+      render: ({ score, points: total }) => <ScoreBar score={score} share={total / goal} />,
     },
   ];
   const isAllTime = start === undefined && end === undefined;

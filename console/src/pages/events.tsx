@@ -149,10 +149,10 @@ function columnsIn(zone: string): readonly Column<CommunityEvent>[] {
     {
       key: 'when',
       title: 'When',
-      width: '11.5rem',
+      width: '10rem',
       render: ({ timestamp }) => formatInstant(timestamp, zone),
     },
-    { key: 'actor', title: 'Who', width: '11rem', render: ({ actor }) => <PersonLink person={actor} /> },
+    { key: 'actor', title: 'Who', width: '9.5rem', render: ({ actor }) => <PersonLink person={actor} /> },
     {
       key: 'action',
       title: 'Action',
@@ -170,14 +170,14 @@ function columnsIn(zone: string): readonly Column<CommunityEvent>[] {
     {
       key: 'owner',
       title: 'Whose',
-      width: '11rem',
+      width: '9.5rem',
       isMinor: true,
       render: ({ owner }) => <PersonLink person={owner} />,
     },
     {
       key: 'board',
       title: 'Board',
-      width: '15rem',
+      width: '12rem',
       isMinor: true,
       render: ({ board }) => <BoardLink board={board} />,
     },

@@ -79,21 +79,21 @@ function columnsIn(zone: string): readonly Column<Line>[] {
     {
       key: 'when',
       title: 'When',
-      width: '11.5rem',
+      width: '10.5rem',
       render: ({ timestamp }) => formatInstant(timestamp, zone),
     },
     { key: 'what', title: 'What', render: ({ what }) => <span title={what}>{what}</span> },
     {
       key: 'rule',
       title: 'Rule',
-      width: '10rem',
+      width: '9.5rem',
       isMinor: true,
       render: ({ rule }) => <span title={rule}>{rule || '–'}</span>,
     },
     {
       key: 'outcome',
       title: 'Outcome',
-      width: '11rem',
+      width: '8rem',
       isMinor: true,
       render: ({ counted, reason }) => (
         <span className={counted ? 'counts' : 'counts-not'} title={reason}>
@@ -104,14 +104,14 @@ function columnsIn(zone: string): readonly Column<Line>[] {
     {
       key: 'points',
       title: 'Points',
-      width: '5.5rem',
+      width: '5rem',
       isNumber: true,
       render: ({ points, counted }) => (counted ? formatNumber(points) : <s>{formatNumber(points)}</s>),
     },
     {
       key: 'total',
       title: 'Total',
-      width: '5.5rem',
+      width: '5rem',
       isNumber: true,
       isMinor: true,
       render: ({ running_total }) => formatNumber(running_total),

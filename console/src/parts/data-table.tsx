@@ -81,7 +81,7 @@ export function DataTable<T>({
           </tr>
         </thead>
         <tbody>
-          {before > 0 && <Gap height={before} span={columns.length} />}
+          {before > 0 && <Gap height={before} />}
           {items.map(({ index }) => {
             const row = sorted[index];
             return row === undefined ? null : (
@@ -94,18 +94,18 @@ export function DataTable<T>({
               </tr>
             );
           })}
-          {after > 0 && <Gap height={after} span={columns.length} />}
+          {after > 0 && <Gap height={after} />}
         </tbody>
       </table>
     </section>
   );
 }
 
-function Gap({ height, span }: { readonly height: number; readonly span: number }) {
+function Gap({ height }: { readonly height: number }) {
   return (
     // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a row cannot be focused
     <tr aria-hidden="true" className="table-gap">
-      <td colSpan={span} style={{ height }} />
+      <td style={{ height }} />
     </tr>
   );
 }
