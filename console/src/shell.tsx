@@ -61,9 +61,9 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         </div>
       </header>
       <div className="stage">
-        <div className="range-bar">
+        <section className="range-bar" aria-label="Range">
           <RangePicker />
-        </div>
+        </section>
         <main id="main" ref={main} tabIndex={-1}>
           {children}
         </main>

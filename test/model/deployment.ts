@@ -33,7 +33,7 @@ export interface KeyWishes {
 }
 
 /** A store in a folder of its own, a keyring and a running server, empty. */
-export async function openDeployment(now?: () => number): Promise<Deployment> {
+export async function openDeployment(now?: () => number, consoleFolder?: string): Promise<Deployment> {
   const dataDir = await mkdtemp(join(tmpdir(), 'corkboard-test-'));
   const store = await openDuckdbStore(join(dataDir, 'data'));
   const keyring = openSqliteKeyring(join(dataDir, 'data'), now);
@@ -44,6 +44,7 @@ export async function openDeployment(now?: () => number): Promise<Deployment> {
     port: 0,
     defaultVariant: 'a',
     logLevel: 'silent',
+    consoleFolder,
   });
   let bundles = 0;
   return {

@@ -81,11 +81,15 @@ export function Network({ data }: { readonly data: Pick<Interactions, 'people' |
               <circle r={node.radius}>
                 <title>{`${nameOf(node.person)}: ${formatCount(node.weight, 'event')}`}</title>
               </circle>
-              {(layout.named.has(node) || node.person.id === focus) && (
-                <text y={-node.radius - 5}>{nameOf(node.person)}</text>
-              )}
             </g>
           ))}
+          {layout.nodes
+            .filter((node) => (focus === undefined ? layout.named.has(node) : node.person.id === focus))
+            .map((node) => (
+              <text key={node.person.id} x={node.x} y={(node.y ?? 0) - node.radius - 5}>
+                {nameOf(node.person)}
+              </text>
+            ))}
         </svg>
       )}
     </div>
@@ -102,10 +106,11 @@ function layOut(
     for (const id of [actor, owner]) weights.set(id, (weights.get(id) ?? 0) + events);
   }
   const most = Math.max(1, ...weights.values());
+  const size = Math.min(1, 0.4 + width / 1600);
   const nodes: Node[] = people
     .map((person) => {
       const weight = weights.get(person.id) ?? 0;
-      return { person, weight, radius: 4 + 14 * Math.sqrt(weight / most) };
+      return { person, weight, radius: (4 + 14 * Math.sqrt(weight / most)) * size };
     })
     .sort((one, other) => other.weight - one.weight);
   const byId = new Map(nodes.map((node) => [node.person.id, node]));
@@ -138,7 +143,7 @@ function fit(nodes: readonly Node[], width: number, height: number): void {
     return size / 2 + (value - (low + high) / 2) * scale;
   };
   for (const node of nodes) {
-    node.x = place(node.x ?? 0, xs, width, 3 * PADDING);
+    node.x = place(node.x ?? 0, xs, width, Math.min(3 * PADDING, width / 9));
     node.y = place(node.y ?? 0, ys, height, 1.5 * PADDING);
   }
 }

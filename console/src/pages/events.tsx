@@ -135,6 +135,7 @@ function EventTable({ path, total }: { readonly path: string; readonly total: nu
   return (
     <DataTable
       caption="Events"
+      minWidth="29rem"
       columns={columnsIn(zone)}
       rows={rows}
       rowKey={(_, place) => String(place)}
@@ -152,7 +153,7 @@ function columnsIn(zone: string): readonly Column<CommunityEvent>[] {
       width: '10rem',
       render: ({ timestamp }) => formatInstant(timestamp, zone),
     },
-    { key: 'actor', title: 'Who', width: '9.5rem', render: ({ actor }) => <PersonLink person={actor} /> },
+    { key: 'actor', title: 'Who', render: ({ actor }) => <PersonLink person={actor} /> },
     {
       key: 'action',
       title: 'Action',

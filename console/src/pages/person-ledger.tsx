@@ -63,6 +63,7 @@ function LedgerOfBoard({ id, board }: { readonly id: string; readonly board: str
           ) : (
             <DataTable
               caption="Ledger"
+              minWidth="30rem"
               columns={columnsIn(zone)}
               rows={ledger.lines}
               rowKey={(_, place) => String(place)}

@@ -32,6 +32,7 @@ export function DataTable<T>({
   initialSort,
   onNearEnd,
   total,
+  minWidth,
 }: {
   readonly caption: string;
   readonly columns: readonly Column<T>[];
@@ -41,6 +42,8 @@ export function DataTable<T>({
   readonly onNearEnd?: (() => void) | undefined;
   /** All there are, where not all have been asked for yet. */
   readonly total?: number | undefined;
+  /** In CSS; with less room it scrolls sideways. */
+  readonly minWidth?: string;
 }) {
   const [sorting, setSorting] = useState<Sorting | undefined>(initialSort);
   const sorted = useMemo(() => sortRows(rows, columns, sorting), [rows, columns, sorting]);
@@ -61,9 +64,14 @@ export function DataTable<T>({
   const after = virtualizer.getTotalSize() - (items.at(-1)?.end ?? 0);
 
   return (
+    // biome-ignore lint/a11y/useSemanticElements: a landmark for each table would be too many
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached with the keyboard
-    <section className="table-frame" ref={frame} tabIndex={0} aria-label={caption}>
-      <table className="table" aria-rowcount={(total ?? sorted.length) + 1}>
+    <div className="table-frame" ref={frame} role="group" tabIndex={0} aria-label={caption}>
+      <table
+        className="table"
+        style={minWidth === undefined ? undefined : { minWidth }}
+        aria-rowcount={(total ?? sorted.length) + 1}
+      >
         <colgroup>
           {columns.map(({ key, width, isMinor }) => (
             <col
@@ -97,7 +105,7 @@ export function DataTable<T>({
           {after > 0 && <Gap height={after} />}
         </tbody>
       </table>
-    </section>
+    </div>
   );
 }
 

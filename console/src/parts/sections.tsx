@@ -1,4 +1,5 @@
 /** The parts of a page, each with an address of its own. */
+import { useEffect, useRef } from 'react';
 import { PageLink } from './links.tsx';
 
 export interface Section {
@@ -18,8 +19,13 @@ export function Sections({
   readonly sections: readonly Section[];
   readonly current: string;
 }) {
+  const frame = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const link = frame.current?.querySelector(`[aria-current][href*="${current}"]`);
+    link?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [current]);
   return (
-    <nav aria-label={name} className="sections">
+    <nav aria-label={name} className="sections" ref={frame}>
       {sections.map((section, place) => (
         <PageLink
           key={section.name}

@@ -83,7 +83,7 @@ export function Loaded<T>({
   if (data === undefined) return null;
   if (isEmpty?.(data)) return <Empty title={empty} />;
   return (
-    <div className={isPlaceholderData ? 'is-stale' : undefined} aria-busy={isPlaceholderData}>
+    <div className={isPlaceholderData ? 'loaded is-stale' : 'loaded'} aria-busy={isPlaceholderData}>
       {children(data)}
     </div>
   );

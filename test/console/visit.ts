@@ -1,0 +1,133 @@
+/** The built console on the demo data, and visits to it in a browser that notes whatever should not happen. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { type Deployment, loadFiles, openDeployment } from '../model/deployment.ts';
+import { until } from '../server/stand.ts';
+import { startBrowser } from './browser.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const CONSOLE = join(ROOT, 'dist/console');
+/** With nothing on its way for so long, a page has drawn what came and asks for nothing more. */
+const QUIET_MS = 150;
+const BUNDLE = join(ROOT, 'demo');
+export const ORGANIZATION = 'demo';
+/** Of the demo data: a board with points, and somebody on it. */
+export const BOARD = '62';
+export const PERSON = '5001265';
+
+export interface ConsoleStand {
+  readonly deployment: Deployment;
+  readonly url: string;
+  readonly key: string;
+  visit(wishes?: VisitWishes): Promise<Visit>;
+  close(): Promise<void>;
+}
+
+export interface VisitWishes {
+  /** Typed into the form; absent: that of the stand; `undefined`: none. */
+  readonly key?: string | undefined;
+  readonly theme?: 'light' | 'dark';
+  readonly width?: number;
+  readonly height?: number;
+}
+
+export interface Visit {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Every URL asked for, and the texts that came. */
+  readonly urls: readonly string[];
+  readonly texts: readonly string[];
+  /** Goes to a path and waits until nothing is on its way any more. */
+  go(path: string): Promise<void>;
+  /** Waits until nothing is on its way any more. */
+  settle(): Promise<void>;
+  /** Trouble that was meant, like a refused key: no reason to fail. */
+  forgive(trouble: RegExp): void;
+  /** Fails when something happened that should not have. */
+  end(): Promise<void>;
+}
+
+export async function openConsole(): Promise<ConsoleStand> {
+  await readFile(join(CONSOLE, 'index.html')).catch(() => {
+    throw new Error('There is no built console. Run: npm run build');
+  });
+  const deployment = await openDeployment(undefined, CONSOLE);
+  const policy = await readFile(join(BUNDLE, 'policy.json'), 'utf8');
+  await deployment.store.createOrganization(ORGANIZATION, { title: 'Stack Exchange Demo', policy });
+  await loadFiles(deployment.store, ORGANIZATION, [BUNDLE]);
+  const key = await deployment.makeKey(ORGANIZATION);
+  const browser = await startBrowser();
+  return {
+    deployment,
+    url: deployment.url,
+    key,
+    visit: (wishes = {}) => beginVisit(browser, deployment.url, { key, ...wishes }),
+    async close() {
+      await browser.close();
+      await deployment.close();
+    },
+  };
+}
+
+async function beginVisit(browser: Browser, url: string, wishes: VisitWishes): Promise<Visit> {
+  const { key, theme = 'light', width = 1280, height = 900 } = wishes;
+  const context = await browser.newContext({
+    ...{ viewport: { width, height }, colorScheme: theme, reducedMotion: 'reduce' },
+    ...{ locale: 'en-GB', timezoneId: 'Europe/Vienna', acceptDownloads: true },
+  });
+  await context.addInitScript(() => {
+    // What is saved by way of a dialog cannot be seen from here.
+    Reflect.deleteProperty(globalThis, 'showSaveFilePicker');
+    Reflect.deleteProperty(Object.getPrototypeOf(globalThis), 'showSaveFilePicker');
+  });
+  const page = await context.newPage();
+  const [urls, texts, troubles, forgiven]: [string[], string[], string[], RegExp[]] = [[], [], [], []];
+  const reading: Promise<unknown>[] = [];
+  page.on('request', (request) => urls.push(request.url()));
+  page.on('response', (response) => {
+    const read = async () => texts.push(await response.text());
+    reading.push(read().catch(() => undefined));
+  });
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) troubles.push(message.text());
+  });
+  page.on('pageerror', (error) => troubles.push(String(error)));
+
+  let underWay = 0;
+  let lastMs = performance.now();
+  const change = (by: number) => {
+    underWay += by;
+    lastMs = performance.now();
+  };
+  page.on('request', () => change(1));
+  page.on('requestfinished', () => change(-1));
+  page.on('requestfailed', () => change(-1));
+  const settle = () => until(() => underWay === 0 && performance.now() - lastMs > QUIET_MS);
+
+  const go = async (path: string) => {
+    await page.goto(url + path);
+    await settle();
+  };
+  await go('/');
+  if (key !== undefined) {
+    await page.getByLabel('API key').fill(key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+    await settle();
+  }
+  return {
+    ...{ page, context, urls, texts, go, settle },
+    forgive: (trouble) => forgiven.push(trouble),
+    async end() {
+      await Promise.all(reading);
+      await context.close();
+      const left = troubles.filter((trouble) => !forgiven.some((pattern) => pattern.test(trouble)));
+      assert.deepEqual(left, []);
+      const away = urls.filter((one) => !one.startsWith(`${url}/`) && !/^(data|blob):/.test(one));
+      assert.deepEqual(away, [], 'nothing is asked of another host');
+      assert.ok(!urls.some((one) => one.includes('cork_')), 'the key is in no URL');
+    },
+  };
+}
