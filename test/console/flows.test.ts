@@ -175,6 +175,7 @@ describe('the console', { skip: NO_BROWSER }, () => {
     const { events } = JSON.parse(await ask(`/insights/v1/overview?board=${BOARD}&action=commented`));
     await page.getByText(`${number(events)} events`, { exact: true }).waitFor();
     await page.getByRole('combobox', { name: 'Person' }).fill('gregory nis');
+    await page.getByRole('option', { name: /Gregory Nisbet/ }).waitFor();
     await page.keyboard.press('Enter');
     const asked = `board=${BOARD}&user=${PERSON}&action=commented`;
     const rows = JSON.parse(await ask(`/insights/v1/events?${asked}`));

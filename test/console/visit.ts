@@ -11,6 +11,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const CONSOLE = join(ROOT, 'dist/console');
 /** With nothing on its way for so long, a page has drawn what came and asks for nothing more. */
 const QUIET_MS = 150;
+const IS_DRAWN = "document.querySelector('.skeleton, .booting, .is-stale') === null";
 const BUNDLE = join(ROOT, 'demo');
 export const ORGANIZATION = 'demo';
 /** Of the demo data: a board with points, and somebody on it. */
@@ -26,7 +27,7 @@ export interface ConsoleStand {
 }
 
 export interface VisitWishes {
-  /** Typed into the form; absent: that of the stand; `undefined`: none. */
+  /** Absent: that of the stand; `undefined`: none. */
   readonly key?: string | undefined;
   readonly theme?: 'light' | 'dark';
   readonly width?: number;
@@ -104,19 +105,20 @@ async function beginVisit(browser: Browser, url: string, wishes: VisitWishes): P
   page.on('request', () => change(1));
   page.on('requestfinished', () => change(-1));
   page.on('requestfailed', () => change(-1));
-  const settle = () => until(() => underWay === 0 && performance.now() - lastMs > QUIET_MS);
+  const settle = () =>
+    until(async () => {
+      if (underWay > 0 || performance.now() - lastMs < QUIET_MS) return false;
+      return (await page.evaluate(IS_DRAWN)) === true;
+    });
 
   const go = async (path: string) => {
     await page.goto(url + path);
     await settle();
   };
+  // As if it had been typed into the form; the tests of the form itself do without.
+  if (key !== undefined)
+    await context.addInitScript((text) => sessionStorage.setItem('corkboard.key', text), key);
   await go('/');
-  if (key !== undefined) {
-    await page.getByLabel('API key').fill(key);
-    await page.keyboard.press('Enter');
-    await page.getByRole('navigation', { name: 'Pages' }).waitFor();
-    await settle();
-  }
   return {
     ...{ page, context, urls, texts, go, settle },
     forgive: (trouble) => forgiven.push(trouble),
