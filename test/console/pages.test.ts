@@ -1,14 +1,13 @@
 /** Every page of the console on the demo data: no violation of accessibility in either theme, and a picture of each. */
 import assert from 'node:assert/strict';
-import { mkdir, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import axe from 'axe-core';
 import { NO_BROWSER } from './browser.ts';
 import { BOARD, type ConsoleStand, openConsole, PERSON, type Visit } from './visit.ts';
 
 const SCREENSHOTS = join(import.meta.dirname, 'screenshots');
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 const PAGES = [
@@ -49,17 +48,15 @@ interface Violation {
 
 describe('pages', { skip: NO_BROWSER }, () => {
   let stand: ConsoleStand;
-  let axe: string;
   before(async () => {
     await mkdir(SCREENSHOTS, { recursive: true });
-    axe = await readFile(AXE, 'utf8');
     stand = await openConsole();
   });
   after(() => stand.close());
 
   /** What axe finds, in words. The policy of the page allows no script of ours, so it comes by way of the debugger. */
   async function violationsOf({ page }: Visit): Promise<string[]> {
-    await page.evaluate(axe);
+    await page.evaluate(axe.source);
     const found = await page.evaluate(
       async (values): Promise<readonly Violation[]> =>
         (await Reflect.get(globalThis, 'axe').run({ runOnly: { type: 'tag', values } })).violations,
@@ -83,7 +80,9 @@ describe('pages', { skip: NO_BROWSER }, () => {
           await visit.go(path);
           assert.equal(await visit.page.getByRole('heading', { level: 1 }).textContent(), heading);
           assert.equal(await visit.page.locator('.skeleton').count(), 0, `${name} has loaded`);
-          found.push(...(await violationsOf(visit)).map((violation) => `${name}: ${violation}`));
+          // The same marks at either width: once in each theme, and once on the phone.
+          if (size === 'wide' || theme === 'light')
+            found.push(...(await violationsOf(visit)).map((violation) => `${name}: ${violation}`));
           const beyond = await visit.page.evaluate('document.documentElement.scrollWidth - innerWidth');
           assert.equal(beyond, 0, `${name} does not scroll sideways`);
           const file = join(SCREENSHOTS, `${name}-${theme}-${size}.png`);

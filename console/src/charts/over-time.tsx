@@ -1,5 +1,4 @@
-/** Series over periods: stacked bars, lines, the same as a table, and a small one for a row of a table. */
-import { LinePath } from '@visx/shape';
+/** Series over periods: stacked bars, the same as a table, and a small one for a row of a table. */
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { formatNumber, formatPeriod } from '../view/format.ts';
 import { Legend, Plot, type PlotScales, type Series } from './plot.tsx';
@@ -47,33 +46,6 @@ function barsOf(series: readonly Series[], place: number, { x, y, bandWidth }: P
       return `M${x(period)} ${y(foot)}V${y(foot + value)}h${width}V${y(foot)}z`;
     })
     .join('');
-}
-
-export function Lines({
-  name,
-  height,
-  ...data
-}: OverTime & { readonly name: string; readonly height?: number }) {
-  const { series } = data;
-  const most = Math.max(0, ...series.flatMap(({ values }) => values));
-  return (
-    <>
-      {series.length > 1 && <Legend series={series} />}
-      <Plot name={name} most={most} {...data} {...(height !== undefined && { height })}>
-        {({ x, y, bandWidth }) =>
-          series.map(({ name: key, color, values }) => (
-            <LinePath
-              key={key}
-              className={`line color-${color}`}
-              data={[...values]}
-              x={(_, period) => x(period) + bandWidth / 2}
-              y={(value) => y(value)}
-            />
-          ))
-        }
-      </Plot>
-    </>
-  );
 }
 
 export function PeriodTable({

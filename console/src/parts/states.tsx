@@ -51,7 +51,7 @@ export function Failure({ error, onRetry }: { readonly error: Error; readonly on
 }
 
 /** What a key may not see answers exactly as what does not exist, so this says no more, either. */
-export function NotVisible() {
+function NotVisible() {
   return (
     <div className="state" role="alert">
       <svg viewBox="0 0 48 48" aria-hidden="true" className="state-picture">
