@@ -5,6 +5,9 @@ import { type Browser, chromium } from 'playwright-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
+/** A visit mostly waits, so that several at once take little longer than one. */
+export const AT_ONCE = 3;
+
 /** Absent when there is none: then the reason stands in `NO_BROWSER`. */
 export const BROWSER = findBrowser();
 export const NO_BROWSER =

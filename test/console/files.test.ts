@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { until } from '../server/stand.ts';
-import { NO_BROWSER } from './browser.ts';
+import { AT_ONCE, NO_BROWSER } from './browser.ts';
 import { BOARD, type ConsoleStand, openConsole } from './visit.ts';
 
 const MARCH = 'from=2018-03-01&to=2018-03-31&zone=Europe/Vienna';
@@ -19,7 +19,7 @@ async function ask(path: string, accept = 'application/json'): Promise<string> {
 
 const number = (value: number) => new Intl.NumberFormat('en-GB').format(value);
 
-describe('what leaves the console', { skip: NO_BROWSER }, () => {
+describe('what leaves the console', { skip: NO_BROWSER, concurrency: AT_ONCE }, () => {
   before(async () => {
     stand = await openConsole();
   });

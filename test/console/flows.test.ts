@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../server/stand.ts';
-import { NO_BROWSER } from './browser.ts';
+import { AT_ONCE, NO_BROWSER } from './browser.ts';
 import { BOARD, type ConsoleStand, openConsole, PERSON } from './visit.ts';
 
 const MARCH = 'from=2018-03-01&to=2018-03-31&zone=Europe/Vienna';
@@ -23,7 +23,7 @@ async function firstName(page: Page): Promise<string | null> {
   return await page.locator('tbody .name').first().textContent();
 }
 
-describe('the console', { skip: NO_BROWSER }, () => {
+describe('the console', { skip: NO_BROWSER, concurrency: AT_ONCE }, () => {
   before(async () => {
     stand = await openConsole();
   });

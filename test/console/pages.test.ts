@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import axe from 'axe-core';
-import { NO_BROWSER } from './browser.ts';
+import { AT_ONCE, NO_BROWSER } from './browser.ts';
 import { BOARD, type ConsoleStand, openConsole, PERSON, type Visit } from './visit.ts';
 
 const SCREENSHOTS = join(import.meta.dirname, 'screenshots');
@@ -46,7 +46,7 @@ interface Violation {
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary?: string }[];
 }
 
-describe('pages', { skip: NO_BROWSER }, () => {
+describe('pages', { skip: NO_BROWSER, concurrency: AT_ONCE }, () => {
   let stand: ConsoleStand;
   before(async () => {
     await mkdir(SCREENSHOTS, { recursive: true });

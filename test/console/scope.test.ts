@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { KeyWishes } from '../model/deployment.ts';
-import { NO_BROWSER } from './browser.ts';
+import { AT_ONCE, NO_BROWSER } from './browser.ts';
 import { BOARD, type ConsoleStand, ORGANIZATION, openConsole, PERSON } from './visit.ts';
 
 interface Named {
@@ -53,16 +53,16 @@ async function walk(key: string, names: readonly string[]): Promise<void> {
     pages.push(await visit.page.content());
   }
   await visit.end();
-  const data = visit.texts.filter((text) => /^[[{]/.test(text));
-  assert.ok(data.length > PATHS.length, 'answers have been read');
+  // The same answers come again and again.
+  const data = new Set(visit.texts.filter((text) => /^[[{]/.test(text)));
+  assert.ok(data.size > PATHS.length, 'answers have been read');
   const all = [...data, ...pages].join('\n');
-  assert.deepEqual(
-    names.filter((name) => all.includes(name)),
-    [],
-  );
+  const addresses = new Set(all.match(/[\w.+-]+@[\w.-]+\w/g));
+  const isTold = (name: string) => (name.includes('@') ? addresses.has(name) : all.includes(name));
+  assert.deepEqual(names.filter(isTold), []);
 }
 
-describe('the console with a key', { skip: NO_BROWSER }, () => {
+describe('the console with a key', { skip: NO_BROWSER, concurrency: AT_ONCE }, () => {
   before(async () => {
     stand = await openConsole();
   });
@@ -101,6 +101,9 @@ describe('the console with a key', { skip: NO_BROWSER }, () => {
     const texts = await load('/a/v1/events/pins', key);
     const told = JSON.stringify(texts);
     // What people wrote may name somebody; that is no figure of the console.
-    await walk(key, [...people.map(({ email }) => email), ...names.filter((name) => !told.includes(name))]);
+    await walk(key, [
+      ...people.map(({ email }) => email),
+      ...names.slice(0, 150).filter((name) => !told.includes(name)),
+    ]);
   });
 });

@@ -11,7 +11,9 @@ const ROOT = join(import.meta.dirname, '../..');
 const CONSOLE = join(ROOT, 'dist/console');
 /** With nothing on its way for so long, a page has drawn what came and asks for nothing more. */
 const QUIET_MS = 150;
-const IS_DRAWN = "document.querySelector('.skeleton, .booting, .is-stale') === null";
+const IS_DRAWN = `
+  document.querySelector('.skeleton, .booting, .is-stale') === null &&
+  [...document.querySelectorAll('.plot, .network')].every((frame) => frame.querySelector('svg') !== null)`;
 const BUNDLE = join(ROOT, 'demo');
 export const ORGANIZATION = 'demo';
 /** Of the demo data: a board with points, and somebody on it. */
@@ -37,7 +39,7 @@ export interface VisitWishes {
 export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Every URL asked for, and the texts that came. */
+  /** Every URL asked for, and the data that came. */
   readonly urls: readonly string[];
   readonly texts: readonly string[];
   /** Goes to a path and waits until nothing is on its way any more. */
@@ -88,6 +90,8 @@ async function beginVisit(browser: Browser, url: string, wishes: VisitWishes): P
   const reading: Promise<unknown>[] = [];
   page.on('request', (request) => urls.push(request.url()));
   page.on('response', (response) => {
+    // Of data alone; what is the same for everybody tells nothing.
+    if (!/json|csv/.test(response.headers()['content-type'] ?? '')) return;
     const read = async () => texts.push(await response.text());
     reading.push(read().catch(() => undefined));
   });

@@ -22,6 +22,7 @@ export interface PlotScales {
 
 const MARGIN = { top: 8, right: 4, bottom: 28, left: 44 };
 const LABEL_WIDTH = 84;
+const WIDEST_BAR = 56;
 const ROW_TICKS = 4;
 
 export function Plot({
@@ -51,6 +52,7 @@ export function Plot({
     height: height - MARGIN.top - MARGIN.bottom,
   };
   const x = scaleBand({ domain: [...periods.keys()], range: [0, inner.width], paddingInner: 0.2 });
+  const barWidth = Math.min(x.bandwidth(), WIDEST_BAR);
   const y = scaleLinear({ domain: [0, Math.max(1, most)], range: [inner.height, 0], nice: ROW_TICKS });
   const every = Math.max(1, Math.ceil(periods.length / Math.max(1, Math.floor(inner.width / LABEL_WIDTH))));
   const ticks = [...periods.keys()].filter((period) => period % every === 0);
@@ -76,7 +78,12 @@ export function Plot({
             {active !== undefined && (
               <rect className="plot-band" x={x(active) ?? 0} width={x.bandwidth()} height={inner.height} />
             )}
-            {children({ x: (period) => x(period) ?? 0, y, bandWidth: x.bandwidth(), height: inner.height })}
+            {children({
+              x: (period) => (x(period) ?? 0) + (x.bandwidth() - barWidth) / 2,
+              y,
+              bandWidth: barWidth,
+              height: inner.height,
+            })}
             <AxisLeft
               scale={y}
               numTicks={ROW_TICKS}

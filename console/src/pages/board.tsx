@@ -38,9 +38,11 @@ export function BoardPage({ id, section }: { readonly id: string; readonly secti
       above={<PageLink to="/console/boards">Boards</PageLink>}
       note={board && `${board.category || 'No category'} · Board ${id}`}
       tools={
-        <PageLink to="/console/events" more={{ board: id }} className="button">
-          Events and export
-        </PageLink>
+        board && (
+          <PageLink to="/console/events" more={{ board: id }} className="button">
+            Events and export
+          </PageLink>
+        )
       }
     >
       <Loaded answer={answer} height={92}>
@@ -57,7 +59,7 @@ export function BoardPage({ id, section }: { readonly id: string; readonly secti
               sections={SECTIONS}
               current={section}
             />
-            <BoardSection id={id} section={section} />
+            <BoardSection id={id} section={section} span={data} />
           </>
         )}
       </Loaded>
@@ -65,12 +67,20 @@ export function BoardPage({ id, section }: { readonly id: string; readonly secti
   );
 }
 
-function BoardSection({ id, section }: { readonly id: string; readonly section: string }) {
+function BoardSection({
+  id,
+  section,
+  span,
+}: {
+  readonly id: string;
+  readonly section: string;
+  readonly span: Overview;
+}) {
   switch (section) {
     case 'activity':
       return (
         <div className="stack">
-          <ActivityCard about={{ board: id }} splits={['action', 'type', 'role', 'people']} />
+          <ActivityCard about={{ board: id }} span={span} splits={['action', 'type', 'role', 'people']} />
           <HeatMapCard about={{ board: id }} />
         </div>
       );

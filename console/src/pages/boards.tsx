@@ -141,6 +141,7 @@ function columnsIn(zone: string): readonly Column<Row>[] {
       title: 'People',
       width: '6.5rem',
       isNumber: true,
+      isMinor: true,
       sort: ({ people }) => people,
       render: ({ people }) => formatNumber(people),
     },

@@ -150,14 +150,14 @@ function columnsIn(zone: string): readonly Column<CommunityEvent>[] {
     {
       key: 'when',
       title: 'When',
-      width: '10rem',
+      width: '11.25rem',
       render: ({ timestamp }) => formatInstant(timestamp, zone),
     },
     { key: 'actor', title: 'Who', render: ({ actor }) => <PersonLink person={actor} /> },
     {
       key: 'action',
       title: 'Action',
-      width: '8.5rem',
+      width: '9rem',
       render: ({ action, type }) => `${capitalize(action)}${type === 'pin' ? '' : ` ${type}`}`,
     },
     {

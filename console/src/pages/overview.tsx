@@ -133,7 +133,11 @@ function ReturningCard() {
     ));
   return (
     <Card title="New and returning people" note="New: who acts for the first time" table={table}>
-      <Loaded answer={answer} height={240} isEmpty={({ periods }) => periods.length === 0}>
+      <Loaded
+        answer={answer}
+        height={240}
+        isEmpty={({ newcomers, returning }) => [...newcomers, ...returning].every((count) => count === 0)}
+      >
         {(data) => (
           <StackedBars name="New and returning people" {...data} series={series(data)} height={220} />
         )}

@@ -80,14 +80,14 @@ function columnsIn(zone: string): readonly Column<Line>[] {
     {
       key: 'when',
       title: 'When',
-      width: '10.5rem',
+      width: '11.25rem',
       render: ({ timestamp }) => formatInstant(timestamp, zone),
     },
     { key: 'what', title: 'What', render: ({ what }) => <span title={what}>{what}</span> },
     {
       key: 'rule',
       title: 'Rule',
-      width: '9.5rem',
+      width: '11rem',
       isMinor: true,
       render: ({ rule }) => <span title={rule}>{rule || '–'}</span>,
     },

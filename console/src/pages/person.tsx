@@ -30,9 +30,11 @@ export function PersonPage({ id, section }: { readonly id: string; readonly sect
       above={<PageLink to="/console/people">People</PageLink>}
       note={person && [person.email, capitalize(person.role)].filter((text) => text !== '').join(' · ')}
       tools={
-        <PageLink to="/console/events" more={{ person: id }} className="button">
-          Events and export
-        </PageLink>
+        person && (
+          <PageLink to="/console/events" more={{ person: id }} className="button">
+            Events and export
+          </PageLink>
+        )
       }
     >
       <Loaded answer={answer} height={92}>
@@ -49,7 +51,7 @@ export function PersonPage({ id, section }: { readonly id: string; readonly sect
               sections={SECTIONS}
               current={section}
             />
-            <PersonSection id={id} section={section} />
+            <PersonSection id={id} section={section} span={data} />
           </>
         )}
       </Loaded>
@@ -57,12 +59,20 @@ export function PersonPage({ id, section }: { readonly id: string; readonly sect
   );
 }
 
-function PersonSection({ id, section }: { readonly id: string; readonly section: string }) {
+function PersonSection({
+  id,
+  section,
+  span,
+}: {
+  readonly id: string;
+  readonly section: string;
+  readonly span: Overview;
+}) {
   switch (section) {
     case 'activity':
       return (
         <div className="stack">
-          <ActivityCard about={{ user: id }} splits={['action', 'type', 'board']} />
+          <ActivityCard about={{ user: id }} span={span} splits={['action', 'type', 'board']} />
           <HeatMapCard about={{ user: id }} />
         </div>
       );

@@ -1,5 +1,5 @@
 /** Activity over time, split as one likes: of everything, of a board or of a person. */
-import type { Activity } from '../api/answers.ts';
+import type { Activity, Overview } from '../api/answers.ts';
 import { pathWith } from '../api/client.ts';
 import { useAnswer } from '../api/queries.ts';
 import { PeriodTable, StackedBars } from '../charts/over-time.tsx';
@@ -24,13 +24,16 @@ export interface About {
 export function ActivityCard({
   about = {},
   splits = SPLITS,
+  span,
 }: {
   readonly about?: About;
   readonly splits?: readonly Split[];
+  /** Of what it is about. */
+  readonly span?: Pick<Overview, 'first' | 'last'>;
 }) {
   const [parameters, change] = useParameters();
   const { start, end, zone } = useRange();
-  const { interval, possible, isKnown } = useInterval();
+  const { interval, possible, isKnown } = useInterval(span);
   const split = splits.find((known) => known === parameters.get('by')) ?? 'action';
   const by = split === 'people' ? undefined : split;
   const answer = useAnswer<Activity>(
@@ -77,7 +80,7 @@ export function ActivityCard({
       <Loaded
         answer={answer}
         height={300}
-        isEmpty={({ periods }) => periods.length === 0}
+        isEmpty={({ people }) => people.every((count) => count === 0)}
         empty="No events in this range"
       >
         {(data) => <StackedBars name="Activity" {...data} series={toSeries(data)} />}

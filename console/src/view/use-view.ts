@@ -77,12 +77,14 @@ export interface ChosenInterval {
   readonly isKnown: boolean;
 }
 
-export function useInterval(): ChosenInterval {
+/** `span` is from the first to the last event of what is shown, where that is known; otherwise of all there is. */
+export function useInterval(span?: Pick<Overview, 'first' | 'last'>): ChosenInterval {
   const [parameters] = useParameters();
   const range = useRange();
   const { data } = useWhole();
-  const isKnown = data !== undefined || (range.from !== undefined && range.to !== undefined);
-  const { possible, best } = intervalsFor(range, data?.first ?? null, data?.last ?? null);
+  const known = span ?? data;
+  const isKnown = known !== undefined || (range.from !== undefined && range.to !== undefined);
+  const { possible, best } = intervalsFor(range, known?.first ?? null, known?.last ?? null);
   const chosen = possible.find((interval) => interval === parameters.get('interval'));
   return { interval: chosen ?? best, possible, isKnown };
 }
