@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
 import { type Deployment, loadFiles, openDeployment } from '../model/deployment.ts';
 import { until } from '../server/stand.ts';
 import { startBrowser } from './browser.ts';
@@ -11,6 +11,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const CONSOLE = join(ROOT, 'dist/console');
 /** With nothing on its way for so long, a page has drawn what came and asks for nothing more. */
 const QUIET_MS = 150;
+const SETTLE_MS = 20_000;
 const IS_DRAWN = `
   document.querySelector('.skeleton, .booting, .is-stale') === null &&
   [...document.querySelectorAll('.plot, .network')].every((frame) => frame.querySelector('svg') !== null)`;
@@ -100,22 +101,40 @@ async function beginVisit(browser: Browser, url: string, wishes: VisitWishes): P
   });
   page.on('pageerror', (error) => troubles.push(String(error)));
 
-  let underWay = 0;
+  const underWay = new Set<Request>();
   let lastMs = performance.now();
-  const change = (by: number) => {
-    underWay += by;
+  const note = (change: (request: Request) => void) => (request: Request) => {
+    change(request);
     lastMs = performance.now();
   };
-  page.on('request', () => change(1));
-  page.on('requestfinished', () => change(-1));
-  page.on('requestfailed', () => change(-1));
-  const settle = () =>
-    until(async () => {
-      if (underWay > 0 || performance.now() - lastMs < QUIET_MS) return false;
-      return (await page.evaluate(IS_DRAWN)) === true;
-    });
-
+  page.on(
+    'request',
+    note((request) => underWay.add(request)),
+  );
+  page.on(
+    'requestfinished',
+    note((request) => underWay.delete(request)),
+  );
+  page.on(
+    'requestfailed',
+    note((request) => underWay.delete(request)),
+  );
+  const settle = async () => {
+    try {
+      await until(async () => {
+        if (underWay.size > 0 || performance.now() - lastMs < QUIET_MS) return false;
+        return (await page.evaluate(IS_DRAWN)) === true;
+      }, SETTLE_MS);
+    } catch (cause) {
+      const left = [...underWay].map((request) => request.url());
+      throw new Error(`${page.url()} does not come to rest: ${left.join(' ') || 'it is not drawn'}`, {
+        cause,
+      });
+    }
+  };
   const go = async (path: string) => {
+    // What the page before it still waits for is given up, which is not always told.
+    underWay.clear();
     await page.goto(url + path);
     await settle();
   };
