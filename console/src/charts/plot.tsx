@@ -22,6 +22,8 @@ export interface PlotScales {
 
 const MARGIN = { top: 8, right: 4, bottom: 28, left: 44 };
 const LABEL_WIDTH = 84;
+/** A label begins at its period and would stand over the edge with less room. */
+const LABEL_ROOM = 56;
 const WIDEST_BAR = 56;
 const ROW_TICKS = 4;
 
@@ -55,7 +57,9 @@ export function Plot({
   const barWidth = Math.min(x.bandwidth(), WIDEST_BAR);
   const y = scaleLinear({ domain: [0, Math.max(1, most)], range: [inner.height, 0], nice: ROW_TICKS });
   const every = Math.max(1, Math.ceil(periods.length / Math.max(1, Math.floor(inner.width / LABEL_WIDTH))));
-  const ticks = [...periods.keys()].filter((period) => period % every === 0);
+  const hasRoom = (period: number) =>
+    period === 0 || (x(period) ?? 0) + x.bandwidth() / 2 + LABEL_ROOM <= width - MARGIN.left;
+  const ticks = [...periods.keys()].filter((period) => period % every === 0 && hasRoom(period));
   const title = (period: number) => formatPeriod(periods[period] ?? '', interval, zone, 'long');
   const point = (event: PointerEvent<SVGSVGElement>) => {
     const at = event.clientX - event.currentTarget.getBoundingClientRect().left - MARGIN.left;
