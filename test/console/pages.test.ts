@@ -79,7 +79,9 @@ describe('pages', { skip: NO_BROWSER, concurrency: AT_ONCE }, () => {
         visit.forgive(/404 \(Not Found\)/);
         const found: string[] = [];
         for (const { name, path, heading } of PAGES) {
-          await visit.go(path);
+          // By its address, and by the links of the console.
+          if (size === 'wide') await visit.go(path);
+          else await visit.follow(path);
           assert.equal(await visit.page.getByRole('heading', { level: 1 }).textContent(), heading);
           assert.equal(await visit.page.locator('.skeleton').count(), 0, `${name} has loaded`);
           // On the phone the same but for a few pages that show other things there.

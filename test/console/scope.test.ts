@@ -49,7 +49,7 @@ async function walk(key: string, names: readonly string[]): Promise<void> {
   visit.forgive(/404 \(Not Found\)/);
   const pages: string[] = [];
   for (const path of PATHS) {
-    await visit.go(path);
+    await visit.follow(path);
     pages.push(await visit.page.content());
   }
   await visit.end();

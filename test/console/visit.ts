@@ -45,6 +45,8 @@ export interface Visit {
   readonly texts: readonly string[];
   /** Goes to a path and waits until nothing is on its way any more. */
   go(path: string): Promise<void>;
+  /** The same within the console, as its own links do it. */
+  follow(path: string): Promise<void>;
   /** Waits until nothing is on its way any more. */
   settle(): Promise<void>;
   /** Trouble that was meant, like a refused key: no reason to fail. */
@@ -138,12 +140,16 @@ async function beginVisit(browser: Browser, url: string, wishes: VisitWishes): P
     await page.goto(url + path);
     await settle();
   };
+  const follow = async (path: string) => {
+    await page.evaluate((to) => Reflect.get(globalThis, 'history').pushState(null, '', to), path);
+    await settle();
+  };
   // As if it had been typed into the form; the tests of the form itself do without.
   if (key !== undefined)
     await context.addInitScript((text) => sessionStorage.setItem('corkboard.key', text), key);
   await go('/');
   return {
-    ...{ page, context, urls, texts, go, settle },
+    ...{ page, context, urls, texts, go, follow, settle },
     forgive: (trouble) => forgiven.push(trouble),
     async end() {
       await Promise.all(reading);
