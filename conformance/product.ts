@@ -41,19 +41,21 @@ export async function startProduct(folder: string): Promise<Product> {
   return { url, key, stop };
 }
 
-/** Fetches the documents of both variants and keeps them as files in `folder`. */
+/** Fetches the documents of both variants and of the insights, and keeps them as files in `folder`. */
 export async function readTargets({ url, key }: Product, folder: string): Promise<readonly Target[]> {
   const pathValues = await readPathValues();
   return Promise.all(
-    ['a', 'b'].map(async (variant) => {
-      const baseUrl = `${url}/${variant}`;
-      const response = await fetch(`${baseUrl}/openapi.json`);
-      if (!response.ok) throw new Error(`${baseUrl}/openapi.json answers ${response.status}.`);
-      const text = await response.text();
-      const document: OpenApiDocument = JSON.parse(text);
-      const documentPath = join(folder, `variant-${variant}.json`);
+    [
+      { title: 'Variant A', base: 'a', path: 'a/openapi.json' },
+      { title: 'Variant B', base: 'b', path: 'b/openapi.json' },
+      { title: 'Insights', base: 'insights', path: 'insights/v1/openapi.json' },
+    ].map(async ({ title, base, path }) => {
+      const response = await fetch(`${url}/${path}`);
+      if (!response.ok) throw new Error(`/${path} answers ${response.status}.`);
+      const document: OpenApiDocument = JSON.parse(await response.text());
+      const documentPath = join(folder, `${base}.json`);
       await writeFile(documentPath, JSON.stringify(document, undefined, 2));
-      return { title: `Variant ${variant.toUpperCase()}`, baseUrl, key, document, documentPath, pathValues };
+      return { title, baseUrl: `${url}/${base}`, key, document, documentPath, pathValues };
     }),
   );
 }

@@ -33,7 +33,11 @@ export async function* validRequests(target: Target): AsyncGenerator<Request> {
   for (const [template, { get }] of Object.entries(target.document.paths)) {
     const path = fill(template, target.pathValues);
     const names = queryNames(get);
-    const short: Record<string, string> = names.includes('limit') ? { limit: '20' } : {};
+    const short: Record<string, string> = {
+      ...(names.includes('limit') && { limit: '20' }),
+      // From 1970 on there are more days than an answer may have periods.
+      ...(names.includes('interval') && { interval: 'month' }),
+    };
     const valid = (
       name: string,
       query: Record<string, string>,
@@ -48,8 +52,10 @@ export async function* validRequests(target: Target): AsyncGenerator<Request> {
       for (const value of ALLOWED_VALUES[name] ?? [])
         yield valid(`with ${name}`, { ...short, [name]: value });
     }
-    yield valid('with a range', { ...short, start: '1514764800000', end: '1546300800000' });
-    yield valid('with an empty range', { start: '1546300800000', end: '1546300800000' });
+    if (names.includes('start')) {
+      yield valid('with a range', { ...short, start: '1514764800000', end: '1546300800000' });
+      yield valid('with an empty range', { start: '1546300800000', end: '1546300800000' });
+    }
     if (names.includes('format')) {
       for (const accept of MEDIA_TYPES) yield valid(`as ${accept}`, short, { accept });
     }

@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'parameter-repeated'
   | 'parameter-malformed'
   | 'range-reversed'
+  | 'range-too-fine'
   | 'cursor-malformed'
   | 'identifier-malformed'
   | 'not-found'

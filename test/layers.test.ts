@@ -19,17 +19,22 @@ const ROOMS = {
   'src/dataset/duckdb': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
   'src/dataset/postgres': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
   'src/dataset/resident': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
-  'src/points': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset'],
+  'src/points': ['src/app-error.ts', 'src/nearest-name.ts', 'src/zone.ts', 'src/dataset'],
+  'src/insights': ['src/app-error.ts', 'src/dataset', 'src/points'],
   'src/render': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset'],
   'src/keys': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset'],
   'src/ingest': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
-  'src/server': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/render', 'src/keys'],
+  'src/server': [
+    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/zone.ts', 'src/dataset', 'src/points'],
+    ...['src/insights', 'src/render', 'src/keys'],
+  ],
   'src/cli': [
-    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/dataset/duckdb'],
+    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/zone.ts', 'src/dataset', 'src/dataset/duckdb'],
     ...[
       'src/dataset/postgres',
       'src/dataset/resident',
       'src/points',
+      'src/insights',
       'src/render',
       'src/keys',
       'src/ingest',
@@ -40,7 +45,23 @@ const ROOMS = {
 
 const DRIVERS = { '@duckdb/node-api': 'src/dataset/duckdb', pg: 'src/dataset/postgres' };
 const ENVIRONMENT_ROOM = 'src/cli';
-const SHARED_FILES = ['src/app-error.ts', 'src/nearest-name.ts'];
+const SHARED_FILES = ['src/app-error.ts', 'src/nearest-name.ts', 'src/zone.ts'];
+
+/** As from a page of the console, and whether they are refused. */
+const CONSOLE_IMPORTS: readonly (readonly [from: string, isRefused: boolean])[] = [
+  ['../parts/card.tsx', false],
+  ['react', false],
+  ['../../../src/server/app.ts', true],
+  ['../../../src/dataset/query.ts', true],
+  ['../../../test/world.ts', true],
+  ['../../build/budget.ts', true],
+  ['node:fs', true],
+  ['pg', true],
+];
+
+function consolePlant(from: string): string {
+  return `console/src/pages/plant-${from.replaceAll(/[^a-z]+/g, '-')}.ts`;
+}
 
 interface Plant {
   readonly name: string;
@@ -89,6 +110,10 @@ describe('the rooms of src', () => {
     for (const name of ['biome.json', '.gitignore']) await copyFile(join(ROOT, name), join(garden, name));
     const everything = [
       ...plants.flatMap((entry) => entry.plants),
+      ...CONSOLE_IMPORTS.map(([from]) => ({
+        path: consolePlant(from),
+        text: `import { thing } from '${from}';\n\nexport const planted = thing;\n`,
+      })),
       ...SHARED_FILES.map((path) => ({
         path,
         text: "import { thing } from './dataset/thing.ts';\n\nexport const planted = thing;\n",
@@ -101,6 +126,12 @@ describe('the rooms of src', () => {
     refused = await lint(garden, '.');
   });
   after(() => rm(garden, { recursive: true }));
+
+  for (const [from, isRefused] of CONSOLE_IMPORTS) {
+    it(`the console ${isRefused ? 'may not' : 'may'} import ${from}`, () => {
+      assert.equal(refused.has(consolePlant(from)), isRefused);
+    });
+  }
 
   for (const entry of plants) {
     for (const plant of entry.plants) {
@@ -116,6 +147,7 @@ describe('the rooms of src', () => {
 
   it('keep to the directions', async () => {
     assert.deepEqual([...(await lint(ROOT, 'src'))], []);
+    assert.deepEqual([...(await lint(ROOT, 'console'))], []);
     const rooms = new Set((await sourceFiles('src')).map((path) => dirname(path)));
     rooms.delete('src');
     assert.deepEqual([...rooms].sort(), Object.keys(ROOMS).sort(), 'every room has its row in the table');
@@ -143,7 +175,7 @@ interface Diagnostic {
 describe('every source file', async () => {
   const tests = await sourceFiles('test');
   const product = (
-    await Promise.all(['src', 'bench', 'conformance'].map((folder) => sourceFiles(folder)))
+    await Promise.all(['src', 'bench', 'conformance', 'console'].map((folder) => sourceFiles(folder)))
   ).flat();
   const files = [...product, ...tests];
 
@@ -159,7 +191,7 @@ describe('every source file', async () => {
   it('has a name that says what is in it', () => {
     const vague = /^(utils?|helpers?|common|misc|.*-(utils?|helpers?|manager|service)|manager|service)$/;
     assert.deepEqual(
-      files.filter((path) => path.split('/').some((part) => vague.test(basename(part, '.ts')))),
+      files.filter((path) => path.split('/').some((part) => vague.test(basename(part, extname(part))))),
       [],
     );
   });
@@ -172,7 +204,7 @@ describe('every source file', async () => {
 });
 
 /** Paths relative to the root, without those of dependencies. */
-async function sourceFiles(folder: string, wanted = /\.ts$/): Promise<string[]> {
+async function sourceFiles(folder: string, wanted = /\.tsx?$/): Promise<string[]> {
   const entries = await readdir(join(ROOT, folder), { recursive: true });
   return entries
     .filter((path) => wanted.test(path) && !path.split('/').includes('node_modules'))

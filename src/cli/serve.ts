@@ -1,6 +1,8 @@
 /** `corkboard serve`: answers the API, in one process or several, until it is told to stop. */
 import cluster from 'node:cluster';
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { AppError } from '../app-error.ts';
 import type { RateLimit } from '../keys/keyring.ts';
@@ -25,6 +27,8 @@ interface ServeOptions extends ListenOptions {
   readonly corsOrigin?: readonly string[];
 }
 
+/** Beside what ships; in `src/` there is none, so that a server run from there shows a plain page. */
+const CONSOLE_FOLDER = join(import.meta.dirname, '../console');
 // npx and npm pass a Ctrl-C on to a program that the terminal has told already.
 const SAME_SIGNAL_MS = 200;
 /** More only when they are asked for: each takes memory of its own. */
@@ -139,7 +143,10 @@ async function serveHere(
 export async function listen(options: Omit<ServerOptions, 'logStream'>): Promise<RunningServer> {
   const { startServer } = await import('../server/start.ts');
   // Standard output belongs to the result, here the base URLs.
-  return withAddress(options, startServer({ ...options, logStream: openSharedLog() }));
+  return withAddress(
+    options,
+    startServer({ ...options, consoleFolder: CONSOLE_FOLDER, logStream: openSharedLog() }),
+  );
 }
 
 async function withAddress<T>(
@@ -158,8 +165,10 @@ async function withAddress<T>(
   }
 }
 
+/** With the console, where it has been built. */
 export function renderBaseUrls(address: string): string {
-  return `Variant A: ${address}/a\nVariant B: ${address}/b\nReference: ${address}/docs`;
+  const site = existsSync(CONSOLE_FOLDER) ? `Console:   ${address}/\n` : '';
+  return `${site}Variant A: ${address}/a\nVariant B: ${address}/b\nReference: ${address}/docs`;
 }
 
 /** Waits for SIGINT or SIGTERM; another one, while the answers in flight end, stops at once. */

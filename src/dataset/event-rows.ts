@@ -57,6 +57,10 @@ export function sequenceOf({ doubles }: EventRows, row: number): number {
   return doubles[row * ROW_DOUBLES + SEQUENCE]!;
 }
 
+export function kindOf({ words }: EventRows, row: number): number {
+  return words[row * ROW_WORDS + KIND]!;
+}
+
 export function actorOf({ words }: EventRows, row: number): number {
   return words[row * ROW_WORDS + ACTOR]!;
 }

@@ -18,6 +18,8 @@ export interface EventQuery {
   readonly range: TimeRange;
   /** Only events of type `pin`. */
   readonly pinsOnly?: boolean;
+  /** Indices of the only kinds wanted, ascending. */
+  readonly kinds?: readonly number[] | undefined;
   /** Index of the only board, or of the only actor, wanted. */
   readonly board?: number;
   readonly actor?: number;

@@ -2,7 +2,16 @@
  * The timeline of a version in memory: every event as a row, in the order of decision 4, and the rows that answer a
  * question. A selection is plain typed arrays over shared memory, as the rows are, so that another thread can read it.
  */
-import { actorOf, BatchMemory, boardOf, type EventRows, ownerOf, pinOf, sequenceOf } from './event-rows.ts';
+import {
+  actorOf,
+  BatchMemory,
+  boardOf,
+  type EventRows,
+  kindOf,
+  ownerOf,
+  pinOf,
+  sequenceOf,
+} from './event-rows.ts';
 import type { EventBatch, EventQuery } from './query.ts';
 
 /** Rows of a timeline, in its order. */
@@ -17,6 +26,8 @@ export interface Selection {
   readonly people?: Uint8Array | undefined;
   /** Only events with a pin. */
   readonly pinsOnly?: boolean | undefined;
+  /** By index, 1 for the kinds that are wanted; absent: all. */
+  readonly kinds?: Uint8Array | undefined;
   /** Only events with at most this sequence. */
   readonly upToSequence?: number | undefined;
 }
@@ -31,8 +42,9 @@ const BATCH_EVENTS = 2048;
 const TOUCHED_ROWS = 128;
 
 /** Whether every position of the selection is part of it. */
-export function isWhole({ boards, people, pinsOnly = false, upToSequence }: Selection): boolean {
-  return boards === undefined && people === undefined && !pinsOnly && upToSequence === undefined;
+export function isWhole({ boards, people, kinds, pinsOnly = false, upToSequence }: Selection): boolean {
+  const all = boards === undefined && people === undefined && kinds === undefined;
+  return all && !pinsOnly && upToSequence === undefined;
 }
 
 /**
@@ -65,10 +77,11 @@ export function* readSelection(
 }
 
 function isSelected(events: EventRows, selection: Selection, row: number): boolean {
-  const { boards, people, pinsOnly = false, upToSequence = Number.POSITIVE_INFINITY } = selection;
+  const { boards, people, kinds, pinsOnly = false, upToSequence = Number.POSITIVE_INFINITY } = selection;
   return (
     (boards === undefined || boards[boardOf(events, row)] === 1) &&
     (people === undefined || (people[actorOf(events, row)] === 1 && people[ownerOf(events, row)] === 1)) &&
+    (kinds === undefined || kinds[kindOf(events, row)] === 1) &&
     !(pinsOnly && pinOf(events, row) < 0) &&
     sequenceOf(events, row) <= upToSequence
   );

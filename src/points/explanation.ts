@@ -37,11 +37,15 @@ export interface Explanation {
 
 /**
  * Lines ascend by time; at the same time awards come before adjustments. `policy` is the one in force on the
- * ledger's board, in the ledger's version.
+ * ledger's board, in the ledger's version. Only actors that `sees` lets through are named.
  */
-export function explainLedger(ledger: Ledger, policy: BoardPolicy): Explanation {
+export function explainLedger(
+  ledger: Ledger,
+  policy: BoardPolicy,
+  sees: (userId: bigint) => boolean = () => true,
+): Explanation {
   const entries = [
-    ...ledger.lines.map((line) => ({ timestampMs: line.timestampMs, ...explainAward(line, policy) })),
+    ...ledger.lines.map((line) => ({ timestampMs: line.timestampMs, ...explainAward(line, policy, sees) })),
     ...ledger.adjustments.map((adjustment) => ({
       timestampMs: adjustment.timestampMs,
       ...explainAdjustment(adjustment),
@@ -61,13 +65,14 @@ export function explainLedger(ledger: Ledger, policy: BoardPolicy): Explanation 
 
 type Entry = Omit<ExplainedLine, 'timestamp' | 'runningTotal'>;
 
-function explainAward(line: LedgerLine, policy: BoardPolicy): Entry {
+function explainAward(line: LedgerLine, policy: BoardPolicy, sees: (userId: bigint) => boolean): Entry {
   const rule = policy.rules[line.rule];
   if (rule === undefined)
     throw new Error(`The ledger cites rule ${line.rule}, which the policy does not have.`);
   const pin = line.pinId === undefined ? '' : ` on pin ${line.pinId}`;
+  const actor = sees(line.actorId) ? `user ${line.actorId}` : 'somebody';
   return {
-    what: `${line.kind.type}.${line.kind.action}${pin} by user ${line.actorId}`,
+    what: `${line.kind.type}.${line.kind.action}${pin} by ${actor}`,
     rule: describeRule(rule, line.rule),
     points: line.points,
     counted: line.outcome === 'counted',

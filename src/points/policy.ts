@@ -5,6 +5,7 @@
 import { AppError } from '../app-error.ts';
 import { parseIdentifier } from '../dataset/identifier.ts';
 import { nearestName } from '../nearest-name.ts';
+import { isZone } from '../zone.ts';
 import {
   type Member,
   readBoolean,
@@ -222,15 +223,4 @@ function readZone(member: Member): string {
   if (isZone(value)) return value;
   const nearest = nearestName(value, Intl.supportedValuesOf('timeZone')) ?? 'Europe/Berlin';
   return refuseValue(member, `the name of an IANA time zone, such as "${nearest}"`);
-}
-
-function isZone(name: string): boolean {
-  // An offset such as +01:00 is a zone to Intl, but it has no name and no summer time.
-  if (!/^[A-Za-z]/.test(name)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -77,6 +77,16 @@ export class FragmentStock {
     return this.#takePeople(name, (user) => renderListed(notation, LISTED_USER[variant], user));
   }
 
+  /** Pins without their text, which is not needed to name them. */
+  listedPins(): Promise<Fragments> {
+    this.#wanted.set('listed pins', (stock) => stock.listedPins());
+    return this.#shared.take('listed pins', () =>
+      renderFragments(this.#dataset.pins(), ({ id, title, webUrl, tags }) => [
+        `{"id":${id},${JSON.stringify({ title, web_url: webUrl, tags }).slice(1)}`,
+      ]),
+    );
+  }
+
   /** Ids and e-mail addresses as points maps and cursors need them. */
   userIdentities(): Promise<Fragments> {
     this.#wanted.set('users', (stock) => stock.userIdentities());

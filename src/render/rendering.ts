@@ -40,10 +40,27 @@ export interface Rendering {
   users(query: ListQuery, variant: Variant, representation: Representation): Promise<ListAnswer>;
   /** A points map, always JSON (contract 2.8). */
   standings(query: StandingsQuery, keyedBy: StandingKey): Promise<Answer>;
+  /** Users and boards as variant B lists them, for answers that are made of other things. */
+  described(): Promise<Described>;
+  /** What a pin says beside its text, by index. */
+  describedPins(): Promise<(index: number) => DescribedPin>;
   /** Makes what events in JSON need, and all that the other rendering was asked for, so that no request waits for it. */
   warm(before?: Rendering): Promise<void>;
   /** Gives back what is kept on disk. To be called when the last answer has ended. */
   close(): Promise<void>;
+}
+
+/** By index. */
+export interface Described {
+  user(index: number): { id: bigint; email: string; name: string; role: string };
+  board(index: number): { id: bigint; title: string; category: string };
+}
+
+export interface DescribedPin {
+  readonly id: bigint;
+  readonly title: string;
+  readonly web_url: string;
+  readonly tags: readonly string[];
 }
 
 /**
@@ -108,7 +125,8 @@ class DatasetRendering implements Rendering {
       byteLength,
     };
     // Everything but the range, which only chooses among the pieces. Scopes that hide nothing see the same.
-    const filter = isWhole(selection) ? 'all' : { scope: query.scope, pinsOnly: query.pinsOnly ?? false };
+    const { scope, pinsOnly = false, kinds } = query;
+    const filter = isWhole(selection) ? 'all' : { scope, pinsOnly, kinds };
     const name = questionOf([filter, frame]);
     return {
       byteLength,
@@ -159,6 +177,22 @@ class DatasetRendering implements Rendering {
     return heldAnswer(JSON_OBJECT, [new StandingRun(standings, keyedBy, users, boards)], undefined);
   }
 
+  async described(): Promise<Described> {
+    const [users, boards] = await Promise.all([
+      this.#stock.listedUsers('b', 'json'),
+      this.#stock.listedBoards('b', 'json'),
+    ]);
+    return {
+      user: (index) => parseListed(users.head(index)),
+      board: (index) => parseListed(boards.head(index)),
+    };
+  }
+
+  async describedPins(): Promise<(index: number) => DescribedPin> {
+    const pins = await this.#stock.listedPins();
+    return (index) => parseListed(pins.head(index));
+  }
+
   async warm(before?: Rendering): Promise<void> {
     await this.#stock.eventParts('json');
     if (before instanceof DatasetRendering) await this.#stock.fillLike(before.#stock);
@@ -179,6 +213,12 @@ function heldAnswer<Next>(frame: Frame, runs: readonly Run[], next: Next | undef
   const itemBytes = runs.reduce((sum, run) => sum + measureRun(run), 0);
   const byteLength = measureFramed(frame, items, itemBytes);
   return { byteLength, next, chunks: (memory) => renderHeld(frame, runs, byteLength, memory) };
+}
+
+/** With all digits of the id, which comes first. */
+function parseListed<R extends { readonly id: bigint }>(text: string): R {
+  const [, id = ''] = /^\{"id":(-?\d+)/.exec(text) ?? [];
+  return { ...JSON.parse(text), id: BigInt(id) };
 }
 
 /** A short text that is the same only for the same question, however long its scope is. */

@@ -11,6 +11,7 @@ import { authenticate, keyOf } from './authenticate.ts';
 import { checkRequest } from './check-request.ts';
 import { acceptsNothingNew, cachingFields, namesTag, sendNotModified } from './conditional.ts';
 import { prepareConnections, refuseConnection } from './connection.ts';
+import { addConsoleRoutes, readConsole } from './console.ts';
 import { allowOrigin, isPreflight, sendPreflight } from './cors.ts';
 import { Datasets } from './datasets.ts';
 import { frameworkOptions, type LogOptions } from './framework.ts';
@@ -25,8 +26,8 @@ import { cursorOfNext, linkToNext } from './paging.ts';
 import { sendProblem } from './problem.ts';
 import { readQuestion } from './question.ts';
 import { createRateLimiter } from './rate-limit.ts';
-import { addReferenceRoutes } from './reference.ts';
-import type { Ask, Route } from './route.ts';
+import { addIndexRoute, addReferenceRoutes } from './reference.ts';
+import type { Ask, Interface, Route } from './route.ts';
 import { sendAnswer, sendFinished } from './send.ts';
 import { isKeyed, publishedBases, routeUrls } from './variants.ts';
 
@@ -41,6 +42,8 @@ export interface AppOptions extends LogOptions {
   readonly rateLimit?: RateLimit | undefined;
   /** Origins whose pages may read; absent: none (decision 14). */
   readonly corsOrigins?: readonly string[] | undefined;
+  /** Where the built console lies; absent, or not there: a plain page at `/` (decision 51). */
+  readonly consoleFolder?: string | undefined;
 }
 
 export interface App {
@@ -81,7 +84,7 @@ export function buildApp(options: AppOptions): App {
     return undefined;
   }
 
-  async function answerRoute(variant: Variant, route: Route, request: FastifyRequest, reply: FastifyReply) {
+  async function answerRoute(variant: Interface, route: Route, request: FastifyRequest, reply: FastifyReply) {
     const key = keyOf(request);
     const question = readQuestion(variant, route, request.originalUrl, request.raw);
     const { target, parameters, subject, representation, encoding } = question;
@@ -124,17 +127,18 @@ export function buildApp(options: AppOptions): App {
   app.setNotFoundHandler(async () => {
     throw new AppError('not-found', 'There is no such path. The reference at /docs lists them all.');
   });
-  for (const { base, table } of published) {
+  for (const { base, table, document: path } of published) {
     for (const route of table.routes) {
       for (const url of routeUrls(base, table, route)) {
         addRoute(app, url, (request, reply) => answerRoute(table.variant, route, request, reply));
       }
     }
     const document = describeVariant(table, base);
-    addRoute(app, `${base}/openapi.json`, async (_request, reply) =>
-      reply.header('cache-control', 'no-cache').send(document),
-    );
+    addRoute(app, path, async (_request, reply) => reply.header('cache-control', 'no-cache').send(document));
   }
+  const site = options.consoleFolder === undefined ? undefined : readConsole(options.consoleFolder);
+  if (site === undefined) addIndexRoute(app, published);
+  else addConsoleRoutes(app, site);
   addReferenceRoutes(app, published);
   addHealthRoutes(app, store, metrics, () => stopping);
   prepareConnections(app.server);

@@ -12,10 +12,8 @@ const PERSON = {
   class_role: 'instructor',
 };
 
-const EVENTS = {
+export const EVENT_LIST = {
   tag: 'Events',
-  description: 'Oldest first, ties by order of import. The range is about `timestamp`.',
-  parameters: PAGED,
   representations: ['json', 'ndjson', 'csv'],
   response: Type.Array(Event),
   example: [
@@ -29,6 +27,12 @@ const EVENTS = {
       timestamp: '2018-03-12T17:00:45.567+00:00',
     },
   ],
+} as const;
+
+const EVENTS = {
+  ...EVENT_LIST,
+  description: 'Oldest first, ties by order of import. The range is about `timestamp`.',
+  parameters: PAGED,
 } as const;
 
 /** Paths name a board `{board-id}` and a user `{user-id}`. */

@@ -21,6 +21,7 @@ const DESCRIPTION =
   'Read-only data of a social-learning community: interaction events, boards, users and points of one organization. Every request carries the API key of the organization in the header `apikey`; a key may be restricted to some boards and users, and then everything else answers as if it did not exist.';
 
 const TAGS = [
+  { name: 'Insights', description: 'Figures about events, boards and people, for looking.' },
   { name: 'Events', description: 'Interactions: a pin visited, a board followed, and so on.' },
   { name: 'Boards', description: 'The boards of the organization.' },
   { name: 'Users', description: 'The users of the organization.' },
@@ -64,7 +65,7 @@ export function describeVariant(table: VariantTable, base: string): OpenApiDocum
 }
 
 function describeRoute(route: Route, operationId: string, components: Map<string, unknown>): unknown {
-  const paged = route.parameters.includes('limit');
+  const paged = route.parameters.includes('cursor');
   const headers = ['ETag', 'Cache-Control', 'Vary', ...(paged ? ['Link'] : [])];
   return {
     operationId,
@@ -83,13 +84,18 @@ function describeRoute(route: Route, operationId: string, components: Map<string
         headers: describeHeaders(['ETag', 'Cache-Control', 'Vary']),
       },
       ...Object.fromEntries(
-        REFUSALS.filter((refusal) => refusal.status !== 404 || route.of !== 'organization').map((refusal) => [
+        REFUSALS.filter((refusal) => refusal.status !== 404 || namesSomething(route)).map((refusal) => [
           refusal.status,
           { $ref: `#/components/responses/${refusal.name}` },
         ]),
       ),
     },
   };
+}
+
+/** Whether the question can be about something that does not exist. */
+function namesSomething({ of, parameters }: Route): boolean {
+  return of !== 'organization' || parameters.includes('board') || parameters.includes('user');
 }
 
 function describeContent(route: Route, components: Map<string, unknown>): unknown {

@@ -3,7 +3,12 @@
  */
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { parseIdentifier } from '../dataset/identifier.ts';
 import { EARLIEST_INSTANT_MS, LATEST_INSTANT_MS, parseInstant } from '../dataset/instant.ts';
+import { SPLITS } from '../insights/groups.ts';
+import { INTERVALS } from '../insights/periods.ts';
+import { ORDERS } from '../insights/ranking.ts';
+import { isZone } from '../zone.ts';
 
 export interface Parameter<T> {
   readonly schema: TSchema;
@@ -16,6 +21,7 @@ export interface Parameter<T> {
 }
 
 const LARGEST_LIMIT = 10_000;
+const MOST_TOP = 1_000;
 
 const INSTANT = Type.Union([
   Type.Integer({ minimum: EARLIEST_INSTANT_MS, maximum: -100_000_000_000, description: 'Unix milliseconds' }),
@@ -28,6 +34,16 @@ const INSTANT_EXPECTED =
 
 function instant(description: string, example: number): Parameter<number> {
   return { schema: INSTANT, description, example, expected: INSTANT_EXPECTED, read: parseInstant };
+}
+
+function identifier(description: string, example: number): Parameter<bigint> {
+  return {
+    schema: Type.Integer({ format: 'int64' }),
+    description,
+    example,
+    expected: 'an integer of at most 64 bits in decimal digits',
+    read: parseIdentifier,
+  };
 }
 
 /** A parameter whose schema says all there is to say about it. */
@@ -73,6 +89,45 @@ export const PARAMETERS = {
     example: 'board',
     expected: 'the word board, or be left out',
   }),
+  // Of the insights alone.
+  board: identifier('Only events on this board.', 7),
+  user: identifier('Only events of which this user is the actor.', 12),
+  action: bySchema(Type.String({ minLength: 1, maxLength: 200 }), {
+    description: 'Only events with this action.',
+    example: 'visited',
+    expected: 'a word of at most 200 characters',
+  }),
+  interval: bySchema(Type.Enum([...INTERVALS]), {
+    description: 'How long the periods are; `day` without it. Weeks begin on Monday.',
+    example: 'week',
+    expected: INTERVALS.join(', '),
+  }),
+  zone: {
+    schema: Type.String({ minLength: 1, maxLength: 100, pattern: '^[A-Za-z]' }),
+    description: 'IANA time zone in which days and hours are counted; `UTC` without it.',
+    example: 'Europe/Vienna',
+    expected: 'the name of an IANA time zone',
+    read: (text: string) => (isZone(text) ? text : undefined),
+  },
+  by: bySchema(Type.Enum([...SPLITS]), {
+    description: 'What events are split by; with `board`, boards beyond the first `top` are one series.',
+    example: 'action',
+    expected: SPLITS.join(', '),
+  }),
+  order: bySchema(Type.Enum([...ORDERS]), {
+    description: 'Most `events` first, as without it, or the latest event first.',
+    example: 'recent',
+    expected: ORDERS.join(' or '),
+  }),
+  top: bySchema(Type.Integer({ minimum: 1, maximum: MOST_TOP }), {
+    description: 'At most so many elements, the first ones.',
+    example: 10,
+    expected: `an integer from 1 to ${MOST_TOP}`,
+  }),
+  at: instant(
+    'The instant at which the pace is judged; that of the last event on the board without it.',
+    1_514_764_800_000,
+  ),
 } as const;
 
 export type ParameterName = keyof typeof PARAMETERS;

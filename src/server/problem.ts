@@ -41,6 +41,11 @@ export const PROBLEMS = {
     title: 'The range ends before it starts',
     remedy: 'Give a `start` that is not later than `end`.',
   },
+  'range-too-fine': {
+    status: 400,
+    title: 'The range has too many periods',
+    remedy: 'Ask for a shorter range or a longer `interval`.',
+  },
   'cursor-malformed': {
     status: 400,
     title: 'The cursor does not belong to this question',

@@ -20,14 +20,7 @@ export function readParameters(query: string, known: readonly ParameterName[]): 
     }
     given.set(parameter, text);
   }
-  const parameters: Parameters = {
-    ...readOne('start', given),
-    ...readOne('end', given),
-    ...readOne('limit', given),
-    ...readOne('cursor', given),
-    ...readOne('format', given),
-    ...readOne('key', given),
-  };
+  const parameters: Parameters = Object.assign({}, ...known.map((name) => readOne(name, given)));
   checkTogether(parameters);
   return parameters;
 }

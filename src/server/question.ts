@@ -5,20 +5,20 @@
 import type { IncomingMessage } from 'node:http';
 import type { Scope } from '../dataset/scope.ts';
 import type { KeyEntry } from '../keys/keyring.ts';
-import type { Representation, Variant } from '../render/answer.ts';
+import type { Representation } from '../render/answer.ts';
 import { entityTag, scopeText } from './conditional.ts';
 import { openCursor, type Place } from './cursor.ts';
 import { Memory } from './memory.ts';
 import { chooseEncoding, chooseRepresentation, type Encoding } from './negotiation.ts';
 import type { Parameters } from './parameters.ts';
 import { readParameters } from './query.ts';
-import type { Route } from './route.ts';
+import type { Interface, Route } from './route.ts';
 import type { Secrets } from './secrets.ts';
 import { readSubject, type Subject } from './subject.ts';
 import { readTarget, type Target } from './target.ts';
 
 export interface Question {
-  readonly variant: Variant;
+  readonly variant: Interface;
   readonly route: Route;
   readonly target: Target;
   readonly parameters: Parameters;
@@ -55,7 +55,7 @@ const questions = new Memory<Question>(KEPT_QUESTIONS);
  * `not-acceptable`.
  */
 export function readQuestion(
-  variant: Variant,
+  variant: Interface,
   route: Route,
   requestTarget: string,
   request: IncomingMessage,
@@ -108,13 +108,15 @@ export class BoundQuestions {
 }
 
 function walkText({ variant, route, subject, parameters }: Question, key: KeyEntry): string {
-  const { start = null, end = null } = parameters;
-  return JSON.stringify([variant, route.path, subject.text, start, end, scopeText(key.scope)]);
+  const { start = null, end = null, board, user, action } = parameters;
+  const filter = [board, user, action].map((value) => (value === undefined ? null : String(value)));
+  return JSON.stringify([variant, route.path, subject.text, start, end, filter, scopeText(key.scope)]);
 }
 
 /** What else settles the bytes of an answer from one version. */
-function formText({ parameters, representation, encoding }: Question, key: KeyEntry): string {
-  const { limit = null, cursor = null, key: keyedBy = null } = parameters;
+function formText({ route, parameters, representation, encoding }: Question, key: KeyEntry): string {
   const { email, name } = key.redact;
-  return JSON.stringify([limit, cursor, keyedBy, email, name, representation, encoding]);
+  const given = route.parameters.map((parameter) => parameters[parameter] ?? null);
+  const exact = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
+  return JSON.stringify([given, email, name, representation, encoding], exact);
 }

@@ -29,11 +29,15 @@ const POLICY = [
   `frame-ancestors 'none'`,
 ].join('; ');
 
+/** What stands at `/` where there is no console. */
+export function addIndexRoute(app: FastifyInstance, published: readonly PublishedBase[]): void {
+  const index = page('Corkboard', renderIndex(published));
+  addRoute(app, '/', async (_request, reply) => sendPage(reply, index));
+}
+
 export function addReferenceRoutes(app: FastifyInstance, published: readonly PublishedBase[]): void {
   const variants = published.filter(({ base }) => base !== '');
-  const index = page('Corkboard', renderIndex(published));
   const reference = page('Corkboard API', variants.map(renderVariant).join('') + renderProblems());
-  addRoute(app, '/', async (_request, reply) => sendPage(reply, index));
   addRoute(app, '/docs', async (_request, reply) => sendPage(reply, reference));
   addRoute(app, '/problems/:code', async (request, reply) => {
     const code = PROBLEM_CODES.find((known) => request.url === `/problems/${known}`);
@@ -64,8 +68,7 @@ function page(title: string, body: string): string {
 }
 
 function renderIndex(published: readonly PublishedBase[]): string {
-  const rows = published.map(({ base, table }) => {
-    const document = `${base}/openapi.json`;
+  const rows = published.map(({ base, table, document }) => {
     return `<tr><td><code>${base}/v1</code></td><td>${escapeHtml(table.title)}, version ${table.version}</td><td><a href="${document}">${document}</a></td></tr>`;
   });
   return `<p>Read-only data of a social-learning community. Every request carries the API key of the organization:</p>
@@ -74,10 +77,10 @@ function renderIndex(published: readonly PublishedBase[]): string {
 <p>Everything about paths, parameters, answers and problems stands in the <a href="/docs">reference</a>.</p>`;
 }
 
-function renderVariant({ base, table }: PublishedBase): string {
+function renderVariant({ base, table, document }: PublishedBase): string {
   const routes = table.routes.map((route) => renderRoute(base, route)).join('');
   return `<h2 id="${table.variant}">${escapeHtml(table.title)}, version ${table.version}</h2>
-<p>As an OpenAPI document: <a href="${base}/openapi.json">${base}/openapi.json</a></p>${routes}`;
+<p>As an OpenAPI document: <a href="${document}">${document}</a></p>${routes}`;
 }
 
 function renderRoute(base: string, route: Route): string {

@@ -62,13 +62,21 @@ type RouteSubject =
       readonly of: 'user';
       name(text: PathText): UserName;
       answer(ask: Ask, user: number): Promise<AnyAnswer>;
+    }
+  | {
+      readonly of: 'user of board';
+      name(text: PathText): readonly [BoardName, UserName];
+      answer(ask: Ask, board: number, user: number): Promise<AnyAnswer>;
     };
 
 export type Route = RouteForm & RouteSubject;
 
+/** The two variants of the contract, and what Corkboard adds beside them. */
+export type Interface = Variant | 'insights';
+
 /** One published form of the interface (decision 1). */
 export interface VariantTable {
-  readonly variant: Variant;
+  readonly variant: Interface;
   readonly title: string;
   readonly version: string;
   readonly routes: readonly Route[];

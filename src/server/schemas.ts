@@ -18,7 +18,7 @@ const Person = Type.Object(
   { title: 'Person', description: 'Owner or actor of an event.', additionalProperties: false },
 );
 
-const Organization = Type.Object(
+export const Organization = Type.Object(
   { id: Id('Organization.'), name: Type.String(), domain: Type.String(), category_id: Id('Category.') },
   { title: 'Organization', additionalProperties: false },
 );

@@ -17,7 +17,21 @@ export interface Subject {
 export function readSubject(route: Route, path: string): Subject {
   if (route.of === 'organization') return { text: '', find: async (ask) => () => route.answer(ask) };
   const text = pathTextOf(route.path, path);
+  if (route.of === 'user of board') return pairSubject(route, text);
   return route.of === 'board' ? boardSubject(route, text) : userSubject(route, text);
+}
+
+function pairSubject(route: Extract<Route, { of: 'user of board' }>, text: PathText): Subject {
+  const [boardName, userName] = route.name(text);
+  return {
+    text: subjectText(boardName) + subjectText(userName),
+    async find({ dataset, scope, ...ask }) {
+      const board = await dataset.findBoard(scope, boardName);
+      const user = await dataset.findUser(scope, userName);
+      if (board === undefined || user === undefined) throw notFound();
+      return () => route.answer({ dataset, scope, ...ask }, board, user);
+    },
+  };
 }
 
 function boardSubject(route: Extract<Route, { of: 'board' }>, text: PathText): Subject {
@@ -51,7 +65,7 @@ function subjectText(name: BoardName | UserName): string {
   return JSON.stringify(Object.values(name).map(String));
 }
 
-function notFound(): AppError {
+export function notFound(): AppError {
   return new AppError(
     'not-found',
     'There is no such board or user, or this key may not see it. Check the identifier.',

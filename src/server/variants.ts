@@ -1,5 +1,6 @@
 /** Under which paths which variant answers, and which of these paths want a key (decisions 1, 13). */
 import type { Variant } from '../render/answer.ts';
+import { INSIGHTS } from './insights.ts';
 import type { Route, VariantTable } from './route.ts';
 import { readTarget } from './target.ts';
 import { VARIANT_A } from './variant-a.ts';
@@ -11,6 +12,8 @@ export interface PublishedBase {
   /** Path under which the variant answers, without a slash at its end; empty for the root. */
   readonly base: string;
   readonly table: VariantTable;
+  /** Where its OpenAPI document is; that wants no key. */
+  readonly document: string;
   /** What a path under this base that wants a key begins with, and the ones that do not. */
   readonly keyedPrefix: string;
   readonly keyedPaths: readonly string[];
@@ -21,12 +24,13 @@ export function publishedBases(defaultVariant: Variant): readonly PublishedBase[
     publishedBase('', TABLES[defaultVariant]),
     publishedBase('/a', VARIANT_A),
     publishedBase('/b', VARIANT_B),
+    publishedBase('/insights', INSIGHTS, '/insights/v1/openapi.json'),
   ];
 }
 
-function publishedBase(base: string, table: VariantTable): PublishedBase {
+function publishedBase(base: string, table: VariantTable, document = `${base}/openapi.json`): PublishedBase {
   const keyedPaths = ['/v1', ...table.unversioned].map((path) => base + path);
-  return { base, table, keyedPrefix: `${base}/v1/`, keyedPaths };
+  return { base, table, document, keyedPrefix: `${base}/v1/`, keyedPaths };
 }
 
 /**
@@ -36,7 +40,8 @@ function publishedBase(base: string, table: VariantTable): PublishedBase {
 export function isKeyed(requestTarget: string, published: readonly PublishedBase[]): boolean {
   const { decodedPath } = readTarget(requestTarget);
   return published.some(
-    ({ keyedPrefix, keyedPaths }) => decodedPath.startsWith(keyedPrefix) || keyedPaths.includes(decodedPath),
+    ({ keyedPrefix, keyedPaths, document }) =>
+      decodedPath !== document && (decodedPath.startsWith(keyedPrefix) || keyedPaths.includes(decodedPath)),
   );
 }
 

@@ -131,8 +131,12 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       assert.equal((await eventsInWords(dataset, { range: { endMs: 0 } })).length, 1);
     });
 
-    it('narrows events to pins, a board, an actor, a place and a number', async () => {
+    it('narrows events to pins, kinds, a board, an actor, a place and a number', async () => {
       assert.equal((await eventsInWords(dataset, { pinsOnly: true })).length, 3);
+      const visits = dataset.kinds.flatMap(({ action }, index) => (action === 'visited' ? [index] : []));
+      const visited = (await eventsInWords(dataset, {})).filter((words) => words.includes('.visited'));
+      assert.deepEqual(await eventsInWords(dataset, { kinds: visits }), visited);
+      assert.deepEqual(await eventsInWords(dataset, { kinds: [] }), []);
       assert.equal((await eventsInWords(dataset, { board: await board(7n) })).length, 4);
       assert.equal((await eventsInWords(dataset, { actor: await user(BIG) })).length, 1);
       assert.deepEqual(

@@ -32,8 +32,11 @@ export interface KeyWishes {
   readonly expiresMs?: number;
 }
 
-/** Empty, and serving. */
-export async function openDeployment(kind: StorageKind = EMBEDDED): Promise<Deployment> {
+/** Empty, and serving; with the console when its files lie in a folder that is named. */
+export async function openDeployment(
+  kind: StorageKind = EMBEDDED,
+  consoleFolder?: string,
+): Promise<Deployment> {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-test-'));
   const storage = await openStorage(kind, folder);
   const { store, keyring } = storage;
@@ -44,6 +47,7 @@ export async function openDeployment(kind: StorageKind = EMBEDDED): Promise<Depl
     port: 0,
     defaultVariant: 'a',
     logLevel: 'silent',
+    consoleFolder,
   });
   let bundles = 0;
   return {

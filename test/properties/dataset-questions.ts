@@ -40,6 +40,7 @@ const eventQuery: fc.Arbitrary<EventQuery> = fc
     scope: anyScope,
     range: anyRange,
     pinsOnly: fc.constantFrom(false, false, false, true),
+    kinds: optional(fc.uniqueArray(fc.nat(5), { maxLength: 3 })),
     board: optional(boardIndex),
     actor: optional(userIndex),
     after: optional(fc.record({ timestampMs: instantArbitrary, sequence: fc.nat(30) })),

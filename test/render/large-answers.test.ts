@@ -35,6 +35,7 @@ const QUERIES: readonly [string, EventQuery][] = [
   ],
   ['a range from the edge of a piece', { ...EVERYTHING, range: { startMs: START_MS + 1024 * 60_000 } }],
   ['a scope', ONE_BOARD],
+  ['some kinds', { ...EVERYTHING, kinds: [1] }],
   ['pins only', { ...EVERYTHING, pinsOnly: true }],
 ];
 

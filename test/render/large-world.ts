@@ -37,7 +37,7 @@ export class ResidentPlainDataset extends PlainDataset {
   }
 }
 
-function selectRows({ scope, range, pinsOnly }: Omit<EventQuery, 'limit'>): Selection {
+function selectRows({ scope, range, pinsOnly, kinds }: Omit<EventQuery, 'limit'>): Selection {
   const rowAt = (ms: number) => Math.min(EVENTS, Math.max(0, Math.ceil((ms - START_MS) / 60_000)));
   const boards = scope.boards === 'all' ? undefined : Uint8Array.of(1, 0, 0);
   return {
@@ -45,6 +45,7 @@ function selectRows({ scope, range, pinsOnly }: Omit<EventQuery, 'limit'>): Sele
     to: range.endMs === undefined ? EVENTS : rowAt(range.endMs),
     boards,
     pinsOnly,
+    kinds: kinds && Uint8Array.from({ length: 8 }, (_, kind) => Number(kinds.includes(kind))),
   };
 }
 

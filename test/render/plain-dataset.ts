@@ -102,13 +102,14 @@ export class PlainDataset implements Dataset {
 
   /** The events of a query as objects, in the order of decision 4. */
   select(query: EventQuery): (PlainEvent & { readonly sequence: number })[] {
-    const { range, board, actor, after, pinsOnly = false } = query;
+    const { range, board, actor, after, kinds, pinsOnly = false } = query;
     return this.#world.events
       .map((event, at) => ({ ...event, sequence: at + 1 }))
       .filter((event) => range.startMs === undefined || event.timestampMs >= range.startMs)
       .filter((event) => range.endMs === undefined || event.timestampMs < range.endMs)
       .filter((event) => board === undefined || event.board === board)
       .filter((event) => actor === undefined || event.actor === actor)
+      .filter((event) => kinds === undefined || kinds.includes(event.kind))
       .filter((event) => !pinsOnly || event.pin >= 0)
       .filter((event) => query.upToSequence === undefined || event.sequence <= query.upToSequence)
       .sort((a, b) => a.timestampMs - b.timestampMs || a.sequence - b.sequence)

@@ -11,7 +11,7 @@ import { checkRefusal, type OpenApiDocument, type Oracle, openOracle } from './d
 import { type BuiltRequest, builtRequest, type Given, headerFields } from './request-arbitrary.ts';
 import { head, type RawReply, sendRaw } from './stand.ts';
 
-const BASES = ['', '/a', '/b'] as const;
+const BASES = ['', '/a', '/b', '/insights'] as const;
 /** Values that exist in the fixture world, and one that does not. */
 const KNOWN = [
   '7',
@@ -45,7 +45,8 @@ before(async () => {
 after(() => world.close());
 
 async function readDocument(base: string): Promise<OpenApiDocument> {
-  return JSON.parse(await (await fetch(`${world.url}${base}/openapi.json`)).text());
+  const path = base === '/insights' ? '/insights/v1/openapi.json' : `${base}/openapi.json`;
+  return JSON.parse(await (await fetch(world.url + path)).text());
 }
 
 function oracleOf(base: string): Oracle {
@@ -66,7 +67,7 @@ async function send(method: string, target: string, fields: Record<string, strin
 }
 
 /** What an answer may be, judged from the schemas of the parameters alone. */
-function expectedStatuses(oracle: Oracle, { names, query }: BuiltRequest): readonly number[] {
+function expectedStatuses(oracle: Oracle, { path, names, query }: BuiltRequest): readonly number[] {
   const isRefused = ({ parameter, text }: Given) =>
     parameter === undefined || (!isLenient(parameter.name, text) && !oracle.accepts(parameter.schema, text));
   const given = query.map(({ name }) => name);
@@ -75,15 +76,19 @@ function expectedStatuses(oracle: Oracle, { names, query }: BuiltRequest): reado
     (name) => name.parameter?.schema.type === 'integer' && !isIdentifier(name.text),
   );
   if (query.some(isRefused) || isRepeated || isBadName) return [400];
-  // Cursors belong to a question, and ranges have an order: no schema can say that.
-  const mayBe400 = given.includes('cursor') || (given.includes('start') && given.includes('end'));
+  // Cursors belong to a question, ranges have an order, and periods a largest number: no schema can say that.
+  const countsPeriods = oracle.document.paths[path]?.get.parameters.some(({ name }) => name === 'interval');
+  const mayBe400 =
+    given.includes('cursor') || (given.includes('start') && given.includes('end')) || countsPeriods;
   const lenient = query.some(({ name, text }) => isLenient(name, text));
-  return [200, ...(names.length > 0 ? [404] : []), ...(mayBe400 || lenient ? [400] : [])];
+  const mayBe404 = names.length > 0 || ['board', 'user'].some((name) => given.includes(name));
+  return [200, ...(mayBe404 ? [404] : []), ...(mayBe400 || lenient ? [400] : [])];
 }
 
-/** Date-times are read in more forms of ISO 8601 than the one that the documents promise. */
+/** Date-times are read in more forms of ISO 8601 than the one that the documents promise, and zones are a list. */
 function isLenient(name: string, text: string): boolean {
-  return (name === 'start' || name === 'end') && /^\d{4}-\d{2}-\d{2}[Tt ]/.test(text);
+  if (name === 'zone') return /^[A-Za-z]/.test(text);
+  return ['start', 'end', 'at'].includes(name) && /^\d{4}-\d{2}-\d{2}[Tt ]/.test(text);
 }
 
 function isIdentifier(text: string): boolean {

@@ -166,19 +166,24 @@ function nameOf(parameter: Parameter, known: readonly string[]): Arbitrary<Given
 }
 
 function queryOf(parameters: readonly Parameter[]): Arbitrary<Given> {
-  const ofDocument = fc
-    .constantFrom(...parameters)
-    .chain((parameter) =>
-      fc
-        .oneof({ weight: 3, arbitrary: textOfSchema(parameter.schema) }, { weight: 1, arbitrary: anyText() })
-        .map((text) => ({ parameter, name: parameter.name, text })),
-    );
+  const ofDocument = () =>
+    fc
+      .constantFrom(...parameters)
+      .chain((parameter) =>
+        fc
+          .oneof(
+            { weight: 3, arbitrary: textOfSchema(parameter.schema) },
+            { weight: 1, arbitrary: anyText() },
+          )
+          .map((text) => ({ parameter, name: parameter.name, text })),
+      );
   const known = parameters.map(({ name }) => name);
   const unknown = fc
     .record({ name: fc.oneof(fc.constantFrom(...NAMES), anyText()), text: anyText() })
     .filter(({ name }) => !known.includes(name))
     .map((given) => ({ parameter: undefined, ...given }));
-  return fc.oneof({ weight: 9, arbitrary: ofDocument }, { weight: 1, arbitrary: unknown });
+  if (parameters.length === 0) return unknown;
+  return fc.oneof({ weight: 9, arbitrary: ofDocument() }, { weight: 1, arbitrary: unknown });
 }
 
 /** A text that the schema accepts. */

@@ -66,6 +66,12 @@ export function allOf(...conditions: readonly Condition[]): Condition {
   };
 }
 
+function isOneOf(column: string, indices: readonly number[]): string {
+  return indices.length === 0
+    ? 'false'
+    : `${column} IN (${indices.map((index) => BigInt(index)).join(', ')})`;
+}
+
 /** Everything an event query says but order and limit. */
 export function ofEvents(query: Omit<EventQuery, 'limit'>): Condition {
   // With `of-boards` everybody in an event on a visible board is visible, so the board decides alone.
@@ -75,6 +81,8 @@ export function ofEvents(query: Omit<EventQuery, 'limit'>): Condition {
     inRange(query.range, 'timestamp_ms'),
   ];
   if (query.pinsOnly === true) terms.push({ sql: 'pin IS NOT NULL', parameters: {} });
+  // Integers of ours, not input.
+  if (query.kinds !== undefined) terms.push({ sql: isOneOf('kind', query.kinds), parameters: {} });
   if (query.board !== undefined)
     terms.push({ sql: 'board = $board', parameters: { board: BigInt(query.board) } });
   if (query.actor !== undefined)

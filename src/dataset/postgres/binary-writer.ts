@@ -78,7 +78,7 @@ export class BinaryWriter {
   /** What was written since the last time, in memory that is not used again. */
   take(): Buffer {
     const taken = this.#bytes.subarray(0, this.#length);
-    this.#useInstead(Buffer.allocUnsafeSlow(FIRST_BYTES));
+    this.#continueIn(Buffer.allocUnsafeSlow(FIRST_BYTES));
     this.#length = 0;
     return taken;
   }
@@ -92,10 +92,10 @@ export class BinaryWriter {
     if (this.#length + bytes <= this.#bytes.length) return;
     const larger = Buffer.allocUnsafeSlow(2 * (this.#length + bytes));
     this.#bytes.copy(larger, 0, 0, this.#length);
-    this.#useInstead(larger);
+    this.#continueIn(larger);
   }
 
-  #useInstead(bytes: Buffer): void {
+  #continueIn(bytes: Buffer): void {
     this.#bytes = bytes;
     this.#view = viewOf(bytes);
   }

@@ -82,10 +82,11 @@ export async function readVisible(database: Asking, at: At, scope: Scope): Promi
 
 /** Everything an event query says but order and limit. */
 export function ofEvents(query: Omit<EventQuery, 'limit' | 'scope'>, visible: VisibleEvents): string {
-  const { range, pinsOnly, board, actor, after, upToSequence } = query;
+  const { range, pinsOnly, kinds, board, actor, after, upToSequence } = query;
   const terms = [isOneOf('board', visible.boards), inRange(range, 'timestamp_ms')];
   for (const column of ['actor', '"owner"']) terms.push(isOneOf(column, visible.people));
   if (pinsOnly === true) terms.push('pin IS NOT NULL');
+  terms.push(isOneOf('kind', kinds));
   if (board !== undefined) terms.push(`board = ${BigInt(board)}`);
   if (actor !== undefined) terms.push(`actor = ${BigInt(actor)}`);
   if (after !== undefined) {

@@ -88,6 +88,7 @@ export class ResidentTimeline implements Timeline {
       boards: ofBoards ? undefined : view.boards,
       people: view.peopleOfEvents,
       pinsOnly: query.pinsOnly === true ? true : undefined,
+      kinds: query.kinds === undefined ? undefined : flagsOf(query.kinds),
       upToSequence: upToSequence >= this.#lastSequence ? undefined : upToSequence,
     };
   }
@@ -186,6 +187,13 @@ interface ListedCandidates extends Candidates {
 /** None for a value that the index does not have. */
 function rowsOf({ offsets, rows }: RowIndex, value: number): ListedCandidates {
   return { rows, ...placesOf(offsets, value), ofBoards: true };
+}
+
+/** 1 at each of the indices. */
+function flagsOf(indices: readonly number[]): Uint8Array {
+  const flags = new Uint8Array(1 + Math.max(0, ...indices));
+  for (const index of indices) flags[index] = 1;
+  return flags;
 }
 
 function sharedCopy(rows: Int32Array): Int32Array {

@@ -1,0 +1,42 @@
+/** The API key: kept for this tab only, never in a URL, gone when it is refused or when somebody leaves. */
+import { useSyncExternalStore } from 'react';
+
+const PLACE = 'corkboard.key';
+
+interface State {
+  readonly key: string;
+  /** Why the last key is gone, when the server refused it. */
+  readonly reason: string | undefined;
+}
+
+const listeners = new Set<() => void>();
+let state: State = { key: sessionStorage.getItem(PLACE) ?? '', reason: undefined };
+
+function change(next: State): void {
+  state = next;
+  if (next.key === '') sessionStorage.removeItem(PLACE);
+  else sessionStorage.setItem(PLACE, next.key);
+  for (const listener of listeners) listener();
+}
+
+/** Empty when there is none. */
+export function readKey(): string {
+  return state.key;
+}
+
+export function takeKey(key: string): void {
+  change({ key, reason: undefined });
+}
+
+export function forgetKey(reason?: string): void {
+  if (state.key !== '') change({ key: '', reason });
+}
+
+export function useKey(): State {
+  return useSyncExternalStore(listen, () => state);
+}
+
+function listen(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}

@@ -1,0 +1,67 @@
+/** The console: without a key the form for it, with one the pages. */
+import { lazy, Suspense, useEffect } from 'react';
+import { Route, Switch, useLocation } from 'wouter';
+import { useKey } from './api/key.ts';
+import { queries } from './api/queries.ts';
+import { KeyForm } from './key-form.tsx';
+import { OverviewPage } from './pages/overview.tsx';
+import { Boundary } from './parts/boundary.tsx';
+import { PageLink } from './parts/links.tsx';
+import { Page } from './parts/page.tsx';
+import { Empty, Skeleton } from './parts/states.tsx';
+import { Shell } from './shell.tsx';
+import { useStatedZone } from './view/use-view.ts';
+
+const BoardsPage = lazy(async () => ({ default: (await import('./pages/boards.tsx')).BoardsPage }));
+const BoardPage = lazy(async () => ({ default: (await import('./pages/board.tsx')).BoardPage }));
+const PeoplePage = lazy(async () => ({ default: (await import('./pages/people.tsx')).PeoplePage }));
+const PersonPage = lazy(async () => ({ default: (await import('./pages/person.tsx')).PersonPage }));
+const EventsPage = lazy(async () => ({ default: (await import('./pages/events.tsx')).EventsPage }));
+const ReferencePage = lazy(async () => ({ default: (await import('./pages/reference.tsx')).ReferencePage }));
+
+export function App() {
+  const { key, reason } = useKey();
+  useEffect(() => {
+    // What one key has seen is not for the next one.
+    if (key === '') queries.clear();
+  }, [key]);
+  return key === '' ? <KeyForm reason={reason} /> : <Pages />;
+}
+
+function Pages() {
+  useStatedZone();
+  const [path] = useLocation();
+  return (
+    <Shell>
+      <Boundary key={path}>
+        <Suspense fallback={<Skeleton height={400} />}>
+          <Switch>
+            <Route path="/" component={OverviewPage} />
+            <Route path="/console" component={OverviewPage} />
+            <Route path="/console/boards" component={BoardsPage} />
+            <Route path="/console/boards/:id/:section?">
+              {({ id, section }) => <BoardPage key={id} id={id} section={section ?? 'activity'} />}
+            </Route>
+            <Route path="/console/people" component={PeoplePage} />
+            <Route path="/console/people/:id/:section?">
+              {({ id, section }) => <PersonPage key={id} id={id} section={section ?? 'activity'} />}
+            </Route>
+            <Route path="/console/events" component={EventsPage} />
+            <Route path="/console/api" component={ReferencePage} />
+            <Route component={NoSuchPage} />
+          </Switch>
+        </Suspense>
+      </Boundary>
+    </Shell>
+  );
+}
+
+function NoSuchPage() {
+  return (
+    <Page title="No such page">
+      <Empty title="There is nothing at this address">
+        <PageLink to="/">Go to the overview</PageLink>
+      </Empty>
+    </Page>
+  );
+}

@@ -1,0 +1,32 @@
+/** Names with bars: a list in which the longest bar is the most. */
+import type { ReactNode } from 'react';
+import { formatNumber } from '../view/format.ts';
+
+export interface BarItem {
+  readonly key: string;
+  readonly name: ReactNode;
+  readonly value: number;
+  readonly note?: ReactNode;
+  /** Of the palette; absent: the accent. */
+  readonly color?: number;
+}
+
+export function BarList({ items }: { readonly items: readonly BarItem[] }) {
+  const most = Math.max(1, ...items.map(({ value }) => value));
+  return (
+    <ol className="bar-list">
+      {items.map(({ key, name, value, note, color }) => (
+        <li key={key}>
+          <div className="bar-list-text">
+            <span className="bar-list-name">{name}</span>
+            {note !== undefined && <span className="bar-list-note">{note}</span>}
+            <span className="bar-list-value">{formatNumber(value)}</span>
+          </div>
+          <div className="bar-list-track" aria-hidden="true">
+            <span className={`color-${color ?? 1}`} style={{ width: `${(100 * value) / most}%` }} />
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,33 @@
+/** How many people have reached how much of the goal: a bar for each tenth. */
+import { formatNumber, formatShare } from '../view/format.ts';
+
+/** `counts` by tenths of the goal; the last is the goal and beyond. */
+export function Distribution({ counts }: { readonly counts: readonly number[] }) {
+  const most = Math.max(1, ...counts);
+  return (
+    <ol className="distribution" aria-label="People by share of the goal reached">
+      {counts.map((count, tenth) => {
+        const name = nameOfTenth(tenth, counts.length);
+        return (
+          <li key={name}>
+            <span className="distribution-count">{formatNumber(count)}</span>
+            <span
+              className={tenth === counts.length - 1 ? 'distribution-bar is-reached' : 'distribution-bar'}
+              style={{ height: `${Math.max(count > 0 ? 3 : 0, (100 * count) / most)}%` }}
+              aria-hidden="true"
+            />
+            <span className="distribution-name">
+              <span className="unseen">people at {name}</span>
+              <span aria-hidden="true">{tenth === counts.length - 1 ? '100+' : `${tenth * 10}`}</span>
+            </span>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+function nameOfTenth(tenth: number, tenths: number): string {
+  if (tenth === tenths - 1) return 'the goal or beyond';
+  return `${formatShare(tenth / 10)} to ${formatShare((tenth + 1) / 10)}`;
+}

@@ -1,0 +1,68 @@
+/** Counts the events in the bytes of an export as they come, exactly, in each form. */
+export const FORMATS = ['json', 'ndjson', 'csv'] as const;
+export type Format = (typeof FORMATS)[number];
+
+const [NEW_LINE, QUOTE, BACKSLASH, OPEN, CLOSE] = [10, 34, 92, 123, 125];
+
+export interface EventCounter {
+  /** Takes the next bytes and answers how many events have ended so far. */
+  add(bytes: Uint8Array): number;
+}
+
+export function countEvents(format: Format): EventCounter {
+  switch (format) {
+    case 'json':
+      return objects();
+    case 'ndjson':
+      return lines();
+    case 'csv':
+      return rows();
+  }
+}
+
+/** Objects that stand in no other one. */
+function objects(): EventCounter {
+  let [count, depth] = [0, 0];
+  let [isText, isEscaped] = [false, false];
+  return {
+    add(bytes) {
+      for (const byte of bytes) {
+        if (isEscaped) isEscaped = false;
+        else if (isText && byte === BACKSLASH) isEscaped = true;
+        else if (byte === QUOTE) isText = !isText;
+        else if (isText) continue;
+        else if (byte === OPEN) depth += 1;
+        else if (byte === CLOSE) {
+          depth -= 1;
+          if (depth === 0) count += 1;
+        }
+      }
+      return count;
+    },
+  };
+}
+
+function lines(): EventCounter {
+  let count = 0;
+  return {
+    add(bytes) {
+      for (const byte of bytes) if (byte === NEW_LINE) count += 1;
+      return count;
+    },
+  };
+}
+
+/** Rows behind the one of names; a quoted cell may hold ends of lines. */
+function rows(): EventCounter {
+  let count = -1;
+  let isQuoted = false;
+  return {
+    add(bytes) {
+      for (const byte of bytes) {
+        if (byte === QUOTE) isQuoted = !isQuoted;
+        else if (byte === NEW_LINE && !isQuoted) count += 1;
+      }
+      return Math.max(0, count);
+    },
+  };
+}

@@ -1,0 +1,98 @@
+/** Saves the events of a view as a file. */
+import { useEffect, useRef, useState } from 'react';
+import { Card } from '../parts/card.tsx';
+import { formatBytes, formatCount, formatNumber, formatShare } from '../view/format.ts';
+import { FORMATS, type Format } from './event-counter.ts';
+import { MEDIA_TYPES, type Progress, saveEvents } from './save.ts';
+import { openSink } from './sink.ts';
+
+type State =
+  | { readonly is: 'idle' }
+  | { readonly is: 'busy'; readonly format: Format; readonly progress: Progress }
+  | { readonly is: 'saved'; readonly name: string; readonly progress: Progress }
+  | { readonly is: 'failed'; readonly reason: string };
+
+export function ExportCard({
+  path,
+  name,
+  total,
+}: {
+  /** Of the events, without a form. */
+  readonly path: string;
+  /** Of the file, without its ending. */
+  readonly name: string;
+  readonly total: number;
+}) {
+  const [state, setState] = useState<State>({ is: 'idle' });
+  const running = useRef<AbortController>(null);
+  useEffect(() => () => running.current?.abort(), []);
+
+  const save = async (format: Format) => {
+    const file = `${name}.${format}`;
+    const abort = new AbortController();
+    running.current = abort;
+    try {
+      const sink = await openSink(file, MEDIA_TYPES[format]);
+      if (sink === undefined) return;
+      setState({ is: 'busy', format, progress: { events: 0, bytes: 0 } });
+      const progress = await saveEvents(path, format, sink, abort.signal, (now) =>
+        setState({ is: 'busy', format, progress: now }),
+      );
+      setState({ is: 'saved', name: file, progress });
+    } catch (error) {
+      if (abort.signal.aborted) setState({ is: 'idle' });
+      else setState({ is: 'failed', reason: error instanceof Error ? error.message : String(error) });
+    }
+  };
+
+  const isBusy = state.is === 'busy';
+  return (
+    <Card title="Export" note="All events of this view, byte for byte as the API gives them">
+      <div className="export">
+        {FORMATS.map((format) => (
+          <button
+            key={format}
+            type="button"
+            className="button"
+            disabled={isBusy}
+            onClick={() => void save(format)}
+          >
+            <span className="unseen">Export as </span>
+            {format === 'ndjson' ? 'NDJSON' : format.toUpperCase()}
+          </button>
+        ))}
+        {isBusy && (
+          <button type="button" className="button button-quiet" onClick={() => running.current?.abort()}>
+            Cancel
+          </button>
+        )}
+      </div>
+      {isBusy && (
+        <progress
+          className="progress"
+          aria-label="Export"
+          max={Math.max(1, total)}
+          value={state.progress.events}
+        />
+      )}
+      <p className={state.is === 'failed' ? 'export-state is-failed' : 'export-state'} aria-live="polite">
+        {describe(state, total)}
+      </p>
+    </Card>
+  );
+}
+
+function describe(state: State, total: number): string {
+  switch (state.is) {
+    case 'idle':
+      return '';
+    case 'busy': {
+      const { events, bytes } = state.progress;
+      return `${formatNumber(events)} of ${formatCount(total, 'event')} (${formatShare(total === 0 ? 1 : events / total)}), ${formatBytes(bytes)}`;
+    }
+    case 'saved':
+      return `Saved ${state.name}: ${formatCount(state.progress.events, 'event')}, ${formatBytes(state.progress.bytes)}`;
+    case 'failed':
+      return `Not saved: ${state.reason}`;
+  }
+}

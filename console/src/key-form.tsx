@@ -1,0 +1,78 @@
+/** Asks for a key, tries it, and keeps it for this tab. */
+import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
+import { ApiError, request } from './api/client.ts';
+import { takeKey } from './api/key.ts';
+import { Brand } from './parts/brand.tsx';
+
+export function KeyForm({ reason }: { readonly reason: string | undefined }) {
+  const id = useId();
+  const [key, setKey] = useState('');
+  const [trouble, setTrouble] = useState(reason);
+  const [isBusy, setBusy] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    document.title = 'Enter a key · Corkboard';
+    field.current?.focus();
+  }, []);
+
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const trimmed = key.trim();
+    if (trimmed === '') {
+      setTrouble('Enter a key first.');
+      field.current?.focus();
+      return;
+    }
+    setBusy(true);
+    try {
+      await request('/insights/v1/overview', { key: trimmed });
+      takeKey(trimmed);
+    } catch (error) {
+      setBusy(false);
+      // With no data yet the key is still a good one.
+      if (error instanceof ApiError && error.code === 'not-published') takeKey(trimmed);
+      else setTrouble(error instanceof Error ? error.message : String(error));
+      field.current?.focus();
+    }
+  };
+
+  return (
+    <main className="door">
+      <form className="door-card" onSubmit={(event) => void submit(event)} noValidate>
+        <Brand />
+        <h1>See your community</h1>
+        <p className="door-text">Activity, points and people, as far as your API key may see them.</p>
+        <label htmlFor={id}>API key</label>
+        <input
+          id={id}
+          ref={field}
+          className="input"
+          type="password"
+          autoComplete="off"
+          spellCheck={false}
+          placeholder="cork_…"
+          value={key}
+          aria-invalid={trouble !== undefined}
+          aria-describedby={trouble === undefined ? `${id}-note` : `${id}-trouble ${id}-note`}
+          onChange={(event) => setKey(event.target.value)}
+        />
+        <div aria-live="assertive">
+          {trouble !== undefined && (
+            <p id={`${id}-trouble`} className="door-trouble">
+              {trouble}
+            </p>
+          )}
+        </div>
+        <button type="submit" className="button button-main" disabled={isBusy}>
+          {isBusy ? 'Looking…' : 'Open'}
+        </button>
+        <p id={`${id}-note`} className="door-note">
+          The key stays in this tab: it is in no address, and gone when the tab is closed.
+        </p>
+      </form>
+      <p className="door-foot">
+        Rather read? <a href="/docs">The reference of the interface</a>
+      </p>
+    </main>
+  );
+}

@@ -1,0 +1,99 @@
+/** Who acts on whose things on a board. */
+import { useState } from 'react';
+import type { Interactions, Person } from '../api/answers.ts';
+import { pathWith } from '../api/client.ts';
+import { useAnswer } from '../api/queries.ts';
+import { Network } from '../charts/network.tsx';
+import { Card, Choice } from '../parts/card.tsx';
+import { type Column, DataTable } from '../parts/data-table.tsx';
+import { PersonLink } from '../parts/links.tsx';
+import { Loaded } from '../parts/states.tsx';
+import { formatCount, formatNumber } from '../view/format.ts';
+import { useRange } from '../view/use-view.ts';
+
+const SIZES = ['50', '100', '200', '400'] as const;
+
+export function BoardInteractions({ id }: { readonly id: string }) {
+  const { start, end } = useRange();
+  const [size, setSize] = useState<(typeof SIZES)[number]>('100');
+  const answer = useAnswer<Interactions>(
+    pathWith(`/insights/v1/boards/${id}/interactions`, { start, end, top: size }),
+  );
+  const { data } = answer;
+  const note =
+    data &&
+    `${formatCount(data.events, 'event')} between ${formatCount(data.pairs, 'pair')}; ${formatCount(data.own_events, 'event')} of people with their own things`;
+  return (
+    <div className="stack">
+      <Card
+        title="Who acts on whose things"
+        note={note}
+        tools={
+          <Choice
+            name="Pairs shown"
+            value={size}
+            options={SIZES.map((one) => [one, `Top ${one} pairs`])}
+            onChange={setSize}
+          />
+        }
+      >
+        <Loaded
+          answer={answer}
+          height={480}
+          isEmpty={({ edges }) => edges.length === 0}
+          empty="Nobody has acted on somebody else's things in this range"
+        >
+          {(graph) => <Network data={graph} />}
+        </Loaded>
+      </Card>
+      {data !== undefined && data.edges.length > 0 && <Pairs data={data} />}
+    </div>
+  );
+}
+
+interface Pair {
+  readonly actor: Person;
+  readonly owner: Person;
+  readonly events: number;
+}
+
+function Pairs({ data }: { readonly data: Interactions }) {
+  const people = new Map(data.people.map((person) => [person.id, person]));
+  const rows = data.edges.flatMap((edge): Pair[] => {
+    const [actor, owner] = [people.get(edge.actor), people.get(edge.owner)];
+    return actor === undefined || owner === undefined ? [] : [{ actor, owner, events: edge.events }];
+  });
+  const columns: Column<Pair>[] = [
+    {
+      key: 'actor',
+      title: 'Who acts',
+      sort: ({ actor }) => actor.name,
+      render: ({ actor }) => <PersonLink person={actor} />,
+    },
+    {
+      key: 'owner',
+      title: 'Whose things',
+      sort: ({ owner }) => owner.name,
+      render: ({ owner }) => <PersonLink person={owner} />,
+    },
+    {
+      key: 'events',
+      title: 'Events',
+      width: '6rem',
+      isNumber: true,
+      sort: ({ events }) => events,
+      render: ({ events }) => formatNumber(events),
+    },
+  ];
+  return (
+    <Card title="Pairs">
+      <DataTable
+        caption="Pairs"
+        columns={columns}
+        rows={rows}
+        rowKey={({ actor, owner }) => `${actor.id} ${owner.id}`}
+        initialSort={{ key: 'events', isDown: true }}
+      />
+    </Card>
+  );
+}

@@ -1,0 +1,81 @@
+/** Who is active on a board. */
+import type { RankedPerson } from '../api/answers.ts';
+import { pathWith } from '../api/client.ts';
+import { useAnswer } from '../api/queries.ts';
+import { Card } from '../parts/card.tsx';
+import { type Column, DataTable } from '../parts/data-table.tsx';
+import { PersonLink } from '../parts/links.tsx';
+import { Loaded } from '../parts/states.tsx';
+import { capitalize, formatCount, formatDate, formatNumber } from '../view/format.ts';
+import { useRange } from '../view/use-view.ts';
+
+const MOST = 1000;
+
+export function BoardPeople({ id }: { readonly id: string }) {
+  const { start, end, zone } = useRange();
+  const answer = useAnswer<readonly RankedPerson[]>(
+    pathWith('/insights/v1/users', { board: id, start, end, top: MOST }),
+  );
+  const columns: Column<RankedPerson>[] = [
+    {
+      key: 'person',
+      title: 'Person',
+      sort: ({ user }) => user.name,
+      render: ({ user }) => <PersonLink person={user} />,
+    },
+    {
+      key: 'role',
+      title: 'Role',
+      width: '8rem',
+      isMinor: true,
+      sort: ({ user }) => user.role,
+      render: ({ user }) => capitalize(user.role),
+    },
+    {
+      key: 'events',
+      title: 'Events',
+      width: '7rem',
+      isNumber: true,
+      sort: ({ events }) => events,
+      render: ({ events }) => formatNumber(events),
+    },
+    {
+      key: 'last',
+      title: 'Latest',
+      width: '9rem',
+      isNumber: true,
+      isMinor: true,
+      sort: ({ last }) => Date.parse(last),
+      render: ({ last }) => formatDate(last, zone),
+    },
+  ];
+  const count = answer.data?.length ?? 0;
+  return (
+    <Card
+      title="People"
+      note={
+        answer.data &&
+        (count === MOST
+          ? `The ${formatNumber(MOST)} most active`
+          : formatCount(count, 'active person', 'active people'))
+      }
+    >
+      <Loaded
+        answer={answer}
+        height={400}
+        isEmpty={(people) => people.length === 0}
+        empty="Nobody is active in this range"
+      >
+        {(people) => (
+          <DataTable
+            caption="People"
+            columns={columns}
+            rows={people}
+            rowKey={({ user }) => user.id}
+            initialSort={{ key: 'events', isDown: true }}
+          />
+        )}
+      </Loaded>
+    </Card>
+  );
+}

@@ -1,0 +1,106 @@
+/** The pins of a board that people have most to do with. */
+import type { RankedPins } from '../api/answers.ts';
+import { pathWith } from '../api/client.ts';
+import { useAnswer } from '../api/queries.ts';
+import { Card } from '../parts/card.tsx';
+import { type Column, DataTable } from '../parts/data-table.tsx';
+import { PersonLink } from '../parts/links.tsx';
+import { Loaded } from '../parts/states.tsx';
+import { formatCount, formatDate, formatNumber } from '../view/format.ts';
+import { useRange } from '../view/use-view.ts';
+
+const MOST = 1000;
+
+type Row = RankedPins['ranked'][number];
+
+export function BoardPins({ id }: { readonly id: string }) {
+  const { start, end, zone } = useRange();
+  const answer = useAnswer<RankedPins>(pathWith(`/insights/v1/boards/${id}/pins`, { start, end, top: MOST }));
+  const pins = answer.data?.pins ?? 0;
+  const note =
+    pins > MOST
+      ? `The ${formatNumber(MOST)} most active of ${formatCount(pins, 'pin')}`
+      : formatCount(pins, 'pin');
+  return (
+    <Card title="Pins" note={answer.data && note}>
+      <Loaded
+        answer={answer}
+        height={400}
+        isEmpty={({ ranked }) => ranked.length === 0}
+        empty="No pins in this range"
+      >
+        {({ ranked }) => (
+          <DataTable
+            caption="Pins"
+            columns={columnsIn(zone)}
+            rows={ranked}
+            rowKey={({ pin }) => pin.id}
+            initialSort={{ key: 'events', isDown: true }}
+          />
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+function columnsIn(zone: string): readonly Column<Row>[] {
+  return [
+    { key: 'title', title: 'Pin', sort: ({ pin }) => pin.title, render: ({ pin }) => <PinName pin={pin} /> },
+    {
+      key: 'owner',
+      title: 'Whose',
+      width: '11rem',
+      isMinor: true,
+      sort: ({ owner }) => owner.name,
+      render: ({ owner }) => <PersonLink person={owner} />,
+    },
+    {
+      key: 'events',
+      title: 'Events',
+      width: '6rem',
+      isNumber: true,
+      sort: ({ events }) => events,
+      render: ({ events }) => formatNumber(events),
+    },
+    {
+      key: 'people',
+      title: 'People',
+      width: '6rem',
+      isNumber: true,
+      isMinor: true,
+      sort: ({ people }) => people,
+      render: ({ people }) => formatNumber(people),
+    },
+    {
+      key: 'last',
+      title: 'Latest',
+      width: '8.5rem',
+      isNumber: true,
+      isMinor: true,
+      sort: ({ last }) => Date.parse(last),
+      render: ({ last }) => formatDate(last, zone),
+    },
+  ];
+}
+
+function PinName({ pin }: Pick<Row, 'pin'>) {
+  const title = pin.title || `Pin ${pin.id}`;
+  const isWeb = /^https?:\/\//i.test(pin.web_url);
+  return (
+    <span title={title}>
+      {isWeb ? (
+        <a className="name" href={pin.web_url} target="_blank" rel="noopener noreferrer">
+          {title}
+          <span className="unseen"> (opens another site)</span>
+          <span aria-hidden="true" className="away">
+            {' '}
+            ↗
+          </span>
+        </a>
+      ) : (
+        <span className="name">{title}</span>
+      )}
+      {pin.tags.length > 0 && <span className="tags"> {pin.tags.join(', ')}</span>}
+    </span>
+  );
+}

@@ -1,0 +1,185 @@
+/** How the people on a board stand against its goal, and everybody's points. */
+import { useMemo } from 'react';
+import type { Participation, Person, PointsMap } from '../api/answers.ts';
+import { pathWith } from '../api/client.ts';
+import { useAnswer, usePeople } from '../api/queries.ts';
+import { Distribution } from '../charts/distribution.tsx';
+import { Card, Tile, Tiles } from '../parts/card.tsx';
+import { type Column, DataTable } from '../parts/data-table.tsx';
+import { PageLink, PersonLink } from '../parts/links.tsx';
+import { ScoreBar } from '../parts/score-bar.tsx';
+import { Empty, Loaded } from '../parts/states.tsx';
+import { formatCount, formatDate, formatNumber, formatShare } from '../view/format.ts';
+import { useRange } from '../view/use-view.ts';
+
+const MOST_AT_RISK = 100;
+
+export function BoardStandings({ id }: { readonly id: string }) {
+  const { zone } = useRange();
+  const answer = useAnswer<Participation>(
+    pathWith(`/insights/v1/boards/${id}/participation`, { top: MOST_AT_RISK }),
+  );
+  return (
+    <div className="stack">
+      <Loaded
+        answer={answer}
+        height={400}
+        isEmpty={({ people }) => people === 0}
+        empty="Nobody is on this board"
+      >
+        {(data) => (
+          <div className="stack">
+            <GoalTiles data={data} zone={zone} />
+            <div className="grid">
+              <Card title="How far people are" note="People by percent of the goal reached, all time">
+                <Distribution counts={data.distribution} />
+              </Card>
+              <AtRisk data={data} id={id} />
+            </div>
+          </div>
+        )}
+      </Loaded>
+      <PointsTable id={id} goal={answer.data?.goal ?? 1} />
+    </div>
+  );
+}
+
+function GoalTiles({ data, zone }: { readonly data: Participation; readonly zone: string }) {
+  const window =
+    data.window_start === null && data.window_end === null
+      ? 'no end'
+      : [data.window_start, data.window_end]
+          .map((at) => (at === null ? '…' : formatDate(at, zone)))
+          .join(' – ');
+  return (
+    <Tiles>
+      <Tile name="Goal" value={formatNumber(data.goal)} note={window} />
+      <Tile
+        name="Reached it"
+        value={formatNumber(data.reached)}
+        note={formatShare(data.reached / data.people)}
+      />
+      <Tile
+        name="On the way"
+        value={formatNumber(data.under_way)}
+        note={`median ${formatNumber(data.median_points)} points`}
+      />
+      <Tile
+        name="Not started"
+        value={formatNumber(data.not_started)}
+        note={`of ${formatCount(data.people, 'person', 'people')}`}
+      />
+    </Tiles>
+  );
+}
+
+function AtRisk({ data, id }: { readonly data: Participation; readonly id: string }) {
+  const pace = data.pace_points;
+  const note =
+    pace === null
+      ? `Below the goal: ${formatCount(data.at_risk_people, 'person', 'people')}, fewest points first`
+      : `Below the pace of ${formatNumber(Math.round(pace))} points: ${formatCount(data.at_risk_people, 'person', 'people')}`;
+  const columns: Column<Participation['at_risk'][number]>[] = [
+    { key: 'user', title: 'Person', render: ({ user }) => <PersonLink person={user} /> },
+    {
+      ...{ key: 'points', title: 'Points', width: '6rem', isNumber: true },
+      render: ({ user, total_points }) => (
+        <PageLink to={`/console/people/${user.id}/ledger`} more={{ board: id }}>
+          {formatNumber(total_points)}
+        </PageLink>
+      ),
+    },
+  ];
+  return (
+    <Card title="At risk of missing the goal" note={note}>
+      {data.at_risk.length === 0 ? (
+        <Empty title="Nobody is behind" />
+      ) : (
+        <DataTable
+          caption="People at risk"
+          columns={columns}
+          rows={data.at_risk}
+          rowKey={({ user }) => user.id}
+        />
+      )}
+    </Card>
+  );
+}
+
+interface Row {
+  readonly person: Person;
+  readonly points: number;
+  readonly score: number;
+}
+
+function PointsTable({ id, goal }: { readonly id: string; readonly goal: number }) {
+  const { start, end } = useRange();
+  const points = useAnswer<PointsMap>(pathWith(`/a/v1/board/${id}/points`, { start, end }));
+  const people = usePeople();
+  const rows = useMemo(() => rowsOf(points.data ?? {}, people.data ?? []), [points.data, people.data]);
+  const columns: Column<Row>[] = [
+    {
+      key: 'person',
+      title: 'Person',
+      sort: ({ person }) => person.name,
+      render: ({ person }) => <PersonLink person={person} />,
+    },
+    {
+      ...{
+        key: 'points',
+        title: 'Points',
+        width: '7rem',
+        isNumber: true,
+        sort: ({ points: total }) => total,
+      },
+      render: ({ person, points: total }) => (
+        <PageLink to={`/console/people/${person.id}/ledger`} more={{ board: id }}>
+          {formatNumber(total)}
+        </PageLink>
+      ),
+    },
+    {
+      key: 'score',
+      title: 'Participation',
+      width: '11rem',
+      isMinor: true,
+      sort: ({ score }) => score,
+      render: ({ score, points: total }) => <ScoreBar score={score} share={total / goal} />,
+    },
+  ];
+  const isAllTime = start === undefined && end === undefined;
+  return (
+    <Card
+      title="Points"
+      note={isAllTime ? 'Everybody on the board, all time' : 'Everybody on the board, awards in the range'}
+    >
+      <Loaded answer={points} height={300}>
+        {() => (
+          <Loaded answer={people} height={300}>
+            {() =>
+              rows.length === 0 ? (
+                <Empty title="Nobody is on this board" />
+              ) : (
+                <DataTable
+                  caption="Points"
+                  columns={columns}
+                  rows={rows}
+                  rowKey={({ person }) => person.id}
+                  initialSort={{ key: 'points', isDown: true }}
+                />
+              )
+            }
+          </Loaded>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+function rowsOf(points: PointsMap, people: readonly Person[]): readonly Row[] {
+  const known = new Map(people.map((person) => [person.id, person]));
+  return Object.values(points).map(({ user_id, email, total_points, participation_score }) => ({
+    person: known.get(user_id) ?? { id: user_id, email, name: '', role: '' },
+    ...{ points: total_points, score: participation_score },
+  }));
+}

@@ -1,0 +1,98 @@
+/** One board: what happens on it, how people stand, what they pinned, who they are, and who works with whom. */
+import { lazy } from 'react';
+import type { Overview } from '../api/answers.ts';
+import { pathWith } from '../api/client.ts';
+import { useAnswer } from '../api/queries.ts';
+import { ActivityCard } from '../parts/activity-card.tsx';
+import { Tile, Tiles } from '../parts/card.tsx';
+import { PageLink } from '../parts/links.tsx';
+import { Page } from '../parts/page.tsx';
+import { type Section, Sections } from '../parts/sections.tsx';
+import { Empty, Loaded } from '../parts/states.tsx';
+import { formatNumber } from '../view/format.ts';
+import { useRange } from '../view/use-view.ts';
+import { BoardPeople } from './board-people.tsx';
+import { BoardPins } from './board-pins.tsx';
+import { BoardStandings } from './board-standings.tsx';
+import { HeatMapCard, spanOf } from './overview.tsx';
+
+const BoardInteractions = lazy(async () => ({
+  default: (await import('./board-interactions.tsx')).BoardInteractions,
+}));
+
+const SECTIONS: readonly Section[] = [
+  { name: 'activity', title: 'Activity' },
+  { name: 'standings', title: 'Standings' },
+  { name: 'pins', title: 'Pins' },
+  { name: 'people', title: 'People' },
+  { name: 'interactions', title: 'Interactions' },
+];
+
+export function BoardPage({ id, section }: { readonly id: string; readonly section: string }) {
+  const { start, end, zone } = useRange();
+  const answer = useAnswer<Overview>(pathWith('/insights/v1/overview', { board: id, start, end }));
+  const board = answer.data?.board;
+  return (
+    <Page
+      title={board?.title || `Board ${id}`}
+      above={<PageLink to="/console/boards">Boards</PageLink>}
+      note={board && `${board.category || 'No category'} · Board ${id}`}
+      tools={
+        board && (
+          <PageLink to="/console/events" more={{ board: id }} className="button">
+            Events and export
+          </PageLink>
+        )
+      }
+    >
+      <Loaded answer={answer} height={92}>
+        {(data) => (
+          <>
+            <Tiles>
+              <Tile name="Events" value={formatNumber(data.events)} note={spanOf(data, zone)} />
+              <Tile name="Active people" value={formatNumber(data.people)} />
+              <Tile name="Pins" value={formatNumber(data.pins)} />
+            </Tiles>
+            <Sections
+              name="About this board"
+              base={`/console/boards/${id}`}
+              sections={SECTIONS}
+              current={section}
+            />
+            <BoardSection id={id} section={section} span={data} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function BoardSection({
+  id,
+  section,
+  span,
+}: {
+  readonly id: string;
+  readonly section: string;
+  readonly span: Overview;
+}) {
+  switch (section) {
+    case 'activity':
+      return (
+        <div className="stack">
+          <ActivityCard about={{ board: id }} span={span} splits={['action', 'type', 'role', 'people']} />
+          <HeatMapCard about={{ board: id }} />
+        </div>
+      );
+    case 'standings':
+      return <BoardStandings id={id} />;
+    case 'pins':
+      return <BoardPins id={id} />;
+    case 'people':
+      return <BoardPeople id={id} />;
+    case 'interactions':
+      return <BoardInteractions id={id} />;
+    default:
+      return <Empty title="There is no such part of a board" />;
+  }
+}

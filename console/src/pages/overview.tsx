@@ -1,0 +1,163 @@
+/** The community at a glance. */
+import type { HeatMapAnswer, Overview, RankedBoard, RankedPerson, Returning } from '../api/answers.ts';
+import { pathWith } from '../api/client.ts';
+import { useAnswer } from '../api/queries.ts';
+import { BarList } from '../charts/bar-list.tsx';
+import { HeatMap } from '../charts/heat-map.tsx';
+import { PeriodTable, StackedBars } from '../charts/over-time.tsx';
+import { type About, ActivityCard, useActionColors } from '../parts/activity-card.tsx';
+import { Card, Tile, Tiles } from '../parts/card.tsx';
+import { BoardLink, PageLink, PersonLink } from '../parts/links.tsx';
+import { Page } from '../parts/page.tsx';
+import { Loaded } from '../parts/states.tsx';
+import { capitalize, formatCount, formatDate, formatNumber } from '../view/format.ts';
+import { useInterval, useRange, useWhole } from '../view/use-view.ts';
+
+const TOP = 8;
+
+export function OverviewPage() {
+  const { start, end, zone } = useRange();
+  const whole = useWhole();
+  const figures = useAnswer<Overview>(pathWith('/insights/v1/overview', { start, end }));
+  return (
+    <Page title={whole.data?.organization.name ?? 'Overview'} above="Overview">
+      <Loaded answer={figures} height={92}>
+        {(data) => <Figures data={data} zone={zone} />}
+      </Loaded>
+      <div className="grid">
+        <div className="wide">
+          <ActivityCard />
+        </div>
+        <ActionsCard figures={figures.data} />
+        <BoardsCard />
+        <PeopleCard />
+        <ReturningCard />
+        <HeatMapCard />
+      </div>
+    </Page>
+  );
+}
+
+function Figures({ data, zone }: { readonly data: Overview; readonly zone: string }) {
+  return (
+    <Tiles>
+      <Tile name="Events" value={formatNumber(data.events)} note={spanOf(data, zone)} />
+      <Tile name="Active people" value={formatNumber(data.people)} />
+      <Tile name="Boards" value={formatNumber(data.boards)} />
+      <Tile name="Pins" value={formatNumber(data.pins)} />
+    </Tiles>
+  );
+}
+
+export function spanOf({ first, last }: Pick<Overview, 'first' | 'last'>, zone: string): string | undefined {
+  if (first === null || last === null) return undefined;
+  const [from, to] = [formatDate(first, zone), formatDate(last, zone)];
+  return from === to ? from : `${from} – ${to}`;
+}
+
+function ActionsCard({ figures }: { readonly figures: Overview | undefined }) {
+  const colors = useActionColors();
+  if (figures === undefined || figures.actions.length === 0) return null;
+  const items = figures.actions.slice(0, TOP).map(({ action, events }) => ({
+    ...{ key: action, value: events, color: colors(action) },
+    name: (
+      <PageLink to="/console/events" more={{ action }} className="name">
+        {capitalize(action)}
+      </PageLink>
+    ),
+  }));
+  return (
+    <Card title="What people do" note="Events by action">
+      <BarList items={items} />
+    </Card>
+  );
+}
+
+function BoardsCard() {
+  const { start, end } = useRange();
+  const answer = useAnswer<readonly RankedBoard[]>(pathWith('/insights/v1/boards', { start, end, top: TOP }));
+  return (
+    <Card title="Most active boards" tools={<PageLink to="/console/boards">All boards</PageLink>}>
+      <Loaded answer={answer} height={320} isEmpty={(boards) => boards.length === 0}>
+        {(boards) => (
+          <BarList
+            items={boards.map(({ board, events, people }) => ({
+              ...{ key: board.id, name: <BoardLink board={board} />, value: events },
+              note: formatCount(people, 'person', 'people'),
+            }))}
+          />
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+function PeopleCard() {
+  const { start, end } = useRange();
+  const answer = useAnswer<readonly RankedPerson[]>(pathWith('/insights/v1/users', { start, end, top: TOP }));
+  return (
+    <Card title="Most active people" tools={<PageLink to="/console/people">All people</PageLink>}>
+      <Loaded answer={answer} height={320} isEmpty={(people) => people.length === 0}>
+        {(people) => (
+          <BarList
+            items={people.map(({ user, events, boards }) => ({
+              ...{ key: user.id, name: <PersonLink person={user} />, value: events },
+              note: formatCount(boards, 'board'),
+            }))}
+          />
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+function ReturningCard() {
+  const { start, end, zone } = useRange();
+  const { interval, isKnown } = useInterval();
+  const answer = useAnswer<Returning>(
+    isKnown ? pathWith('/insights/v1/returning', { start, end, zone, interval }) : undefined,
+  );
+  const series = (data: Returning) => [
+    { name: 'Returning', color: 1, values: data.returning },
+    { name: 'New', color: 2, values: data.newcomers },
+  ];
+  const table =
+    answer.data &&
+    (() => (
+      <PeriodTable
+        caption="New and returning people"
+        {...answer.data}
+        zone={zone}
+        series={series(answer.data)}
+      />
+    ));
+  return (
+    <Card title="New and returning people" note="New: who acts for the first time" table={table}>
+      <Loaded
+        answer={answer}
+        height={240}
+        isEmpty={({ newcomers, returning }) => [...newcomers, ...returning].every((count) => count === 0)}
+      >
+        {(data) => (
+          <StackedBars name="New and returning people" {...data} series={series(data)} height={220} />
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+export function HeatMapCard({ about = {} }: { readonly about?: About }) {
+  const { start, end, zone } = useRange();
+  const answer = useAnswer<HeatMapAnswer>(pathWith('/insights/v1/heat-map', { ...about, start, end, zone }));
+  return (
+    <Card title="When in the week" note={`Events by day and hour, ${zone}`} className="wide">
+      <Loaded
+        answer={answer}
+        height={240}
+        isEmpty={({ hours }) => hours.flat().every((count) => count === 0)}
+      >
+        {({ hours }) => <HeatMap hours={hours} />}
+      </Loaded>
+    </Card>
+  );
+}

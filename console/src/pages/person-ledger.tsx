@@ -1,0 +1,121 @@
+/** Every award of a person on a board: when, for what, by which rule, and whether it counts. */
+import type { Ledger, PointsMap } from '../api/answers.ts';
+import { useAnswer, useBoards } from '../api/queries.ts';
+import { Card } from '../parts/card.tsx';
+import { type Column, DataTable } from '../parts/data-table.tsx';
+import { Empty, Loaded } from '../parts/states.tsx';
+import { capitalize, formatInstant, formatNumber } from '../view/format.ts';
+import { useParameters, useRange } from '../view/use-view.ts';
+
+type Line = Ledger['lines'][number];
+
+export function PersonLedger({ id }: { readonly id: string }) {
+  const [parameters, change] = useParameters();
+  const points = useAnswer<PointsMap>(`/a/v1/user/${id}/points?key=board`);
+  const boards = useBoards();
+  const titles = new Map(boards.data?.map((board) => [board.id, board.title]));
+  const records = Object.values(points.data ?? {}).sort(
+    (one, other) => other.total_points - one.total_points,
+  );
+  const board = parameters.get('board') ?? records[0]?.board_id;
+  return (
+    <Card
+      title="Ledger"
+      note="Every award and every adjustment, all time"
+      tools={
+        records.length > 0 && (
+          <label className="choice">
+            <span className="unseen">Board</span>
+            <select value={board} onChange={(event) => change({ board: event.target.value })}>
+              {records.map(({ board_id, total_points }) => (
+                <option key={board_id} value={board_id}>
+                  {titles.get(board_id) || `Board ${board_id}`} ({formatNumber(total_points)})
+                </option>
+              ))}
+            </select>
+          </label>
+        )
+      }
+    >
+      <Loaded answer={points} height={300}>
+        {() =>
+          board === undefined ? <Empty title="On no board" /> : <LedgerOfBoard id={id} board={board} />
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+function LedgerOfBoard({ id, board }: { readonly id: string; readonly board: string }) {
+  const { zone } = useRange();
+  const answer = useAnswer<Ledger>(`/insights/v1/boards/${board}/users/${id}/ledger`);
+  return (
+    <Loaded answer={answer} height={300}>
+      {(ledger) => (
+        <div className="stack">
+          <ul className="sentences">
+            {ledger.summary.map((sentence) => (
+              <li key={sentence}>{sentence}</li>
+            ))}
+          </ul>
+          {ledger.lines.length === 0 ? (
+            <Empty title="No awards on this board" />
+          ) : (
+            <DataTable
+              caption="Ledger"
+              minWidth="30rem"
+              columns={columnsIn(zone)}
+              rows={ledger.lines}
+              rowKey={(_, place) => String(place)}
+            />
+          )}
+        </div>
+      )}
+    </Loaded>
+  );
+}
+
+function columnsIn(zone: string): readonly Column<Line>[] {
+  return [
+    {
+      key: 'when',
+      title: 'When',
+      width: '11.25rem',
+      render: ({ timestamp }) => formatInstant(timestamp, zone),
+    },
+    { key: 'what', title: 'What', render: ({ what }) => <span title={what}>{what}</span> },
+    {
+      key: 'rule',
+      title: 'Rule',
+      width: '11rem',
+      isMinor: true,
+      render: ({ rule }) => <span title={rule}>{rule || '–'}</span>,
+    },
+    {
+      key: 'outcome',
+      title: 'Outcome',
+      width: '8rem',
+      isMinor: true,
+      render: ({ counted, reason }) => (
+        <span className={counted ? 'counts' : 'counts-not'} title={reason}>
+          {capitalize(reason)}
+        </span>
+      ),
+    },
+    {
+      key: 'points',
+      title: 'Points',
+      width: '5rem',
+      isNumber: true,
+      render: ({ points, counted }) => (counted ? formatNumber(points) : <s>{formatNumber(points)}</s>),
+    },
+    {
+      key: 'total',
+      title: 'Total',
+      width: '5rem',
+      isNumber: true,
+      isMinor: true,
+      render: ({ running_total }) => formatNumber(running_total),
+    },
+  ];
+}

@@ -1,0 +1,122 @@
+/** One person: what they do, their points over boards, and the ledger of each award. */
+import type { Overview, PointsMap } from '../api/answers.ts';
+import { pathWith } from '../api/client.ts';
+import { useAnswer, useBoards } from '../api/queries.ts';
+import { BarList } from '../charts/bar-list.tsx';
+import { ActivityCard } from '../parts/activity-card.tsx';
+import { Card, Tile, Tiles } from '../parts/card.tsx';
+import { BoardLink, nameOf, PageLink } from '../parts/links.tsx';
+import { Page } from '../parts/page.tsx';
+import { Sections } from '../parts/sections.tsx';
+import { Empty, Loaded } from '../parts/states.tsx';
+import { capitalize, formatNumber } from '../view/format.ts';
+import { useRange } from '../view/use-view.ts';
+import { HeatMapCard, spanOf } from './overview.tsx';
+import { PersonLedger } from './person-ledger.tsx';
+
+const SECTIONS = [
+  { name: 'activity', title: 'Activity' },
+  { name: 'points', title: 'Points' },
+  { name: 'ledger', title: 'Ledger' },
+] as const;
+
+export function PersonPage({ id, section }: { readonly id: string; readonly section: string }) {
+  const { start, end, zone } = useRange();
+  const answer = useAnswer<Overview>(pathWith('/insights/v1/overview', { user: id, start, end }));
+  const person = answer.data?.user;
+  return (
+    <Page
+      title={person ? nameOf(person) : `Person ${id}`}
+      above={<PageLink to="/console/people">People</PageLink>}
+      note={person && [person.email, capitalize(person.role)].filter((text) => text !== '').join(' · ')}
+      tools={
+        person && (
+          <PageLink to="/console/events" more={{ person: id }} className="button">
+            Events and export
+          </PageLink>
+        )
+      }
+    >
+      <Loaded answer={answer} height={92}>
+        {(data) => (
+          <>
+            <Tiles>
+              <Tile name="Events" value={formatNumber(data.events)} note={spanOf(data, zone)} />
+              <Tile name="Boards" value={formatNumber(data.boards)} />
+              <Tile name="Pins" value={formatNumber(data.pins)} />
+            </Tiles>
+            <Sections
+              name="About this person"
+              base={`/console/people/${id}`}
+              sections={SECTIONS}
+              current={section}
+            />
+            <PersonSection id={id} section={section} span={data} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function PersonSection({
+  id,
+  section,
+  span,
+}: {
+  readonly id: string;
+  readonly section: string;
+  readonly span: Overview;
+}) {
+  switch (section) {
+    case 'activity':
+      return (
+        <div className="stack">
+          <ActivityCard about={{ user: id }} span={span} splits={['action', 'type', 'board']} />
+          <HeatMapCard about={{ user: id }} />
+        </div>
+      );
+    case 'points':
+      return <PersonPoints id={id} />;
+    case 'ledger':
+      return <PersonLedger id={id} />;
+    default:
+      return <Empty title="There is no such part of a person's page" />;
+  }
+}
+
+function PersonPoints({ id }: { readonly id: string }) {
+  const { start, end } = useRange();
+  const points = useAnswer<PointsMap>(pathWith(`/a/v1/user/${id}/points`, { key: 'board', start, end }));
+  const boards = useBoards();
+  const known = new Map(boards.data?.map((board) => [board.id, board]));
+  const itemsOf = (map: PointsMap) =>
+    Object.values(map)
+      .sort((one, other) => other.total_points - one.total_points)
+      .map(({ board_id, total_points, participation_score }) => ({
+        key: board_id,
+        name: <BoardLink board={known.get(board_id) ?? { id: board_id, title: '', category: '' }} />,
+        value: total_points,
+        note: (
+          <>
+            score {formatNumber(participation_score)} ·{' '}
+            <PageLink to={`/console/people/${id}/ledger`} more={{ board: board_id }}>
+              why
+            </PageLink>
+          </>
+        ),
+      }));
+  const isAllTime = start === undefined && end === undefined;
+  return (
+    <Card title="Points over boards" note={isAllTime ? 'All time' : 'Awards in the range'}>
+      <Loaded
+        answer={points}
+        height={300}
+        isEmpty={(map) => Object.keys(map).length === 0}
+        empty="On no board"
+      >
+        {(map) => <BarList items={itemsOf(map)} />}
+      </Loaded>
+    </Card>
+  );
+}

@@ -1,0 +1,23 @@
+/** Keeps what fails while it is drawn, or cannot be loaded, to its page. */
+import { Component, type ReactNode } from 'react';
+import { Failure } from './states.tsx';
+
+export class Boundary extends Component<
+  { readonly children: ReactNode },
+  { readonly error: Error | undefined }
+> {
+  override state = { error: undefined };
+
+  static getDerivedStateFromError(error: unknown) {
+    return { error: error instanceof Error ? error : new Error(String(error)) };
+  }
+
+  override render() {
+    const { error } = this.state;
+    return error === undefined ? (
+      this.props.children
+    ) : (
+      <Failure error={error} onRetry={() => location.reload()} />
+    );
+  }
+}

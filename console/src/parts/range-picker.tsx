@@ -1,0 +1,133 @@
+/** The range and the zone that govern every page. */
+import { useEffect, useId, useRef, useState } from 'react';
+import { formatDay } from '../view/format.ts';
+import { presetsOf, type Range } from '../view/range.ts';
+import { useParameters, useRange, useWhole, ZONE_OF_READER } from '../view/use-view.ts';
+
+export function RangePicker() {
+  const range = useRange();
+  const id = useId();
+  const [isOpen, setOpen] = useState(false);
+  const frame = useRef<HTMLDivElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!isOpen) return;
+    const closeOutside = ({ target }: Event) => {
+      if (target instanceof Node && frame.current?.contains(target) === false) setOpen(false);
+    };
+    const closeByKey = ({ key }: KeyboardEvent) => {
+      if (key !== 'Escape') return;
+      setOpen(false);
+      button.current?.focus();
+    };
+    document.addEventListener('pointerdown', closeOutside);
+    document.addEventListener('focusin', closeOutside);
+    document.addEventListener('keydown', closeByKey);
+    return () => {
+      document.removeEventListener('pointerdown', closeOutside);
+      document.removeEventListener('focusin', closeOutside);
+      document.removeEventListener('keydown', closeByKey);
+    };
+  }, [isOpen]);
+  return (
+    <div className="range" ref={frame}>
+      <button
+        ref={button}
+        type="button"
+        className="button range-button"
+        aria-expanded={isOpen}
+        aria-controls={id}
+        onClick={() => setOpen(!isOpen)}
+      >
+        <svg viewBox="0 0 20 20" aria-hidden="true" className="icon">
+          <path d="M3 5h14v12H3zM3 9h14M7 2.5v4M13 2.5v4" />
+        </svg>
+        <span className="unseen">Range: </span>
+        <span className="range-text">{describeRange(range)}</span>
+        <span className="range-zone">{range.zone.replaceAll('_', ' ')}</span>
+      </button>
+      <p className="unseen" aria-live="polite">
+        {describeRange(range)}, {range.zone}
+      </p>
+      <div id={id} className="range-panel" hidden={!isOpen}>
+        {isOpen && <RangeForm range={range} />}
+      </div>
+    </div>
+  );
+}
+
+function describeRange({ from, to }: Range): string {
+  if (from === undefined && to === undefined) return 'All time';
+  if (from === undefined) return `Until ${formatDay(to ?? '')}`;
+  if (to === undefined) return `From ${formatDay(from)}`;
+  return from === to ? formatDay(from) : `${formatDay(from)} – ${formatDay(to)}`;
+}
+
+function RangeForm({ range }: { readonly range: Range }) {
+  const [, change] = useParameters();
+  const { data } = useWhole();
+  const { from, to, zone } = range;
+  const presets = presetsOf(data?.first ?? null, data?.last ?? null, zone);
+  return (
+    <>
+      <fieldset className="range-presets">
+        <legend>Range</legend>
+        {presets.map((preset) => (
+          <button
+            key={preset.name}
+            type="button"
+            className="button button-chip"
+            aria-pressed={preset.from === from && preset.to === to}
+            onClick={() => change({ from: preset.from, to: preset.to })}
+          >
+            {preset.name}
+          </button>
+        ))}
+      </fieldset>
+      <div className="range-days">
+        <label>
+          First day
+          <input
+            className="input"
+            type="date"
+            value={from ?? ''}
+            max={to}
+            onChange={(event) => change({ from: event.target.value })}
+          />
+        </label>
+        <label>
+          Last day
+          <input
+            className="input"
+            type="date"
+            value={to ?? ''}
+            min={from}
+            onChange={(event) => change({ to: event.target.value })}
+          />
+        </label>
+      </div>
+      <ZoneField zone={zone} onChange={(next) => change({ zone: next })} />
+      <p className="range-note">
+        Days begin at midnight of the zone. The address carries this view; share it with whoever has a key.
+      </p>
+    </>
+  );
+}
+
+const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
+
+function ZoneField({ zone, onChange }: { readonly zone: string; readonly onChange: (zone: string) => void }) {
+  const zones = ZONES.includes(zone) ? ZONES : [zone, ...ZONES];
+  return (
+    <label className="range-zone-field">
+      Time zone
+      <select className="input" value={zone} onChange={(event) => onChange(event.target.value)}>
+        {zones.map((name) => (
+          <option key={name} value={name}>
+            {name === ZONE_OF_READER ? `${name} (here)` : name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,35 @@
+/** A field that narrows a list while one types, and says how much is left. */
+import { useId } from 'react';
+import { formatNumber } from '../view/format.ts';
+
+export function SearchField({
+  name,
+  value,
+  onChange,
+  found,
+}: {
+  readonly name: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly found: number;
+}) {
+  const id = useId();
+  return (
+    <div className="search">
+      <label htmlFor={id} className="unseen">
+        {name}
+      </label>
+      <input
+        id={id}
+        className="input"
+        type="search"
+        placeholder={name}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      />
+      <p className="unseen" aria-live="polite">
+        {value === '' ? '' : `${formatNumber(found)} found`}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,90 @@
+/** What stands where an answer is to be: while it is on its way, when it did not come, and when there is nothing in it. */
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { ApiError } from '../api/client.ts';
+
+/** Grey shapes in the height of what comes. */
+export function Skeleton({ height = 120 }: { readonly height?: number }) {
+  return (
+    <div className="skeleton" style={{ height }} role="status">
+      <span className="unseen">Loading</span>
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
+  return (
+    <div className="state">
+      <svg viewBox="0 0 48 48" aria-hidden="true" className="state-picture">
+        <rect x="7" y="9" width="34" height="30" rx="5" />
+        <path d="M15 31v-4M24 31v-9M33 31v-6" />
+      </svg>
+      <p className="state-title">{title}</p>
+      {children !== undefined && <div className="state-text">{children}</div>}
+    </div>
+  );
+}
+
+/** With what the operator needs to find it in the log. */
+export function Failure({ error, onRetry }: { readonly error: Error; readonly onRetry?: () => void }) {
+  const isKnown = error instanceof ApiError;
+  if (isKnown && error.status === 404) return <NotVisible />;
+  return (
+    <div className="state state-failed" role="alert">
+      <p className="state-title">{isKnown ? error.title : 'This page has failed'}</p>
+      <div className="state-text">
+        <p>{error.message}</p>
+        {isKnown && error.retryAfterSeconds !== undefined && <p>Try again in {error.retryAfterSeconds} s.</p>}
+        {isKnown && error.requestId !== undefined && (
+          <p className="state-id">
+            Request <code>{error.requestId}</code>
+          </p>
+        )}
+      </div>
+      {onRetry !== undefined && (
+        <button type="button" className="button" onClick={onRetry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** What a key may not see answers exactly as what does not exist, so this says no more, either. */
+function NotVisible() {
+  return (
+    <div className="state" role="alert">
+      <svg viewBox="0 0 48 48" aria-hidden="true" className="state-picture">
+        <rect x="12" y="21" width="24" height="18" rx="4" />
+        <path d="M17 21v-5a7 7 0 0 1 14 0v5" />
+      </svg>
+      <p className="state-title">Nothing here for this key</p>
+      <p className="state-text">It does not exist, or this key may not see it.</p>
+    </div>
+  );
+}
+
+export function Loaded<T>({
+  answer,
+  height,
+  isEmpty,
+  empty = 'Nothing in this range',
+  children,
+}: {
+  readonly answer: UseQueryResult<T>;
+  readonly height?: number;
+  readonly isEmpty?: (data: T) => boolean;
+  readonly empty?: string;
+  readonly children: (data: T) => ReactNode;
+}) {
+  const { data, error, isPending, isPlaceholderData, refetch } = answer;
+  if (isPending) return <Skeleton {...(height !== undefined && { height })} />;
+  if (error !== null) return <Failure error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return null;
+  if (isEmpty?.(data)) return <Empty title={empty} />;
+  return (
+    <div className={isPlaceholderData ? 'loaded is-stale' : 'loaded'} aria-busy={isPlaceholderData}>
+      {children(data)}
+    </div>
+  );
+}

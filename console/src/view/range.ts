@@ -1,0 +1,82 @@
+/** The range that governs every page, as it stands in the URL: days of a zone, both ends included, or all there is. */
+import { addDays, countDays, dayOf, isDay, isZone, startOfDay } from './days.ts';
+
+export interface Range {
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  readonly zone: string;
+}
+
+/** As the interface takes it: the end is out. */
+export interface Bounds {
+  readonly start: string | undefined;
+  readonly end: string | undefined;
+}
+
+export interface Preset {
+  readonly name: string;
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+}
+
+/** What cannot be read counts as not said. */
+export function readRange(search: URLSearchParams, zoneOfReader: string): Range {
+  const [from, to, zone] = ['from', 'to', 'zone'].map((name) => search.get(name) ?? null) as [
+    string | null,
+    string | null,
+    string | null,
+  ];
+  const days = [isDay(from) ? from : undefined, isDay(to) ? to : undefined] as const;
+  const isReversed = days[0] !== undefined && days[1] !== undefined && days[0] > days[1];
+  return {
+    from: isReversed ? days[1] : days[0],
+    to: isReversed ? days[0] : days[1],
+    zone: isZone(zone) ? zone : zoneOfReader,
+  };
+}
+
+export function boundsOf({ from, to, zone }: Range): Bounds {
+  const iso = (ms: number) => new Date(ms).toISOString();
+  return {
+    start: from === undefined ? undefined : iso(startOfDay(from, zone)),
+    end: to === undefined ? undefined : iso(startOfDay(addDays(to, 1), zone)),
+  };
+}
+
+/** "Last" counts from the last event on, so that a view that is shared shows the same tomorrow. */
+export function presetsOf(first: string | null, last: string | null, zone: string): readonly Preset[] {
+  const all: Preset = { name: 'All time', from: undefined, to: undefined };
+  if (first === null || last === null) return [all];
+  const [firstDay, to] = [dayOf(Date.parse(first), zone), dayOf(Date.parse(last), zone)];
+  const lately = [7, 30, 90, 365].map((days) => ({
+    ...{ name: days === 365 ? 'Latest 12 months' : `Latest ${days} days`, to },
+    from: addDays(to, 1 - days),
+  }));
+  const years: Preset[] = [];
+  for (let year = Number(to.slice(0, 4)); year >= Number(firstDay.slice(0, 4)) && years.length < 5; year--) {
+    years.push({ name: String(year), from: `${year}-01-01`, to: `${year}-12-31` });
+  }
+  return [all, ...lately, ...years];
+}
+
+export const INTERVALS = ['hour', 'day', 'week', 'month'] as const;
+export type Interval = (typeof INTERVALS)[number];
+
+const DAYS_OF: Readonly<Record<Interval, number>> = { hour: 1 / 24, day: 1, week: 7, month: 30 };
+const MOST_PERIODS = 750;
+const MANY_PERIODS = 120;
+
+/** Intervals with which a chart can still be read, and the one to begin with. */
+export function intervalsFor(
+  { from, to, zone }: Range,
+  first: string | null,
+  last: string | null,
+): { readonly possible: readonly Interval[]; readonly best: Interval } {
+  const firstDay = from ?? (first === null ? undefined : dayOf(Date.parse(first), zone));
+  const lastDay = to ?? (last === null ? undefined : dayOf(Date.parse(last), zone));
+  const days =
+    firstDay === undefined || lastDay === undefined ? 1 : Math.max(1, countDays(firstDay, lastDay));
+  const possible = INTERVALS.filter((interval) => days / DAYS_OF[interval] <= MOST_PERIODS);
+  const best = INTERVALS.find((interval) => days / DAYS_OF[interval] <= MANY_PERIODS) ?? 'month';
+  return { possible: possible.length === 0 ? ['month'] : possible, best };
+}

@@ -1,0 +1,87 @@
+/** What a figure is split by: a group for each value of a column of events. */
+import type { Dataset } from '../dataset/dataset.ts';
+import type { EventBatch } from '../dataset/query.ts';
+import { type Asked, kindsOf, scanEvents } from './scan.ts';
+
+export const SPLITS = ['action', 'type', 'board', 'role'] as const;
+export type Split = (typeof SPLITS)[number];
+
+export interface Groups {
+  readonly column: 'kind' | 'board' | 'actor';
+  /** By value of the column: the place of its group in `names`. */
+  readonly groupOf: Int32Array;
+  /** A word, the index of a board, or undefined for all that has no group of its own. */
+  readonly names: readonly (string | number | undefined)[];
+}
+
+/** One group for all events. */
+export function noGroups({ kinds }: Dataset): Groups {
+  return { column: 'kind', groupOf: new Int32Array(kinds.length), names: [undefined] };
+}
+
+/** `most` boards at most have a group of their own, those with the most events; the others share one. */
+export async function groupsOf(dataset: Dataset, split: Split, asked: Asked, most: number): Promise<Groups> {
+  switch (split) {
+    case 'action':
+    case 'type':
+      return { column: 'kind', ...groupWords(dataset.kinds.map((kind) => kind[split])) };
+    case 'role':
+      return { column: 'actor', ...groupWords(await rolesOf(dataset)) };
+    case 'board': {
+      const ranked = await rankBoards(dataset, asked);
+      return groupIndices(dataset.counts.boards, ranked.slice(0, most));
+    }
+  }
+}
+
+function groupWords(words: readonly string[]): Pick<Groups, 'groupOf' | 'names'> {
+  const places = new Map<string, number>();
+  const groupOf = Int32Array.from(words, (word) => {
+    const place = places.get(word) ?? places.size;
+    places.set(word, place);
+    return place;
+  });
+  return { groupOf, names: [...places.keys()] };
+}
+
+function groupIndices(count: number, indices: readonly number[]): Groups {
+  const groupOf = new Int32Array(count).fill(indices.length);
+  for (const [place, index] of indices.entries()) groupOf[index] = place;
+  return { column: 'board', groupOf, names: [...indices, undefined] };
+}
+
+const roles = new WeakMap<Dataset, Promise<readonly string[]>>();
+
+/** Platform roles by index of the user. */
+function rolesOf(dataset: Dataset): Promise<readonly string[]> {
+  let known = roles.get(dataset);
+  if (known === undefined) {
+    known = readRoles(dataset);
+    known.catch(() => roles.delete(dataset));
+    roles.set(dataset, known);
+  }
+  return known;
+}
+
+async function readRoles(dataset: Dataset): Promise<readonly string[]> {
+  const all: string[] = [];
+  for await (const people of dataset.people()) for (const { role } of people) all.push(role);
+  return all;
+}
+
+/** Indices of boards with events, most events first; of equally many, in the order of indices. */
+async function rankBoards(dataset: Dataset, asked: Asked): Promise<number[]> {
+  const counts = new Float64Array(dataset.counts.boards);
+  const wanted = kindsOf(dataset, asked.action);
+  await scanEvents(dataset, asked, ({ count, kind, board }: EventBatch) => {
+    for (let row = 0; row < count; row++) counts[board[row]!]! += wanted[kind[row]!]!;
+  });
+  return topOf(counts);
+}
+
+/** Indices of what is above 0, largest first; of equal ones, in their order. */
+export function topOf(counts: Float64Array): number[] {
+  const indices: number[] = [];
+  for (let index = 0; index < counts.length; index++) if (counts[index]! > 0) indices.push(index);
+  return indices.sort((one, other) => counts[other]! - counts[one]! || one - other);
+}

@@ -1,0 +1,40 @@
+/** Headless Chromium as the system has it: where it is, and how it is started so that it asks nobody anything. */
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { type Browser, chromium } from 'playwright-core';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+
+/** A visit mostly waits, so that several at once take little longer than one. */
+export const AT_ONCE = 3;
+
+/** Absent when there is none: then the reason stands in `NO_BROWSER`. */
+export const BROWSER = findBrowser();
+export const NO_BROWSER =
+  BROWSER === undefined && `none of ${NAMES.join(', ')} is on the PATH, and CORKBOARD_CHROMIUM names none`;
+
+function findBrowser(): string | undefined {
+  const { CORKBOARD_CHROMIUM: named, PATH = '' } = process.env;
+  const places = PATH.split(delimiter).flatMap((folder) => NAMES.map((name) => join(folder, name)));
+  return [...(named === undefined ? [] : [named]), ...places].find(isProgram);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export async function startBrowser(): Promise<Browser> {
+  return await chromium.launch({
+    executablePath: BROWSER ?? '',
+    headless: true,
+    args: [
+      ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
+      ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+    ],
+  });
+}

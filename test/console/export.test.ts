@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { countEvents, type Format } from '../../console/src/export/event-counter.ts';
+import { writeSnippet } from '../../console/src/reference/snippets.ts';
+
+const FORMS: Readonly<Record<Format, (events: readonly string[]) => string>> = {
+  json: (events) => JSON.stringify(events.map((text) => ({ text, inner: { text } }))),
+  ndjson: (events) => events.map((text) => `${JSON.stringify({ text })}\n`).join(''),
+  csv: (events) => ['a,b', ...events.map((text) => `1,"${text.replaceAll('"', '""')}"`), ''].join('\r\n'),
+};
+
+describe('events of an export', () => {
+  for (const format of ['json', 'ndjson', 'csv'] as const) {
+    it(`are counted exactly in ${format}, however the bytes are cut`, () => {
+      const text = fc.oneof(fc.string(), fc.constantFrom('"', '\\', '\\"', '}', '\n', '{"', ',\r\n'));
+      const property = fc.property(fc.array(text), fc.integer({ min: 1, max: 9 }), (events, size) => {
+        const bytes = Buffer.from(FORMS[format](events));
+        const counter = countEvents(format);
+        let count = 0;
+        for (let at = 0; at < bytes.length; at += size) count = counter.add(bytes.subarray(at, at + size));
+        assert.equal(count, events.length);
+      });
+      fc.assert(property);
+    });
+  }
+});
+
+describe('a request as code', () => {
+  it('quotes what a shell would read otherwise, and takes the key from the environment', () => {
+    const wanted = { url: "http://host/a/v1/lti/it's/points", accept: 'text/csv' };
+    assert.equal(
+      writeSnippet('curl', wanted),
+      `curl -H "apikey: $CORKBOARD_KEY" -H 'accept: text/csv' 'http://host/a/v1/lti/it'\\''s/points'`,
+    );
+    for (const language of ['Python', 'R', 'JavaScript'] as const) {
+      assert.match(writeSnippet(language, wanted), /CORKBOARD_KEY/);
+    }
+  });
+});

@@ -1,0 +1,116 @@
+/** What leaves the console: exported files, and requests of the reference. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, describe, it } from 'node:test';
+import { until } from '../server/stand.ts';
+import { AT_ONCE, NO_BROWSER } from './browser.ts';
+import { BOARD, type ConsoleStand, openConsole } from './visit.ts';
+
+const MARCH = 'from=2018-03-01&to=2018-03-31&zone=Europe/Vienna';
+const MARCH_ASKED = 'start=2018-02-28T23:00:00.000Z&end=2018-03-31T22:00:00.000Z';
+
+let stand: ConsoleStand;
+
+async function ask(path: string, accept = 'application/json'): Promise<string> {
+  const response = await fetch(stand.url + path, { headers: { apikey: stand.key, accept } });
+  assert.equal(response.status, 200);
+  return await response.text();
+}
+
+const number = (value: number) => new Intl.NumberFormat('en-GB').format(value);
+
+describe('what leaves the console', { skip: NO_BROWSER, concurrency: AT_ONCE }, () => {
+  before(async () => {
+    stand = await openConsole();
+  });
+  after(() => stand.close());
+
+  for (const [name, format, accept] of [
+    ['JSON', 'json', 'application/json'],
+    ['NDJSON', 'ndjson', 'application/x-ndjson'],
+    ['CSV', 'csv', 'text/csv'],
+  ] as const) {
+    it(`exports ${name}, byte for byte as the API gives it`, async () => {
+      const visit = await stand.visit();
+      const { page } = visit;
+      for (const [view, asked, file] of [
+        ['', '', `events.${format}`],
+        [
+          `?${MARCH}&action=created`,
+          `?${MARCH_ASKED}&action=created`,
+          `events-2018-03-01-2018-03-31-created.${format}`,
+        ],
+      ] as const) {
+        await visit.go(`/console/events${view}`);
+        const saving = page.waitForEvent('download');
+        await page.getByRole('button', { name: `Export as ${name}`, exact: true }).click();
+        const download = await saving;
+        assert.equal(download.suggestedFilename(), file);
+        const saved = await readFile(await download.path());
+        assert.ok(saved.equals(Buffer.from(await ask(`/insights/v1/events${asked}`, accept))));
+        const { events } = JSON.parse(await ask(`/insights/v1/overview${asked}`));
+        const said = await page.locator('.export-state').textContent();
+        assert.ok(said?.startsWith(`Saved ${file}: ${number(events)} events`), said ?? '');
+      }
+      await visit.end();
+    });
+  }
+
+  it('streams an export into a file that somebody has chosen, and leaves nothing of one that is cancelled', async () => {
+    const visit = await stand.visit();
+    const { page } = visit;
+    await visit.go('/console/events');
+    await page.evaluate(`
+      globalThis.saved = { bytes: 0, closed: 0, aborted: 0 };
+      globalThis.showSaveFilePicker = async ({ suggestedName }) => ({
+        createWritable: async () => ({
+          write: async (bytes) => {
+            saved.name = suggestedName;
+            saved.bytes += bytes.length;
+            if (saved.slow) await new Promise((resolve) => setTimeout(resolve, 200));
+          },
+          close: async () => { saved.closed += 1; },
+          abort: async () => { saved.aborted += 1; },
+        }),
+      });`);
+    await page.getByRole('button', { name: 'Export as CSV' }).click();
+    await page.getByText(/^Saved events\.csv/).waitFor();
+    const size = Buffer.byteLength(await ask('/insights/v1/events', 'text/csv'));
+    assert.deepEqual(await page.evaluate('saved'), {
+      name: 'events.csv',
+      bytes: size,
+      closed: 1,
+      aborted: 0,
+    });
+    await page.evaluate('saved.slow = true');
+    await page.getByRole('button', { name: 'Export as JSON' }).click();
+    await page.getByRole('progressbar', { name: 'Export' }).waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await until(async () => (await page.evaluate('saved.aborted')) === 1);
+    assert.equal(await page.evaluate('saved.closed'), 1);
+    await visit.end();
+  });
+
+  it('tries a route with the key at hand, and writes it in every language without the key', async () => {
+    const visit = await stand.visit();
+    const { page } = visit;
+    await visit.go('/console/api?op=a:getPointsOfBoard');
+    await page.getByRole('textbox', { name: /^boardId/ }).fill(BOARD);
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText(/^Status 200 after/).waitFor();
+    const shown = await page.locator('.code').last().textContent();
+    assert.deepEqual(JSON.parse(shown ?? ''), JSON.parse(await ask(`/a/v1/board/${BOARD}/points`)));
+    const url = `${stand.url}/a/v1/board/${BOARD}/points`;
+    for (const [language, words] of [
+      ['curl', 'curl -H "apikey: $CORKBOARD_KEY"'],
+      ['Python', 'requests.get('],
+      ['R', 'library(httr2)'],
+      ['JavaScript', 'await fetch('],
+    ] as const) {
+      await page.getByRole('button', { name: language, exact: true }).click();
+      const code = (await page.locator('.code').first().textContent()) ?? '';
+      assert.ok(code.includes(words) && code.includes(url) && !code.includes('cork_'), code);
+    }
+    await visit.end();
+  });
+});

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { Temporal } from 'temporal-polyfill';
+import { addDays, countDays, dayOf, startOfDay } from '../../console/src/view/days.ts';
+import { boundsOf, intervalsFor, presetsOf, readRange } from '../../console/src/view/range.ts';
+
+const ZONES = [
+  'UTC',
+  'Europe/Vienna',
+  'America/Sao_Paulo',
+  'Asia/Kathmandu',
+  'Asia/Beirut',
+  'Pacific/Apia',
+  'Africa/Cairo',
+];
+const dayArbitrary = fc
+  .integer({ min: Date.UTC(1975, 0, 1) / 86_400_000, max: Date.UTC(2035, 0, 1) / 86_400_000 })
+  .map((days) => new Date(days * 86_400_000).toISOString().slice(0, 10));
+
+describe('days of a zone', () => {
+  it('begin at their first instant, whatever clocks do', () => {
+    const property = fc.property(dayArbitrary, fc.constantFrom(...ZONES), (day, zone) => {
+      // A day that a zone has left out has no beginning of its own.
+      if (zone === 'Pacific/Apia' && day === '2011-12-30') return;
+      const expected = Temporal.PlainDate.from(day).toZonedDateTime({ timeZone: zone }).startOfDay();
+      assert.equal(startOfDay(day, zone), expected.epochMilliseconds);
+      assert.equal(dayOf(startOfDay(day, zone), zone), day);
+    });
+    fc.assert(property, { numRuns: 400 });
+  });
+
+  it('are added and counted by the calendar', () => {
+    assert.equal(addDays('2020-02-28', 2), '2020-03-01');
+    assert.equal(countDays('2019-12-31', '2020-01-01'), 2);
+  });
+});
+
+describe('the range', () => {
+  const read = (query: string) => readRange(new URLSearchParams(query), 'Europe/Vienna');
+
+  it('is read from the address, and what cannot be read is not said', () => {
+    assert.deepEqual(read(''), { from: undefined, to: undefined, zone: 'Europe/Vienna' });
+    assert.deepEqual(read('from=2018-13-01&to=x&zone=Nowhere/Land').from, undefined);
+    assert.deepEqual(read('from=2018-03-31&to=2018-03-01&zone=UTC'), {
+      ...{ from: '2018-03-01', to: '2018-03-31', zone: 'UTC' },
+    });
+  });
+
+  it('holds its last day', () => {
+    assert.deepEqual(boundsOf(read('from=2018-03-25&to=2018-03-25')), {
+      start: '2018-03-24T23:00:00.000Z',
+      end: '2018-03-25T22:00:00.000Z',
+    });
+  });
+
+  it('can be chosen back from the last event, so that a shared view stays the same', () => {
+    const presets = presetsOf('2017-05-01T10:00:00Z', '2018-03-31T23:30:00Z', 'Europe/Vienna');
+    const [all, week] = presets;
+    assert.deepEqual([all?.from, all?.to], [undefined, undefined]);
+    assert.deepEqual([week?.from, week?.to], ['2018-03-26', '2018-04-01']);
+    assert.deepEqual(
+      presets.slice(-2).map(({ name }) => name),
+      ['2018', '2017'],
+    );
+    assert.equal(presetsOf(null, null, 'UTC').length, 1);
+  });
+
+  it('has intervals with which a chart can be read', () => {
+    const best = (query: string) =>
+      intervalsFor(read(query), '2010-01-01T00:00:00Z', '2020-01-01T00:00:00Z').best;
+    assert.equal(best('from=2018-03-01&to=2018-03-03'), 'hour');
+    assert.equal(best('from=2018-03-01&to=2018-05-31'), 'day');
+    assert.equal(best('from=2018-01-01&to=2018-12-31'), 'week');
+    assert.equal(best(''), 'month');
+  });
+});
