@@ -87,8 +87,7 @@ export function openOracle(document: OpenApiDocument): Oracle {
 
   return {
     document,
-    accepts: (schema, text) =>
-      judge(schema)(text) || (/^-?\d{1,40}$/.test(text) && judge(schema)(Number(text))),
+    accepts: (schema, text) => judge(schema)(text) || (isIdentifier(text) && judge(schema)(Number(text))),
     check(reply, path, method) {
       const operations = path === undefined ? Object.values(document.paths) : [document.paths[path]];
       const documented = operations.flatMap((operation) => Object.keys(operation?.get.responses ?? {}));
@@ -119,6 +118,11 @@ export function openOracle(document: OpenApiDocument): Oracle {
       }
     },
   };
+}
+
+/** Whether a text is an integer of 64 bits, judged from its digits: as a number, 2^63 is no larger than 2^63 - 1. */
+export function isIdentifier(text: string): boolean {
+  return /^-?\d{1,40}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text);
 }
 
 /** Every refusal is a problem document about itself, whatever it answers (decision 13). */

@@ -7,7 +7,13 @@ import { after, before, describe, it } from 'node:test';
 import fc, { type Arbitrary } from 'fast-check';
 import { runs } from '../model/runs.ts';
 import { openWorld, type World } from '../world.ts';
-import { checkRefusal, type OpenApiDocument, type Oracle, openOracle } from './document-oracle.ts';
+import {
+  checkRefusal,
+  isIdentifier,
+  type OpenApiDocument,
+  type Oracle,
+  openOracle,
+} from './document-oracle.ts';
 import { type BuiltRequest, builtRequest, type Given, headerFields } from './request-arbitrary.ts';
 import { head, type RawReply, sendRaw } from './stand.ts';
 
@@ -89,10 +95,6 @@ function expectedStatuses(oracle: Oracle, { path, names, query }: BuiltRequest):
 function isLenient(name: string, text: string): boolean {
   if (name === 'zone') return /^[A-Za-z]/.test(text);
   return ['start', 'end', 'at'].includes(name) && /^\d{4}-\d{2}-\d{2}[Tt ]/.test(text);
-}
-
-function isIdentifier(text: string): boolean {
-  return /^-?\d{1,40}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text);
 }
 
 describe('requests made of the OpenAPI documents', () => {
