@@ -1,17 +1,11 @@
 /** What every version says of itself, from the rows that a store finds. */
-import type { Counts, Lookups } from './dataset.ts';
-import type { Kind, Organization } from './records.ts';
+import type { Dataset } from './dataset.ts';
 import { bigint, text } from './stored-values.ts';
 
-export interface VersionHead {
-  readonly version: string;
-  readonly organization: Organization;
-  readonly lookups: Lookups;
-  readonly policy: string;
-  readonly counts: Counts;
-  readonly lastSequence: number;
-  readonly kinds: readonly Kind[];
-}
+export type VersionHead = Pick<
+  Dataset,
+  'version' | 'organization' | 'lookups' | 'policy' | 'counts' | 'lastSequence' | 'kinds'
+>;
 
 /** The columns of the row that `headOf` wants first. */
 export const HEAD_COLUMNS =

@@ -4,34 +4,13 @@
  */
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { AppError } from '../../app-error.ts';
-import type { Problem, RecordKind } from '../staging.ts';
+import { REFERENCES, type Reference } from '../references.ts';
+import type { Problem } from '../staging.ts';
 import type { Settings } from '../store.ts';
 import { type Parameters, runRows } from './database.ts';
 import { countRows } from './merge-things.ts';
 
 type Report = (problem: Problem) => void;
-
-interface Reference {
-  readonly kind: RecordKind;
-  readonly field: string;
-  readonly to: 'users' | 'boards' | 'pins';
-}
-
-/** In the order in which bad records can make others bad. */
-const REFERENCES: readonly Reference[] = [
-  { kind: 'pins', field: 'board_id', to: 'boards' },
-  { kind: 'pins', field: 'owner_id', to: 'users' },
-  { kind: 'memberships', field: 'board_id', to: 'boards' },
-  { kind: 'memberships', field: 'user_id', to: 'users' },
-  { kind: 'events', field: 'owner_id', to: 'users' },
-  { kind: 'events', field: 'actor_id', to: 'users' },
-  { kind: 'events', field: 'board_id', to: 'boards' },
-  { kind: 'events', field: 'pin_id', to: 'pins' },
-  { kind: 'points', field: 'user_id', to: 'users' },
-  { kind: 'points', field: 'board_id', to: 'boards' },
-  { kind: 'adjustments', field: 'user_id', to: 'users' },
-  { kind: 'adjustments', field: 'board_id', to: 'boards' },
-];
 
 /** A value that must be unique among users or boards (decisions 9, 11). */
 interface UniqueName {

@@ -3,7 +3,8 @@
  * its first trouble, and taken out of the staging, so that what depends on it is reported too.
  */
 import { AppError } from '../../app-error.ts';
-import type { Problem, RecordKind } from '../staging.ts';
+import { REFERENCES, type Reference } from '../references.ts';
+import type { Problem } from '../staging.ts';
 import type { Settings } from '../store.ts';
 import { joiningRows } from './bulk.ts';
 import { literal } from './database.ts';
@@ -12,29 +13,13 @@ import type { Staging } from './staging.ts';
 
 type Report = (problem: Problem) => void;
 
-interface Reference {
-  readonly kind: RecordKind;
-  readonly field: string;
-  readonly to: 'users' | 'boards' | 'pins';
-  /** Of events, the column with the place in `staged_names`. */
-  readonly place?: string;
-}
-
-/** In the order in which bad records can make others bad. */
-const REFERENCES: readonly Reference[] = [
-  { kind: 'pins', field: 'board_id', to: 'boards' },
-  { kind: 'pins', field: 'owner_id', to: 'users' },
-  { kind: 'memberships', field: 'board_id', to: 'boards' },
-  { kind: 'memberships', field: 'user_id', to: 'users' },
-  { kind: 'events', field: 'owner_id', to: 'users', place: '"owner"' },
-  { kind: 'events', field: 'actor_id', to: 'users', place: 'actor' },
-  { kind: 'events', field: 'board_id', to: 'boards', place: 'board' },
-  { kind: 'events', field: 'pin_id', to: 'pins', place: 'pin' },
-  { kind: 'points', field: 'user_id', to: 'users' },
-  { kind: 'points', field: 'board_id', to: 'boards' },
-  { kind: 'adjustments', field: 'user_id', to: 'users' },
-  { kind: 'adjustments', field: 'board_id', to: 'boards' },
-];
+/** Of events, the columns with the places in `staged_names`. */
+const EVENT_PLACES: Readonly<Record<string, string>> = {
+  owner_id: '"owner"',
+  actor_id: 'actor',
+  board_id: 'board',
+  pin_id: 'pin',
+};
 
 /** A value that must be unique among users or boards (decisions 9, 11). */
 interface UniqueName {
@@ -148,10 +133,11 @@ function conflictsSql({ published, staged, same, key, holds }: UniqueName, table
 async function checkReference(
   draft: Draft,
   staging: Staging,
-  { kind, field, to, place }: Reference,
+  { kind, field, to }: Reference,
   report: Report,
 ): Promise<void> {
   const table = `staged_${kind}`;
+  const place = kind === 'events' ? EVENT_PLACES[field] : undefined;
   const key = place ?? field;
   // Many records name few things: to look up each thing once is what makes the check quick.
   const named =

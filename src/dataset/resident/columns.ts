@@ -6,7 +6,7 @@ interface Column<Self> {
 }
 
 /** Puts parts behind one another into a column with room for them. */
-export function joinColumn<C extends Column<C>>(parts: readonly C[], make: (length: number) => C): C {
+function joinColumn<C extends Column<C>>(parts: readonly C[], make: (length: number) => C): C {
   const joined = make(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {
@@ -14,6 +14,18 @@ export function joinColumn<C extends Column<C>>(parts: readonly C[], make: (leng
     at += part.length;
   }
   return joined;
+}
+
+export function joinIntegers(parts: readonly Int32Array[]): Int32Array {
+  return joinColumn(parts, (length) => new Int32Array(length));
+}
+
+export function joinDoubles(parts: readonly Float64Array[]): Float64Array {
+  return joinColumn(parts, (length) => new Float64Array(length));
+}
+
+export function joinIds(parts: readonly BigInt64Array[]): BigInt64Array {
+  return joinColumn(parts, (length) => new BigInt64Array(length));
 }
 
 /** Everything that comes, in its order. */

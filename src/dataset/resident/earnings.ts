@@ -1,31 +1,17 @@
 /** What each standing earned when, kept as running sums, so that any range costs two searches. */
 import type { TimeRange } from '../query.ts';
 import type { EarningRows } from '../tables.ts';
-import { joinColumn } from './columns.ts';
+import { joinDoubles, joinIntegers } from './columns.ts';
 import { indexRows, orderRows } from './row-index.ts';
 import { firstPlace, lengthAfter, type Splice, spliceColumn } from './splice.ts';
 import { inWindows } from './windows.ts';
 
 export function joinEarnings(parts: readonly EarningRows[]): EarningRows {
-  const integers = (length: number) => new Int32Array(length);
-  const doubles = (length: number) => new Float64Array(length);
   return {
-    board: joinColumn(
-      parts.map((part) => part.board),
-      integers,
-    ),
-    user: joinColumn(
-      parts.map((part) => part.user),
-      integers,
-    ),
-    timestampMs: joinColumn(
-      parts.map((part) => part.timestampMs),
-      doubles,
-    ),
-    points: joinColumn(
-      parts.map((part) => part.points),
-      doubles,
-    ),
+    board: joinIntegers(parts.map((part) => part.board)),
+    user: joinIntegers(parts.map((part) => part.user)),
+    timestampMs: joinDoubles(parts.map((part) => part.timestampMs)),
+    points: joinDoubles(parts.map((part) => part.points)),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Users, or boards, by id: finding one, and listing them in the order of decision 4. */
 import type { ListQuery } from '../query.ts';
 import type { Indexed, UserRows } from '../tables.ts';
-import { joinColumn } from './columns.ts';
+import { joinDoubles, joinIds } from './columns.ts';
 import { firstPlace, insertion, lengthAfter, spliceColumn } from './splice.ts';
 
 export class Register {
@@ -25,14 +25,8 @@ export class Register {
 
   /** Of rows in the order of their indices. */
   static of(parts: readonly UserRows[], byId: Int32Array): Register {
-    const ids = joinColumn(
-      parts.map((part) => part.id),
-      (length) => new BigInt64Array(length),
-    );
-    const createdMs = joinColumn(
-      parts.map((part) => part.createdMs),
-      (length) => new Float64Array(length),
-    );
+    const ids = joinIds(parts.map((part) => part.id));
+    const createdMs = joinDoubles(parts.map((part) => part.createdMs));
     if (byId.length !== ids.length)
       throw new Error(`a version lists ${byId.length} things and holds ${ids.length}`);
     return new Register(byId, ids.sort(), createdMs);

@@ -3,7 +3,7 @@ import { type BoardPolicy, policyOf, readPolicy } from '../../points/policy.ts';
 import { participationScore, totalPoints } from '../../points/score.ts';
 import type { Standings, StandingsQuery, TimeRange } from '../query.ts';
 import type { EarningRows } from '../tables.ts';
-import { joinColumn } from './columns.ts';
+import { joinDoubles, joinIntegers } from './columns.ts';
 import { Earnings, joinEarnings } from './earnings.ts';
 import type { Register } from './register.ts';
 import { indexRows, orderRows, placesOf, type RowIndex } from './row-index.ts';
@@ -149,26 +149,12 @@ export function standingsOf(count: number): Standings {
 }
 
 function joinStandings(parts: readonly Standings[]): Standings {
-  const integers = (length: number) => new Int32Array(length);
-  const doubles = (length: number) => new Float64Array(length);
   return {
     count: parts.reduce((sum, part) => sum + part.count, 0),
-    user: joinColumn(
-      parts.map((part) => part.user),
-      integers,
-    ),
-    board: joinColumn(
-      parts.map((part) => part.board),
-      integers,
-    ),
-    totalPoints: joinColumn(
-      parts.map((part) => part.totalPoints),
-      doubles,
-    ),
-    participationScore: joinColumn(
-      parts.map((part) => part.participationScore),
-      doubles,
-    ),
+    user: joinIntegers(parts.map((part) => part.user)),
+    board: joinIntegers(parts.map((part) => part.board)),
+    totalPoints: joinDoubles(parts.map((part) => part.totalPoints)),
+    participationScore: joinDoubles(parts.map((part) => part.participationScore)),
   };
 }
 

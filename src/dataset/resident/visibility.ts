@@ -4,7 +4,7 @@
  */
 import type { Scope } from '../scope.ts';
 import type { PairRows } from '../tables.ts';
-import { joinColumn } from './columns.ts';
+import { joinIntegers } from './columns.ts';
 import type { Register } from './register.ts';
 import { indexRows, type RowIndex } from './row-index.ts';
 import { sharedFlags } from './shared-arrays.ts';
@@ -25,14 +25,8 @@ export interface View {
 export type BoardPeople = RowIndex;
 
 export async function indexBoardPeople(parts: readonly PairRows[], boards: number): Promise<BoardPeople> {
-  const make = (length: number) => new Int32Array(length);
-  const column = (name: 'board' | 'user') =>
-    joinColumn(
-      parts.map((part) => part[name]),
-      make,
-    );
-  const users = column('user');
-  const { offsets, rows } = await indexRows(column('board'), boards);
+  const users = joinIntegers(parts.map((part) => part.user));
+  const { offsets, rows } = await indexRows(joinIntegers(parts.map((part) => part.board)), boards);
   return { offsets, rows: rows.map((row) => users[row]!) };
 }
 
