@@ -5,10 +5,11 @@ import { pathWith } from '../api/client.ts';
 import { useAnswer } from '../api/queries.ts';
 import { Network } from '../charts/network.tsx';
 import { Card, Choice } from '../parts/card.tsx';
+import { countColumn } from '../parts/columns.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { PersonLink } from '../parts/links.tsx';
 import { Loaded } from '../parts/states.tsx';
-import { formatCount, formatNumber } from '../view/format.ts';
+import { formatCount } from '../view/format.ts';
 import { useRange } from '../view/use-view.ts';
 
 const SIZES = ['50', '100', '200', '400'] as const;
@@ -76,14 +77,7 @@ function Pairs({ data }: { readonly data: Interactions }) {
       sort: ({ owner }) => owner.name,
       render: ({ owner }) => <PersonLink person={owner} />,
     },
-    {
-      key: 'events',
-      title: 'Events',
-      width: '6rem',
-      isNumber: true,
-      sort: ({ events }) => events,
-      render: ({ events }) => formatNumber(events),
-    },
+    countColumn('events', 'Events', ({ events }) => events, { width: '6rem' }),
   ];
   return (
     <Card title="Pairs">

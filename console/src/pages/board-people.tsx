@@ -3,10 +3,11 @@ import type { RankedPerson } from '../api/answers.ts';
 import { pathWith } from '../api/client.ts';
 import { useAnswer } from '../api/queries.ts';
 import { Card } from '../parts/card.tsx';
+import { countColumn, latestColumn } from '../parts/columns.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { PersonLink } from '../parts/links.tsx';
 import { Loaded } from '../parts/states.tsx';
-import { capitalize, formatCount, formatDate, formatNumber } from '../view/format.ts';
+import { capitalize, formatCount, formatNumber } from '../view/format.ts';
 import { useRange } from '../view/use-view.ts';
 
 const MOST = 1000;
@@ -31,23 +32,8 @@ export function BoardPeople({ id }: { readonly id: string }) {
       sort: ({ user }) => user.role,
       render: ({ user }) => capitalize(user.role),
     },
-    {
-      key: 'events',
-      title: 'Events',
-      width: '7rem',
-      isNumber: true,
-      sort: ({ events }) => events,
-      render: ({ events }) => formatNumber(events),
-    },
-    {
-      key: 'last',
-      title: 'Latest',
-      width: '9rem',
-      isNumber: true,
-      isMinor: true,
-      sort: ({ last }) => Date.parse(last),
-      render: ({ last }) => formatDate(last, zone),
-    },
+    countColumn('events', 'Events', ({ events }) => events, { width: '7rem' }),
+    latestColumn(zone, ({ last }) => last, '9rem'),
   ];
   const count = answer.data?.length ?? 0;
   return (

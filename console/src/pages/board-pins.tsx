@@ -3,10 +3,11 @@ import type { RankedPins } from '../api/answers.ts';
 import { pathWith } from '../api/client.ts';
 import { useAnswer } from '../api/queries.ts';
 import { Card } from '../parts/card.tsx';
+import { countColumn, latestColumn } from '../parts/columns.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { PersonLink } from '../parts/links.tsx';
 import { Loaded } from '../parts/states.tsx';
-import { formatCount, formatDate, formatNumber } from '../view/format.ts';
+import { formatCount, formatNumber } from '../view/format.ts';
 import { useRange } from '../view/use-view.ts';
 
 const MOST = 1000;
@@ -54,32 +55,9 @@ function columnsIn(zone: string): readonly Column<Row>[] {
       sort: ({ owner }) => owner.name,
       render: ({ owner }) => <PersonLink person={owner} />,
     },
-    {
-      key: 'events',
-      title: 'Events',
-      width: '6rem',
-      isNumber: true,
-      sort: ({ events }) => events,
-      render: ({ events }) => formatNumber(events),
-    },
-    {
-      key: 'people',
-      title: 'People',
-      width: '6rem',
-      isNumber: true,
-      isMinor: true,
-      sort: ({ people }) => people,
-      render: ({ people }) => formatNumber(people),
-    },
-    {
-      key: 'last',
-      title: 'Latest',
-      width: '8.5rem',
-      isNumber: true,
-      isMinor: true,
-      sort: ({ last }) => Date.parse(last),
-      render: ({ last }) => formatDate(last, zone),
-    },
+    countColumn('events', 'Events', ({ events }) => events, { width: '6rem' }),
+    countColumn('people', 'People', ({ people }) => people, { width: '6rem', isMinor: true }),
+    latestColumn(zone, ({ last }) => last),
   ];
 }
 

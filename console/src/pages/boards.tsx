@@ -4,12 +4,11 @@ import type { Activity, Board, RankedBoard } from '../api/answers.ts';
 import { pathWith } from '../api/client.ts';
 import { useAnswer, useBoards } from '../api/queries.ts';
 import { Sparkline } from '../charts/over-time.tsx';
-import { type Column, DataTable } from '../parts/data-table.tsx';
+import { countColumn, latestColumn } from '../parts/columns.tsx';
+import type { Column } from '../parts/data-table.tsx';
 import { BoardLink } from '../parts/links.tsx';
-import { Page } from '../parts/page.tsx';
-import { SearchField } from '../parts/search-field.tsx';
-import { Empty, Loaded } from '../parts/states.tsx';
-import { formatCount, formatDate, formatNumber } from '../view/format.ts';
+import { SearchedPage } from '../parts/searched-page.tsx';
+import { formatCount } from '../view/format.ts';
 import { matches } from '../view/matches.ts';
 import { useInterval, useParameters, useRange } from '../view/use-view.ts';
 
@@ -52,43 +51,20 @@ export function BoardsPage() {
   );
   const found = rows.filter(({ board }) => matches(`${board.title} ${board.category} ${board.id}`, wanted));
   return (
-    <Page
+    <SearchedPage
       title="Boards"
       note={boards.data && formatCount(boards.data.length, 'board')}
-      tools={
-        <SearchField
-          name="Find a board"
-          value={wanted}
-          onChange={(q) => change({ q })}
-          found={found.length}
-        />
-      }
-    >
-      <Loaded answer={ranked} height={480}>
-        {() => (
-          <Loaded
-            answer={boards}
-            height={480}
-            isEmpty={(all) => all.length === 0}
-            empty="No boards for this key"
-          >
-            {() =>
-              found.length === 0 ? (
-                <Empty title="No board is called so" />
-              ) : (
-                <DataTable
-                  caption="Boards"
-                  columns={columnsIn(zone)}
-                  rows={found}
-                  rowKey={({ board }) => board.id}
-                  initialSort={{ key: 'events', isDown: true }}
-                />
-              )
-            }
-          </Loaded>
-        )}
-      </Loaded>
-    </Page>
+      find="Find a board"
+      wanted={wanted}
+      onWanted={(q) => change({ q })}
+      figures={ranked}
+      all={boards}
+      rows={found}
+      columns={columnsIn(zone)}
+      rowKey={({ board }) => board.id}
+      none="No boards for this key"
+      noneFound="No board is called so"
+    />
   );
 }
 
@@ -128,31 +104,8 @@ function columnsIn(zone: string): readonly Column<Row>[] {
       isMinor: true,
       render: ({ line }) => line && <Sparkline values={line} />,
     },
-    {
-      key: 'events',
-      title: 'Events',
-      width: '6.5rem',
-      isNumber: true,
-      sort: ({ events }) => events,
-      render: ({ events }) => formatNumber(events),
-    },
-    {
-      key: 'people',
-      title: 'People',
-      width: '6.5rem',
-      isNumber: true,
-      isMinor: true,
-      sort: ({ people }) => people,
-      render: ({ people }) => formatNumber(people),
-    },
-    {
-      key: 'last',
-      title: 'Latest',
-      width: '8.5rem',
-      isNumber: true,
-      isMinor: true,
-      sort: ({ last }) => (last === undefined ? 0 : Date.parse(last)),
-      render: ({ last }) => (last === undefined ? '–' : formatDate(last, zone)),
-    },
+    countColumn('events', 'Events', ({ events }) => events, { width: '6.5rem' }),
+    countColumn('people', 'People', ({ people }) => people, { width: '6.5rem', isMinor: true }),
+    latestColumn(zone, ({ last }) => last),
   ];
 }

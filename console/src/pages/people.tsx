@@ -3,12 +3,11 @@ import { useMemo } from 'react';
 import type { Person, RankedPerson } from '../api/answers.ts';
 import { pathWith } from '../api/client.ts';
 import { MOST_LISTED, useAnswer, usePeople } from '../api/queries.ts';
-import { type Column, DataTable } from '../parts/data-table.tsx';
+import { countColumn, latestColumn } from '../parts/columns.tsx';
+import type { Column } from '../parts/data-table.tsx';
 import { nameOf, PersonLink } from '../parts/links.tsx';
-import { Page } from '../parts/page.tsx';
-import { SearchField } from '../parts/search-field.tsx';
-import { Empty, Loaded } from '../parts/states.tsx';
-import { capitalize, formatCount, formatDate, formatNumber } from '../view/format.ts';
+import { SearchedPage } from '../parts/searched-page.tsx';
+import { capitalize, formatCount, formatNumber } from '../view/format.ts';
 import { matches } from '../view/matches.ts';
 import { useParameters, useRange } from '../view/use-view.ts';
 
@@ -42,43 +41,20 @@ export function PeoplePage() {
   const note =
     count >= MOST_LISTED ? `The first ${formatNumber(count)} people` : formatCount(count, 'person', 'people');
   return (
-    <Page
+    <SearchedPage
       title="People"
       note={people.data && note}
-      tools={
-        <SearchField
-          name="Find a person"
-          value={wanted}
-          onChange={(q) => change({ q })}
-          found={found.length}
-        />
-      }
-    >
-      <Loaded answer={ranked} height={480}>
-        {() => (
-          <Loaded
-            answer={people}
-            height={480}
-            isEmpty={(all) => all.length === 0}
-            empty="No people for this key"
-          >
-            {() =>
-              found.length === 0 ? (
-                <Empty title="Nobody is called so" />
-              ) : (
-                <DataTable
-                  caption="People"
-                  columns={columnsIn(zone)}
-                  rows={found}
-                  rowKey={({ person }) => person.id}
-                  initialSort={{ key: 'events', isDown: true }}
-                />
-              )
-            }
-          </Loaded>
-        )}
-      </Loaded>
-    </Page>
+      find="Find a person"
+      wanted={wanted}
+      onWanted={(q) => change({ q })}
+      figures={ranked}
+      all={people}
+      rows={found}
+      columns={columnsIn(zone)}
+      rowKey={({ person }) => person.id}
+      none="No people for this key"
+      noneFound="Nobody is called so"
+    />
   );
 }
 
@@ -91,8 +67,6 @@ function rowsOf(people: readonly Person[], ranked: readonly RankedPerson[]): rea
     return { person, events, boards, last };
   });
 }
-
-const orDash = (value: number | undefined) => (value === undefined ? '–' : formatNumber(value));
 
 function columnsIn(zone: string): readonly Column<Row>[] {
   return [
@@ -117,31 +91,8 @@ function columnsIn(zone: string): readonly Column<Row>[] {
       sort: ({ person }) => person.role,
       render: ({ person }) => capitalize(person.role),
     },
-    {
-      key: 'events',
-      title: 'Events',
-      width: '6.5rem',
-      isNumber: true,
-      sort: ({ events }) => events ?? -1,
-      render: ({ events }) => orDash(events),
-    },
-    {
-      key: 'boards',
-      title: 'Boards',
-      width: '6.5rem',
-      isNumber: true,
-      isMinor: true,
-      sort: ({ boards }) => boards ?? -1,
-      render: ({ boards }) => orDash(boards),
-    },
-    {
-      key: 'last',
-      title: 'Latest',
-      width: '8.5rem',
-      isNumber: true,
-      isMinor: true,
-      sort: ({ last }) => (last === undefined ? 0 : Date.parse(last)),
-      render: ({ last }) => (last === undefined ? '–' : formatDate(last, zone)),
-    },
+    countColumn('events', 'Events', ({ events }) => events, { width: '6.5rem' }),
+    countColumn('boards', 'Boards', ({ boards }) => boards, { width: '6.5rem', isMinor: true }),
+    latestColumn(zone, ({ last }) => last),
   ];
 }

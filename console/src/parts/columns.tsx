@@ -1,0 +1,38 @@
+/** Columns that many tables have. */
+import { formatDate, formatNumber } from '../view/format.ts';
+import type { Column } from './data-table.tsx';
+
+type Look<T> = Pick<Column<T>, 'width' | 'isMinor'>;
+
+/** A number; a dash where it is not known, which sorts below all. */
+export function countColumn<T>(
+  key: string,
+  title: string,
+  count: (row: T) => number | undefined,
+  look: Look<T>,
+): Column<T> {
+  return {
+    ...{ key, title, ...look, isNumber: true },
+    sort: (row) => count(row) ?? -1,
+    render: (row) => {
+      const value = count(row);
+      return value === undefined ? '–' : formatNumber(value);
+    },
+  };
+}
+
+/** The day of the latest event, in the zone. */
+export function latestColumn<T>(
+  zone: string,
+  last: (row: T) => string | undefined,
+  width = '8.5rem',
+): Column<T> {
+  return {
+    ...{ key: 'last', title: 'Latest', width, isNumber: true, isMinor: true },
+    sort: (row) => Date.parse(last(row) ?? '1970'),
+    render: (row) => {
+      const timestamp = last(row);
+      return timestamp === undefined ? '–' : formatDate(timestamp, zone);
+    },
+  };
+}
