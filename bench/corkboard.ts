@@ -94,8 +94,8 @@ export type Corkboard = Running & {
 };
 
 /**
- * Starts `corkboard serve` on a free port, else with its defaults or the options given; resolves once it says where it
- * listens.
+ * Starts `corkboard serve` on a free port, without a line of log for each request, which nobody else writes either, else
+ * with its defaults or the options given; resolves once it says where it listens.
  */
 export async function startCorkboard(
   dataDir: string,
@@ -104,7 +104,8 @@ export async function startCorkboard(
 ): Promise<Corkboard> {
   await using log = await open(logFile, 'a');
   const startMs = performance.now();
-  const args = ['serve', ...placeWords(dataDir), '--port', '0', ...options];
+  const quiet = options.includes('--log-level') ? [] : ['--log-level', 'warn'];
+  const args = ['serve', ...placeWords(dataDir), '--port', '0', ...quiet, ...options];
   const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', log.fd], signal });
   const running = runningOf(child);
   const { promise, resolve, reject } = Promise.withResolvers<number>();

@@ -12,6 +12,7 @@ const SCENARIOS = [
     ...SMALL_KINDS,
     'unchanged',
     'mixed',
+    'insights',
     'oulad',
     'peers',
     'postgres',

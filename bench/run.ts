@@ -10,6 +10,7 @@ import { SMALL_KINDS } from './questions.ts';
 import { measureExports } from './scenarios/exports.ts';
 import { addGrowth } from './scenarios/growth.ts';
 import { addImport, measureIncrement, measureNestedImport } from './scenarios/imports.ts';
+import { measureInsights } from './scenarios/insights.ts';
 import { measureMixed } from './scenarios/mixed.ts';
 import { measurePeers } from './scenarios/peers.ts';
 import { measurePostgres } from './scenarios/postgres.ts';
@@ -31,6 +32,8 @@ const NESTED_EVENTS = 2_000_000;
 /** What others measured with: 200,000 events. */
 const PEER_EVENTS = 200_000;
 const QUICK_PEER_EVENTS = 5_000;
+/** Scenarios that ask one server after another. */
+const SERVED = [...SMALL_KINDS, 'unchanged', 'insights', 'mixed'];
 
 export interface Run extends Plan {
   readonly events: readonly number[];
@@ -40,7 +43,7 @@ export async function runScenarios(run: Run, folder: string): Promise<void> {
   const sizes = run.events.toSorted((a, b) => a - b);
   const [smallest, largest] = [sizes[0]!, sizes.at(-1)!];
   for (const events of sizes) {
-    if (anyChosen(run, ['import', 'start', 'plain', 'gzip', 'zstd', ...SMALL_KINDS, 'unchanged', 'mixed'])) {
+    if (anyChosen(run, ['import', 'start', 'plain', 'gzip', 'zstd', ...SERVED])) {
       await inFolder(join(folder, `events-${events}`), (place) => measureCommunity(run, events, place));
     }
   }
@@ -87,10 +90,11 @@ async function measureCommunity(run: Run, events: number, folder: string): Promi
 }
 
 async function measureServed(run: Run, ground: Ground, aside: boolean): Promise<void> {
-  if (!anyChosen(run, [...SMALL_KINDS, 'unchanged', 'mixed'])) return;
+  if (!anyChosen(run, SERVED)) return;
   await using bed = await openBed(ground, run.signal);
   for (const kind of SMALL_KINDS) if (run.chosen(kind)) await measureSmall(bed, run, kind);
   if (run.chosen('unchanged')) await measureUnchanged(bed, run);
+  if (run.chosen('insights')) await measureInsights(bed, run);
   if (run.chosen('mixed')) await measureMixed(bed, run, aside && ground.community.events <= NESTED_EVENTS);
 }
 

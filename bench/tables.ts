@@ -37,6 +37,11 @@ export const TABLES = {
     note: 'Events of different boards, 16 connections, while ten clients export without end: p99 (p50) of the small ones, requests a second.',
     header: ['data', 'exports', 'small requests', 'corkboard', 'nginx', 'Node', 'rates'],
   },
+  insights: {
+    title: 'Insights',
+    note: 'Over all events, computed anew; one connection, nothing else asked; with curl.',
+    header: ['data', 'figure', 'median', 'slowest', 'size'],
+  },
   import: {
     title: 'Import',
     note: 'The whole command, from its start to its end.',

@@ -1,5 +1,5 @@
 /** Small requests: rendered anew and given before, and 304; beside servers that send the same bytes from memory or files. */
-import { type Bed, isLarge, type Plan } from '../bed.ts';
+import { type Bed, isLarge, openBed, type Plan } from '../bed.ts';
 import type { LoadFigures } from '../load.ts';
 import { questionsOf, type SmallKind } from '../questions.ts';
 import { measureRounds, type Outcome, ratioOf } from '../rounds.ts';
@@ -49,6 +49,17 @@ export async function measureSmall(bed: Bed, plan: Plan, kind: SmallKind): Promi
     const alone = await measureLoads(bed, plan, [], asked, 1);
     addRow(bed, plan, kind, state, outcomes, alone, meanBytes(list));
   }
+  if (kind === 'board' && !isLarge(bed)) await measureLogged(bed, plan, answers.slice(0, SAME_QUESTIONS));
+}
+
+/** The same with a line of log for each request, as the server writes it by default. */
+async function measureLogged(bed: Bed, plan: Plan, answers: readonly KeptAnswer[]): Promise<void> {
+  plan.report.say(`${bed.title}: board, given before, with a log`);
+  await using logged = await openBed(bed, plan.signal, '--log-level', 'info');
+  const asked = askedOf(answers);
+  const outcomes = await measureLoads(logged, plan, [], asked, CONNECTIONS);
+  const alone = await measureLoads(logged, plan, [], asked, 1);
+  addRow(bed, plan, 'board', 'given before, with a log', outcomes, alone, meanBytes(answers));
 }
 
 export async function measureUnchanged(bed: Bed, plan: Plan): Promise<void> {

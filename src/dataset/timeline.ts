@@ -56,24 +56,46 @@ export function* readSelection(
   selection: Selection,
   { limit = Number.POSITIVE_INFINITY, reused = false } = {},
 ): Generator<EventBatch, void> {
-  const { from, to, rows } = selection;
+  const { from, to } = selection;
   const size = Math.min(BATCH_EVENTS, to - from, limit);
-  const whole = isWhole(selection);
   let left = limit;
   let memory = new BatchMemory(Math.max(0, size));
-  for (let at = from; at < to && left > 0; at++) {
-    if (rows !== undefined && (at - from) % TOUCHED_ROWS === 0) {
-      memory.touch(events, rows, at, Math.min(at + TOUCHED_ROWS, to));
-    }
-    const row = rows === undefined ? at : rows[at]!;
-    if (!whole && !isSelected(events, selection, row)) continue;
-    memory.add(events, row);
-    left -= 1;
+  for (let at = from; at < to && left > 0; ) {
+    const before = memory.count;
+    at = fill(memory, events, selection, at, left);
+    left -= memory.count - before;
     if (!memory.isFull) continue;
     yield memory.batch;
-    memory = reused ? memory.clear() : new BatchMemory(Math.min(size, to - at - 1, left));
+    memory = reused ? memory.clear() : new BatchMemory(Math.min(size, to - at, left));
   }
   if (memory.count > 0) yield memory.batch;
+}
+
+/** Adds events from position `at` on, at most `most` and as many as there is room for; answers the next position. */
+function fill(
+  memory: BatchMemory,
+  events: EventRows,
+  selection: Selection,
+  at: number,
+  most: number,
+): number {
+  const { from, to, rows } = selection;
+  const whole = isWhole(selection);
+  if (whole && rows === undefined) {
+    const end = Math.min(to, at + Math.min(memory.room, most));
+    memory.addRange(events, at, end);
+    return end;
+  }
+  const full = memory.count + Math.min(memory.room, most);
+  let next = at;
+  for (; next < to && memory.count < full; next++) {
+    if (rows !== undefined && (next - from) % TOUCHED_ROWS === 0) {
+      memory.touch(events, rows, next, Math.min(next + TOUCHED_ROWS, to));
+    }
+    const row = rows === undefined ? next : rows[next]!;
+    if (whole || isSelected(events, selection, row)) memory.add(events, row);
+  }
+  return next;
 }
 
 function isSelected(events: EventRows, selection: Selection, row: number): boolean {

@@ -26,25 +26,42 @@ export async function countActivity(
   const seenIn = new Int32Array(dataset.counts.users);
   const people: number[] = [];
   const events = names.map((): number[] => []);
-  let period = -1;
+  // Of the period at hand, by place of the group.
+  const eventsNow = new Int32Array(names.length);
+  let peopleNow = 0;
+  const leave = () => {
+    if (people.length === 0) return;
+    people[people.length - 1] = peopleNow;
+    for (const [place, counts] of events.entries()) counts[counts.length - 1] = eventsNow[place]!;
+  };
   const enter = (ms: number) => {
-    period = periods.indexOf(ms);
+    const period = periods.indexOf(ms);
+    if (period < people.length) return;
+    leave();
     for (const counts of [people, ...events]) while (counts.length <= period) counts.push(0);
+    eventsNow.fill(0);
+    peopleNow = 0;
   };
   enterStart(asked, enter);
   await scanEvents(dataset, asked, (batch) => {
     const { count, kind, actor, timestampMs } = batch;
     const values = batch[column];
+    let { endMs } = periods;
     for (let row = 0; row < count; row++) {
       if (wanted[kind[row]!] === 0) continue;
-      if (timestampMs[row]! >= periods.endMs) enter(timestampMs[row]!);
-      events[groupOf[values[row]!]!]![period]! += 1;
-      if (seenIn[actor[row]!] === period + 1) continue;
-      seenIn[actor[row]!] = period + 1;
-      people[period]! += 1;
+      if (timestampMs[row]! >= endMs) {
+        enter(timestampMs[row]!);
+        endMs = periods.endMs;
+      }
+      eventsNow[groupOf[values[row]!]!]! += 1;
+      const person = actor[row]!;
+      if (seenIn[person] === people.length) continue;
+      seenIn[person] = people.length;
+      peopleNow += 1;
     }
   });
   enterEnd(asked, enter);
+  leave();
   return { startsMs: periods.startsMs, endMs: periods.endMs, people, events };
 }
 

@@ -1,7 +1,7 @@
 /** What a figure is split by: a group for each value of a column of events. */
 import type { Dataset } from '../dataset/dataset.ts';
-import type { EventBatch } from '../dataset/query.ts';
-import { type Asked, kindsOf, scanEvents } from './scan.ts';
+import { countEvents, topOf } from './ranking.ts';
+import type { Asked } from './scan.ts';
 
 export const SPLITS = ['action', 'type', 'board', 'role'] as const;
 export type Split = (typeof SPLITS)[number];
@@ -28,7 +28,7 @@ export async function groupsOf(dataset: Dataset, split: Split, asked: Asked, mos
     case 'role':
       return { column: 'actor', ...groupWords(await rolesOf(dataset)) };
     case 'board': {
-      const ranked = await rankBoards(dataset, asked);
+      const ranked = topOf(await countEvents(dataset, asked, 'board'));
       return groupIndices(dataset.counts.boards, ranked.slice(0, most));
     }
   }
@@ -67,21 +67,4 @@ async function readRoles(dataset: Dataset): Promise<readonly string[]> {
   const all: string[] = [];
   for await (const people of dataset.people()) for (const { role } of people) all.push(role);
   return all;
-}
-
-/** Indices of boards with events, most events first; of equally many, in the order of indices. */
-async function rankBoards(dataset: Dataset, asked: Asked): Promise<number[]> {
-  const counts = new Float64Array(dataset.counts.boards);
-  const wanted = kindsOf(dataset, asked.action);
-  await scanEvents(dataset, asked, ({ count, kind, board }: EventBatch) => {
-    for (let row = 0; row < count; row++) counts[board[row]!]! += wanted[kind[row]!]!;
-  });
-  return topOf(counts);
-}
-
-/** Indices of what is above 0, largest first; of equal ones, in their order. */
-export function topOf(counts: Float64Array): number[] {
-  const indices: number[] = [];
-  for (let index = 0; index < counts.length; index++) if (counts[index]! > 0) indices.push(index);
-  return indices.sort((one, other) => counts[other]! - counts[one]! || one - other);
 }

@@ -1,6 +1,6 @@
 /** What there is, in a handful of figures, and who and what stands out. */
 import type { Dataset } from '../dataset/dataset.ts';
-import { topOf } from './groups.ts';
+import { topOf } from './ranking.ts';
 import { type Asked, kindsOf, scanEvents } from './scan.ts';
 
 export interface Overview {

@@ -1,6 +1,6 @@
 /** The pins of a board with the most events. */
 import type { Dataset } from '../dataset/dataset.ts';
-import { topOf } from './groups.ts';
+import { topOf } from './ranking.ts';
 import { type Asked, kindsOf, scanEvents } from './scan.ts';
 
 export interface RankedPin {

@@ -1,10 +1,12 @@
 /** Boards and people with the most events, or the latest. */
 import type { Dataset } from '../dataset/dataset.ts';
-import { topOf } from './groups.ts';
-import { type Asked, kindsOf, scanEvents } from './scan.ts';
+import { type Asked, kindsOf, queryOf, scanEvents } from './scan.ts';
 
 export const ORDERS = ['events', 'recent'] as const;
 export type Order = (typeof ORDERS)[number];
+
+/** What is ranked: boards, or people by what they do. */
+type Column = 'board' | 'actor';
 
 export interface Ranked {
   /** Index of the board, or of the person who acts. */
@@ -19,57 +21,93 @@ export interface Ranked {
 export async function rank(
   dataset: Dataset,
   asked: Asked,
-  by: 'board' | 'actor',
+  by: Column,
   { order, most }: { readonly order: Order; readonly most: number },
 ): Promise<Ranked[]> {
-  const size = by === 'board' ? dataset.counts.boards : dataset.counts.users;
-  const wanted = kindsOf(dataset, asked.action);
-  const events = new Float64Array(size);
-  const lastMs = new Float64Array(size).fill(Number.NEGATIVE_INFINITY);
-  await scanEvents(dataset, asked, (batch) => {
-    const { count, kind, timestampMs } = batch;
-    const values = batch[by];
-    for (let row = 0; row < count; row++) {
-      if (wanted[kind[row]!] === 0) continue;
-      events[values[row]!]! += 1;
-      lastMs[values[row]!] = timestampMs[row]!;
-    }
-  });
+  const events = await countEvents(dataset, asked, by);
   const ranked = topOf(events);
-  if (order === 'recent') ranked.sort((one, other) => lastMs[other]! - lastMs[one]! || one - other);
+  if (order === 'recent') {
+    const lastMs = await findLast(dataset, asked, by);
+    ranked.sort((one, other) => lastMs[other]! - lastMs[one]! || one - other);
+  }
   const top = ranked.slice(0, most);
-  const others = await countOthers(dataset, asked, by, top);
-  return top.map((index, place) => ({
-    index,
-    events: events[index]!,
-    others: others[place]!,
-    lastMs: lastMs[index]!,
-  }));
+  const looked: Looked[] = [];
+  const others = by === 'board' ? dataset.counts.users : dataset.counts.boards;
+  const atOnce = Math.max(1, Math.floor(MOST_PAIRS / Math.max(1, others)));
+  for (let first = 0; first < top.length; first += atOnce) {
+    looked.push(...(await lookAt(dataset, asked, by, top.slice(first, first + atOnce), others)));
+  }
+  return top.map((index, place) => ({ index, events: events[index]!, ...looked[place]! }));
 }
 
-/** For each of a few boards the different people on their events, and the other way round. */
-async function countOthers(
+/** By index: the number of events. */
+export async function countEvents(dataset: Dataset, asked: Asked, by: Column): Promise<Float64Array> {
+  const { index, count } = (await dataset.tally(queryOf(dataset, asked)))[by];
+  const events = new Float64Array(sizeOf(dataset, by));
+  for (let place = 0; place < index.length; place++) events[index[place]!] = count[place]!;
+  return events;
+}
+
+/** Indices of what is above 0, largest first; of equal ones, in their order. Counts are of events: integers. */
+export function topOf(counts: Float64Array): number[] {
+  const size = counts.length;
+  // One number for both keys of the order: sorting numbers takes a fraction of sorting by a function.
+  const keys = new Float64Array(size);
+  let found = 0;
+  for (let index = 0; index < size; index++) {
+    if (counts[index]! > 0) keys[found++] = counts[index]! * size + (size - 1 - index);
+  }
+  return Array.from(keys.subarray(0, found).sort().reverse(), (key) => size - 1 - (key % size));
+}
+
+function sizeOf({ counts }: Dataset, by: Column): number {
+  return by === 'board' ? counts.boards : counts.users;
+}
+
+/** By index: the instant of the latest event. */
+async function findLast(dataset: Dataset, asked: Asked, by: Column): Promise<Float64Array> {
+  const wanted = kindsOf(dataset, asked.action);
+  const lastMs = new Float64Array(sizeOf(dataset, by));
+  await scanEvents(dataset, asked, ({ count, kind, timestampMs, [by]: values }) => {
+    for (let row = 0; row < count; row++) {
+      if (wanted[kind[row]!] === 1) lastMs[values[row]!] = timestampMs[row]!;
+    }
+  });
+  return lastMs;
+}
+
+type Looked = Pick<Ranked, 'others' | 'lastMs'>;
+
+/** Pairs of something ranked and another that are looked at together: a bit for each, 16 MB. */
+const MOST_PAIRS = 2 ** 27;
+
+/** For each of a few boards the different people on its events, and the other way round; and its latest event. */
+async function lookAt(
   dataset: Dataset,
   asked: Asked,
-  by: 'board' | 'actor',
+  by: Column,
   indices: readonly number[],
-): Promise<number[]> {
-  const { boards, users } = dataset.counts;
+  others: number,
+): Promise<Looked[]> {
   const wanted = kindsOf(dataset, asked.action);
-  const seenBy = new Int32Array(by === 'board' ? users : boards);
-  const counts: number[] = [];
-  for (const [place, index] of indices.entries()) {
-    counts.push(0);
-    // Only the events of this one are read, which an index finds.
-    await scanEvents(dataset, { ...asked, [by === 'board' ? 'board' : 'user']: index }, (batch) => {
-      const others = by === 'board' ? batch.actor : batch.board;
-      for (let row = 0; row < batch.count; row++) {
-        const other = others[row]!;
-        if (wanted[batch.kind[row]!] === 0 || seenBy[other] === place + 1) continue;
-        seenBy[other] = place + 1;
-        counts[place]! += 1;
-      }
-    });
-  }
-  return counts;
+  const placeOf = new Int32Array(sizeOf(dataset, by)).fill(-1);
+  for (const [place, index] of indices.entries()) placeOf[index] = place;
+  const seen = new Int32Array(Math.ceil((indices.length * others) / 32));
+  const counts = new Int32Array(indices.length);
+  const lastMs = new Float64Array(indices.length);
+  await scanEvents(dataset, asked, (batch) => {
+    const { count, kind, timestampMs } = batch;
+    const [ranked, other] = by === 'board' ? [batch.board, batch.actor] : [batch.actor, batch.board];
+    for (let row = 0; row < count; row++) {
+      const place = placeOf[ranked[row]!]!;
+      if (place < 0 || wanted[kind[row]!] === 0) continue;
+      lastMs[place] = timestampMs[row]!;
+      const pair = place * others + other[row]!;
+      const bit = 1 << (pair & 31);
+      if ((seen[pair >> 5]! & bit) !== 0) continue;
+      seen[pair >> 5]! |= bit;
+      counts[place]! += 1;
+    }
+  });
+  return indices.map((_, place) => ({ others: counts[place]!, lastMs: lastMs[place]! }));
 }
