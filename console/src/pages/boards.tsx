@@ -17,8 +17,9 @@ const MOST_LINES = 200;
 
 interface Row {
   readonly board: Board;
-  readonly events: number;
-  readonly people: number;
+  /** Undefined for what is not among those that were ranked. */
+  readonly events: number | undefined;
+  readonly people: number | undefined;
   readonly last: string | undefined;
   readonly line: readonly number[] | undefined;
 }
@@ -74,9 +75,11 @@ function rowsOf(
   activity: Activity | undefined,
 ): readonly Row[] {
   const figures = new Map(ranked.map((entry) => [entry.board.id, entry]));
+  // What is not among the first thousand has fewer events than they, but not none.
+  const others = ranked.length < MOST_RANKED ? 0 : undefined;
   const lines = new Map(activity?.series.map(({ board, events }) => [board?.id, events]));
   return boards.map((board) => {
-    const { events = 0, people = 0, last } = figures.get(board.id) ?? {};
+    const { events = others, people = others, last } = figures.get(board.id) ?? {};
     return { board, events, people, last, line: lines.get(board.id) };
   });
 }
