@@ -41,8 +41,6 @@ const PAGES = [
   { name: 'no-such-page', path: '/console/elsewhere', heading: 'No such page' },
 ] as const;
 
-const OTHER_ON_PHONES: readonly string[] = ['overview', 'events', 'api'];
-
 interface Violation {
   readonly id: string;
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary?: string }[];
@@ -84,9 +82,7 @@ describe('pages', { skip: NO_BROWSER, concurrency: AT_ONCE }, () => {
           else await visit.follow(path);
           assert.equal(await visit.page.getByRole('heading', { level: 1 }).textContent(), heading);
           assert.equal(await visit.page.locator('.skeleton').count(), 0, `${name} has loaded`);
-          // On the phone the same but for a few pages that show other things there.
-          if (size === 'wide' || OTHER_ON_PHONES.includes(name))
-            found.push(...(await violationsOf(visit)).map((violation) => `${name}: ${violation}`));
+          found.push(...(await violationsOf(visit)).map((violation) => `${name}: ${violation}`));
           const beyond = await visit.page.evaluate('document.documentElement.scrollWidth - innerWidth');
           assert.equal(beyond, 0, `${name} does not scroll sideways`);
           const file = join(SCREENSHOTS, `${name}-${theme}-${size}.png`);
