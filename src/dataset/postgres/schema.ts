@@ -207,6 +207,8 @@ const BORN = (
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, sql: `${FIRST}${[...ENDED, ...BORN].join('\n')}` },
+  // Only pins whose words have changed were looked for by it, where a policy counts words; every import had to fill it.
+  { number: 2, sql: 'DROP INDEX events_by_pin;' },
 ];
 
 /** Tables of records whose rows stay for ever once they are published. */
