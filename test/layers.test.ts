@@ -23,7 +23,11 @@ const ROOMS = {
   'src/insights': ['src/app-error.ts', 'src/dataset', 'src/points'],
   'src/render': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset'],
   'src/keys': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset'],
-  'src/ingest': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
+  'src/ingest': [
+    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points', 'src/ingest/formats'],
+  ],
+  'src/ingest/formats': ['src/app-error.ts'],
+  'src/export': ['src/app-error.ts', 'src/dataset'],
   'src/server': [
     ...['src/app-error.ts', 'src/nearest-name.ts', 'src/zone.ts', 'src/dataset', 'src/points'],
     ...['src/insights', 'src/render', 'src/keys'],
@@ -38,6 +42,8 @@ const ROOMS = {
       'src/render',
       'src/keys',
       'src/ingest',
+      'src/ingest/formats',
+      'src/export',
       'src/server',
     ],
   ],

@@ -14,10 +14,24 @@ export function renderReport(report: ImportReport): string {
   return [
     ...(files.length > 0 ? [renderTable(['FILE', 'HOLDS', 'RECORDS'], files), ''] : []),
     ...(changes.length > 0 ? [renderTable(['KIND', 'ADDED', 'CHANGED', 'UNCHANGED'], changes), ''] : []),
+    ...renderTranslated(report),
     ...(report.passedOver.length > 0 ? [`Passed over: ${report.passedOver.map(renderCell).join(', ')}`] : []),
     ...(report.rejected > 0 ? [`Rejected: ${renderCell(report.rejected)}`] : []),
     `${renderOutcome(report)} (${(report.durationMs / 1000).toFixed(1)} s)`,
   ].join('\n');
+}
+
+/** What was made of the records of other software. */
+function renderTranslated({ translated }: ImportReport): string[] {
+  if (translated === undefined) return [];
+  const events = Object.entries(translated.events);
+  const dropped = translated.dropped.map(
+    ({ reason, count, examples }) => [reason, count, examples[0] ?? ''] as const,
+  );
+  return [
+    ...(events.length > 0 ? [renderTable(['EVENT', 'RECORDS'], events), ''] : []),
+    ...(dropped.length > 0 ? [renderTable(['DROPPED, BECAUSE IT', 'RECORDS', 'AS IN'], dropped), ''] : []),
+  ];
 }
 
 function renderOutcome(report: ImportReport): string {

@@ -4,18 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { AppError } from '../app-error.ts';
-import { RECORD_KINDS, type RecordKind } from '../dataset/staging.ts';
+import { RECORD_KINDS } from '../dataset/staging.ts';
 import type { Store } from '../dataset/store.ts';
+import { DATE_ORDERS, FORMAT_TITLES } from '../ingest/formats/titles.ts';
 import type { ImportReport } from '../ingest/import.ts';
 import { addExamples } from './examples.ts';
+import { printFormats, readAs, readPaths, readStream, type WrittenBy } from './import-formats.ts';
 import { openProgressDisplay } from './import-progress.ts';
 import { renderProblems, renderReport } from './import-report.ts';
 import { type JsonOption, printResult, remark } from './output.ts';
 import { openStore, type StorageOptions, withStore } from './storage.ts';
 
-interface ImportOptions extends StorageOptions, JsonOption {
+interface ImportOptions extends StorageOptions, JsonOption, WrittenBy {
   readonly organization: string;
-  readonly as?: RecordKind;
   readonly skipInvalid?: string;
   readonly dryRun?: boolean;
 }
@@ -26,11 +27,31 @@ export function addImportCommand(program: Command): void {
     .description(
       'Check files and publish what they hold as the next version, all or nothing. Importing the same file twice changes nothing. docs/import.md describes the files.',
     )
-    .argument('<path...>', 'files, folders, or - for standard input; files are named by what they hold')
+    .argument('[path...]', 'files, folders, or - for standard input; files are named by what they hold')
     .requiredOption('--organization <name>', 'the organization; it is made when there is none')
     .addOption(
-      new Option('--as <kind>', 'what the files hold, when their names do not tell').choices(RECORD_KINDS),
+      new Option(
+        '--as <kind>',
+        'what the files hold, when their names do not tell, or who has written them',
+      ).choices([...RECORD_KINDS, ...Object.keys(FORMAT_TITLES)]),
     )
+    .option('--time-zone <zone>', 'the zone of local times, like Europe/Paris; for formats that have no zone')
+    .addOption(
+      new Option('--date-order <order>', 'day, month and year, where the file does not tell').choices(
+        DATE_ORDERS,
+      ),
+    )
+    .option(
+      '--mapping <file>',
+      'JSON: what words of the format stand for, {"Course viewed": "board.visited"}',
+    )
+    .option(
+      '--from-lrs <url>',
+      'statements of the learning record store there, instead of files; CORKBOARD_LRS_AUTHORIZATION is its header Authorization',
+    )
+    .option('--since <instant>', 'only statements that the store has got since; ISO 8601')
+    .addOption(new Option('--formats', 'list the formats of other software that --as understands'))
+    .on('option:formats', printFormats)
     .option(
       '--skip-invalid <file>',
       'publish the good records; every bad one is kept in this file, with its reason',
@@ -45,11 +66,14 @@ export function addImportCommand(program: Command): void {
     'corkboard import users.csv events-2026.ndjson.gz --organization school --dry-run',
     'corkboard import ./bundle --organization school --skip-invalid rejects.ndjson',
     'zcat events.csv.gz | corkboard import - --as events --organization school --json',
+    'corkboard import logs/ --as moodle-log --time-zone Asia/Muscat --organization school --dry-run',
+    'corkboard import statements.ndjson.gz --as xapi --mapping verbs.json --organization school',
+    'corkboard import --from-lrs https://lrs.example.org/xapi --since 2026-11-01T00:00:00Z --organization school',
   ]);
 }
 
 async function importPaths(paths: readonly string[], options: ImportOptions): Promise<void> {
-  const report = await withStore(options, (store) => importInto(store, paths, options));
+  const report = await withStore(options, (store) => importInto(store, readPaths(paths, options), options));
   printResult(options, report, () => renderReport(report));
   refuseUnpublished(report);
 }
@@ -80,12 +104,12 @@ export async function importInto(
       store,
       organization: options.organization,
       paths,
-      as: options.as,
+      ...(await readAs(options)),
       skipInvalid: options.skipInvalid,
       dryRun: options.dryRun,
       readParquet,
       openScratchStore,
-      stdin: process.stdin,
+      stdin: await readStream(options),
       onProgress: display.show,
       onWait: () => remark(`Waiting for another import of ${options.organization} to end.`),
     });

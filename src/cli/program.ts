@@ -5,6 +5,7 @@ import { Command, Option } from 'commander';
 import { addCopyCommand } from './copy.ts';
 import { addDemoCommand } from './demo.ts';
 import { addExamples } from './examples.ts';
+import { addExportCommand } from './export.ts';
 import { addImportCommand } from './import.ts';
 import { addKeysCommands } from './keys.ts';
 import { addMigrateCommand } from './migrate.ts';
@@ -46,6 +47,7 @@ export function buildProgram(): Command {
   ]);
   addServeCommand(program);
   addImportCommand(program);
+  addExportCommand(program);
   addOrganizationsCommands(program);
   addKeysCommands(program);
   addPointsCommands(program);

@@ -6,6 +6,7 @@ import { access, constants, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { AppError } from '../app-error.ts';
 import { RECORD_KINDS, type RecordKind } from '../dataset/staging.ts';
+import type { Format as ForeignFormat } from './formats/format.ts';
 
 type Format = 'csv' | 'ndjson' | 'json' | 'parquet';
 export type Compression = 'none' | 'gzip' | 'zstd';
@@ -22,6 +23,8 @@ export interface Input {
   /** Absent: standard input. */
   readonly path: string | undefined;
   readonly kind: RecordKind;
+  /** What other software has written: its records become events; absent for a file of a bundle. */
+  readonly foreign?: ForeignFormat | undefined;
   /** Absent when the name does not tell, and the first bytes must. */
   readonly form: Form | undefined;
   /** Absent for what is no regular file. */
@@ -46,20 +49,26 @@ const NATURAL_ORDER = new Intl.Collator('en', { numeric: true });
 
 /**
  * Finds the inputs among files, folders (searched one level deep) and `-`. `as` tells what files given by name and
- * standard input hold; in folders the names tell. Throws `file-unreadable`, and `option-malformed` when a path
+ * standard input hold; in folders the names tell. Of a foreign format is every file. Throws `file-unreadable`, and `option-malformed` when a path
  * does not tell what it holds, holds nothing, or is given twice.
  */
-export async function findBundle(paths: readonly string[], as: RecordKind | undefined): Promise<Bundle> {
+export async function findBundle(
+  paths: readonly string[],
+  as: RecordKind | undefined,
+  foreign?: ForeignFormat,
+): Promise<Bundle> {
+  const told = foreign === undefined ? as : 'events';
   const inputs: Input[] = [];
   const passedOver: string[] = [];
   for (const path of paths) {
-    if (path === STANDARD_INPUT) inputs.push(standardInput(as));
-    else if ((await entryAt(path)).isDirectory()) await searchFolder(path, inputs, passedOver);
-    else inputs.push(await givenFile(path, as));
+    if (path === STANDARD_INPUT) inputs.push(standardInput(told));
+    else if ((await entryAt(path)).isDirectory())
+      await searchFolder(path, foreign !== undefined, inputs, passedOver);
+    else inputs.push(await givenFile(path, told));
   }
   await refuseRepeats(inputs);
   inputs.sort((one, other) => RECORD_KINDS.indexOf(one.kind) - RECORD_KINDS.indexOf(other.kind));
-  return { inputs, passedOver };
+  return { inputs: inputs.map((input) => ({ ...input, foreign })), passedOver };
 }
 
 function standardInput(as: RecordKind | undefined): Input {
@@ -81,19 +90,26 @@ async function givenFile(path: string, as: RecordKind | undefined): Promise<Inpu
   return await fileInput(path, kind);
 }
 
-async function searchFolder(folder: string, inputs: Input[], passedOver: string[]): Promise<void> {
+async function searchFolder(
+  folder: string,
+  isForeign: boolean,
+  inputs: Input[],
+  passedOver: string[],
+): Promise<void> {
   const names = await readdir(folder).catch((error: unknown) => refuseFile(folder, error));
   const before = inputs.length;
   for (const name of names.sort(NATURAL_ORDER.compare)) {
     const path = join(folder, name);
-    const kind = kindOf(name);
+    const kind = isForeign ? formOf(name) && 'events' : kindOf(name);
     if (kind === undefined || (await entryAt(path)).isDirectory()) passedOver.push(path);
     else inputs.push(await fileInput(path, kind));
   }
   if (inputs.length === before) {
     throw new AppError(
       'option-malformed',
-      `The folder ${folder} has no file named by what it holds, like users.csv or events-2024.ndjson.gz.`,
+      isForeign
+        ? `The folder ${folder} has no CSV, JSON or NDJSON file.`
+        : `The folder ${folder} has no file named by what it holds, like users.csv or events-2024.ndjson.gz.`,
     );
   }
 }

@@ -100,8 +100,8 @@ async function* decompress(
   }
 }
 
-/** What the first bytes tell; CSV when they tell nothing else. */
-export async function sniff(source: Source): Promise<Form> {
+/** What the first bytes tell; when they tell nothing else, `otherwise`. */
+export async function sniff(source: Source, otherwise: 'csv' | 'ndjson'): Promise<Form> {
   const start = await readStart(source.read(false));
   const compression: Compression =
     start.readUInt16BE(0) === 0x1f8b ? 'gzip' : start.readUInt32LE(0) === 0xfd2fb528 ? 'zstd' : 'none';
@@ -111,7 +111,7 @@ export async function sniff(source: Source): Promise<Form> {
     .toString('utf8')
     .replace(/^\ufeff/, '')
     .trimStart()[0];
-  return { format: first === '{' ? 'ndjson' : first === '[' ? 'json' : 'csv', compression };
+  return { format: first === '{' ? 'ndjson' : first === '[' ? 'json' : otherwise, compression };
 }
 
 const START_BYTES = 64;

@@ -19,7 +19,7 @@ export async function findIdentity(
   for (const open of inputs) {
     // Parquet is read from its end, for which a stream would have to be kept as a whole.
     const isStream = open.form.format === 'parquet' && open.input.byteLength === undefined;
-    if (open.input.kind !== 'events' || isStream) continue;
+    if (open.input.kind !== 'events' || open.input.foreign !== undefined || isStream) continue;
     for await (const readings of readRecords(open, { readParquet, isLast: false })) {
       if (readings instanceof PlainEvents || readings.length === 0) continue;
       for (const reading of readings) {

@@ -15,6 +15,7 @@ import type { ReadParquet } from './parquet-input.ts';
 import { type ImportProgress, Meter } from './progress.ts';
 import { type ImportedFile, stageInputs } from './staging-run.ts';
 import { openTarget, type Target } from './target.ts';
+import { checkForeign, type Foreign, type Translated, Translations } from './translating.ts';
 
 export interface ImportOptions {
   readonly store: Store;
@@ -24,6 +25,8 @@ export interface ImportOptions {
   readonly paths: readonly string[];
   /** What files given by name and standard input hold, when their names do not tell. */
   readonly as?: RecordKind | undefined;
+  /** What all of them are, when other software has written them. */
+  readonly foreign?: Foreign | undefined;
   /** Publish the good records and keep every bad one in this file (decision 30). */
   readonly skipInvalid?: string | undefined;
   /** Check everything, publish nothing. */
@@ -66,6 +69,8 @@ export interface ImportReport {
   /** The first hundred, in the order in which they were found. */
   readonly problems: readonly ReportedProblem[];
   readonly problemCount: number;
+  /** What was made of the records of other software; absent for a bundle. */
+  readonly translated: Translated | undefined;
   /** Files of folders that are not named by what they hold. */
   readonly passedOver: readonly string[];
   readonly durationMs: number;
@@ -80,7 +85,10 @@ const WAIT_MS = 600_000;
  */
 export async function importBundle(options: ImportOptions): Promise<ImportReport> {
   const startMs = performance.now();
-  const { inputs, passedOver } = await findBundle(options.paths, options.as);
+  const { foreign } = options;
+  const { inputs, passedOver } = await findBundle(options.paths, options.as, foreign?.format);
+  // Before anything is made.
+  if (foreign !== undefined) checkForeign(foreign, inputs);
   refuseOverwriting(inputs, options.skipInvalid);
   const meter = new Meter(inputs, options.onProgress);
   const opened: OpenInput[] = [];
@@ -94,6 +102,7 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
     inputs.map(({ name }) => name),
     rejects,
   );
+  const translations = foreign && new Translations(foreign);
   const publication = await beginPublication(options, target);
   try {
     const files = await stageInputs({
@@ -104,6 +113,7 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
       publication,
       findings,
       meter,
+      translations,
     });
     const ending = await endPublication(publication, findings, rejects, options.dryRun ?? false);
     return {
@@ -116,6 +126,7 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
       rejected: rejects === undefined ? 0 : findings.count,
       problems: findings.first,
       problemCount: findings.count,
+      translated: translations?.report,
       passedOver,
       durationMs: Math.round(performance.now() - startMs),
     };

@@ -18,6 +18,9 @@ export interface Line {
 export const LONGEST_RECORD_BYTES = 16 * 1024 * 1024;
 export const TOO_LONG = 'is longer than 16 MiB';
 
+/** What spreadsheets and older systems of the West write. */
+const WINDOWS_1252 = new TextDecoder('windows-1252');
+
 const LINE_FEED = 10;
 const MARK = Buffer.from('\ufeff');
 /** How much of an overlong line is kept to recognize it by. */
@@ -63,13 +66,13 @@ export async function* readBlocks(bytes: AsyncIterable<Buffer>): AsyncGenerator<
   if (restLength > 0) yield { bytes: Buffer.concat(rest), isOverlong };
 }
 
-/** The lines of a block of which the first is `firstLine`. */
-export function cutLines({ bytes, isOverlong }: Block, firstLine: number): Line[] {
+/** The lines of a block of which the first is `firstLine`. Foreign ones that are not UTF-8 are taken for Windows-1252. */
+export function cutLines({ bytes, isOverlong }: Block, firstLine: number, isForeign = false): Line[] {
   const isClean = isUtf8(bytes) && !bytes.includes(0);
   const texts = bytes.toString('utf8').split('\n');
   const lines: Line[] = new Array(texts.length);
   for (let at = 0; at < texts.length; at += 1) lines[at] = { line: firstLine + at, text: texts[at] ?? '' };
-  if (!isClean) markForeignLines(bytes, lines);
+  if (!isClean) markUncleanLines(bytes, lines, isForeign);
   if (isOverlong && lines[0] !== undefined) {
     lines[0] = { line: firstLine, text: lines[0].text.slice(0, KEPT_OF_OVERLONG), problem: TOO_LONG };
   }
@@ -77,14 +80,16 @@ export function cutLines({ bytes, isOverlong }: Block, firstLine: number): Line[
 }
 
 /** Finds the lines that are not UTF-8, or hold NUL, in a block that has such lines. */
-function markForeignLines(block: Buffer, lines: Line[]): void {
+function markUncleanLines(block: Buffer, lines: Line[], isForeign: boolean): void {
   let from = 0;
   for (const [at, { line, text }] of lines.entries()) {
     const end = block.indexOf(LINE_FEED, from);
     const piece = block.subarray(from, end === -1 ? block.length : end);
     from += piece.length + 1;
-    if (!isUtf8(piece)) lines[at] = { line, text, problem: 'is not UTF-8; save the file as UTF-8' };
-    else if (piece.includes(0)) lines[at] = { line, text, problem: 'must not hold a NUL character' };
+    if (piece.includes(0)) lines[at] = { line, text, problem: 'must not hold a NUL character' };
+    else if (isUtf8(piece)) continue;
+    else if (isForeign) lines[at] = { line, text: WINDOWS_1252.decode(piece) };
+    else lines[at] = { line, text, problem: 'is not UTF-8; save the file as UTF-8' };
   }
 }
 

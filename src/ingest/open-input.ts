@@ -18,7 +18,9 @@ export async function openInput(
   onBytes: (bytes: number) => void,
 ): Promise<OpenInput> {
   const source = countedSource(sourceOf(input, stdin), onBytes);
-  return { input, form: input.form ?? (await sniff(source)), source };
+  // A foreign format without columns is JSON.
+  const otherwise = input.foreign !== undefined && input.foreign.columns === undefined ? 'ndjson' : 'csv';
+  return { input, form: input.form ?? (await sniff(source, otherwise)), source };
 }
 
 function sourceOf({ name, path, byteLength }: Input, stdin: Readable | undefined): Source {

@@ -6,6 +6,7 @@ import type { Input } from './bundle.ts';
 import { unpack } from './bytes.ts';
 import { RowCutter } from './csv.ts';
 import { checkHeader, type Written } from './form.ts';
+import type { Format } from './formats/format.ts';
 import { readElements } from './json-array.ts';
 import { readJsonLines } from './json-lines.ts';
 import { cutLines, readBlocks } from './lines.ts';
@@ -77,7 +78,11 @@ async function* readCsv(
       if (!plain.isFull) break;
     }
     if (place > block.bytes.length) continue;
-    const lines = cutLines({ ...block, bytes: block.bytes.subarray(place) }, line);
+    const lines = cutLines(
+      { ...block, bytes: block.bytes.subarray(place) },
+      line,
+      input.foreign !== undefined,
+    );
     line += lines.length;
     for (const one of lines) table.cutter.add(one);
     yield table.take();
@@ -107,7 +112,8 @@ class Table {
 
   /** Takes plain events; absent when there can be none at this place. */
   plainEvents(file: number): PlainEvents | undefined {
-    if (this.#header === undefined || this.cutter.isOpen || this.#input.kind !== 'events') return undefined;
+    if (this.#header === undefined || this.cutter.isOpen) return undefined;
+    if (this.#input.kind !== 'events' || this.#input.foreign !== undefined) return undefined;
     this.#plainEvents ??= PlainEvents.under(this.#header, file);
     return this.#plainEvents;
   }
@@ -137,12 +143,18 @@ class Table {
 
 function refusalOfHeader(input: Input, header: readonly string[]): Refusal | undefined {
   try {
-    checkHeader(input.kind, header);
+    if (input.foreign === undefined) checkHeader(input.kind, header);
+    else checkForeignHeader(input.foreign, header);
     return undefined;
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;
   }
+}
+
+function checkForeignHeader({ name, columns }: Format, header: readonly string[]): void {
+  const missing = columns?.find((column) => !header.includes(column));
+  if (missing !== undefined) throw new Refusal(missing, `is not in the header; it is no ${name}`);
 }
 
 function writtenCells(header: readonly string[], cells: readonly string[]): Written {

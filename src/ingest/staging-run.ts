@@ -1,7 +1,9 @@
 /** The reading half of an import: every record of every input is read, checked and staged, or found wrong. */
-import type { RecordKind, Staged } from '../dataset/staging.ts';
+import type { Staged } from '../dataset/staging.ts';
 import type { Publication } from '../dataset/store.ts';
 import type { Findings } from './findings.ts';
+import type { Written } from './form.ts';
+import type { Translator } from './formats/format.ts';
 import { NestedEvents } from './nested-events.ts';
 import type { OpenInput } from './open-input.ts';
 import type { ReadParquet } from './parquet-input.ts';
@@ -12,12 +14,14 @@ import type { Reading } from './record-reading.ts';
 import { readRecord, type Take } from './records.ts';
 import { Refusal } from './refusal.ts';
 import { Stager } from './stager.ts';
+import type { Translations } from './translating.ts';
 import { WrittenOut } from './written-out.ts';
 
 export interface ImportedFile {
   /** As the user gave it. */
   readonly name: string;
-  readonly kind: RecordKind;
+  /** A kind of record, or a format of other software. */
+  readonly kind: string;
   /** Records read, good and bad. */
   readonly records: number;
 }
@@ -32,6 +36,8 @@ export interface StagingRun {
   readonly publication: Publication;
   readonly findings: Findings;
   readonly meter: Meter;
+  /** Absent for a bundle. */
+  readonly translations: Translations | undefined;
 }
 
 /** Stages what holds and reports what does not. With a problem and no file of rejects, nothing more is staged. */
@@ -40,64 +46,123 @@ export async function stageInputs(run: StagingRun): Promise<ImportedFile[]> {
   const writtenOut = new WrittenOut();
   const files: ImportedFile[] = [];
   for (const [file, open] of run.inputs.entries()) {
-    const { kind, name } = open.input;
+    const { kind, name, foreign } = open.input;
     const take = takeInto(stager, kind === 'events' ? writtenOut : undefined, open.form.format === 'csv');
-    let records = 0;
-    // The quick ways keep no text of a record.
-    const plainFile = run.keepsRaw ? undefined : file;
-    const nested = run.keepsRaw || kind !== 'events' ? undefined : new NestedEvents(file, writtenOut);
-    const { readParquet } = run;
-    for await (const readings of readRecords(open, { readParquet, isLast: true, plainFile, nested })) {
-      if (readings instanceof PlainEvents) {
-        await flush(run, stager);
-        if (run.findings.count === 0) await run.publication.stageEvents(readings);
-        records += readings.count;
-        run.meter.addRecords(readings.count, name);
-        continue;
-      }
-      let read = 0;
-      for (const reading of readings) {
-        checkReading(run, kind, file, reading, take, nested);
-        if (reading.length === undefined) continue;
-        read += 1;
-        if (stager.isFull(reading.length)) await flush(run, stager);
-      }
-      records += read;
-      run.meter.addRecords(read, name);
-      await run.findings.relieve();
-    }
+    const translator = await translatorOf(run, file, open);
+    const records =
+      translator === 'refused'
+        ? 0
+        : await stageInput(run, file, { open, stager, writtenOut, take, translator });
     await flush(run, stager);
     run.meter.tell(name);
-    files.push({ name, kind, records });
+    files.push({ name, kind: foreign?.name ?? kind, records });
   }
   return files;
 }
 
+/** Of what is no bundle; `refused` when nothing of the input can be translated. */
+async function translatorOf(
+  { translations, findings, readParquet }: StagingRun,
+  file: number,
+  open: OpenInput,
+): Promise<Translator | 'refused' | undefined> {
+  try {
+    return await translations?.open(open, readParquet);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    findings.add({ file, line: 0, field: error.field, reason: error.reason, raw: undefined });
+    return 'refused';
+  }
+}
+
+interface Place {
+  readonly open: OpenInput;
+  readonly stager: Stager;
+  readonly writtenOut: WrittenOut;
+  readonly take: Take;
+  readonly translator: Translator | undefined;
+}
+
+/** Answers how many records were read. */
+async function stageInput(run: StagingRun, file: number, place: Place): Promise<number> {
+  const { open, stager, writtenOut, translator } = place;
+  const { kind, name } = open.input;
+  const isBundle = translator === undefined;
+  // The quick ways keep no text of a record.
+  const plainFile = run.keepsRaw ? undefined : file;
+  const nested =
+    run.keepsRaw || kind !== 'events' || !isBundle ? undefined : new NestedEvents(file, writtenOut);
+  const { readParquet } = run;
+  let records = 0;
+  for await (const readings of readRecords(open, { readParquet, isLast: true, plainFile, nested })) {
+    if (readings instanceof PlainEvents) {
+      await flush(run, stager);
+      if (run.findings.count === 0) await run.publication.stageEvents(readings);
+      records += readings.count;
+      run.meter.addRecords(readings.count, name);
+      continue;
+    }
+    let read = 0;
+    for (const reading of readings) {
+      checkReading(run, file, place, reading, nested);
+      if (reading.length === undefined) continue;
+      read += 1;
+      if (stager.isFull(reading.length)) await flush(run, stager);
+    }
+    records += read;
+    run.meter.addRecords(read, name);
+    await run.findings.relieve();
+  }
+  return records;
+}
+
 function checkReading(
   run: StagingRun,
-  kind: RecordKind,
   file: number,
+  place: Place,
   reading: Reading,
-  take: Take,
   nested: NestedEvents | undefined,
 ): void {
+  const { open, take, translator } = place;
   const event = reading.event?.();
   if (event !== undefined) {
     take('events', event);
     return;
   }
+  const { kind } = open.input;
   const { line } = reading;
   try {
     const written = reading.read();
     const at: Staged = run.keepsRaw ? { file, line, raw: reading.raw } : { file, line };
-    readRecord(kind, written, at, run.organizationId, take);
-    nested?.learn(written, reading.raw);
+    if (translator === undefined) {
+      readRecord(kind, written, at, run.organizationId, take);
+      nested?.learn(written, reading.raw);
+    } else takeTranslated(run, place, translator, written, at);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const { field, reason } = error;
     const raw = reading.length === undefined ? undefined : reading.raw;
     run.findings.add({ file, line, field, reason, raw });
   }
+}
+
+/** Takes all that a record of other software stands for, or, when something of it does not hold, nothing. */
+function takeTranslated(
+  { translations, organizationId }: StagingRun,
+  { open, take }: Place,
+  translator: Translator,
+  source: Written,
+  at: Staged,
+): void {
+  const made = translator.translate(source.value);
+  const taken: (() => void)[] = [];
+  for (const one of made) {
+    if ('dropped' in one) continue;
+    const event = { value: { ...one }, isCells: false };
+    readRecord('events', event, at, organizationId, (kind, record) => taken.push(() => take(kind, record)));
+  }
+  for (const takeOne of taken) takeOne();
+  translations?.count(made, `${open.input.name}:${at.line}`);
 }
 
 /** What events have written out before is not staged again. */

@@ -19,7 +19,11 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
     '--resident-limit',
     '--database-read',
   ],
-  'corkboard import': ['--organization', '--as', '--skip-invalid', '--dry-run', '--json'],
+  'corkboard import': [
+    ...['--organization', '--as', '--time-zone', '--date-order', '--mapping', '--from-lrs', '--since'],
+    ...['--formats', '--skip-invalid', '--dry-run', '--json'],
+  ],
+  'corkboard export': ['--organization', '--format', '--compression', '--json'],
   'corkboard organizations': [],
   'corkboard organizations create': ['--id', '--title', '--domain', '--category-id', '--json'],
   'corkboard organizations list': ['--json'],

@@ -1,9 +1,7 @@
-/**
- * Reads the rows of a Parquet file as JSON, for an import. The file is read by a DuckDB of its own in memory that may
- * open this one file and nothing else.
- */
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+/** Reads the rows of a Parquet file as JSON, for an import. */
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { AppError } from '../../app-error.ts';
+import { literal, openParquetDatabase } from './parquet-database.ts';
 
 export interface ParquetRow {
   /** Number of the row, from 1. */
@@ -12,7 +10,6 @@ export interface ParquetRow {
   readonly text: string;
 }
 
-const MEMORY_LIMIT = '512MB';
 const INSTANT_FORM = '%Y-%m-%dT%H:%M:%S.%g+00:00';
 
 /**
@@ -20,21 +17,8 @@ const INSTANT_FORM = '%Y-%m-%dT%H:%M:%S.%g+00:00';
  * rows, when the file is not Parquet or is damaged. DuckDB takes paths for patterns: `path` must hold no `*`, `?`, `[`.
  */
 export async function* readParquet(path: string): AsyncGenerator<readonly ParquetRow[]> {
-  const instance = await DuckDBInstance.create(':memory:', {
-    memory_limit: MEMORY_LIMIT,
-    threads: '1',
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-  });
-  const connection = await instance.connect();
-  try {
-    await connection.run(`SET allowed_paths = [${literal(path)}]`);
-    await connection.run('SET enable_external_access = false');
-    yield* readRows(connection, path);
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
+  using database = await openParquetDatabase([path]);
+  yield* readRows(database.connection, path);
 }
 
 async function* readRows(connection: DuckDBConnection, path: string): AsyncGenerator<readonly ParquetRow[]> {
@@ -64,8 +48,4 @@ async function readable(connection: DuckDBConnection, table: string): Promise<st
     .map(([name]) => `"${String(name).replaceAll('"', '""')}"`)
     .map((name) => `strftime(make_timestamp(epoch_us(${name})), '${INSTANT_FORM}') AS ${name}`);
   return instants.length === 0 ? table : `(SELECT * REPLACE (${instants.join(', ')}) FROM ${table})`;
-}
-
-function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }

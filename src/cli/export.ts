@@ -1,0 +1,81 @@
+/** `corkboard export`: an organization as a bundle, for whoever wants to take it elsewhere (decision 53). */
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import type { ExportCompression, ExportedFile, ExportFormat } from '../export/export.ts';
+import { openCopyDisplay } from './copy-progress.ts';
+import { addExamples } from './examples.ts';
+import { readName } from './options.ts';
+import { type JsonOption, printResult, renderTable } from './output.ts';
+import { type StorageOptions, withPlace } from './storage.ts';
+
+interface ExportCommandOptions extends StorageOptions, JsonOption {
+  readonly organization: string;
+  readonly format: ExportFormat;
+  readonly compression: ExportCompression;
+}
+
+interface Exported {
+  readonly organization: string;
+  /** Absent where nothing is published. */
+  readonly version: string | undefined;
+  readonly folder: string;
+  readonly files: readonly ExportedFile[];
+}
+
+// As in `export/export.ts`, which is loaded when it is needed.
+const FORMATS = ['ndjson', 'csv', 'parquet'] as const satisfies ExportFormat[];
+const COMPRESSIONS = ['none', 'gzip', 'zstd'] as const satisfies ExportCompression[];
+
+export function addExportCommand(program: Command): void {
+  const command = program
+    .command('export')
+    .description(
+      'Write an organization into a folder as a bundle that any Corkboard imports to the same answers: the version in force, one file for each kind of record. The folder appears when all of it is written.',
+    )
+    .argument('<folder>', 'where to; a new folder, or an empty one')
+    .requiredOption('--organization <name>', 'the organization', readName)
+    .addOption(new Option('--format <format>', 'of the files').choices(FORMATS).default('ndjson'))
+    .addOption(
+      new Option('--compression <compression>', 'of NDJSON and CSV; Parquet is compressed by itself')
+        .choices(COMPRESSIONS)
+        .default('none'),
+    )
+    .option('--json', 'print one JSON object')
+    .action((folder: string, _options: unknown, command: Command) =>
+      exportInto(resolve(folder), command.optsWithGlobals()),
+    );
+  addExamples(command, [
+    'corkboard export ./school --organization school',
+    'corkboard export ./school --organization school --format csv --compression gzip',
+    'corkboard export ./school --organization school --format parquet --json',
+  ]);
+}
+
+async function exportInto(folder: string, options: ExportCommandOptions): Promise<void> {
+  const exported = await withPlace(options, true, async ({ copying }): Promise<Exported> => {
+    const { exportBundle } = await import('../export/export.ts');
+    const { TABLE_OF } = await import('../export/records.ts');
+    const { writeParquet } = await import('../dataset/duckdb/parquet-writer.ts');
+    const original = await copying.open(options.organization);
+    const display = openCopyDisplay(original);
+    try {
+      const { format, compression } = options;
+      const onRecords = (kind: keyof typeof TABLE_OF, count: number) => display.show(TABLE_OF[kind], count);
+      const files = await exportBundle({ original, folder, format, compression, writeParquet, onRecords });
+      return { organization: original.entry.name, version: original.facts?.version, folder, files };
+    } finally {
+      display.end();
+      await original.close();
+    }
+  });
+  printResult(options, exported, () => renderExported(exported));
+}
+
+function renderExported({ organization, version, folder, files }: Exported): string {
+  const rows = files.map(({ name, records }) => [name, records] as const);
+  const what = version === undefined ? 'which has no data yet' : `version ${version}`;
+  return [
+    ...(rows.length > 0 ? [renderTable(['FILE', 'RECORDS'], rows), ''] : []),
+    `Exported ${organization}, ${what}, into ${folder}`,
+  ].join('\n');
+}

@@ -1,0 +1,112 @@
+/** What `corkboard import` reads beside bundles: the options, and the list of formats (docs/import.md). */
+import { readFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { AppError } from '../app-error.ts';
+import { RECORD_KINDS, type RecordKind } from '../dataset/staging.ts';
+import { type DateOrder, FORMAT_TITLES } from '../ingest/formats/titles.ts';
+import type { Foreign } from '../ingest/translating.ts';
+import { isZone } from '../zone.ts';
+import { print, renderTable } from './output.ts';
+
+/** Who has written the files, and what they do not say. */
+export interface WrittenBy {
+  readonly as?: string;
+  readonly timeZone?: string;
+  readonly dateOrder?: DateOrder;
+  readonly mapping?: string;
+  readonly fromLrs?: string;
+  readonly since?: string;
+}
+
+/** What is imported: paths, or for a learning record store the stream of its statements. Throws `option-malformed`. */
+export function readPaths(paths: readonly string[], { fromLrs, since }: WrittenBy): readonly string[] {
+  if (fromLrs === undefined) {
+    if (since !== undefined) throw new AppError('option-malformed', '--since is for --from-lrs.');
+    if (paths.length > 0) return paths;
+    throw new AppError(
+      'option-malformed',
+      'Name what is to be imported: files, folders, or - for standard input.',
+    );
+  }
+  if (paths.length > 0)
+    throw new AppError('option-malformed', '--from-lrs takes the place of paths. Give one of both.');
+  return ['-'];
+}
+
+/** What `-` stands for. Throws `option-malformed`. */
+export async function readStream({ fromLrs, since }: WrittenBy): Promise<Readable> {
+  if (fromLrs === undefined) return process.stdin;
+  if (!URL.canParse(fromLrs) || !/^https?:$/.test(new URL(fromLrs).protocol)) {
+    throw new AppError(
+      'option-malformed',
+      `${fromLrs} is no URL. Name one like https://lrs.example.org/xapi.`,
+    );
+  }
+  const { readStatements } = await import('../ingest/record-store.ts');
+  const authorization = process.env['CORKBOARD_LRS_AUTHORIZATION'];
+  return Readable.from(readStatements({ url: fromLrs, authorization, since }), { objectMode: false });
+}
+
+interface As {
+  readonly as?: RecordKind | undefined;
+  readonly foreign?: Foreign;
+}
+
+export function printFormats(): never {
+  print(renderTable(['FORMAT', 'WHAT'], Object.entries(FORMAT_TITLES)));
+  process.exit(0);
+}
+
+/** Throws `option-malformed` and `file-unreadable`. */
+export async function readAs(options: WrittenBy): Promise<As> {
+  const { timeZone, dateOrder, mapping, fromLrs } = options;
+  const as = fromLrs === undefined ? options.as : 'xapi';
+  const { FORMATS } = await import('../ingest/formats/formats.ts');
+  const format = Object.values(FORMATS).find(({ name }) => name === as);
+  if (format === undefined) {
+    refuseWithoutFormat({ 'time-zone': timeZone, 'date-order': dateOrder, mapping });
+    return { as: RECORD_KINDS.find((kind) => kind === as) };
+  }
+  if (timeZone !== undefined && !isZone(timeZone)) {
+    throw new AppError('option-malformed', `There is no time zone ${timeZone}. Name one like Europe/Paris.`);
+  }
+  const read = mapping === undefined ? undefined : await readMapping(mapping);
+  return { foreign: { format, options: { timeZone, dateOrder, mapping: read } } };
+}
+
+function refuseWithoutFormat(options: Readonly<Record<string, string | undefined>>): void {
+  const given = Object.keys(options).find((name) => options[name] !== undefined);
+  if (given === undefined) return;
+  const formats = Object.keys(FORMAT_TITLES).join('|');
+  throw new AppError('option-malformed', `--${given} is for formats of other software: --as ${formats}.`);
+}
+
+type Mapping = Readonly<Record<string, string | null>>;
+
+/** What words of the format stand for. */
+async function readMapping(path: string): Promise<Mapping> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new AppError('file-unreadable', `The mapping ${path} cannot be read.`, { cause: error });
+  });
+  const mapping = parse(text);
+  if (isMapping(mapping)) return mapping;
+  throw new AppError(
+    'option-malformed',
+    `The mapping ${path} has to be a JSON object from words to "type.action" or null.`,
+  );
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isMapping(value: unknown): value is Mapping {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every(
+    (meaning) => meaning === null || (typeof meaning === 'string' && /^[^.]+\.[^.]+$/.test(meaning)),
+  );
+}

@@ -1,0 +1,37 @@
+/** A DuckDB of its own in memory, for Parquet files: it may open the files that are named, and nothing else. */
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+
+const MEMORY_LIMIT = '512MB';
+
+/** The caller disposes of it. DuckDB takes paths for patterns: none may hold `*`, `?`, `[`. */
+export async function openParquetDatabase(
+  paths: readonly string[],
+): Promise<{ readonly connection: DuckDBConnection } & Disposable> {
+  const instance = await DuckDBInstance.create(':memory:', {
+    memory_limit: MEMORY_LIMIT,
+    threads: '1',
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+  });
+  const connection = await instance.connect();
+  const database = {
+    connection,
+    [Symbol.dispose]() {
+      connection.closeSync();
+      instance.closeSync();
+    },
+  };
+  try {
+    await connection.run(`SET allowed_paths = [${paths.map(literal).join(', ')}]`);
+    await connection.run('SET enable_external_access = false');
+    return database;
+  } catch (error) {
+    database[Symbol.dispose]();
+    throw error;
+  }
+}
+
+/** A text as SQL. */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

@@ -1,0 +1,171 @@
+/**
+ * Takes an organization out as a bundle: a folder with a file for each kind of record, which any Corkboard imports to the
+ * same answers (decision 53). The folder appears when all of it is written.
+ */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { mkdir, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough, type Transform } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { createGzip, createZstdCompress } from 'node:zlib';
+import { AppError } from '../app-error.ts';
+import type { Original } from '../dataset/copying.ts';
+import { RECORD_KINDS, type RecordKind } from '../dataset/staging.ts';
+import { type BundleRecord, FIELDS, type FieldType, VersionRecords } from './records.ts';
+import { csvHeaderOf, csvOf, ndjsonOf } from './texts.ts';
+
+export type ExportFormat = 'ndjson' | 'csv' | 'parquet';
+export type ExportCompression = 'none' | 'gzip' | 'zstd';
+
+/** Makes a Parquet file of lines of NDJSON, whose fields are these. */
+export type WriteParquet = (
+  ndjson: string,
+  parquet: string,
+  fields: Readonly<Record<string, FieldType>>,
+) => Promise<void>;
+
+export interface ExportOptions {
+  readonly original: Original;
+  /** Made; refused when it is there and not empty. */
+  readonly folder: string;
+  readonly format: ExportFormat;
+  /** Parquet is compressed by itself. */
+  readonly compression: ExportCompression;
+  readonly writeParquet: WriteParquet;
+  /** Told whenever records are written. */
+  readonly onRecords?: (kind: RecordKind, count: number) => void;
+}
+
+export interface ExportedFile {
+  readonly name: string;
+  readonly records: number;
+}
+
+const ENDINGS: Readonly<Record<ExportCompression, string>> = { none: '', gzip: '.gz', zstd: '.zst' };
+const COMPRESSORS: Readonly<Record<ExportCompression, () => Transform>> = {
+  none: () => new PassThrough(),
+  gzip: () => createGzip(),
+  zstd: () => createZstdCompress(),
+};
+
+/** Answers the files with records. Throws `option-malformed` when the folder cannot be made. */
+export async function exportBundle(options: ExportOptions): Promise<readonly ExportedFile[]> {
+  await refuseFull(options.folder);
+  const unfinished = `${options.folder}.${randomBytes(4).toString('hex')}.tmp`;
+  await mkdir(unfinished, { recursive: true, mode: 0o700 }).catch((error: unknown) =>
+    refuse(options.folder, error),
+  );
+  try {
+    const files = options.original.facts === undefined ? [] : await writeFiles(unfinished, options);
+    await writeSettings(unfinished, options.original);
+    await rmdir(options.folder).catch(() => undefined);
+    await rename(unfinished, options.folder).catch((error: unknown) => refuse(options.folder, error));
+    return files;
+  } finally {
+    await rm(unfinished, { recursive: true, force: true });
+  }
+}
+
+async function refuseFull(folder: string): Promise<void> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    return refuse(folder, error);
+  });
+  if (names.length > 0) {
+    throw new AppError(
+      'option-malformed',
+      `The folder ${folder} is not empty. Name one that is, or a new one.`,
+    );
+  }
+}
+
+function refuse(folder: string, error: unknown): never {
+  const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+  throw new AppError('option-malformed', `The folder ${folder} cannot be written${code}.`, { cause: error });
+}
+
+async function writeFiles(folder: string, options: ExportOptions): Promise<readonly ExportedFile[]> {
+  const records = new VersionRecords(options.original);
+  const properties = await records.properties();
+  const names = new Set([...properties.values()].flatMap((of) => Object.keys(of)));
+  const lms = Object.fromEntries([...names].sort().map((name) => [name, 'text'] as const));
+  const files: ExportedFile[] = [];
+  for (const kind of RECORD_KINDS) {
+    const fields = kind === 'users' ? { ...FIELDS.users, ...lms } : FIELDS[kind];
+    const source = kind === 'users' ? records.users(properties) : records[kind]();
+    const file = await writeKind(folder, kind, source, fields, options);
+    if (file !== undefined) files.push(file);
+  }
+  return files;
+}
+
+/** Undefined where there are no records of the kind. */
+async function writeKind(
+  folder: string,
+  kind: RecordKind,
+  source: AsyncIterable<readonly BundleRecord[]>,
+  fields: Readonly<Record<string, FieldType>>,
+  { format, compression, writeParquet, onRecords }: ExportOptions,
+): Promise<ExportedFile | undefined> {
+  const isParquet = format === 'parquet';
+  const written = isParquet ? 'ndjson' : format;
+  const ending = isParquet ? '' : ENDINGS[compression];
+  const path = join(folder, `${kind}.${written}${ending}`);
+  const names = Object.keys(fields);
+  let count = 0;
+  async function* texts() {
+    for await (const records of source) {
+      if (records.length === 0) continue;
+      if (count === 0 && written === 'csv') yield csvHeaderOf(names);
+      count += records.length;
+      onRecords?.(kind, records.length);
+      yield written === 'csv' ? csvOf(records, names) : ndjsonOf(records);
+    }
+  }
+  await writeTexts(path, texts(), isParquet ? 'none' : compression);
+  if (count === 0) return await rm(path).then(() => undefined);
+  if (!isParquet) return { name: `${kind}.${written}${ending}`, records: count };
+  await writeParquet(path, join(folder, `${kind}.parquet`), fields);
+  await rm(path);
+  return { name: `${kind}.parquet`, records: count };
+}
+
+async function writeTexts(
+  path: string,
+  texts: AsyncIterable<string>,
+  compression: ExportCompression,
+): Promise<void> {
+  const target = createWriteStream(path, { mode: 0o600, flush: true });
+  const compressor = COMPRESSORS[compression]();
+  compressor.on('error', (error) => target.destroy(error));
+  compressor.pipe(target);
+  const ended = finished(target);
+  // Awaited below; a failure in the meantime is not unheard.
+  ended.catch(() => undefined);
+  try {
+    for await (const text of texts) {
+      if (!compressor.write(text)) await Promise.race([once(compressor, 'drain'), ended]);
+    }
+    compressor.end();
+    await ended;
+  } finally {
+    compressor.destroy();
+    target.destroy();
+  }
+}
+
+/** What no record says: how the organization is set up, for whoever makes it anew. */
+async function writeSettings(folder: string, { entry }: Original): Promise<void> {
+  const { id, title, domain, categoryId, courseLookup, lmsUserProperties, policy } = entry.settings;
+  const settings = {
+    ...{ name: entry.name, id: JSON.rawJSON(String(id)), title, domain },
+    ...{ category_id: JSON.rawJSON(String(categoryId)), course_lookup: courseLookup },
+    lms_user_properties: lmsUserProperties,
+  };
+  await writeFile(join(folder, 'organization.json'), `${JSON.stringify(settings, null, 2)}\n`, {
+    mode: 0o600,
+  });
+  if (policy !== '') await writeFile(join(folder, 'policy.json'), policy, { mode: 0o600 });
+}

@@ -1,0 +1,206 @@
+/**
+ * What a version holds as the records of a bundle (decision 28): imported again, they give the same answers. Nothing that
+ * follows from them is among them.
+ */
+import { type CopiedRows, type CopiedTable, columnsOf } from '../dataset/copied-tables.ts';
+import type { Original } from '../dataset/copying.ts';
+import { formatInstant } from '../dataset/instant.ts';
+import type { RecordKind } from '../dataset/staging.ts';
+
+/** The fields of a record that are given. */
+export type BundleRecord = Readonly<Record<string, Value>>;
+export type Value = string | bigint | number | readonly string[] | undefined;
+
+/** How a field is written: `texts` is a list of them. */
+export type FieldType = 'integer' | 'text' | 'instant' | 'texts';
+
+const TEXT = 'text';
+
+/** The fields of each kind in their order, but for LMS properties. */
+export const FIELDS = {
+  users: {
+    ...{ id: 'integer', email: TEXT, name: TEXT, first_name: TEXT, last_name: TEXT, role: TEXT },
+    ...{ class_role: TEXT, created_at: 'instant' },
+  },
+  boards: {
+    id: 'integer',
+    title: TEXT,
+    category: TEXT,
+    lti_id: TEXT,
+    course_id: TEXT,
+    created_at: 'instant',
+  },
+  pins: {
+    ...{ id: 'integer', board_id: 'integer', owner_id: 'integer', title: TEXT, body: TEXT, web_url: TEXT },
+    ...{ image_url: TEXT, tags: 'texts', created_at: 'instant' },
+  },
+  memberships: { board_id: 'integer', user_id: 'integer' },
+  events: {
+    ...{
+      id: 'integer',
+      type: TEXT,
+      action: TEXT,
+      owner_id: 'integer',
+      actor_id: 'integer',
+      board_id: 'integer',
+    },
+    ...{ pin_id: 'integer', timestamp: 'instant', organization_id: 'integer', organization_name: TEXT },
+    ...{ organization_domain: TEXT, organization_category_id: 'integer' },
+  },
+  points: {
+    user_id: 'integer',
+    board_id: 'integer',
+    total_points: 'integer',
+    participation_score: 'integer',
+  },
+  adjustments: {
+    ...{ user_id: 'integer', board_id: 'integer', points: 'integer', timestamp: 'instant', reason: TEXT },
+  },
+} as const satisfies Record<RecordKind, Readonly<Record<string, FieldType>>>;
+
+/** The table of a store that has the records of a kind. */
+export const TABLE_OF = {
+  users: 'users',
+  boards: 'boards',
+  pins: 'pins',
+  memberships: 'memberships',
+  events: 'events',
+  points: 'imported_points',
+  adjustments: 'adjustments',
+} as const satisfies Record<RecordKind, CopiedTable>;
+
+type Cell = string | bigint | number | undefined;
+type Row = Readonly<Record<string, Cell>>;
+
+/** The records of a version, kind by kind: those that others name go first, because rows name them by index. */
+export class VersionRecords {
+  readonly #original: Original;
+  readonly #users: bigint[] = [];
+  readonly #boards: bigint[] = [];
+  readonly #pins: bigint[] = [];
+
+  constructor(original: Original) {
+    this.#original = original;
+  }
+
+  /** LMS properties of users, by index of the user: `lms.sis_user_id` and its value. */
+  async properties(): Promise<ReadonlyMap<Cell, Readonly<Record<string, string>>>> {
+    const all = new Map<Cell, Record<string, string>>();
+    for await (const rows of this.#rows('user_properties')) {
+      for (const { person, property, value } of rows) {
+        const known = all.get(person) ?? {};
+        known[`lms.${property}`] = String(value);
+        all.set(person, known);
+      }
+    }
+    return all;
+  }
+
+  async *users(properties: ReadonlyMap<Cell, Readonly<Record<string, string>>>) {
+    for await (const rows of this.#rows('users')) {
+      yield rows.map(({ ix, id, created_ms, ...fields }): BundleRecord => {
+        this.#users.push(BigInt(id!));
+        return { id, ...fields, created_at: instantOf(created_ms), ...properties.get(ix) };
+      });
+    }
+  }
+
+  async *boards() {
+    for await (const rows of this.#rows('boards')) {
+      yield rows.map(({ ix: _ix, id, created_ms, ...fields }): BundleRecord => {
+        this.#boards.push(BigInt(id!));
+        return { id, ...fields, created_at: instantOf(created_ms) };
+      });
+    }
+  }
+
+  async *pins() {
+    for await (const rows of this.#rows('pins')) {
+      yield rows.map(({ ix: _ix, id, board, owner, tags, created_ms, ...texts }): BundleRecord => {
+        this.#pins.push(BigInt(id!));
+        const [board_id, owner_id] = [idOf(this.#boards, board), idOf(this.#users, owner)];
+        const list: readonly string[] = JSON.parse(String(tags));
+        return { id, board_id, owner_id, ...texts, tags: list, created_at: instantOf(created_ms) };
+      });
+    }
+  }
+
+  async *memberships() {
+    for await (const rows of this.#rows('memberships'))
+      yield rows.map((row): BundleRecord => this.#pair(row));
+  }
+
+  /** In the order of decision 4, which is that of an import of them. The first names the organization. */
+  async *events() {
+    const kinds: Row[] = [];
+    for await (const rows of this.#rows('kinds')) kinds.push(...rows);
+    let identity: BundleRecord = this.#identity();
+    for await (const rows of this.#rows('events')) {
+      yield rows.map(({ id, kind, owner, actor, board, pin, timestamp_ms }): BundleRecord => {
+        const { type, action } = kinds[Number(kind)]!;
+        const [owner_id, actor_id] = [idOf(this.#users, owner), idOf(this.#users, actor)];
+        const [board_id, pin_id] = [idOf(this.#boards, board), idOf(this.#pins, pin)];
+        const named = identity;
+        identity = {};
+        return {
+          ...{ id, type, action, owner_id, actor_id, board_id, pin_id },
+          ...{ timestamp: instantOf(timestamp_ms), ...named },
+        };
+      });
+    }
+  }
+
+  async *points() {
+    for await (const rows of this.#rows('imported_points')) {
+      yield rows.map(({ total_points, participation_score, ...pair }): BundleRecord => {
+        const { board_id, user_id } = this.#pair(pair);
+        return { user_id, board_id, total_points, participation_score };
+      });
+    }
+  }
+
+  async *adjustments() {
+    for await (const rows of this.#rows('adjustments')) {
+      yield rows.map(({ points, timestamp_ms, reason, ...pair }): BundleRecord => {
+        const { board_id, user_id } = this.#pair(pair);
+        return { user_id, board_id, points, timestamp: instantOf(timestamp_ms), reason };
+      });
+    }
+  }
+
+  #pair({ board, person }: Row): { board_id: bigint | undefined; user_id: bigint | undefined } {
+    return { board_id: idOf(this.#boards, board), user_id: idOf(this.#users, person) };
+  }
+
+  #identity(): BundleRecord {
+    const { id, title, domain, categoryId } = this.#original.entry.settings;
+    return {
+      ...{ organization_id: id, organization_name: title, organization_domain: domain },
+      organization_category_id: categoryId,
+    };
+  }
+
+  async *#rows(table: CopiedTable): AsyncGenerator<readonly Row[]> {
+    const columns = columnsOf(table).map(({ name }) => name);
+    for await (const rows of this.#original.rows(table)) yield rowsOf(columns, rows);
+  }
+}
+
+function rowsOf(names: readonly string[], { count, columns }: CopiedRows): readonly Row[] {
+  return Array.from({ length: count }, (_, at) =>
+    Object.fromEntries(
+      columns.map(({ values, present }, place) => [
+        names[place],
+        present === undefined || present[at] === 1 ? values[at] : undefined,
+      ]),
+    ),
+  );
+}
+
+function idOf(ids: readonly bigint[], index: Cell): bigint | undefined {
+  return index === undefined ? undefined : ids[Number(index)];
+}
+
+function instantOf(ms: Cell): string | undefined {
+  return ms === undefined ? undefined : formatInstant(Number(ms));
+}

@@ -1,0 +1,126 @@
+/**
+ * What other software writes about the same things, as events of a bundle: each format is a small file that says which
+ * event a record stands for. What a source does not say is derived by rules that docs/import.md states.
+ */
+import { hash } from 'node:crypto';
+import type { Written } from '../form.ts';
+import { Refusal } from '../refusal.ts';
+import type { DateOrder, FormatName } from './titles.ts';
+
+/** Members of a record as it was written; in CSV texts. */
+export type Source = Written['value'];
+
+export interface Person {
+  readonly id: bigint;
+  readonly email: string;
+  readonly name: string;
+}
+
+/** The event of a bundle that a record stands for, to be checked like any other (decision 28). */
+export interface NestedEvent {
+  /** Makes the event known again; absent where the source names none. */
+  readonly id?: bigint;
+  readonly type: string;
+  readonly action: string;
+  readonly owner: Person;
+  readonly actor: Person;
+  readonly board: { readonly id: bigint; readonly title: string };
+  /** Given exactly when the type is `pin`. */
+  readonly pin?: {
+    readonly id: bigint;
+    readonly title: string;
+    readonly body?: string;
+    readonly web_url?: string;
+  };
+  /** ISO 8601 with an offset. */
+  readonly timestamp: string;
+}
+
+/** What stands for no event, which is no mistake; with the reason, the same for all of its sort. */
+export interface Dropped {
+  readonly dropped: string;
+}
+
+export type Translation = NestedEvent | Dropped;
+
+/** Reads one file. */
+export interface Translator {
+  /** Sees every record of the file before the first is translated, where the format has this. Throws `Refusal`. */
+  survey?(record: Source): void;
+  /** Called once between the two. Throws `Refusal` when no record of the file can be translated. */
+  endSurvey?(): void;
+  /** All that the record stands for. Throws `Refusal` when it does not hold; then nothing of it is taken. */
+  translate(record: Source): readonly Translation[];
+}
+
+export interface FormatOptions {
+  /** Name of an IANA time zone, for sources that give local times. */
+  readonly timeZone?: string | undefined;
+  readonly dateOrder?: DateOrder | undefined;
+  /** By the words of the source: what each stands for, `pin.visited`, or null for nothing; before the format's own. */
+  readonly mapping?: Readonly<Record<string, string | null>> | undefined;
+}
+
+export interface Format {
+  /** As `--as` has it. */
+  readonly name: FormatName;
+  /** Columns that a CSV file must have; absent where the format is JSON. */
+  readonly columns?: readonly string[];
+  /** A reader for each file of an import. Throws `option-malformed` where an option is missing. */
+  open(options: FormatOptions): Translator;
+}
+
+/** Who owns what the source names no owner of: always the same, so that nobody is taken for an owner. */
+export const UNKNOWN_OWNER: Person = { id: 0n, email: 'unknown@owner.invalid', name: 'Unknown' };
+
+/** An address that can never be one, for whom the source names none (RFC 2606). */
+export function invalidEmail(local: string, domain: string): string {
+  return `${local}@${domain}.invalid`;
+}
+
+const SHOWN_BITS = 53n;
+const EVENT_BITS = 63n;
+
+/** A number for what the source names by a text: of people, boards and pins, exact in every client. */
+export function numberOf(text: string): bigint {
+  return digestOf(text, SHOWN_BITS);
+}
+
+/** The same for events, of which there are more, and whose ids nobody sees. */
+export function eventNumberOf(text: string): bigint {
+  return digestOf(text, EVENT_BITS);
+}
+
+function digestOf(text: string, bits: bigint): bigint {
+  return BigInt.asUintN(Number(bits), hash('sha256', text, 'buffer').readBigUInt64BE());
+}
+
+/** What a table says of a word of the source, which can be any, `constructor` included; undefined when it is not there. */
+export function lookUp<T>(table: Readonly<Record<string, T>>, word: string): T | undefined {
+  return Object.hasOwn(table, word) ? table[word] : undefined;
+}
+
+/** What a word of the source stands for: type and action; undefined for nothing. */
+export function meaningOf(word: string | undefined | null): { type: string; action: string } | undefined {
+  if (word === undefined || word === null) return undefined;
+  const [type = '', action = ''] = word.split('.');
+  return { type, action };
+}
+
+export function isObject(value: unknown): value is Source {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Throws `Refusal` where there is no object. */
+export function memberOf(record: Source, member: string, name = member): Source {
+  const value = record[member];
+  if (isObject(value)) return value;
+  throw new Refusal(name, value === undefined ? 'is required' : 'must be an object');
+}
+
+/** Throws `Refusal` where there is no text. */
+export function textOf(record: Source, member: string, name = member): string {
+  const text = record[member];
+  if (typeof text === 'string' && text !== '') return text;
+  throw new Refusal(name, text === undefined ? 'is required' : 'must be a text');
+}

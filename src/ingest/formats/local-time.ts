@@ -1,0 +1,103 @@
+/** Local times as reports write them, `17/10/21, 12:39`: in any usual order of the date, in a zone that somebody names. */
+import { Temporal } from 'temporal-polyfill';
+import { Refusal } from '../refusal.ts';
+import type { DateOrder } from './titles.ts';
+
+const WRITTEN =
+  /^\s*(?<one>\d{1,4})[/.-](?<two>\d{1,2})[/.-](?<three>\d{1,4}),?\s+(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2}))?(?:\s*(?<half>[AP])\.?M\.?)?\s*$/i;
+
+const MONTHS = 12;
+const NOON = 12;
+const CENTURY = 100;
+/** Years of two digits from here on are those of the last century, as POSIX has it. */
+const LAST_CENTURY_FROM = 69;
+
+interface Parts {
+  readonly one: string;
+  readonly two: string;
+  readonly three: string;
+  readonly hour: number;
+  readonly minute: number;
+  readonly second: number;
+  readonly half: string | undefined;
+}
+
+/** Reads the times of one file; their order of day, month and year is found out from all of them. */
+export class LocalTimes {
+  readonly #zone: string;
+  #order: DateOrder | undefined;
+  #dayFirst = 0;
+  #monthFirst = 0;
+  #yearFirst = 0;
+  /** A file has many events of the same minute. */
+  #last = { written: '', timestamp: '' };
+
+  constructor(zone: string, order: DateOrder | undefined) {
+    this.#zone = zone;
+    this.#order = order;
+  }
+
+  survey(written: unknown): void {
+    const parts = partsOf(written);
+    if (parts === undefined) return;
+    if (parts.one.length > 2) this.#yearFirst += 1;
+    else if (Number(parts.one) > MONTHS) this.#dayFirst += 1;
+    else if (Number(parts.two) > MONTHS) this.#monthFirst += 1;
+  }
+
+  /** Throws `Refusal` when the order was neither given nor can be told. */
+  endSurvey(name: string): void {
+    if (this.#order !== undefined) return;
+    if (this.#yearFirst > 0) this.#order = 'ymd';
+    else if (this.#dayFirst + this.#monthFirst > 0) {
+      this.#order = this.#dayFirst >= this.#monthFirst ? 'dmy' : 'mdy';
+    } else {
+      throw new Refusal(name, 'does not tell days from months; say their order: --date-order dmy|mdy|ymd');
+    }
+  }
+
+  /** In ISO 8601 with the offset. Throws `Refusal`. */
+  read(written: unknown, name: string): string {
+    const text = String(written);
+    if (this.#last.written !== text) this.#last = { written: text, timestamp: this.#make(text, name) };
+    return this.#last.timestamp;
+  }
+
+  #make(text: string, name: string): string {
+    const parts = partsOf(text);
+    if (parts === undefined) throw new Refusal(name, `"${text.slice(0, 50)}" is no date and time`);
+    const { one, two, three, minute, second, half } = parts;
+    const [day, month, year] =
+      this.#order === 'ymd'
+        ? [three, two, one]
+        : this.#order === 'mdy'
+          ? [two, one, three]
+          : [one, two, three];
+    const hour = half === undefined ? parts.hour : (parts.hour % NOON) + (half === 'P' ? NOON : 0);
+    try {
+      const local = Temporal.PlainDateTime.from(
+        { year: yearOf(year), month: Number(month), day: Number(day), hour, minute, second },
+        { overflow: 'reject' },
+      );
+      return local.toZonedDateTime(this.#zone).toString({ timeZoneName: 'never' });
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw new Refusal(name, `"${text.slice(0, 50)}" is no moment of the calendar`);
+    }
+  }
+}
+
+function partsOf(written: unknown): Parts | undefined {
+  const { one, two, three, hour, minute, second = '0', half } = WRITTEN.exec(String(written))?.groups ?? {};
+  if (one === undefined || two === undefined || three === undefined) return undefined;
+  return {
+    ...{ one, two, three, half: half?.toUpperCase() },
+    ...{ hour: Number(hour), minute: Number(minute), second: Number(second) },
+  };
+}
+
+function yearOf(written: string): number {
+  const year = Number(written);
+  if (written.length > 2) return year;
+  return year + (year < LAST_CENTURY_FROM ? 20 : 19) * CENTURY;
+}

@@ -1,0 +1,134 @@
+/**
+ * Log reports of Moodle, as its page "Logs" downloads them in CSV: one course a file, the newest row first, local times
+ * without a zone. Ids stand in the descriptions, which Moodle writes in English whatever the language of the page.
+ */
+import { AppError } from '../../app-error.ts';
+import { Refusal } from '../refusal.ts';
+import {
+  type Format,
+  type FormatOptions,
+  invalidEmail,
+  lookUp,
+  meaningOf,
+  type Person,
+  type Source,
+  type Translation,
+  type Translator,
+  UNKNOWN_OWNER,
+} from './format.ts';
+import { LocalTimes } from './local-time.ts';
+
+/** By the name of the event. All others are the business of teachers and of the system. */
+export const MEANINGS: Readonly<Record<string, string>> = {
+  'Course viewed': 'board.visited',
+  'Course section viewed': 'board.visited',
+  'User enrolled in course': 'board.followed',
+  'Course module viewed': 'pin.visited',
+  'Course module created': 'pin.created',
+  'Course module instance list viewed': 'board.visited',
+  'Discussion viewed': 'pin.visited',
+  'Discussion created': 'pin.commented',
+  'Post created': 'pin.commented',
+  'Some content has been posted.': 'pin.commented',
+  'Comment created': 'pin.commented',
+  'Subscription created': 'pin.followed',
+  'Discussion subscription created': 'pin.followed',
+  'The status of the submission has been viewed.': 'pin.visited',
+  'Submission form viewed.': 'pin.visited',
+  'A submission has been submitted.': 'pin.submitted',
+  'Quiz attempt submitted': 'pin.submitted',
+  'Quiz attempt started': 'pin.started',
+  'Quiz attempt viewed': 'pin.visited',
+  'Quiz attempt reviewed': 'pin.visited',
+};
+
+const ACTOR = /^The user with id '(\d+)'/;
+const ENROLLED = /enrolled the user with id '(\d+)'/;
+const COURSE = /(?:course with (?:the )?id '|at course: )(\d+)/;
+const MODULE = /course module (?:with )?id '(\d+)'/;
+const COURSE_TITLE = /^Course: (.+)$/;
+
+export const moodleLog: Format = {
+  name: 'moodle-log',
+  columns: ['Time', 'Event context', 'Event name', 'Description'],
+  open: (options) => new MoodleLog(options),
+};
+
+class MoodleLog implements Translator {
+  readonly #times: LocalTimes;
+  readonly #mapping: Readonly<Record<string, string | null>>;
+  #course: bigint | undefined;
+  #courseTitle: string | undefined;
+  /** By their numbers, who made the course modules. */
+  readonly #makers = new Map<string, Person>();
+
+  constructor({ timeZone, dateOrder, mapping = {} }: FormatOptions) {
+    if (timeZone === undefined) {
+      throw new AppError(
+        'option-malformed',
+        'A log of Moodle does not say in which time zone it is. Say it: --time-zone Asia/Muscat.',
+      );
+    }
+    this.#times = new LocalTimes(timeZone, dateOrder);
+    this.#mapping = { ...MEANINGS, ...mapping };
+  }
+
+  survey(record: Source): void {
+    const { Time: time, 'Event context': context, 'Event name': name, Description: description } = record;
+    this.#times.survey(time);
+    const course = COURSE.exec(String(description))?.[1];
+    if (this.#course === undefined && course !== undefined) this.#course = BigInt(course);
+    this.#courseTitle ??= COURSE_TITLE.exec(String(context))?.[1];
+    const made = name === 'Course module created' ? MODULE.exec(String(description))?.[1] : undefined;
+    const actor = this.#actorOf(record);
+    if (made !== undefined && actor !== undefined) this.#makers.set(made, actor);
+  }
+
+  endSurvey(): void {
+    this.#times.endSurvey('Time');
+    if (this.#course === undefined) throw new Refusal('Description', 'no row names the id of the course');
+  }
+
+  translate(record: Source): readonly Translation[] {
+    return [this.#translate(record)];
+  }
+
+  #translate(record: Source): Translation {
+    const name = String(record['Event name']);
+    const description = String(record['Description']);
+    // Every row is read, whatever it stands for: a wrong time is a damaged row.
+    const timestamp = this.#times.read(record['Time'], 'Time');
+    const meaning = meaningOf(lookUp(this.#mapping, name));
+    if (meaning === undefined) return { dropped: `is no interaction: ${name}` };
+    const actor = this.#actorOf(record, name);
+    if (actor === undefined) return { dropped: `names nobody: ${name}` };
+    const course = this.#course!;
+    const about = { ...meaning, actor, timestamp };
+    const board = { id: course, title: this.#courseTitle ?? `Course ${course}` };
+    if (meaning.type !== 'pin') return { ...about, owner: UNKNOWN_OWNER, board };
+    const module = MODULE.exec(description)?.[1];
+    if (module === undefined) return { dropped: `names no course module: ${name}` };
+    const owner = this.#makers.get(module) ?? UNKNOWN_OWNER;
+    return { ...about, owner, board, pin: { id: BigInt(module), title: titleOf(record, module) } };
+  }
+
+  /** Whoever is enrolled follows, not who enrols them. */
+  #actorOf(record: Source, name?: string): Person | undefined {
+    const description = String(record['Description']);
+    const enrolled = name === undefined ? undefined : ENROLLED.exec(description)?.[1];
+    const id = enrolled ?? ACTOR.exec(description)?.[1];
+    if (id === undefined) return undefined;
+    const written = enrolled === undefined ? record['User full name'] : record['Affected user'];
+    const fullName =
+      typeof written === 'string' && written !== '' && written !== '-' ? written : `User ${id}`;
+    return { id: BigInt(id), email: invalidEmail(`user-${id}`, 'moodle'), name: fullName };
+  }
+}
+
+/** What the context says after the sort of the module, `File: MIG`. */
+function titleOf(record: Source, module: string): string {
+  const context = String(record['Event context']);
+  const colon = context.indexOf(': ');
+  const title = colon < 0 ? '' : context.slice(colon + 2).trim();
+  return title === '' || context.startsWith('Course: ') ? `Course module ${module}` : title;
+}

@@ -1,0 +1,11 @@
+/** The formats of other software that an import understands, by name; the formats themselves are in `formats.ts`. */
+export const FORMAT_TITLES = {
+  'moodle-log': 'log reports of Moodle, CSV; wants --time-zone',
+  caliper: 'envelopes of IMS Caliper 1.1 and 1.2: a JSON array, or an envelope a line',
+  xapi: 'statements of the Experience API: a JSON array, or a statement a line',
+} as const;
+
+export type FormatName = keyof typeof FORMAT_TITLES;
+
+export const DATE_ORDERS = ['dmy', 'mdy', 'ymd'] as const;
+export type DateOrder = (typeof DATE_ORDERS)[number];

@@ -1,0 +1,182 @@
+/**
+ * Statements of the Experience API (IEEE 9274.1.1, xAPI 1.0): who did what with which activity, in which course. Ids are
+ * texts there, numbers here: the first bits of their digests.
+ */
+import { Refusal } from '../refusal.ts';
+import {
+  eventNumberOf,
+  type Format,
+  type FormatOptions,
+  invalidEmail,
+  isObject,
+  lookUp,
+  meaningOf,
+  memberOf,
+  numberOf,
+  type Person,
+  type Source,
+  type Translation,
+  type Translator,
+  textOf,
+  UNKNOWN_OWNER,
+} from './format.ts';
+
+/** By the last part of a verb's IRI: the action. A verb that is not here is its own action. */
+export const ACTIONS: Readonly<Record<string, string | null>> = {
+  experienced: 'visited',
+  viewed: 'visited',
+  read: 'visited',
+  launched: 'visited',
+  initialized: 'visited',
+  interacted: 'visited',
+  enrolled: 'followed',
+  registered: 'followed',
+  subscribed: 'followed',
+  asked: 'commented',
+  responded: 'commented',
+  replied: 'commented',
+  favorited: 'liked',
+  // Nobody does these things.
+  voided: null,
+  terminated: null,
+};
+
+const MAILTO = 'mailto:';
+
+export const xapi: Format = {
+  name: 'xapi',
+  open: (options) => new Statements(options),
+};
+
+class Statements implements Translator {
+  readonly #mapping: Readonly<Record<string, string | null>>;
+
+  constructor({ mapping = {} }: FormatOptions) {
+    this.#mapping = mapping;
+  }
+
+  translate(record: Source): readonly Translation[] {
+    return [this.#translate(record)];
+  }
+
+  #translate(record: Source): Translation {
+    const object = memberOf(record, 'object');
+    const objectType = object['objectType'] ?? 'Activity';
+    if (objectType !== 'Activity') return { dropped: `is about no activity but ${String(objectType)}` };
+    const actor = personOf(memberOf(record, 'actor'), 'actor');
+    if (actor === undefined) return { dropped: 'is by a group' };
+    const activity = activityOf(object, 'object');
+    const course = courseOf(record) ?? (isCourse(object) ? activity : undefined);
+    if (course === undefined) return { dropped: 'names no course, and nothing else that it is part of' };
+    const isPin = activity.iri !== course.iri;
+    const verb = textOf(memberOf(record, 'verb'), 'id', 'verb.id');
+    const meaning = this.#meaningOf(verb, isPin ? 'pin' : 'board');
+    if (meaning === undefined) return { dropped: `is no interaction: ${verb}` };
+    const instructor = contextOf(record)['instructor'];
+    const owner = isObject(instructor) ? personOf(instructor, 'context.instructor') : undefined;
+    const id = record['id'];
+    return {
+      ...(typeof id === 'string' && { id: eventNumberOf(id.toLowerCase()) }),
+      ...{ ...meaning, actor, owner: owner ?? UNKNOWN_OWNER },
+      board: { id: numberOf(course.iri), title: course.title },
+      ...(meaning.type === 'pin' && {
+        pin: {
+          ...{ id: numberOf(activity.iri), title: activity.title, body: activity.description },
+          ...(/^https?:/i.test(activity.iri) && { web_url: activity.iri }),
+        },
+      }),
+      timestamp: timestampOf(record),
+    };
+  }
+
+  /** By the whole IRI of the verb first, then by its last part. */
+  #meaningOf(verb: string, type: string): { type: string; action: string } | undefined {
+    const word = verb.split(/[/#:]/).findLast((part) => part !== '') ?? verb;
+    const mapped = [verb, word].find((name) => Object.hasOwn(this.#mapping, name));
+    if (mapped !== undefined) return meaningOf(this.#mapping[mapped]);
+    const action = lookUp(ACTIONS, word);
+    return action === null ? undefined : { type, action: action ?? word };
+  }
+}
+
+interface Activity {
+  readonly iri: string;
+  readonly title: string;
+  readonly description: string;
+}
+
+function activityOf(activity: Source, name: string): Activity {
+  const iri = textOf(activity, 'id', `${name}.id`);
+  const definition = isObject(activity['definition']) ? activity['definition'] : {};
+  return {
+    iri,
+    title: languageOf(definition['name']) ?? iri,
+    description: languageOf(definition['description']) ?? '',
+  };
+}
+
+function isCourse(activity: Source): boolean {
+  const { definition } = activity;
+  return isObject(definition) && /[/#:]course$/i.test(String(definition['type'] ?? ''));
+}
+
+/** What the activity is part of: a course if one is named, else the outermost thing. */
+function courseOf(statement: Source): Activity | undefined {
+  const activities = contextOf(statement)['contextActivities'];
+  if (!isObject(activities)) return undefined;
+  const around = ['grouping', 'parent'].flatMap((relation) => {
+    const given = activities[relation];
+    const list = Array.isArray(given) ? given : [given];
+    return list.filter(isObject);
+  });
+  const course = around.find(isCourse) ?? around[0];
+  return course && activityOf(course, 'context.contextActivities');
+}
+
+function contextOf(statement: Source): Source {
+  return isObject(statement['context']) ? statement['context'] : {};
+}
+
+/** Undefined for a group. Throws `Refusal` when nothing identifies the agent. */
+function personOf(agent: Source, name: string): Person | undefined {
+  if (agent['objectType'] === 'Group') return undefined;
+  const { account, mbox } = agent;
+  const named = typeof agent['name'] === 'string' && agent['name'] !== '' ? agent['name'] : undefined;
+  if (typeof mbox === 'string' && mbox.startsWith(MAILTO)) {
+    const email = mbox.slice(MAILTO.length);
+    return { id: numberOf(mbox.toLowerCase()), email, name: named ?? email };
+  }
+  if (isObject(account)) {
+    const login = textOf(account, 'name', `${name}.account.name`);
+    const homePage = textOf(account, 'homePage', `${name}.account.homePage`);
+    const host = URL.canParse(homePage) ? new URL(homePage).host : 'account';
+    return { id: numberOf(`${homePage} ${login}`), email: invalidEmail(login, host), name: named ?? login };
+  }
+  for (const kind of ['mbox_sha1sum', 'openid']) {
+    const identity = agent[kind];
+    if (typeof identity !== 'string') continue;
+    return {
+      id: numberOf(identity),
+      email: invalidEmail(identity.replace(/^https?:\/\//i, ''), kind === 'openid' ? 'openid' : 'sha1'),
+      name: named ?? identity,
+    };
+  }
+  throw new Refusal(name, 'has neither mbox, mbox_sha1sum, openid nor account');
+}
+
+/** `@timestamp` is what stores for searching make of it. */
+function timestampOf(statement: Source): string {
+  for (const name of ['timestamp', '@timestamp', 'stored']) {
+    const timestamp = statement[name];
+    if (typeof timestamp === 'string') return timestamp;
+  }
+  throw new Refusal('timestamp', 'is required');
+}
+
+/** A text in English, or in the first language there is. */
+function languageOf(map: unknown): string | undefined {
+  if (!isObject(map)) return undefined;
+  const texts = Object.entries(map);
+  const [, text] = texts.find(([language]) => /^en\b/i.test(language)) ?? texts[0] ?? [];
+  return typeof text === 'string' && text !== '' ? text : undefined;
+}

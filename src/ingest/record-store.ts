@@ -1,0 +1,123 @@
+/**
+ * Statements out of a learning record store, page by page as its interface has them (xAPI 1.0, 2.0: `GET statements`,
+ * `more`), oldest first, as lines of NDJSON.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { AppError } from '../app-error.ts';
+
+export interface RecordStore {
+  /** Of the interface, below which `statements` lies. */
+  readonly url: string;
+  /** The whole header field `Authorization`; absent: none is sent. */
+  readonly authorization?: string | undefined;
+  /** Only statements stored after this instant; ISO 8601. */
+  readonly since?: string | undefined;
+}
+
+const VERSION = '1.0.3';
+const PAGE = '500';
+const TIMEOUT_MS = 60_000;
+const ATTEMPTS = 6;
+const FIRST_PAUSE_MS = 500;
+/** A store that asks for more patience is asked again by hand. */
+const LONGEST_PAUSE_MS = 60_000;
+
+interface Page {
+  readonly statements: readonly unknown[];
+  readonly more: string | undefined;
+}
+
+/**
+ * Throws `file-unreadable` when the store does not answer, again and again, or not as a record store does. Credentials go
+ * to no other host than its own.
+ */
+export async function* readStatements(
+  { url, authorization, since }: RecordStore,
+  firstPauseMs = FIRST_PAUSE_MS,
+): AsyncGenerator<string, void> {
+  const headers = {
+    'x-experience-api-version': VERSION,
+    ...(authorization !== undefined && { authorization }),
+  };
+  const first = new URL('statements', url.endsWith('/') ? url : `${url}/`);
+  first.searchParams.set('ascending', 'true');
+  first.searchParams.set('limit', PAGE);
+  if (since !== undefined) first.searchParams.set('since', since);
+  let isEmpty = true;
+  let next: URL | undefined = first;
+  while (next !== undefined) {
+    const { statements, more }: Page = await readPage(next, headers, firstPauseMs);
+    if (statements.length > 0) {
+      isEmpty = false;
+      yield statements.map((one) => `${JSON.stringify(one)}\n`).join('');
+    }
+    next = more === undefined ? undefined : new URL(more, next);
+    if (next !== undefined && next.origin !== first.origin) throw unreadable('it leads to another host');
+  }
+  // Nothing at all would be taken for a damaged file.
+  if (isEmpty) yield '\n';
+}
+
+async function readPage(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  firstPauseMs: number,
+): Promise<Page> {
+  for (let attempt = 1, waitMs = firstPauseMs; ; attempt++, waitMs *= 2) {
+    const { status, text, retryAfterS } = await ask(url, headers);
+    if (status === 200) return pageOf(text);
+    const isFinal = status !== undefined && status < 500 && status !== 429;
+    if (isFinal || attempt === ATTEMPTS)
+      throw unreadable(status === undefined ? text : `it answers ${status}`);
+    await pause(Math.min(Math.max(waitMs, retryAfterS * 1000), LONGEST_PAUSE_MS));
+  }
+}
+
+interface Asked {
+  /** Absent where there was no answer, or half of one. */
+  readonly status: number | undefined;
+  /** The answer, or why there is none. */
+  readonly text: string;
+  readonly retryAfterS: number;
+}
+
+async function ask(url: URL, headers: Readonly<Record<string, string>>): Promise<Asked> {
+  try {
+    // Followed, a redirection would take the credentials along.
+    const answer = await fetch(url, { headers, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const retryAfterS = Number(answer.headers.get('retry-after')) || 0;
+    return { status: answer.status, text: await answer.text(), retryAfterS };
+  } catch (error) {
+    const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    return {
+      status: undefined,
+      text: reason instanceof Error ? reason.message : String(reason),
+      retryAfterS: 0,
+    };
+  }
+}
+
+function pageOf(text: string): Page {
+  const page = parse(text);
+  if (typeof page !== 'object' || page === null || !('statements' in page)) throw noStore();
+  const { statements } = page;
+  const more = 'more' in page && typeof page.more === 'string' && page.more !== '' ? page.more : undefined;
+  if (!Array.isArray(statements)) throw noStore();
+  return { statements, more };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function noStore(): AppError {
+  return unreadable('what it answers is no page of statements');
+}
+
+function unreadable(reason: string): AppError {
+  return new AppError('file-unreadable', `The learning record store cannot be read: ${reason}.`);
+}

@@ -1,0 +1,117 @@
+/**
+ * An import of what other software writes: its records become events of a bundle, or are dropped with a reason, and all
+ * are counted for the report.
+ */
+import { AppError } from '../app-error.ts';
+import type { Input } from './bundle.ts';
+import type { Format, FormatOptions, Source, Translation, Translator } from './formats/format.ts';
+import type { OpenInput } from './open-input.ts';
+import type { ReadParquet } from './parquet-input.ts';
+import { PlainEvents } from './plain-events.ts';
+import { readRecords } from './reading.ts';
+import { Refusal } from './refusal.ts';
+
+/** What the inputs of an import hold, where that is no bundle. */
+export interface Foreign {
+  readonly format: Format;
+  readonly options: FormatOptions;
+}
+
+/** What stands for no event, for the same reason. */
+export interface DroppedRecords {
+  readonly reason: string;
+  readonly count: number;
+  /** The first few, as `file:line`. */
+  readonly examples: readonly string[];
+}
+
+export interface Translated {
+  /** Events by what they are, `pin.visited`; most first. */
+  readonly events: Readonly<Record<string, number>>;
+  /** Most first. */
+  readonly dropped: readonly DroppedRecords[];
+}
+
+const EXAMPLES = 3;
+/** Reasons name words of the source, which can be anything. */
+const MOST_REASONS = 1000;
+const OTHER_REASONS = 'other reasons';
+
+/** Throws `option-malformed` when an option is missing, or an input that is to be read twice cannot be. */
+export function checkForeign({ format, options }: Foreign, inputs: readonly Input[]): void {
+  if (format.open(options).survey === undefined) return;
+  const stream = inputs.find(({ byteLength }) => byteLength === undefined);
+  if (stream === undefined) return;
+  throw new AppError(
+    'option-malformed',
+    `${format.name} is read twice, which ${stream.name} cannot be. Give a file.`,
+  );
+}
+
+export class Translations {
+  readonly #foreign: Foreign;
+  readonly #events = new Map<string, number>();
+  readonly #dropped = new Map<string, { count: number; examples: string[] }>();
+
+  constructor(foreign: Foreign) {
+    this.#foreign = foreign;
+  }
+
+  /**
+   * A translator that has seen the whole input, where the format wants that. Throws `Refusal` when nothing of the input
+   * can be translated.
+   */
+  async open(open: OpenInput, readParquet: ReadParquet): Promise<Translator> {
+    const { format, options } = this.#foreign;
+    const translator = format.open(options);
+    if (translator.survey === undefined) return translator;
+    let seen = 0;
+    for await (const readings of readRecords(open, { readParquet, isLast: false })) {
+      if (readings instanceof PlainEvents) continue;
+      for (const { read } of readings) if (surveyOne(translator, read)) seen += 1;
+    }
+    // Where no record can be read, each says why.
+    if (seen > 0) translator.endSurvey?.();
+    return translator;
+  }
+
+  /** Counts what a record that holds has become; `place` says where it stands. */
+  count(translations: readonly Translation[], place: string): void {
+    for (const translation of translations) {
+      if ('dropped' in translation) this.#drop(translation.dropped, place);
+      else {
+        const kind = `${translation.type}.${translation.action}`;
+        this.#events.set(kind, (this.#events.get(kind) ?? 0) + 1);
+      }
+    }
+  }
+
+  get report(): Translated {
+    const events = [...this.#events].sort(([, one], [, other]) => other - one);
+    const dropped = [...this.#dropped].map(([reason, { count, examples }]) => ({ reason, count, examples }));
+    return {
+      events: Object.fromEntries(events),
+      dropped: dropped.sort((one, other) => other.count - one.count),
+    };
+  }
+
+  #drop(reason: string, place: string): void {
+    const known = this.#dropped.has(reason) || this.#dropped.size < MOST_REASONS;
+    const name = known ? reason : OTHER_REASONS;
+    const dropped = this.#dropped.get(name) ?? { count: 0, examples: [] };
+    this.#dropped.set(name, dropped);
+    dropped.count += 1;
+    if (dropped.examples.length < EXAMPLES) dropped.examples.push(place);
+  }
+}
+
+/** Whether the record can be read; one that cannot is reported when it is read for good. */
+function surveyOne(translator: Translator, read: () => { readonly value: Source }): boolean {
+  try {
+    translator.survey?.(read().value);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return false;
+  }
+}

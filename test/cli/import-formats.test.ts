@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { FORMAT_TITLES } from '../../src/ingest/formats/titles.ts';
+import { run, runJson, temporaryFolder } from './command.ts';
+
+const folder = temporaryFolder();
+const logs = join(folder, 'logs');
+mkdirSync(logs);
+writeFileSync(join(logs, 'README.txt'), 'not read');
+writeFileSync(
+  join(logs, 'report.csv'),
+  [
+    'Time,User full name,Event context,Event name,Description',
+    `"13/10/21, 12:39",Ada,Course: Chemistry,Course viewed,The user with id '4' viewed the course with id '9'.`,
+    `"13/10/21, 12:38",Ada,Course: Chemistry,Course viewed,The user with id '4' viewed the course with id '9'.`,
+    `"13/10/21, 12:37",Ada,Course: Chemistry,Grades viewed,The user with id '4' viewed grades.`,
+  ].join('\n'),
+);
+const mapping = join(folder, 'mapping.json');
+writeFileSync(mapping, '{"Grades viewed": "board.graded"}');
+const into = (organization: string) => ['--organization', organization, '--data', join(folder, 'data')];
+const asLog = ['--as', 'moodle-log', '--time-zone', 'Asia/Muscat'];
+
+describe('import of what other software writes', () => {
+  it('--formats lists what there is, whatever else is missing', async () => {
+    const { code, stdout } = await run(['import', '--formats']);
+    assert.equal(code, 0);
+    for (const name of Object.keys(FORMAT_TITLES)) assert.match(stdout, new RegExp(`^${name} +\\S`, 'm'));
+  });
+
+  it('says what records became and what was dropped, with an example', async () => {
+    const { code, stdout, stderr } = await run(['import', logs, ...asLog, ...into('first')]);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /report\.csv +moodle-log +3$/m);
+    assert.match(stdout, /^board\.visited +2$/m);
+    assert.match(stdout, /^is no interaction: Grades viewed +1 +\S+report\.csv:4$/m);
+    assert.match(stdout, /^Passed over: .*README\.txt$/m);
+    assert.match(stdout, /^Published as version/m);
+  });
+
+  it('--json has the same, and a mapping another meaning', async () => {
+    const options = [...asLog, '--mapping', mapping, '--dry-run'];
+    const report = await runJson(['import', logs, ...options, ...into('mapped')]);
+    assert.deepEqual(report.translated, { events: { 'board.visited': 2, 'board.graded': 1 }, dropped: [] });
+    assert.equal(report.changes.events.added, 3);
+  });
+
+  it('--json of a bundle has no such thing', async () => {
+    const users = join(folder, 'users.csv');
+    writeFileSync(users, 'id,email,name\n1,ada@x.example,Ada\n');
+    assert.equal((await runJson(['import', users, ...into('bundle')])).translated, null);
+  });
+
+  for (const [what, options, message] of [
+    ['a log without its zone', ['--as', 'moodle-log'], /Say it: --time-zone/],
+    [
+      'a zone that does not exist',
+      ['--as', 'moodle-log', '--time-zone', 'Mars/Base'],
+      /no time zone Mars\/Base/,
+    ],
+    ['a zone for a bundle', ['--as', 'events', '--time-zone', 'UTC'], /--time-zone is for formats/],
+    ['a mapping that is none', [...asLog, '--mapping', join(logs, 'README.txt')], /has to be a JSON object/],
+    ['a mapping that is not there', [...asLog, '--mapping', join(logs, 'none.json')], /cannot be read/],
+    ['an unknown format', ['--as', 'blackboard'], /Allowed choices/],
+  ] as const) {
+    it(`refuses ${what}`, async () => {
+      const { code, stderr, stdout } = await run(['import', logs, ...options, ...into('refused')]);
+      assert.notEqual(code, 0);
+      assert.match(stderr, message);
+      assert.equal(stdout, '');
+      assert.equal((await run(['organizations', 'show', 'refused', '--data', join(folder, 'data')])).code, 1);
+    });
+  }
+
+  it('--from-lrs reads a learning record store, again and again', async (t) => {
+    const statements = [1, 2].map((id) => ({
+      id: `${id}`,
+      actor: { mbox: 'mailto:ada@x.example' },
+      verb: { id: 'http://x.example/verbs/viewed' },
+      object: {
+        id: 'http://x.example/course',
+        definition: { type: 'http://adlnet.gov/expapi/activities/course' },
+      },
+      timestamp: '2026-01-05T08:00:00Z',
+    }));
+    let given: readonly object[] = statements;
+    const server = createServer((request, response) => {
+      assert.equal(request.headers.authorization, 'Basic eDp5');
+      response.end(JSON.stringify({ statements: given }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+    const lrs = `http://127.0.0.1:${(server.address() as AddressInfo).port}/xapi`;
+    const environment = { CORKBOARD_LRS_AUTHORIZATION: 'Basic eDp5' };
+    const pull = async () => {
+      const options = ['import', '--from-lrs', lrs, ...into('lrs'), '--json'];
+      const { code, stdout, stderr } = await run(options, { environment });
+      assert.equal(code, 0, stderr);
+      return JSON.parse(stdout);
+    };
+    const first = await pull();
+    assert.deepEqual([first.outcome, first.changes.events.added], ['published', 2]);
+    assert.equal((await pull()).outcome, 'unchanged');
+    given = [];
+    assert.equal((await pull()).outcome, 'unchanged');
+    assert.equal((await run(['import', logs, '--from-lrs', lrs, ...into('lrs')])).code, 2);
+    assert.equal((await run(['import', '--from-lrs', 'file:///etc', ...into('lrs')])).code, 2);
+    assert.equal((await run(['import', ...into('lrs')])).code, 2);
+  });
+
+  it('refuses to read a stream twice', async () => {
+    const { code, stderr } = await run(['import', '-', ...asLog, ...into('stream')]);
+    assert.equal(code, 2);
+    assert.match(stderr, /is read twice, which - cannot be/);
+  });
+});

@@ -1,0 +1,178 @@
+/** An organization that is taken out and imported elsewhere answers every question with the same bytes. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { readParquet } from '../../src/dataset/duckdb/parquet-reader.ts';
+import { writeParquet } from '../../src/dataset/duckdb/parquet-writer.ts';
+import { FULL_SCOPE } from '../../src/dataset/scope.ts';
+import { type ExportOptions, exportBundle } from '../../src/export/export.ts';
+import { importBundle } from '../../src/ingest/import.ts';
+import { openStation, type Station } from '../cli/stations.ts';
+import type { Question } from '../model/answers.ts';
+import { organizationArbitrary } from '../model/arbitrary.ts';
+import { EMPTY_BUNDLE } from '../model/bundle.ts';
+import { get, urlPathOf } from '../model/client.ts';
+import { holdsRecords, storeSettings } from '../model/deployment.ts';
+import { absorb, emptyModel } from '../model/model.ts';
+import { questionsAbout } from '../model/questions.ts';
+import { runs } from '../model/runs.ts';
+import { DIRECT, EMBEDDED } from '../storage.ts';
+import { WORLD, WORLD_QUESTIONS, WORLD_SETTINGS } from '../world.ts';
+
+type Choices = Pick<ExportOptions, 'format' | 'compression'>;
+
+const WAYS: readonly Choices[] = [
+  { format: 'ndjson', compression: 'none' },
+  { format: 'ndjson', compression: 'zstd' },
+  { format: 'csv', compression: 'gzip' },
+  { format: 'parquet', compression: 'none' },
+];
+
+/** Every answer in both variants, without what is of the request. */
+async function answersOf(station: Station, name: string, questions: readonly Question[]): Promise<string[]> {
+  const grant = {
+    organization: name,
+    label: 'key',
+    scope: FULL_SCOPE,
+    redact: { email: false, name: false },
+  };
+  const { key } = await station.keyring.create(grant, Date.now() + 1e9);
+  return await station.serving(async (url) => {
+    const answers: string[] = [];
+    for (const variant of ['a', 'b'] as const) {
+      for (const question of questions) {
+        const path = urlPathOf(variant, question, {});
+        if (path === undefined) continue;
+        const { status, text } = await get(url + path, key);
+        answers.push(`${path} ${status} ${text.replace(/,"request_id":"[^"]+"/, '')}`);
+      }
+    }
+    return answers;
+  });
+}
+
+async function load({ store }: Station, organization: string, folder: string) {
+  const report = await importBundle({ store, organization, paths: [folder], readParquet });
+  assert.deepEqual(report.problems, []);
+  return report;
+}
+
+async function exportFrom(station: Station, name: string, folder: string, choices: Choices) {
+  return await station.asPlace(async ({ copying }) => {
+    const original = await copying.open(name);
+    try {
+      return await exportBundle({ original, folder, writeParquet, ...choices });
+    } finally {
+      await original.close();
+    }
+  });
+}
+
+for (const kind of DIRECT) {
+  describe(`an organization taken out of ${kind.store}`, () => {
+    let folder: string;
+    let source: Station;
+    let target: Station;
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'corkboard-export-'));
+      [source, target] = await Promise.all([openStation(kind), openStation(EMBEDDED)]);
+    });
+    after(async () => {
+      await Promise.all([source.close(), target.close()]);
+      await rm(folder, { recursive: true });
+    });
+
+    for (const [place, choices] of WAYS.entries()) {
+      it(`as ${choices.format}, ${choices.compression}, is imported to the same answers`, async () => {
+        const name = `Harbor ${place}`;
+        await source.store.createOrganization(
+          name,
+          storeSettings({ ...WORLD_SETTINGS, id: BigInt(100 + place) }),
+        );
+        await source.load(name, WORLD);
+        await source.load(name, { ...EMPTY_BUNDLE, events: WORLD.events.slice(0, 3) });
+        const out = join(folder, `world-${place}`);
+        const files = await exportFrom(source, name, out, choices);
+        assert.ok(files.some(({ name: file, records }) => file.startsWith('events.') && records > 3));
+        const { settings } = await source.store.organization(name);
+        await target.store.createOrganization(name, settings);
+        await load(target, name, out);
+        const expected = await answersOf(source, name, WORLD_QUESTIONS);
+        assert.ok(expected.some((line) => line.includes(' 200 [{')));
+        assert.deepEqual(await answersOf(target, name, WORLD_QUESTIONS), expected);
+        // And imported where it comes from, it changes nothing.
+        assert.equal((await load(source, name, out)).outcome, 'unchanged');
+      });
+    }
+
+    let worlds = 0;
+    it('is imported to the same answers, whatever it is', async () => {
+      const property = fc.asyncProperty(
+        ...([
+          organizationArbitrary,
+          fc.constantFrom(...WAYS.filter(({ format }) => format !== 'csv')),
+        ] as const),
+        async (plan, choices) => {
+          worlds += 1;
+          const name = `random-${worlds}`;
+          const entry = await source.store.createOrganization(name, storeSettings(plan.settings));
+          const bundles = plan.bundles.filter(holdsRecords);
+          for (const bundle of bundles) await source.load(name, bundle);
+          const out = join(folder, name);
+          await exportFrom(source, name, out, choices);
+          await target.store.createOrganization(name, entry.settings);
+          if (bundles.length > 0) await load(target, name, out);
+          const model = bundles.reduce(absorb, emptyModel({ ...plan.settings, id: entry.settings.id }));
+          const questions = questionsAbout(model);
+          assert.deepEqual(
+            await answersOf(target, name, questions),
+            await answersOf(source, name, questions),
+          );
+        },
+      );
+      await fc.assert(property, runs(6, kind));
+    });
+
+    it('says how it is set up, beside its records', async () => {
+      const name = 'Settings';
+      await source.store.createOrganization(name, storeSettings({ ...WORLD_SETTINGS, id: 77n }));
+      await source.load(name, WORLD);
+      const out = join(folder, 'settings');
+      await exportFrom(source, name, out, { format: 'ndjson', compression: 'none' });
+      const settings = JSON.parse(await readFile(join(out, 'organization.json'), 'utf8'));
+      assert.equal(settings.id, 77);
+      assert.equal(settings.title, WORLD_SETTINGS.title);
+      const { policy } = (await source.store.organization(name)).settings;
+      if (policy !== '') assert.equal(await readFile(join(out, 'policy.json'), 'utf8'), policy);
+    });
+
+    it('goes into a folder that is new or empty, and leaves nothing by halves', async () => {
+      const out = join(folder, 'full');
+      await exportFrom(source, 'Settings', out, { format: 'ndjson', compression: 'none' });
+      const again = exportFrom(source, 'Settings', out, { format: 'ndjson', compression: 'none' });
+      await assert.rejects(again, { code: 'option-malformed' });
+      const file = join(folder, 'a-file');
+      await writeFile(file, '');
+      const onto = exportFrom(source, 'Settings', file, { format: 'ndjson', compression: 'none' });
+      await assert.rejects(onto, { code: 'option-malformed' });
+      const broken = source.asPlace(async ({ copying }) => {
+        const original = await copying.open('Settings');
+        try {
+          const writeNothing = () => Promise.reject(new Error('no room'));
+          const options = { original, folder: join(folder, 'broken'), writeParquet: writeNothing };
+          return await exportBundle({ ...options, format: 'parquet', compression: 'none' });
+        } finally {
+          await original.close();
+        }
+      });
+      await assert.rejects(broken, { message: 'no room' });
+      assert.deepEqual(
+        (await readdir(folder)).filter((name) => /broken|\.tmp$/.test(name)),
+        [],
+      );
+    });
+  });
+}

@@ -1,0 +1,222 @@
+/** Log reports of Moodle: real ones, counted independently, and what can be wrong with one. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, it } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { parse } from 'csv-parse/sync';
+import type { RecordOf } from '../../../src/dataset/staging.ts';
+import type { FormatOptions } from '../../../src/ingest/formats/format.ts';
+import { moodleLog } from '../../../src/ingest/formats/moodle-log.ts';
+import { makeFolder } from '../temporary-folder.ts';
+import { eventsOf, importRecorded, importTwice, realFiles, skipWithout, tally } from './real-files.ts';
+
+const MUSCAT = { timeZone: 'Asia/Muscat' };
+const HEADER =
+  'Time,User full name,Affected user,Event context,Component,Event name,Description,Origin,IP address';
+
+type Row = Readonly<Record<string, string>>;
+
+function rowsOf(path: string): readonly Row[] {
+  return parse<Row>(new TextDecoder('windows-1252').decode(gunzipSync(readFileSync(path))), {
+    columns: true,
+  });
+}
+
+/** Counted apart from the code: what a row should become, by its name alone. */
+const EXPECTED: Readonly<Record<string, string>> = {
+  'Course viewed': 'board.visited',
+  'User enrolled in course': 'board.followed',
+  'Course module viewed': 'pin.visited',
+  'Course module created': 'pin.created',
+  'The status of the submission has been viewed.': 'pin.visited',
+  'Submission form viewed.': 'pin.visited',
+  'A submission has been submitted.': 'pin.submitted',
+};
+const IMPOSSIBLE = /^(?:30|31)\/02|^29\/02\/(?!16|20|24)|^31\/(?:04|06|09|11)/;
+
+function isEvent(row: Row): boolean {
+  return EXPECTED[row['Event name'] ?? ''] !== undefined && !IMPOSSIBLE.test(row['Time'] ?? '');
+}
+
+function actorOf(row: Row): string {
+  const ids = [...(row['Description'] ?? '').matchAll(/user with id '(\d+)'/g)].map(([, id]) => id ?? '');
+  return (row['Event name'] === 'User enrolled in course' ? ids[1] : ids[0]) ?? '';
+}
+
+function courseOf(rows: readonly Row[]): string {
+  const [id = ''] = rows.flatMap((row) => /course with id '(\d+)'/.exec(row['Description'] ?? '')?.[1] ?? []);
+  return id;
+}
+
+describe('logs of Moodle', { skip: skipWithout('moodle-log') }, () => {
+  const files = skipWithout('moodle-log') === false ? realFiles('moodle-log') : [];
+  for (const path of files) {
+    it(`${basename(path)}: events by action, person and board are those of an independent count`, async (t) => {
+      const rows = rowsOf(path);
+      const skipInvalid = join(await makeFolder(t), 'rejects.ndjson');
+      const foreign = { format: moodleLog, options: MUSCAT };
+      const { report, records } = await importRecorded({ paths: [path], foreign, skipInvalid });
+      const wanted = rows.filter(isEvent);
+      const events = eventsOf(records);
+      assert.ok(wanted.length > 1000);
+      assert.equal(report.records, rows.length);
+      const kindsWanted = tally(wanted.map((row) => EXPECTED[row['Event name'] ?? ''] ?? ''));
+      assert.deepEqual(tally(events.map(({ type, action }) => `${type}.${action}`)), kindsWanted);
+      assert.deepEqual(tally(events.map(({ actorId }) => String(actorId))), tally(wanted.map(actorOf)));
+      assert.deepEqual(tally(events.map(({ boardId }) => String(boardId))), {
+        [courseOf(rows)]: wanted.length,
+      });
+      // Every row is an event, dropped for a reason, or refused.
+      const dropped = report.translated?.dropped.reduce((sum, { count }) => sum + count, 0) ?? 0;
+      const impossible = rows.filter((row) => IMPOSSIBLE.test(row['Time'] ?? ''));
+      assert.equal(report.rejected, impossible.length);
+      assert.equal(events.length + dropped + report.rejected, rows.length);
+      assert.deepEqual(
+        report.problems.map(({ field, reason }) => `${field}: ${reason}`),
+        impossible.map((row) => `Time: "${row['Time']}" is no moment of the calendar`),
+      );
+    });
+  }
+
+  it('change nothing the second time, repeated rows included', async (t) => {
+    const skipInvalid = join(await makeFolder(t), 'rejects.ndjson');
+    const foreign = { format: moodleLog, options: MUSCAT };
+    const [first, second] = await importTwice(await makeFolder(t), { paths: files, foreign, skipInvalid });
+    assert.equal(first.outcome, 'published');
+    assert.ok((first.changes?.events.added ?? 0) > 15_000);
+    assert.equal(second.outcome, 'unchanged');
+    assert.equal(second.changes?.events.unchanged, first.changes?.events.added);
+  });
+
+  it('are read as Windows-1252 where they are not UTF-8', async () => {
+    const [path = ''] = files;
+    const foreign = { format: moodleLog, options: MUSCAT };
+    const { records } = await importRecorded({ paths: [path], foreign });
+    const titles = records
+      .filter(({ kind }) => kind === 'pins')
+      .map(({ record }) => Reflect.get(record, 'title'));
+    assert.ok(titles.some((title) => /[…’–]/.test(title)));
+    assert.ok(titles.every((title) => !title.includes('\ufffd')));
+  });
+});
+
+describe('a log of Moodle', () => {
+  const course = "The user with id '4' viewed the course with id '111'.";
+  const row = (time: string, name: string, description: string, context = 'Course: Chemistry', who = '-') =>
+    `"${time}",${who},-,${context},System,${name},${description},web,10.0.0.1`;
+
+  async function imported(
+    t: Parameters<typeof makeFolder>[0],
+    rows: readonly string[],
+    options: FormatOptions = { timeZone: 'UTC' },
+  ) {
+    const folder = await makeFolder(t, { 'log.csv': [HEADER, ...rows, ''].join('\n') });
+    const foreign = { format: moodleLog, options };
+    const { report, records } = await importRecorded({ paths: [folder], foreign });
+    return { report, records, events: eventsOf(records) };
+  }
+
+  it('gives people, boards and pins what it says of them, and addresses that are none', async (t) => {
+    const { records } = await imported(t, [
+      row('17/10/21, 12:39', 'Course viewed', course, 'Course: Chemistry', 'Ada Lovelace'),
+      row(
+        '16/10/21, 12:39',
+        'Course module created',
+        "The user with id '5' created the 'page' activity with course module id '9'.",
+        'Page: Acids',
+      ),
+      row(
+        '16/10/21, 12:40',
+        'Course module viewed',
+        "The user with id '4' viewed the 'page' activity with course module id '9'.",
+        'Page: Acids',
+      ),
+    ]);
+    const found = (kind: string, id: bigint) =>
+      records
+        .filter((one) => one.kind === kind)
+        .map(({ record }) => record as RecordOf['pins'])
+        .find((one) => one.id === id);
+    assert.equal(Reflect.get(found('users', 4n) ?? {}, 'name'), 'Ada Lovelace');
+    assert.equal(Reflect.get(found('users', 5n) ?? {}, 'name'), 'User 5');
+    assert.equal(Reflect.get(found('users', 5n) ?? {}, 'email'), 'user-5@moodle.invalid');
+    assert.equal(found('boards', 111n)?.title, 'Chemistry');
+    assert.equal(found('pins', 9n)?.title, 'Acids');
+    assert.equal(found('pins', 9n)?.ownerId, 5n);
+  });
+
+  it('has local times of the zone that is given, summer time included', async (t) => {
+    const rows = ['31/03/24, 01:30', '31/03/24, 03:30', '13/01/24, 12:00'].map((time) =>
+      row(time, 'Course viewed', course),
+    );
+    const { events } = await imported(t, rows, { timeZone: 'Europe/Paris' });
+    assert.deepEqual(
+      events.map(({ timestampMs }) => new Date(timestampMs).toISOString()),
+      ['2024-03-31T00:30:00.000Z', '2024-03-31T01:30:00.000Z', '2024-01-13T11:00:00.000Z'],
+    );
+  });
+
+  for (const [order, times, expected] of [
+    ['days first', ['1/02/24, 10:00', '25/02/24, 10:00'], ['2024-02-01', '2024-02-25']],
+    ['months first', ['1/02/24, 10:00 PM', '2/25/24, 10:00 AM'], ['2024-01-02', '2024-02-25']],
+    ['years first', ['2024-01-02, 10:00:59', '2024-02-25, 10:00:00'], ['2024-01-02', '2024-02-25']],
+    ['years of four digits', ['1.2.2024, 10:00', '25.2.2024, 10:00'], ['2024-02-01', '2024-02-25']],
+  ] as const) {
+    it(`may have ${order}, which all of its dates tell`, async (t) => {
+      const { events } = await imported(
+        t,
+        times.map((time) => row(time, 'Course viewed', course)),
+      );
+      const days = events.map(({ timestampMs }) => new Date(timestampMs).toISOString().slice(0, 10));
+      assert.deepEqual(days, expected);
+    });
+  }
+
+  it('is refused when no date tells, unless the order is given', async (t) => {
+    const rows = [row('1/02/24, 10:00', 'Course viewed', course)];
+    const { report } = await imported(t, rows);
+    assert.deepEqual(
+      report.problems.map(({ line, field }) => [line, field]),
+      [[0, 'Time']],
+    );
+    const { events } = await imported(t, rows, { timeZone: 'UTC', dateOrder: 'mdy' });
+    assert.equal(events[0]?.timestampMs, Date.UTC(2024, 0, 2, 10));
+  });
+
+  it('is refused without a zone, a course or its columns', async (t) => {
+    const viewed = row('25/02/24, 10:00', 'Course viewed', 'Somebody viewed something.');
+    await assert.rejects(imported(t, [viewed], {}), { code: 'option-malformed' });
+    const { report } = await imported(t, [viewed]);
+    assert.equal(report.problems[0]?.reason, 'no row names the id of the course');
+    const folder = await makeFolder(t, { 'log.csv': 'Time,Name\n1,2\n' });
+    const foreign = { format: moodleLog, options: MUSCAT };
+    const other = await importRecorded({ paths: [folder], foreign });
+    assert.equal(other.report.outcome, 'refused');
+    assert.equal(other.report.problems[0]?.reason, 'is not in the header; it is no moodle-log');
+  });
+
+  it('can be mapped otherwise, and says what it has dropped', async (t) => {
+    const rows = [
+      row('25/02/24, 10:00', 'Course viewed', course),
+      row('25/02/24, 10:01', 'Badge listing viewed', course),
+      row('25/02/24, 10:02', 'Grade item updated', course),
+      row('25/02/24, 10:03', 'constructor', course),
+    ];
+    const mapping = { 'Course viewed': null, 'Badge listing viewed': 'board.looked' };
+    const { report, events } = await imported(t, rows, { timeZone: 'UTC', mapping });
+    assert.deepEqual(
+      events.map(({ action }) => action),
+      ['looked'],
+    );
+    assert.deepEqual(
+      report.translated?.dropped.map(({ reason, count }) => [reason, count]),
+      [
+        ['is no interaction: Course viewed', 1],
+        ['is no interaction: Grade item updated', 1],
+        ['is no interaction: constructor', 1],
+      ],
+    );
+    assert.match(report.translated?.dropped[0]?.examples[0] ?? '', /log\.csv:2$/);
+  });
+});

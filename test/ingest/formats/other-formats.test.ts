@@ -1,0 +1,35 @@
+/** docs/other-formats.md tells what the code does: its tables are those of the formats. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { PROFILES } from '../../../src/ingest/formats/caliper.ts';
+import { FORMATS } from '../../../src/ingest/formats/formats.ts';
+import { MEANINGS } from '../../../src/ingest/formats/moodle-log.ts';
+import { ACTIONS } from '../../../src/ingest/formats/xapi.ts';
+
+const REFERENCE = await readFile(join(import.meta.dirname, '../../../docs/other-formats.md'), 'utf8');
+
+const CALIPER = Object.fromEntries(
+  Object.entries(PROFILES).flatMap(([profile, actions]) =>
+    Object.entries(actions).map(([action, meaning]) => [`${profile} ${action}`, meaning]),
+  ),
+);
+
+for (const [format, meanings] of [
+  ['moodle-log', MEANINGS],
+  ['caliper', CALIPER],
+  ['xapi', ACTIONS],
+] as const) {
+  it(`the reference lists exactly what ${format} reads`, () => {
+    const section = REFERENCE.split(/^## /m).find((part) => part.includes(`\`--as ${format}\``)) ?? '';
+    const rows = Object.entries(meanings).map(
+      ([word, meaning]) => `| \`${word}\` | ${meaning === null ? 'dropped' : `\`${meaning}\``} |`,
+    );
+    assert.deepEqual(section.match(/^\| `.*$/gm), rows);
+  });
+}
+
+it('every format has a section', () => {
+  for (const name of Object.keys(FORMATS)) assert.match(REFERENCE, new RegExp(`^## .*--as ${name}`, 'm'));
+});

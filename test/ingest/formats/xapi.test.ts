@@ -1,0 +1,183 @@
+/** Statements of the Experience API: real ones, counted independently, and the sorts of agents and activities. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import type { FormatOptions } from '../../../src/ingest/formats/format.ts';
+import { xapi } from '../../../src/ingest/formats/xapi.ts';
+import { makeFolder } from '../temporary-folder.ts';
+import { eventsOf, importRecorded, importTwice, realFiles, skipWithout, tally } from './real-files.ts';
+
+const COURSE = {
+  id: 'https://x.example/course/1',
+  definition: {
+    type: 'http://adlnet.gov/expapi/activities/course',
+    name: { fr: 'Chimie', 'en-GB': 'Chemistry' },
+  },
+};
+const STATEMENT = {
+  id: '12345678-1234-5678-1234-567812345678',
+  actor: { mbox: 'mailto:ada@x.example', name: 'Ada' },
+  verb: { id: 'http://adlnet.gov/expapi/verbs/experienced' },
+  object: {
+    id: 'https://x.example/video/2',
+    definition: { name: { fr: 'Acides' }, description: { en: 'What is an acid?' } },
+  },
+  context: { contextActivities: { parent: [COURSE] }, instructor: { openid: 'https://x.example/bob' } },
+  timestamp: '2024-03-31T01:30:00.123456Z',
+};
+
+interface Real {
+  readonly id: string;
+  readonly verb: { readonly id: string };
+  readonly actor: { readonly account: { readonly name: string } };
+  readonly object: { readonly id: string };
+  readonly context: { readonly contextActivities: { readonly parent: readonly { readonly id: string }[] } };
+}
+
+/** How many of each, whatever they are called: ids are digests, so only the counts can be the same. */
+function counts(values: Iterable<unknown>): number[] {
+  return Object.values(tally(Array.from(values, String))).sort((one, other) => one - other);
+}
+
+describe('video statements', { skip: skipWithout('xapi') }, () => {
+  const files = skipWithout('xapi') === false ? realFiles('xapi') : [];
+  const foreign = { format: xapi, options: {} };
+
+  it('are as many by action, person, board and pin as an independent count finds', async () => {
+    const text = gunzipSync(readFileSync(files[0] ?? '')).toString();
+    const statements = text
+      .trimEnd()
+      .split('\n')
+      .map((line): Real => JSON.parse(line));
+    // The same statement twice is one event (decision 29).
+    const different = [...new Map(statements.map((one) => [one.id, one])).values()];
+    const { report, records } = await importRecorded({ paths: files, foreign });
+    const events = eventsOf(records);
+    const dropped = report.translated?.dropped.reduce((sum, { count }) => sum + count, 0) ?? 0;
+    assert.equal(report.outcome, 'published');
+    assert.equal(report.records, statements.length);
+    assert.equal(statements.length, 11_000);
+    const isEvent = ({ verb }: Real) => !/terminated$/.test(verb.id);
+    assert.equal(dropped, statements.filter((one) => !isEvent(one)).length);
+    const wanted = statements.filter(isEvent);
+    const action = ({ verb }: Real) =>
+      verb.id
+        .split('/')
+        .at(-1)
+        ?.replace(/^(?:initialized|interacted)$/, 'visited') ?? '';
+    assert.deepEqual(tally(events.map((event) => event.action)), tally(wanted.map(action)));
+    assert.deepEqual(
+      counts(events.map(({ actorId }) => actorId)),
+      counts(wanted.map(({ actor }) => actor.account.name)),
+    );
+    assert.deepEqual(counts(events.map(({ pinId }) => pinId)), counts(wanted.map(({ object }) => object.id)));
+    assert.deepEqual(
+      counts(events.map(({ boardId }) => boardId)),
+      counts(wanted.map(({ context }) => context.contextActivities.parent[0]?.id)),
+    );
+    assert.equal(new Set(events.map(({ id }) => id)).size, different.filter(isEvent).length);
+  });
+
+  it('change nothing the second time', async (t) => {
+    const [first, second] = await importTwice(await makeFolder(t), { paths: files, foreign });
+    assert.equal(first.outcome, 'published');
+    assert.equal(second.outcome, 'unchanged');
+  });
+});
+
+describe('a statement', () => {
+  async function imported(
+    t: Parameters<typeof makeFolder>[0],
+    statements: readonly unknown[],
+    options: FormatOptions = {},
+  ) {
+    const folder = await makeFolder(t, { 'statements.json': JSON.stringify(statements) });
+    const { report, records } = await importRecorded({ paths: [folder], foreign: { format: xapi, options } });
+    return { report, records, events: eventsOf(records) };
+  }
+
+  it('gives what it says of people, course and activity', async (t) => {
+    const { report, records, events } = await imported(t, [STATEMENT]);
+    assert.deepEqual(report.problems, []);
+    const [event] = events;
+    assert.deepEqual(
+      [event?.type, event?.action, event?.timestampMs],
+      ['pin', 'visited', Date.UTC(2024, 2, 31, 1, 30, 0, 123)],
+    );
+    const things = records
+      .filter(({ kind }) => kind !== 'events')
+      .map(({ kind, record }) => [kind, Reflect.get(record, 'email') ?? Reflect.get(record, 'title')]);
+    assert.deepEqual(things.sort(), [
+      ['boards', 'Chemistry'],
+      ['pins', 'Acides'],
+      ['users', 'ada@x.example'],
+      ['users', 'x.example/bob@openid.invalid'],
+    ]);
+  });
+
+  it('about a course is one about the board', async (t) => {
+    const { events } = await imported(t, [
+      { ...STATEMENT, object: COURSE, context: {}, verb: { id: 'http://x.example/verbs/registered' } },
+    ]);
+    assert.deepEqual(
+      events.map(({ type, action, pinId }) => [type, action, pinId]),
+      [['board', 'followed', undefined]],
+    );
+  });
+
+  it('is dropped where it is about nobody, nothing or no course', async (t) => {
+    const { report, events } = await imported(t, [
+      { ...STATEMENT, actor: { objectType: 'Group', member: [] } },
+      { ...STATEMENT, object: { objectType: 'StatementRef', id: STATEMENT.id } },
+      { ...STATEMENT, context: undefined },
+      { ...STATEMENT, verb: { id: 'http://adlnet.gov/expapi/verbs/terminated' } },
+    ]);
+    assert.equal(report.problemCount, 0);
+    assert.equal(events.length, 0);
+    assert.equal(report.translated?.dropped.length, 4);
+  });
+
+  it('is refused where something is missing or wrong', async (t) => {
+    const { report } = await imported(t, [
+      { ...STATEMENT, actor: { name: 'Ada' } },
+      { ...STATEMENT, verb: {} },
+      { ...STATEMENT, object: [] },
+      { ...STATEMENT, timestamp: undefined },
+      { ...STATEMENT, timestamp: '2024-02-30T00:00:00Z' },
+    ]);
+    assert.deepEqual(
+      report.problems.map(({ field }) => field),
+      ['actor', 'verb.id', 'object', 'timestamp', 'timestamp'],
+    );
+  });
+
+  it('means what a mapping says, by the IRI of the verb or its last part', async (t) => {
+    const verbs = [
+      'http://x.example/verbs/watched',
+      'http://x.example/verbs/played',
+      'http://y.example/verbs/played',
+      'http://y.example/verbs/constructor',
+    ];
+    const mapping = { watched: 'pin.visited', 'http://x.example/verbs/played': null };
+    const statements = verbs.map((id, place) => ({ ...STATEMENT, id: `${place}`, verb: { id } }));
+    const { events } = await imported(t, statements, { mapping });
+    assert.deepEqual(
+      events.map(({ action }) => action),
+      ['visited', 'played', 'constructor'],
+    );
+  });
+
+  it('has the same number wherever it is imported, and people who are the same have the same', async (t) => {
+    const other = {
+      ...STATEMENT,
+      id: '00000000-1234-5678-1234-567812345678',
+      actor: { mbox: 'mailto:ADA@x.example' },
+    };
+    const one = await imported(t, [STATEMENT, other]);
+    const two = await imported(t, [other, STATEMENT]);
+    assert.equal(new Set(one.events.map(({ actorId }) => actorId)).size, 1);
+    assert.deepEqual(new Set(one.events.map(({ id }) => id)), new Set(two.events.map(({ id }) => id)));
+    assert.ok(one.events.every(({ actorId }) => actorId <= BigInt(Number.MAX_SAFE_INTEGER)));
+  });
+});
