@@ -112,6 +112,17 @@ describe('pages', { skip: NO_BROWSER, concurrency: AT_ONCE }, () => {
     });
   }
 
+  it('keep a chart whose frame has no room for a moment, as when they are printed', async () => {
+    const visit = await stand.visit();
+    await visit.go(`/console/boards/${BOARD}/interactions`);
+    await visit.page.evaluate("document.querySelector('.network').style.width = '0'");
+    // Longer than a chart waits before it takes another width.
+    await visit.page.waitForTimeout(300);
+    assert.equal(await visit.page.evaluate("document.querySelector('.network').clientWidth"), 0);
+    assert.equal(await visit.page.locator('.network svg').count(), 1);
+    await visit.end();
+  });
+
   it('are painted first within a second', async () => {
     const visit = await stand.visit();
     await visit.go('/');

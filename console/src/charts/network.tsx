@@ -1,5 +1,4 @@
 /** Who acts on whose things, as a picture: people near those they have most to do with. Drawn to stand still. */
-import { useParentSize } from '@visx/responsive';
 import {
   forceCenter,
   forceCollide,
@@ -15,6 +14,7 @@ import { useMemo, useState } from 'react';
 import type { Interactions, Person } from '../api/answers.ts';
 import { nameOf } from '../parts/links.tsx';
 import { formatCount } from '../view/format.ts';
+import { useFrameWidth } from './use-frame-width.ts';
 
 interface Node extends SimulationNodeDatum {
   readonly person: Person;
@@ -40,7 +40,7 @@ const LABEL_HEIGHT = 16;
 const PADDING = 24;
 
 export function Network({ data }: { readonly data: Pick<Interactions, 'people' | 'edges'> }) {
-  const { parentRef, width } = useParentSize({ debounceTime: 100 });
+  const { parentRef, width } = useFrameWidth(100);
   const height = Math.max(320, Math.min(560, width * 0.62));
   const layout = useMemo(
     () => (width === 0 ? undefined : layOut(data, width, height)),

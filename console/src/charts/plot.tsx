@@ -1,10 +1,10 @@
 /** What charts over periods have in common: axes, the period in focus by pointer or keyboard, and what it says. */
 import { AxisBottom, AxisLeft } from '@visx/axis';
 import { GridRows } from '@visx/grid';
-import { useParentSize } from '@visx/responsive';
 import { scaleBand, scaleLinear } from '@visx/scale';
 import { type PointerEvent, type ReactNode, useState } from 'react';
 import { formatCompact, formatNumber, formatPeriod } from '../view/format.ts';
+import { useFrameWidth } from './use-frame-width.ts';
 
 export interface Series {
   readonly name: string;
@@ -47,7 +47,7 @@ export function Plot({
   readonly height?: number;
   readonly children: (scales: PlotScales) => ReactNode;
 }) {
-  const { parentRef, width } = useParentSize({ debounceTime: 50 });
+  const { parentRef, width } = useFrameWidth(50);
   const [active, setActive] = useState<number>();
   const inner = {
     width: Math.max(0, width - MARGIN.left - MARGIN.right),
