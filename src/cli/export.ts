@@ -1,10 +1,10 @@
 /** `corkboard export`: an organization as a bundle, for whoever wants to take it elsewhere (decision 53). */
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
+import { AppError } from '../app-error.ts';
 import type { ExportCompression, ExportedFile, ExportFormat } from '../export/export.ts';
 import { openCopyDisplay } from './copy-progress.ts';
 import { addExamples } from './examples.ts';
-import { readName } from './options.ts';
 import { type JsonOption, printResult, renderTable } from './output.ts';
 import { type StorageOptions, withPlace } from './storage.ts';
 
@@ -33,7 +33,7 @@ export function addExportCommand(program: Command): void {
       'Write an organization into a folder as a bundle that any Corkboard imports to the same answers: the version in force, one file for each kind of record. The folder appears when all of it is written.',
     )
     .argument('<folder>', 'where to; a new folder, or an empty one')
-    .requiredOption('--organization <name>', 'the organization', readName)
+    .requiredOption('--organization <name>', 'the organization')
     .addOption(new Option('--format <format>', 'of the files').choices(FORMATS).default('ndjson'))
     .addOption(
       new Option('--compression <compression>', 'of NDJSON and CSV; Parquet is compressed by itself')
@@ -52,11 +52,21 @@ export function addExportCommand(program: Command): void {
 }
 
 async function exportInto(folder: string, options: ExportCommandOptions): Promise<void> {
+  if (options.format === 'parquet' && options.compression !== 'none') {
+    throw new AppError('option-malformed', 'Parquet is compressed by itself; leave out --compression.');
+  }
   const exported = await withPlace(options, true, async ({ copying }): Promise<Exported> => {
     const { exportBundle } = await import('../export/export.ts');
     const { TABLE_OF } = await import('../export/records.ts');
     const { writeParquet } = await import('../dataset/duckdb/parquet-writer.ts');
     const original = await copying.open(options.organization);
+    if (original.facts === undefined) {
+      await original.close();
+      throw new AppError(
+        'not-published',
+        `${options.organization} has no data yet; there is nothing to export.`,
+      );
+    }
     const display = openCopyDisplay(original);
     try {
       const { format, compression } = options;

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { AppError } from '../app-error.ts';
+import { parseInstant } from '../dataset/instant.ts';
 import { RECORD_KINDS, type RecordKind } from '../dataset/staging.ts';
 import { type DateOrder, FORMAT_TITLES } from '../ingest/formats/titles.ts';
 import type { Foreign } from '../ingest/translating.ts';
@@ -42,9 +43,23 @@ export async function readStream({ fromLrs, since }: WrittenBy): Promise<Readabl
       `${fromLrs} is no URL. Name one like https://lrs.example.org/xapi.`,
     );
   }
+  const sinceMs = since === undefined ? undefined : parseInstant(since);
+  if (since !== undefined && sinceMs === undefined) {
+    throw new AppError(
+      'option-malformed',
+      `--since ${since} is no instant. Write one with its offset, like 2026-11-01T00:00:00Z.`,
+    );
+  }
   const { readStatements } = await import('../ingest/record-store.ts');
   const authorization = process.env['CORKBOARD_LRS_AUTHORIZATION'];
-  return Readable.from(readStatements({ url: fromLrs, authorization, since }), { objectMode: false });
+  return Readable.from(
+    readStatements({
+      url: fromLrs,
+      authorization,
+      since: sinceMs === undefined ? undefined : new Date(sinceMs).toISOString(),
+    }),
+    { objectMode: false },
+  );
 }
 
 interface As {
@@ -60,12 +75,24 @@ export function printFormats(): never {
 /** Throws `option-malformed` and `file-unreadable`. */
 export async function readAs(options: WrittenBy): Promise<As> {
   const { timeZone, dateOrder, mapping, fromLrs } = options;
+  if (fromLrs !== undefined && (options.as ?? 'xapi') !== 'xapi') {
+    throw new AppError(
+      'option-malformed',
+      'A learning record store has statements: --as xapi, or leave it out.',
+    );
+  }
   const as = fromLrs === undefined ? options.as : 'xapi';
   const { FORMATS } = await import('../ingest/formats/formats.ts');
   const format = Object.values(FORMATS).find(({ name }) => name === as);
   if (format === undefined) {
     refuseWithoutFormat({ 'time-zone': timeZone, 'date-order': dateOrder, mapping });
     return { as: RECORD_KINDS.find((kind) => kind === as) };
+  }
+  if (!format.isLocal && (timeZone ?? dateOrder) !== undefined) {
+    throw new AppError(
+      'option-malformed',
+      `Times of ${format.name} have a zone; leave out --time-zone and --date-order.`,
+    );
   }
   if (timeZone !== undefined && !isZone(timeZone)) {
     throw new AppError('option-malformed', `There is no time zone ${timeZone}. Name one like Europe/Paris.`);

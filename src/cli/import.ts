@@ -82,7 +82,10 @@ async function importPaths(paths: readonly string[], options: ImportOptions): Pr
 export function refuseUnpublished({ outcome, problemCount }: ImportReport): void {
   if (outcome !== 'refused') return;
   const records = problemCount === 1 ? '1 bad record' : `${problemCount.toLocaleString('en')} bad records`;
-  throw new AppError('import-refused', `Nothing was published because of ${records}; correct or skip them.`);
+  throw new AppError(
+    'import-refused',
+    `Nothing was published because of ${records}; correct them, or leave them out with --skip-invalid FILE.`,
+  );
 }
 
 /** Imports with the progress and the problems on standard error. */
@@ -110,6 +113,7 @@ export async function importInto(
       readParquet,
       openScratchStore,
       stdin: await readStream(options),
+      stdinName: options.fromLrs,
       onProgress: display.show,
       onWait: () => remark(`Waiting for another import of ${options.organization} to end.`),
     });

@@ -7,6 +7,7 @@ import { basename, join } from 'node:path';
 import { AppError } from '../app-error.ts';
 import { RECORD_KINDS, type RecordKind } from '../dataset/staging.ts';
 import type { Format as ForeignFormat } from './formats/format.ts';
+import { FORMAT_TITLES } from './formats/titles.ts';
 
 type Format = 'csv' | 'ndjson' | 'json' | 'parquet';
 export type Compression = 'none' | 'gzip' | 'zstd';
@@ -56,12 +57,13 @@ export async function findBundle(
   paths: readonly string[],
   as: RecordKind | undefined,
   foreign?: ForeignFormat,
+  stdinName = STANDARD_INPUT,
 ): Promise<Bundle> {
   const told = foreign === undefined ? as : 'events';
   const inputs: Input[] = [];
   const passedOver: string[] = [];
   for (const path of paths) {
-    if (path === STANDARD_INPUT) inputs.push(standardInput(told));
+    if (path === STANDARD_INPUT) inputs.push(standardInput(told, stdinName));
     else if ((await entryAt(path)).isDirectory())
       await searchFolder(path, foreign !== undefined, inputs, passedOver);
     else inputs.push(await givenFile(path, told));
@@ -71,11 +73,11 @@ export async function findBundle(
   return { inputs: inputs.map((input) => ({ ...input, foreign })), passedOver };
 }
 
-function standardInput(as: RecordKind | undefined): Input {
+function standardInput(as: RecordKind | undefined, name: string): Input {
   if (as === undefined) {
     throw new AppError('option-malformed', `Say what standard input holds: --as ${RECORD_KINDS.join('|')}.`);
   }
-  return { name: STANDARD_INPUT, path: undefined, kind: as, form: undefined, byteLength: undefined };
+  return { name, path: undefined, kind: as, form: undefined, byteLength: undefined };
 }
 
 async function givenFile(path: string, as: RecordKind | undefined): Promise<Input> {
@@ -84,7 +86,7 @@ async function givenFile(path: string, as: RecordKind | undefined): Promise<Inpu
     throw new AppError(
       'option-malformed',
       `The name of ${path} does not tell what it holds. Name it like events.csv or events-2024.ndjson.gz, ` +
-        `or say it: --as ${RECORD_KINDS.join('|')}.`,
+        `or say it: --as ${[...RECORD_KINDS, ...Object.keys(FORMAT_TITLES)].join('|')}.`,
     );
   }
   return await fileInput(path, kind);
@@ -109,7 +111,8 @@ async function searchFolder(
       'option-malformed',
       isForeign
         ? `The folder ${folder} has no CSV, JSON or NDJSON file.`
-        : `The folder ${folder} has no file named by what it holds, like users.csv or events-2024.ndjson.gz.`,
+        : `The folder ${folder} has no file named by what it holds, like users.csv or events-2024.ndjson.gz. ` +
+            `Of files of other software say whose they are: --as ${Object.keys(FORMAT_TITLES).join('|')}.`,
     );
   }
 }
@@ -155,6 +158,8 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** Throws `file-unreadable` for an error of the file system. */
 export function refuseFile(name: string, error: unknown): never {
+  // What is read over a network says more.
+  if (error instanceof AppError) throw error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown trouble';
   const reason = REASONS[code] ?? `The system reports ${code}`;
   throw new AppError('file-unreadable', `${name} cannot be read. ${reason}.`, { cause: error });

@@ -33,8 +33,9 @@ export interface ImportOptions {
   readonly dryRun?: boolean | undefined;
   /** Needed for Parquet files. */
   readonly readParquet?: ReadParquet | undefined;
-  /** Needed for `-`. */
+  /** Needed for `-`, and what it is called in messages; `-` when absent. */
   readonly stdin?: Readable | undefined;
+  readonly stdinName?: string | undefined;
   /**
    * Opens a store to throw away, in which a dry run makes an organization that does not exist, so that it leaves
    * nothing behind. Without it such a dry run ends with `organization-unknown`.
@@ -86,7 +87,12 @@ const WAIT_MS = 600_000;
 export async function importBundle(options: ImportOptions): Promise<ImportReport> {
   const startMs = performance.now();
   const { foreign } = options;
-  const { inputs, passedOver } = await findBundle(options.paths, options.as, foreign?.format);
+  const { inputs, passedOver } = await findBundle(
+    options.paths,
+    options.as,
+    foreign?.format,
+    options.stdinName,
+  );
   // Before anything is made.
   if (foreign !== undefined) checkForeign(foreign, inputs);
   refuseOverwriting(inputs, options.skipInvalid);
@@ -105,6 +111,7 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
   const translations = foreign && new Translations(foreign);
   const publication = await beginPublication(options, target);
   try {
+    if (translations !== undefined) await learnPublished(translations, target);
     const files = await stageInputs({
       inputs: opened,
       organizationId: target.entry.settings.id,
@@ -160,6 +167,16 @@ async function endPublication(
   if (dryRun) return { ...refused, outcome: 'checked', changes: await publication.preview() };
   const outcome = await publication.publish();
   return { ...outcome, outcome: outcome.published ? 'published' : 'unchanged' };
+}
+
+async function learnPublished({ things }: Translations, { store, entry }: Target): Promise<void> {
+  const dataset = await store.openDataset(entry.name);
+  if (dataset === undefined) return;
+  try {
+    await things.learn(dataset);
+  } finally {
+    await dataset.close();
+  }
 }
 
 async function beginPublication(options: ImportOptions, { store, entry }: Target): Promise<Publication> {

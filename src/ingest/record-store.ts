@@ -39,7 +39,7 @@ export async function* readStatements(
     'x-experience-api-version': VERSION,
     ...(authorization !== undefined && { authorization }),
   };
-  const first = new URL('statements', url.endsWith('/') ? url : `${url}/`);
+  const first = new URL(`${url.replace(/\/(?:statements\/?)?$/, '')}/statements`);
   first.searchParams.set('ascending', 'true');
   first.searchParams.set('limit', PAGE);
   if (since !== undefined) first.searchParams.set('since', since);
@@ -119,5 +119,8 @@ function noStore(): AppError {
 }
 
 function unreadable(reason: string): AppError {
-  return new AppError('file-unreadable', `The learning record store cannot be read: ${reason}.`);
+  return new AppError(
+    'file-unreadable',
+    `The learning record store cannot be read: ${reason}. Check its URL and its credentials.`,
+  );
 }

@@ -14,7 +14,7 @@ import type { Reading } from './record-reading.ts';
 import { readRecord, type Take } from './records.ts';
 import { Refusal } from './refusal.ts';
 import { Stager } from './stager.ts';
-import type { Translations } from './translating.ts';
+import { fieldsOf, type Translations } from './translating.ts';
 import { WrittenOut } from './written-out.ts';
 
 export interface ImportedFile {
@@ -48,11 +48,10 @@ export async function stageInputs(run: StagingRun): Promise<ImportedFile[]> {
   for (const [file, open] of run.inputs.entries()) {
     const { kind, name, foreign } = open.input;
     const take = takeInto(stager, kind === 'events' ? writtenOut : undefined, open.form.format === 'csv');
-    const translator = await translatorOf(run, file, open);
-    const records =
-      translator === 'refused'
-        ? 0
-        : await stageInput(run, file, { open, stager, writtenOut, take, translator });
+    const translating = await translatingOf(run, file, open);
+    const isRefused = translating === 'refused';
+    const place = { open, stager, writtenOut, take };
+    const records = isRefused ? 0 : await stageInput(run, file, { ...place, translating });
     await flush(run, stager);
     run.meter.tell(name);
     files.push({ name, kind: foreign?.name ?? kind, records });
@@ -61,13 +60,14 @@ export async function stageInputs(run: StagingRun): Promise<ImportedFile[]> {
 }
 
 /** Of what is no bundle; `refused` when nothing of the input can be translated. */
-async function translatorOf(
+async function translatingOf(
   { translations, findings, readParquet }: StagingRun,
   file: number,
   open: OpenInput,
-): Promise<Translator | 'refused' | undefined> {
+): Promise<Translating | 'refused' | undefined> {
+  if (translations === undefined) return undefined;
   try {
-    return await translations?.open(open, readParquet);
+    return { translations, translator: await translations.open(open, readParquet) };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     findings.add({ file, line: 0, field: error.field, reason: error.reason, raw: undefined });
@@ -80,14 +80,20 @@ interface Place {
   readonly stager: Stager;
   readonly writtenOut: WrittenOut;
   readonly take: Take;
-  readonly translator: Translator | undefined;
+  /** Absent for a bundle. */
+  readonly translating: Translating | undefined;
+}
+
+interface Translating {
+  readonly translations: Translations;
+  readonly translator: Translator;
 }
 
 /** Answers how many records were read. */
 async function stageInput(run: StagingRun, file: number, place: Place): Promise<number> {
-  const { open, stager, writtenOut, translator } = place;
+  const { open, stager, writtenOut, translating } = place;
   const { kind, name } = open.input;
-  const isBundle = translator === undefined;
+  const isBundle = translating === undefined;
   // The quick ways keep no text of a record.
   const plainFile = run.keepsRaw ? undefined : file;
   const nested =
@@ -123,7 +129,7 @@ function checkReading(
   reading: Reading,
   nested: NestedEvents | undefined,
 ): void {
-  const { open, take, translator } = place;
+  const { open, take, translating } = place;
   const event = reading.event?.();
   if (event !== undefined) {
     take('events', event);
@@ -134,10 +140,10 @@ function checkReading(
   try {
     const written = reading.read();
     const at: Staged = run.keepsRaw ? { file, line, raw: reading.raw } : { file, line };
-    if (translator === undefined) {
+    if (translating === undefined) {
       readRecord(kind, written, at, run.organizationId, take);
       nested?.learn(written, reading.raw);
-    } else takeTranslated(run, place, translator, written, at);
+    } else takeTranslated(run.organizationId, place, translating, written, at);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const { field, reason } = error;
@@ -148,21 +154,22 @@ function checkReading(
 
 /** Takes all that a record of other software stands for, or, when something of it does not hold, nothing. */
 function takeTranslated(
-  { translations, organizationId }: StagingRun,
+  organizationId: bigint,
   { open, take }: Place,
-  translator: Translator,
+  { translations, translator }: Translating,
   source: Written,
   at: Staged,
 ): void {
   const made = translator.translate(source.value);
   const taken: (() => void)[] = [];
+  const takeLater: Take = (kind, record) => taken.push(() => take(kind, record));
   for (const one of made) {
     if ('dropped' in one) continue;
-    const event = { value: { ...one }, isCells: false };
-    readRecord('events', event, at, organizationId, (kind, record) => taken.push(() => take(kind, record)));
+    for (const { kind, record } of translations.things.recordsOf(one, at)) takeLater(kind, record);
+    readRecord('events', { value: fieldsOf(one), isCells: false }, at, organizationId, takeLater);
   }
   for (const takeOne of taken) takeOne();
-  translations?.count(made, `${open.input.name}:${at.line}`);
+  translations.count(made, `${open.input.name}:${at.line}`);
 }
 
 /** What events have written out before is not staged again. */

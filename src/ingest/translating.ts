@@ -4,7 +4,16 @@
  */
 import { AppError } from '../app-error.ts';
 import type { Input } from './bundle.ts';
-import type { Format, FormatOptions, Source, Translation, Translator } from './formats/format.ts';
+import { ForeignThings } from './foreign-things.ts';
+import {
+  type ForeignEvent,
+  type Format,
+  type FormatOptions,
+  type Source,
+  type Translation,
+  type Translator,
+  UNKNOWN_OWNER,
+} from './formats/format.ts';
 import type { OpenInput } from './open-input.ts';
 import type { ReadParquet } from './parquet-input.ts';
 import { PlainEvents } from './plain-events.ts';
@@ -49,6 +58,7 @@ export function checkForeign({ format, options }: Foreign, inputs: readonly Inpu
 }
 
 export class Translations {
+  readonly things = new ForeignThings();
   readonly #foreign: Foreign;
   readonly #events = new Map<string, number>();
   readonly #dropped = new Map<string, { count: number; examples: string[] }>();
@@ -63,6 +73,13 @@ export class Translations {
    */
   async open(open: OpenInput, readParquet: ReadParquet): Promise<Translator> {
     const { format, options } = this.#foreign;
+    const isTable = open.form.format === 'csv';
+    if (isTable !== (format.columns !== undefined)) {
+      throw new Refusal(
+        '',
+        isTable ? `is a table, but ${format.name} is JSON` : `is no table, as ${format.name} is`,
+      );
+    }
     const translator = format.open(options);
     if (translator.survey === undefined) return translator;
     let seen = 0;
@@ -75,11 +92,12 @@ export class Translations {
     return translator;
   }
 
-  /** Counts what a record that holds has become; `place` says where it stands. */
+  /** Counts what a record that holds has become, and notes what it names; `place` says where it stands. */
   count(translations: readonly Translation[], place: string): void {
     for (const translation of translations) {
       if ('dropped' in translation) this.#drop(translation.dropped, place);
       else {
+        this.things.keep(translation);
         const kind = `${translation.type}.${translation.action}`;
         this.#events.set(kind, (this.#events.get(kind) ?? 0) + 1);
       }
@@ -114,4 +132,21 @@ function surveyOne(translator: Translator, read: () => { readonly value: Source 
     if (!(error instanceof Refusal)) throw error;
     return false;
   }
+}
+
+/** The fields of the event itself; whom and what it names are records of their own. */
+export function fieldsOf({
+  id,
+  type,
+  action,
+  owner = UNKNOWN_OWNER,
+  actor,
+  board,
+  pin,
+  timestamp,
+}: ForeignEvent) {
+  return {
+    ...{ id, type, action, owner_id: owner.id, actor_id: actor.id, board_id: board.id, timestamp },
+    ...(pin !== undefined && { pin_id: pin.id }),
+  };
 }

@@ -52,8 +52,26 @@ export async function answerActivity(ask: Ask): Promise<Answer> {
     events: events[place],
   }));
   // The boards that have no series of their own share one, unless there are none.
-  const shown = by === undefined ? series : series.filter((one) => one.events?.some((count) => count > 0));
+  const shown = by === undefined ? series : rankSeries(series.filter(({ events = [] }) => sum(events) > 0));
   return jsonAnswer({ ...described(ask, periods), by: by ?? null, people, series: shown });
+}
+
+interface Series {
+  readonly label: string | null;
+  readonly events: readonly number[] | undefined;
+}
+
+/** Words with the most events first, so that the order does not tell in which they were imported; boards are so already. */
+function rankSeries<S extends Series>(series: readonly S[]): readonly S[] {
+  if (series.some(({ label }) => label === null)) return series;
+  return series.toSorted(
+    (one, other) =>
+      sum(other.events ?? []) - sum(one.events ?? []) || ((one.label ?? '') < (other.label ?? '') ? -1 : 1),
+  );
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
 }
 
 export async function answerReturning(ask: Ask): Promise<Answer> {

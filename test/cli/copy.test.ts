@@ -82,7 +82,7 @@ describe('copy', () => {
       [
         1,
         ['--from', nowhere, '--to', url],
-        /^corkboard: The folder to copy from holds no data of Corkboard\.\n$/,
+        /^corkboard: The folder holds no data of Corkboard\. Name the one that does: /,
       ],
       [
         1,

@@ -66,13 +66,14 @@ describe('import of what other software writes', () => {
     ['a mapping that is none', [...asLog, '--mapping', join(logs, 'README.txt')], /has to be a JSON object/],
     ['a mapping that is not there', [...asLog, '--mapping', join(logs, 'none.json')], /cannot be read/],
     ['an unknown format', ['--as', 'blackboard'], /Allowed choices/],
+    ['a zone for what has one', ['--as', 'xapi', '--time-zone', 'UTC'], /have a zone; leave out/],
   ] as const) {
     it(`refuses ${what}`, async () => {
       const { code, stderr, stdout } = await run(['import', logs, ...options, ...into('refused')]);
       assert.notEqual(code, 0);
       assert.match(stderr, message);
       assert.equal(stdout, '');
-      assert.equal((await run(['organizations', 'show', 'refused', '--data', join(folder, 'data')])).code, 1);
+      assert.equal((await run(['organizations', 'show', 'refused', ...into('x').slice(2)])).code, 1);
     });
   }
 
@@ -89,8 +90,8 @@ describe('import of what other software writes', () => {
     }));
     let given: readonly object[] = statements;
     const server = createServer((request, response) => {
-      assert.equal(request.headers.authorization, 'Basic eDp5');
-      response.end(JSON.stringify({ statements: given }));
+      if (request.headers.authorization !== 'Basic eDp5') return response.writeHead(401).end();
+      return response.end(JSON.stringify({ statements: given }));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     t.after(() => server.close());
@@ -109,7 +110,26 @@ describe('import of what other software writes', () => {
     assert.equal((await pull()).outcome, 'unchanged');
     assert.equal((await run(['import', logs, '--from-lrs', lrs, ...into('lrs')])).code, 2);
     assert.equal((await run(['import', '--from-lrs', 'file:///etc', ...into('lrs')])).code, 2);
+    for (const wrong of [
+      ['--since', 'yesterday'],
+      ['--as', 'caliper'],
+    ]) {
+      assert.equal((await run(['import', '--from-lrs', lrs, ...wrong, ...into('lrs')])).code, 2);
+    }
+    const closed = await run(['import', '--from-lrs', `${lrs}/none`, ...into('lrs')], {
+      environment: { CORKBOARD_LRS_AUTHORIZATION: 'Basic wrong' },
+    });
+    assert.equal(closed.code, 1);
+    assert.match(closed.stderr, /record store cannot be read: it answers 401\. Check/);
+    assert.doesNotMatch(closed.stderr, /Basic/);
     assert.equal((await run(['import', ...into('lrs')])).code, 2);
+  });
+
+  it('refuses a table as statements with one sentence', async () => {
+    const { code, stderr } = await run(['import', logs, '--as', 'xapi', ...into('table')]);
+    assert.equal(code, 1);
+    assert.match(stderr, /report\.csv: is a table, but xapi is JSON\n/);
+    assert.equal(stderr.trimEnd().split('\n').length, 2);
   });
 
   it('refuses to read a stream twice', async () => {

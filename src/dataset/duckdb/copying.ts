@@ -27,7 +27,10 @@ const MEMORY_LIMIT_MB = 768;
 /** `mustExist`: throws `data-unreadable` instead of making a folder that is not there. */
 export function openDuckdbCopying(dataFolder: string, mustExist: boolean): Copying {
   if (mustExist && !existsSync(join(dataFolder, 'catalog.db'))) {
-    throw new AppError('data-unreadable', 'The folder to copy from holds no data of Corkboard.');
+    throw new AppError(
+      'data-unreadable',
+      'The folder holds no data of Corkboard. Name the one that does: --data, or --from of copy.',
+    );
   }
   return new DuckdbCopying(dataFolder, new Catalog(dataFolder));
 }

@@ -1,4 +1,5 @@
 /** Makes Parquet files of records in NDJSON, for an export. */
+import { chmod } from 'node:fs/promises';
 import { literal, openParquetDatabase } from './parquet-database.ts';
 
 /** More than the largest record that an import takes, as JSON. */
@@ -20,4 +21,6 @@ export async function writeParquet(
          columns = {${columns.join(', ')}}, maximum_object_size = ${LARGEST_RECORD_BYTES})
      ) TO ${literal(parquet)} (FORMAT parquet, COMPRESSION zstd)`,
   );
+  // As all files of an export: for its owner alone.
+  await chmod(parquet, 0o600);
 }

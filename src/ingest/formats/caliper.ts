@@ -4,6 +4,8 @@
  */
 import { Refusal } from '../refusal.ts';
 import {
+  type Detail,
+  detailOf,
   eventNumberOf,
   type Format,
   type FormatOptions,
@@ -18,7 +20,6 @@ import {
   type Translation,
   type Translator,
   textOf,
-  UNKNOWN_OWNER,
 } from './format.ts';
 
 /** By the type of the event: what its actions are; an action that is not here stands for itself, in small letters. */
@@ -66,7 +67,6 @@ class Envelopes implements Translator {
     const timestamp = textOf(event, 'eventTime', `${before}eventTime`);
     const who = entityOf(event, 'actor', before);
     const what = entityOf(event, 'object', before);
-    if (lookUp(PROFILES, type) === undefined) return { dropped: `is of a profile that is not read: ${type}` };
     if (who['type'] !== undefined && who['type'] !== 'Person') {
       return { dropped: `is not by a person, but by ${String(who['type'])}` };
     }
@@ -76,7 +76,8 @@ class Envelopes implements Translator {
     const courseId = iriOf(course);
     const isPin = iriOf(subject) !== courseId;
     const meaning = this.#meaningOf(type, action, isPin ? 'pin' : 'board');
-    if (meaning === undefined) return { dropped: `is no interaction: ${type} ${action}` };
+    if (meaning === undefined)
+      return { dropped: `is of a profile that is not read, or mapped to nothing: ${type}` };
     return {
       ...{ id: eventNumberOf(id.toLowerCase()), ...meaning, timestamp },
       ...{ actor: personOf(who), owner: ownerOf(subject) },
@@ -89,18 +90,18 @@ class Envelopes implements Translator {
   #meaningOf(profile: string, action: string, type: string): { type: string; action: string } | undefined {
     const mapped = [`${profile} ${action}`, action].find((name) => Object.hasOwn(this.#mapping, name));
     if (mapped !== undefined) return meaningOf(this.#mapping[mapped]);
-    const actions = lookUp(PROFILES, profile) ?? {};
-    return { type, action: lookUp(actions, action) ?? action.toLowerCase() };
+    const actions = lookUp(PROFILES, profile);
+    return actions && { type, action: lookUp(actions, action) ?? action.toLowerCase() };
   }
 }
 
 function pinOf(thing: Source) {
   const iri = iriOf(thing);
-  const description = thing['description'];
+  const body = thing['description'];
   return {
     ...{ id: numberOf(iri), title: nameOf(thing) },
-    ...(typeof description === 'string' && { body: description }),
-    ...(/^https?:/i.test(iri) && { web_url: iri }),
+    body: typeof body === 'string' ? body : undefined,
+    webUrl: /^https?:/i.test(iri) ? iri : undefined,
   };
 }
 
@@ -123,9 +124,8 @@ function iriOf(entity: Source): string {
   return String(entity['id']);
 }
 
-function nameOf(entity: Source): string {
-  const name = entity['name'];
-  return typeof name === 'string' && name !== '' ? name : iriOf(entity);
+function nameOf(entity: Source): Detail {
+  return detailOf(entity['name'], iriOf(entity));
 }
 
 /** A message is a comment on the thread that it is part of. */
@@ -146,11 +146,11 @@ function courseOf(event: Source, object: Source): Source | undefined {
   return isEntity(group) ? group : undefined;
 }
 
-function ownerOf(thing: Source): Person {
+function ownerOf(thing: Source): Person | undefined {
   const { creators } = thing;
   const creator: unknown = Array.isArray(creators) ? creators[0] : undefined;
   if (typeof creator === 'string') return personOf({ id: creator });
-  return isEntity(creator) ? personOf(creator) : UNKNOWN_OWNER;
+  return isEntity(creator) ? personOf(creator) : undefined;
 }
 
 function personOf(entity: Source): Person {

@@ -10,27 +10,47 @@ import type { DateOrder, FormatName } from './titles.ts';
 /** Members of a record as it was written; in CSV texts. */
 export type Source = Written['value'];
 
-export interface Person {
-  readonly id: bigint;
-  readonly email: string;
-  readonly name: string;
+/** What describes something: as the source gives it, or derived, which never replaces what is known. */
+export interface Detail {
+  readonly text: string;
+  readonly isGiven: boolean;
 }
 
-/** The event of a bundle that a record stands for, to be checked like any other (decision 28). */
-export interface NestedEvent {
-  /** Makes the event known again; absent where the source names none. */
-  readonly id?: bigint;
+export function given(text: string): Detail {
+  return { text, isGiven: true };
+}
+
+export function derived(text: string): Detail {
+  return { text, isGiven: false };
+}
+
+/** As the source gives it; where it gives nothing, derived. */
+export function detailOf(text: unknown, otherwise: string): Detail {
+  return typeof text === 'string' && text !== '' ? given(text) : derived(otherwise);
+}
+
+export interface Person {
+  readonly id: bigint;
+  readonly email: Detail;
+  readonly name: Detail;
+}
+
+/** The event that a record stands for, with whom and what it names, to be checked like any other (decision 28). */
+export interface ForeignEvent {
+  /** Makes the event known again. */
+  readonly id: bigint;
   readonly type: string;
   readonly action: string;
-  readonly owner: Person;
+  /** Absent where the source names none: then it is `UNKNOWN_OWNER`. */
+  readonly owner: Person | undefined;
   readonly actor: Person;
-  readonly board: { readonly id: bigint; readonly title: string };
+  readonly board: { readonly id: bigint; readonly title: Detail };
   /** Given exactly when the type is `pin`. */
   readonly pin?: {
     readonly id: bigint;
-    readonly title: string;
-    readonly body?: string;
-    readonly web_url?: string;
+    readonly title: Detail;
+    readonly body?: string | undefined;
+    readonly webUrl?: string | undefined;
   };
   /** ISO 8601 with an offset. */
   readonly timestamp: string;
@@ -41,7 +61,7 @@ export interface Dropped {
   readonly dropped: string;
 }
 
-export type Translation = NestedEvent | Dropped;
+export type Translation = ForeignEvent | Dropped;
 
 /** Reads one file. */
 export interface Translator {
@@ -66,16 +86,22 @@ export interface Format {
   readonly name: FormatName;
   /** Columns that a CSV file must have; absent where the format is JSON. */
   readonly columns?: readonly string[];
+  /** Whether its times are local, so that it wants a zone. */
+  readonly isLocal?: boolean;
   /** A reader for each file of an import. Throws `option-malformed` where an option is missing. */
   open(options: FormatOptions): Translator;
 }
 
 /** Who owns what the source names no owner of: always the same, so that nobody is taken for an owner. */
-export const UNKNOWN_OWNER: Person = { id: 0n, email: 'unknown@owner.invalid', name: 'Unknown' };
+export const UNKNOWN_OWNER: Person = {
+  id: 0n,
+  email: derived('unknown@owner.invalid'),
+  name: derived('Unknown'),
+};
 
 /** An address that can never be one, for whom the source names none (RFC 2606). */
-export function invalidEmail(local: string, domain: string): string {
-  return `${local}@${domain}.invalid`;
+export function invalidEmail(local: string, domain: string): Detail {
+  return derived(`${local}@${domain}.invalid`);
 }
 
 const SHOWN_BITS = 53n;

@@ -29,8 +29,9 @@ export class LocalTimes {
   #dayFirst = 0;
   #monthFirst = 0;
   #yearFirst = 0;
+  #yearLast = 0;
   /** A file has many events of the same minute. */
-  #last = { written: '', timestamp: '' };
+  #last = { written: '', local: '', timestamp: '' };
 
   constructor(zone: string, order: DateOrder | undefined) {
     this.#zone = zone;
@@ -43,27 +44,49 @@ export class LocalTimes {
     if (parts.one.length > 2) this.#yearFirst += 1;
     else if (Number(parts.one) > MONTHS) this.#dayFirst += 1;
     else if (Number(parts.two) > MONTHS) this.#monthFirst += 1;
+    if (parts.three.length > 2) this.#yearLast += 1;
   }
 
-  /** Throws `Refusal` when the order was neither given nor can be told. */
+  /** Throws `Refusal` when the order can neither be told nor was given, or when the file tells another one. */
   endSurvey(name: string): void {
-    if (this.#order !== undefined) return;
-    if (this.#yearFirst > 0) this.#order = 'ymd';
-    else if (this.#dayFirst + this.#monthFirst > 0) {
-      this.#order = this.#dayFirst >= this.#monthFirst ? 'dmy' : 'mdy';
-    } else {
+    const told = this.#told();
+    if (told !== undefined && this.#order !== undefined && told !== this.#order && !this.#mayBeYearFirst()) {
+      throw new Refusal(name, `tells the order ${told}, not ${this.#order}; leave out --date-order`);
+    }
+    this.#order ??= told;
+    if (this.#order === undefined) {
       throw new Refusal(name, 'does not tell days from months; say their order: --date-order dmy|mdy|ymd');
     }
   }
 
-  /** In ISO 8601 with the offset. Throws `Refusal`. */
-  read(written: unknown, name: string): string {
-    const text = String(written);
-    if (this.#last.written !== text) this.#last = { written: text, timestamp: this.#make(text, name) };
-    return this.#last.timestamp;
+  #told(): DateOrder | undefined {
+    if (this.#yearFirst > 0) return 'ymd';
+    if (this.#dayFirst + this.#monthFirst === 0) return undefined;
+    return this.#dayFirst >= this.#monthFirst ? 'dmy' : 'mdy';
   }
 
-  #make(text: string, name: string): string {
+  /** Years of two digits look like days, unless the last part of a date has four. */
+  #mayBeYearFirst(): boolean {
+    return this.#order === 'ymd' && this.#yearLast === 0 && this.#monthFirst === 0;
+  }
+
+  /** In ISO 8601 with the offset. Throws `Refusal`. */
+  read(written: unknown, name: string): string {
+    return this.#read(written, name).timestamp;
+  }
+
+  /** The same without an offset: as it stands there, whatever the zone. */
+  readLocal(written: unknown, name: string): string {
+    return this.#read(written, name).local;
+  }
+
+  #read(written: unknown, name: string) {
+    const text = String(written);
+    if (this.#last.written !== text) this.#last = { written: text, ...this.#make(text, name) };
+    return this.#last;
+  }
+
+  #make(text: string, name: string): { local: string; timestamp: string } {
     const parts = partsOf(text);
     if (parts === undefined) throw new Refusal(name, `"${text.slice(0, 50)}" is no date and time`);
     const { one, two, three, minute, second, half } = parts;
@@ -79,7 +102,8 @@ export class LocalTimes {
         { year: yearOf(year), month: Number(month), day: Number(day), hour, minute, second },
         { overflow: 'reject' },
       );
-      return local.toZonedDateTime(this.#zone).toString({ timeZoneName: 'never' });
+      const timestamp = local.toZonedDateTime(this.#zone).toString({ timeZoneName: 'never' });
+      return { local: local.toString(), timestamp };
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       throw new Refusal(name, `"${text.slice(0, 50)}" is no moment of the calendar`);

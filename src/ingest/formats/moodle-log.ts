@@ -5,8 +5,13 @@
 import { AppError } from '../../app-error.ts';
 import { Refusal } from '../refusal.ts';
 import {
+  type Detail,
+  derived,
+  detailOf,
+  eventNumberOf,
   type Format,
   type FormatOptions,
+  given,
   invalidEmail,
   lookUp,
   meaningOf,
@@ -14,7 +19,6 @@ import {
   type Source,
   type Translation,
   type Translator,
-  UNKNOWN_OWNER,
 } from './format.ts';
 import { LocalTimes } from './local-time.ts';
 
@@ -51,6 +55,7 @@ const COURSE_TITLE = /^Course: (.+)$/;
 export const moodleLog: Format = {
   name: 'moodle-log',
   columns: ['Time', 'Event context', 'Event name', 'Description'],
+  isLocal: true,
   open: (options) => new MoodleLog(options),
 };
 
@@ -59,8 +64,8 @@ class MoodleLog implements Translator {
   readonly #mapping: Readonly<Record<string, string | null>>;
   #course: bigint | undefined;
   #courseTitle: string | undefined;
-  /** By their numbers, who made the course modules. */
-  readonly #makers = new Map<string, Person>();
+  /** How often each row has come: a file gives minutes, in which the same can be done again. */
+  readonly #repeats = new Map<string, number>();
 
   constructor({ timeZone, dateOrder, mapping = {} }: FormatOptions) {
     if (timeZone === undefined) {
@@ -74,14 +79,11 @@ class MoodleLog implements Translator {
   }
 
   survey(record: Source): void {
-    const { Time: time, 'Event context': context, 'Event name': name, Description: description } = record;
+    const { Time: time, 'Event context': context, Description: description } = record;
     this.#times.survey(time);
     const course = COURSE.exec(String(description))?.[1];
     if (this.#course === undefined && course !== undefined) this.#course = BigInt(course);
     this.#courseTitle ??= COURSE_TITLE.exec(String(context))?.[1];
-    const made = name === 'Course module created' ? MODULE.exec(String(description))?.[1] : undefined;
-    const actor = this.#actorOf(record);
-    if (made !== undefined && actor !== undefined) this.#makers.set(made, actor);
   }
 
   endSurvey(): void {
@@ -103,13 +105,22 @@ class MoodleLog implements Translator {
     const actor = this.#actorOf(record, name);
     if (actor === undefined) return { dropped: `names nobody: ${name}` };
     const course = this.#course!;
-    const about = { ...meaning, actor, timestamp };
-    const board = { id: course, title: this.#courseTitle ?? `Course ${course}` };
-    if (meaning.type !== 'pin') return { ...about, owner: UNKNOWN_OWNER, board };
+    const id = this.#idOf(
+      `${course}\n${this.#times.readLocal(record['Time'], 'Time')}\n${name}\n${description}`,
+    );
+    const title = this.#courseTitle === undefined ? derived(`Course ${course}`) : given(this.#courseTitle);
+    const about = { id, ...meaning, actor, owner: undefined, board: { id: course, title }, timestamp };
+    if (meaning.type !== 'pin') return about;
     const module = MODULE.exec(description)?.[1];
     if (module === undefined) return { dropped: `names no course module: ${name}` };
-    const owner = this.#makers.get(module) ?? UNKNOWN_OWNER;
-    return { ...about, owner, board, pin: { id: BigInt(module), title: titleOf(record, module) } };
+    return { ...about, pin: { id: BigInt(module), title: titleOf(record, module) } };
+  }
+
+  /** The same for the same repeat of a row in every file, wherever the file begins and whatever zone is named. */
+  #idOf(row: string): bigint {
+    const repeat = (this.#repeats.get(row) ?? 0) + 1;
+    this.#repeats.set(row, repeat);
+    return eventNumberOf(`moodle ${repeat} ${row}`);
   }
 
   /** Whoever is enrolled follows, not who enrols them. */
@@ -119,16 +130,19 @@ class MoodleLog implements Translator {
     const id = enrolled ?? ACTOR.exec(description)?.[1];
     if (id === undefined) return undefined;
     const written = enrolled === undefined ? record['User full name'] : record['Affected user'];
-    const fullName =
-      typeof written === 'string' && written !== '' && written !== '-' ? written : `User ${id}`;
-    return { id: BigInt(id), email: invalidEmail(`user-${id}`, 'moodle'), name: fullName };
+    const fullName = written === '-' ? undefined : written;
+    return {
+      id: BigInt(id),
+      email: invalidEmail(`user-${id}`, 'moodle'),
+      name: detailOf(fullName, `User ${id}`),
+    };
   }
 }
 
 /** What the context says after the sort of the module, `File: MIG`. */
-function titleOf(record: Source, module: string): string {
+function titleOf(record: Source, module: string): Detail {
   const context = String(record['Event context']);
   const colon = context.indexOf(': ');
   const title = colon < 0 ? '' : context.slice(colon + 2).trim();
-  return title === '' || context.startsWith('Course: ') ? `Course module ${module}` : title;
+  return detailOf(context.startsWith('Course: ') ? '' : title, `Course module ${module}`);
 }

@@ -4,9 +4,12 @@
  */
 import { Refusal } from '../refusal.ts';
 import {
+  type Detail,
+  detailOf,
   eventNumberOf,
   type Format,
   type FormatOptions,
+  given,
   invalidEmail,
   isObject,
   lookUp,
@@ -18,7 +21,6 @@ import {
   type Translation,
   type Translator,
   textOf,
-  UNKNOWN_OWNER,
 } from './format.ts';
 
 /** By the last part of a verb's IRI: the action. A verb that is not here is its own action. */
@@ -73,19 +75,20 @@ class Statements implements Translator {
     const meaning = this.#meaningOf(verb, isPin ? 'pin' : 'board');
     if (meaning === undefined) return { dropped: `is no interaction: ${verb}` };
     const instructor = contextOf(record)['instructor'];
-    const owner = isObject(instructor) ? personOf(instructor, 'context.instructor') : undefined;
-    const id = record['id'];
+    const { id } = record;
+    const timestamp = timestampOf(record);
     return {
-      ...(typeof id === 'string' && { id: eventNumberOf(id.toLowerCase()) }),
-      ...{ ...meaning, actor, owner: owner ?? UNKNOWN_OWNER },
+      // A store gives every statement an id; a file may have some that have come from nowhere else.
+      id: eventNumberOf(typeof id === 'string' ? id.toLowerCase() : JSON.stringify(record)),
+      ...{ ...meaning, actor, timestamp },
+      owner: isObject(instructor) ? personOf(instructor, 'context.instructor') : undefined,
       board: { id: numberOf(course.iri), title: course.title },
       ...(meaning.type === 'pin' && {
         pin: {
           ...{ id: numberOf(activity.iri), title: activity.title, body: activity.description },
-          ...(/^https?:/i.test(activity.iri) && { web_url: activity.iri }),
+          webUrl: /^https?:/i.test(activity.iri) ? activity.iri : undefined,
         },
       }),
-      timestamp: timestampOf(record),
     };
   }
 
@@ -101,8 +104,8 @@ class Statements implements Translator {
 
 interface Activity {
   readonly iri: string;
-  readonly title: string;
-  readonly description: string;
+  readonly title: Detail;
+  readonly description: string | undefined;
 }
 
 function activityOf(activity: Source, name: string): Activity {
@@ -110,8 +113,8 @@ function activityOf(activity: Source, name: string): Activity {
   const definition = isObject(activity['definition']) ? activity['definition'] : {};
   return {
     iri,
-    title: languageOf(definition['name']) ?? iri,
-    description: languageOf(definition['description']) ?? '',
+    title: detailOf(languageOf(definition['name']), iri),
+    description: languageOf(definition['description']),
   };
 }
 
@@ -141,25 +144,23 @@ function contextOf(statement: Source): Source {
 function personOf(agent: Source, name: string): Person | undefined {
   if (agent['objectType'] === 'Group') return undefined;
   const { account, mbox } = agent;
-  const named = typeof agent['name'] === 'string' && agent['name'] !== '' ? agent['name'] : undefined;
   if (typeof mbox === 'string' && mbox.startsWith(MAILTO)) {
     const email = mbox.slice(MAILTO.length);
-    return { id: numberOf(mbox.toLowerCase()), email, name: named ?? email };
+    return { id: numberOf(mbox.toLowerCase()), email: given(email), name: detailOf(agent['name'], email) };
   }
   if (isObject(account)) {
     const login = textOf(account, 'name', `${name}.account.name`);
     const homePage = textOf(account, 'homePage', `${name}.account.homePage`);
     const host = URL.canParse(homePage) ? new URL(homePage).host : 'account';
-    return { id: numberOf(`${homePage} ${login}`), email: invalidEmail(login, host), name: named ?? login };
+    const email = invalidEmail(login, host);
+    return { id: numberOf(`${homePage} ${login}`), email, name: detailOf(agent['name'], login) };
   }
   for (const kind of ['mbox_sha1sum', 'openid']) {
     const identity = agent[kind];
     if (typeof identity !== 'string') continue;
-    return {
-      id: numberOf(identity),
-      email: invalidEmail(identity.replace(/^https?:\/\//i, ''), kind === 'openid' ? 'openid' : 'sha1'),
-      name: named ?? identity,
-    };
+    const local = identity.replace(/^https?:\/\//i, '');
+    const email = invalidEmail(local, kind === 'openid' ? 'openid' : 'sha1');
+    return { id: numberOf(identity), email, name: detailOf(agent['name'], identity) };
   }
   throw new Refusal(name, 'has neither mbox, mbox_sha1sum, openid nor account');
 }

@@ -135,15 +135,21 @@ describe('envelopes of Caliper', () => {
   });
 
   it('mean what a mapping says', async (t) => {
-    const mapping = { 'ViewEvent Viewed': 'pin.seen', NavigatedTo: null };
+    const mapping = { 'ViewEvent Viewed': 'pin.seen', NavigatedTo: null, LoggedIn: 'board.entered' };
     const { events } = await imported(
       t,
-      [envelope([view(1), view(2, { type: 'NavigationEvent', action: 'NavigatedTo' })])],
+      [
+        envelope([
+          view(1),
+          view(2, { type: 'NavigationEvent', action: 'NavigatedTo' }),
+          view(3, { type: 'SessionEvent', action: 'LoggedIn' }),
+        ]),
+      ],
       { mapping },
     );
     assert.deepEqual(
       events.map(({ action }) => action),
-      ['seen'],
+      ['seen', 'entered'],
     );
   });
 });

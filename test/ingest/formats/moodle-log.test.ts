@@ -143,7 +143,7 @@ describe('a log of Moodle', () => {
     assert.equal(Reflect.get(found('users', 5n) ?? {}, 'email'), 'user-5@moodle.invalid');
     assert.equal(found('boards', 111n)?.title, 'Chemistry');
     assert.equal(found('pins', 9n)?.title, 'Acids');
-    assert.equal(found('pins', 9n)?.ownerId, 5n);
+    assert.equal(found('pins', 9n)?.ownerId, 0n);
   });
 
   it('has local times of the zone that is given, summer time included', async (t) => {
@@ -194,6 +194,17 @@ describe('a log of Moodle', () => {
     const other = await importRecorded({ paths: [folder], foreign });
     assert.equal(other.report.outcome, 'refused');
     assert.equal(other.report.problems[0]?.reason, 'is not in the header; it is no moodle-log');
+  });
+
+  it('with another order than its dates tell is refused', async (t) => {
+    const rows = [row('25/02/24, 10:00', 'Course viewed', course)];
+    const { report } = await imported(t, rows, { timeZone: 'UTC', dateOrder: 'mdy' });
+    assert.equal(report.problems[0]?.reason, 'tells the order dmy, not mdy; leave out --date-order');
+    const years = await imported(t, rows, { timeZone: 'UTC', dateOrder: 'ymd' });
+    assert.equal(years.events[0]?.timestampMs, Date.UTC(2025, 1, 24, 10));
+    const long = [row('25/02/2024, 10:00', 'Course viewed', course)];
+    const { report: refused } = await imported(t, long, { timeZone: 'UTC', dateOrder: 'ymd' });
+    assert.equal(refused.outcome, 'refused');
   });
 
   it('can be mapped otherwise, and says what it has dropped', async (t) => {

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, describe, it } from 'node:test';
+import { run, runJson, temporaryFolder } from './command.ts';
+import { writeSmallBundle } from './small-bundle.ts';
+
+const folder = temporaryFolder();
+const data = ['--data', join(folder, 'data')];
+const of = (organization: string) => ['--organization', organization, ...data];
+
+describe('export', () => {
+  before(async () => {
+    await runJson(['import', writeSmallBundle(join(folder, 'bundle')), ...of('school')]);
+    await run(['organizations', 'create', 'empty', ...data]);
+  });
+
+  for (const [format, compression, ending] of [
+    ['ndjson', 'none', '.ndjson'],
+    ['csv', 'gzip', '.csv.gz'],
+    ['ndjson', 'zstd', '.ndjson.zst'],
+    ['parquet', 'none', '.parquet'],
+  ] as const) {
+    it(`as ${format}, ${compression}, changes nothing when it is imported where it comes from`, async () => {
+      const out = join(folder, `${format}-${compression}`);
+      const options = ['--format', format, '--compression', compression];
+      const exported = await runJson(['export', out, ...options, ...of('school')]);
+      assert.equal(exported.organization, 'school');
+      const events = exported.files.find(({ name }: { name: string }) => name === `events${ending}`);
+      assert.equal(events.records, 3);
+      const names = readdirSync(out);
+      assert.ok(names.includes('organization.json'));
+      for (const name of names) assert.equal(statSync(join(out, name)).mode & 0o077, 0, name);
+      assert.equal((await runJson(['import', out, ...of('school')])).outcome, 'unchanged');
+    });
+  }
+
+  it('says what it wrote', async () => {
+    const { code, stdout, stderr } = await run(['export', join(folder, 'said'), ...of('school')]);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^events\.ndjson +3$/m);
+    assert.match(stdout, /^Exported school, version \S+, into /m);
+  });
+
+  for (const [what, args, code, message] of [
+    ['a folder that is not empty', [join(folder, 'bundle'), ...of('school')], 2, /is not empty/],
+    ['an unknown organization', [join(folder, 'x'), ...of('nobody')], 1, /nobody/],
+    ['an organization without data', [join(folder, 'x'), ...of('empty')], 1, /nothing to export/],
+    [
+      'a folder without data',
+      [join(folder, 'x'), '--organization', 'school', '--data', join(folder, 'none')],
+      1,
+      /holds no data of Corkboard\. Name the one that does: --data/,
+    ],
+    [
+      'Parquet that is to be compressed',
+      [join(folder, 'x'), '--format', 'parquet', '--compression', 'gzip', ...of('school')],
+      2,
+      /compressed by itself/,
+    ],
+  ] as const) {
+    it(`refuses ${what}, and leaves nothing`, async () => {
+      const result = await run(['export', ...args]);
+      assert.equal(result.code, code, result.stderr);
+      assert.match(result.stderr, message);
+      assert.ok(!readdirSync(folder).some((name) => name === 'x' || name.endsWith('.tmp')));
+    });
+  }
+});

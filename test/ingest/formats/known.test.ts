@@ -1,0 +1,108 @@
+/** What events of other software say of people, boards and pins, beside what is known of them; and events known again. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { FULL_SCOPE } from '../../../src/dataset/scope.ts';
+import type { Format, FormatOptions } from '../../../src/ingest/formats/format.ts';
+import { moodleLog } from '../../../src/ingest/formats/moodle-log.ts';
+import { xapi } from '../../../src/ingest/formats/xapi.ts';
+import { importBundle } from '../../../src/ingest/import.ts';
+import { DIRECT, openStorage, type StorageKind } from '../../storage.ts';
+import { makeFolder } from '../temporary-folder.ts';
+
+async function openSchool(t: TestContext, kind: StorageKind) {
+  const folder = await makeFolder(t);
+  const storage = await openStorage(kind, join(folder, 'data'));
+  t.after(() => storage.close());
+  const { store } = storage;
+  let files = 0;
+  const load = async (name: string, text: string, format?: Format, options: FormatOptions = {}) => {
+    files += 1;
+    const place = await makeFolder(t, { [`${files}/${name}`]: text });
+    const foreign = format && { format, options };
+    return await importBundle({
+      store,
+      organization: 'school',
+      paths: [join(place, String(files), name)],
+      foreign,
+    });
+  };
+  const described = async () => {
+    const dataset = await store.openDataset('school');
+    assert.ok(dataset);
+    try {
+      const seen: string[] = [];
+      for await (const rows of dataset.people())
+        seen.push(...rows.map(({ email, name }) => `${email} ${name}`));
+      for await (const rows of dataset.boards()) seen.push(...rows.map(({ title }) => title));
+      for await (const rows of dataset.pins()) seen.push(...rows.map(({ title }) => title));
+      const { events } = await dataset.tally({ scope: FULL_SCOPE, range: {} });
+      return { seen: seen.sort(), events };
+    } finally {
+      await dataset.close();
+    }
+  };
+  return { load, described };
+}
+
+const HEADER = 'Time,User full name,Affected user,Event context,Event name,Description';
+const row = (time: string, id: number, name = '-') =>
+  `"${time}",${name},-,Page: Acids,Course module viewed,The user with id '${id}' viewed the 'page' activity with course module id '9'.`;
+const course = `"1/02/24, 08:00",-,-,Other,Course viewed,The user with id '4' viewed the course with id '111'.`;
+const log = (...rows: readonly string[]) => [HEADER, course, ...rows].join('\n');
+const IN_UTC = { timeZone: 'UTC', dateOrder: 'dmy' } as const;
+
+const statement = (id: string, actor: object, object: object = {}) => ({
+  id,
+  actor: { mbox: 'mailto:ada@x.example', ...actor },
+  verb: { id: 'http://x.example/verbs/viewed' },
+  object: { id: 'http://x.example/page', ...object },
+  context: { contextActivities: { parent: [{ id: 'http://x.example/course' }] } },
+  timestamp: '2026-01-05T08:00:00Z',
+});
+
+for (const kind of DIRECT) {
+  it(`what is derived replaces nothing that is known, what is given does, ${kind.store}`, async (t) => {
+    const { load, described } = await openSchool(t, kind);
+    await load('users.csv', 'id,email,name\n4,ada@x.example,Ada\n');
+    await load('boards.csv', 'id,title\n111,Chemistry\n');
+    await load('log.csv', log(row('1/02/24, 09:00', 4), row('1/02/24, 09:01', 5)), moodleLog, IN_UTC);
+    const first = await described();
+    assert.deepEqual(first.seen, [
+      ...['Acids', 'Chemistry', 'ada@x.example Ada', 'unknown@owner.invalid Unknown'],
+      'user-5@moodle.invalid User 5',
+    ]);
+    await load('log.csv', log(row('1/02/24, 10:00', 5, 'Bob')), moodleLog, IN_UTC);
+    assert.ok((await described()).seen.includes('user-5@moodle.invalid Bob'));
+    await load('users.csv', 'id,email,name\n5,bob@x.example,Robert\n');
+    await load('log.csv', log(row('1/02/24, 11:00', 5)), moodleLog, IN_UTC);
+    assert.ok((await described()).seen.includes('bob@x.example Robert'));
+  });
+
+  it(`nor within one import, ${kind.store}`, async (t) => {
+    const { load, described } = await openSchool(t, kind);
+    const named = statement('1', { name: 'Ada' }, { definition: { name: { en: 'Acids' } } });
+    await load('all.json', JSON.stringify([statement('0', {}), named, statement('2', {})]), xapi);
+    const { seen } = await described();
+    assert.ok(seen.includes('ada@x.example Ada'));
+    assert.ok(seen.includes('Acids'));
+  });
+
+  it(`rows are known again in overlapping files, with another zone and another mapping, ${kind.store}`, async (t) => {
+    const { load, described } = await openSchool(t, kind);
+    const rows = ['09:00', '09:00', '09:01', '09:02', '09:02', '09:02'].map((time) =>
+      row(`1/02/24, ${time}`, 4),
+    );
+    await load('log.csv', log(...rows.slice(0, 3)), moodleLog, IN_UTC);
+    await load('log.csv', log(...rows.slice(2)), moodleLog, IN_UTC);
+    assert.equal((await described()).events, rows.length + 1);
+    for (const options of [IN_UTC, { ...IN_UTC, timeZone: 'Asia/Muscat' }]) {
+      const again = await load('log.csv', log(...rows), moodleLog, options);
+      assert.equal(again.outcome, 'unchanged');
+    }
+    const mapping = { 'Course module viewed': 'pin.seen' };
+    const mapped = await load('log.csv', log(...rows), moodleLog, { ...IN_UTC, mapping });
+    assert.equal(mapped.changes?.events.added, 0);
+    assert.equal((await described()).events, rows.length + 1);
+  });
+}
