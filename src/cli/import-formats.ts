@@ -37,10 +37,11 @@ export function readPaths(paths: readonly string[], { fromLrs, since }: WrittenB
 /** What `-` stands for. Throws `option-malformed`. */
 export async function readStream({ fromLrs, since }: WrittenBy): Promise<Readable> {
   if (fromLrs === undefined) return process.stdin;
-  if (!URL.canParse(fromLrs) || !/^https?:$/.test(new URL(fromLrs).protocol)) {
+  const url = URL.canParse(fromLrs) ? new URL(fromLrs) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
     throw new AppError(
       'option-malformed',
-      `${fromLrs} is no URL. Name one like https://lrs.example.org/xapi.`,
+      '--from-lrs wants a URL like https://lrs.example.org/xapi; credentials belong into CORKBOARD_LRS_AUTHORIZATION.',
     );
   }
   const sinceMs = since === undefined ? undefined : parseInstant(since);
@@ -52,6 +53,12 @@ export async function readStream({ fromLrs, since }: WrittenBy): Promise<Readabl
   }
   const { readStatements } = await import('../ingest/record-store.ts');
   const authorization = process.env['CORKBOARD_LRS_AUTHORIZATION'];
+  if (authorization !== undefined && !/^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/.test(authorization)) {
+    throw new AppError(
+      'option-malformed',
+      'CORKBOARD_LRS_AUTHORIZATION is no header field, like "Basic dTpw".',
+    );
+  }
   return Readable.from(
     readStatements({
       url: fromLrs,

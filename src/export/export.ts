@@ -5,8 +5,8 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { mkdir, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, realpath, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { PassThrough, type Transform } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGzip, createZstdCompress } from 'node:zlib';
@@ -52,33 +52,37 @@ const COMPRESSORS: Readonly<Record<ExportCompression, () => Transform>> = {
 
 /** Answers the files with records. Throws `option-malformed` when the folder cannot be made. */
 export async function exportBundle(options: ExportOptions): Promise<readonly ExportedFile[]> {
-  await refuseFull(options.folder);
-  const unfinished = `${options.folder}.${randomBytes(4).toString('hex')}.tmp`;
-  await mkdir(unfinished, { recursive: true, mode: 0o700 }).catch((error: unknown) =>
-    refuse(options.folder, error),
-  );
+  const folder = await placeOf(options.folder);
+  const unfinished = `${folder}.${randomBytes(4).toString('hex')}.tmp`;
+  await mkdir(unfinished, { mode: 0o700 }).catch((error: unknown) => refuse(folder, error));
   try {
     const files = options.original.facts === undefined ? [] : await writeFiles(unfinished, options);
     await writeSettings(unfinished, options.original);
-    await rmdir(options.folder).catch(() => undefined);
-    await rename(unfinished, options.folder).catch((error: unknown) => refuse(options.folder, error));
+    await rmdir(folder).catch(() => undefined);
+    await rename(unfinished, folder).catch((error: unknown) => refuse(folder, error));
     return files;
   } finally {
     await rm(unfinished, { recursive: true, force: true });
   }
 }
 
-async function refuseFull(folder: string): Promise<void> {
+/** Where the folder really is. Throws `option-malformed` where none can be made. */
+async function placeOf(folder: string): Promise<string> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
+    if (error.code === 'ENOENT') return undefined;
     return refuse(folder, error);
   });
+  if (names === undefined) return folder;
   if (names.length > 0) {
     throw new AppError(
       'option-malformed',
       `The folder ${folder} is not empty. Name one that is, or a new one.`,
     );
   }
+  const place = await realpath(folder);
+  const [own, above] = await Promise.all([stat(place), stat(dirname(place))]);
+  if (own.dev === above.dev) return place;
+  throw new AppError('option-malformed', `${folder} is a mount point. Name a new folder inside it.`);
 }
 
 function refuse(folder: string, error: unknown): never {
@@ -90,6 +94,7 @@ async function writeFiles(folder: string, options: ExportOptions): Promise<reado
   const records = new VersionRecords(options.original);
   const properties = await records.properties();
   const names = new Set([...properties.values()].flatMap((of) => Object.keys(of)));
+  if (options.format === 'parquet') refuseAlike(names);
   const lms = Object.fromEntries([...names].sort().map((name) => [name, 'text'] as const));
   const files: ExportedFile[] = [];
   for (const kind of RECORD_KINDS) {
@@ -99,6 +104,20 @@ async function writeFiles(folder: string, options: ExportOptions): Promise<reado
     if (file !== undefined) files.push(file);
   }
   return files;
+}
+
+/** Columns of Parquet are the same whatever their case. */
+function refuseAlike(names: ReadonlySet<string>): void {
+  const seen = new Set<string>();
+  for (const name of names) {
+    if (seen.has(name.toLowerCase())) {
+      throw new AppError(
+        'option-malformed',
+        `Two LMS properties differ in case only (${name}), which Parquet cannot hold. Take --format ndjson.`,
+      );
+    }
+    seen.add(name.toLowerCase());
+  }
 }
 
 /** Undefined where there are no records of the kind. */

@@ -50,7 +50,8 @@ const NATURAL_ORDER = new Intl.Collator('en', { numeric: true });
 
 /**
  * Finds the inputs among files, folders (searched one level deep) and `-`. `as` tells what files given by name and
- * standard input hold; in folders the names tell. Of a foreign format is every file. Throws `file-unreadable`, and `option-malformed` when a path
+ * standard input hold; in folders the names tell. Of a foreign format are all files whose names tell their form. Throws
+ * `file-unreadable`, and `option-malformed` when a path
  * does not tell what it holds, holds nothing, or is given twice.
  */
 export async function findBundle(

@@ -21,6 +21,7 @@ const ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 500;
 /** A store that asks for more patience is asked again by hand. */
 const LONGEST_PAUSE_MS = 60_000;
+const LARGEST_PAGE_BYTES = 64 * 1024 * 1024;
 
 interface Page {
   readonly statements: readonly unknown[];
@@ -44,6 +45,7 @@ export async function* readStatements(
   first.searchParams.set('limit', PAGE);
   if (since !== undefined) first.searchParams.set('since', since);
   let isEmpty = true;
+  const seen = new Set<string>();
   let next: URL | undefined = first;
   while (next !== undefined) {
     const { statements, more }: Page = await readPage(next, headers, firstPauseMs);
@@ -51,11 +53,20 @@ export async function* readStatements(
       isEmpty = false;
       yield statements.map((one) => `${JSON.stringify(one)}\n`).join('');
     }
-    next = more === undefined ? undefined : new URL(more, next);
-    if (next !== undefined && next.origin !== first.origin) throw unreadable('it leads to another host');
+    seen.add(next.href);
+    next = more === undefined ? undefined : nextOf(more, next, seen);
   }
   // Nothing at all would be taken for a damaged file.
   if (isEmpty) yield '\n';
+}
+
+/** Throws `file-unreadable` where credentials would go elsewhere, or the way has no end. */
+function nextOf(more: string, page: URL, seen: ReadonlySet<string>): URL {
+  if (!URL.canParse(more, page.href)) throw unreadable('the address of its next page is none');
+  const next = new URL(more, page);
+  if (next.origin !== page.origin) throw unreadable('it leads to another host');
+  if (seen.has(next.href)) throw unreadable('it leads in circles');
+  return next;
 }
 
 async function readPage(
@@ -86,8 +97,9 @@ async function ask(url: URL, headers: Readonly<Record<string, string>>): Promise
     // Followed, a redirection would take the credentials along.
     const answer = await fetch(url, { headers, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) });
     const retryAfterS = Number(answer.headers.get('retry-after')) || 0;
-    return { status: answer.status, text: await answer.text(), retryAfterS };
+    return { status: answer.status, text: await textOf(answer), retryAfterS };
   } catch (error) {
+    if (error instanceof AppError) throw error;
     const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     return {
       status: undefined,
@@ -95,6 +107,17 @@ async function ask(url: URL, headers: Readonly<Record<string, string>>): Promise
       retryAfterS: 0,
     };
   }
+}
+
+async function textOf({ body }: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body ?? []) {
+    bytes += part.length;
+    if (bytes > LARGEST_PAGE_BYTES) throw unreadable('a page has more than 64 MiB');
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
 }
 
 function pageOf(text: string): Page {

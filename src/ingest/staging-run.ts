@@ -48,10 +48,8 @@ export async function stageInputs(run: StagingRun): Promise<ImportedFile[]> {
   for (const [file, open] of run.inputs.entries()) {
     const { kind, name, foreign } = open.input;
     const take = takeInto(stager, kind === 'events' ? writtenOut : undefined, open.form.format === 'csv');
-    const translating = await translatingOf(run, file, open);
-    const isRefused = translating === 'refused';
-    const place = { open, stager, writtenOut, take };
-    const records = isRefused ? 0 : await stageInput(run, file, { ...place, translating });
+    const translating = await translatingOf(run, open);
+    const records = await stageInput(run, file, { open, stager, writtenOut, take, translating });
     await flush(run, stager);
     run.meter.tell(name);
     files.push({ name, kind: foreign?.name ?? kind, records });
@@ -59,20 +57,12 @@ export async function stageInputs(run: StagingRun): Promise<ImportedFile[]> {
   return files;
 }
 
-/** Of what is no bundle; `refused` when nothing of the input can be translated. */
+/** Absent for a bundle. */
 async function translatingOf(
-  { translations, findings, readParquet }: StagingRun,
-  file: number,
+  { translations, readParquet }: StagingRun,
   open: OpenInput,
-): Promise<Translating | 'refused' | undefined> {
-  if (translations === undefined) return undefined;
-  try {
-    return { translations, translator: await translations.open(open, readParquet) };
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    findings.add({ file, line: 0, field: error.field, reason: error.reason, raw: undefined });
-    return 'refused';
-  }
+): Promise<Translating | undefined> {
+  return translations && { translations, translator: await translations.open(open, readParquet) };
 }
 
 interface Place {

@@ -44,6 +44,7 @@ export interface Translated {
 const EXAMPLES = 3;
 /** Reasons name words of the source, which can be anything. */
 const MOST_REASONS = 1000;
+const LONGEST_REASON = 200;
 const OTHER_REASONS = 'other reasons';
 
 /** Throws `option-malformed` when an option is missing, or an input that is to be read twice cannot be. */
@@ -68,15 +69,15 @@ export class Translations {
   }
 
   /**
-   * A translator that has seen the whole input, where the format wants that. Throws `Refusal` when nothing of the input
-   * can be translated.
+   * A translator that has seen the whole input, where the format wants that. Throws `option-malformed` when
+   * nothing of the input can be translated.
    */
   async open(open: OpenInput, readParquet: ReadParquet): Promise<Translator> {
     const { format, options } = this.#foreign;
     const isTable = open.form.format === 'csv';
     if (isTable !== (format.columns !== undefined)) {
-      throw new Refusal(
-        '',
+      throw misread(
+        open,
         isTable ? `is a table, but ${format.name} is JSON` : `is no table, as ${format.name} is`,
       );
     }
@@ -88,7 +89,7 @@ export class Translations {
       for (const { read } of readings) if (surveyOne(translator, read)) seen += 1;
     }
     // Where no record can be read, each says why.
-    if (seen > 0) translator.endSurvey?.();
+    if (seen > 0) endSurvey(translator, open);
     return translator;
   }
 
@@ -113,7 +114,8 @@ export class Translations {
     };
   }
 
-  #drop(reason: string, place: string): void {
+  #drop(whole: string, place: string): void {
+    const reason = whole.slice(0, LONGEST_REASON);
     const known = this.#dropped.has(reason) || this.#dropped.size < MOST_REASONS;
     const name = known ? reason : OTHER_REASONS;
     const dropped = this.#dropped.get(name) ?? { count: 0, examples: [] };
@@ -121,6 +123,20 @@ export class Translations {
     dropped.count += 1;
     if (dropped.examples.length < EXAMPLES) dropped.examples.push(place);
   }
+}
+
+/** What keeps a whole file from being read asks for another option, and is no record to be left out. */
+function endSurvey(translator: Translator, open: OpenInput): void {
+  try {
+    translator.endSurvey?.();
+  } catch (error) {
+    if (error instanceof Refusal) throw misread(open, `${error.field} ${error.reason}`);
+    throw error;
+  }
+}
+
+function misread({ input }: OpenInput, reason: string): AppError {
+  return new AppError('option-malformed', `${input.name}: ${reason}.`);
 }
 
 /** Whether the record can be read; one that cannot is reported when it is read for good. */

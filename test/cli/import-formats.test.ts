@@ -110,6 +110,9 @@ describe('import of what other software writes', () => {
     assert.equal((await pull()).outcome, 'unchanged');
     assert.equal((await run(['import', logs, '--from-lrs', lrs, ...into('lrs')])).code, 2);
     assert.equal((await run(['import', '--from-lrs', 'file:///etc', ...into('lrs')])).code, 2);
+    const secret = await run(['import', '--from-lrs', 'http://ada:s3cret@x.example', ...into('lrs')]);
+    assert.equal(secret.code, 2);
+    assert.doesNotMatch(secret.stderr, /s3cret/);
     for (const wrong of [
       ['--since', 'yesterday'],
       ['--as', 'caliper'],
@@ -127,9 +130,9 @@ describe('import of what other software writes', () => {
 
   it('refuses a table as statements with one sentence', async () => {
     const { code, stderr } = await run(['import', logs, '--as', 'xapi', ...into('table')]);
-    assert.equal(code, 1);
-    assert.match(stderr, /report\.csv: is a table, but xapi is JSON\n/);
-    assert.equal(stderr.trimEnd().split('\n').length, 2);
+    assert.equal(code, 2);
+    assert.match(stderr, /report\.csv: is a table, but xapi is JSON\.\n$/);
+    assert.equal(stderr.trimEnd().split('\n').length, 1);
   });
 
   it('refuses to read a stream twice', async () => {

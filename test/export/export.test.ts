@@ -149,6 +149,17 @@ for (const kind of DIRECT) {
       if (policy !== '') assert.equal(await readFile(join(out, 'policy.json'), 'utf8'), policy);
     });
 
+    it('refuses columns that Parquet takes for one', async () => {
+      const name = 'Alike';
+      const user = { ...WORLD.users[0]!, lms: { Login: 'a', login: 'b' } };
+      await source.load(name, { ...EMPTY_BUNDLE, users: [user] });
+      const out = join(folder, 'alike');
+      const exported = exportFrom(source, name, out, { format: 'parquet', compression: 'none' });
+      await assert.rejects(exported, { code: 'option-malformed', message: /--format ndjson/ });
+      await exportFrom(source, name, out, { format: 'ndjson', compression: 'none' });
+      assert.equal((await load(source, name, out)).outcome, 'unchanged');
+    });
+
     it('goes into a folder that is new or empty, and leaves nothing by halves', async () => {
       const out = join(folder, 'full');
       await exportFrom(source, 'Settings', out, { format: 'ndjson', compression: 'none' });

@@ -84,6 +84,8 @@ for (const [what, answer, reason] of [
   ['is something else', text('<html>'), /no page of statements/],
   ['has no list', text('{"statements":1}'), /no page of statements/],
   ['leads to another host', page([{ id: 1 }], 'http://127.0.0.2:1/xapi/more'), /another host/],
+  ['leads in circles', page([{ id: 1 }], '/xapi/statements/more/1'), /in circles/],
+  ['leads nowhere', page([{ id: 1 }], 'http://['), /is none/],
   ['redirects', status(302, { location: 'http://127.0.0.2:1/' }), /./],
 ] as const satisfies readonly (readonly [string, Answer, RegExp])[]) {
   it(`fails with the reason where the store ${what}`, async (t) => {

@@ -20,6 +20,7 @@ import {
   type Translation,
   type Translator,
   textOf,
+  wordOf,
 } from './format.ts';
 
 /** By the type of the event: what its actions are; an action that is not here stands for itself, in small letters. */
@@ -68,7 +69,7 @@ class Envelopes implements Translator {
     const who = entityOf(event, 'actor', before);
     const what = entityOf(event, 'object', before);
     if (who['type'] !== undefined && who['type'] !== 'Person') {
-      return { dropped: `is not by a person, but by ${String(who['type'])}` };
+      return { dropped: `is not by a person, but by ${wordOf(who['type'])}` };
     }
     const course = courseOf(event, what);
     if (course === undefined) return { dropped: 'names no course' };
@@ -121,7 +122,7 @@ function entityOf(event: Source, member: string, before: string): Source {
 }
 
 function iriOf(entity: Source): string {
-  return String(entity['id']);
+  return wordOf(entity['id']);
 }
 
 function nameOf(entity: Source): Detail {
@@ -137,10 +138,10 @@ function subjectOf(object: Source): Source {
 /** The group of the event, when it is a course, else what the object is part of. */
 function courseOf(event: Source, object: Source): Source | undefined {
   const { group } = event;
-  if (isEntity(group) && COURSES.has(String(group['type']))) return group;
+  if (isEntity(group) && COURSES.has(wordOf(group['type']))) return group;
   let thing: unknown = object;
   for (let depth = 0; depth < DEEPEST && isEntity(thing); depth++) {
-    if (COURSES.has(String(thing['type']))) return thing;
+    if (COURSES.has(wordOf(thing['type']))) return thing;
     thing = thing['isPartOf'];
   }
   return isEntity(group) ? group : undefined;
@@ -154,12 +155,8 @@ function ownerOf(thing: Source): Person | undefined {
 }
 
 function personOf(entity: Source): Person {
-  const iri = iriOf(entity);
-  return {
-    id: numberOf(iri),
-    email: invalidEmail(iri.replace(/^[a-z]+:\/*/i, ''), 'caliper'),
-    name: nameOf(entity),
-  };
+  const id = numberOf(iriOf(entity));
+  return { id, email: invalidEmail(id, 'caliper'), name: nameOf(entity) };
 }
 
 function isEntity(value: unknown): value is Source {

@@ -1,6 +1,6 @@
 /**
  * What other software writes about the same things, as events of a bundle: each format is a small file that says which
- * event a record stands for. What a source does not say is derived by rules that docs/import.md states.
+ * event a record stands for. What a source does not say is derived by rules that docs/other-formats.md states.
  */
 import { hash } from 'node:crypto';
 import type { Written } from '../form.ts';
@@ -99,9 +99,11 @@ export const UNKNOWN_OWNER: Person = {
   name: derived('Unknown'),
 };
 
-/** An address that can never be one, for whom the source names none (RFC 2606). */
-export function invalidEmail(local: string, domain: string): Detail {
-  return derived(`${local}@${domain}.invalid`);
+const LONGEST_HOST = 200;
+
+/** An address that can never be one (RFC 2606), for whom the source names none: it is made of the id, so no two have the same. */
+export function invalidEmail(id: bigint, host: string): Detail {
+  return derived(`${id}@${host.slice(0, LONGEST_HOST)}.invalid`);
 }
 
 const SHOWN_BITS = 53n;
@@ -131,6 +133,11 @@ export function meaningOf(word: string | undefined | null): { type: string; acti
   if (word === undefined || word === null) return undefined;
   const [type = '', action = ''] = word.split('.');
   return { type, action };
+}
+
+/** A text, whatever else stands in its place: what a source holds can be anything. */
+export function wordOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 export function isObject(value: unknown): value is Source {

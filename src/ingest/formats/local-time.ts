@@ -1,6 +1,7 @@
 /** Local times as reports write them, `17/10/21, 12:39`: in any usual order of the date, in a zone that somebody names. */
 import { Temporal } from 'temporal-polyfill';
 import { Refusal } from '../refusal.ts';
+import { wordOf } from './format.ts';
 import type { DateOrder } from './titles.ts';
 
 const WRITTEN =
@@ -60,9 +61,10 @@ export class LocalTimes {
   }
 
   #told(): DateOrder | undefined {
-    if (this.#yearFirst > 0) return 'ymd';
-    if (this.#dayFirst + this.#monthFirst === 0) return undefined;
-    return this.#dayFirst >= this.#monthFirst ? 'dmy' : 'mdy';
+    const [day, month, year] = [this.#dayFirst, this.#monthFirst, this.#yearFirst];
+    if (day + month + year === 0) return undefined;
+    if (year >= Math.max(day, month)) return 'ymd';
+    return day >= month ? 'dmy' : 'mdy';
   }
 
   /** Years of two digits look like days, unless the last part of a date has four. */
@@ -81,7 +83,7 @@ export class LocalTimes {
   }
 
   #read(written: unknown, name: string) {
-    const text = String(written);
+    const text = wordOf(written);
     if (this.#last.written !== text) this.#last = { written: text, ...this.#make(text, name) };
     return this.#last;
   }
@@ -112,7 +114,7 @@ export class LocalTimes {
 }
 
 function partsOf(written: unknown): Parts | undefined {
-  const { one, two, three, hour, minute, second = '0', half } = WRITTEN.exec(String(written))?.groups ?? {};
+  const { one, two, three, hour, minute, second = '0', half } = WRITTEN.exec(wordOf(written))?.groups ?? {};
   if (one === undefined || two === undefined || three === undefined) return undefined;
   return {
     ...{ one, two, three, half: half?.toUpperCase() },

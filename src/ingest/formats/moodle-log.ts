@@ -19,6 +19,7 @@ import {
   type Source,
   type Translation,
   type Translator,
+  wordOf,
 } from './format.ts';
 import { LocalTimes } from './local-time.ts';
 
@@ -81,9 +82,9 @@ class MoodleLog implements Translator {
   survey(record: Source): void {
     const { Time: time, 'Event context': context, Description: description } = record;
     this.#times.survey(time);
-    const course = COURSE.exec(String(description))?.[1];
+    const course = COURSE.exec(wordOf(description))?.[1];
     if (this.#course === undefined && course !== undefined) this.#course = BigInt(course);
-    this.#courseTitle ??= COURSE_TITLE.exec(String(context))?.[1];
+    this.#courseTitle ??= COURSE_TITLE.exec(wordOf(context))?.[1];
   }
 
   endSurvey(): void {
@@ -96,8 +97,8 @@ class MoodleLog implements Translator {
   }
 
   #translate(record: Source): Translation {
-    const name = String(record['Event name']);
-    const description = String(record['Description']);
+    const name = wordOf(record['Event name']);
+    const description = wordOf(record['Description']);
     // Every row is read, whatever it stands for: a wrong time is a damaged row.
     const timestamp = this.#times.read(record['Time'], 'Time');
     const meaning = meaningOf(lookUp(this.#mapping, name));
@@ -105,6 +106,8 @@ class MoodleLog implements Translator {
     const actor = this.#actorOf(record, name);
     if (actor === undefined) return { dropped: `names nobody: ${name}` };
     const course = this.#course!;
+    const named = COURSE.exec(description)?.[1];
+    if (named !== undefined && BigInt(named) !== course) return { dropped: `is of another course: ${named}` };
     const id = this.#idOf(
       `${course}\n${this.#times.readLocal(record['Time'], 'Time')}\n${name}\n${description}`,
     );
@@ -125,7 +128,7 @@ class MoodleLog implements Translator {
 
   /** Whoever is enrolled follows, not who enrols them. */
   #actorOf(record: Source, name?: string): Person | undefined {
-    const description = String(record['Description']);
+    const description = wordOf(record['Description']);
     const enrolled = name === undefined ? undefined : ENROLLED.exec(description)?.[1];
     const id = enrolled ?? ACTOR.exec(description)?.[1];
     if (id === undefined) return undefined;
@@ -133,7 +136,7 @@ class MoodleLog implements Translator {
     const fullName = written === '-' ? undefined : written;
     return {
       id: BigInt(id),
-      email: invalidEmail(`user-${id}`, 'moodle'),
+      email: invalidEmail(BigInt(id), 'moodle'),
       name: detailOf(fullName, `User ${id}`),
     };
   }
@@ -141,7 +144,7 @@ class MoodleLog implements Translator {
 
 /** What the context says after the sort of the module, `File: MIG`. */
 function titleOf(record: Source, module: string): Detail {
-  const context = String(record['Event context']);
+  const context = wordOf(record['Event context']);
   const colon = context.indexOf(': ');
   const title = colon < 0 ? '' : context.slice(colon + 2).trim();
   return detailOf(context.startsWith('Course: ') ? '' : title, `Course module ${module}`);

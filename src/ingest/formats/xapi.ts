@@ -21,6 +21,7 @@ import {
   type Translation,
   type Translator,
   textOf,
+  wordOf,
 } from './format.ts';
 
 /** By the last part of a verb's IRI: the action. A verb that is not here is its own action. */
@@ -64,11 +65,11 @@ class Statements implements Translator {
   #translate(record: Source): Translation {
     const object = memberOf(record, 'object');
     const objectType = object['objectType'] ?? 'Activity';
-    if (objectType !== 'Activity') return { dropped: `is about no activity but ${String(objectType)}` };
+    if (objectType !== 'Activity') return { dropped: `is about no activity but ${wordOf(objectType)}` };
     const actor = personOf(memberOf(record, 'actor'), 'actor');
     if (actor === undefined) return { dropped: 'is by a group' };
     const activity = activityOf(object, 'object');
-    const course = courseOf(record) ?? (isCourse(object) ? activity : undefined);
+    const course = courseOf(record, object);
     if (course === undefined) return { dropped: 'names no course, and nothing else that it is part of' };
     const isPin = activity.iri !== course.iri;
     const verb = textOf(memberOf(record, 'verb'), 'id', 'verb.id');
@@ -120,20 +121,18 @@ function activityOf(activity: Source, name: string): Activity {
 
 function isCourse(activity: Source): boolean {
   const { definition } = activity;
-  return isObject(definition) && /[/#:]course$/i.test(String(definition['type'] ?? ''));
+  return isObject(definition) && /[/#:]course$/i.test(wordOf(definition['type']));
 }
 
-/** What the activity is part of: a course if one is named, else the outermost thing. */
-function courseOf(statement: Source): Activity | undefined {
+/** The course that is named, or that is the object; else the first thing that the activity is part of. */
+function courseOf(statement: Source, object: Source): Activity | undefined {
   const activities = contextOf(statement)['contextActivities'];
-  if (!isObject(activities)) return undefined;
   const around = ['grouping', 'parent'].flatMap((relation) => {
-    const given = activities[relation];
-    const list = Array.isArray(given) ? given : [given];
-    return list.filter(isObject);
+    const listed = isObject(activities) ? activities[relation] : undefined;
+    return (Array.isArray(listed) ? listed : [listed]).filter(isObject);
   });
-  const course = around.find(isCourse) ?? around[0];
-  return course && activityOf(course, 'context.contextActivities');
+  const course = around.find(isCourse) ?? (isCourse(object) ? object : around[0]);
+  return course && activityOf(course, course === object ? 'object' : 'context.contextActivities');
 }
 
 function contextOf(statement: Source): Source {
@@ -152,15 +151,15 @@ function personOf(agent: Source, name: string): Person | undefined {
     const login = textOf(account, 'name', `${name}.account.name`);
     const homePage = textOf(account, 'homePage', `${name}.account.homePage`);
     const host = URL.canParse(homePage) ? new URL(homePage).host : 'account';
-    const email = invalidEmail(login, host);
-    return { id: numberOf(`${homePage} ${login}`), email, name: detailOf(agent['name'], login) };
+    const id = numberOf(`${homePage} ${login}`);
+    return { id, email: invalidEmail(id, host), name: detailOf(agent['name'], login) };
   }
   for (const kind of ['mbox_sha1sum', 'openid']) {
     const identity = agent[kind];
     if (typeof identity !== 'string') continue;
-    const local = identity.replace(/^https?:\/\//i, '');
-    const email = invalidEmail(local, kind === 'openid' ? 'openid' : 'sha1');
-    return { id: numberOf(identity), email, name: detailOf(agent['name'], identity) };
+    const id = numberOf(identity);
+    const email = invalidEmail(id, kind === 'openid' ? 'openid' : 'sha1');
+    return { id, email, name: detailOf(agent['name'], identity) };
   }
   throw new Refusal(name, 'has neither mbox, mbox_sha1sum, openid nor account');
 }

@@ -140,7 +140,7 @@ describe('a log of Moodle', () => {
         .find((one) => one.id === id);
     assert.equal(Reflect.get(found('users', 4n) ?? {}, 'name'), 'Ada Lovelace');
     assert.equal(Reflect.get(found('users', 5n) ?? {}, 'name'), 'User 5');
-    assert.equal(Reflect.get(found('users', 5n) ?? {}, 'email'), 'user-5@moodle.invalid');
+    assert.equal(Reflect.get(found('users', 5n) ?? {}, 'email'), '5@moodle.invalid');
     assert.equal(found('boards', 111n)?.title, 'Chemistry');
     assert.equal(found('pins', 9n)?.title, 'Acids');
     assert.equal(found('pins', 9n)?.ownerId, 0n);
@@ -173,13 +173,9 @@ describe('a log of Moodle', () => {
     });
   }
 
-  it('is refused when no date tells, unless the order is given', async (t) => {
+  it('asks for the order when no date tells', async (t) => {
     const rows = [row('1/02/24, 10:00', 'Course viewed', course)];
-    const { report } = await imported(t, rows);
-    assert.deepEqual(
-      report.problems.map(({ line, field }) => [line, field]),
-      [[0, 'Time']],
-    );
+    await assert.rejects(imported(t, rows), { code: 'option-malformed', message: /--date-order dmy/ });
     const { events } = await imported(t, rows, { timeZone: 'UTC', dateOrder: 'mdy' });
     assert.equal(events[0]?.timestampMs, Date.UTC(2024, 0, 2, 10));
   });
@@ -187,8 +183,7 @@ describe('a log of Moodle', () => {
   it('is refused without a zone, a course or its columns', async (t) => {
     const viewed = row('25/02/24, 10:00', 'Course viewed', 'Somebody viewed something.');
     await assert.rejects(imported(t, [viewed], {}), { code: 'option-malformed' });
-    const { report } = await imported(t, [viewed]);
-    assert.equal(report.problems[0]?.reason, 'no row names the id of the course');
+    await assert.rejects(imported(t, [viewed]), { message: /no row names the id of the course/ });
     const folder = await makeFolder(t, { 'log.csv': 'Time,Name\n1,2\n' });
     const foreign = { format: moodleLog, options: MUSCAT };
     const other = await importRecorded({ paths: [folder], foreign });
@@ -198,13 +193,24 @@ describe('a log of Moodle', () => {
 
   it('with another order than its dates tell is refused', async (t) => {
     const rows = [row('25/02/24, 10:00', 'Course viewed', course)];
-    const { report } = await imported(t, rows, { timeZone: 'UTC', dateOrder: 'mdy' });
-    assert.equal(report.problems[0]?.reason, 'tells the order dmy, not mdy; leave out --date-order');
-    const years = await imported(t, rows, { timeZone: 'UTC', dateOrder: 'ymd' });
+    const inOrder = (dateOrder: 'mdy' | 'ymd') => ({ timeZone: 'UTC', dateOrder });
+    const message = /tells the order dmy, not mdy; leave out --date-order/;
+    await assert.rejects(imported(t, rows, inOrder('mdy')), { code: 'option-malformed', message });
+    const years = await imported(t, rows, inOrder('ymd'));
     assert.equal(years.events[0]?.timestampMs, Date.UTC(2025, 1, 24, 10));
     const long = [row('25/02/2024, 10:00', 'Course viewed', course)];
-    const { report: refused } = await imported(t, long, { timeZone: 'UTC', dateOrder: 'ymd' });
-    assert.equal(refused.outcome, 'refused');
+    await assert.rejects(imported(t, long, inOrder('ymd')), { code: 'option-malformed' });
+  });
+
+  it('is of one course', async (t) => {
+    const other = "The user with id '4' viewed the course with id '112'.";
+    const rows = [course, other].map((text) => row('25/02/24, 10:00', 'Course viewed', text));
+    const { report, events } = await imported(t, rows);
+    assert.deepEqual(
+      events.map(({ boardId }) => boardId),
+      [111n],
+    );
+    assert.equal(report.translated?.dropped[0]?.reason, 'is of another course: 112');
   });
 
   it('can be mapped otherwise, and says what it has dropped', async (t) => {

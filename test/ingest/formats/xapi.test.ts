@@ -107,12 +107,13 @@ describe('a statement', () => {
     );
     const things = records
       .filter(({ kind }) => kind !== 'events')
-      .map(({ kind, record }) => [kind, Reflect.get(record, 'email') ?? Reflect.get(record, 'title')]);
+      .map(({ kind, record }) => [kind, Reflect.get(record, 'email') ?? Reflect.get(record, 'title')])
+      .map(([kind, text]) => [kind, text.replace(/^\d+@/, 'N@')]);
     assert.deepEqual(things.sort(), [
       ['boards', 'Chemistry'],
       ['pins', 'Acides'],
+      ['users', 'N@openid.invalid'],
       ['users', 'ada@x.example'],
-      ['users', 'x.example/bob@openid.invalid'],
     ]);
   });
 
@@ -124,6 +125,37 @@ describe('a statement', () => {
       events.map(({ type, action, pinId }) => [type, action, pinId]),
       [['board', 'followed', undefined]],
     );
+  });
+
+  it('about a course of a site is one about the course, and names any way it is written', async (t) => {
+    const grouping = [
+      { id: 'http://x.example', definition: { type: 'http://id.tincanapi.com/activitytype/lms' } },
+    ];
+    const account = (homePage: string) => ({ account: { homePage, name: 'ada' } });
+    const { report, events } = await imported(t, [
+      { ...STATEMENT, id: '1', object: COURSE, context: { contextActivities: { grouping } } },
+      { ...STATEMENT, id: '2', actor: account('https://lms.example') },
+      { ...STATEMENT, id: '3', actor: account('https://lms.example/') },
+    ]);
+    assert.deepEqual(report.problems, []);
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ['board', 'pin', 'pin'],
+    );
+    assert.equal(new Set(events.map(({ boardId }) => boardId)).size, 1);
+  });
+
+  it('may hold anything anywhere', async (t) => {
+    const odd = { toString: 1, valueOf: 1 };
+    const { report } = await imported(t, [
+      { ...STATEMENT, object: { ...STATEMENT.object, objectType: odd } },
+      { ...STATEMENT, id: odd, timestamp: odd, verb: { id: odd } },
+      {
+        ...STATEMENT,
+        context: { contextActivities: { parent: [{ id: 'x', definition: { type: odd, name: odd } }] } },
+      },
+    ]);
+    assert.equal(report.problems.length, 1);
   });
 
   it('is dropped where it is about nobody, nothing or no course', async (t) => {
