@@ -15,6 +15,7 @@ import {
   invalidEmail,
   lookUp,
   meaningOf,
+  numberOf,
   type Person,
   type Source,
   type Translation,
@@ -65,8 +66,8 @@ class MoodleLog implements Translator {
   readonly #mapping: Readonly<Record<string, string | null>>;
   #course: bigint | undefined;
   #courseTitle: string | undefined;
-  /** How often each row has come: a file gives minutes, in which the same can be done again. */
-  readonly #repeats = new Map<string, number>();
+  /** How often each row has come, by its digest: a file gives minutes, in which the same can be done again. */
+  readonly #repeats = new Map<number, number>();
 
   constructor({ timeZone, dateOrder, mapping = {} }: FormatOptions) {
     if (timeZone === undefined) {
@@ -121,8 +122,9 @@ class MoodleLog implements Translator {
 
   /** The same for the same repeat of a row in every file, wherever the file begins and whatever zone is named. */
   #idOf(row: string): bigint {
-    const repeat = (this.#repeats.get(row) ?? 0) + 1;
-    this.#repeats.set(row, repeat);
+    const digest = Number(numberOf(row));
+    const repeat = (this.#repeats.get(digest) ?? 0) + 1;
+    this.#repeats.set(digest, repeat);
     return eventNumberOf(`moodle ${repeat} ${row}`);
   }
 
