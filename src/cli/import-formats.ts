@@ -123,10 +123,15 @@ async function readMapping(path: string): Promise<Mapping> {
     throw new AppError('file-unreadable', `The mapping ${path} cannot be read.`, { cause: error });
   });
   const mapping = parse(text);
-  if (isMapping(mapping)) return mapping;
+  if (typeof mapping !== 'object' || mapping === null || Array.isArray(mapping)) {
+    throw new AppError('option-malformed', `The mapping ${path} has to be one JSON object.`);
+  }
+  const entries = Object.entries(mapping);
+  const wrong = entries.find(([, meaning]) => meaning !== null && !isMeaning(meaning));
+  if (wrong === undefined) return Object.fromEntries(entries);
   throw new AppError(
     'option-malformed',
-    `The mapping ${path} has to be a JSON object from words to "type.action" or null.`,
+    `The mapping ${path} has to give "${wrong[0]}" a meaning like "pin.visited", or null to drop it.`,
   );
 }
 
@@ -138,9 +143,6 @@ function parse(text: string): unknown {
   }
 }
 
-function isMapping(value: unknown): value is Mapping {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return Object.values(value).every(
-    (meaning) => meaning === null || (typeof meaning === 'string' && /^[^.]+\.[^.]+$/.test(meaning)),
-  );
+function isMeaning(value: unknown): value is string {
+  return typeof value === 'string' && /^[^.]+\.[^.]+$/.test(value);
 }

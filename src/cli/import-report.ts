@@ -41,7 +41,7 @@ function renderOutcome(report: ImportReport): string {
     case 'unchanged':
       return 'Nothing has changed, so nothing was published';
     case 'checked':
-      return 'All records hold; nothing was published, as this was a dry run';
+      return `${report.rejected > 0 ? 'The other' : 'All'} records hold; nothing was published, as this was a dry run`;
     case 'refused':
       return 'Nothing was published';
   }

@@ -22,6 +22,8 @@ writeFileSync(
 );
 const mapping = join(folder, 'mapping.json');
 writeFileSync(mapping, '{"Grades viewed": "board.graded"}');
+const half = join(folder, 'half.json');
+writeFileSync(half, '{"Grades viewed": "graded"}');
 const into = (organization: string) => ['--organization', organization, '--data', join(folder, 'data')];
 const asLog = ['--as', 'moodle-log', '--time-zone', 'Asia/Muscat'];
 
@@ -63,7 +65,12 @@ describe('import of what other software writes', () => {
       /no time zone Mars\/Base/,
     ],
     ['a zone for a bundle', ['--as', 'events', '--time-zone', 'UTC'], /--time-zone is for formats/],
-    ['a mapping that is none', [...asLog, '--mapping', join(logs, 'README.txt')], /has to be a JSON object/],
+    [
+      'a mapping that is none',
+      [...asLog, '--mapping', join(logs, 'README.txt')],
+      /has to be one JSON object/,
+    ],
+    ['a mapping to half a meaning', [...asLog, '--mapping', half], /give "Grades viewed" a meaning/],
     ['a mapping that is not there', [...asLog, '--mapping', join(logs, 'none.json')], /cannot be read/],
     ['an unknown format', ['--as', 'blackboard'], /Allowed choices/],
     ['a zone for what has one', ['--as', 'xapi', '--time-zone', 'UTC'], /have a zone; leave out/],
