@@ -2,7 +2,13 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { AppError } from '../app-error.ts';
-import type { ExportCompression, ExportedFile, ExportFormat } from '../export/export.ts';
+import {
+  EXPORT_COMPRESSIONS,
+  EXPORT_FORMATS,
+  type ExportCompression,
+  type ExportFormat,
+} from '../export/choices.ts';
+import type { ExportedFile } from '../export/export.ts';
 import { openCopyDisplay } from './copy-progress.ts';
 import { addExamples } from './examples.ts';
 import { type JsonOption, printResult, renderTable } from './output.ts';
@@ -16,15 +22,10 @@ interface ExportCommandOptions extends StorageOptions, JsonOption {
 
 interface Exported {
   readonly organization: string;
-  /** Absent where nothing is published. */
-  readonly version: string | undefined;
+  readonly version: string;
   readonly folder: string;
   readonly files: readonly ExportedFile[];
 }
-
-// As in `export/export.ts`, which is loaded when it is needed.
-const FORMATS = ['ndjson', 'csv', 'parquet'] as const satisfies ExportFormat[];
-const COMPRESSIONS = ['none', 'gzip', 'zstd'] as const satisfies ExportCompression[];
 
 export function addExportCommand(program: Command): void {
   const command = program
@@ -34,10 +35,10 @@ export function addExportCommand(program: Command): void {
     )
     .argument('<folder>', 'where to; a new folder, or an empty one')
     .requiredOption('--organization <name>', 'the organization')
-    .addOption(new Option('--format <format>', 'of the files').choices(FORMATS).default('ndjson'))
+    .addOption(new Option('--format <format>', 'of the files').choices(EXPORT_FORMATS).default('ndjson'))
     .addOption(
       new Option('--compression <compression>', 'of NDJSON and CSV; Parquet is compressed by itself')
-        .choices(COMPRESSIONS)
+        .choices(EXPORT_COMPRESSIONS)
         .default('none'),
     )
     .option('--json', 'print one JSON object')
@@ -60,7 +61,8 @@ async function exportInto(folder: string, options: ExportCommandOptions): Promis
     const { TABLE_OF } = await import('../export/records.ts');
     const { writeParquet } = await import('../dataset/duckdb/parquet-writer.ts');
     const original = await copying.open(options.organization);
-    if (original.facts === undefined) {
+    const { facts } = original;
+    if (facts === undefined) {
       await original.close();
       throw new AppError(
         'not-published',
@@ -72,7 +74,7 @@ async function exportInto(folder: string, options: ExportCommandOptions): Promis
       const { format, compression } = options;
       const onRecords = (kind: keyof typeof TABLE_OF, count: number) => display.show(TABLE_OF[kind], count);
       const files = await exportBundle({ original, folder, format, compression, writeParquet, onRecords });
-      return { organization: original.entry.name, version: original.facts?.version, folder, files };
+      return { organization: original.entry.name, version: facts.version, folder, files };
     } finally {
       display.end();
       await original.close();
@@ -83,9 +85,6 @@ async function exportInto(folder: string, options: ExportCommandOptions): Promis
 
 function renderExported({ organization, version, folder, files }: Exported): string {
   const rows = files.map(({ name, records }) => [name, records] as const);
-  const what = version === undefined ? 'which has no data yet' : `version ${version}`;
-  return [
-    ...(rows.length > 0 ? [renderTable(['FILE', 'RECORDS'], rows), ''] : []),
-    `Exported ${organization}, ${what}, into ${folder}`,
-  ].join('\n');
+  const table = renderTable(['FILE', 'RECORDS'], rows);
+  return `${table}\n\nExported ${organization}, version ${version}, into ${folder}`;
 }

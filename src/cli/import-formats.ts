@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { AppError } from '../app-error.ts';
 import { parseInstant } from '../dataset/instant.ts';
 import { RECORD_KINDS, type RecordKind } from '../dataset/staging.ts';
-import { type DateOrder, FORMAT_TITLES } from '../ingest/formats/titles.ts';
+import { type DateOrder, FORMAT_TITLES } from '../ingest/formats/choices.ts';
 import type { Foreign } from '../ingest/translating.ts';
 import { isZone } from '../zone.ts';
 import { print, renderTable } from './output.ts';

@@ -6,7 +6,7 @@ import { type Command, Option } from 'commander';
 import { AppError } from '../app-error.ts';
 import { RECORD_KINDS } from '../dataset/staging.ts';
 import type { Store } from '../dataset/store.ts';
-import { DATE_ORDERS, FORMAT_TITLES } from '../ingest/formats/titles.ts';
+import { DATE_ORDERS, FORMAT_TITLES } from '../ingest/formats/choices.ts';
 import type { ImportReport } from '../ingest/import.ts';
 import { addExamples } from './examples.ts';
 import { printFormats, readAs, readPaths, readStream, type WrittenBy } from './import-formats.ts';

@@ -13,11 +13,9 @@ import { createGzip, createZstdCompress } from 'node:zlib';
 import { AppError } from '../app-error.ts';
 import type { Original } from '../dataset/copying.ts';
 import { RECORD_KINDS, type RecordKind } from '../dataset/staging.ts';
+import type { ExportCompression, ExportFormat } from './choices.ts';
 import { type BundleRecord, FIELDS, type FieldType, VersionRecords } from './records.ts';
 import { csvHeaderOf, csvOf, ndjsonOf } from './texts.ts';
-
-export type ExportFormat = 'ndjson' | 'csv' | 'parquet';
-export type ExportCompression = 'none' | 'gzip' | 'zstd';
 
 /** Makes a Parquet file of lines of NDJSON, whose fields are these. */
 export type WriteParquet = (

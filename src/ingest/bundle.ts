@@ -6,8 +6,8 @@ import { access, constants, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { AppError } from '../app-error.ts';
 import { RECORD_KINDS, type RecordKind } from '../dataset/staging.ts';
+import { FORMAT_TITLES } from './formats/choices.ts';
 import type { Format as ForeignFormat } from './formats/format.ts';
-import { FORMAT_TITLES } from './formats/titles.ts';
 
 type Format = 'csv' | 'ndjson' | 'json' | 'parquet';
 export type Compression = 'none' | 'gzip' | 'zstd';

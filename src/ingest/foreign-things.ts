@@ -26,8 +26,9 @@ export class ForeignThings {
   /** Learns what is published. */
   async learn(dataset: Dataset): Promise<void> {
     const ids: Record<Thing, bigint[]> = { users: [], boards: [], pins: [] };
-    for await (const rows of dataset.people()) for (const { id } of rows) ids.users.push(id);
-    for await (const rows of dataset.boards()) for (const { id } of rows) ids.boards.push(id);
+    const tables = dataset.tables();
+    for await (const { id } of tables.users()) for (const one of id) ids.users.push(one);
+    for await (const { id } of tables.boards()) for (const one of id) ids.boards.push(one);
     for await (const rows of dataset.pins()) for (const { id } of rows) ids.pins.push(id);
     for (const thing of THINGS) this.#published[thing] = BigInt64Array.from(ids[thing]).sort();
   }

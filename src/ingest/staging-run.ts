@@ -83,11 +83,12 @@ interface Translating {
 async function stageInput(run: StagingRun, file: number, place: Place): Promise<number> {
   const { open, stager, writtenOut, translating } = place;
   const { kind, name } = open.input;
-  const isBundle = translating === undefined;
   // The quick ways keep no text of a record.
   const plainFile = run.keepsRaw ? undefined : file;
   const nested =
-    run.keepsRaw || kind !== 'events' || !isBundle ? undefined : new NestedEvents(file, writtenOut);
+    run.keepsRaw || kind !== 'events' || translating !== undefined
+      ? undefined
+      : new NestedEvents(file, writtenOut);
   const { readParquet } = run;
   let records = 0;
   for await (const readings of readRecords(open, { readParquet, isLast: true, plainFile, nested })) {

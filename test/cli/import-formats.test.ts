@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { FORMAT_TITLES } from '../../src/ingest/formats/titles.ts';
+import { FORMAT_TITLES } from '../../src/ingest/formats/choices.ts';
 import { run, runJson, temporaryFolder } from './command.ts';
 
 const folder = temporaryFolder();

@@ -16,6 +16,7 @@ import {
   memberOf,
   numberOf,
   type Person,
+  pinOf,
   type Source,
   type Translation,
   type Translator,
@@ -83,7 +84,7 @@ class Envelopes implements Translator {
       ...{ id: eventNumberOf(id.toLowerCase()), ...meaning, timestamp },
       ...{ actor: personOf(who), owner: ownerOf(subject) },
       board: { id: numberOf(courseId), title: nameOf(course) },
-      ...(meaning.type === 'pin' && { pin: pinOf(subject) }),
+      ...(meaning.type === 'pin' && { pin: pinOf(iriOf(subject), nameOf(subject), bodyOf(subject)) }),
     };
   }
 
@@ -96,14 +97,9 @@ class Envelopes implements Translator {
   }
 }
 
-function pinOf(thing: Source) {
-  const iri = iriOf(thing);
+function bodyOf(thing: Source): string | undefined {
   const body = thing['description'];
-  return {
-    ...{ id: numberOf(iri), title: nameOf(thing) },
-    body: typeof body === 'string' ? body : undefined,
-    webUrl: /^https?:/i.test(iri) ? iri : undefined,
-  };
+  return typeof body === 'string' ? body : undefined;
 }
 
 /** One context, or a list with one of Caliper in it. */

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import type { Written } from '../form.ts';
 import { Refusal } from '../refusal.ts';
-import type { DateOrder, FormatName } from './titles.ts';
+import type { DateOrder, FormatName } from './choices.ts';
 
 /** Members of a record as it was written; in CSV texts. */
 export type Source = Written['value'];
@@ -35,6 +35,13 @@ export interface Person {
   readonly name: Detail;
 }
 
+export interface ForeignPin {
+  readonly id: bigint;
+  readonly title: Detail;
+  readonly body?: string | undefined;
+  readonly webUrl?: string | undefined;
+}
+
 /** The event that a record stands for, with whom and what it names, to be checked like any other (decision 28). */
 export interface ForeignEvent {
   /** Makes the event known again. */
@@ -46,12 +53,7 @@ export interface ForeignEvent {
   readonly actor: Person;
   readonly board: { readonly id: bigint; readonly title: Detail };
   /** Given exactly when the type is `pin`. */
-  readonly pin?: {
-    readonly id: bigint;
-    readonly title: Detail;
-    readonly body?: string | undefined;
-    readonly webUrl?: string | undefined;
-  };
+  readonly pin?: ForeignPin;
   /** ISO 8601 with an offset. */
   readonly timestamp: string;
 }
@@ -106,8 +108,8 @@ export function invalidEmail(id: bigint, host: string): Detail {
   return derived(`${id}@${host.slice(0, LONGEST_HOST)}.invalid`);
 }
 
-const SHOWN_BITS = 53n;
-const EVENT_BITS = 63n;
+const SHOWN_BITS = 53;
+const EVENT_BITS = 63;
 
 /** A number for what the source names by a text: of people, boards and pins, exact in every client. */
 export function numberOf(text: string): bigint {
@@ -119,8 +121,13 @@ export function eventNumberOf(text: string): bigint {
   return digestOf(text, EVENT_BITS);
 }
 
-function digestOf(text: string, bits: bigint): bigint {
-  return BigInt.asUintN(Number(bits), hash('sha256', text, 'buffer').readBigUInt64BE());
+function digestOf(text: string, bits: number): bigint {
+  return BigInt.asUintN(bits, hash('sha256', text, 'buffer').readBigUInt64BE());
+}
+
+/** The pin that is named by an IRI, which is its page where it is one of the web. */
+export function pinOf(iri: string, title: Detail, body: string | undefined): ForeignPin {
+  return { id: numberOf(iri), title, body, webUrl: /^https?:/i.test(iri) ? iri : undefined };
 }
 
 /** What a table says of a word of the source, which can be any, `constructor` included; undefined when it is not there. */

@@ -1,8 +1,8 @@
 /** Local times as reports write them, `17/10/21, 12:39`: in any usual order of the date, in a zone that somebody names. */
 import { Temporal } from 'temporal-polyfill';
 import { Refusal } from '../refusal.ts';
+import type { DateOrder } from './choices.ts';
 import { wordOf } from './format.ts';
-import type { DateOrder } from './titles.ts';
 
 const WRITTEN =
   /^\s*(?<one>\d{1,4})[/.-](?<two>\d{1,2})[/.-](?<three>\d{1,4}),?\s+(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2}))?(?:\s*(?<half>[AP])\.?M\.?)?\s*$/i;

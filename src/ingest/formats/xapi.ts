@@ -17,6 +17,7 @@ import {
   memberOf,
   numberOf,
   type Person,
+  pinOf,
   type Source,
   type Translation,
   type Translator,
@@ -84,12 +85,7 @@ class Statements implements Translator {
       ...{ ...meaning, actor, timestamp },
       owner: isObject(instructor) ? personOf(instructor, 'context.instructor') : undefined,
       board: { id: numberOf(course.iri), title: course.title },
-      ...(meaning.type === 'pin' && {
-        pin: {
-          ...{ id: numberOf(activity.iri), title: activity.title, body: activity.description },
-          webUrl: /^https?:/i.test(activity.iri) ? activity.iri : undefined,
-        },
-      }),
+      ...(meaning.type === 'pin' && { pin: pinOf(activity.iri, activity.title, activity.description) }),
     };
   }
 

@@ -1,4 +1,4 @@
-/** The formats of other software that an import understands, by name; the formats themselves are in `formats.ts`. */
+/** What an import of other software can be told, without loading how it is read: that is in `formats.ts`. */
 export const FORMAT_TITLES = {
   'moodle-log': 'log reports of Moodle, CSV; wants --time-zone',
   caliper: 'envelopes of IMS Caliper 1.1 and 1.2: a JSON array, or an envelope a line',

@@ -1,0 +1,8 @@
+/** The forms of an export; the export itself is in `export.ts`. */
+
+export const EXPORT_FORMATS = ['ndjson', 'csv', 'parquet'] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+/** Of NDJSON and CSV. */
+export const EXPORT_COMPRESSIONS = ['none', 'gzip', 'zstd'] as const;
+export type ExportCompression = (typeof EXPORT_COMPRESSIONS)[number];
