@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'range-reversed'
   | 'range-too-fine'
   | 'cursor-malformed'
+  | 'since-invalid'
   | 'identifier-malformed'
   | 'not-found'
   | 'lookup-not-configured'
@@ -28,6 +29,8 @@ export type ErrorCode =
   | 'rate-limited'
   | 'not-published'
   | 'database-away'
+  | 'no-room'
+  | 'too-many-streams'
   | 'internal'
   // The command is refused (command line).
   | 'organization-unknown'
@@ -40,6 +43,7 @@ export type ErrorCode =
   | 'option-malformed'
   | 'import-refused'
   | 'file-unreadable'
+  | 'source-refused'
   | 'data-unreadable';
 
 /** `message` is public: a full sentence that says what to do, without keys, paths of the machine or stack. */

@@ -18,22 +18,33 @@ const ROOMS = {
   'src/dataset': ['src/app-error.ts'],
   'src/dataset/duckdb': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
   'src/dataset/postgres': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
-  'src/dataset/resident': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
+  'src/dataset/resident': [
+    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/shelf.ts', 'src/dataset', 'src/points'],
+  ],
   'src/points': ['src/app-error.ts', 'src/nearest-name.ts', 'src/zone.ts', 'src/dataset'],
   'src/insights': ['src/app-error.ts', 'src/dataset', 'src/points'],
-  'src/render': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset'],
+  'src/render': ['src/app-error.ts', 'src/nearest-name.ts', 'src/shelf.ts', 'src/dataset'],
   'src/keys': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset'],
   'src/ingest': [
     ...['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points', 'src/ingest/formats'],
   ],
   'src/ingest/formats': ['src/app-error.ts'],
   'src/export': ['src/app-error.ts', 'src/dataset'],
+  'src/client': [],
+  'src/pull': ['src/app-error.ts', 'src/ingest'],
   'src/server': [
-    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/zone.ts', 'src/dataset', 'src/points'],
-    ...['src/insights', 'src/render', 'src/keys'],
+    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/shelf.ts', 'src/zone.ts', 'src/dataset'],
+    ...['src/points', 'src/insights', 'src/render', 'src/keys'],
   ],
   'src/cli': [
-    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/zone.ts', 'src/dataset', 'src/dataset/duckdb'],
+    ...[
+      'src/app-error.ts',
+      'src/nearest-name.ts',
+      'src/shelf.ts',
+      'src/zone.ts',
+      'src/dataset',
+      'src/dataset/duckdb',
+    ],
     ...[
       'src/dataset/postgres',
       'src/dataset/resident',
@@ -44,14 +55,16 @@ const ROOMS = {
       'src/ingest',
       'src/ingest/formats',
       'src/export',
+      'src/pull',
       'src/server',
+      'src/client',
     ],
   ],
 } as const satisfies Record<string, readonly string[]>;
 
 const DRIVERS = { '@duckdb/node-api': 'src/dataset/duckdb', pg: 'src/dataset/postgres' };
 const ENVIRONMENT_ROOM = 'src/cli';
-const SHARED_FILES = ['src/app-error.ts', 'src/nearest-name.ts', 'src/zone.ts'];
+const SHARED_FILES = ['src/app-error.ts', 'src/nearest-name.ts', 'src/shelf.ts', 'src/zone.ts'];
 
 /** As from a page of the console, and whether they are refused. */
 const CONSOLE_IMPORTS: readonly (readonly [from: string, isRefused: boolean])[] = [

@@ -16,6 +16,12 @@ export function renderReport(report: ImportReport): string {
     ...(changes.length > 0 ? [renderTable(['KIND', 'ADDED', 'CHANGED', 'UNCHANGED'], changes), ''] : []),
     ...renderTranslated(report),
     ...(report.passedOver.length > 0 ? [`Passed over: ${report.passedOver.map(renderCell).join(', ')}`] : []),
+    ...(report.erased > 0
+      ? [`Events erased, of people who are forgotten: ${renderCell(report.erased)}`]
+      : []),
+    ...(report.leftOut > 0
+      ? [`Left out, about people who were forgotten: ${renderCell(report.leftOut)}`]
+      : []),
     ...(report.rejected > 0 ? [`Rejected: ${renderCell(report.rejected)}`] : []),
     `${renderOutcome(report)} (${(report.durationMs / 1000).toFixed(1)} s)`,
   ].join('\n');
@@ -25,11 +31,13 @@ export function renderReport(report: ImportReport): string {
 function renderTranslated({ translated }: ImportReport): string[] {
   if (translated === undefined) return [];
   const events = Object.entries(translated.events);
+  const described = Object.entries(translated.described ?? {});
   const dropped = translated.dropped.map(
     ({ reason, count, examples }) => [reason, count, examples[0] ?? ''] as const,
   );
   return [
     ...(events.length > 0 ? [renderTable(['EVENT', 'RECORDS'], events), ''] : []),
+    ...(described.length > 0 ? [renderTable(['DESCRIBED', 'RECORDS'], described), ''] : []),
     ...(dropped.length > 0 ? [renderTable(['DROPPED, BECAUSE IT', 'RECORDS', 'AS IN'], dropped), ''] : []),
   ];
 }

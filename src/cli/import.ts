@@ -9,17 +9,15 @@ import type { Store } from '../dataset/store.ts';
 import { DATE_ORDERS, FORMAT_TITLES } from '../ingest/formats/choices.ts';
 import type { ImportReport } from '../ingest/import.ts';
 import { addExamples } from './examples.ts';
-import { printFormats, readAs, readPaths, readStream, type WrittenBy } from './import-formats.ts';
+import { checkFollow, type FollowWords, follow } from './follow.ts';
+import { printFormats, readAs, readPaths, readStream } from './import-formats.ts';
 import { openProgressDisplay } from './import-progress.ts';
 import { renderProblems, renderReport } from './import-report.ts';
-import { type JsonOption, printResult, remark } from './output.ts';
+import { readSeconds } from './options.ts';
+import { printResult, remark } from './output.ts';
 import { openStore, type StorageOptions, withStore } from './storage.ts';
 
-interface ImportOptions extends StorageOptions, JsonOption, WrittenBy {
-  readonly organization: string;
-  readonly skipInvalid?: string;
-  readonly dryRun?: boolean;
-}
+type ImportOptions = StorageOptions & FollowWords;
 
 export function addImportCommand(program: Command): void {
   const command = program
@@ -57,6 +55,16 @@ export function addImportCommand(program: Command): void {
       'publish the good records; every bad one is kept in this file, with its reason',
     )
     .option('--dry-run', 'check everything and publish nothing')
+    .option(
+      '--follow',
+      'go on: publish what comes on standard input, a record a line, or every new file of a folder, until the input ends or a signal comes',
+    )
+    .addOption(
+      new Option(
+        '--every <seconds>',
+        'how long --follow gathers before it publishes; 5 unless it is given',
+      ).argParser(readSeconds),
+    )
     .option('--json', 'print the report as one JSON object')
     .action((paths: string[], _options: unknown, command: Command) =>
       importPaths(paths, command.optsWithGlobals()),
@@ -68,11 +76,18 @@ export function addImportCommand(program: Command): void {
     'zcat events.csv.gz | corkboard import - --as events --organization school --json',
     'corkboard import logs/ --as moodle-log --time-zone Asia/Muscat --organization school --dry-run',
     'corkboard import statements.ndjson.gz --as xapi --mapping verbs.json --organization school',
+    'tail -F -n +1 events.ndjson | corkboard import - --follow --organization school --json',
+    'corkboard import inbox/ --follow --every 60 --organization school --skip-invalid rejects.ndjson',
     'corkboard import --from-lrs https://lrs.example.org/xapi --since 2026-11-01T00:00:00Z --organization school',
   ]);
 }
 
 async function importPaths(paths: readonly string[], options: ImportOptions): Promise<void> {
+  checkFollow(paths, options);
+  if (options.follow) {
+    await withStore(options, (store) => follow(store, paths[0]!, options));
+    return;
+  }
   const report = await withStore(options, (store) => importInto(store, readPaths(paths, options), options));
   printResult(options, report, () => renderReport(report));
   refuseUnpublished(report);

@@ -149,6 +149,13 @@ export function readDuration(text: string): number {
   return durationMs;
 }
 
+/** Milliseconds of seconds, which may have a fraction. */
+export function readSeconds(text: string): number {
+  const seconds = /^\d{1,5}(?:\.\d{1,3})?$/.test(text) ? Number(text) : 0;
+  if (seconds === 0) throw new InvalidArgumentError('Seconds are a number above 0, like 5 or 0.5.');
+  return seconds * 1000;
+}
+
 /**
  * The instant from which on a key is refused: after a duration from now, at a date-time with an offset, or, of a
  * date, at the end of that day in UTC. May lie in the past.

@@ -37,13 +37,13 @@ export function remark(text: string): void {
   process.stderr.write(`${concealSecrets(text)}\n`);
 }
 
-/** Indented JSON, with `bigint` as a number digit for digit (decision 3) and what is absent as null. */
-export function renderJson(value: unknown): string {
+/** Indented JSON, or in one line, with `bigint` as a number digit for digit (decision 3) and what is absent as null. */
+export function renderJson(value: unknown, indent = 2): string {
   return JSON.stringify(
     value,
     (_name, member: unknown) =>
       typeof member === 'bigint' ? JSON.rawJSON(String(member)) : member === undefined ? null : member,
-    2,
+    indent,
   );
 }
 

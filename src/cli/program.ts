@@ -6,6 +6,7 @@ import { addCopyCommand } from './copy.ts';
 import { addDemoCommand } from './demo.ts';
 import { addExamples } from './examples.ts';
 import { addExportCommand } from './export.ts';
+import { addForgetCommand } from './forget.ts';
 import { addImportCommand } from './import.ts';
 import { addKeysCommands } from './keys.ts';
 import { addMigrateCommand } from './migrate.ts';
@@ -13,6 +14,7 @@ import { readDatabase } from './options.ts';
 import { addOrganizationsCommands } from './organizations.ts';
 import { concealSecrets } from './output.ts';
 import { addPointsCommands } from './points.ts';
+import { addPullCommand } from './pull.ts';
 import { addServeCommand } from './serve.ts';
 
 // The same place from src/cli and from dist/cli.
@@ -48,9 +50,11 @@ export function buildProgram(): Command {
   addServeCommand(program);
   addImportCommand(program);
   addExportCommand(program);
+  addPullCommand(program);
   addOrganizationsCommands(program);
   addKeysCommands(program);
   addPointsCommands(program);
+  addForgetCommand(program);
   addCopyCommand(program);
   addMigrateCommand(program);
   addDemoCommand(program);

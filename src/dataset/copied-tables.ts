@@ -19,7 +19,7 @@ export const COPIED_TABLES = {
   users: {
     columns: {
       ...{ ix: 'int4', id: 'int8', email: 'text', name: 'text', first_name: 'text', last_name: 'text' },
-      ...{ role: 'text', class_role: 'text', created_ms: 'int8?' },
+      ...{ role: 'text', class_role: 'text', created_ms: 'int8?', forgotten: 'bool', revised: 'int8' },
     },
     order: 'ix',
   },
@@ -30,14 +30,14 @@ export const COPIED_TABLES = {
   boards: {
     columns: {
       ...{ ix: 'int4', id: 'int8', title: 'text', category: 'text', lti_id: 'text', course_id: 'text' },
-      created_ms: 'int8?',
+      ...{ created_ms: 'int8?', revised: 'int8' },
     },
     order: 'ix',
   },
   pins: {
     columns: {
       ...{ ix: 'int4', id: 'int8', board: 'int4?', owner: 'int4?', title: 'text', body: 'text' },
-      ...{ web_url: 'text', image_url: 'text', tags: 'text', created_ms: 'int8?' },
+      ...{ web_url: 'text', image_url: 'text', tags: 'text', created_ms: 'int8?', revised: 'int8' },
     },
     order: 'ix',
   },
@@ -56,6 +56,7 @@ export const COPIED_TABLES = {
     columns: { ...PAIR, points: 'int8', timestamp_ms: 'int8', reason: 'text', place: 'int8' },
     order: 'place',
   },
+  forgotten_boards: { columns: PAIR, order: 'board, person' },
   user_created: { columns: { ix: 'int4', created_ms: 'int8?' }, order: 'ix' },
   board_created: { columns: { ix: 'int4', created_ms: 'int8?' }, order: 'ix' },
   board_people: { columns: { ...PAIR, present: 'bool' }, order: 'board, person' },

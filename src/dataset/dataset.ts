@@ -8,6 +8,7 @@ import type {
   EventQuery,
   EventTally,
   ListQuery,
+  Revisions,
   Standings,
   StandingsQuery,
   UserName,
@@ -25,7 +26,10 @@ export interface Dataset {
   /** The points policy in force, as text for `points/policy`. */
   readonly policy: string;
   readonly counts: Counts;
-  /** Sequence of the event published last; sequences grow with every publication and are never reused. */
+  /**
+   * The clock of the organization: no event of this version has a larger sequence, and every event of a later version
+   * that is new in it has. It goes on with every publication.
+   */
   readonly lastSequence: number;
   /** Every kind of event, by index. */
   readonly kinds: readonly Kind[];
@@ -42,6 +46,11 @@ export interface Dataset {
    * when it cannot be told, or is so much that reading everything takes no longer. Not scoped, either.
    */
   since?(before: Dataset): Promise<Increment | undefined>;
+
+  /** What has changed since `lastSequence` was this. Not scoped: events of it are asked for with a scope. */
+  revisions(sequence: number): Promise<Revisions>;
+  /** Ids of people inside the scope who were forgotten since, ascending (decision 54). */
+  forgotten(scope: Scope, sequence: number): Promise<readonly bigint[]>;
 
   /** Events inside the scope, oldest first, ties by order of import (decision 4). Bounded batches, none empty. */
   events(query: EventQuery): AsyncIterable<EventBatch>;

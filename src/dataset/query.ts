@@ -13,6 +13,19 @@ export interface EventPosition {
   readonly sequence: number;
 }
 
+/**
+ * What has changed after a moment: events with a larger sequence, and events that name one of these people (as actor or
+ * owner), boards or pins, whose words are others now. Indices, in no order.
+ */
+export interface Revisions {
+  readonly sequence: number;
+  readonly people: Int32Array;
+  readonly boards: Int32Array;
+  readonly pins: Int32Array;
+  /** The rows of the timeline in memory that all this means, ascending, where somebody has looked for them. */
+  readonly rows?: Int32Array | undefined;
+}
+
 export interface EventQuery {
   readonly scope: Scope;
   readonly range: TimeRange;
@@ -27,6 +40,8 @@ export interface EventQuery {
   readonly after?: EventPosition | undefined;
   /** Only events with at most this sequence: what was published when a walk through pages began (decision 18). */
   readonly upToSequence?: number | undefined;
+  /** Only what has changed since (decision 19). */
+  readonly since?: Revisions | undefined;
   /** At most so many events, the first ones; at least 1. */
   readonly limit?: number | undefined;
 }

@@ -33,6 +33,7 @@ export const STAGED: { readonly [K in RecordKind]: Columns<RecordOf[K]> } = {
     class_role: words((user) => user.classRole),
     created_ms: whole((user) => user.createdMs),
     lms: words((user) => user.lms && JSON.stringify(user.lms)),
+    forgotten: whole((user) => user.forgotten && 1),
   },
   boards: {
     id: whole((board) => board.id),

@@ -22,6 +22,8 @@ export interface UserRecord extends Staged {
   readonly createdMs?: number | undefined;
   /** LMS properties by name, without the prefix `lms.`; merged into the earlier ones, an empty value removes one. */
   readonly lms?: Readonly<Record<string, string>> | undefined;
+  /** The person is to be erased, everywhere and for good (decision 54); see `forgottenUser`. */
+  readonly forgotten?: true | undefined;
 }
 
 export interface BoardRecord extends Staged {

@@ -16,6 +16,16 @@ export interface Settings {
   readonly policy: string;
 }
 
+/** Whether both show the same organization, which stands in every event. */
+export function isSameOrganization(one: Settings, other: Settings): boolean {
+  return (
+    one.id === other.id &&
+    one.title === other.title &&
+    one.domain === other.domain &&
+    one.categoryId === other.categoryId
+  );
+}
+
 export interface OrganizationEntry {
   /** The name on the command line; unique in a store, ignoring case. */
   readonly name: string;
@@ -64,11 +74,12 @@ export interface Publication {
   changeSettings(changes: Partial<Settings>): void;
   /**
    * Checks the staged records against each other and against what is published: references, unique e-mail
-   * addresses and names (decisions 9, 11). Bad records are taken out of the staging.
+   * addresses and names (decisions 9, 11). Bad records are taken out of the staging. So is, before that and without
+   * being a problem, what is said of people who were forgotten (decision 54): answers how many records that are.
    */
-  check(report: (problem: Problem) => void): Promise<void>;
+  check(report: (problem: Problem) => void): Promise<number>;
   /** Counts what `publish` would change. */
-  preview(): Promise<Changes>;
+  preview(): Promise<Pick<Outcome, 'changes' | 'erased'>>;
   /** Publishes in one step; when nothing would change, no version is made and `published` is false. */
   publish(): Promise<Outcome>;
   /** Ends a publication without a trace, whatever state it is in. Harmless after `publish`. */
@@ -90,4 +101,6 @@ export interface Outcome {
   readonly version: string | undefined;
   readonly changes: Changes;
   readonly counts: Counts;
+  /** Events that went with people who were forgotten. */
+  readonly erased: number;
 }

@@ -12,7 +12,7 @@ import {
   pinOf,
   sequenceOf,
 } from './event-rows.ts';
-import type { EventBatch, EventQuery } from './query.ts';
+import type { EventBatch, EventQuery, Revisions } from './query.ts';
 
 /** Rows of a timeline, in its order. */
 export interface Selection {
@@ -30,6 +30,16 @@ export interface Selection {
   readonly kinds?: Uint8Array | undefined;
   /** Only events with at most this sequence. */
   readonly upToSequence?: number | undefined;
+  /** Only what has changed since. */
+  readonly since?: ChangedRows | undefined;
+}
+
+/** `Revisions`, with 1 for what is named by index. */
+export interface ChangedRows {
+  readonly sequence: number;
+  readonly people: Uint8Array;
+  readonly boards: Uint8Array;
+  readonly pins: Uint8Array;
 }
 
 export interface Timeline {
@@ -42,9 +52,10 @@ const BATCH_EVENTS = 2048;
 const TOUCHED_ROWS = 128;
 
 /** Whether every position of the selection is part of it. */
-export function isWhole({ boards, people, kinds, pinsOnly = false, upToSequence }: Selection): boolean {
+export function isWhole(selection: Selection): boolean {
+  const { boards, people, kinds, pinsOnly = false, upToSequence, since } = selection;
   const all = boards === undefined && people === undefined && kinds === undefined;
-  return all && !pinsOnly && upToSequence === undefined;
+  return all && !pinsOnly && upToSequence === undefined && since === undefined;
 }
 
 /**
@@ -99,12 +110,44 @@ function fill(
 }
 
 function isSelected(events: EventRows, selection: Selection, row: number): boolean {
-  const { boards, people, kinds, pinsOnly = false, upToSequence = Number.POSITIVE_INFINITY } = selection;
+  const { boards, people, kinds, pinsOnly = false, since } = selection;
+  const { upToSequence = Number.POSITIVE_INFINITY } = selection;
   return (
     (boards === undefined || boards[boardOf(events, row)] === 1) &&
     (people === undefined || (people[actorOf(events, row)] === 1 && people[ownerOf(events, row)] === 1)) &&
     (kinds === undefined || kinds[kindOf(events, row)] === 1) &&
     !(pinsOnly && pinOf(events, row) < 0) &&
-    sequenceOf(events, row) <= upToSequence
+    sequenceOf(events, row) <= upToSequence &&
+    (since === undefined || rowHasChanged(events, since, row))
   );
+}
+
+/** Whether the event in a row is new, or says something else than before. */
+export function rowHasChanged(
+  events: EventRows,
+  { sequence, people, boards, pins }: ChangedRows,
+  row: number,
+): boolean {
+  const pin = pinOf(events, row);
+  return (
+    sequenceOf(events, row) > sequence ||
+    people[actorOf(events, row)] === 1 ||
+    people[ownerOf(events, row)] === 1 ||
+    boards[boardOf(events, row)] === 1 ||
+    (pin >= 0 && pins[pin] === 1)
+  );
+}
+
+/** By index what `revisions` lists. */
+export function changedRows({ sequence, people, boards, pins }: Revisions): ChangedRows {
+  return { sequence, people: flagsOf(people), boards: flagsOf(boards), pins: flagsOf(pins) };
+}
+
+/** 1 at each of the indices. */
+export function flagsOf(indices: readonly number[] | Int32Array): Uint8Array {
+  let largest = 0;
+  for (const index of indices) largest = Math.max(largest, index);
+  const flags = new Uint8Array(1 + largest);
+  for (const index of indices) flags[index] = 1;
+  return flags;
 }

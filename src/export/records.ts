@@ -20,7 +20,7 @@ const TEXT = 'text';
 export const FIELDS = {
   users: {
     ...{ id: 'integer', email: TEXT, name: TEXT, first_name: TEXT, last_name: TEXT, role: TEXT },
-    ...{ class_role: TEXT, created_at: 'instant' },
+    ...{ class_role: TEXT, created_at: 'instant', forgotten: TEXT },
   },
   boards: {
     id: 'integer',
@@ -98,16 +98,17 @@ export class VersionRecords {
 
   async *users(properties: ReadonlyMap<Cell, Readonly<Record<string, string>>>) {
     for await (const rows of this.#rows('users')) {
-      yield rows.map(({ ix, id, created_ms, ...fields }): BundleRecord => {
+      yield rows.map(({ ix, id, created_ms, forgotten, revised: _revised, ...fields }): BundleRecord => {
         this.#users.push(BigInt(id!));
-        return { id, ...fields, created_at: instantOf(created_ms), ...properties.get(ix) };
+        const gone = Number(forgotten) === 1 ? { forgotten: 'true' } : {};
+        return { id, ...fields, created_at: instantOf(created_ms), ...gone, ...properties.get(ix) };
       });
     }
   }
 
   async *boards() {
     for await (const rows of this.#rows('boards')) {
-      yield rows.map(({ ix: _ix, id, created_ms, ...fields }): BundleRecord => {
+      yield rows.map(({ ix: _ix, id, created_ms, revised: _revised, ...fields }): BundleRecord => {
         this.#boards.push(BigInt(id!));
         return { id, ...fields, created_at: instantOf(created_ms) };
       });
@@ -116,12 +117,14 @@ export class VersionRecords {
 
   async *pins() {
     for await (const rows of this.#rows('pins')) {
-      yield rows.map(({ ix: _ix, id, board, owner, tags, created_ms, ...texts }): BundleRecord => {
-        this.#pins.push(BigInt(id!));
-        const [board_id, owner_id] = [idOf(this.#boards, board), idOf(this.#users, owner)];
-        const list: readonly string[] = JSON.parse(String(tags));
-        return { id, board_id, owner_id, ...texts, tags: list, created_at: instantOf(created_ms) };
-      });
+      yield rows.map(
+        ({ ix: _ix, id, board, owner, tags, created_ms, revised: _revised, ...texts }): BundleRecord => {
+          this.#pins.push(BigInt(id!));
+          const [board_id, owner_id] = [idOf(this.#boards, board), idOf(this.#users, owner)];
+          const list: readonly string[] = JSON.parse(String(tags));
+          return { id, board_id, owner_id, ...texts, tags: list, created_at: instantOf(created_ms) };
+        },
+      );
     }
   }
 

@@ -9,10 +9,10 @@ import { RECORD_KINDS, type RecordKind } from '../dataset/staging.ts';
 import { FORMAT_TITLES } from './formats/choices.ts';
 import type { Format as ForeignFormat } from './formats/format.ts';
 
-type Format = 'csv' | 'ndjson' | 'json' | 'parquet';
+type Format = 'csv' | 'ndjson' | 'json' | 'parquet' | 'xml';
 export type Compression = 'none' | 'gzip' | 'zstd';
 
-/** The form of the bytes of an input. */
+/** The form of the bytes of an input; XML is only read of other software. */
 export interface Form {
   readonly format: Format;
   readonly compression: Compression;
@@ -40,13 +40,13 @@ export interface Bundle {
 }
 
 /** Stands for standard input in a list of paths. */
-const STANDARD_INPUT = '-';
+export const STANDARD_INPUT = '-';
 
 const NAME = new RegExp(
   `^(?<kind>${RECORD_KINDS.join('|')})(?:[-_.].*)?\\.(?<format>csv|ndjson|json|parquet)(?:\\.(?<packed>gz|zst))?$`,
 );
-const FORM = /\.(?<format>csv|ndjson|json|parquet)(?:\.(?<packed>gz|zst))?$/;
-const NATURAL_ORDER = new Intl.Collator('en', { numeric: true });
+const FORM = /\.(?<format>csv|ndjson|json|parquet|xml)(?:\.(?<packed>gz|zst))?$/;
+export const NATURAL_ORDER = new Intl.Collator('en', { numeric: true });
 
 /**
  * Finds the inputs among files, folders (searched one level deep) and `-`. `as` tells what files given by name and
@@ -65,9 +65,8 @@ export async function findBundle(
   const passedOver: string[] = [];
   for (const path of paths) {
     if (path === STANDARD_INPUT) inputs.push(standardInput(told, stdinName));
-    else if ((await entryAt(path)).isDirectory())
-      await searchFolder(path, foreign !== undefined, inputs, passedOver);
-    else inputs.push(await givenFile(path, told));
+    else if ((await entryAt(path)).isDirectory()) await searchFolder(path, foreign, inputs, passedOver);
+    else inputs.push(await givenFile(path, told, foreign));
   }
   await refuseRepeats(inputs);
   inputs.sort((one, other) => RECORD_KINDS.indexOf(one.kind) - RECORD_KINDS.indexOf(other.kind));
@@ -81,7 +80,11 @@ function standardInput(as: RecordKind | undefined, name: string): Input {
   return { name, path: undefined, kind: as, form: undefined, byteLength: undefined };
 }
 
-async function givenFile(path: string, as: RecordKind | undefined): Promise<Input> {
+async function givenFile(
+  path: string,
+  as: RecordKind | undefined,
+  foreign: ForeignFormat | undefined,
+): Promise<Input> {
   const kind = as ?? kindOf(path);
   if (kind === undefined) {
     throw new AppError(
@@ -90,12 +93,12 @@ async function givenFile(path: string, as: RecordKind | undefined): Promise<Inpu
         `or say it: --as ${[...RECORD_KINDS, ...Object.keys(FORMAT_TITLES)].join('|')}.`,
     );
   }
-  return await fileInput(path, kind);
+  return await fileInput(path, kind, foreign);
 }
 
 async function searchFolder(
   folder: string,
-  isForeign: boolean,
+  foreign: ForeignFormat | undefined,
   inputs: Input[],
   passedOver: string[],
 ): Promise<void> {
@@ -103,25 +106,34 @@ async function searchFolder(
   const before = inputs.length;
   for (const name of names.sort(NATURAL_ORDER.compare)) {
     const path = join(folder, name);
-    const kind = isForeign ? formOf(name) && 'events' : kindOf(name);
+    const kind = kindInFolder(name, foreign);
     if (kind === undefined || (await entryAt(path)).isDirectory()) passedOver.push(path);
-    else inputs.push(await fileInput(path, kind));
+    else inputs.push(await fileInput(path, kind, foreign));
   }
   if (inputs.length === before) {
     throw new AppError(
       'option-malformed',
-      isForeign
-        ? `The folder ${folder} has no CSV, JSON or NDJSON file.`
+      foreign !== undefined
+        ? `The folder ${folder} has no file of ${foreign.name}: ${FORMAT_TITLES[foreign.name]}.`
         : `The folder ${folder} has no file named by what it holds, like users.csv or events-2024.ndjson.gz. ` +
             `Of files of other software say whose they are: --as ${Object.keys(FORMAT_TITLES).join('|')}.`,
     );
   }
 }
 
-async function fileInput(path: string, kind: RecordKind): Promise<Input> {
+/** What a file of a folder holds, by its name; absent when it is passed over. */
+export function kindInFolder(name: string, foreign: ForeignFormat | undefined): RecordKind | undefined {
+  if (foreign === undefined) return kindOf(name);
+  const { files, forms } = foreign;
+  const isOwn = formOf(name, forms.includes('xml')) !== undefined && (files?.test(name) ?? true);
+  return isOwn ? 'events' : undefined;
+}
+
+async function fileInput(path: string, kind: RecordKind, foreign: ForeignFormat | undefined): Promise<Input> {
   const entry = await entryAt(path);
   await access(path, constants.R_OK).catch((error: unknown) => refuseFile(path, error));
-  return { name: path, path, kind, form: formOf(path), byteLength: entry.isFile() ? entry.size : undefined };
+  const form = formOf(path, foreign?.forms.includes('xml') ?? false);
+  return { name: path, path, kind, form, byteLength: entry.isFile() ? entry.size : undefined };
 }
 
 function kindOf(path: string): RecordKind | undefined {
@@ -129,8 +141,9 @@ function kindOf(path: string): RecordKind | undefined {
   return RECORD_KINDS.find((known) => known === kind);
 }
 
-function formOf(path: string): Form | undefined {
+function formOf(path: string, mayBeXml: boolean): Form | undefined {
   const { format, packed } = FORM.exec(path)?.groups ?? {};
+  if (format === 'xml' && !mayBeXml) return undefined;
   const compression = packed === undefined ? 'none' : packed === 'gz' ? 'gzip' : 'zstd';
   // The pattern names the formats; a name without one leaves the form to the first bytes.
   return format === undefined ? undefined : { format: format as Format, compression };

@@ -101,7 +101,7 @@ async function* decompress(
 }
 
 /** What the first bytes tell; when they tell nothing else, `otherwise`. */
-export async function sniff(source: Source, otherwise: 'csv' | 'ndjson'): Promise<Form> {
+export async function sniff(source: Source, otherwise: 'csv' | 'ndjson' | 'xml'): Promise<Form> {
   const start = await readStart(source.read(false));
   const compression: Compression =
     start.readUInt16BE(0) === 0x1f8b ? 'gzip' : start.readUInt32LE(0) === 0xfd2fb528 ? 'zstd' : 'none';

@@ -29,6 +29,7 @@ export const tags: Field<readonly string[]> = { type: 'tags', read: readTags };
 export const email: Field<string> = { type: 'e-mail', read: readEmail };
 export const kind: Field<string> = { type: 'kind', read: readKind };
 export const integer: Field<number> = { type: 'integer', read: readInteger };
+export const truth: Field<boolean> = { type: 'truth', read: readTruth };
 export const count: Field<number> = { type: 'integer, 0 or more', read: readCount };
 export const text: Field<string> = textField('text', TEXT_LENGTH);
 export const longText: Field<string> = textField('long text', 1_000_000);
@@ -87,6 +88,16 @@ function readCount(value: unknown, name: string, isCell: boolean): number | unde
   const number = readInteger(value, name, isCell);
   if (number !== undefined && number < 0) throw new Refusal(name, `must be 0 or more, but is ${number}`);
   return number;
+}
+
+function readTruth(value: unknown, name: string, isCell: boolean): boolean | undefined {
+  if (value === null || value === undefined || (value === '' && isCell)) return undefined;
+  if (value === true || value === 'true') return true;
+  if (value === false || value === 'false') return false;
+  throw new Refusal(
+    name,
+    `must be true or false, but is ${typeof value === 'string' ? quote(value) : describe(value)}`,
+  );
 }
 
 /** The digits of an integer of any size. */

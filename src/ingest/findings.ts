@@ -3,6 +3,7 @@
  * one of them in the file of rejects (decision 30).
  */
 import { randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { AppError } from '../app-error.ts';
 import type { Problem } from '../dataset/staging.ts';
@@ -25,14 +26,17 @@ export class Findings {
   count = 0;
   readonly #names: readonly string[];
   readonly #rejects: RejectsFile | undefined;
+  readonly #linesBefore: number;
 
-  /** `names` are those of the inputs; a problem speaks of one by its place in them. */
-  constructor(names: readonly string[], rejects: RejectsFile | undefined) {
+  /** `names` are those of the inputs; a problem speaks of one by its place in them. `linesBefore` each are not read here. */
+  constructor(names: readonly string[], rejects: RejectsFile | undefined, linesBefore = 0) {
     this.#names = names;
     this.#rejects = rejects;
+    this.#linesBefore = linesBefore;
   }
 
-  add({ file, line, field, reason, raw }: Problem): void {
+  add({ file, line: place, field, reason, raw }: Problem): void {
+    const line = place === 0 ? 0 : this.#linesBefore + place;
     const problem = { file: this.#names[file] ?? '', line, field, reason };
     this.count += 1;
     if (this.first.length < REPORTED) this.first.push(problem);
@@ -45,24 +49,26 @@ export class Findings {
   }
 }
 
-/** A file that appears under its name only when it is complete. */
+/** A file that appears under its name, or is added to what has that name, only when it is complete. */
 export class RejectsFile implements AsyncDisposable {
   readonly #path: string;
   readonly #unfinishedPath: string;
   readonly #file: FileHandle;
+  readonly #isAdded: boolean;
   #lines: string[] = [];
 
-  private constructor(path: string, unfinishedPath: string, file: FileHandle) {
+  private constructor(path: string, unfinishedPath: string, file: FileHandle, isAdded: boolean) {
     this.#path = path;
     this.#unfinishedPath = unfinishedPath;
     this.#file = file;
+    this.#isAdded = isAdded;
   }
 
   /** Throws `option-malformed` when the file cannot be written. */
-  static async open(path: string): Promise<RejectsFile> {
+  static async open(path: string, isAdded = false): Promise<RejectsFile> {
     const unfinishedPath = `${path}.${randomBytes(4).toString('hex')}.tmp`;
     try {
-      return new RejectsFile(path, unfinishedPath, await open(unfinishedPath, 'wx', 0o600));
+      return new RejectsFile(path, unfinishedPath, await open(unfinishedPath, 'wx', 0o600), isAdded);
     } catch (error) {
       const reason = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
       throw new AppError('option-malformed', `The file of rejects ${path} cannot be written${reason}.`, {
@@ -84,7 +90,8 @@ export class RejectsFile implements AsyncDisposable {
     await this.#write();
     await this.#file.sync();
     await this.#file.close();
-    await rename(this.#unfinishedPath, this.#path);
+    if (this.#isAdded) await addTo(this.#path, this.#unfinishedPath);
+    else await rename(this.#unfinishedPath, this.#path);
   }
 
   /** Leaves no trace of a file that was not finished. */
@@ -99,5 +106,22 @@ export class RejectsFile implements AsyncDisposable {
     for (let at = 0; at < lines.length; at += BUFFERED_LINES) {
       await this.#file.appendFile(lines.slice(at, at + BUFFERED_LINES).join(''));
     }
+  }
+}
+
+const LINE_FEED = 10;
+
+/** Adds the lines of one file to another, which is made when there is none; what a killed process has left of a line is ended. */
+async function addTo(path: string, more: string): Promise<void> {
+  const file = await open(path, 'a+', 0o600);
+  try {
+    const { size } = await file.stat();
+    const last = Buffer.alloc(1);
+    if (size > 0) await file.read(last, 0, 1, size - 1);
+    if (size > 0 && last[0] !== LINE_FEED) await file.appendFile('\n');
+    for await (const piece of createReadStream(more)) await file.appendFile(piece);
+    await file.sync();
+  } finally {
+    await file.close();
   }
 }

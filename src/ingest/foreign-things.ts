@@ -4,8 +4,16 @@
  */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { BoardRecord, PinRecord, Staged, UserRecord } from '../dataset/staging.ts';
-import { email, longText, text } from './fields.ts';
-import { type Detail, type ForeignEvent, type Person, UNKNOWN_OWNER } from './formats/format.ts';
+import { email, instant, longText, tags, text } from './fields.ts';
+import {
+  type Described,
+  type Detail,
+  type ForeignBoard,
+  type ForeignEvent,
+  type ForeignPin,
+  type Person,
+  UNKNOWN_OWNER,
+} from './formats/format.ts';
 
 const THINGS = ['users', 'boards', 'pins'] as const;
 type Thing = (typeof THINGS)[number];
@@ -34,20 +42,20 @@ export class ForeignThings {
   }
 
   /** The records that an event brings; to be followed by `keep` when all of them hold. Throws `Refusal`. */
-  *recordsOf(event: ForeignEvent, at: Staged): Generator<ThingRecord> {
-    const { actor, board, pin, owner = UNKNOWN_OWNER } = event;
-    for (const person of [owner, actor]) {
-      const user = this.#userOf(person, at);
-      if (user !== undefined) yield { kind: 'users', record: user };
+  *recordsOf(one: ForeignEvent | Described, at: Staged): Generator<ThingRecord> {
+    if ('describes' in one) {
+      if (one.describes === 'users') yield* this.#userOf(one.person, at);
+      else yield* this.#boardOf(one.board, at);
+      return;
     }
-    const title = this.#detailOf('boards', board.id, board.title);
-    if (title !== undefined) {
-      yield {
-        kind: 'boards',
-        record: { ...at, id: board.id, title: text.read(title, 'title of the board', false) },
-      };
-    }
-    if (pin === undefined) return;
+    const { actor, board, pin, owner = UNKNOWN_OWNER } = one;
+    for (const person of [owner, actor]) yield* this.#userOf(person, at);
+    yield* this.#boardOf(board, at);
+    if (pin !== undefined) yield* this.#pinOf(pin, one, at);
+  }
+
+  *#pinOf(pin: ForeignPin, event: ForeignEvent, at: Staged): Generator<ThingRecord> {
+    const { board, owner = UNKNOWN_OWNER } = event;
     const isNew = !this.#isKnown('pins', pin.id);
     const pinTitle = this.#detailOf('pins', pin.id, pin.title);
     if (!isNew && pinTitle === undefined && event.owner === undefined) return;
@@ -59,6 +67,7 @@ export class ForeignThings {
         title: text.read(pinTitle, 'title of the pin', false),
         body: longText.read(pin.body, 'body of the pin', false),
         webUrl: text.read(pin.webUrl, 'URL of the pin', false),
+        ...(pin.tags !== undefined && { tags: tags.read(pin.tags, 'tags of the pin', false) }),
       },
     };
   }
@@ -70,15 +79,32 @@ export class ForeignThings {
     if (pin !== undefined) this.#described.pins.add(pin.id);
   }
 
-  #userOf(person: Person, at: Staged): UserRecord | undefined {
+  /** The same for what is described without an event. */
+  keepDescribed(one: Described): void {
+    if (one.describes === 'users') this.#described.users.add(one.person.id);
+    else this.#described.boards.add(one.board.id);
+  }
+
+  *#userOf(person: Person, at: Staged): Generator<ThingRecord> {
+    const { createdAt } = person;
     const address = this.#detailOf('users', person.id, person.email);
     const name = this.#detailOf('users', person.id, person.name);
-    if (address === undefined && name === undefined) return undefined;
-    return {
-      ...{ ...at, id: person.id },
-      email: email.read(address, 'e-mail address', false),
-      name: text.read(name, 'name of the person', false),
+    if (address === undefined && name === undefined && createdAt === undefined) return;
+    yield {
+      kind: 'users',
+      record: {
+        ...{ ...at, id: person.id },
+        email: email.read(address, 'e-mail address', false),
+        name: text.read(name, 'name of the person', false),
+        ...(createdAt !== undefined && { createdMs: instant.read(createdAt, 'date of the person', false) }),
+      },
     };
+  }
+
+  *#boardOf({ id, title }: ForeignBoard, at: Staged): Generator<ThingRecord> {
+    const read = this.#detailOf('boards', id, title);
+    if (read === undefined) return;
+    yield { kind: 'boards', record: { ...at, id, title: text.read(read, 'title of the board', false) } };
   }
 
   #detailOf(thing: Thing, id: bigint, { text, isGiven }: Detail): string | undefined {

@@ -8,7 +8,7 @@ import { AppError } from '../app-error.ts';
 import type { Counts } from '../dataset/dataset.ts';
 import type { RecordKind } from '../dataset/staging.ts';
 import type { Changes, Publication, Store } from '../dataset/store.ts';
-import { findBundle, type Input } from './bundle.ts';
+import { type Form, findBundle, type Input } from './bundle.ts';
 import { Findings, RejectsFile, type ReportedProblem } from './findings.ts';
 import { type OpenInput, openInput } from './open-input.ts';
 import type { ReadParquet } from './parquet-input.ts';
@@ -36,6 +36,12 @@ export interface ImportOptions {
   /** Needed for `-`, and what it is called in messages; `-` when absent. */
   readonly stdin?: Readable | undefined;
   readonly stdinName?: string | undefined;
+  /** What standard input is, where its first bytes are not to tell. */
+  readonly stdinForm?: Form | undefined;
+  /** Lines of standard input that earlier imports have taken: problems name the line counted from the first of all. */
+  readonly linesBefore?: number | undefined;
+  /** Whether bad records are added to those that the file of rejects holds. */
+  readonly addsRejects?: boolean | undefined;
   /**
    * Opens a store to throw away, in which a dry run makes an organization that does not exist, so that it leaves
    * nothing behind. Without it such a dry run ends with `organization-unknown`.
@@ -65,6 +71,10 @@ export interface ImportReport {
   readonly changes: Changes | undefined;
   /** What the organization holds now; absent unless the import was carried out. */
   readonly counts: Counts | undefined;
+  /** Records about people who were forgotten, which were left out (decision 54). */
+  readonly leftOut: number;
+  /** Events that went, or would go, with people whom the import forgets. */
+  readonly erased: number;
   /** Bad records left out; 0 without `skipInvalid`. */
   readonly rejected: number;
   /** The first hundred, in the order in which they were found. */
@@ -87,12 +97,7 @@ const WAIT_MS = 600_000;
 export async function importBundle(options: ImportOptions): Promise<ImportReport> {
   const startMs = performance.now();
   const { foreign } = options;
-  const { inputs, passedOver } = await findBundle(
-    options.paths,
-    options.as,
-    foreign?.format,
-    options.stdinName,
-  );
+  const { inputs, passedOver } = await findInputs(options);
   // Before anything is made.
   if (foreign !== undefined) checkForeign(foreign, inputs);
   refuseOverwriting(inputs, options.skipInvalid);
@@ -103,10 +108,13 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
   const readParquet = options.readParquet ?? refuseParquet;
   await using target = await openTarget(options, opened, readParquet);
   await using rejects =
-    options.skipInvalid === undefined ? undefined : await RejectsFile.open(options.skipInvalid);
+    options.skipInvalid === undefined
+      ? undefined
+      : await RejectsFile.open(options.skipInvalid, options.addsRejects);
   const findings = new Findings(
     inputs.map(({ name }) => name),
     rejects,
+    options.linesBefore,
   );
   const translations = foreign && new Translations(foreign);
   const publication = await beginPublication(options, target);
@@ -142,7 +150,16 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
   }
 }
 
-type Ending = Pick<ImportReport, 'outcome' | 'published' | 'version' | 'changes' | 'counts'>;
+async function findInputs({ paths, as, foreign, stdinName, stdinForm: form }: ImportOptions) {
+  const { inputs, passedOver } = await findBundle(paths, as, foreign?.format, stdinName);
+  const isTold = (input: Input) => form !== undefined && input.path === undefined;
+  return { inputs: inputs.map((input) => (isTold(input) ? { ...input, form } : input)), passedOver };
+}
+
+type Ending = Pick<
+  ImportReport,
+  'outcome' | 'published' | 'version' | 'changes' | 'counts' | 'leftOut' | 'erased'
+>;
 
 /** Checks what is staged against each other and what is published, and publishes it if it may be. */
 async function endPublication(
@@ -157,16 +174,18 @@ async function endPublication(
     version: undefined,
     changes: undefined,
     counts: undefined,
+    leftOut: 0,
+    erased: 0,
   };
   // What refers to a record that was refused already would only be refused for that.
   if (rejects === undefined && findings.count > 0) return refused;
-  await publication.check((problem) => findings.add(problem));
+  const leftOut = await publication.check((problem) => findings.add(problem));
   if (rejects === undefined && findings.count > 0) return refused;
   // Before the data: a crash in between leaves rejects of an import to be repeated, not an import without rejects.
   await rejects?.finish();
-  if (dryRun) return { ...refused, outcome: 'checked', changes: await publication.preview() };
+  if (dryRun) return { ...refused, outcome: 'checked', ...(await publication.preview()), leftOut };
   const outcome = await publication.publish();
-  return { ...outcome, outcome: outcome.published ? 'published' : 'unchanged' };
+  return { ...outcome, outcome: outcome.published ? 'published' : 'unchanged', leftOut };
 }
 
 async function learnPublished({ things }: Translations, { store, entry }: Target): Promise<void> {

@@ -31,6 +31,22 @@ export async function* readElements(bytes: AsyncIterable<Buffer>): AsyncGenerato
   if (!cutter.isClosed) throw new Damage('the JSON array is not closed; the file may be cut short');
 }
 
+/** Bytes that hold one object instead of an array, as an array of it: what other software answers is one document. */
+export async function* asArray(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let isDocument: boolean | undefined;
+  for await (const chunk of withoutMark(bytes)) {
+    if (isDocument === undefined) {
+      const first = chunk.find((byte) => byte > 0x20);
+      if (first !== undefined) {
+        isDocument = first === OPENING_BRACE;
+        if (isDocument) yield Buffer.from('[');
+      }
+    }
+    yield chunk;
+  }
+  if (isDocument === true) yield Buffer.from(']');
+}
+
 class ElementCutter {
   isClosed = false;
   #elements: Line[] = [];

@@ -18,9 +18,13 @@ export async function openInput(
   onBytes: (bytes: number) => void,
 ): Promise<OpenInput> {
   const source = countedSource(sourceOf(input, stdin), onBytes);
-  // A foreign format without columns is JSON.
-  const otherwise = input.foreign !== undefined && input.foreign.columns === undefined ? 'ndjson' : 'csv';
-  return { input, form: input.form ?? (await sniff(source, otherwise)), source };
+  return { input, form: input.form ?? (await sniff(source, otherwiseOf(input))), source };
+}
+
+/** What an input is that begins neither like JSON nor like Parquet. */
+function otherwiseOf({ foreign }: Input): 'csv' | 'ndjson' | 'xml' {
+  if (foreign === undefined || foreign.forms.includes('csv')) return 'csv';
+  return foreign.forms.includes('xml') ? 'xml' : 'ndjson';
 }
 
 function sourceOf({ name, path, byteLength }: Input, stdin: Readable | undefined): Source {

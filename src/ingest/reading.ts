@@ -7,7 +7,7 @@ import { unpack } from './bytes.ts';
 import { RowCutter } from './csv.ts';
 import { checkHeader, type Written } from './form.ts';
 import type { Format } from './formats/format.ts';
-import { readElements } from './json-array.ts';
+import { asArray, readElements } from './json-array.ts';
 import { readJsonLines } from './json-lines.ts';
 import { cutLines, readBlocks } from './lines.ts';
 import type { NestedEvents } from './nested-events.ts';
@@ -16,6 +16,7 @@ import { type ReadParquet, readParquetInput } from './parquet-input.ts';
 import { PlainEvents } from './plain-events.ts';
 import { type Reading, readJson, refused } from './record-reading.ts';
 import { Damage, Refusal } from './refusal.ts';
+import { readRows } from './xml-rows.ts';
 
 export interface ReadingOptions {
   readonly readParquet: ReadParquet;
@@ -55,9 +56,11 @@ async function* readForm(open: OpenInput, { readParquet, isLast, plainFile, nest
   }
   const bytes = unpack(source.read(isLast), form.compression);
   if (form.format === 'csv') yield* readCsv(bytes, input, plainFile);
-  else if (form.format === 'json')
-    for await (const elements of readElements(bytes)) yield elements.map(readJson);
-  else yield* readJsonLines(bytes, nested);
+  else if (form.format === 'xml') yield* readRows(bytes);
+  else if (form.format === 'json') {
+    const array = input.foreign === undefined ? bytes : asArray(bytes);
+    for await (const elements of readElements(array)) yield elements.map(readJson);
+  } else yield* readJsonLines(bytes, nested);
 }
 
 async function* readCsv(

@@ -2,8 +2,8 @@
  * Statements out of a learning record store, page by page as its interface has them (xAPI 1.0, 2.0: `GET statements`,
  * `more`), oldest first, as lines of NDJSON.
  */
-import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../app-error.ts';
+import { askPatiently, textOf } from './patient-request.ts';
 
 export interface RecordStore {
   /** Of the interface, below which `statements` lies. */
@@ -16,11 +16,7 @@ export interface RecordStore {
 
 const VERSION = '1.0.3';
 const PAGE = '500';
-const TIMEOUT_MS = 60_000;
-const ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 500;
-/** A store that asks for more patience is asked again by hand. */
-const LONGEST_PAUSE_MS = 60_000;
 const LARGEST_PAGE_BYTES = 64 * 1024 * 1024;
 
 interface Page {
@@ -74,50 +70,11 @@ async function readPage(
   headers: Readonly<Record<string, string>>,
   firstPauseMs: number,
 ): Promise<Page> {
-  for (let attempt = 1, waitMs = firstPauseMs; ; attempt++, waitMs *= 2) {
-    const { status, text, retryAfterS } = await ask(url, headers);
-    if (status === 200) return pageOf(text);
-    const isFinal = status !== undefined && status < 500 && status !== 429;
-    if (isFinal || attempt === ATTEMPTS)
-      throw unreadable(status === undefined ? text : `it answers ${status}`);
-    await pause(Math.min(Math.max(waitMs, retryAfterS * 1000), LONGEST_PAUSE_MS));
-  }
-}
-
-interface Asked {
-  /** Absent where there was no answer, or half of one. */
-  readonly status: number | undefined;
-  /** The answer, or why there is none. */
-  readonly text: string;
-  readonly retryAfterS: number;
-}
-
-async function ask(url: URL, headers: Readonly<Record<string, string>>): Promise<Asked> {
-  try {
-    // Followed, a redirection would take the credentials along.
-    const answer = await fetch(url, { headers, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) });
-    const retryAfterS = Number(answer.headers.get('retry-after')) || 0;
-    return { status: answer.status, text: await textOf(answer), retryAfterS };
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    return {
-      status: undefined,
-      text: reason instanceof Error ? reason.message : String(reason),
-      retryAfterS: 0,
-    };
-  }
-}
-
-async function textOf({ body }: Response): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of body ?? []) {
-    bytes += part.length;
-    if (bytes > LARGEST_PAGE_BYTES) throw unreadable('a page has more than 64 MiB');
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString('utf8');
+  const read = (body: AsyncIterable<Uint8Array>) =>
+    textOf(body, LARGEST_PAGE_BYTES, () => unreadable('a page has more than 64 MiB'));
+  const { status, content } = await askPatiently(url, headers, read, unreadable, { firstPauseMs });
+  if (status !== 200) throw unreadable(`it answers ${status}`);
+  return pageOf(content);
 }
 
 function pageOf(text: string): Page {

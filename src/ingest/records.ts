@@ -2,6 +2,7 @@
  * Makes records for the store out of checked fields, and checks what fields mean together. A nested event brings
  * along the people, the board and the pin that are written out in it.
  */
+import { forgottenUser, isOfForgotten } from '../dataset/forgotten.ts';
 import type { BoardRecord, PinRecord, RecordKind, RecordOf, Staged, UserRecord } from '../dataset/staging.ts';
 import type { Settings } from '../dataset/store.ts';
 import { type Filled, fillForm, type Written } from './form.ts';
@@ -66,6 +67,8 @@ export function readIdentity(written: Written): Partial<Settings> | undefined {
 }
 
 function readUser({ values, lms }: Filled<'users'>, isCells: boolean, at: Staged): UserRecord {
+  if (values.forgotten === true) return forgottenUser(values.id, at);
+  checkAddress('email', values.email, values.id);
   let { name, first_name: firstName, last_name: lastName } = values;
   if (isCells) {
     // In a table with columns for both ways of naming, the way that a row leaves empty is not used by it.
@@ -87,6 +90,10 @@ function readUser({ values, lms }: Filled<'users'>, isCells: boolean, at: Staged
     createdMs: values.created_at,
     lms,
   };
+}
+
+function checkAddress(field: string, email: string, id: bigint): void {
+  if (isOfForgotten(email, id)) throw new Refusal(field, 'stands for somebody else, who was forgotten');
 }
 
 function readBoard({ values }: Filled<'boards'>, at: Staged): BoardRecord {
@@ -225,5 +232,6 @@ function readPerson(
       `is required, because other details of the ${part} are given`,
     );
   }
+  if (person.email !== undefined) checkAddress(nameOf(`${part}_email`), person.email, person.id);
   return { ...at, ...person };
 }

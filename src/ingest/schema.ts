@@ -14,6 +14,7 @@ import {
   longText,
   tags,
   text,
+  truth,
 } from './fields.ts';
 
 export interface SchemaEntry<T = unknown> {
@@ -50,6 +51,10 @@ const SCHEMA_OF = {
     role: optional(text, 'Platform role; `user` when never given.'),
     class_role: optional(text, 'Role in a class.'),
     created_at: optional(instant, 'When the user was created; else the first event counts.'),
+    forgotten: optional(
+      truth,
+      'Of somebody who was forgotten: true. Whatever else the record says is left out.',
+    ),
   },
   boards: {
     id: required(identifier, 'The board.'),

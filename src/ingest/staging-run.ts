@@ -59,10 +59,10 @@ export async function stageInputs(run: StagingRun): Promise<ImportedFile[]> {
 
 /** Absent for a bundle. */
 async function translatingOf(
-  { translations, readParquet }: StagingRun,
+  { translations, readParquet, inputs }: StagingRun,
   open: OpenInput,
 ): Promise<Translating | undefined> {
-  return translations && { translations, translator: await translations.open(open, readParquet) };
+  return translations && { translations, translator: await translations.open(open, inputs, readParquet) };
 }
 
 interface Place {
@@ -157,6 +157,7 @@ function takeTranslated(
   for (const one of made) {
     if ('dropped' in one) continue;
     for (const { kind, record } of translations.things.recordsOf(one, at)) takeLater(kind, record);
+    if ('describes' in one) continue;
     readRecord('events', { value: fieldsOf(one), isCells: false }, at, organizationId, takeLater);
   }
   for (const takeOne of taken) takeOne();

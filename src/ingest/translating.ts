@@ -7,6 +7,7 @@ import type { Input } from './bundle.ts';
 import { ForeignThings } from './foreign-things.ts';
 import {
   type ForeignEvent,
+  type ForeignForm,
   type Format,
   type FormatOptions,
   type Source,
@@ -39,6 +40,8 @@ export interface Translated {
   readonly events: Readonly<Record<string, number>>;
   /** Most first. */
   readonly dropped: readonly DroppedRecords[];
+  /** People and boards that records tell of which are no events, by kind; absent where there are none. */
+  readonly described?: Readonly<Record<string, number>>;
 }
 
 const EXAMPLES = 3;
@@ -63,41 +66,34 @@ export class Translations {
   readonly #foreign: Foreign;
   readonly #events = new Map<string, number>();
   readonly #dropped = new Map<string, { count: number; examples: string[] }>();
+  readonly #described = new Map<string, number>();
+  /** Where it reads all inputs. */
+  #whole: Translator | undefined;
 
   constructor(foreign: Foreign) {
     this.#foreign = foreign;
   }
 
   /**
-   * A translator that has seen the whole input, where the format wants that. Throws `option-malformed` when
-   * nothing of the input can be translated.
+   * A translator that has seen the whole input, or all of them, where the format wants that. Throws `option-malformed`
+   * when nothing of the input can be translated.
    */
-  async open(open: OpenInput, readParquet: ReadParquet): Promise<Translator> {
+  async open(open: OpenInput, inputs: readonly OpenInput[], readParquet: ReadParquet): Promise<Translator> {
     const { format, options } = this.#foreign;
-    const isTable = open.form.format === 'csv';
-    if (isTable !== (format.columns !== undefined)) {
-      throw misread(
-        open,
-        isTable ? `is a table, but ${format.name} is JSON` : `is no table, as ${format.name} is`,
-      );
-    }
-    const translator = format.open(options);
-    if (translator.survey === undefined) return translator;
-    let seen = 0;
-    for await (const readings of readRecords(open, { readParquet, isLast: false })) {
-      if (readings instanceof PlainEvents) continue;
-      for (const { read } of readings) if (surveyOne(translator, read)) seen += 1;
-    }
-    // Where no record can be read, each says why.
-    if (seen > 0) endSurvey(translator, open);
-    return translator;
+    if (format.isWhole !== true) return await openSurveyed(format, options, [open], readParquet);
+    this.#whole ??= await openSurveyed(format, options, inputs, readParquet);
+    return this.#whole;
   }
 
   /** Counts what a record that holds has become, and notes what it names; `place` says where it stands. */
   count(translations: readonly Translation[], place: string): void {
     for (const translation of translations) {
       if ('dropped' in translation) this.#drop(translation.dropped, place);
-      else {
+      else if ('describes' in translation) {
+        this.things.keepDescribed(translation);
+        const { describes } = translation;
+        this.#described.set(describes, (this.#described.get(describes) ?? 0) + 1);
+      } else {
         this.things.keep(translation);
         const kind = `${translation.type}.${translation.action}`;
         this.#events.set(kind, (this.#events.get(kind) ?? 0) + 1);
@@ -111,6 +107,7 @@ export class Translations {
     return {
       events: Object.fromEntries(events),
       dropped: dropped.sort((one, other) => other.count - one.count),
+      ...(this.#described.size > 0 && { described: Object.fromEntries(this.#described) }),
     };
   }
 
@@ -123,6 +120,38 @@ export class Translations {
     dropped.count += 1;
     if (dropped.examples.length < EXAMPLES) dropped.examples.push(place);
   }
+}
+
+const FORM_WORDS: Readonly<Record<ForeignForm, string>> = { csv: 'a table', json: 'JSON', xml: 'XML' };
+
+async function openSurveyed(
+  format: Format,
+  options: FormatOptions,
+  inputs: readonly OpenInput[],
+  readParquet: ReadParquet,
+): Promise<Translator> {
+  for (const open of inputs) checkForm(format, open);
+  const translator = format.open(options);
+  if (translator.survey === undefined) return translator;
+  let seen = 0;
+  for (const open of inputs) {
+    for await (const readings of readRecords(open, { readParquet, isLast: false })) {
+      if (readings instanceof PlainEvents) continue;
+      for (const { read } of readings) if (surveyOne(translator, read)) seen += 1;
+    }
+  }
+  // Where no record can be read, each says why.
+  if (seen > 0) endSurvey(translator, inputs[0]!);
+  return translator;
+}
+
+/** Throws `option-malformed` when the format is written otherwise. */
+function checkForm({ name, forms }: Format, open: OpenInput): void {
+  const { format } = open.form;
+  const form = format === 'csv' || format === 'xml' ? format : 'json';
+  if (forms.includes(form)) return;
+  const wanted = forms.map((one) => FORM_WORDS[one]).join(' or ');
+  throw misread(open, `is ${FORM_WORDS[form]}, but ${name} is ${wanted}`);
 }
 
 /** What keeps a whole file from being read asks for another option, and is no record to be left out. */

@@ -2,7 +2,10 @@
 import type { EventPosition } from '../dataset/query.ts';
 import type { Chunk } from './chunk.ts';
 
-export type Representation = 'json' | 'ndjson' | 'csv';
+export type TextRepresentation = 'json' | 'ndjson' | 'csv' | 'event-stream';
+/** Tables of rows without names cannot be kept in step. */
+export type ChangesRepresentation = Exclude<TextRepresentation, 'csv'>;
+export type Representation = TextRepresentation | 'parquet';
 export type Variant = 'a' | 'b';
 
 /** Which fields of people are replaced by stable pseudonyms made with the organization's secret (decision 22). */
@@ -33,3 +36,14 @@ export interface Answer<Next = undefined> {
 
 export type EventsAnswer = Answer<EventPosition>;
 export type ListAnswer = Answer<bigint>;
+
+/** An answer whose size is known only when all of it is made. */
+export interface UnsizedAnswer<Next = undefined> {
+  /** Where the next page begins; absent when the answer is complete (decision 18). */
+  readonly next: Next | undefined;
+  /**
+   * The bytes, in pieces of any size; to be called at most once. The event loop runs between them. Ending the iteration
+   * early frees everything.
+   */
+  pieces(): AsyncIterable<Uint8Array>;
+}

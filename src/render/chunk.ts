@@ -9,7 +9,11 @@ import { type Block, blockOver, type Fragments, OVERREAD_BYTES, PLACE_LENGTH } f
  */
 const NATIVE_COPY_FROM_BYTES = 1024;
 
-const ZERO = 48;
+/** The digits of 0 to 99, as two characters each. */
+const DIGITS = Uint16Array.from(
+  { length: 100 },
+  (_, value) => 0x3030 + (value % 10) * 256 + Math.floor(value / 10),
+);
 
 /** Bytes of memory for a chunk of so many bytes. */
 export function memoryOf(capacity: number): number {
@@ -31,6 +35,11 @@ export class Chunk {
   /** Nothing checks a write: ask before each item. */
   fits(size: number): boolean {
     return this.length + size <= this.#capacity;
+  }
+
+  /** Bytes that can be written yet. */
+  get room(): number {
+    return this.#capacity - this.length;
   }
 
   /** Whether an item of this size fits when nothing else is in the chunk. */
@@ -65,6 +74,12 @@ export class Chunk {
     this.length = at + text.length;
   }
 
+  /** The first bytes of another buffer. */
+  appendBytes(bytes: Buffer, length: number): void {
+    bytes.copy(this.block.bytes, this.length, 0, length);
+    this.length += length;
+  }
+
   /** What was written; it shares the chunk's memory. */
   take(): Uint8Array {
     return this.block.bytes.subarray(0, this.length);
@@ -95,7 +110,7 @@ export function copyTail({ blocks, places }: Fragments, index: number, target: B
   return copyBytes(blocks[places[place]!]!, places[place + 2]!, places[place + 3]!, target, at);
 }
 
-export function copyBytes(source: Block, start: number, end: number, target: Block, at: number): number {
+function copyBytes(source: Block, start: number, end: number, target: Block, at: number): number {
   if (end - start >= NATIVE_COPY_FROM_BYTES) {
     source.bytes.copy(target.bytes, at, start, end);
     return at + end - start;
@@ -114,7 +129,5 @@ export function copyBytes(source: Block, start: number, end: number, target: Blo
 
 /** Two decimal digits of a value from 0 to 99. */
 export function writeTwoDigits(value: number, target: Block, at: number): void {
-  const tens = (value / 10) | 0;
-  target.view.setUint8(at, ZERO + tens);
-  target.view.setUint8(at + 1, ZERO + value - tens * 10);
+  target.view.setUint16(at, DIGITS[value]!, true);
 }

@@ -9,7 +9,7 @@ import {
   PIN_BEFORE_ACTIVITY,
 } from './fields.ts';
 import type { Halves } from './fragments.ts';
-import { type Notation, renderFields, renderNames } from './notation.ts';
+import { type Notation, parseFields, renderFields, renderNames } from './notation.ts';
 
 /**
  * An event is, in this order: head of its kind, owner, `betweenPeople`, actor, organization, then either head of the
@@ -27,8 +27,8 @@ export interface EventForm {
   readonly end: string;
 }
 
-const ACTION: Fields<Kind> = { activity: (kind) => kind.action };
-const KIND: Fields<Kind> = { type: (kind) => kind.type, action: (kind) => kind.action };
+export const ACTION: Fields<Kind> = { activity: (kind) => kind.action };
+export const KIND: Fields<Kind> = { type: (kind) => kind.type, action: (kind) => kind.action };
 
 const JSON_FORM: EventForm = {
   kind: (kind) => [`{${renderFields('json', KIND, kind)},"owner":{`, renderFields('json', ACTION, kind)],
@@ -60,6 +60,14 @@ const CSV_FORM: EventForm = {
 };
 
 export const EVENT_FORMS: Readonly<Record<Notation, EventForm>> = { json: JSON_FORM, csv: CSV_FORM };
+
+/** What `JSON_FORM` has written of a person, a board and a pin, as its fields; halves as they are. */
+export const READ_PART = {
+  person: (head: string) => parseFields(`{${head}}`),
+  board: (head: string) => parseFields(head.slice(',"board":'.length, -',"timestamp":"'.length)),
+  // The organization stands before the head.
+  pin: (head: string, tail: string) => parseFields(`{${head.slice(head.lastIndexOf('"id":'), -1)}${tail}`),
+} as const;
 
 /** Columns of events in CSV: the members of the nested resources with the resource's name before them. */
 export const EVENT_COLUMNS = [

@@ -3,16 +3,19 @@ import type { EventBatch, EventTally, Occurrences } from '../dataset/query.ts';
 import type { Kind, Organization } from '../dataset/records.ts';
 import { type Chunk, copyFragment, copyHead, copyTail } from './chunk.ts';
 import type { EventForm } from './event-form.ts';
+import { BETWEEN_PEOPLE, EventGatherer, WITHOUT_PIN } from './event-gatherer.ts';
+import type { FragmentMemory } from './fragment-memory.ts';
 import { Fragments, fragmentsOf, type SharedFragments } from './fragments.ts';
 import type { Run } from './frame.ts';
+import type { SharedMemory } from './gather.ts';
 import { TIMESTAMP_BYTES, TimestampWriter } from './timestamp.ts';
-
-// Indices of the parts that are the same for every event.
-const BETWEEN_PEOPLE = 0;
-const WITHOUT_PIN = 1;
 
 /** Everything that the events of one dataset are put together from, in one notation, for any thread. */
 export interface SharedEventParts {
+  /** The same number is of the same parts, in any thread. */
+  readonly id: number;
+  /** Where all of the fragments lie; absent when some lie elsewhere. */
+  readonly memory: SharedMemory | undefined;
   readonly kinds: SharedFragments;
   readonly fixed: SharedFragments;
   readonly people: SharedFragments;
@@ -26,14 +29,22 @@ export interface SharedEventParts {
   readonly typical: number;
 }
 
+/** How many parts there have been, in this process. */
+let made = 0;
+
+/**
+ * The parts of a dataset in one notation. `people`, `boards` and `pins` are fragments in its order; when they lie in
+ * `memory`, all of them, events are gathered from there.
+ */
 export function makeEventParts(
   form: EventForm,
   dataset: { readonly kinds: readonly Kind[]; readonly organization: Organization },
   { people, boards, pins }: Readonly<Record<'people' | 'boards' | 'pins', Fragments>>,
+  memory: FragmentMemory | undefined,
 ): EventParts {
-  const kinds = fragmentsOf(dataset.kinds.map(form.kind));
+  const kinds = fragmentsOf(dataset.kinds.map(form.kind), memory);
   const withoutPin = form.organization(dataset.organization) + form.withoutPin;
-  const fixed = fragmentsOf([[form.betweenPeople], [withoutPin]]);
+  const fixed = fragmentsOf([[form.betweenPeople], [withoutPin]], memory);
   const always = fixed.size(BETWEEN_PEOPLE) + TIMESTAMP_BYTES + form.end.length;
   const sizeOfKind = Float64Array.from(dataset.kinds, (kind, index) => {
     const activity = kind.type === 'pin' ? kinds.tailSize(index) : fixed.size(WITHOUT_PIN);
@@ -43,12 +54,18 @@ export function makeEventParts(
   const [ofPeople, ofBoards, ofPins] = [people, boards, pins].map((fragments) => extentOf(fragments.sizes()));
   if (!ofPeople || !ofBoards || !ofPins)
     throw new Error('unreachable: three sorts of fragments are measured');
-  return new EventParts({
+  const shared = {
     kinds: kinds.share(),
     fixed: fixed.share(),
     people: people.share(),
     boards: boards.share(),
     pins: pins.share(),
+  };
+  const isGathered = Object.values(shared).every((fragments) => fragments.isGathered);
+  return new EventParts({
+    ...shared,
+    id: ++made,
+    memory: isGathered ? memory?.memory : undefined,
     end: form.end,
     sizeOfKind,
     largest: largestKind + 2 * ofPeople.largest + ofBoards.largest + ofPins.largest,
@@ -75,8 +92,7 @@ export class EventParts {
   readonly shared: SharedEventParts;
   readonly #sizeOfKind: Float64Array;
   readonly #timestamps: TimestampWriter;
-  /** Something that depends on what was touched, so that the touching is not optimized away. */
-  touched = 0;
+  readonly #gatherer: EventGatherer | undefined;
 
   constructor(shared: SharedEventParts) {
     this.kinds = new Fragments(shared.kinds);
@@ -87,6 +103,7 @@ export class EventParts {
     this.shared = shared;
     this.#sizeOfKind = shared.sizeOfKind;
     this.#timestamps = new TimestampWriter(shared.end);
+    this.#gatherer = shared.memory && new EventGatherer(this, shared.end, shared.memory);
   }
 
   /** Exact bytes of one event. */
@@ -131,35 +148,15 @@ export class EventParts {
     );
   }
 
-  /** Brings into the cache what rows `[from, to)` are made of: first where it lies, then what lies there. */
-  touch(batch: EventBatch, from: number, to: number): void {
-    const { people, boards, pins } = this;
-    let touched = 0;
-    for (let row = from; row < to; row++) {
-      touched |=
-        people.touchPlace(batch.owner[row]!) |
-        people.touchPlace(batch.actor[row]!) |
-        boards.touchPlace(batch.board[row]!) |
-        pins.touchPlace(Math.max(0, batch.pin[row]!));
-    }
-    for (let row = from; row < to; row++) {
-      const pin = batch.pin[row]!;
-      touched |=
-        people.touch(batch.owner[row]!) |
-        people.touch(batch.actor[row]!) |
-        boards.touch(batch.board[row]!) |
-        (pin < 0 ? 0 : pins.touch(pin));
-    }
-    this.touched = touched;
-  }
-
   run(batch: EventBatch): Run {
+    const gatherer = this.#gatherer;
     return {
       count: batch.count,
       largest: this.shared.largest,
       size: (row) => this.size(batch, row),
-      touch: (from, to) => this.touch(batch, from, to),
       write: (row, chunk) => this.write(batch, row, chunk),
+      writeMany:
+        gatherer && ((row, isFirst, frame, chunk) => gatherer.write(batch, row, isFirst, frame, chunk)),
     };
   }
 }

@@ -4,23 +4,40 @@
  */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Person } from '../dataset/records.ts';
+import { Shelf } from '../shelf.ts';
 import type { Redaction, Variant } from './answer.ts';
 import { EVENT_FORMS } from './event-form.ts';
 import { type EventParts, makeEventParts } from './event-run.ts';
 import { LISTED_BOARD, LISTED_USER } from './fields.ts';
+import { type FragmentMemory, openFragmentMemory } from './fragment-memory.ts';
 import { type Fragments, type Halves, renderFragments } from './fragments.ts';
 import { renderListed } from './list-run.ts';
 import type { Notation } from './notation.ts';
 import { redactPerson } from './redaction.ts';
-import { Shelf } from './shelf.ts';
 import { renderIdentity } from './standing-run.ts';
 
-const shelves = new WeakMap<Dataset, Shelf<Fragments>>();
+/** What all stocks of a dataset share, and where all fragments lie that events are put together from. */
+interface Shared {
+  readonly shelf: Shelf<Fragments>;
+  readonly memory: FragmentMemory | undefined;
+}
+
+const shared = new WeakMap<Dataset, Shared>();
+
+function sharedOf(dataset: Dataset): Shared {
+  const known = shared.get(dataset);
+  if (known !== undefined) return known;
+  const { users, boards, pins } = dataset.counts;
+  const made = { shelf: new Shelf<Fragments>(), memory: openFragmentMemory(users + boards + pins) };
+  shared.set(dataset, made);
+  return made;
+}
 
 export class FragmentStock {
   readonly #dataset: Dataset;
   readonly #redaction: Redaction;
   readonly #shared: Shelf<Fragments>;
+  readonly #memory: FragmentMemory | undefined;
   readonly #people = new Shelf<Fragments>();
   readonly #parts = new Shelf<EventParts>();
   /** What was asked for, by name, so that the stock of the next version can be filled alike. */
@@ -29,8 +46,9 @@ export class FragmentStock {
   constructor(dataset: Dataset, redaction: Redaction) {
     this.#dataset = dataset;
     this.#redaction = redaction;
-    this.#shared = shelves.get(dataset) ?? new Shelf();
-    shelves.set(dataset, this.#shared);
+    const { shelf, memory } = sharedOf(dataset);
+    this.#shared = shelf;
+    this.#memory = memory;
   }
 
   /** Makes everything that was asked of the other one. */
@@ -45,18 +63,22 @@ export class FragmentStock {
       const form = EVENT_FORMS[notation];
       const organization = form.organization(this.#dataset.organization);
       const [people, boards, pins] = await Promise.all([
-        this.#takePeople(`of events ${notation}`, form.person),
+        this.#takePeople(`of events ${notation}`, form.person, this.#memory),
         this.#shared.take(`boards of events ${notation}`, () =>
-          renderFragments(this.#dataset.boards(), form.board),
+          renderFragments(this.#dataset.boards(), form.board, this.#memory),
         ),
         this.#shared.take(`pins of events ${notation}`, () =>
-          renderFragments(this.#dataset.pins(), (pin) => {
-            const [head, tail = ''] = form.pin(pin);
-            return [organization + head, tail];
-          }),
+          renderFragments(
+            this.#dataset.pins(),
+            (pin) => {
+              const [head, tail = ''] = form.pin(pin);
+              return [organization + head, tail];
+            },
+            this.#memory,
+          ),
         ),
       ]);
-      return makeEventParts(form, this.#dataset, { people, boards, pins });
+      return makeEventParts(form, this.#dataset, { people, boards, pins }, this.#memory);
     });
   }
 
@@ -98,9 +120,8 @@ export class FragmentStock {
     return this.#shared.take('identities', () => renderFragments(this.#dataset.boards(), renderIdentity));
   }
 
-  #takePeople(name: string, render: (person: Person) => Halves): Promise<Fragments> {
-    return this.#people.take(name, () =>
-      renderFragments(this.#dataset.people(), (person) => render(redactPerson(person, this.#redaction))),
-    );
+  #takePeople(name: string, render: (person: Person) => Halves, memory?: FragmentMemory): Promise<Fragments> {
+    const redacted = (person: Person) => render(redactPerson(person, this.#redaction));
+    return this.#people.take(name, () => renderFragments(this.#dataset.people(), redacted, memory));
   }
 }

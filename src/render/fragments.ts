@@ -3,6 +3,7 @@
  * that speaks of them.
  */
 import { setImmediate } from 'node:timers/promises';
+import type { FragmentMemory } from './fragment-memory.ts';
 
 /** A fragment's text. The tail is there when something else can come between the two halves. */
 export type Halves = readonly [head: string, tail?: string];
@@ -17,10 +18,12 @@ export interface Block {
 export interface SharedFragments {
   readonly blocks: readonly SharedArrayBuffer[];
   readonly places: Uint32Array;
+  /** Whether all lie in the memory of the dataset, which then is the one block; places are addresses there. */
+  readonly isGathered: boolean;
 }
 
-export function blockOver(memory: ArrayBuffer | SharedArrayBuffer): Block {
-  return { bytes: Buffer.from(memory), view: new DataView(memory) };
+export function blockOver(memory: ArrayBuffer | SharedArrayBuffer, from = 0): Block {
+  return { bytes: Buffer.from(memory, from), view: new DataView(memory, from) };
 }
 
 /** Copies go by four words of eight bytes: the last turn may reach over the end by 31. */
@@ -33,23 +36,16 @@ const LARGEST_BLOCK_BYTES = 16 * 1024 * 1024;
 /** Integers that describe one fragment in `places`: its block, start, end of its head, end. */
 export const PLACE_LENGTH = 4;
 
-const CACHE_LINE_BYTES = 64;
-/** Fewer bytes stay in a core's own cache by themselves; touching them first would only take time. */
-const SPREAD_FROM_BYTES = 768 * 1024;
-
 export class Fragments {
   readonly blocks: readonly Block[];
   /** Side by side rather than in columns, so that finding a fragment touches one cache line. */
   readonly places: Uint32Array;
   readonly #shared: SharedFragments;
-  /** Whether they are too many for a core's own cache. */
-  readonly isSpread: boolean;
 
   constructor(shared: SharedFragments) {
     this.#shared = shared;
-    this.blocks = shared.blocks.map(blockOver);
+    this.blocks = shared.blocks.map((block) => blockOver(block));
     this.places = shared.places;
-    this.isSpread = shared.blocks.reduce((sum, block) => sum + block.byteLength, 0) >= SPREAD_FROM_BYTES;
   }
 
   /** For another thread, which makes `new Fragments` of it. */
@@ -57,31 +53,10 @@ export class Fragments {
     return this.#shared;
   }
 
-  /**
-   * Reads every cache line of a fragment, so that it is near when it is copied. A copy waits for one line after the
-   * other; reads that go before it wait for all of them, and for those of other fragments, at the same time. Exports
-   * of a million events with 30,000 pins in no order take 0.5 s instead of 0.75 s this way. Answers something that
-   * depends on what was read, so that the reading is not optimized away.
-   */
-  touch(index: number): number {
-    if (!this.isSpread) return 0;
-    const place = index * PLACE_LENGTH;
-    const { view } = this.blocks[this.places[place]!]!;
-    const end = this.places[place + 3]!;
-    let read = 0;
-    for (let at = this.places[place + 1]!; at < end; at += CACHE_LINE_BYTES) read |= view.getInt8(at);
-    return read;
-  }
-
   /** Bytes of a fragment, both halves; `headSize` and `tailSize` of one half. */
   size(index: number): number {
     const place = index * PLACE_LENGTH;
     return this.places[place + 3]! - this.places[place + 1]!;
-  }
-
-  /** Reads where a fragment lies. */
-  touchPlace(index: number): number {
-    return this.places[index * PLACE_LENGTH] ?? 0;
   }
 
   /** Sizes of all, by index. */
@@ -104,48 +79,67 @@ export class Fragments {
     const [block = 0, start, headEnd] = this.places.subarray(index * PLACE_LENGTH);
     return this.blocks[block]!.bytes.toString('utf8', start, headEnd);
   }
+
+  /** The tail as text. */
+  tail(index: number): string {
+    const place = index * PLACE_LENGTH;
+    const [block = 0, , headEnd, end] = this.places.subarray(place, place + PLACE_LENGTH);
+    return this.blocks[block]!.bytes.toString('utf8', headEnd, end);
+  }
 }
 
-/** Fragments of everything that the source holds, in its order. */
+/** Fragments of everything that the source holds, in its order; in the memory, where there is one and room in it. */
 export async function renderFragments<R>(
   source: AsyncIterable<readonly R[]>,
   render: (record: R) => Halves,
+  memory?: FragmentMemory,
 ): Promise<Fragments> {
-  const builder = new FragmentsBuilder();
-  for await (const records of source) {
-    for (const record of records) builder.add(...render(record));
-    // A million of them take seconds, in which others are to be served.
-    await setImmediate();
+  const builder = new FragmentsBuilder(memory);
+  try {
+    for await (const records of source) {
+      for (const record of records) builder.add(...render(record));
+      // A million of them take seconds, in which others are to be served.
+      await setImmediate();
+    }
+  } catch (error) {
+    builder.giveBack();
+    throw error;
   }
   return builder.finish();
 }
 
 /** Fragments of a few texts that are at hand. */
-export function fragmentsOf(texts: Iterable<Halves>): Fragments {
-  const builder = new FragmentsBuilder();
+export function fragmentsOf(texts: Iterable<Halves>, memory?: FragmentMemory): Fragments {
+  const builder = new FragmentsBuilder(memory);
   for (const text of texts) builder.add(...text);
   return builder.finish();
 }
 
 class FragmentsBuilder {
-  readonly #blocks: SharedArrayBuffer[] = [];
+  readonly #memory: FragmentMemory | undefined;
+  readonly #ownBlocks: SharedArrayBuffer[] = [];
   readonly #places: number[] = [];
+  /** What was taken of the memory: where it begins, and bytes. */
+  readonly #taken: (readonly [start: number, bytes: number])[] = [];
+  /** The block that is written: all of it, the next free byte, the end of what may be written, whether it is own. */
   #bytes: Buffer = Buffer.alloc(0);
   #used = 0;
+  #end = 0;
+  #isOwn = false;
   #nextBlockBytes = FIRST_BLOCK_BYTES;
+
+  constructor(memory: FragmentMemory | undefined) {
+    this.#memory = memory;
+  }
 
   add(head: string, tail = ''): void {
     // UTF-8 takes at most three bytes for a unit of UTF-16.
     const mostBytes = 3 * (head.length + tail.length) + OVERREAD_BYTES;
-    if (this.#used + mostBytes > this.#bytes.length) {
-      this.#closeBlock();
-      this.#bytes = Buffer.from(new SharedArrayBuffer(Math.max(this.#nextBlockBytes, mostBytes)));
-      this.#nextBlockBytes = Math.min(2 * this.#nextBlockBytes, LARGEST_BLOCK_BYTES);
-    }
+    if (this.#used + mostBytes > this.#end) this.#openBlock(mostBytes);
     const start = this.#used;
     const headEnd = start + this.#bytes.write(head, start);
     this.#used = headEnd + this.#bytes.write(tail, headEnd);
-    this.#places.push(this.#blocks.length, start, headEnd, this.#used);
+    this.#places.push(this.#block, start, headEnd, this.#used);
   }
 
   finish(): Fragments {
@@ -154,16 +148,41 @@ class FragmentsBuilder {
       new SharedArrayBuffer(this.#places.length * Uint32Array.BYTES_PER_ELEMENT),
     );
     places.set(this.#places);
-    return new Fragments({ blocks: this.#blocks, places });
+    const blocks = this.#memory ? [this.#memory.memory.buffer, ...this.#ownBlocks] : this.#ownBlocks;
+    const isGathered = this.#memory !== undefined && this.#ownBlocks.length === 0;
+    return new Fragments({ blocks, places, isGathered });
+  }
+
+  /** Nothing is made of it. */
+  giveBack(): void {
+    for (const taken of this.#taken) this.#memory?.giveBack(...taken);
+  }
+
+  /** Number of the block that is written. The memory comes before all others. */
+  get #block(): number {
+    if (!this.#isOwn) return 0;
+    return this.#ownBlocks.length + (this.#memory === undefined ? 0 : 1);
+  }
+
+  #openBlock(leastBytes: number): void {
+    this.#closeBlock();
+    const size = Math.max(this.#nextBlockBytes, leastBytes);
+    this.#nextBlockBytes = Math.min(2 * this.#nextBlockBytes, LARGEST_BLOCK_BYTES);
+    const start = this.#memory?.take(size);
+    if (start !== undefined) this.#taken.push([start, size]);
+    this.#isOwn = start === undefined;
+    this.#used = start ?? 0;
+    this.#end = this.#used + size;
+    this.#bytes = Buffer.from(this.#isOwn ? new SharedArrayBuffer(size) : this.#memory!.memory.buffer);
   }
 
   #closeBlock(): void {
-    if (this.#bytes.length === 0) return;
+    if (!this.#isOwn) return;
     // Small organizations are many: theirs must not hold a whole block each.
     const block = new SharedArrayBuffer(this.#used + OVERREAD_BYTES);
     Buffer.from(block).set(this.#bytes.subarray(0, this.#used));
-    this.#blocks.push(block);
-    this.#bytes = Buffer.alloc(0);
-    this.#used = 0;
+    this.#ownBlocks.push(block);
+    this.#isOwn = false;
+    this.#end = 0;
   }
 }

@@ -3,7 +3,7 @@
  * and buffers of about 256 KiB.
  */
 import { setImmediate } from 'node:timers/promises';
-import type { Representation } from './answer.ts';
+import type { TextRepresentation } from './answer.ts';
 import { Chunk, memoryOf } from './chunk.ts';
 
 const CHUNK_BYTES = 256 * 1024;
@@ -27,11 +27,13 @@ export const JSON_OBJECT: Frame = {
 };
 
 /** The frame of a list of items; `columns` are the names in the first line of CSV. */
-export function listFrame(representation: Representation, columns: string): Frame {
+export function listFrame(representation: TextRepresentation, columns: string): Frame {
   const none = { beforeFirst: '', beforeOthers: '', afterEach: '', afterLast: '', empty: '' };
   switch (representation) {
     case 'json':
       return { ...none, beforeFirst: '[', beforeOthers: ',', afterLast: ']', empty: '[]' };
+    case 'event-stream':
+      return { ...none, beforeFirst: 'data: ', beforeOthers: 'data: ', afterEach: '\n\n' };
     case 'ndjson':
       return { ...none, afterEach: '\n' };
     case 'csv':
@@ -47,8 +49,11 @@ export interface Run {
   /** Exact bytes of an item. */
   size(row: number): number;
   write(row: number, chunk: Chunk): void;
-  /** Brings into the cache what items `[from, to)` are made of. */
-  touch?(from: number, to: number): void;
+  /**
+   * Writes items from `row` on with what stands around them, as many as fit; answers the row of the first one that was
+   * not written. `isFirst` is about the one at `row`.
+   */
+  readonly writeMany?: ((row: number, isFirst: boolean, frame: Frame, chunk: Chunk) => number) | undefined;
 }
 
 /** Bytes of the items of a run, without a frame. */
@@ -148,9 +153,6 @@ export class ChunkRing implements Chunks {
   }
 }
 
-/** So many items ahead are touched. Measured: 4 to 8 are alike, 1 is too few to wait together. */
-const TOUCHED_ITEMS = 8;
-
 class FrameWriter {
   readonly #frame: Frame;
   readonly #byteLength: number;
@@ -207,7 +209,12 @@ class FrameWriter {
     const chunk = this.#chunk;
     let next = row;
     for (; next < count; next++) {
-      if (run.touch && next % TOUCHED_ITEMS === 0) run.touch(next, Math.min(next + TOUCHED_ITEMS, count));
+      if (run.writeMany !== undefined) {
+        const written = run.writeMany(next, this.#items === 0, this.#frame, chunk);
+        this.#items += written - next;
+        next = written;
+        if (next === count) break;
+      }
       const around = this.#sizeAround();
       // The exact size is looked up only where it can matter.
       if (!chunk.fits(around + largest) && !chunk.fits(around + run.size(next))) break;

@@ -26,6 +26,13 @@ export function renderJson(value: Value): string {
   return typeof value === 'bigint' ? value.toString() : JSON.stringify(value);
 }
 
+/** What `renderFields` has written as JSON, as an object again: with all digits of the id, which comes first. */
+export function parseFields<R extends { readonly id: bigint }>(text: string): R {
+  const [, id = ''] = /^\{"id":(-?\d+)/.exec(text) ?? [];
+  const fields: R = JSON.parse(text);
+  return Object.assign(fields, { id: BigInt(id) });
+}
+
 /** Quoted only where a reader would otherwise see something else. A list is a JSON array in its cell. */
 function renderCell(value: Value): string {
   const text = typeof value === 'string' ? value : renderJson(value);

@@ -37,14 +37,16 @@ export class PackedAnswers {
 
   /**
    * The plain bytes. An answer that is asked for once is rendered as it goes; what is asked for again is worth a place
-   * on the disk, for reading it from the page cache takes less than making it.
+   * on the disk, for reading it from the page cache takes less than making it. One that could never
+   * be there as a whole is always rendered: a part of it would cost the disk, and the others their places, for little.
    */
   plainChunks(job: RenderJob, name: string): AsyncIterable<Uint8Array> {
-    if (!isKept(job)) return this.#workshop.thread.render(job);
+    const { thread, budget } = this.#workshop;
+    if (!isKept(job) || job.byteLength > budget.plainBytes) return thread.render(job);
     if (this.#given.has(name)) return this.chunks(job, name, 'identity');
     if (this.#given.size >= MOST_GIVEN) this.#given.clear();
     this.#given.add(name);
-    return this.#workshop.thread.render(job);
+    return thread.render(job);
   }
 
   /**

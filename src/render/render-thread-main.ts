@@ -1,7 +1,7 @@
 /** Inside a render thread: fills chunks and compresses pieces, each when it is asked for, jobs in turn. */
 import { parentPort } from 'node:worker_threads';
 import { Chunk, memoryOf } from './chunk.ts';
-import { EventParts } from './event-run.ts';
+import { EventParts, type SharedEventParts } from './event-run.ts';
 import { ChunkRing, measureFramed, measureRun, renderChunksAtOnce } from './frame.ts';
 import { collectGarbage, release } from './garbage.ts';
 import { pack } from './packing.ts';
@@ -15,6 +15,9 @@ import {
   type RenderJob,
   runsOf,
 } from './render-job.ts';
+
+/** Those of the job before, since most pieces are of the same export. */
+let latest: EventParts | undefined;
 
 const jobs = new Map<number, Generator<Uint8Array, void>>();
 
@@ -39,6 +42,7 @@ function obey(order: Order): void {
       jobs.delete(order.job);
       return;
     case 'collect':
+      latest = undefined;
       collectGarbage();
       return;
     case 'pack':
@@ -50,7 +54,12 @@ function obey(order: Order): void {
 }
 
 function begin(job: RenderJob, ring: ChunkRing): Generator<Uint8Array, void> {
-  return renderChunksAtOnce(job.frame, runsOf(job, new EventParts(job.parts)), job.byteLength, ring);
+  return renderChunksAtOnce(job.frame, runsOf(job, partsOf(job.parts)), job.byteLength, ring);
+}
+
+function partsOf(shared: SharedEventParts): EventParts {
+  if (latest?.shared.id !== shared.id) latest = new EventParts(shared);
+  return latest;
 }
 
 /** Exact bytes of a piece. */
@@ -73,7 +82,7 @@ async function packPiece({
   packing,
   memory,
 }: Extract<Order, { type: 'pack' }>): Promise<Packed> {
-  const parts = new EventParts(job.parts);
+  const parts = partsOf(job.parts);
   const byteLength = measure(job, parts);
   if (packing === 'identity') {
     const chunk = new Chunk(byteLength, writable(memory, memoryOf(byteLength)));

@@ -7,37 +7,49 @@ import { hash } from 'node:crypto';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { EventQuery, ListQuery, StandingsQuery } from '../dataset/query.ts';
 import { isWhole } from '../dataset/timeline.ts';
-import type { Answer, EventsAnswer, ListAnswer, Redaction, Representation, Variant } from './answer.ts';
+import { Shelf } from '../shelf.ts';
+import type {
+  Answer,
+  ChangesRepresentation,
+  EventsAnswer,
+  ListAnswer,
+  Redaction,
+  TextRepresentation,
+  Variant,
+} from './answer.ts';
 import { readAhead, readPage } from './batches.ts';
+import { answerChanges, EventNames } from './changes.ts';
 import type { Chunk } from './chunk.ts';
 import { EVENT_COLUMNS } from './event-form.ts';
 import type { EventParts } from './event-run.ts';
 import { LISTED_BOARD, LISTED_USER } from './fields.ts';
 import { FragmentStock } from './fragment-stock.ts';
-import {
-  type Frame,
-  JSON_OBJECT,
-  listFrame,
-  measureFramed,
-  measureRun,
-  type Run,
-  renderChunks,
-  renderHeld,
-} from './frame.ts';
+import { type Frame, JSON_OBJECT, listFrame, measureFramed, type Run, renderChunks } from './frame.ts';
+import { HELD_EVENTS, heldAnswer } from './held-answer.ts';
 import { ListRun, readListPage } from './list-run.ts';
-import { type Notation, renderNames } from './notation.ts';
+import { type Notation, parseFields, renderNames } from './notation.ts';
 import { PackedAnswers } from './packed-answer.ts';
+import { ParquetTables } from './parquet-tables.ts';
 import type { RenderJob } from './render-job.ts';
-import { Shelf } from './shelf.ts';
 import { type StandingKey, StandingRun } from './standing-run.ts';
 import type { Workshop } from './workshop.ts';
 
 export interface Rendering {
+  /** The same as events, boards and users, as Parquet. */
+  readonly tables: ParquetTables;
   /** Events of the query (contract 2.1). With a limit, `next` is the position of the last event delivered. */
-  events(query: EventQuery, representation: Representation): Promise<EventsAnswer>;
+  events(query: EventQuery, representation: TextRepresentation): Promise<EventsAnswer>;
+  /**
+   * What has changed of the query since the dataset's `lastSequence` was this one; absent: everything, in the same form.
+   */
+  changes(
+    query: EventQuery,
+    since: number | undefined,
+    representation: ChangesRepresentation,
+  ): Promise<EventsAnswer>;
   /** Boards, and users, of the query (contract 2.6, 2.7). With a limit, `next` is the last id delivered. */
-  boards(query: ListQuery, variant: Variant, representation: Representation): Promise<ListAnswer>;
-  users(query: ListQuery, variant: Variant, representation: Representation): Promise<ListAnswer>;
+  boards(query: ListQuery, variant: Variant, representation: TextRepresentation): Promise<ListAnswer>;
+  users(query: ListQuery, variant: Variant, representation: TextRepresentation): Promise<ListAnswer>;
   /** A points map, always JSON (contract 2.8). */
   standings(query: StandingsQuery, keyedBy: StandingKey): Promise<Answer>;
   /** Users and boards as variant B lists them, for answers that are made of other things. */
@@ -71,24 +83,26 @@ export function openRendering(dataset: Dataset, redaction: Redaction, workshop?:
   return new DatasetRendering(dataset, redaction, workshop);
 }
 
-/** An answer of at most so many events is held as columns and needs one query; a larger one is tallied first. */
-const HELD_EVENTS = 2048;
 const KEPT_SIZES = 256;
 
 class DatasetRendering implements Rendering {
+  readonly tables: ParquetTables;
   readonly #dataset: Dataset;
   readonly #stock: FragmentStock;
   /** Sizes of large answers: the same exports are asked for again and again, and a size never changes. */
   readonly #sizes = new Shelf<number>(KEPT_SIZES);
   readonly #packed: PackedAnswers | undefined;
+  readonly #names: EventNames;
 
   constructor(dataset: Dataset, redaction: Redaction, workshop: Workshop | undefined) {
     this.#dataset = dataset;
     this.#stock = new FragmentStock(dataset, redaction);
+    this.tables = new ParquetTables(dataset, this.#stock);
     this.#packed = workshop && new PackedAnswers(workshop);
+    this.#names = new EventNames(redaction.secret);
   }
 
-  async events(query: EventQuery, representation: Representation): Promise<EventsAnswer> {
+  async events(query: EventQuery, representation: TextRepresentation): Promise<EventsAnswer> {
     const [parts, page] = await Promise.all([
       this.#stock.eventParts(notationOf(representation)),
       readPage(this.#dataset, query, query.limit ?? HELD_EVENTS),
@@ -106,6 +120,15 @@ class DatasetRendering implements Rendering {
       return measureFramed(frame, tally.events, parts.measure(tally));
     });
     return this.#largeAnswer(parts, query, frame, byteLength);
+  }
+
+  async changes(
+    query: EventQuery,
+    since: number | undefined,
+    representation: ChangesRepresentation,
+  ): Promise<EventsAnswer> {
+    const parts = await this.#stock.eventParts('json');
+    return await answerChanges(this.#dataset, parts, this.#names, query, since, representation);
   }
 
   #largeAnswer(parts: EventParts, query: EventQuery, frame: Frame, byteLength: number): EventsAnswer {
@@ -136,7 +159,7 @@ class DatasetRendering implements Rendering {
     };
   }
 
-  async boards(query: ListQuery, variant: Variant, representation: Representation): Promise<ListAnswer> {
+  async boards(query: ListQuery, variant: Variant, representation: TextRepresentation): Promise<ListAnswer> {
     const [items, page] = await Promise.all([
       this.#stock.listedBoards(variant, notationOf(representation)),
       readListPage(
@@ -152,7 +175,7 @@ class DatasetRendering implements Rendering {
     );
   }
 
-  async users(query: ListQuery, variant: Variant, representation: Representation): Promise<ListAnswer> {
+  async users(query: ListQuery, variant: Variant, representation: TextRepresentation): Promise<ListAnswer> {
     const [items, page] = await Promise.all([
       this.#stock.listedUsers(variant, notationOf(representation)),
       readListPage(
@@ -183,14 +206,14 @@ class DatasetRendering implements Rendering {
       this.#stock.listedBoards('b', 'json'),
     ]);
     return {
-      user: (index) => parseListed(users.head(index)),
-      board: (index) => parseListed(boards.head(index)),
+      user: (index) => parseFields(users.head(index)),
+      board: (index) => parseFields(boards.head(index)),
     };
   }
 
   async describedPins(): Promise<(index: number) => DescribedPin> {
     const pins = await this.#stock.listedPins();
-    return (index) => parseListed(pins.head(index));
+    return (index) => parseFields(pins.head(index));
   }
 
   async warm(before?: Rendering): Promise<void> {
@@ -207,26 +230,12 @@ class DatasetRendering implements Rendering {
   }
 }
 
-/** An answer whose items are at hand already: nothing is left to be read, or to be released. */
-function heldAnswer<Next>(frame: Frame, runs: readonly Run[], next: Next | undefined): Answer<Next> {
-  const items = runs.reduce((sum, run) => sum + run.count, 0);
-  const itemBytes = runs.reduce((sum, run) => sum + measureRun(run), 0);
-  const byteLength = measureFramed(frame, items, itemBytes);
-  return { byteLength, next, chunks: (memory) => renderHeld(frame, runs, byteLength, memory) };
-}
-
-/** With all digits of the id, which comes first. */
-function parseListed<R extends { readonly id: bigint }>(text: string): R {
-  const [, id = ''] = /^\{"id":(-?\d+)/.exec(text) ?? [];
-  return { ...JSON.parse(text), id: BigInt(id) };
-}
-
 /** A short text that is the same only for the same question, however long its scope is. */
 function questionOf(question: unknown): string {
   const exact = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
   return hash('sha256', JSON.stringify(question, exact), 'base64url');
 }
 
-function notationOf(representation: Representation): Notation {
+function notationOf(representation: TextRepresentation): Notation {
   return representation === 'csv' ? 'csv' : 'json';
 }

@@ -159,7 +159,8 @@ export class Spool {
   }
 }
 
-async function openNameless(): Promise<FileHandle> {
+/** A file that is gone with its last handle. */
+export async function openNameless(): Promise<FileHandle> {
   const path = join(tmpdir(), `corkboard-${randomUUID()}`);
   const file = await open(path, 'wx+', 0o600);
   await rm(path);

@@ -1,7 +1,7 @@
 /** Writes instants in the contract's form, `2018-03-12T17:00:45.567+00:00` (contract 2.1). */
 import { formatInstant } from '../dataset/instant.ts';
-import { copyBytes, writeTwoDigits } from './chunk.ts';
-import { type Block, blockOver, OVERREAD_BYTES } from './fragments.ts';
+import { writeTwoDigits } from './chunk.ts';
+import { type Block, blockOver } from './fragments.ts';
 
 export const TIMESTAMP_BYTES = 29;
 
@@ -22,7 +22,8 @@ const KEPT_DAYS = 1024;
  */
 export class TimestampWriter {
   readonly #end: string;
-  readonly #length: number;
+  /** Bytes of a timestamp with what follows it. */
+  readonly length: number;
   /** Each day has its one place, which the next one of the same place takes over. */
   readonly #places: Float64Array;
   readonly #texts: Block;
@@ -30,9 +31,9 @@ export class TimestampWriter {
   /** `end` is ASCII text that follows every timestamp. */
   constructor(end = '') {
     this.#end = end;
-    this.#length = TIMESTAMP_BYTES + end.length;
+    this.length = TIMESTAMP_BYTES + end.length;
     this.#places = new Float64Array(KEPT_DAYS).fill(Number.NaN);
-    this.#texts = blockOver(new ArrayBuffer(KEPT_DAYS * this.#length + OVERREAD_BYTES));
+    this.#texts = blockOver(new ArrayBuffer(KEPT_DAYS * this.length));
   }
 
   /** Answers where the next bytes go. */
@@ -40,8 +41,8 @@ export class TimestampWriter {
     const day = Math.floor(instantMs / DAY_MS);
     const place = day & (KEPT_DAYS - 1);
     if (this.#places[place] !== day) this.#keep(day, place);
-    const start = place * this.#length;
-    const end = copyBytes(this.#texts, start, start + this.#length, target, at);
+    const start = place * this.length;
+    copyExactly(this.#texts, start, this.length, target, at);
     const ms = instantMs - day * DAY_MS;
     const second = (ms / 1000) | 0;
     const minute = (second / 60) | 0;
@@ -54,11 +55,20 @@ export class TimestampWriter {
     // Three digits: the last two, then the first two, which have the one in the middle in common.
     writeTwoDigits(fraction - hundreds * 100, target, at + MILLISECOND + 1);
     writeTwoDigits((fraction / 10) | 0, target, at + MILLISECOND);
-    return end;
+    return at + this.length;
   }
 
   #keep(day: number, place: number): void {
     this.#places[place] = day;
-    this.#texts.bytes.write(formatInstant(day * DAY_MS) + this.#end, place * this.#length, 'latin1');
+    this.#texts.bytes.write(formatInstant(day * DAY_MS) + this.#end, place * this.length, 'latin1');
   }
+}
+
+/** At least eight bytes, and none beyond them: what comes next may be there already. */
+function copyExactly(source: Block, start: number, length: number, target: Block, at: number): void {
+  const last = length - 8;
+  for (let done = 0; done < last; done += 8) {
+    target.view.setBigInt64(at + done, source.view.getBigInt64(start + done, true), true);
+  }
+  target.view.setBigInt64(at + last, source.view.getBigInt64(start + last, true), true);
 }

@@ -13,9 +13,10 @@ import { acceptsNothingNew, cachingFields, namesTag, sendNotModified } from './c
 import { prepareConnections, refuseConnection } from './connection.ts';
 import { addConsoleRoutes, readConsole } from './console.ts';
 import { allowOrigin, isPreflight, sendPreflight } from './cors.ts';
-import { Datasets } from './datasets.ts';
+import { type DatasetNews, Datasets } from './datasets.ts';
 import { frameworkOptions, type LogOptions } from './framework.ts';
 import { addHealthRoutes } from './health.ts';
+import { LiveStreams, type LiveTimes } from './live.ts';
 import { gatherLines } from './log-lines.ts';
 import { addRoute, sendMethods } from './methods.ts';
 import { createMetrics } from './metrics.ts';
@@ -31,7 +32,7 @@ import type { Ask, Interface, Route } from './route.ts';
 import { sendAnswer, sendFinished } from './send.ts';
 import { isKeyed, publishedBases, routeUrls } from './variants.ts';
 
-export interface AppOptions extends LogOptions {
+export interface AppOptions extends LogOptions, LiveTimes {
   readonly store: Store;
   readonly keyring: Keyring;
   /** The variant at the root, beside `/a` and `/b` (decision 1). */
@@ -64,9 +65,15 @@ export function buildApp(options: AppOptions): App {
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, observe),
   });
   const observe = createObserver(app.log, lines, metrics);
-  const datasets = new Datasets(store, observe, { processes: options.workers });
+  const datasets = new Datasets(store, hear, { processes: options.workers });
+  const live = new LiveStreams(datasets, keyring, options);
   const limitRate = createRateLimiter(options.rateLimit);
   let stopping = false;
+
+  function hear(news: DatasetNews) {
+    observe(news);
+    if (news.type === 'dataset-opened') live.tell(news.organization);
+  }
 
   async function admit(request: FastifyRequest, reply: FastifyReply) {
     watchRequest(request, reply, observe, metrics);
@@ -88,10 +95,11 @@ export function buildApp(options: AppOptions): App {
     const key = keyOf(request);
     const question = readQuestion(variant, route, request.originalUrl, request.raw);
     const { target, parameters, subject, representation, encoding } = question;
+    if (representation === 'event-stream') return await live.send(question, request, reply);
     const lease = await datasets.lease(key.organization);
     try {
-      const { walk, place, etag } = lease.questions.bind(question, key);
-      const caching = cachingFields(etag);
+      const { walk, place, since, etag, syncToken } = lease.questions.bind(question, key);
+      const caching = cachingFields(etag, syncToken);
       const content = { 'content-type': CONTENT_TYPES[representation] };
       const known = request.headers['if-none-match'];
       const finished = lease.finished(etag);
@@ -104,7 +112,7 @@ export function buildApp(options: AppOptions): App {
       }
       const { dataset, secrets } = lease;
       const rendering = lease.rendering(key.redact);
-      const ask: Ask = { dataset, rendering, scope: key.scope, parameters, place, representation };
+      const ask: Ask = { dataset, rendering, scope: key.scope, parameters, place, since, representation };
       const render = await subject.find(ask);
       if (acceptsNothingNew(known)) return sendNotModified(reply, caching);
       const answer = await render();
@@ -146,6 +154,7 @@ export function buildApp(options: AppOptions): App {
     fastify: app,
     beginStop: () => {
       stopping = true;
+      live.end();
     },
     close: () => datasets.close(),
   };

@@ -42,8 +42,9 @@ export function sendNotModified(reply: FastifyReply, caching: Record<string, str
 }
 
 /** The header fields of an answer with that tag, 304 or not. */
-export function cachingFields(etag: string): Record<string, string> {
-  return { etag, 'cache-control': 'private, no-cache' };
+export function cachingFields(etag: string, syncToken: string | undefined): Record<string, string> {
+  const fields = { etag, 'cache-control': 'private, no-cache' };
+  return syncToken === undefined ? fields : { ...fields, 'sync-token': syncToken };
 }
 
 const scopeTexts = new WeakMap<Scope, string>();

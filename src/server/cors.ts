@@ -2,8 +2,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ALLOWED_METHODS } from './methods.ts';
 
-const EXPOSED_FIELDS = 'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, X-Request-Id';
-const ALLOWED_FIELDS = 'apikey, accept, if-none-match, x-request-id';
+const EXPOSED_FIELDS =
+  'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, ' + 'Sync-Token, X-Request-Id';
+const ALLOWED_FIELDS = 'apikey, accept, if-none-match, last-event-id, x-request-id';
 const PREFLIGHT_SECONDS = 600;
 
 /** Lets a page of a configured origin read the answer, whatever it will be. */

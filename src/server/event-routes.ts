@@ -1,8 +1,9 @@
 /** The routes of events: the same in both variants but for their paths (contract 4.2, 4.3). */
 import { Type } from 'typebox';
+import type { EventQuery } from '../dataset/query.ts';
 import { boardId, PAGED, userId } from './kinds-of-routes.ts';
-import { eventsAsked, identifierNamed, type Route } from './route.ts';
-import { Event } from './schemas.ts';
+import { type AnyAnswer, type Ask, eventsAsked, eventsOf, identifierNamed, type Route } from './route.ts';
+import { Event, Forgotten } from './schemas.ts';
 
 const PERSON = {
   id: 12,
@@ -14,7 +15,7 @@ const PERSON = {
 
 export const EVENT_LIST = {
   tag: 'Events',
-  representations: ['json', 'ndjson', 'csv'],
+  representations: ['json', 'ndjson', 'csv', 'parquet'],
   response: Type.Array(Event),
   example: [
     {
@@ -31,8 +32,11 @@ export const EVENT_LIST = {
 
 const EVENTS = {
   ...EVENT_LIST,
-  description: 'Oldest first, ties by order of import. The range is about `timestamp`.',
-  parameters: PAGED,
+  description:
+    'Oldest first, ties by order of import. The range is about `timestamp`. As `text/event-stream` the answer does not end: it tells what changes as it is published, from now on, or since the token in `since` or `Last-Event-ID`. With `since` each event carries a `sync_id`, and people who were forgotten come first, as `{"forgotten":{"user":5}}`.',
+  parameters: [...PAGED, 'since'],
+  representations: [...EVENT_LIST.representations, 'event-stream'],
+  response: Type.Array(Type.Union([Event, Forgotten])),
 } as const;
 
 /** Paths name a board `{board-id}` and a user `{user-id}`. */
@@ -47,7 +51,7 @@ export function eventRoutes(
       summary: 'All interactions of the organization',
       of: 'organization',
       names: [],
-      answer: async (ask) => ask.rendering.events(eventsAsked(ask), ask.representation),
+      answer: (ask) => answerEvents(ask, {}),
     },
     {
       ...EVENTS,
@@ -57,7 +61,7 @@ export function eventRoutes(
       of: 'board',
       names: [boardId('board-id')],
       name: (text) => ({ by: 'id', value: identifierNamed('board-id', text) }),
-      answer: async (ask, board) => ask.rendering.events({ ...eventsAsked(ask), board }, ask.representation),
+      answer: (ask, board) => answerEvents(ask, { board }),
     },
     {
       ...EVENTS,
@@ -66,8 +70,7 @@ export function eventRoutes(
       summary: 'All events of type pin, across all boards',
       of: 'organization',
       names: [],
-      answer: async (ask) =>
-        ask.rendering.events({ ...eventsAsked(ask), pinsOnly: true }, ask.representation),
+      answer: (ask) => answerEvents(ask, { pinsOnly: true }),
     },
     {
       ...EVENTS,
@@ -77,7 +80,19 @@ export function eventRoutes(
       of: 'user',
       names: [userId('user-id')],
       name: (text) => ({ by: 'id', value: identifierNamed('user-id', text) }),
-      answer: async (ask, actor) => ask.rendering.events({ ...eventsAsked(ask), actor }, ask.representation),
+      answer: (ask, actor) => answerEvents(ask, { actor }),
     },
   ];
+}
+
+async function answerEvents(
+  ask: Ask,
+  of: Partial<Pick<EventQuery, 'board' | 'actor' | 'pinsOnly'>>,
+): Promise<AnyAnswer> {
+  const query = { ...eventsAsked(ask), ...of };
+  const { rendering, representation, since } = ask;
+  // `readQuestion` lets no table through with `since`.
+  if (since === undefined || representation === 'parquet' || representation === 'csv')
+    return eventsOf(ask, query);
+  return rendering.changes(query, since.sequence, representation);
 }

@@ -1,6 +1,7 @@
 /**
  * Small answers as they went out, for whoever asks the same again: bounded, the ones not asked for longest go first.
- * Kept are those that are given for the second time: most are asked for once, and keeping each costs more than it saves.
+ * Kept are those that are given for the second time, while there is room, and then a few of them: most are asked for once,
+ * and keeping each costs more than it saves.
  *
  * A wrong hit would show a key what it must not see (decision 12), so here is why there is none. An answer is kept
  * under its entity tag, and with the very dataset it was made from. The tag is a digest of 132 bits, made with a
@@ -24,6 +25,11 @@ interface Kept extends FinishedAnswer {
 
 const MOST_BYTES = 32 * 1024 * 1024;
 const REMEMBERED_TAGS = 1024;
+/**
+ * So many of those that would displace others are kept, by chance. Whoever asks for more answers in turn than there is
+ * room for would else copy each and find none: now some stay until they are asked for again.
+ */
+const DISPLACING_SHARE = 1 / 16;
 /** About what an answer takes beside its bytes. */
 const OVERHEAD_BYTES = 512;
 
@@ -33,10 +39,12 @@ export class FinishedAnswers {
   /** Entity tags of answers that were given once. */
   readonly #given = new Memory<true>(REMEMBERED_TAGS);
   readonly #mostBytes: number;
+  readonly #mayDisplace: () => boolean;
   #bytes = 0;
 
-  constructor(mostBytes = MOST_BYTES) {
+  constructor(mostBytes = MOST_BYTES, mayDisplace = () => Math.random() < DISPLACING_SHARE) {
     this.#mostBytes = mostBytes;
+    this.#mayDisplace = mayDisplace;
   }
 
   find(dataset: Dataset, etag: string): FinishedAnswer | undefined {
@@ -47,12 +55,13 @@ export class FinishedAnswers {
     return kept;
   }
 
-  /** To be called for every answer that was made; copies the bytes of those that were made before. */
+  /** To be called for every answer that was made; copies the bytes of those that were made before, and are to be kept. */
   keep(dataset: Dataset, etag: string, { bytes, next }: FinishedAnswer): void {
     if (this.#given.find(etag) === undefined) {
       this.#given.keep(etag, true);
       return;
     }
+    if (this.#bytes + sizeOf(bytes) > this.#mostBytes && !this.#mayDisplace()) return;
     this.#remove(etag);
     this.#kept.set(etag, { dataset, bytes: copyOf(bytes), next });
     this.#bytes += sizeOf(bytes);

@@ -11,8 +11,8 @@ import { rank } from '../insights/ranking.ts';
 import { type Asked, queryOf } from '../insights/scan.ts';
 import { explainLedger } from '../points/explanation.ts';
 import { policyOf, readPolicy } from '../points/policy.ts';
-import type { Answer, EventsAnswer } from '../render/answer.ts';
-import { type Ask, eventsAsked } from './route.ts';
+import type { Answer } from '../render/answer.ts';
+import { type AnyAnswer, type Ask, eventsAsked, eventsOf } from './route.ts';
 import { notFound } from './subject.ts';
 
 const DEFAULT_SERIES = 10;
@@ -34,9 +34,9 @@ export async function answerOverview(ask: Ask): Promise<Answer> {
 }
 
 /** As the routes of events in variant A give them. */
-export async function answerEvents(ask: Ask): Promise<EventsAnswer> {
+export async function answerEvents(ask: Ask): Promise<AnyAnswer> {
   const query = queryOf(ask.dataset, await eventsCounted(ask));
-  return await ask.rendering.events({ ...query, ...eventsAsked(ask) }, ask.representation);
+  return await eventsOf(ask, { ...query, ...eventsAsked(ask) });
 }
 
 export async function answerActivity(ask: Ask): Promise<Answer> {

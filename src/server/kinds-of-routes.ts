@@ -13,7 +13,7 @@ export function listOf(tag: string, item: TSchema, example: unknown) {
     of: 'organization',
     names: [],
     parameters: PAGED,
-    representations: ['json', 'ndjson', 'csv'],
+    representations: ['json', 'ndjson', 'csv', 'parquet'],
     response: Type.Array(item),
     example: [example],
     description: 'Ascending by id. The range is about the time of creation.',

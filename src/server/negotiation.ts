@@ -10,12 +10,16 @@ export const MEDIA_TYPES: Readonly<Record<Representation, string>> = {
   json: 'application/json',
   ndjson: 'application/x-ndjson',
   csv: 'text/csv',
+  'event-stream': 'text/event-stream',
+  parquet: 'application/vnd.apache.parquet',
 };
 
 export const CONTENT_TYPES: Readonly<Record<Representation, string>> = {
   json: MEDIA_TYPES.json,
   ndjson: MEDIA_TYPES.ndjson,
   csv: 'text/csv; charset=utf-8; header=present',
+  parquet: MEDIA_TYPES.parquet,
+  'event-stream': MEDIA_TYPES['event-stream'],
 };
 
 /** Most wanted first, where a client likes them alike. */
@@ -27,18 +31,26 @@ export function chooseRepresentation(
   format: Representation | undefined,
   available: readonly Representation[],
 ): Representation {
-  if (format !== undefined) return format;
   const types = available.map((representation) => MEDIA_TYPES[representation]);
-  const { accept } = request.headers;
-  // What most programs send, or mean by sending nothing, needs no reading.
-  const anything = accept === undefined || accept === '*/*';
-  const type = anything ? types[0] : new Negotiator(request).mediaType(types);
-  const chosen = available.find((representation) => MEDIA_TYPES[representation] === type);
+  const chosen =
+    format === undefined ? acceptedOf(request, available, types) : available.find((name) => name === format);
   if (chosen !== undefined) return chosen;
   throw new AppError(
     'not-acceptable',
     `None of the accepted media types is available. Accept ${orList(types)}.`,
   );
+}
+
+function acceptedOf(
+  request: IncomingMessage,
+  available: readonly Representation[],
+  types: readonly string[],
+): Representation | undefined {
+  const { accept } = request.headers;
+  // What most programs send, or mean by sending nothing, needs no reading.
+  if (accept === undefined || accept === '*/*') return available[0];
+  const type = new Negotiator(request).mediaType([...types]);
+  return available.find((representation) => MEDIA_TYPES[representation] === type);
 }
 
 /** Throws `not-acceptable` when every encoding, none included, is forbidden. */

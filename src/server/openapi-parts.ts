@@ -16,6 +16,10 @@ export const RESPONSE_HEADERS = {
     'Where the next page is; absent on the last one.',
     '</a/v1/events?limit=100&cursor=c2Vl>; rel="next"',
   ),
+  'Sync-Token': text(
+    'Send it as `since` to learn what has changed since this answer was made; of the pages of a walk, when the last is there.',
+    '8mQ0kNTp1vOqIgxSZ4bVhA',
+  ),
   'X-Request-Id': text(
     'Under this id the operator finds the request in the log.',
     '5f0c9a52-2d1f-4f7a-9c1b-7f7f0e0e2a11',

@@ -1,6 +1,6 @@
 /** The OpenAPI 3.1 document of a variant, made of its route table, the parameters, the schemas and the problems. */
 import type { TSchema } from 'typebox';
-import { CONTENT_TYPES, MEDIA_TYPES } from './negotiation.ts';
+import { MEDIA_TYPES } from './negotiation.ts';
 import { REFUSALS, RESPONSE_HEADERS } from './openapi-parts.ts';
 import { PARAMETERS } from './parameters.ts';
 import type { PathName, Route, VariantTable } from './route.ts';
@@ -66,7 +66,8 @@ export function describeVariant(table: VariantTable, base: string): OpenApiDocum
 
 function describeRoute(route: Route, operationId: string, components: Map<string, unknown>): unknown {
   const paged = route.parameters.includes('cursor');
-  const headers = ['ETag', 'Cache-Control', 'Vary', ...(paged ? ['Link'] : [])];
+  const sync = route.parameters.includes('since') ? ['Sync-Token'] : [];
+  const headers = ['ETag', 'Cache-Control', 'Vary', ...(paged ? ['Link'] : []), ...sync];
   return {
     operationId,
     tags: [route.tag],
@@ -81,7 +82,7 @@ function describeRoute(route: Route, operationId: string, components: Map<string
       },
       304: {
         description: 'The client has the answer already.',
-        headers: describeHeaders(['ETag', 'Cache-Control', 'Vary']),
+        headers: describeHeaders(['ETag', 'Cache-Control', 'Vary', ...sync]),
       },
       ...Object.fromEntries(
         REFUSALS.filter((refusal) => refusal.status !== 404 || namesSomething(route)).map((refusal) => [
@@ -100,14 +101,15 @@ function namesSomething({ of, parameters }: Route): boolean {
 
 function describeContent(route: Route, components: Map<string, unknown>): unknown {
   return Object.fromEntries(
-    route.representations.map((representation) =>
-      representation === 'json'
-        ? [MEDIA_TYPES.json, { schema: refer(route.response, components), example: route.example }]
-        : [
-            CONTENT_TYPES[representation].split(';')[0],
-            { schema: { type: 'string', description: `The same, as ${MEDIA_TYPES[representation]}.` } },
-          ],
-    ),
+    route.representations.map((representation) => {
+      if (representation === 'json') {
+        return [MEDIA_TYPES.json, { schema: refer(route.response, components), example: route.example }];
+      }
+      const description = `The same, as ${MEDIA_TYPES[representation]}.`;
+      // What is no text has no type (OpenAPI 3.1, "Considerations for File Uploads").
+      const schema = representation === 'parquet' ? { description } : { type: 'string', description };
+      return [MEDIA_TYPES[representation], { schema }];
+    }),
   );
 }
 

@@ -23,7 +23,7 @@ export class OpenedDataset {
 
   constructor(dataset: Dataset, secrets: Secrets, workshop: Workshop) {
     this.dataset = dataset;
-    this.questions = new BoundQuestions(dataset.version, secrets);
+    this.questions = new BoundQuestions(dataset, secrets);
     this.#secrets = secrets;
     this.#workshop = workshop;
   }

@@ -25,7 +25,9 @@ export function linkToNext(target: Target, cursor: string | undefined): Record<s
 
 function placeOf(ask: Ask, next: EventPosition | bigint): Place {
   if (typeof next === 'bigint') return { afterId: next };
-  // The whole walk sees what was published when it began.
-  const begun = ask.place !== undefined && 'upToSequence' in ask.place ? ask.place.upToSequence : undefined;
-  return { after: next, upToSequence: begun ?? ask.dataset.lastSequence };
+  // The whole walk sees what was published when it began; of a server that is behind, what that one has.
+  const { lastSequence } = ask.dataset;
+  const begun =
+    ask.place !== undefined && 'upToSequence' in ask.place ? ask.place.upToSequence : lastSequence;
+  return { after: next, upToSequence: Math.min(begun, lastSequence) };
 }

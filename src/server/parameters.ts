@@ -79,10 +79,16 @@ export const PARAMETERS = {
     example: 'bm90IGEgcmVhbCBjdXJzb3I',
     expected: 'a cursor out of the header "Link" of the page before',
   }),
-  format: bySchema(Type.Enum(['json', 'ndjson', 'csv']), {
+  since: bySchema(Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' }), {
+    description:
+      'Only what has changed since an answer was made: its header `Sync-Token`, or `start` for everything in the form that changes have (`sync_id`, `forgotten`). JSON and NDJSON only.',
+    example: 'start',
+    expected: 'the word start, or what the header "Sync-Token" of an earlier answer says',
+  }),
+  format: bySchema(Type.Enum(['json', 'ndjson', 'csv', 'parquet']), {
     description: 'Representation, for clients that cannot send `Accept`.',
     example: 'csv',
-    expected: 'json, ndjson or csv',
+    expected: 'json, ndjson, csv or parquet',
   }),
   key: bySchema(Type.Enum(['board']), {
     description: 'With `board` every record sits under the id of its board.',

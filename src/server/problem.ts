@@ -51,6 +51,12 @@ export const PROBLEMS = {
     title: 'The cursor does not belong to this question',
     remedy: 'Follow the `Link` header as it is, with the same key, or begin again without a cursor.',
   },
+  'since-invalid': {
+    status: 400,
+    title: 'The sync token does not belong to this question',
+    remedy:
+      'Begin again with `since=start` and an empty table: the key, its scope or the question is another now.',
+  },
   'identifier-malformed': {
     status: 400,
     title: 'An identifier is not a 64-bit integer',
@@ -133,6 +139,16 @@ export const PROBLEMS = {
     title: 'The database cannot be reached',
     remedy: 'Try again after as many seconds as the header `Retry-After` says.',
   },
+  'too-many-streams': {
+    status: 503,
+    title: 'There are too many live streams',
+    remedy: 'Try again later, or ask with `since` from time to time.',
+  },
+  'no-room': {
+    status: 503,
+    title: 'There is no room for an answer of this size',
+    remedy: 'Ask for a shorter range, for pages with `limit`, or for CSV or NDJSON, which need none.',
+  },
 } as const satisfies Partial<Record<ErrorCode, ProblemKind>>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
@@ -188,7 +204,10 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
       ? error.message
       : `${PROBLEMS[code].title}. ${PROBLEMS[code].remedy}`;
   const { shownPath } = readTarget(request.originalUrl);
+  // Of an answer that could not be made.
   return reply
+    .removeHeader('etag')
+    .removeHeader('link')
     .code(PROBLEMS[code].status)
     .headers(problemHeaders(code))
     .send(problemBody(code, detail, shownPath, request.id));

@@ -3,6 +3,8 @@
  * settles every byte of the answer. Both are kept, because the same questions come again and again.
  */
 import type { IncomingMessage } from 'node:http';
+import { AppError } from '../app-error.ts';
+import type { Dataset } from '../dataset/dataset.ts';
 import type { Scope } from '../dataset/scope.ts';
 import type { KeyEntry } from '../keys/keyring.ts';
 import type { Representation } from '../render/answer.ts';
@@ -15,6 +17,7 @@ import { readParameters } from './query.ts';
 import type { Interface, Route } from './route.ts';
 import type { Secrets } from './secrets.ts';
 import { readSubject, type Subject } from './subject.ts';
+import { openSyncToken, sealSequence, sealSyncToken } from './sync-token.ts';
 import { readTarget, type Target } from './target.ts';
 
 export interface Question {
@@ -35,8 +38,17 @@ export interface BoundQuestion {
   readonly walk: string;
   /** Where the cursor of the question points to. */
   readonly place: Place | undefined;
+  /** What the client has already, when it asks for changes (decision 19). */
+  readonly since: Since | undefined;
+  /** Of whoever has taken in the whole answer, or walk; absent where there is no `since`. */
+  readonly syncToken: string | undefined;
   /** Names the answer: the same for the same bytes only. */
   readonly etag: string;
+}
+
+/** Absent: nothing yet. */
+export interface Since {
+  readonly sequence: number | undefined;
 }
 
 interface LastBound extends BoundQuestion {
@@ -67,23 +79,29 @@ export function readQuestion(
     const target = readTarget(requestTarget);
     const parameters = readParameters(target.query, route.parameters);
     const subject = readSubject(route, target.path);
-    const representation = chooseRepresentation(request, parameters.format, route.representations);
-    const encoding = chooseEncoding(request);
+    const representation = chooseRepresentation(
+      request,
+      parameters.format,
+      representationsOf(route, parameters),
+    );
+    const encoding = UNENCODED.includes(representation) ? 'identity' : chooseEncoding(request);
+    if (representation === 'event-stream') refusePages(parameters);
     return { variant, route, target, parameters, subject, representation, encoding, lastBound: undefined };
   });
 }
 
 /** Binds questions to one version of an organization's data. */
 export class BoundQuestions {
-  readonly #version: string;
+  readonly #version: Pick<Dataset, 'version' | 'lastSequence'>;
   readonly #secrets: Secrets;
+  #sealed: string | undefined;
 
-  constructor(version: string, secrets: Secrets) {
+  constructor(version: Pick<Dataset, 'version' | 'lastSequence'>, secrets: Secrets) {
     this.#version = version;
     this.#secrets = secrets;
   }
 
-  /** Throws `cursor-malformed`. */
+  /** Throws `cursor-malformed` and `since-invalid`. */
   bind(question: Question, key: KeyEntry): BoundQuestion {
     const { scope, redact } = key;
     const last = question.lastBound;
@@ -96,21 +114,86 @@ export class BoundQuestions {
     ) {
       return last;
     }
-    const walk = walkText(question, key);
+    const { version, lastSequence } = this.#version;
+    const common = commonText(question, key);
+    const walk = walkText(common, question);
+    const place = openCursor(question.parameters.cursor, walk, this.#secrets);
+    // A walk tells of what there was when it began, and of no more than the oldest version that it has met: servers need
+    // not have the same one.
+    const begun = place !== undefined && 'upToSequence' in place ? place.upToSequence : lastSequence;
+    const seen = Math.min(begun, lastSequence);
     question.lastBound = {
       ...{ by: this, scope, email: redact.email, name: redact.name },
       walk,
-      place: openCursor(question.parameters.cursor, walk, this.#secrets),
-      etag: entityTag([this.#version, walk, formText(question, key)], this.#secrets.entityTag),
+      place,
+      ...this.#bindSync(question, syncText(common, key), seen),
+      etag: entityTag([version, walk, formText(question, key)], this.#secrets.entityTag),
     };
     return question.lastBound;
   }
+
+  /** Up to where the client has everything, as a token says. Throws `since-invalid`. */
+  sequenceOf(question: Question, key: KeyEntry, token: string): number {
+    return openSyncToken(token, syncText(commonText(question, key), key), this.#secrets);
+  }
+
+  #bindSync(
+    { route, parameters }: Question,
+    binding: string,
+    seen: number,
+  ): Pick<BoundQuestion, 'since' | 'syncToken'> {
+    if (!route.parameters.includes('since')) return { since: undefined, syncToken: undefined };
+    return {
+      since: sinceOf(parameters.since, binding, this.#secrets),
+      syncToken: sealSyncToken(this.#seal(seen), binding, this.#secrets),
+    };
+  }
+
+  /** Nearly always that of the version. */
+  #seal(sequence: number): string {
+    if (sequence !== this.#version.lastSequence) return sealSequence(sequence, this.#secrets);
+    this.#sealed ??= sealSequence(sequence, this.#secrets);
+    return this.#sealed;
+  }
 }
 
-function walkText({ variant, route, subject, parameters }: Question, key: KeyEntry): string {
+/** Parquet is compressed by itself, and what is live must not wait in a compressor: `Accept-Encoding` has no say. */
+const UNENCODED: readonly Representation[] = ['parquet', 'event-stream'];
+
+function refusePages({ limit, cursor }: Parameters): void {
+  if (limit === undefined && cursor === undefined) return;
+  throw new AppError('parameter-malformed', 'A stream has no pages. Leave out "limit" and "cursor".');
+}
+
+/** With `since` only those in which an event has its name. */
+function representationsOf({ representations }: Route, { since }: Parameters): readonly Representation[] {
+  if (since === undefined) return representations;
+  return representations.filter((name) => name !== 'csv' && name !== 'parquet');
+}
+
+function sinceOf(since: string | undefined, binding: string, secrets: Secrets): Since | undefined {
+  if (since === undefined) return undefined;
+  return { sequence: since === 'start' ? undefined : openSyncToken(since, binding, secrets) };
+}
+
+/** What all pages of a walk have in common. */
+function walkText(common: string, { parameters }: Question): string {
+  return `${common} ${parameters.since ?? ''}`;
+}
+
+/** What all answers of a sync have in common; its tokens are bound to it. */
+function syncText(common: string, { redact }: KeyEntry): string {
+  return `${common} ${redact.email} ${redact.name}`;
+}
+
+function commonText(question: Question, key: KeyEntry): string {
+  return JSON.stringify([...filterOf(question), scopeText(key.scope)]);
+}
+
+function filterOf({ variant, route, subject, parameters }: Question): readonly unknown[] {
   const { start = null, end = null, board, user, action } = parameters;
   const filter = [board, user, action].map((value) => (value === undefined ? null : String(value)));
-  return JSON.stringify([variant, route.path, subject.text, start, end, filter, scopeText(key.scope)]);
+  return [variant, route.path, subject.text, start, end, filter];
 }
 
 /** What else settles the bytes of an answer from one version. */

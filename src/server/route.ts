@@ -6,12 +6,20 @@ import type { TSchema } from 'typebox';
 import { AppError } from '../app-error.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { parseIdentifier } from '../dataset/identifier.ts';
-import type { BoardName, EventQuery, ListQuery, UserName } from '../dataset/query.ts';
+import type { BoardName, EventPosition, EventQuery, ListQuery, UserName } from '../dataset/query.ts';
 import type { Scope } from '../dataset/scope.ts';
-import type { Answer, EventsAnswer, ListAnswer, Representation, Variant } from '../render/answer.ts';
+import type {
+  Answer,
+  EventsAnswer,
+  ListAnswer,
+  Representation,
+  UnsizedAnswer,
+  Variant,
+} from '../render/answer.ts';
 import type { Rendering } from '../render/rendering.ts';
 import type { Place } from './cursor.ts';
 import type { ParameterName, Parameters } from './parameters.ts';
+import type { Since } from './question.ts';
 
 /** A question that has passed every check, and what is needed to answer it. */
 export interface Ask {
@@ -20,10 +28,12 @@ export interface Ask {
   readonly scope: Scope;
   readonly parameters: Parameters;
   readonly place: Place | undefined;
+  readonly since: Since | undefined;
   readonly representation: Representation;
 }
 
-export type AnyAnswer = EventsAnswer | ListAnswer | Answer;
+export type SizedAnswer = EventsAnswer | ListAnswer | Answer;
+export type AnyAnswer = SizedAnswer | UnsizedAnswer<EventPosition> | UnsizedAnswer<bigint>;
 
 export interface PathName {
   readonly name: string;
@@ -99,7 +109,9 @@ export function eventsAsked(ask: Ask): EventQuery {
   const { start, end, limit } = ask.parameters;
   const place = ask.place !== undefined && 'after' in ask.place ? ask.place : undefined;
   // A walk through pages sees what was published when it began, no more (decision 18).
-  const upToSequence = place?.upToSequence ?? (limit === undefined ? undefined : ask.dataset.lastSequence);
+  const { lastSequence } = ask.dataset;
+  const upToSequence =
+    limit === undefined ? undefined : Math.min(place?.upToSequence ?? lastSequence, lastSequence);
   return {
     scope: ask.scope,
     range: { startMs: start, endMs: end },
@@ -110,8 +122,29 @@ export function eventsAsked(ask: Ask): EventQuery {
 }
 
 /** The part of a question about a list that its parameters give. */
-export function listAsked(ask: Ask): ListQuery {
+function listAsked(ask: Ask): ListQuery {
   const { start, end, limit } = ask.parameters;
   const afterId = ask.place !== undefined && 'afterId' in ask.place ? ask.place.afterId : undefined;
   return { scope: ask.scope, range: { startMs: start, endMs: end }, limit, afterId };
+}
+
+/** The events of a question, in the representation that is asked for; `boardsOf` and `usersOf` alike. */
+export function eventsOf({ rendering, representation }: Ask, query: EventQuery): Promise<AnyAnswer> {
+  return representation === 'parquet'
+    ? rendering.tables.events(query)
+    : rendering.events(query, representation);
+}
+
+export function boardsOf(ask: Ask, variant: Variant): Promise<AnyAnswer> {
+  const { rendering, representation } = ask;
+  return representation === 'parquet'
+    ? rendering.tables.boards(listAsked(ask), variant)
+    : rendering.boards(listAsked(ask), variant, representation);
+}
+
+export function usersOf(ask: Ask, variant: Variant): Promise<AnyAnswer> {
+  const { rendering, representation } = ask;
+  return representation === 'parquet'
+    ? rendering.tables.users(listAsked(ask), variant)
+    : rendering.users(listAsked(ask), variant, representation);
 }

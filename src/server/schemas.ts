@@ -51,7 +51,19 @@ const ABOUT_EVENT = {
     format: 'date-time',
     pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}\\+00:00$',
   }),
+  sync_id: Type.Optional(
+    Type.String({ description: 'Only with `since`: names the event, whatever else of it changes.' }),
+  ),
 };
+
+export const Forgotten = Type.Object(
+  { forgotten: Type.Object({ user: Id('User identifier.') }, { additionalProperties: false }) },
+  {
+    title: 'Forgotten',
+    description: 'Only with `since`: a person who was forgotten. All events go whose actor this is.',
+    additionalProperties: false,
+  },
+);
 
 const PinEvent = Type.Object(
   { type: Type.Literal('pin'), ...ABOUT_EVENT, pin: Pin },

@@ -9,6 +9,9 @@ export interface Secrets {
   readonly entityTag: string;
   readonly cursorSeal: Buffer;
   readonly cursorNonce: Buffer;
+  readonly syncToken: Buffer;
+  /** As `entityTag`. */
+  readonly syncTag: string;
   /** The organization's own one, for the pseudonyms of rendering (decision 22). */
   readonly pseudonym: Uint8Array;
 }
@@ -20,6 +23,8 @@ export function deriveSecrets(secret: Uint8Array): Secrets {
     entityTag: derive('entity tag').toString('base64url'),
     cursorSeal: derive('cursor seal'),
     cursorNonce: derive('cursor nonce'),
+    syncToken: derive('sync token'),
+    syncTag: derive('sync tag').toString('base64url'),
     pseudonym: secret,
   };
 }

@@ -9,11 +9,13 @@ import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createGzip, createZstdCompress, gzip, constants as zlib, zstdCompress } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { UnsizedAnswer } from '../render/answer.ts';
 import type { Chunk } from '../render/chunk.ts';
 import type { Encoding } from './negotiation.ts';
 import type { Visit } from './observe.ts';
-import type { AnyAnswer } from './route.ts';
+import type { AnyAnswer, SizedAnswer } from './route.ts';
 import { Scratch } from './scratch.ts';
+import { writeAnswer } from './written-answer.ts';
 
 /** Up to this size an answer is collected and sent in one piece. */
 const SMALL_ANSWER_BYTES = 256 * 1024;
@@ -42,6 +44,7 @@ export async function sendAnswer(
   encoding: Encoding,
   keep: (bytes: Buffer) => void,
 ): Promise<FastifyReply> {
+  if ('pieces' in answer) return await sendWritten(request, reply, answer, keep);
   if (answer.byteLength <= SMALL_ANSWER_BYTES) {
     // The length of a body that HEAD leaves out is part of the answer too, hence the same way for both.
     return await sendSmall(reply, answer, encoding, keep);
@@ -54,9 +57,22 @@ export async function sendAnswer(
   return reply;
 }
 
+/** Of an answer whose size is known only when it is made, HEAD has to make it, too. */
+async function sendWritten(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: UnsizedAnswer<unknown>,
+  keep: (bytes: Buffer) => void,
+): Promise<FastifyReply> {
+  await using written = await writeAnswer(answer, () => !reply.raw.destroyed);
+  if (written !== undefined) return await sendAnswer(request, reply, written, 'identity', keep);
+  // The client has gone away, which is its right.
+  return reply.hijack();
+}
+
 async function sendSmall(
   reply: FastifyReply,
-  answer: AnyAnswer,
+  answer: SizedAnswer,
   encoding: Encoding,
   keep: (bytes: Buffer) => void,
 ): Promise<FastifyReply> {
@@ -84,7 +100,7 @@ export function sendFinished(reply: FastifyReply, bytes: Buffer, encoding: Encod
  * One piece of memory with the whole answer, `memory` if that was large enough. Throws when fewer or more bytes come
  * than were announced.
  */
-async function collect(answer: AnyAnswer, memory: Chunk): Promise<Buffer> {
+async function collect(answer: SizedAnswer, memory: Chunk): Promise<Buffer> {
   const collected = new Collected(answer.byteLength);
   const chunks = answer.chunks(memory);
   if (Symbol.iterator in chunks) for (const chunk of chunks) collected.add(chunk);
@@ -126,15 +142,10 @@ function wrongLength(): Error {
 async function sendLarge(
   request: FastifyRequest,
   reply: FastifyReply,
-  answer: AnyAnswer,
+  answer: SizedAnswer,
   encoding: Encoding,
 ): Promise<void> {
-  reply.hijack();
-  const response = reply.raw;
-  for (const [name, value] of Object.entries(reply.getHeaders())) {
-    if (value !== undefined) response.setHeader(name, value);
-  }
-  response.setHeader('server-timing', request.visit.timing());
+  const response = takeOver(request, reply);
   try {
     // A failure destroys the response: the client sees a cut connection, not a partial array (decision 16).
     await writeEncoded(answer, encoding, request.visit, response);
@@ -143,8 +154,18 @@ async function sendLarge(
   }
 }
 
+/** The response with the header fields of the reply, to be written past the framework. */
+export function takeOver(request: FastifyRequest, reply: FastifyReply): ServerResponse {
+  reply.hijack();
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined) reply.raw.setHeader(name, value);
+  }
+  reply.raw.setHeader('server-timing', request.visit.timing());
+  return reply.raw;
+}
+
 async function writeEncoded(
-  answer: AnyAnswer,
+  answer: SizedAnswer,
   encoding: Encoding,
   visit: Visit,
   response: ServerResponse,

@@ -1,7 +1,7 @@
 /** Variant A of the contract (section 4.2): every route, as a row. */
 import { eventRoutes } from './event-routes.ts';
 import { boardId, listOf, POINTS_OF_BOARD, POINTS_OF_USER, userId } from './kinds-of-routes.ts';
-import { type Ask, identifierNamed, listAsked, type VariantTable } from './route.ts';
+import { type Ask, boardsOf, identifierNamed, usersOf, type VariantTable } from './route.ts';
 import { BoardOfVariantA, UserOfVariantA } from './schemas.ts';
 
 export const VARIANT_A: VariantTable = {
@@ -21,7 +21,7 @@ export const VARIANT_A: VariantTable = {
       operation: 'listBoards',
       path: '/boards',
       summary: 'The boards of the organization',
-      answer: async (ask: Ask) => ask.rendering.boards(listAsked(ask), 'a', ask.representation),
+      answer: (ask: Ask) => boardsOf(ask, 'a'),
     },
     {
       ...listOf('Users', UserOfVariantA, {
@@ -33,7 +33,7 @@ export const VARIANT_A: VariantTable = {
       operation: 'listUsers',
       path: '/users',
       summary: 'The users of the organization',
-      answer: async (ask: Ask) => ask.rendering.users(listAsked(ask), 'a', ask.representation),
+      answer: (ask: Ask) => usersOf(ask, 'a'),
     },
     {
       ...POINTS_OF_BOARD,

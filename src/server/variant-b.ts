@@ -1,7 +1,7 @@
 /** Variant B of the contract (section 4.3): every route, as a row. */
 import { eventRoutes } from './event-routes.ts';
 import { listOf } from './kinds-of-routes.ts';
-import { type Ask, listAsked, type VariantTable } from './route.ts';
+import { type Ask, boardsOf, usersOf, type VariantTable } from './route.ts';
 import { BoardOfVariantB, UserOfVariantB } from './schemas.ts';
 
 export const VARIANT_B: VariantTable = {
@@ -22,7 +22,7 @@ export const VARIANT_B: VariantTable = {
       operation: 'listBoards',
       path: '/boards',
       summary: 'The boards of the organization',
-      answer: async (ask: Ask) => ask.rendering.boards(listAsked(ask), 'b', ask.representation),
+      answer: (ask: Ask) => boardsOf(ask, 'b'),
     },
     {
       ...listOf('Users', UserOfVariantB, {
@@ -34,7 +34,7 @@ export const VARIANT_B: VariantTable = {
       operation: 'listUsers',
       path: '/users',
       summary: 'The users of the organization',
-      answer: async (ask: Ask) => ask.rendering.users(listAsked(ask), 'b', ask.representation),
+      answer: (ask: Ask) => usersOf(ask, 'b'),
     },
   ],
 };

@@ -51,6 +51,27 @@ describe('import of what other software writes', () => {
     assert.equal(report.changes.events.added, 3);
   });
 
+  it('--dry-run says what a dump would become, what was dropped, and of whom it tells', async () => {
+    const dump = join(folder, 'dump');
+    mkdirSync(dump);
+    const rows = (name: string, ...all: readonly string[]) =>
+      writeFileSync(
+        join(dump, `${name}.xml`),
+        [`<${name.toLowerCase()}>`, ...all, `</${name.toLowerCase()}>`].join('\n'),
+      );
+    const date = 'CreationDate="2024-05-01T10:00:00.000"';
+    rows('Posts', `<row Id="1" PostTypeId="1" ${date} Title="Why?" Tags="|sky|" OwnerUserId="4" />`);
+    rows('Votes', `<row Id="1" PostId="1" VoteTypeId="2" ${date} />`);
+    rows('Users', `<row Id="4" DisplayName="Ada" ${date} />`);
+    const options = ['--as', 'stack-exchange', '--dry-run', ...into('dump')];
+    const { code, stdout, stderr } = await run(['import', dump, ...options]);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^pin\.created +1$/m);
+    assert.match(stdout, /^users +1$/m);
+    assert.match(stdout, /^names nobody: UpMod +1 +\S+Votes\.xml:2$/m);
+    assert.match(stdout, /nothing was published, as this was a dry run/);
+  });
+
   it('--json of a bundle has no such thing', async () => {
     const users = join(folder, 'users.csv');
     writeFileSync(users, 'id,email,name\n1,ada@x.example,Ada\n');

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { following } from '../import/following.ts';
 import { startPostgres, type Throwaway } from '../postgres/throwaway.ts';
 import { until } from '../server/stand.ts';
 import { run, runJson, temporaryFolder } from './command.ts';
@@ -214,6 +215,16 @@ describe('servers on one database', () => {
       ...['organizations', 'configure', 'school', '--title', 'School', '--database', url],
     ]);
     assert.equal(configured.title, 'School');
+  });
+
+  it('take up what is followed, while it is followed', async (t) => {
+    const { child, untilTold, ended } = following('-', [...school, '--as', 'boards', '--database', url]);
+    t.after(() => child.kill('SIGKILL'));
+    child.stdin?.write('{"id": 9, "title": "Followed"}\n');
+    await untilTold(1);
+    await until(async () => (await askAll('/v1/boards')).every(({ body }) => body.includes('"Followed"')));
+    child.kill('SIGTERM');
+    assert.equal((await ended).code, 0);
   });
 
   it('answer 503 while it is away, are not ready, and go on when it is back', async () => {

@@ -3,7 +3,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { CITUS_STATEMENTS, distribute } from '../../src/dataset/postgres/citus.ts';
 import { Database } from '../../src/dataset/postgres/database.ts';
 import { checkMigrations, migrate } from '../../src/dataset/postgres/migrate.ts';
-import { MIGRATIONS } from '../../src/dataset/postgres/schema.ts';
+import { MIGRATIONS } from '../../src/dataset/postgres/migrations.ts';
 import { startPostgres, type Throwaway } from '../postgres/throwaway.ts';
 
 const ALL = MIGRATIONS.map(({ number }) => number);

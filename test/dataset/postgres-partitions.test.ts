@@ -108,7 +108,7 @@ describe('partitions of events', () => {
   it('are filled once by two that bring the same year, of which none waits until the other has ended', async () => {
     const bench = await newBench('one', 'two');
     const first = await begin(bench, 'one', YEAR[2013], YEAR[2014]);
-    assert.equal((await first.preview()).events.added, 2);
+    assert.equal((await first.preview()).changes.events.added, 2);
     // The first one has filled its years by now, and its transaction is open.
     await publishRecords(bench.store, 'two', at(YEAR[2013], YEAR[2015]));
     assert.deepEqual(await partitions(bench), ['events_2013: 1', 'events_2015: 1', 'events_before_2000: 10']);
@@ -154,7 +154,7 @@ describe('partitions of events', () => {
     const bench = await newBench('acme');
     const publication = await begin(bench, 'acme', YEAR[2013]);
     await publication.stage('users', [{ file: 0, line: 1, id: 600n, email: 'new@x.example', name: 'New' }]);
-    const changes = await publication.preview();
+    const { changes } = await publication.preview();
     const outcome = await publication.publish();
     assert.deepEqual(outcome.changes, changes);
     assert.deepEqual(outcome.counts, { events: 6, users: 6, boards: 3, pins: 1 });

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { Database } from '../../src/dataset/postgres/database.ts';
-import { ALIVE, MIGRATIONS } from '../../src/dataset/postgres/schema.ts';
+import { MIGRATIONS } from '../../src/dataset/postgres/migrations.ts';
+import { ALIVE } from '../../src/dataset/postgres/schema.ts';
 import { openVersion } from '../../src/dataset/postgres/version.ts';
 import type { EventQuery, Occurrences } from '../../src/dataset/query.ts';
 import { collectRuns } from '../../src/dataset/resident/columns.ts';
@@ -65,6 +66,11 @@ const LATER = `
   INSERT INTO events (organization, publication, sequence, kind, actor, "owner", board, pin, timestamp_ms)
     SELECT 1, 3, 9 + n, 3, 0, 0, 1, 0, ${YEAR_2000} + n FROM generate_series(1, 20) n;`;
 
+/** The rows below say nothing of it. */
+const NEVER_REVISED = ['users', 'boards', 'pins']
+  .map((table) => `ALTER TABLE ${table} ALTER revised SET DEFAULT 0;`)
+  .join('\n');
+
 describe('a version in PostgreSQL', () => {
   let database: Database;
   let first: Dataset;
@@ -72,7 +78,12 @@ describe('a version in PostgreSQL', () => {
 
   before(async () => {
     database = new Database(await (await sharedPostgres()).newDatabase());
-    const sql = ['CREATE SCHEMA corkboard;', ...MIGRATIONS.map((migration) => migration.sql), ROWS];
+    const sql = [
+      'CREATE SCHEMA corkboard;',
+      ...MIGRATIONS.map((migration) => migration.sql),
+      NEVER_REVISED,
+      ROWS,
+    ];
     await database.session((session) => session.run(sql.join('\n')));
     first = await openVersion(database, { organization: 1, publication: 1 });
     second = await openVersion(database, { organization: 1, publication: 2 });

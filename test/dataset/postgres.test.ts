@@ -126,7 +126,7 @@ describe('the tables of the store in PostgreSQL', () => {
     const version = await bench.store.currentVersion('acme');
     const publication = await bench.store.beginPublication('acme', { waitMs: 0 });
     await publication.stage('events', [{ file: 0, line: 1, ...FOLLOW, timestampMs: YEAR[2013] }]);
-    assert.equal((await publication.preview()).events.added, 1);
+    assert.equal((await publication.preview()).changes.events.added, 1);
     await bench.database.rows(
       `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
        WHERE datname = current_database() AND state = 'idle in transaction'`,

@@ -212,7 +212,7 @@ export function describePublication(name: string, openStore: () => Promise<Store
       const publication = await store.beginPublication(organization, { waitMs: 0 });
       await publication.stage('events', [{ file: 0, line: 1, ...FOLLOW }]);
       await publication.check(() => assert.fail('nothing is wrong'));
-      assert.equal((await publication.preview()).events.added, 1);
+      assert.equal((await publication.preview()).changes.events.added, 1);
       await publication.discard();
       assert.equal(await store.currentVersion(organization), version);
       assert.equal(await eventCount(organization), 5);
@@ -249,7 +249,7 @@ export function describePublication(name: string, openStore: () => Promise<Store
       assert.equal(dataset.organization.title, 'Renamed');
       assert.equal(dataset.policy, policy);
       assert.equal(dataset.lookups.course, true);
-      assert.equal(dataset.lastSequence, 5);
+      assert.equal(dataset.lastSequence, 6);
       await dataset.close();
       assert.equal((await store.organization(organization)).settings.title, 'Renamed');
     });

@@ -35,6 +35,7 @@ test('records keep every value, absent ones, and their order', async () => {
     role: at % 5 === 0 ? undefined : `role ${at % 4}`,
     createdMs: at % 11 === 0 ? undefined : 1_500_000_000_000 - at * 10 ** 12,
     lms: at % 2 === 0 ? { sis: String(at) } : undefined,
+    forgotten: at % 7 === 0 ? true : undefined,
     ...(at > 4096 ? { raw: `raw ${at}` } : {}),
   }));
   const rows = await rowsOf('users', (staging) => staging.append('users', records));
@@ -43,6 +44,7 @@ test('records keep every value, absent ones, and their order', async () => {
     ...[null, null, null, user.role ?? null, null],
     user.createdMs === undefined ? null : BigInt(user.createdMs),
     user.lms === undefined ? null : JSON.stringify(user.lms),
+    user.forgotten === undefined ? null : 1n,
     user.raw ?? null,
   ]);
   assert.deepEqual(rows, expected);

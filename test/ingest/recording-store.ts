@@ -76,12 +76,13 @@ export function openRecordingStore(known: Readonly<Record<string, bigint>> = {})
         changeSettings() {},
         async check(report) {
           for (const problem of wrong) report(problem);
+          return 0;
         },
-        preview: async () => changes(),
+        preview: async () => ({ changes: changes(), erased: 0 }),
         async publish() {
           published.push(...staged);
           const counts = { events: 0, users: 0, boards: 0, pins: 0 };
-          return { published: true, version: 'recorded', changes: changes(), counts };
+          return { published: true, version: 'recorded', changes: changes(), counts, erased: 0 };
         },
         async discard() {},
       };

@@ -20,6 +20,8 @@ const REFUSED: readonly (readonly [RecordKind, Record<string, unknown>, string])
   ['users', { email: null }, 'email: is required'],
   ['users', { email: 'a@x ' }, 'email: must not hold control characters, nor begin or end with white space'],
   ['users', { email: 'a'.repeat(321) }, 'email: must have at most 320 characters, but has 321'],
+  ['users', { email: 'User-77@Forgotten.invalid' }, 'email: stands for somebody else, who was forgotten'],
+  ['users', { forgotten: 'yes' }, 'forgotten: must be true or false, but is "yes"'],
   ['users', { name: null }, 'name: is required, unless first_name or last_name is given'],
   ['users', { name: 5 }, 'name: must be text, but is 5'],
   ['users', { name: 'a\0' }, 'name: must not hold a NUL character'],
@@ -84,7 +86,7 @@ const REFUSED: readonly (readonly [RecordKind, Record<string, unknown>, string])
 
 function refusedName(name: string, kind: 'users' | 'points' = 'users'): string {
   const known = {
-    users: 'id, email, name, first_name, last_name, role, class_role, created_at',
+    users: 'id, email, name, first_name, last_name, role, class_role, created_at, forgotten',
     points: 'user_id, board_id, total_points, participation_score',
   };
   return `${name}: "${name}" is no field of ${kind}; known are ${known[kind]}`;

@@ -52,6 +52,12 @@ const bodyArbitrary = fc.constantFrom(
   'Grüße, "Welt" 🙂 \\ / \t end',
 );
 
+/** Now and then somebody is forgotten (decision 54). */
+const forgottenArbitrary = fc.oneof(
+  { weight: 14, arbitrary: fc.constant({}) },
+  { weight: 1, arbitrary: fc.constant({ forgotten: true } as const) },
+);
+
 function userArbitrary(id: bigint): fc.Arbitrary<UserInput> {
   const names = fc.constantFrom(
     { name: 'Ada Lovelace' },
@@ -78,8 +84,8 @@ function userArbitrary(id: bigint): fc.Arbitrary<UserInput> {
   );
   const email = fc.constantFrom(`u${id}@example.org`, `U${id}@Example.org`, `other.${id}@example.org`);
   return fc
-    .tuple(email, names, others)
-    .map(([mail, name, other]) => ({ id, email: mail, ...name, ...other }));
+    .tuple(email, names, others, forgottenArbitrary)
+    .map(([mail, name, other, forgotten]) => ({ id, email: mail, ...name, ...other, ...forgotten }));
 }
 
 function boardArbitrary(id: bigint) {

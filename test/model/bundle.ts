@@ -14,6 +14,8 @@ export interface UserInput {
   readonly created_at?: string;
   /** LMS properties by name; an empty value removes one. */
   readonly lms?: Readonly<Record<string, string>>;
+  /** Whatever else is said is left out. */
+  readonly forgotten?: true;
 }
 
 export interface BoardInput {

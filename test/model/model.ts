@@ -15,6 +15,7 @@ export interface User {
   readonly classRole: string;
   readonly createdMs: number | undefined;
   readonly lms: Readonly<Record<string, string>>;
+  readonly forgotten: boolean;
 }
 
 export interface Board {
@@ -88,8 +89,50 @@ export function emptyModel(settings: ModelSettings): Model {
   return { settings, users: [], boards: [], pins: [], events: [], members: [], points: [], adjustments: [] };
 }
 
-/** The model after one import. */
+/** The model after one import. Whom it forgets is erased before anything is added (decision 54). */
 export function absorb(model: Model, bundle: Bundle): Model {
+  const inputs = bundle.users.filter(({ forgotten }) => forgotten === true).map(({ id }) => id);
+  const erased = forget(model, inputs);
+  const gone = new Set(erased.users.filter(({ forgotten }) => forgotten).map(({ id }) => id));
+  return absorbKnown(erased, {
+    ...bundle,
+    users: bundle.users.filter(({ id }) => !gone.has(id)),
+    memberships: bundle.memberships.filter((input) => !gone.has(input.user_id)),
+    events: bundle.events.filter((input) => !gone.has(input.actor_id)),
+    points: bundle.points.filter((input) => !gone.has(input.user_id)),
+    adjustments: bundle.adjustments.filter((input) => !gone.has(input.user_id)),
+  });
+}
+
+/** All that is of these people goes; their numbers stay. */
+function forget(model: Model, ids: readonly bigint[]): Model {
+  const isLeft = ({ userId }: { readonly userId: bigint }) => !ids.includes(userId);
+  return {
+    ...model,
+    users: ids.reduce<readonly User[]>((users, id) => replace(users, nobody(id)), model.users),
+    events: model.events.filter(({ actorId }) => !ids.includes(actorId)),
+    members: model.members.filter(isLeft),
+    points: model.points.filter(isLeft),
+    adjustments: model.adjustments.filter(isLeft),
+  };
+}
+
+function nobody(id: bigint): User {
+  return {
+    id,
+    email: `user-${id}@forgotten.invalid`,
+    name: 'Forgotten',
+    firstName: 'Forgotten',
+    lastName: '',
+    role: 'user',
+    classRole: '',
+    createdMs: undefined,
+    lms: {},
+    forgotten: true,
+  };
+}
+
+function absorbKnown(model: Model, bundle: Bundle): Model {
   return {
     settings: model.settings,
     users: bundle.users.reduce((users, input) => replace(users, mergeUser(users, input)), model.users),
@@ -164,6 +207,7 @@ function mergeUser(users: readonly User[], input: UserInput): User {
     role: input.role ?? old?.role ?? 'user',
     classRole: input.class_role ?? old?.classRole ?? '',
     createdMs: readTime(input.created_at) ?? old?.createdMs,
+    forgotten: false,
     lms: Object.fromEntries(
       Object.entries({ ...old?.lms, ...input.lms }).filter(([, value]) => value !== ''),
     ),

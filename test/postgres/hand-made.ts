@@ -110,6 +110,9 @@ export class HandMadeOrganization {
     const database = new Database(await (await sharedPostgres()).newDatabase());
     opened.push(database);
     await migrate(database);
+    // What is made by hand says nothing of revisions.
+    for (const table of ['users', 'boards', 'pins'])
+      await database.rows(`ALTER TABLE corkboard.${table} ALTER revised SET DEFAULT 0`);
     const [from, to] = [Date.UTC(2000, 0), Date.UTC(2101, 0)];
     await database.rows(`CREATE TABLE corkboard.events_2000 PARTITION OF corkboard.events
       FOR VALUES FROM (${from}) TO (${to})`);
@@ -127,7 +130,7 @@ export class HandMadeOrganization {
       await session.run('BEGIN');
       const draft = await Draft.begin(session, this.at.organization, this.#publication + 1);
       await this.#merge(draft, made);
-      await deriveTables(draft);
+      await deriveTables(draft, false);
       await publishPoints(draft, policy, policy !== this.#policy);
       await session.run('COMMIT');
     } finally {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { EventQuery, ListQuery, Occurrences, StandingsQuery } from '../../src/dataset/query.ts';
 import { FULL_SCOPE, type Scope } from '../../src/dataset/scope.ts';
-import type { Representation } from '../../src/render/answer.ts';
+import type { TextRepresentation } from '../../src/render/answer.ts';
 import { openRendering, type Rendering } from '../../src/render/rendering.ts';
 import {
   BOARD_IDS,
@@ -17,7 +17,7 @@ import {
 } from '../model/arbitrary.ts';
 import { textOf } from '../render/reference.ts';
 
-const REPRESENTATIONS: readonly Representation[] = ['json', 'ndjson', 'csv'];
+const REPRESENTATIONS: readonly TextRepresentation[] = ['json', 'ndjson', 'csv'];
 const CATEGORIES = ['kind', 'actor', 'owner', 'board', 'pin'] as const;
 const COLUMNS = [...CATEGORIES, 'timestampMs', 'sequence'] as const;
 
@@ -109,7 +109,7 @@ export interface Questions {
   readonly events: EventQuery;
   readonly list: ListQuery;
   readonly standings: StandingsQuery;
-  readonly representation: Representation;
+  readonly representation: TextRepresentation;
   readonly variant: 'a' | 'b';
   readonly redacted: boolean;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { EventQuery } from '../../src/dataset/query.ts';
 import type { Redaction, Representation } from '../../src/render/answer.ts';
+import { GATHERED_FROM_RECORDS } from '../../src/render/fragment-memory.ts';
 import { openRendering } from '../../src/render/rendering.ts';
 import { Spool } from '../../src/render/spool.ts';
 import { Workshop } from '../../src/render/workshop.ts';
@@ -12,11 +13,13 @@ import { NO_REDACTION, worldOf } from './worlds.ts';
 const workshop = new Workshop();
 after(() => workshop.close());
 
+/** In the rendering events are gathered, inline they are written one by one. */
 async function open(redaction: Redaction = NO_REDACTION) {
-  const dataset = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS).load();
+  const dataset = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS, GATHERED_FROM_RECORDS).load();
+  const plain = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS).load();
   return {
     rendering: openRendering(dataset, redaction, workshop),
-    inline: openRendering(dataset, redaction),
+    inline: openRendering(plain, redaction),
   };
 }
 
@@ -195,6 +198,25 @@ test('answers side by side, and some that are given up, do not disturb each othe
   const [first, , second, , third] = await Promise.all([whole(), givenUp(), whole(), givenUp(), whole()]);
   for (const text of [first, second, third]) assertSame(text, expected);
   await rendering.close();
+});
+
+test('a plain answer that does not fit on the disk as a whole takes nothing of it', async () => {
+  const own = new Workshop();
+  const dataset = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS).load();
+  const rendering = openRendering(dataset, NO_REDACTION, own);
+  const { byteLength } = await rendering.events(EVERYTHING, 'json');
+  const expected = await textOf(await openRendering(dataset, NO_REDACTION).events(EVERYTHING, 'json'));
+  const taken = async (plainBytes: number) => {
+    const { leftBytes } = Object.assign(own.budget, { plainBytes });
+    for (let again = 0; again < 3; again++) {
+      assertSame(await textOf(await rendering.events(EVERYTHING, 'json')), expected);
+    }
+    return leftBytes - own.budget.leftBytes;
+  };
+  assert.equal(await taken(byteLength - 1), 0);
+  assert.ok((await taken(byteLength)) > 0);
+  await rendering.close();
+  await own.close();
 });
 
 test('when the thread dies the answer under way fails, and the next one has a new thread', async () => {

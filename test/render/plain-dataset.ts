@@ -6,6 +6,7 @@ import type {
   EventTally,
   ListQuery,
   Occurrences,
+  Revisions,
   Standings,
   StandingsQuery,
 } from '../../src/dataset/query.ts';
@@ -63,7 +64,8 @@ export class PlainDataset implements Dataset {
   readonly #world: PlainWorld;
   readonly #batchSize: number;
 
-  constructor(world: PlainWorld, batchSize = 3) {
+  /** `claimedUsers` are counted and not there: what many records are made into is made of a few. */
+  constructor(world: PlainWorld, batchSize = 3, claimedUsers = 0) {
     this.#world = world;
     this.#batchSize = batchSize;
     this.organization = world.organization;
@@ -71,10 +73,19 @@ export class PlainDataset implements Dataset {
     this.lastSequence = world.events.length;
     this.counts = {
       events: world.events.length,
-      users: world.people.length,
+      users: world.people.length + claimedUsers,
       boards: world.boards.length,
       pins: world.pins.length,
     };
+  }
+
+  async revisions(sequence: number): Promise<Revisions> {
+    const none = new Int32Array();
+    return { sequence, people: none, boards: none, pins: none };
+  }
+
+  async forgotten(): Promise<readonly bigint[]> {
+    return [];
   }
 
   tables(): Tables {

@@ -209,7 +209,10 @@ describe('negotiation', () => {
 
   it('what is not available is 406 and the detail lists what is', async () => {
     const events = await stand.get('/a/v1/events', { accept: 'image/png' });
-    assert.match(await events.text(), /Accept application\/json, application\/x-ndjson or text\/csv\./);
+    assert.match(
+      await events.text(),
+      /Accept application\/json, application\/x-ndjson, text\/csv, application\/vnd.apache.parquet or text\/event-stream\./,
+    );
     const points = await stand.get('/a/v1/board/7/points', { accept: 'text/csv' });
     assert.equal(points.status, 406);
     assert.match(await points.text(), /Accept application\/json\./);

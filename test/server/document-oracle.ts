@@ -76,6 +76,11 @@ export function openOracle(document: OpenApiDocument): Oracle {
   }
 
   function checkBody(path: string, reply: RawReply, type: string): void {
+    // What a Parquet file holds is compared elsewhere (test/properties/parquet.test.ts).
+    if (type === 'application/vnd.apache.parquet') {
+      assert.match(reply.body, /^PAR1.*PAR1$/s);
+      return;
+    }
     const pointer = ['paths', path, 'get', 'responses', '200', 'content', type, 'schema'];
     const text = textOf(reply);
     assertConforms(pointer, type === 'application/json' ? JSON.parse(text) : text);

@@ -235,7 +235,7 @@ describe('what is kept', () => {
   });
 
   it('is bounded by bytes, and the answer not asked for longest goes first', () => {
-    const answers = new FinishedAnswers(10_000);
+    const answers = new FinishedAnswers(10_000, () => true);
     for (const name of ['a', 'b', 'c']) keepAgain(answers, dataset, name, answer(2_500));
     assert.ok(answers.find(dataset, 'a'));
     keepAgain(answers, dataset, 'd', answer(2_500));
@@ -252,12 +252,21 @@ describe('what is kept', () => {
     );
   });
 
+  it('stays when others are asked for in turn that there is no room for, and goes for a few of them', () => {
+    let mayDisplace = false;
+    const answers = new FinishedAnswers(10_000, () => mayDisplace);
+    const kept = () => [...'abcde'].filter((name) => answers.find(dataset, name)).join('');
+    for (const name of 'abcde') keepAgain(answers, dataset, name, answer(2_500));
+    assert.equal(kept(), 'abc');
+    mayDisplace = true;
+    answers.keep(dataset, 'd', answer(2_500));
+    assert.equal(kept(), 'bcd');
+  });
+
   it('is bounded in number too, however small the answers are', () => {
-    const answers = new FinishedAnswers(100_000);
+    const answers = new FinishedAnswers(100_000, () => true);
     for (let name = 0; name < 1_000; name++) keepAgain(answers, dataset, String(name), answer(2));
-    const kept = Array.from({ length: 1_000 }, (_, name) => answers.find(dataset, String(name))).filter(
-      Boolean,
-    );
+    const kept = Array.from({ length: 1_000 }, (_, at) => answers.find(dataset, `${at}`)).filter(Boolean);
     assert.ok(kept.length > 100 && kept.length < 200, String(kept.length));
   });
 

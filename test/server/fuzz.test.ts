@@ -82,10 +82,16 @@ function expectedStatuses(oracle: Oracle, { path, names, query }: BuiltRequest):
     (name) => name.parameter?.schema.type === 'integer' && !isIdentifier(name.text),
   );
   if (query.some(isRefused) || isRepeated || isBadName) return [400];
-  // Cursors belong to a question, ranges have an order, and periods a largest number: no schema can say that.
+  // Cursors and sync tokens belong to a question, ranges have an order, and periods a largest number: no schema can say that.
   const countsPeriods = oracle.document.paths[path]?.get.parameters.some(({ name }) => name === 'interval');
   const mayBe400 =
-    given.includes('cursor') || (given.includes('start') && given.includes('end')) || countsPeriods;
+    ['cursor', 'since'].some((name) => given.includes(name)) ||
+    (given.includes('start') && given.includes('end')) ||
+    countsPeriods;
+  const isTable =
+    given.includes('since') &&
+    query.some(({ name, text }) => name === 'format' && /^(csv|parquet)$/.test(text));
+  if (isTable) return [406, ...(mayBe400 ? [400] : [])];
   const lenient = query.some(({ name, text }) => isLenient(name, text));
   const mayBe404 = names.length > 0 || ['board', 'user'].some((name) => given.includes(name));
   return [200, ...(mayBe404 ? [404] : []), ...(mayBe400 || lenient ? [400] : [])];

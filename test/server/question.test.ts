@@ -16,7 +16,10 @@ it('a question is bound anew when the version, the scope or the redaction is ano
   assert.ok(route);
   const question = readQuestion('a', route, '/a/v1/boards', new IncomingMessage(new Socket()));
   const secrets = deriveSecrets(new Uint8Array(32));
-  const [first, second] = [new BoundQuestions('1', secrets), new BoundQuestions('2', secrets)];
+  const [first, second] = [
+    new BoundQuestions({ version: '1', lastSequence: 1 }, secrets),
+    new BoundQuestions({ version: '2', lastSequence: 2 }, secrets),
+  ];
   const [scope, narrow] = [FULL_SCOPE, { ...FULL_SCOPE, boards: [7n] }];
   const plain = { ...key, scope, redact: { email: false, name: false } };
   const bindings = [

@@ -121,6 +121,7 @@ export function headerFields(): Arbitrary<Record<string, string>> {
       accept: oneOf(
         '*/*',
         'text/csv',
+        'application/vnd.apache.parquet',
         'application/x-ndjson',
         'text/*;q=0.5, application/json;q=0',
         'image/png',

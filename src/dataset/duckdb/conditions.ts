@@ -1,7 +1,7 @@
 /**
  * SQL conditions of a question. This is the one place where scope is turned into what is read (decision 12).
  */
-import type { EventQuery, TimeRange } from '../query.ts';
+import type { EventQuery, Revisions, TimeRange } from '../query.ts';
 import type { Scope } from '../scope.ts';
 import type { Parameters } from './database.ts';
 
@@ -72,6 +72,21 @@ function isOneOf(column: string, indices: readonly number[]): string {
     : `${column} IN (${indices.map((index) => BigInt(index)).join(', ')})`;
 }
 
+function changedSince({ sequence, people, boards, pins }: Revisions): Condition {
+  // A term that is true of nothing would keep DuckDB from passing over what lies before.
+  const among = (columns: readonly string[], table: string, revised: Int32Array) =>
+    revised.length === 0
+      ? []
+      : columns.map((column) => `${column} IN (SELECT ix FROM ${table} WHERE revised > $since)`);
+  const terms = [
+    'sequence > $since',
+    ...among(['actor', '"owner"'], 'users', people),
+    ...among(['board'], 'boards', boards),
+    ...among(['pin'], 'pins', pins),
+  ];
+  return { sql: terms.join(' OR '), parameters: { since: BigInt(sequence) } };
+}
+
 /** Everything an event query says but order and limit. */
 export function ofEvents(query: Omit<EventQuery, 'limit'>): Condition {
   // With `of-boards` everybody in an event on a visible board is visible, so the board decides alone.
@@ -94,6 +109,7 @@ export function ofEvents(query: Omit<EventQuery, 'limit'>): Condition {
       parameters: { afterMs: BigInt(query.after.timestampMs), afterSequence: BigInt(query.after.sequence) },
     });
   }
+  if (query.since !== undefined) terms.push(changedSince(query.since));
   if (query.upToSequence !== undefined) {
     terms.push({ sql: 'sequence <= $upTo', parameters: { upTo: BigInt(query.upToSequence) } });
   }

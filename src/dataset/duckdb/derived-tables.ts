@@ -8,10 +8,11 @@ import { appendInOrder } from './layout.ts';
 /**
  * Brings the tables up to date with what was merged; points come after, since they build on who is on a board. Leaves
  * the pairs of board and person whose row in `board_people` is new or may be another as the table `touched_people`.
+ * `anew`: the tables are empty, and everything counts as new.
  */
-export async function deriveTables(connection: DuckDBConnection): Promise<void> {
-  await connection.run(created('user', 'actor'));
-  await connection.run(created('board', 'board'));
+export async function deriveTables(connection: DuckDBConnection, anew: boolean): Promise<void> {
+  await connection.run(created('user', 'actor', anew));
+  await connection.run(created('board', 'board', anew));
   await connection.run(TOUCHED_PEOPLE);
   await appendInOrder(connection, 'board_people', BOARD_PEOPLE);
 }
@@ -20,14 +21,14 @@ export async function deriveTables(connection: DuckDBConnection): Promise<void> 
  * `created_at` of the import, else the first event: by the user, on the board (decision 5). Who has no `created_at`
  * never had one, so what the table holds of them is their first event so far.
  */
-function created(thing: 'user' | 'board', column: 'actor' | 'board'): string {
+function created(thing: 'user' | 'board', column: 'actor' | 'board', anew: boolean): string {
   return `
     CREATE OR REPLACE TEMP TABLE touched_created AS
     SELECT t.ix, coalesce(t.created_ms, least(c.created_ms, e.first_ms)) AS created_ms
     FROM ${thing}s t
     LEFT JOIN ${thing}_created c ON c.ix = t.ix
     LEFT JOIN (SELECT ${column} AS ix, min(timestamp_ms) AS first_ms FROM new_events GROUP BY ALL) e ON e.ix = t.ix
-    WHERE e.ix IS NOT NULL OR t.id IN (SELECT id FROM staged_${thing}s);
+    WHERE ${anew ? 'true' : `e.ix IS NOT NULL OR t.id IN (SELECT id FROM staged_${thing}s)`};
     DELETE FROM ${thing}_created WHERE ix IN (SELECT ix FROM touched_created);
     INSERT INTO ${thing}_created FROM touched_created ORDER BY ix;`;
 }

@@ -9,18 +9,20 @@ import type {
   EventQuery,
   EventTally,
   ListQuery,
+  Revisions,
   Standings,
   StandingsQuery,
   UserName,
 } from '../query.ts';
 import type { Board, Kind, Organization, Person, Pin } from '../records.ts';
-import type { Scope } from '../scope.ts';
+import { FULL_SCOPE, type Scope } from '../scope.ts';
 import { bigint, text } from '../stored-values.ts';
 import type { Increment, Tables } from '../tables.ts';
 import { HEAD_COLUMNS, headOf, type VersionHead } from '../version-head.ts';
 import { allOf, type Condition, inRange, inScope } from './conditions.ts';
 import { Database, joinedIntegers, type Parameters } from './database.ts';
 import { readLedger } from './ledger.ts';
+import { readForgotten, readRevisions } from './revisions.ts';
 import { checkFormat } from './schema.ts';
 import { readStandings } from './standings.ts';
 import { readTables } from './tables.ts';
@@ -113,10 +115,20 @@ class Generation implements Dataset {
     return readTables(this.#database);
   }
 
+  async revisions(sequence: number): Promise<Revisions> {
+    return await readRevisions(this.#database, sequence);
+  }
+
+  async forgotten(scope: Scope, sequence: number): Promise<readonly bigint[]> {
+    return await readForgotten(this.#database, scope, sequence);
+  }
+
   /** Events alone: no other row says when it came (decision 47). */
   async since(before: Dataset): Promise<Increment | undefined> {
     const come = this.counts.events - before.counts.events;
     if (come > Math.max(LEAST_TOLD_EVENTS, before.counts.events / 4)) return undefined;
+    // Then events have gone, too.
+    if ((await this.forgotten(FULL_SCOPE, before.lastSequence)).length > 0) return undefined;
     return { events: await readEventsSince(this.#database, before.lastSequence) };
   }
 

@@ -1,11 +1,14 @@
 /** The files of an organization's generations: names, making the next one, making it durable, removing old ones. */
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /** How many published generations stay on disk: for answers in flight, and to look back. */
 const KEPT = 3;
+
+/** Holds the number of the oldest generation that may stay. */
+const OLDEST = 'oldest';
 
 const PUBLISHED = /^(\d+)\.duckdb$/;
 
@@ -57,12 +60,27 @@ export class Generations {
     }
   }
 
+  /** Has no generation before this one stay, whenever the next ones are removed (decision 54). */
+  async keepFrom(generation: number): Promise<void> {
+    const file = join(this.#folder, OLDEST);
+    await writeFile(`${file}.tmp`, String(generation));
+    await synchronize(`${file}.tmp`);
+    await rename(`${file}.tmp`, file);
+    await synchronize(this.#folder);
+  }
+
   /** Removes generations that are older than those kept, or that never came into force. */
   async prune(current: number): Promise<void> {
+    const oldest = Math.max(current - KEPT + 1, await this.#oldest());
     for (const name of await readdir(this.#folder)) {
       const generation = Number(PUBLISHED.exec(name)?.[1] ?? current);
-      if (generation > current || generation <= current - KEPT) await this.#remove(name);
+      if (generation > current || (generation < oldest && generation !== current)) await this.#remove(name);
     }
+  }
+
+  async #oldest(): Promise<number> {
+    const text = await readFile(join(this.#folder, OLDEST), 'utf8').catch(() => '0');
+    return Number(text);
   }
 
   async #remove(name: string): Promise<void> {

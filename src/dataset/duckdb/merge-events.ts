@@ -10,18 +10,21 @@ import { countRows } from './merge-things.ts';
 
 export interface MergePosition {
   readonly publication: number;
-  /** Sequence of the event published last. */
+  /** That of the version in force. */
   readonly lastSequence: number;
+}
+
+/** The first sequence that a publication can give, to events and to what it alters. */
+export function nextSequence({ lastSequence }: MergePosition): number {
+  return lastSequence + 1;
 }
 
 /**
  * Appends the events that are new, to `events` and its copies by board and by actor, and leaves them as the view
  * `new_events`. Sequences grow in the order of import; they leave gaps where other records stood between.
  */
-export async function mergeEvents(
-  connection: DuckDBConnection,
-  { publication, lastSequence }: MergePosition,
-): Promise<Change> {
+export async function mergeEvents(connection: DuckDBConnection, position: MergePosition): Promise<Change> {
+  const { publication, lastSequence } = position;
   await connection.run(NEW_KINDS);
   await connection.run(
     `CREATE OR REPLACE TEMP VIEW new_events AS SELECT * FROM events WHERE sequence > ${lastSequence}`,
@@ -33,7 +36,7 @@ export async function mergeEvents(
     'events',
     `SELECT $before + n AS sequence, $publication, id, kind, actor, "owner", board, pin, timestamp_ms
      FROM (${resolved(known ? 's.n NOT IN (SELECT n FROM known_events)' : 'true')})`,
-    { before: BigInt(lastSequence - first + 1), publication: BigInt(publication) },
+    { before: BigInt(nextSequence(position) - first), publication: BigInt(publication) },
     continues,
   );
   for (const copy of ['board_events', 'actor_events'] as const) {

@@ -11,6 +11,7 @@ export async function mergeThings(
   connection: DuckDBConnection,
   table: 'boards' | 'pins',
   columns: Readonly<Record<string, string>>,
+  revised: number,
   staged = `staged_${table}`,
 ): Promise<Change> {
   const names = Object.keys(columns);
@@ -21,17 +22,18 @@ export async function mergeThings(
     SELECT t.ix, g.id, ${merged.join(', ')}, g.n
     FROM (SELECT id, min(n) AS n, ${latest.join(', ')} FROM ${staged} GROUP BY id) g
     LEFT JOIN ${table} t ON t.id = g.id`);
-  return await applyMerged(connection, table, names);
+  return await applyMerged(connection, table, names, revised);
 }
 
 /**
  * Writes the temporary table `merged` (ix or null, id, the columns, n) into a table of things. Leaves those that were
- * known and are now different as the table `altered_users` and the like.
+ * known and are now different as the table `altered_users` and the like. `revised`: the sequence that they get.
  */
 export async function applyMerged(
   connection: DuckDBConnection,
   table: 'users' | 'boards' | 'pins',
   columns: readonly string[],
+  revised: number,
 ): Promise<Change> {
   const differs = columns.map((name) => `m.${name} IS DISTINCT FROM t.${name}`).join(' OR ');
   await connection.run(
@@ -45,9 +47,9 @@ export async function applyMerged(
   const listed = columns.join(', ');
   await connection.run(`
     DELETE FROM ${table} WHERE ix IN (SELECT ix FROM altered_${table});
-    INSERT INTO ${table} SELECT ix, id, ${listed} FROM altered_${table} ORDER BY ix;
+    INSERT INTO ${table} SELECT ix, id, ${listed}, ${revised} FROM altered_${table} ORDER BY ix;
     INSERT INTO ${table}
-      SELECT (SELECT count(*) FROM ${table}) + row_number() OVER (ORDER BY n) - 1, id, ${listed}
+      SELECT (SELECT count(*) FROM ${table}) + row_number() OVER (ORDER BY n) - 1, id, ${listed}, ${revised}
       FROM merged WHERE ix IS NULL ORDER BY n;`);
   return { added, changed, unchanged: all - added - changed };
 }

@@ -1,5 +1,6 @@
 /** Merging staged users: as other things, and with the two ways to say a name, and LMS properties (decision 28). */
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { USER_COLUMNS } from '../merged-columns.ts';
 import type { Change } from '../store.ts';
 import { applyMerged, countRows } from './merge-things.ts';
 
@@ -27,6 +28,7 @@ const MERGED_USERS = `
       arg_max(role, n) FILTER (role IS NOT NULL) AS role,
       arg_max(class_role, n) FILTER (class_role IS NOT NULL) AS class_role,
       arg_max(created_ms, n) FILTER (created_ms IS NOT NULL) AS created_ms,
+      bool_or(forgotten = 1) AS forgotten,
       arg_max(first_name, n) FILTER (first_name IS NOT NULL AND n <= halves_n) AS first_name,
       arg_max(last_name, n) FILTER (last_name IS NOT NULL AND n <= halves_n) AS last_name,
       any_value(name) FILTER (n = halves_n) AS name,
@@ -38,7 +40,8 @@ const MERGED_USERS = `
       coalesce(g.email, u.email, '') AS email,
       coalesce(g.role, u.role, 'user') AS role,
       coalesce(g.class_role, u.class_role, '') AS class_role,
-      coalesce(g.created_ms, u.created_ms) AS created_ms,
+      coalesce(g.forgotten, u.forgotten, false) AS forgotten,
+      CASE WHEN NOT coalesce(g.forgotten, false) THEN coalesce(g.created_ms, u.created_ms) END AS created_ms,
       coalesce(g.first_name, u.first_name, '') AS known_first,
       coalesce(g.last_name, u.last_name, '') AS known_last,
       CASE WHEN in_halves THEN coalesce(g.name, trim(known_first || ' ' || known_last)) ELSE coalesce(u.name, '') END
@@ -49,7 +52,7 @@ const MERGED_USERS = `
     coalesce(whole, known_name) AS name,
     CASE WHEN whole <> known_name THEN regexp_extract(whole, ${SPLIT}, 1) ELSE known_first END AS first_name,
     CASE WHEN whole <> known_name THEN regexp_extract(whole, ${SPLIT}, 2) ELSE known_last END AS last_name,
-    role, class_role, created_ms, n
+    role, class_role, created_ms, forgotten, n
   FROM known`;
 
 /** LMS properties given, the last value each; an empty one takes the property away. */
@@ -66,11 +69,11 @@ const MERGED_PROPERTIES = `
   LEFT JOIN user_properties p ON p.person = l.person AND p.property = l.property
   WHERE l.value <> coalesce(p.value, '')`;
 
-export async function mergeUsers(connection: DuckDBConnection): Promise<Change> {
+/** `revised`: as in `applyMerged`. */
+export async function mergeUsers(connection: DuckDBConnection, revised: number): Promise<Change> {
   await connection.run(MERGED_USERS);
-  const columns = ['email', 'name', 'first_name', 'last_name', 'role', 'class_role', 'created_ms'];
   const before = (await countRows(connection, ['users']))[0];
-  const { added, changed, unchanged } = await applyMerged(connection, 'users', columns);
+  const { added, changed, unchanged } = await applyMerged(connection, 'users', USER_COLUMNS, revised);
   await connection.run(MERGED_PROPERTIES);
   // Those whose only change is in their properties, beside those whose fields changed.
   const [onlyProperties] = await countRows(connection, [

@@ -3,23 +3,27 @@
  * and leaves in temporary tables what the derived tables need to know of it.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { BOARD_COLUMNS, PIN_COLUMNS } from '../merged-columns.ts';
 import type { Change, Changes } from '../store.ts';
-import { type MergePosition, mergeEvents } from './merge-events.ts';
+import { type Erased, eraseForgotten } from './erase.ts';
+import { type MergePosition, mergeEvents, nextSequence } from './merge-events.ts';
 import { countRows, mergeThings } from './merge-things.ts';
 import { mergeUsers } from './merge-users.ts';
 
+export interface Merged {
+  readonly changes: Changes;
+  /** Of the people who are forgotten by this publication; absent when nobody is. */
+  readonly erased: Erased | undefined;
+}
+
 /** Merges everything staged; the order matters, since later kinds refer to earlier ones. */
-export async function mergeStaged(connection: DuckDBConnection, position: MergePosition): Promise<Changes> {
-  const users = await mergeUsers(connection);
-  const boards = await mergeThings(connection, 'boards', {
-    title: "''",
-    category: "''",
-    lti_id: "''",
-    course_id: "''",
-    created_ms: 'NULL',
-  });
-  const pins = await mergePins(connection);
-  return {
+export async function mergeStaged(connection: DuckDBConnection, position: MergePosition): Promise<Merged> {
+  const revised = nextSequence(position);
+  const users = await mergeUsers(connection, revised);
+  const erased = await eraseForgotten(connection);
+  const boards = await mergeThings(connection, 'boards', BOARD_COLUMNS, revised);
+  const pins = await mergePins(connection, revised);
+  const changes = {
     users,
     boards,
     pins,
@@ -28,23 +32,15 @@ export async function mergeStaged(connection: DuckDBConnection, position: MergeP
     points: await mergePoints(connection),
     adjustments: await mergeAdjustments(connection),
   };
+  return { changes, erased };
 }
 
-async function mergePins(connection: DuckDBConnection): Promise<Change> {
-  const columns = {
-    board: 'NULL',
-    '"owner"': 'NULL',
-    title: "''",
-    body: "''",
-    web_url: "''",
-    image_url: "''",
-    tags: "'[]'",
-    created_ms: 'NULL',
-  };
+async function mergePins(connection: DuckDBConnection, revised: number): Promise<Change> {
   return await mergeThings(
     connection,
     'pins',
-    columns,
+    PIN_COLUMNS,
+    revised,
     `(SELECT s.*, b.ix AS board, u.ix AS "owner" FROM staged_pins s
       LEFT JOIN boards b ON b.id = s.board_id LEFT JOIN users u ON u.id = s.owner_id)`,
   );

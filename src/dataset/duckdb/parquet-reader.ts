@@ -1,7 +1,7 @@
 /** Reads the rows of a Parquet file as JSON, for an import. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { AppError } from '../../app-error.ts';
-import { literal, openParquetDatabase } from './parquet-database.ts';
+import { literal, openScratchDatabase } from './scratch-database.ts';
 
 export interface ParquetRow {
   /** Number of the row, from 1. */
@@ -17,7 +17,7 @@ const INSTANT_FORM = '%Y-%m-%dT%H:%M:%S.%g+00:00';
  * rows, when the file is not Parquet or is damaged. DuckDB takes paths for patterns: `path` must hold no `*`, `?`, `[`.
  */
 export async function* readParquet(path: string): AsyncGenerator<readonly ParquetRow[]> {
-  using database = await openParquetDatabase([path]);
+  using database = await openScratchDatabase([path]);
   yield* readRows(database.connection, path);
 }
 

@@ -1,6 +1,6 @@
 /** Makes Parquet files of records in NDJSON, for an export. */
 import { chmod } from 'node:fs/promises';
-import { literal, openParquetDatabase } from './parquet-database.ts';
+import { literal, openScratchDatabase } from './scratch-database.ts';
 
 /** More than the largest record that an import takes, as JSON. */
 const LARGEST_RECORD_BYTES = 64 * 1024 * 1024;
@@ -13,7 +13,7 @@ export async function writeParquet(
   parquet: string,
   fields: Readonly<Record<string, keyof typeof TYPES>>,
 ): Promise<void> {
-  using database = await openParquetDatabase([ndjson, parquet]);
+  using database = await openScratchDatabase([ndjson, parquet]);
   const columns = Object.entries(fields).map(([name, type]) => `${literal(name)}: '${TYPES[type]}'`);
   await database.connection.run(
     `COPY (

@@ -6,16 +6,18 @@ import { randomBytes } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { readPolicy } from '../../points/policy.ts';
 import type { EventColumns, Problem, RecordKind, RecordOf } from '../staging.ts';
-import type { Changes, Outcome, Publication, Settings } from '../store.ts';
+import { type Changes, isSameOrganization, type Outcome, type Publication, type Settings } from '../store.ts';
 import { text } from '../stored-values.ts';
 import type { Catalog, CatalogEntry } from './catalog.ts';
 import { checkStaged } from './checks.ts';
+import { compact } from './compact.ts';
 import { Database, runRows } from './database.ts';
 import { deriveTables } from './derived-tables.ts';
+import { countAllAsNew, leaveOutForgotten } from './erase.ts';
 import type { Generations } from './generations.ts';
 import { restoreOrder } from './layout.ts';
-import { mergeStaged } from './merge.ts';
-import type { MergePosition } from './merge-events.ts';
+import { type Merged, mergeStaged } from './merge.ts';
+import { type MergePosition, nextSequence } from './merge-events.ts';
 import { countRows } from './merge-things.ts';
 import { publishPoints } from './points-tables.ts';
 import { checkFormat, GENERATION_SCHEMA } from './schema.ts';
@@ -34,7 +36,7 @@ export class DuckdbPublication implements Publication {
   readonly #connection: DuckDBConnection;
   readonly #staging: StagingTables;
   #settings: Settings;
-  #changes: Changes | undefined;
+  #merged: Merged | undefined;
   #ended = false;
 
   private constructor(
@@ -92,20 +94,22 @@ export class DuckdbPublication implements Publication {
     readPolicy(this.#settings.policy);
   }
 
-  async check(report: (problem: Problem) => void): Promise<void> {
+  async check(report: (problem: Problem) => void): Promise<number> {
     this.#staging.flush();
+    const leftOut = await leaveOutForgotten(this.#connection);
     const checked = this.#entry.version === undefined ? [] : this.#entry.settings.lmsUserProperties;
     await checkStaged(this.#connection, this.#settings, checked, report);
+    return leftOut;
   }
 
-  async preview(): Promise<Changes> {
-    this.#changes ??= await this.#merge(await this.#position());
-    return this.#changes;
+  async preview(): Promise<Pick<Outcome, 'changes' | 'erased'>> {
+    const { changes, erased } = await this.#merge();
+    return { changes, erased: erased?.events ?? 0 };
   }
 
   async publish(): Promise<Outcome> {
     const position = await this.#position();
-    const changes = await this.preview();
+    const { changes, erased } = await this.#merge();
     const [events, users, boards, pins] = await countRows(this.#connection, [
       'events',
       'users',
@@ -115,24 +119,35 @@ export class DuckdbPublication implements Publication {
     const counts = { events, users, boards, pins };
     if (!this.#isWorthAVersion(changes)) {
       this.#catalog.configure(this.#entry.name, this.#settings);
+      // What a forgetting that died has left goes now; under the lock, since another publication may come next.
+      if (this.#entry.generation !== undefined) await this.#generations.prune(this.#entry.generation);
       await this.discard();
-      return { published: false, version: this.#entry.version, changes, counts };
+      return { published: false, version: this.#entry.version, changes, counts, erased: 0 };
     }
     const version = `${position.publication}-${randomBytes(12).toString('hex')}`;
-    await deriveTables(this.#connection);
+    await this.#reviseOrganization(position);
+    if (erased !== undefined) await countAllAsNew(this.#connection);
+    await deriveTables(this.#connection, erased !== undefined);
     const { policy } = this.#settings;
-    await publishPoints(this.#connection, policy, policy !== position.policy);
+    await publishPoints(this.#connection, policy, policy !== position.policy || erased !== undefined);
     await restoreOrder(this.#connection);
-    await this.#writeVersion(version, position.publication, position.lastSequence);
+    await this.#writeVersion(version, position);
     // Closing would write the rest into the file as well, but keep a failure, a full disk above all, to itself.
     await this.#connection.run('CHECKPOINT');
     this.#closeDatabase();
+    if (erased !== undefined) {
+      await compact(this.#generations.building);
+      // Before it is in force: should the process die then, whatever is removed next is all that lies before.
+      await this.#generations.keepFrom(position.publication);
+    }
     await this.#generations.settle(position.publication);
     this.#catalog.publish(this.#entry.name, this.#settings, position.publication, version);
     this.#end();
-    // The version is in force: what cannot be removed now is removed by the next publication.
-    await this.#generations.prune(position.publication).catch(() => undefined);
-    return { published: true, version, changes, counts };
+    // The version is in force: what cannot be removed now is removed by the next publication. But who is to be forgotten
+    // must not be taken for forgotten; to forget again then removes what is left.
+    const pruning = this.#generations.prune(position.publication);
+    await (erased === undefined ? pruning.catch(() => undefined) : pruning);
+    return { published: true, version, changes, counts, erased: erased?.events ?? 0 };
   }
 
   async discard(): Promise<void> {
@@ -142,9 +157,10 @@ export class DuckdbPublication implements Publication {
     this.#end();
   }
 
-  async #merge(position: MergePosition): Promise<Changes> {
+  async #merge(): Promise<Merged> {
     this.#staging.flush();
-    return await mergeStaged(this.#connection, position);
+    this.#merged ??= await mergeStaged(this.#connection, await this.#position());
+    return this.#merged;
   }
 
   async #position(): Promise<MergePosition & { readonly policy: string | undefined }> {
@@ -164,10 +180,17 @@ export class DuckdbPublication implements Publication {
     );
   }
 
-  async #writeVersion(version: string, publication: number, before: number): Promise<void> {
-    const [row] = await runRows(this.#connection, 'SELECT max(sequence) FROM new_events');
-    const lastSequence = Number(row?.[0] ?? before);
-    const facts = { version, publication, publishedMs: Date.now(), lastSequence };
+  /** The organization stands in every event, as the boards do: when it is another, all of them are. */
+  async #reviseOrganization(position: MergePosition): Promise<void> {
+    if (isSameOrganization(this.#settings, this.#entry.settings)) return;
+    await this.#connection.run(`UPDATE boards SET revised = ${nextSequence(position)}`);
+  }
+
+  /** The clock goes on even when no event has come, for what was altered. */
+  async #writeVersion(version: string, position: MergePosition): Promise<void> {
+    const [row] = await runRows(this.#connection, 'SELECT max(sequence) FROM events');
+    const lastSequence = Math.max(Number(row?.[0] ?? 0), nextSequence(position));
+    const facts = { version, publication: position.publication, publishedMs: Date.now(), lastSequence };
     await writeVersion(this.#connection, this.#settings, facts);
   }
 

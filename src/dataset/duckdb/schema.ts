@@ -1,13 +1,13 @@
 /**
  * The tables of a generation: one published version in one DuckDB file. Things refer to each other by `ix`, a
  * dense 32-bit index in the order of first import, so that an event is a row of small integers. Instants are
- * milliseconds since 1970 in UTC. Rows of the large tables lie in order, as far as `layout.ts` keeps it.
+ * milliseconds since 1970 in UTC; "revised" is the sequence from which on a thing has its present words (decision 19). Rows of the large tables lie in order, as far as `layout.ts` keeps it.
  */
 import type { DuckDBValue } from '@duckdb/node-api';
 import { AppError } from '../../app-error.ts';
 
 /** Told from that of other versions of Corkboard; to be counted up with every change of the schema. */
-const FORMAT = 'Corkboard generation, format 2';
+const FORMAT = 'Corkboard generation, format 3';
 
 export const GENERATION_SCHEMA = `
 CREATE TABLE version (
@@ -18,15 +18,16 @@ CREATE TABLE version (
 COMMENT ON TABLE version IS '${FORMAT}';
 CREATE TABLE users (
   ix INTEGER, id BIGINT, email VARCHAR, name VARCHAR, first_name VARCHAR, last_name VARCHAR,
-  role VARCHAR, class_role VARCHAR, created_ms BIGINT
+  role VARCHAR, class_role VARCHAR, created_ms BIGINT, forgotten BOOLEAN, revised BIGINT
 );
 CREATE TABLE user_properties (person INTEGER, property VARCHAR, value VARCHAR);
 CREATE TABLE boards (
-  ix INTEGER, id BIGINT, title VARCHAR, category VARCHAR, lti_id VARCHAR, course_id VARCHAR, created_ms BIGINT
+  ix INTEGER, id BIGINT, title VARCHAR, category VARCHAR, lti_id VARCHAR, course_id VARCHAR, created_ms BIGINT,
+  revised BIGINT
 );
 CREATE TABLE pins (
   ix INTEGER, id BIGINT, board INTEGER, "owner" INTEGER, title VARCHAR, body VARCHAR, web_url VARCHAR,
-  image_url VARCHAR, tags VARCHAR, created_ms BIGINT
+  image_url VARCHAR, tags VARCHAR, created_ms BIGINT, revised BIGINT
 );
 CREATE TABLE kinds (ix INTEGER, type VARCHAR, action VARCHAR);
 -- "sequence" is the order of import, "publication" the version that brought the event.
@@ -44,6 +45,9 @@ CREATE TABLE actor_events (
 CREATE TABLE memberships (board INTEGER, person INTEGER);
 CREATE TABLE imported_points (board INTEGER, person INTEGER, total_points BIGINT, participation_score BIGINT);
 CREATE TABLE adjustments (board INTEGER, person INTEGER, points BIGINT, timestamp_ms BIGINT, reason VARCHAR);
+
+-- On which boards somebody was who was forgotten.
+CREATE TABLE forgotten_boards (board INTEGER, person INTEGER);
 
 -- Derived from the above at publication.
 CREATE TABLE user_created (ix INTEGER, created_ms BIGINT);

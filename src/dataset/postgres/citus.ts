@@ -4,9 +4,8 @@
  */
 import { AppError } from '../../app-error.ts';
 import type { Database } from './database.ts';
-import { type LastingTable, MORTAL, type Table } from './schema.ts';
+import { LASTING, MORTAL, type Table } from './schema.ts';
 
-const LASTING: readonly LastingTable[] = ['kinds', 'memberships', 'adjustments'];
 const TABLES: readonly Table[] = [...MORTAL, ...LASTING, 'events'];
 
 /** A call of Citus for each table, which lies beside the first one: the rows of an organization are on one node. */

@@ -2,7 +2,7 @@
  * SQL conditions of a question, as text, because they hold nothing but numbers. This is the one place where scope is
  * turned into what is read (decision 12).
  */
-import type { EventQuery, TimeRange } from '../query.ts';
+import type { EventQuery, Revisions, TimeRange } from '../query.ts';
 import type { Scope } from '../scope.ts';
 import type { Asking } from './database.ts';
 import { type At, rowsAt } from './schema.ts';
@@ -82,7 +82,7 @@ export async function readVisible(database: Asking, at: At, scope: Scope): Promi
 
 /** Everything an event query says but order and limit. */
 export function ofEvents(query: Omit<EventQuery, 'limit' | 'scope'>, visible: VisibleEvents): string {
-  const { range, pinsOnly, kinds, board, actor, after, upToSequence } = query;
+  const { range, pinsOnly, kinds, board, actor, after, since, upToSequence } = query;
   const terms = [isOneOf('board', visible.boards), inRange(range, 'timestamp_ms')];
   for (const column of ['actor', '"owner"']) terms.push(isOneOf(column, visible.people));
   if (pinsOnly === true) terms.push('pin IS NOT NULL');
@@ -94,11 +94,22 @@ export function ofEvents(query: Omit<EventQuery, 'limit' | 'scope'>, visible: Vi
     // The first term says nothing new, but is the one by which the partitions before it are left out.
     terms.push(`timestamp_ms >= ${instant}`, `(timestamp_ms, sequence) > (${instant}, ${sequence})`);
   }
+  if (since !== undefined) terms.push(changedSince(since));
   if (upToSequence !== undefined) terms.push(`sequence <= ${int8(upToSequence)}`);
   return allOf(...terms);
 }
 
-function isOneOf(column: string, indices: readonly number[] | undefined): string {
+function changedSince({ sequence, people, boards, pins }: Revisions): string {
+  const named = [
+    isOneOf('actor', people),
+    isOneOf('"owner"', people),
+    isOneOf('board', boards),
+    isOneOf('pin', pins),
+  ];
+  return [`sequence > ${int8(sequence)}`, ...named].map((term) => `(${term})`).join(' OR ');
+}
+
+function isOneOf(column: string, indices: readonly number[] | Int32Array | undefined): string {
   if (indices === undefined) return TRUE;
   // The planner knows what to make of this, but not of an empty list.
   if (indices.length === 0) return 'false';

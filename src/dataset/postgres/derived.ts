@@ -8,15 +8,16 @@ import type { Draft } from './draft.ts';
 /**
  * Brings the tables up to date with what was merged; points come after, since they build on who is on a board. Leaves
  * the pairs of board and person whose row in `board_people` is new or may be another as the table `touched_people`.
+ * `anew`: the tables are empty, and everything counts as new.
  */
-export async function deriveTables(draft: Draft): Promise<void> {
+export async function deriveTables(draft: Draft, anew: boolean): Promise<void> {
   const { count: events } = await draft.newEvents();
   const touched = await draft.count(['staged_users', 'staged_boards', 'fresh_memberships', 'fresh_points']);
   const rows = Math.max(events, ...touched);
   await joiningRows(draft, rows, async () => {
     await draft.keep('reached', REACHED);
-    await deriveCreated(draft, 'user', 'actor');
-    await deriveCreated(draft, 'board', 'board');
+    await deriveCreated(draft, 'user', 'actor', anew);
+    await deriveCreated(draft, 'board', 'board', anew);
     await derivePeople(draft, rows > FEW_ROWS);
   });
 }
@@ -33,7 +34,9 @@ async function deriveCreated(
   draft: Draft,
   thing: 'user' | 'board',
   column: 'actor' | 'board',
+  anew: boolean,
 ): Promise<void> {
+  const named = `SELECT k.ix FROM staged_${thing}s s JOIN ${thing}s k ON k.id = s.id`;
   await draft.keep(
     'fresh_created',
     `SELECT ix, created_ms FROM (
@@ -42,7 +45,7 @@ async function deriveCreated(
        FROM (
          SELECT ix, min(first_ms) AS first_ms FROM (
            SELECT ${column} AS ix, first_ms FROM reached
-           UNION ALL SELECT k.ix, NULL FROM staged_${thing}s s JOIN ${thing}s k ON k.id = s.id
+           UNION ALL SELECT ix, NULL FROM (${anew ? `SELECT ix FROM ${thing}s` : named}) named
          ) touched GROUP BY ix
        ) e
        JOIN ${thing}s t ON t.ix = e.ix

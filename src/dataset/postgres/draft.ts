@@ -3,9 +3,7 @@
  * what is alive in the organization, its own changes included, so that SQL reads them as if there were nothing else.
  */
 import type { Parameter, Session, Value } from './database.ts';
-import { ALIVE, type LastingTable, MORTAL, type MortalTable } from './schema.ts';
-
-const LASTING: readonly LastingTable[] = ['kinds', 'memberships', 'adjustments'];
+import { ALIVE, LASTING, type LastingTable, MORTAL, type MortalTable } from './schema.ts';
 
 export interface NewEvents {
   readonly count: number;

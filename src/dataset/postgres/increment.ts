@@ -3,6 +3,7 @@
  * those are read (decision 47).
  */
 import type { Dataset } from '../dataset.ts';
+import { FULL_SCOPE } from '../scope.ts';
 import type {
   BoardRows,
   Increment,
@@ -39,6 +40,8 @@ export async function readIncrement(
   if (sizeOf(version) - sizeOf(before) > most) return undefined;
   const after = await publicationOf(database, at, before.version);
   if (after === undefined) return undefined;
+  // Then events have gone, too.
+  if ((await version.forgotten(FULL_SCOPE, before.lastSequence)).length > 0) return undefined;
   const span = { ...at, after };
   const points = await readPoints(database, span, most);
   if (points === undefined) return undefined;

@@ -3,9 +3,9 @@
  * usual import are none or few, and the rest is written straight from the staging.
  */
 import type { Change } from '../store.ts';
+import { type Basis, nextSequence } from './basis.ts';
 import type { Draft } from './draft.ts';
 import type { EventSurvey } from './event-survey.ts';
-import type { Basis } from './merge.ts';
 import { ComingYears, missingYears, ofYears } from './partitions.ts';
 import type { Staging } from './staging.ts';
 
@@ -19,7 +19,7 @@ export async function mergeEvents(draft: Draft, staging: Staging, basis: Basis):
   await draft.add('kinds', 'ix, type, action', staging.isWhole('events') ? NEW_KINDS : NEW_KINDS_IN_USE);
   const known = await findKnown(draft, survey, basis);
   const unknown = known > 0 ? 'NOT EXISTS (SELECT FROM known_events k WHERE k.n = s.n)' : 'true';
-  const offset = basis.lastSequence + 1 - survey.firstNumber;
+  const offset = nextSequence(basis) - survey.firstNumber;
   // What is the same for all is put to them after they are sorted.
   const found = (where: string) => `
     SELECT ${draft.organization} AS organization, ${offset} + n AS sequence, ${draft.publication} AS publication,

@@ -17,6 +17,7 @@ export async function mergeThings(
   table: 'boards' | 'pins',
   held: number,
   columns: Readonly<Record<string, string>>,
+  revised: number,
   staged = `staged_${table}`,
 ): Promise<Change> {
   const names = Object.keys(columns);
@@ -30,7 +31,7 @@ export async function mergeThings(
     'merged',
     `SELECT t.ix, g.id, ${merged.join(', ')}, g.n FROM (${given}) g LEFT JOIN ${table} t ON t.id = g.id`,
   );
-  return await applyMerged(draft, table, held, names);
+  return await applyMerged(draft, table, held, names, revised);
 }
 
 async function hasRepeats(draft: Draft, staged: string): Promise<boolean> {
@@ -40,13 +41,14 @@ async function hasRepeats(draft: Draft, staged: string): Promise<boolean> {
 
 /**
  * Writes the temporary table `merged` (ix or null, id, the columns, n) into a table of things. Leaves those that were
- * known and are now different as the table `altered_users` and the like.
+ * known and are now different as the table `altered_users` and the like. `revised`: the sequence that they get.
  */
 export async function applyMerged(
   draft: Draft,
   table: 'users' | 'boards' | 'pins',
   held: number,
   columns: readonly string[],
+  revised: number,
 ): Promise<Change> {
   const differs = columns.map((name) => `m.${name} IS DISTINCT FROM t.${name}`).join(' OR ');
   const altered = `altered_${table}`;
@@ -59,13 +61,17 @@ export async function applyMerged(
   const listed = columns.join(', ');
   if (changed > 0) {
     await draft.end(table, `t.ix IN (SELECT ix FROM ${altered})`);
-    await draft.add(table, `ix, id, ${listed}`, `SELECT ix, id, ${listed} FROM ${altered} ORDER BY ix`);
+    await draft.add(
+      table,
+      `ix, id, ${listed}, revised`,
+      `SELECT ix, id, ${listed}, ${revised}::bigint FROM ${altered} ORDER BY ix`,
+    );
   }
   // Nothing is ever taken away, so that indices are dense.
   await draft.add(
     table,
-    `ix, id, ${listed}`,
-    `SELECT ${held} + row_number() OVER (ORDER BY n) - 1, id, ${listed} FROM merged WHERE ix IS NULL ORDER BY n`,
+    `ix, id, ${listed}, revised`,
+    `SELECT ${held} + row_number() OVER (ORDER BY n) - 1, id, ${listed}, ${revised}::bigint FROM merged WHERE ix IS NULL ORDER BY n`,
   );
   return { added, changed, unchanged: all - added - changed };
 }

@@ -1,4 +1,5 @@
 /** Merging staged users: as other things, and with the two ways to say a name, and LMS properties (decision 28). */
+import { USER_COLUMNS } from '../merged-columns.ts';
 import type { Change } from '../store.ts';
 import type { Draft } from './draft.ts';
 import { applyMerged, latest } from './merge-things.ts';
@@ -16,7 +17,7 @@ const lastOf = (name: string) =>
  */
 const MERGED_USERS = `
   WITH said AS (
-    SELECT n, id, email, name, role, class_role, created_ms,
+    SELECT n, id, email, name, role, class_role, created_ms, forgotten,
       CASE WHEN as_whole THEN ${firstOf('name')} ELSE first_name END AS first_name,
       CASE WHEN as_whole THEN ${lastOf('name')} ELSE last_name END AS last_name,
       coalesce(max(n) FILTER (WHERE NOT as_whole) OVER (PARTITION BY id), 0) AS halves_n
@@ -28,6 +29,7 @@ const MERGED_USERS = `
       ${latest('role')} AS role,
       ${latest('class_role')} AS class_role,
       ${latest('created_ms')} AS created_ms,
+      bool_or(forgotten = 1) AS forgotten,
       ${latest('first_name', 'n <= halves_n')} AS first_name,
       ${latest('last_name', 'n <= halves_n')} AS last_name,
       max(name) FILTER (WHERE n = halves_n) AS name,
@@ -41,7 +43,8 @@ const MERGED_USERS = `
       coalesce(g.email, u.email, '') AS email,
       coalesce(g.role, u.role, 'user') AS role,
       coalesce(g.class_role, u.class_role, '') AS class_role,
-      coalesce(g.created_ms, u.created_ms) AS created_ms,
+      coalesce(g.forgotten, u.forgotten, false) AS forgotten,
+      CASE WHEN NOT coalesce(g.forgotten, false) THEN coalesce(g.created_ms, u.created_ms) END AS created_ms,
       coalesce(g.first_name, u.first_name, '') AS known_first,
       coalesce(g.last_name, u.last_name, '') AS known_last
     FROM given g LEFT JOIN users u ON u.id = g.id
@@ -56,7 +59,7 @@ const MERGED_USERS = `
     coalesce(whole, known_name) AS name,
     CASE WHEN whole <> known_name THEN ${firstOf('whole')} ELSE known_first END AS first_name,
     CASE WHEN whole <> known_name THEN ${lastOf('whole')} ELSE known_last END AS last_name,
-    role, class_role, created_ms, n
+    role, class_role, created_ms, forgotten, n
   FROM known`;
 
 /** LMS properties given, the last value each; an empty one takes the property away. */
@@ -70,11 +73,10 @@ const MERGED_PROPERTIES = `
   LEFT JOIN user_properties p ON p.person = l.person AND p.property = l.property
   WHERE l.value <> coalesce(p.value, '')`;
 
-/** `held`: how many users there are. */
-export async function mergeUsers(draft: Draft, held: number): Promise<Change> {
+/** `held`: how many users there are; `revised`: as in `applyMerged`. */
+export async function mergeUsers(draft: Draft, held: number, revised: number): Promise<Change> {
   await draft.keep('merged', MERGED_USERS);
-  const columns = ['email', 'name', 'first_name', 'last_name', 'role', 'class_role', 'created_ms'];
-  const { added, changed, unchanged } = await applyMerged(draft, 'users', held, columns);
+  const { added, changed, unchanged } = await applyMerged(draft, 'users', held, USER_COLUMNS, revised);
   await draft.keep('merged_properties', MERGED_PROPERTIES);
   // Those whose only change is in their properties, beside those whose fields changed.
   const [onlyProperties] = await draft.count([

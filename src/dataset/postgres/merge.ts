@@ -2,26 +2,23 @@
  * Merging staged records into what is published (decision 29). Every step returns what it changed, and leaves in
  * temporary tables what the derived tables need to know of it.
  */
-import type { Counts } from '../dataset.ts';
+import { BOARD_COLUMNS, PIN_COLUMNS } from '../merged-columns.ts';
 import type { Change, Changes } from '../store.ts';
+import { type Basis, nextSequence } from './basis.ts';
 import { joiningRows } from './bulk.ts';
 import type { Draft } from './draft.ts';
+import { type Erased, eraseForgotten } from './erase.ts';
 import { type MergedEvents, mergeEvents } from './merge-events.ts';
 import { mergeThings } from './merge-things.ts';
 import { mergeUsers } from './merge-users.ts';
 import type { Staging } from './staging.ts';
 
-/** What the version in force holds. */
-export interface Basis {
-  readonly counts: Counts;
-  /** Sequence of the event published last; 0 when there is none. */
-  readonly lastSequence: number;
-}
-
 export interface Merged {
   readonly changes: Changes;
   /** The years of events that the publication brings. */
   readonly coming: MergedEvents['coming'];
+  /** Of the people who are forgotten by this publication; absent when nobody is. */
+  readonly erased: Erased | undefined;
 }
 
 /**
@@ -30,18 +27,15 @@ export interface Merged {
  */
 export async function mergeStaged(draft: Draft, staging: Staging, basis: Basis): Promise<Merged> {
   const { counts } = basis;
+  const revised = nextSequence(basis);
+  let erased: Erased | undefined;
   const changes: Partial<Record<keyof Changes, Change>> = {};
   let coming: MergedEvents['coming'];
   await joiningRows(draft, staging.total, async () => {
-    changes.users = await mergeUsers(draft, counts.users);
-    changes.boards = await mergeThings(draft, 'boards', counts.boards, {
-      title: "''",
-      category: "''",
-      lti_id: "''",
-      course_id: "''",
-      created_ms: 'NULL',
-    });
-    changes.pins = await mergePins(draft, counts.pins);
+    changes.users = await mergeUsers(draft, counts.users, revised);
+    erased = await eraseForgotten(draft);
+    changes.boards = await mergeThings(draft, 'boards', counts.boards, BOARD_COLUMNS, revised);
+    changes.pins = await mergePins(draft, counts.pins, revised);
     changes.memberships = await mergeMemberships(draft);
     const events = await mergeEvents(draft, staging, basis);
     changes.events = events.change;
@@ -49,25 +43,16 @@ export async function mergeStaged(draft: Draft, staging: Staging, basis: Basis):
     changes.points = await mergePoints(draft);
     changes.adjustments = await mergeAdjustments(draft);
   });
-  return { changes: changes as Changes, coming };
+  return { changes: changes as Changes, coming, erased };
 }
 
-async function mergePins(draft: Draft, held: number): Promise<Change> {
-  const columns = {
-    board: 'NULL',
-    '"owner"': 'NULL',
-    title: "''",
-    body: "''",
-    web_url: "''",
-    image_url: "''",
-    tags: "'[]'",
-    created_ms: 'NULL',
-  };
+async function mergePins(draft: Draft, held: number, revised: number): Promise<Change> {
   return await mergeThings(
     draft,
     'pins',
     held,
-    columns,
+    PIN_COLUMNS,
+    revised,
     `(SELECT s.*, b.ix AS board, u.ix AS "owner" FROM staged_pins s
       LEFT JOIN boards b ON b.id = s.board_id LEFT JOIN users u ON u.id = s.owner_id)`,
   );

@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../app-error.ts';
 import type { Asking, Database, Session } from './database.ts';
-import { MIGRATIONS, type Migration } from './schema.ts';
+import { MIGRATIONS, type Migration } from './migrations.ts';
 
 /** Of the advisory lock; any number, but always the same. */
 const LOCK = 2_672_654_357;

@@ -6,18 +6,27 @@ import { randomBytes } from 'node:crypto';
 import { readPolicy } from '../../points/policy.ts';
 import type { Counts } from '../dataset.ts';
 import type { EventColumns, Problem, RecordKind, RecordOf } from '../staging.ts';
-import type { Changes, Outcome, Publication, PublicationOptions, Settings } from '../store.ts';
+import {
+  type Changes,
+  isSameOrganization,
+  type Outcome,
+  type Publication,
+  type PublicationOptions,
+  type Settings,
+} from '../store.ts';
+import { type Basis, nextSequence } from './basis.ts';
 import { Catalog, type CatalogEntry } from './catalog.ts';
 import { checkStaged } from './checks.ts';
 import type { Database, Session } from './database.ts';
 import { deriveTables } from './derived.ts';
 import { Draft } from './draft.ts';
-import { type Basis, type Merged, mergeStaged } from './merge.ts';
+import { countAllAsNew, type Erased, eraseEarlierTraces, leaveOutForgotten } from './erase.ts';
+import { type Merged, mergeStaged } from './merge.ts';
 import { insertEvents } from './merge-events.ts';
 import { publishPoints } from './points.ts';
 import { prune } from './prune.ts';
 import { acquirePublicationLock } from './publication-lock.ts';
-import { MORTAL } from './schema.ts';
+import { LASTING, MORTAL } from './schema.ts';
 import { Staging } from './staging.ts';
 
 /** Memory of the server for a publication; what does not fit is spilled to disk. */
@@ -95,40 +104,45 @@ export class PostgresPublication implements Publication {
     readPolicy(this.#settings.policy);
   }
 
-  async check(report: (problem: Problem) => void): Promise<void> {
+  async check(report: (problem: Problem) => void): Promise<number> {
     const draft = await this.#begin();
+    const leftOut = await leaveOutForgotten(draft, this.#staging);
     const checked = this.#entry.version === undefined ? [] : this.#entry.settings.lmsUserProperties;
     await checkStaged(draft, this.#staging, this.#settings, checked, report);
+    return leftOut;
   }
 
-  async preview(): Promise<Changes> {
-    const { changes } = await this.#merge(await this.#begin());
-    return changes;
+  async preview(): Promise<Pick<Outcome, 'changes' | 'erased'>> {
+    const { changes, erased } = await this.#merge(await this.#begin());
+    return { changes, erased: erased?.events ?? 0 };
   }
 
   async publish(): Promise<Outcome> {
     const draft = await this.#begin();
-    const { changes, coming } = await this.#merge(draft);
-    const counts = countsAfter(this.#present.counts, changes);
+    const { changes, coming, erased } = await this.#merge(draft);
+    const counts = countsAfter(this.#present.counts, changes, erased);
     if (!this.#isWorthAVersion(changes)) {
       await this.#session.run('ROLLBACK');
       await new Catalog(this.#session).configure(this.#entry.organization, this.#settings);
       await this.discard();
-      return { published: false, version: this.#entry.version, changes, counts };
+      return { published: false, version: this.#entry.version, changes, counts, erased: 0 };
     }
     await insertEvents(draft);
-    await deriveTables(draft);
+    await this.#reviseOrganization(draft);
+    if (erased !== undefined) await countAllAsNew(draft);
+    await deriveTables(draft, erased !== undefined);
     const { policy } = this.#settings;
-    await publishPoints(draft, policy, policy !== this.#present.policy);
+    await publishPoints(draft, policy, policy !== this.#present.policy || erased !== undefined);
+    if (erased !== undefined) await eraseEarlierTraces(draft);
     const nowMs = Date.now();
     await prune(draft, nowMs);
     const version = `${draft.publication}-${randomBytes(12).toString('hex')}`;
     await this.#writeVersion(draft, version, nowMs, counts);
     await coming?.attach();
-    await this.#analyze(changes);
+    await this.#analyze(changes, erased);
     await this.#session.run('COMMIT');
     await this.discard();
-    return { published: true, version, changes, counts };
+    return { published: true, version, changes, counts, erased: erased?.events ?? 0 };
   }
 
   async discard(): Promise<void> {
@@ -158,8 +172,9 @@ export class PostgresPublication implements Publication {
   }
 
   /** Tells the planner of what was added before anybody asks for it. What was a little more than before can wait. */
-  async #analyze({ events }: Changes): Promise<void> {
-    if (this.#staging.total < MANY_RECORDS) return;
+  async #analyze({ events }: Changes, erased: Erased | undefined): Promise<void> {
+    // What the planner knows has samples of addresses and names in it.
+    if (this.#staging.total < MANY_RECORDS && erased === undefined) return;
     const grown = events.added * 10 >= this.#present.counts.events;
     const tables = grown ? [...TABLES, 'events'] : TABLES;
     const analyze = tables.map((table) => `ANALYZE (SKIP_LOCKED) corkboard.${table};`);
@@ -174,16 +189,27 @@ export class PostgresPublication implements Publication {
     );
   }
 
+  /** The organization stands in every event, as the boards do: when it is another, all of them are. */
+  async #reviseOrganization(draft: Draft): Promise<void> {
+    if (isSameOrganization(this.#settings, this.#entry.settings)) return;
+    const kept = 'ix, id, title, category, lti_id, course_id, created_ms';
+    await draft.keep('same_boards', `SELECT ${kept} FROM boards`);
+    await draft.end('boards', 'true');
+    const revised = `${nextSequence(this.#present)}::bigint`;
+    await draft.add('boards', `${kept}, revised`, `SELECT ${kept}, ${revised} FROM same_boards ORDER BY ix`);
+  }
+
+  /** The clock goes on even when no event has come, for what was altered. */
   async #writeVersion(draft: Draft, version: string, publishedMs: number, counts: Counts): Promise<void> {
     const { organization, publication } = draft;
     const added = await draft.newEvents();
-    const lastSequence = added.count === 0 ? this.#present.lastSequence : added.lastSequence;
+    const lastSequence = Math.max(added.lastSequence, nextSequence(this.#present));
     const facts = { version, publication, publishedMs, lastSequence, counts };
     await new Catalog(draft.session).publish(organization, this.#settings, facts);
   }
 }
 
-const TABLES = [...MORTAL, 'kinds', 'memberships', 'adjustments'];
+const TABLES = [...MORTAL, ...LASTING];
 
 async function readPresent(session: Session, { organization, publication }: CatalogEntry): Promise<Present> {
   if (publication === undefined) {
@@ -205,9 +231,13 @@ async function readPresent(session: Session, { organization, publication }: Cata
   return { counts: { events, users, boards, pins }, lastSequence, policy: String(row[5]) };
 }
 
-function countsAfter(before: Counts, { events, users, boards, pins }: Changes): Counts {
+function countsAfter(
+  before: Counts,
+  { events, users, boards, pins }: Changes,
+  erased: Erased | undefined,
+): Counts {
   return {
-    events: before.events + events.added,
+    events: before.events + events.added - (erased?.events ?? 0),
     users: before.users + users.added,
     boards: before.boards + boards.added,
     pins: before.pins + pins.added,

@@ -1,5 +1,5 @@
 /**
- * The tables of the PostgreSQL store, as numbered steps that are only ever added to. Every table of records begins with
+ * The tables of the PostgreSQL store as they were at first, and how rows belong to versions. Every table of records begins with
  * the organization, its number in this store, so that Citus can distribute by it. Things refer to each other by `ix`, a
  * dense 32-bit index in the order of first import; instants are milliseconds since 1970 in UTC.
  *
@@ -13,11 +13,6 @@ import { FIRST_YEAR, LAST_YEAR, startOfYear } from './event-survey.ts';
 export const ALIVE = 2_147_483_647;
 
 const LIFE = `born INTEGER NOT NULL, died INTEGER NOT NULL DEFAULT ${ALIVE}`;
-
-export interface Migration {
-  readonly number: number;
-  readonly sql: string;
-}
 
 const FIRST = `
 CREATE TABLE organizations (
@@ -205,14 +200,12 @@ const BORN = (
     `CREATE INDEX ${table}_born ON ${table} USING brin (organization, born) WITH (pages_per_range = 16, autosummarize = on);`,
 );
 
-export const MIGRATIONS: readonly Migration[] = [
-  { number: 1, sql: `${FIRST}${[...ENDED, ...BORN].join('\n')}` },
-  // Only pins whose words have changed were looked for by it, where a policy counts words; every import had to fill it.
-  { number: 2, sql: 'DROP INDEX events_by_pin;' },
-];
+/** The tables as they were at first; `migrations.ts` has the steps after it. */
+export const FIRST_TABLES = `${FIRST}${[...ENDED, ...BORN].join('\n')}`;
 
 /** Tables of records whose rows stay for ever once they are published. */
-export type LastingTable = 'kinds' | 'memberships' | 'adjustments';
+export const LASTING = ['kinds', 'memberships', 'adjustments', 'forgotten_boards'] as const;
+export type LastingTable = (typeof LASTING)[number];
 
 export type Table = MortalTable | LastingTable | 'events';
 

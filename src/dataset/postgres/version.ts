@@ -9,6 +9,7 @@ import type {
   EventQuery,
   EventTally,
   ListQuery,
+  Revisions,
   Standings,
   StandingsQuery,
   UserName,
@@ -21,6 +22,7 @@ import { allOf, inRange, inScope, int8 } from './conditions.ts';
 import type { Asking, Parameter } from './database.ts';
 import { readIncrement } from './increment.ts';
 import { readLedger } from './ledger.ts';
+import { readForgotten, readRevisions } from './revisions.ts';
 import { type At, rowsAt } from './schema.ts';
 import { readStandings } from './standings.ts';
 import { readTables } from './tables.ts';
@@ -99,6 +101,14 @@ class Version implements Dataset {
 
   tables(): Tables {
     return readTables(this.#database, this.#at);
+  }
+
+  async revisions(sequence: number): Promise<Revisions> {
+    return await readRevisions(this.#database, this.#at, sequence);
+  }
+
+  async forgotten(scope: Scope, sequence: number): Promise<readonly bigint[]> {
+    return await readForgotten(this.#database, this.#at, scope, sequence);
   }
 
   async since(before: Dataset): Promise<Increment | undefined> {

@@ -2,6 +2,7 @@
  * A version in memory: the `Dataset` port over typed arrays, loaded from the dataset of any store. What is asked for
  * seldom, or once, is passed on to that dataset, which stays open beneath.
  */
+import { Shelf } from '../../shelf.ts';
 import type { Dataset, Ledger } from '../dataset.ts';
 import type {
   BoardName,
@@ -9,6 +10,7 @@ import type {
   EventQuery,
   EventTally,
   ListQuery,
+  Revisions,
   Standings,
   StandingsQuery,
   UserName,
@@ -20,6 +22,7 @@ import { isWhole } from '../timeline.ts';
 import { type ColumnSizes, streamSelection, tallySelection } from './events.ts';
 import type { BoardNames, UserNames } from './names.ts';
 import type { Register } from './register.ts';
+import { findChanged } from './revisions.ts';
 import type { StandingsBook } from './standings.ts';
 import type { ResidentTimeline } from './timeline.ts';
 import type { Visibility } from './visibility.ts';
@@ -38,6 +41,9 @@ export interface Holdings {
   readonly standings: StandingsBook;
 }
 
+/** Of so many earlier versions: clients that keep in step are mostly at the last ones. */
+const KEPT_REVISIONS = 16;
+
 export class ResidentDataset implements Dataset {
   readonly version;
   readonly organization;
@@ -50,6 +56,8 @@ export class ResidentDataset implements Dataset {
   readonly held: Holdings;
   readonly #stored: Dataset;
   readonly #onClose: () => void;
+  /** By sequence. */
+  readonly #revisions = new Shelf<Revisions>(KEPT_REVISIONS);
 
   constructor(stored: Dataset, held: Holdings, onClose: () => void) {
     this.version = stored.version;
@@ -117,6 +125,17 @@ export class ResidentDataset implements Dataset {
 
   async standings(query: StandingsQuery): Promise<Standings> {
     return this.held.standings.answer(query, this.held.visibility.of(query.scope));
+  }
+
+  /** Whoever keeps in step asks for what came last, so the rows are looked for once for all of them. */
+  async revisions(sequence: number): Promise<Revisions> {
+    return await this.#revisions.take(String(sequence), async () =>
+      findChanged(this.timeline, await this.#stored.revisions(sequence)),
+    );
+  }
+
+  async forgotten(scope: Scope, sequence: number): Promise<readonly bigint[]> {
+    return await this.#stored.forgotten(scope, sequence);
   }
 
   async ledger(board: number, user: number): Promise<Ledger> {

@@ -9,7 +9,7 @@ import {
   timestampOf,
 } from '../event-rows.ts';
 import type { EventBatch, EventPosition, EventQuery, TimeRange } from '../query.ts';
-import type { Selection, Timeline } from '../timeline.ts';
+import { changedRows, flagsOf, type Selection, type Timeline } from '../timeline.ts';
 import { indexRows, placesOf, type RowIndex } from './row-index.ts';
 import { sharedIntegers } from './shared-arrays.ts';
 import { addedRows, placeAdditions, renumberRows, type Splice, spliceIndex } from './splice.ts';
@@ -90,11 +90,19 @@ export class ResidentTimeline implements Timeline {
       pinsOnly: query.pinsOnly === true ? true : undefined,
       kinds: query.kinds === undefined ? undefined : flagsOf(query.kinds),
       upToSequence: upToSequence >= this.#lastSequence ? undefined : upToSequence,
+      since: query.since?.rows === undefined ? query.since && changedRows(query.since) : undefined,
     };
   }
 
   /** As few rows as an index tells; the board and the actor asked for, if any, are visible. */
-  #candidates({ board, actor }: Pick<EventQuery, 'board' | 'actor'>, view: View): Candidates {
+  #candidates(
+    { board, actor, since }: Pick<EventQuery, 'board' | 'actor' | 'since'>,
+    view: View,
+  ): Candidates {
+    if (since?.rows !== undefined) {
+      const rows = this.#matching(since.rows, board, actor);
+      return { rows, from: 0, to: rows.length, ofBoards: false };
+    }
     if (board !== undefined) {
       const ofBoard = rowsOf(this.#byBoard, board);
       return actor === undefined ? ofBoard : this.#both(ofBoard, board, actor);
@@ -110,10 +118,18 @@ export class ResidentTimeline implements Timeline {
   #both(ofBoard: ListedCandidates, board: number, actor: number): Candidates {
     const ofActor = rowsOf(this.#byActor, actor);
     const fewer = ofActor.to - ofActor.from < ofBoard.to - ofBoard.from ? ofActor : ofBoard;
-    const matching = fewer.rows
-      .subarray(fewer.from, fewer.to)
-      .filter((row) => boardOf(this.events, row) === board && actorOf(this.events, row) === actor);
+    const matching = this.#matching(fewer.rows.subarray(fewer.from, fewer.to), board, actor);
     return { rows: sharedCopy(matching), from: 0, to: matching.length, ofBoards: true };
+  }
+
+  /** Those of the rows that are about the board and the actor, where one is given. */
+  #matching(rows: Int32Array, board: number | undefined, actor: number | undefined): Int32Array {
+    if (board === undefined && actor === undefined) return rows;
+    return rows.filter(
+      (row) =>
+        (board === undefined || boardOf(this.events, row) === board) &&
+        (actor === undefined || actorOf(this.events, row) === actor),
+    );
   }
 
   /** The rows of a scope that names its boards, or its people, when they are few; made on first use. */
@@ -187,13 +203,6 @@ interface ListedCandidates extends Candidates {
 /** None for a value that the index does not have. */
 function rowsOf({ offsets, rows }: RowIndex, value: number): ListedCandidates {
   return { rows, ...placesOf(offsets, value), ofBoards: true };
-}
-
-/** 1 at each of the indices. */
-function flagsOf(indices: readonly number[]): Uint8Array {
-  const flags = new Uint8Array(1 + Math.max(0, ...indices));
-  for (const index of indices) flags[index] = 1;
-  return flags;
 }
 
 function sharedCopy(rows: Int32Array): Int32Array {

@@ -39,7 +39,11 @@ const COURSES = new Set(['CourseOffering', 'CourseSection']);
 /** Deeper things are not looked for, and nothing can be part of itself for ever. */
 const DEEPEST = 16;
 
-export const caliper: Format = { name: 'caliper', open: (options) => new Envelopes(options) };
+export const caliper: Format = {
+  name: 'caliper',
+  forms: ['json'],
+  open: (options) => new Envelopes(options),
+};
 
 class Envelopes implements Translator {
   readonly #mapping: Readonly<Record<string, string | null>>;

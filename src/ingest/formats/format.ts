@@ -33,6 +33,13 @@ export interface Person {
   readonly id: bigint;
   readonly email: Detail;
   readonly name: Detail;
+  /** ISO 8601 with an offset. */
+  readonly createdAt?: string | undefined;
+}
+
+export interface ForeignBoard {
+  readonly id: bigint;
+  readonly title: Detail;
 }
 
 export interface ForeignPin {
@@ -40,6 +47,7 @@ export interface ForeignPin {
   readonly title: Detail;
   readonly body?: string | undefined;
   readonly webUrl?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
 }
 
 /** The event that a record stands for, with whom and what it names, to be checked like any other (decision 28). */
@@ -51,7 +59,7 @@ export interface ForeignEvent {
   /** Absent where the source names none: then it is `UNKNOWN_OWNER`. */
   readonly owner: Person | undefined;
   readonly actor: Person;
-  readonly board: { readonly id: bigint; readonly title: Detail };
+  readonly board: ForeignBoard;
   /** Given exactly when the type is `pin`. */
   readonly pin?: ForeignPin;
   /** ISO 8601 with an offset. */
@@ -63,11 +71,16 @@ export interface Dropped {
   readonly dropped: string;
 }
 
-export type Translation = ForeignEvent | Dropped;
+/** What tells of a person or a board, and of nothing that was done. */
+export type Described =
+  | { readonly describes: 'users'; readonly person: Person }
+  | { readonly describes: 'boards'; readonly board: ForeignBoard };
 
-/** Reads one file. */
+export type Translation = ForeignEvent | Described | Dropped;
+
+/** Reads one file, or all files of an import where they are about one another. */
 export interface Translator {
-  /** Sees every record of the file before the first is translated, where the format has this. Throws `Refusal`. */
+  /** Sees every record of what it reads before the first is translated, where the format has this. Throws `Refusal`. */
   survey?(record: Source): void;
   /** Called once between the two. Throws `Refusal` when no record of the file can be translated. */
   endSurvey?(): void;
@@ -83,14 +96,23 @@ export interface FormatOptions {
   readonly mapping?: Readonly<Record<string, string | null>> | undefined;
 }
 
+/** JSON may be an array or a record a line, and where a `.json` file holds one object, that alone; XML a row a line. */
+export type ForeignForm = 'csv' | 'json' | 'xml';
+
 export interface Format {
   /** As `--as` has it. */
   readonly name: FormatName;
-  /** Columns that a CSV file must have; absent where the format is JSON. */
+  /** What its files are. */
+  readonly forms: readonly ForeignForm[];
+  /** Columns that a CSV file must have. */
   readonly columns?: readonly string[];
+  /** Which files of a folder are its own; absent: all that are named by one of its forms. */
+  readonly files?: RegExp;
+  /** Whether its files are about one another, so that one translator sees all of them. */
+  readonly isWhole?: boolean;
   /** Whether its times are local, so that it wants a zone. */
   readonly isLocal?: boolean;
-  /** A reader for each file of an import. Throws `option-malformed` where an option is missing. */
+  /** A reader for each file of an import, or for all of them. Throws `option-malformed` where an option is missing. */
   open(options: FormatOptions): Translator;
 }
 
@@ -140,6 +162,21 @@ export function meaningOf(word: string | undefined | null): { type: string; acti
   if (word === undefined || word === null) return undefined;
   const [type = '', action = ''] = word.split('.');
   return { type, action };
+}
+
+/** A number that names something there, as digits or as a number. Throws `Refusal`. */
+export function idOf(record: Source, member: string, name = member): bigint {
+  const id = record[member];
+  const digits =
+    typeof id === 'string' ? id : Number.isSafeInteger(id) || typeof id === 'bigint' ? `${id}` : '';
+  if (/^-?\d{1,18}$/.test(digits)) return BigInt(digits);
+  throw new Refusal(name, id === undefined || id === null || id === '' ? 'is required' : 'is not an integer');
+}
+
+/** The same where there may be none: absent, null or an empty cell. Throws `Refusal`. */
+export function idIfAny(record: Source, member: string, name = member): bigint | undefined {
+  const id = record[member];
+  return id === undefined || id === null || id === '' ? undefined : idOf(record, member, name);
 }
 
 /** A text, whatever else stands in its place: what a source holds can be anything. */

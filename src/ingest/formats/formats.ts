@@ -1,8 +1,16 @@
 /** The formats of other software that an import understands. */
 import { caliper } from './caliper.ts';
 import type { FormatName } from './choices.ts';
+import { discourse } from './discourse.ts';
 import type { Format } from './format.ts';
 import { moodleLog } from './moodle-log.ts';
+import { stackExchange } from './stack-exchange.ts';
 import { xapi } from './xapi.ts';
 
-export const FORMATS: Readonly<Record<FormatName, Format>> = { 'moodle-log': moodleLog, caliper, xapi };
+export const FORMATS: Readonly<Record<FormatName, Format>> = {
+  'moodle-log': moodleLog,
+  caliper,
+  discourse,
+  'stack-exchange': stackExchange,
+  xapi,
+};

@@ -56,6 +56,7 @@ const COURSE_TITLE = /^Course: (.+)$/;
 
 export const moodleLog: Format = {
   name: 'moodle-log',
+  forms: ['csv'],
   columns: ['Time', 'Event context', 'Event name', 'Description'],
   isLocal: true,
   open: (options) => new MoodleLog(options),

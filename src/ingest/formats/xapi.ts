@@ -49,6 +49,7 @@ const MAILTO = 'mailto:';
 
 export const xapi: Format = {
   name: 'xapi',
+  forms: ['json'],
   open: (options) => new Statements(options),
 };
 

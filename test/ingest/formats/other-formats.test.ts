@@ -4,8 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { PROFILES } from '../../../src/ingest/formats/caliper.ts';
+import { DEEDS } from '../../../src/ingest/formats/discourse.ts';
 import { FORMATS } from '../../../src/ingest/formats/formats.ts';
 import { MEANINGS } from '../../../src/ingest/formats/moodle-log.ts';
+import { INTERACTIONS } from '../../../src/ingest/formats/stack-exchange.ts';
 import { ACTIONS } from '../../../src/ingest/formats/xapi.ts';
 
 const REFERENCE = await readFile(join(import.meta.dirname, '../../../docs/other-formats.md'), 'utf8');
@@ -19,6 +21,8 @@ const CALIPER = Object.fromEntries(
 for (const [format, meanings] of [
   ['moodle-log', MEANINGS],
   ['caliper', CALIPER],
+  ['discourse', DEEDS],
+  ['stack-exchange', INTERACTIONS],
   ['xapi', ACTIONS],
 ] as const) {
   it(`the reference lists exactly what ${format} reads`, () => {

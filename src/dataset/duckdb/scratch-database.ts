@@ -1,11 +1,15 @@
-/** A DuckDB of its own in memory, for Parquet files: it may open the files that are named, and nothing else. */
+/** A DuckDB of its own in memory, for files that are read or written as a whole: it may open those named, and no others. */
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 
 const MEMORY_LIMIT = '512MB';
 
-/** The caller disposes of it. DuckDB takes paths for patterns: none may hold `*`, `?`, `[`. */
-export async function openParquetDatabase(
+/**
+ * The caller disposes of it. DuckDB takes paths for patterns: none may hold `*`, `?`, `[`. In a folder it may open every
+ * file.
+ */
+export async function openScratchDatabase(
   paths: readonly string[],
+  folders: readonly string[] = [],
 ): Promise<{ readonly connection: DuckDBConnection } & Disposable> {
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: MEMORY_LIMIT,
@@ -23,6 +27,7 @@ export async function openParquetDatabase(
   };
   try {
     await connection.run(`SET allowed_paths = [${paths.map(literal).join(', ')}]`);
+    await connection.run(`SET allowed_directories = [${folders.map(literal).join(', ')}]`);
     await connection.run('SET enable_external_access = false');
     return database;
   } catch (error) {

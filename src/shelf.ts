@@ -1,6 +1,7 @@
 /**
- * Where fragments are kept: made on first use, once however many ask at the same time, kept for good or until more
- * than `limit` are there, when the oldest goes. A failure is not kept: the next one to ask tries again.
+ * Where things are kept that take long to make, fragments above all: made on first use, once however many ask at the
+ * same time, kept for good or until more than `limit` are there, when the oldest goes. A failure is not kept: the next
+ * one to ask tries again.
  */
 export class Shelf<T> {
   readonly #made = new Map<string, Promise<T>>();

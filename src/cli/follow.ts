@@ -1,0 +1,113 @@
+/** `corkboard import --follow`: publishes what comes on standard input or into a folder, every few seconds (decision 57). */
+import { stat } from 'node:fs/promises';
+import { AppError } from '../app-error.ts';
+import type { Store } from '../dataset/store.ts';
+import { STANDARD_INPUT } from '../ingest/bundle.ts';
+import type { FollowedFile } from '../ingest/follow-folder.ts';
+import type { FollowedLines, FollowOptions } from '../ingest/follow-lines.ts';
+import type { ImportReport } from '../ingest/import.ts';
+import { readAs, type WrittenBy } from './import-formats.ts';
+import { renderProblems } from './import-report.ts';
+import { type JsonOption, print, remark, renderCell, renderJson } from './output.ts';
+
+export interface FollowWords extends JsonOption, WrittenBy {
+  readonly organization: string;
+  readonly skipInvalid?: string;
+  readonly dryRun?: boolean;
+  readonly follow?: boolean;
+  /** In milliseconds. */
+  readonly every?: number;
+}
+
+const EVERY_MS = 5000;
+
+/** Throws `option-malformed` where the words do not go together. */
+export function checkFollow(paths: readonly string[], words: FollowWords): void {
+  const { follow, every, dryRun, fromLrs } = words;
+  if (follow !== true) {
+    if (every === undefined) return;
+    throw new AppError('option-malformed', '--every is for --follow.');
+  }
+  if (dryRun === true) throw new AppError('option-malformed', '--follow publishes; leave out --dry-run.');
+  if (fromLrs !== undefined || paths.length !== 1) {
+    throw new AppError(
+      'option-malformed',
+      '--follow takes one folder, or - for lines on standard input, and nothing else.',
+    );
+  }
+}
+
+/** Until the input ends or a signal comes; both publish what has come. */
+export async function follow(store: Store, path: string, words: FollowWords): Promise<void> {
+  const { readParquet } = await import('../dataset/duckdb/parquet-reader.ts');
+  const isStream = path === STANDARD_INPUT;
+  // Standard input has no name that tells what it holds.
+  const as = await readAs(isStream && words.as === undefined ? { ...words, as: 'events' } : words);
+  if (as.foreign?.format.isWhole === true) {
+    throw new AppError(
+      'option-malformed',
+      `Files of ${as.foreign.format.name} are about one another, and --follow takes one by one. Leave out --follow.`,
+    );
+  }
+  const options: FollowOptions = {
+    ...{ store, organization: words.organization, skipInvalid: words.skipInvalid, readParquet, ...as },
+    everyMs: words.every ?? EVERY_MS,
+    stop: signalled(),
+    onWait: () => remark(`Waiting for another import of ${words.organization} to end.`),
+  };
+  const onRefused = (report: ImportReport) => remark(renderProblems(report));
+  if (isStream) {
+    const { followLines } = await import('../ingest/follow-lines.ts');
+    await followLines(process.stdin, options, (followed) => tellLines(words, followed), onRefused);
+    return;
+  }
+  await checkFolder(path);
+  const { followFolder } = await import('../ingest/follow-folder.ts');
+  await followFolder(path, options, (followed) => tellFile(words, followed), onRefused);
+}
+
+/** Throws `option-malformed`; what cannot be read is told by who reads it. */
+async function checkFolder(path: string): Promise<void> {
+  const entry = await stat(path).catch(() => undefined);
+  if (entry?.isDirectory() !== false) return;
+  throw new AppError('option-malformed', `${path} is no folder, and a file cannot be followed.`);
+}
+
+/** Aborted by SIGINT or SIGTERM; another one ends the process at once, as if nobody listened. */
+function signalled(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  return stop.signal;
+}
+
+function tellLines(words: FollowWords, { report, lines, bytes }: FollowedLines): void {
+  tell(
+    words,
+    report,
+    { lines, bytes },
+    `${renderCell(lines)} lines, ${renderCell(bytes)} bytes of the input so far`,
+  );
+}
+
+function tellFile(words: FollowWords, { report, file, bytes }: FollowedFile): void {
+  tell(words, report, { file, bytes }, renderCell(file));
+}
+
+/** A line for each publication; what could not be taken is told beside it. */
+function tell(words: FollowWords, report: ImportReport, place: object, what: string): void {
+  if (report.problemCount > 0) remark(renderProblems(report));
+  const { organization, outcome, version, records, rejected, changes, translated } = report;
+  if (words.json) {
+    const dropped = translated?.dropped.reduce((sum, { count }) => sum + count, 0) ?? 0;
+    const added = changes?.events.added ?? 0;
+    print(
+      renderJson(
+        { organization, outcome, version, ...place, records, eventsAdded: added, dropped, rejected },
+        0,
+      ),
+    );
+    return;
+  }
+  const how = outcome === 'published' ? `published as version ${version}` : 'nothing new';
+  print(`${what}: ${how}${rejected > 0 ? `, ${renderCell(rejected)} bad records set aside` : ''}`);
+}

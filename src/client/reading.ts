@@ -1,0 +1,94 @@
+/** The body of an answer, piece by piece, in bounded memory: nothing is read before it is wanted. Notices when it is cut short. */
+import { AnswerError } from './errors.ts';
+import { parseExact } from './exact.ts';
+
+/** The elements of an NDJSON answer, as they arrive. Who stops early closes the connection. Throws `AnswerError`, or the reason of the signal. */
+export async function* readElements<T>(
+  response: Response,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<T, void, undefined> {
+  for await (const lines of readLines(response, signal)) {
+    for (const line of lines) yield parsed<T>(line);
+  }
+}
+
+export async function readWhole<T>(response: Response, signal: AbortSignal | undefined): Promise<T> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const bytes of readBytes(response, signal)) text += decoder.decode(bytes, { stream: true });
+  return parsed<T>(text + decoder.decode());
+}
+
+/** The lines that each piece of the body completes. */
+async function* readLines(
+  response: Response,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<string[], void, undefined> {
+  const decoder = new TextDecoder();
+  // Of a line that is not complete yet. A long one is joined once, not with every piece.
+  let begun: string[] = [];
+  for await (const bytes of readBytes(response, signal)) {
+    const lines = decoder.decode(bytes, { stream: true }).split('\n');
+    begun.push(lines.shift() ?? '');
+    if (lines.length === 0) continue;
+    const first = begun.join('');
+    begun = [lines.pop() ?? ''];
+    yield [first, ...lines];
+  }
+  if (begun.join('') + decoder.decode() !== '') throw cutShort('in the middle of a line');
+}
+
+async function* readBytes(
+  { body, headers }: Response,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  if (body === null) return;
+  const expected = plainLength(headers);
+  const reader = body.getReader();
+  let received = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      received += value.byteLength;
+      yield value;
+    }
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw cutShort(toldOf(received, expected), error);
+  } finally {
+    // Not waited for: a body that failed has nothing to cancel, and says so by failing again.
+    reader.cancel().catch(() => undefined);
+  }
+  // Runtimes differ in whether they notice this themselves.
+  if (expected !== undefined && received < expected) throw cutShort(toldOf(received, expected));
+}
+
+/** Absent where the length is that of compressed bytes, which the runtime has turned into others. */
+function plainLength(headers: Headers): number | undefined {
+  const length = headers.get('content-length');
+  const encoding = headers.get('content-encoding') ?? 'identity';
+  return length === null || encoding !== 'identity' ? undefined : Number(length);
+}
+
+function toldOf(received: number, expected: number | undefined): string {
+  return `after ${received} bytes${expected === undefined ? '' : ` of ${expected}`}`;
+}
+
+function cutShort(where: string, cause?: unknown): AnswerError {
+  return new AnswerError('cut-short', `The answer ended ${where}: what came is not all. Ask again.`, {
+    cause,
+  });
+}
+
+function parsed<T>(text: string): T {
+  try {
+    return parseExact<T>(text);
+  } catch {
+    // The words of the parser would repeat what it read: data of people.
+    throw new AnswerError(
+      'unreadable',
+      'The answer is not JSON: another service, or something on the way, has written it.',
+    );
+  }
+}

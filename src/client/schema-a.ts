@@ -1,0 +1,216 @@
+/** What Corkboard, Variant A 2.2.1, takes and gives. Made by test/client/generate.ts. */
+
+import type { Id } from './exact.ts';
+
+/** Owner or actor of an event. */
+export interface Person {
+  /** User identifier. All digits count, also above 2^53. */
+  readonly id: Id;
+  /** E-mail address of the user, or a stable pseudonym. */
+  readonly email: string;
+  /** Display name, or a stable pseudonym. */
+  readonly name: string;
+  /** Platform role. */
+  readonly role: string;
+  /** Role in a class. */
+  readonly class_role: string;
+}
+
+export interface Organization {
+  /** Organization. All digits count, also above 2^53. */
+  readonly id: Id;
+  readonly name: string;
+  readonly domain: string;
+  /** Category. All digits count, also above 2^53. */
+  readonly category_id: Id;
+}
+
+export interface BoardRef {
+  /** Board. All digits count, also above 2^53. */
+  readonly id: Id;
+  readonly title: string;
+  readonly category: string;
+}
+
+export interface Pin {
+  /** Pin. All digits count, also above 2^53. */
+  readonly id: Id;
+  /** Repeats the action of the event. */
+  readonly activity: string;
+  readonly title: string;
+  /** Text of the pin. */
+  readonly body: string;
+  /** URL of the linked web page. */
+  readonly web_url: string;
+  /** URL of an image. */
+  readonly image_url: string;
+  readonly tags: readonly string[];
+}
+
+/** An interaction with a pin. */
+export interface PinEvent {
+  readonly type: 'pin';
+  /** What was done. */
+  readonly action: string;
+  readonly owner: Person;
+  readonly actor: Person;
+  readonly organization: Organization;
+  readonly board: BoardRef;
+  readonly timestamp: string;
+  /** Only with `since`: names the event, whatever else of it changes. */
+  readonly sync_id?: string;
+  readonly pin: Pin;
+}
+
+/** An interaction with anything else. */
+export interface OtherEvent {
+  /** Kind of object acted on. */
+  readonly type: string;
+  /** What was done. */
+  readonly action: string;
+  readonly owner: Person;
+  readonly actor: Person;
+  readonly organization: Organization;
+  readonly board: BoardRef;
+  readonly timestamp: string;
+  /** Only with `since`: names the event, whatever else of it changes. */
+  readonly sync_id?: string;
+  readonly pin?: never;
+}
+
+/** An interaction. It carries `pin` exactly when its type is `pin`. */
+export type Event = PinEvent | OtherEvent;
+
+/** Only with `since`: a person who was forgotten. All events go whose actor this is. */
+export interface Forgotten {
+  readonly forgotten: {
+    /** User identifier. All digits count, also above 2^53. */
+    readonly user: Id;
+  };
+}
+
+export interface Board {
+  /** Board. All digits count, also above 2^53. */
+  readonly id: Id;
+  readonly title: string;
+}
+
+export interface User {
+  /** User. All digits count, also above 2^53. */
+  readonly id: Id;
+  readonly first_name: string;
+  readonly last_name: string;
+  readonly email: string;
+}
+
+/** Points of one user on one board. */
+export interface PointsRecord {
+  /** User. All digits count, also above 2^53. */
+  readonly user_id: Id;
+  /** Board. All digits count, also above 2^53. */
+  readonly board_id: Id;
+  readonly email: string;
+  readonly total_points: number;
+  readonly participation_score: number;
+}
+
+export interface PointsMap {
+  readonly [name: string]: PointsRecord;
+}
+
+interface Parameters {
+  /** Start of the range; it belongs to the range. */
+  readonly start?: number | string;
+  /** End of the range; it does not belong to the range any more. */
+  readonly end?: number | string;
+  /** At most so many elements; the next page stands in the header `Link`. Without it all come at once. */
+  readonly limit?: number;
+  /** Where a page begins, as the header `Link` of the page before gives it. Needs `limit`. */
+  readonly cursor?: string;
+  /** Representation, for clients that cannot send `Accept`. */
+  readonly format?: 'json' | 'ndjson' | 'csv' | 'parquet';
+  /** Only what has changed since an answer was made: its header `Sync-Token`, or `start` for everything in the form that changes have (`sync_id`, `forgotten`). JSON and NDJSON only. */
+  readonly since?: string;
+  /** With `board` every record sits under the id of its board. */
+  readonly key?: 'board';
+}
+
+export interface Operations {
+  /** All interactions of the organization. */
+  readonly listEvents: {
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'since'>;
+    readonly answer: readonly (Event | Forgotten)[];
+  };
+  /** All interactions on a board. */
+  readonly listEventsOfBoard: {
+    readonly names: { readonly 'board-id': Id };
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'since'>;
+    readonly answer: readonly (Event | Forgotten)[];
+  };
+  /** All events of type pin, across all boards. */
+  readonly listEventsOfPins: {
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'since'>;
+    readonly answer: readonly (Event | Forgotten)[];
+  };
+  /** All interactions from a user. */
+  readonly listEventsOfUser: {
+    readonly names: { readonly 'user-id': Id };
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'since'>;
+    readonly answer: readonly (Event | Forgotten)[];
+  };
+  /** The boards of the organization. */
+  readonly listBoards: {
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format'>;
+    readonly answer: readonly Board[];
+  };
+  /** The users of the organization. */
+  readonly listUsers: {
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format'>;
+    readonly answer: readonly User[];
+  };
+  /** Points of all users on a board. */
+  readonly getPointsOfBoard: {
+    readonly names: { readonly boardId: Id };
+    readonly query: Pick<Parameters, 'start' | 'end'>;
+    readonly answer: PointsMap;
+  };
+  /** Points of a user on the boards that the user is on. */
+  readonly getPointsOfUser: {
+    readonly names: { readonly userId: Id };
+    readonly query: Pick<Parameters, 'start' | 'end' | 'key'>;
+    readonly answer: PointsMap;
+  };
+  /** Points of all users on the board with an LTI id. */
+  readonly getPointsOfLti: {
+    readonly names: { readonly ltiId: string };
+    readonly query: Pick<Parameters, 'start' | 'end'>;
+    readonly answer: PointsMap;
+  };
+  /** Points of all users on the board of a course. */
+  readonly getPointsOfCourse: {
+    readonly names: { readonly courseId: string };
+    readonly query: Pick<Parameters, 'start' | 'end'>;
+    readonly answer: PointsMap;
+  };
+  /** Points of the user with a value of an LMS property. */
+  readonly getPointsOfLmsUser: {
+    readonly names: { readonly prop: string; readonly val: string };
+    readonly query: Pick<Parameters, 'start' | 'end' | 'key'>;
+    readonly answer: PointsMap;
+  };
+}
+
+/** Where each operation answers, below the base URL. */
+export const PATHS = {
+  listEvents: '/v1/events',
+  listEventsOfBoard: '/v1/events/board/{board-id}',
+  listEventsOfPins: '/v1/events/pins',
+  listEventsOfUser: '/v1/events/user/{user-id}',
+  listBoards: '/v1/boards',
+  listUsers: '/v1/users',
+  getPointsOfBoard: '/v1/board/{boardId}/points',
+  getPointsOfUser: '/v1/user/{userId}/points',
+  getPointsOfLti: '/v1/lti/{ltiId}/points',
+  getPointsOfCourse: '/v1/course/{courseId}/points',
+  getPointsOfLmsUser: '/v1/lms_user/{prop}/{val}/points',
+} as const satisfies Record<keyof Operations, string>;

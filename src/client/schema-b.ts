@@ -1,0 +1,165 @@
+/** What Corkboard, Variant B 0.0.1, takes and gives. Made by test/client/generate.ts. */
+
+import type { Id } from './exact.ts';
+
+/** Owner or actor of an event. */
+export interface Person {
+  /** User identifier. All digits count, also above 2^53. */
+  readonly id: Id;
+  /** E-mail address of the user, or a stable pseudonym. */
+  readonly email: string;
+  /** Display name, or a stable pseudonym. */
+  readonly name: string;
+  /** Platform role. */
+  readonly role: string;
+  /** Role in a class. */
+  readonly class_role: string;
+}
+
+export interface Organization {
+  /** Organization. All digits count, also above 2^53. */
+  readonly id: Id;
+  readonly name: string;
+  readonly domain: string;
+  /** Category. All digits count, also above 2^53. */
+  readonly category_id: Id;
+}
+
+export interface BoardRef {
+  /** Board. All digits count, also above 2^53. */
+  readonly id: Id;
+  readonly title: string;
+  readonly category: string;
+}
+
+export interface Pin {
+  /** Pin. All digits count, also above 2^53. */
+  readonly id: Id;
+  /** Repeats the action of the event. */
+  readonly activity: string;
+  readonly title: string;
+  /** Text of the pin. */
+  readonly body: string;
+  /** URL of the linked web page. */
+  readonly web_url: string;
+  /** URL of an image. */
+  readonly image_url: string;
+  readonly tags: readonly string[];
+}
+
+/** An interaction with a pin. */
+export interface PinEvent {
+  readonly type: 'pin';
+  /** What was done. */
+  readonly action: string;
+  readonly owner: Person;
+  readonly actor: Person;
+  readonly organization: Organization;
+  readonly board: BoardRef;
+  readonly timestamp: string;
+  /** Only with `since`: names the event, whatever else of it changes. */
+  readonly sync_id?: string;
+  readonly pin: Pin;
+}
+
+/** An interaction with anything else. */
+export interface OtherEvent {
+  /** Kind of object acted on. */
+  readonly type: string;
+  /** What was done. */
+  readonly action: string;
+  readonly owner: Person;
+  readonly actor: Person;
+  readonly organization: Organization;
+  readonly board: BoardRef;
+  readonly timestamp: string;
+  /** Only with `since`: names the event, whatever else of it changes. */
+  readonly sync_id?: string;
+  readonly pin?: never;
+}
+
+/** An interaction. It carries `pin` exactly when its type is `pin`. */
+export type Event = PinEvent | OtherEvent;
+
+/** Only with `since`: a person who was forgotten. All events go whose actor this is. */
+export interface Forgotten {
+  readonly forgotten: {
+    /** User identifier. All digits count, also above 2^53. */
+    readonly user: Id;
+  };
+}
+
+export interface Board {
+  /** Board. All digits count, also above 2^53. */
+  readonly id: Id;
+  readonly title: string;
+  readonly category: string;
+}
+
+export interface User {
+  /** User. All digits count, also above 2^53. */
+  readonly id: Id;
+  readonly email: string;
+  readonly role: string;
+  readonly name: string;
+}
+
+interface Parameters {
+  /** Start of the range; it belongs to the range. */
+  readonly start?: number | string;
+  /** End of the range; it does not belong to the range any more. */
+  readonly end?: number | string;
+  /** At most so many elements; the next page stands in the header `Link`. Without it all come at once. */
+  readonly limit?: number;
+  /** Where a page begins, as the header `Link` of the page before gives it. Needs `limit`. */
+  readonly cursor?: string;
+  /** Representation, for clients that cannot send `Accept`. */
+  readonly format?: 'json' | 'ndjson' | 'csv' | 'parquet';
+  /** Only what has changed since an answer was made: its header `Sync-Token`, or `start` for everything in the form that changes have (`sync_id`, `forgotten`). JSON and NDJSON only. */
+  readonly since?: string;
+}
+
+export interface Operations {
+  /** All interactions of the organization. */
+  readonly listEvents: {
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'since'>;
+    readonly answer: readonly (Event | Forgotten)[];
+  };
+  /** All interactions on a board. */
+  readonly listEventsOfBoard: {
+    readonly names: { readonly 'board-id': Id };
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'since'>;
+    readonly answer: readonly (Event | Forgotten)[];
+  };
+  /** All events of type pin, across all boards. */
+  readonly listEventsOfPins: {
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'since'>;
+    readonly answer: readonly (Event | Forgotten)[];
+  };
+  /** All interactions from a user. */
+  readonly listEventsOfUser: {
+    readonly names: { readonly 'user-id': Id };
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'since'>;
+    readonly answer: readonly (Event | Forgotten)[];
+  };
+  /** The boards of the organization. */
+  readonly listBoards: {
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format'>;
+    readonly answer: readonly Board[];
+  };
+  /** The users of the organization. */
+  readonly listUsers: {
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format'>;
+    readonly answer: readonly User[];
+  };
+}
+
+/** Where each operation answers, below the base URL. */
+export const PATHS = {
+  listEvents: '/v1/events',
+  listEventsOfBoard: '/v1/board/{board-id}',
+  listEventsOfPins: '/v1/pins',
+  listEventsOfUser: '/v1/user/{user-id}',
+  listBoards: '/v1/boards',
+  listUsers: '/v1/users',
+} as const satisfies Record<keyof Operations, string>;

@@ -1,0 +1,37 @@
+/** What has changed in a generation since an earlier one (decisions 19, 54). */
+import type { Revisions } from '../query.ts';
+import type { Scope } from '../scope.ts';
+import { bigint } from '../stored-values.ts';
+import { inScope } from './conditions.ts';
+import { type Database, joinedIntegers } from './database.ts';
+
+export async function readRevisions(database: Database, sequence: number): Promise<Revisions> {
+  const revised = async (table: 'users' | 'boards' | 'pins') => {
+    const later = { sequence: BigInt(sequence) };
+    return joinedIntegers(
+      await database.chunks(`SELECT ix FROM ${table} WHERE revised > $sequence`, later),
+      0,
+    );
+  };
+  const [people, boards, pins] = [await revised('users'), await revised('boards'), await revised('pins')];
+  return { sequence, people, boards, pins };
+}
+
+/** With `of-boards` those are meant who were on a visible board. */
+export async function readForgotten(
+  database: Database,
+  scope: Scope,
+  sequence: number,
+): Promise<readonly bigint[]> {
+  const seen =
+    scope.users === 'of-boards'
+      ? inScope({ ...scope, users: 'all' }, { board: 'board' })
+      : inScope(scope, { people: ['ix'] });
+  const where =
+    scope.users === 'of-boards' ? `ix IN (SELECT person FROM forgotten_boards WHERE ${seen.sql})` : seen.sql;
+  const rows = await database.rows(
+    `SELECT id FROM users WHERE forgotten AND revised > $sequence AND ${where} ORDER BY id`,
+    { sequence: BigInt(sequence), ...seen.parameters },
+  );
+  return rows.map(([id]) => bigint(id));
+}

@@ -1,0 +1,31 @@
+/** The numbered steps that make the tables, which are only ever added to. */
+import { FIRST_TABLES } from './schema.ts';
+
+export interface Migration {
+  readonly number: number;
+  readonly sql: string;
+}
+
+/** From which sequence on a thing has its present words (decision 19). Rows lie in that order. */
+const REVISED = (['users', 'boards', 'pins'] as const).map(
+  (table) => `
+    ALTER TABLE ${table} ADD revised BIGINT NOT NULL DEFAULT 0;
+    -- An import of the version before, which says nothing of it, must not succeed.
+    ALTER TABLE ${table} ALTER revised DROP DEFAULT;
+    CREATE INDEX ${table}_revised ON ${table} USING brin (organization, revised) WITH (pages_per_range = 16, autosummarize = on);`,
+);
+
+/** On which boards somebody was who was forgotten. */
+const FORGOTTEN = `
+  ALTER TABLE users ADD forgotten BOOLEAN NOT NULL DEFAULT false;
+  CREATE TABLE forgotten_boards (
+    organization INTEGER NOT NULL, board INTEGER NOT NULL, person INTEGER NOT NULL, born INTEGER NOT NULL
+  );
+  CREATE INDEX forgotten_boards_by_person ON forgotten_boards (organization, person);`;
+
+export const MIGRATIONS: readonly Migration[] = [
+  { number: 1, sql: FIRST_TABLES },
+  // Only pins whose words have changed were looked for by it, where a policy counts words; every import had to fill it.
+  { number: 2, sql: 'DROP INDEX events_by_pin;' },
+  { number: 3, sql: `${REVISED.join('\n')} ${FORGOTTEN}` },
+];

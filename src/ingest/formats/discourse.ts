@@ -1,0 +1,237 @@
+/**
+ * What Discourse answers about itself: topics with their posts, categories, people and what they have liked, each a JSON
+ * document; and its list of users, which administrators export as CSV. Documents speak of one another.
+ */
+import { Refusal } from '../refusal.ts';
+import {
+  type Detail,
+  derived,
+  detailOf,
+  eventNumberOf,
+  type ForeignBoard,
+  type Format,
+  type FormatOptions,
+  given,
+  idIfAny,
+  idOf,
+  invalidEmail,
+  isObject,
+  lookUp,
+  meaningOf,
+  memberOf,
+  type Person,
+  type Source,
+  type Translation,
+  type Translator,
+  textOf,
+  wordOf,
+} from './format.ts';
+
+/** By what was done. All else is the business of moderators and of the system. */
+export const DEEDS: Readonly<Record<string, string>> = {
+  topic: 'pin.created',
+  reply: 'pin.commented',
+  like: 'pin.liked',
+};
+
+/** By `post_type`. */
+const POST_TYPES: Readonly<Record<string, string>> = {
+  2: 'a note of a moderator',
+  3: 'a note of the system',
+  4: 'a whisper',
+};
+/** By `action_type` of user actions: who liked, and whose post was liked, tell the same. */
+const LIKES: ReadonlySet<unknown> = new Set([1, 2]);
+
+export const discourse: Format = {
+  name: 'discourse',
+  forms: ['json', 'csv'],
+  columns: ['id', 'username'],
+  isWhole: true,
+  open: (options) => new Documents(options),
+};
+
+interface Topic {
+  readonly title: string;
+  readonly categoryId: bigint | undefined;
+  readonly isPrivate: boolean;
+  readonly tags: readonly string[] | undefined;
+  readonly owner: Person | undefined;
+}
+
+class Documents implements Translator {
+  readonly #meanings: Readonly<Record<string, string | null>>;
+  readonly #topics = new Map<bigint, Topic>();
+  readonly #categories = new Map<bigint, string>();
+  /** Posts that stand in some document. */
+  readonly #posts = new Set<bigint>();
+
+  constructor({ mapping = {} }: FormatOptions) {
+    this.#meanings = { ...DEEDS, ...mapping };
+  }
+
+  survey(record: Source): void {
+    for (const category of categoriesOf(record) ?? []) {
+      this.#categories.set(idOf(category, 'id'), wordOf(category['name']));
+    }
+    if (!isTopic(record)) return;
+    // A document of further posts has no title.
+    if (typeof record['title'] === 'string') this.#topics.set(idOf(record, 'id'), topicOf(record));
+    for (const post of postsOf(record)) this.#posts.add(idOf(post, 'id'));
+  }
+
+  translate(record: Source): readonly Translation[] {
+    if (isTopic(record)) return this.#translateTopic(record);
+    const { user_actions: actions } = record;
+    if (actions !== undefined) {
+      return objectsOf(actions, 'user_actions').map((action, place) =>
+        this.#translateAction(action, `user_actions.${place}.`),
+      );
+    }
+    // Newer versions add categories to the other documents.
+    const categories = categoriesOf(record);
+    if (categories !== undefined) {
+      return categories.map((one) => ({ describes: 'boards', board: this.#boardOf(idOf(one, 'id')) }));
+    }
+    if ('username' in record) return [{ describes: 'users', person: listedPerson(record) }];
+    throw new Refusal('', 'is neither a topic, nor categories, nor user actions, nor a user');
+  }
+
+  #translateTopic(record: Source): readonly Translation[] {
+    const id = idOf(record, 'id');
+    const posts = postsOf(record);
+    const translated = posts.map((post, place) =>
+      this.#translatePost(id, post, `post_stream.posts.${place}.`),
+    );
+    const { stream } = memberOf(record, 'post_stream');
+    const listed: readonly unknown[] = Array.isArray(stream) ? stream : [];
+    const isMissing = (post: unknown) => Number.isSafeInteger(post) && !this.#posts.has(BigInt(Number(post)));
+    const dropped = 'is listed in its topic, but stands in no file: ask for all posts, with ?print=true';
+    return [...translated, ...listed.filter(isMissing).map(() => ({ dropped }))];
+  }
+
+  #translatePost(topicId: bigint, post: Source, before: string): Translation {
+    const id = idOf(post, 'id', `${before}id`);
+    const number = idOf(post, 'post_number', `${before}post_number`);
+    const timestamp = textOf(post, 'created_at', `${before}created_at`);
+    const userId = idIfAny(post, 'user_id', `${before}user_id`);
+    const type = String(post['post_type'] ?? 1);
+    if (type !== '1') return { dropped: `is no post, but ${lookUp(POST_TYPES, type) ?? `of type ${type}`}` };
+    if (wordOf(post['deleted_at']) !== '') return { dropped: 'was deleted' };
+    const deed = number === 1n ? 'topic' : 'reply';
+    if (userId === undefined) return { dropped: `names nobody: ${deed}` };
+    const eventId = eventNumberOf(`discourse post ${id}`);
+    const actor = personOf(userId, post['name'], post['username']);
+    const body = wordOf(post['raw']) || wordOf(post['cooked']);
+    return this.#eventOf(deed, {
+      ...{ id: eventId, topicId, actor, timestamp },
+      body: number === 1n ? body : undefined,
+    });
+  }
+
+  #translateAction(action: Source, before: string): Translation {
+    const timestamp = textOf(action, 'created_at', `${before}created_at`);
+    const { action_type: type } = action;
+    if (!LIKES.has(type)) return { dropped: `is no like, but a user action of type ${String(type)}` };
+    const topicId = idOf(action, 'topic_id', `${before}topic_id`);
+    const post = idOf(action, 'post_id', `${before}post_id`);
+    const who = idOf(action, 'acting_user_id', `${before}acting_user_id`);
+    const actor = personOf(who, action['acting_name'], action['acting_username']);
+    const id = eventNumberOf(`discourse like ${post} ${who}`);
+    return this.#eventOf('like', { id, topicId, actor, timestamp, body: undefined });
+  }
+
+  #eventOf(deed: string, { topicId, body, ...event }: Deed): Translation {
+    const meaning = meaningOf(lookUp(this.#meanings, deed));
+    if (meaning === undefined) return { dropped: `is mapped to nothing: ${deed}` };
+    const topic = this.#topics.get(topicId);
+    if (topic === undefined) return { dropped: `is about a topic that no file here has: ${deed}` };
+    if (topic.isPrivate) return { dropped: 'is part of a private message' };
+    const { categoryId, tags, title, owner } = topic;
+    if (categoryId === undefined) return { dropped: 'is of a topic without a category' };
+    const about = { ...event, ...meaning, owner, board: this.#boardOf(categoryId) };
+    if (meaning.type !== 'pin') return about;
+    return { ...about, pin: { id: topicId, title: given(title), body, tags } };
+  }
+
+  #boardOf(id: bigint): ForeignBoard {
+    return { id, title: detailOf(this.#categories.get(id), `Category ${id}`) };
+  }
+}
+
+interface Deed {
+  readonly id: bigint;
+  readonly topicId: bigint;
+  readonly actor: Person;
+  readonly timestamp: string;
+  readonly body: string | undefined;
+}
+
+function isTopic(record: Source): boolean {
+  return 'post_stream' in record;
+}
+
+function postsOf(topic: Source): readonly Source[] {
+  return objectsOf(memberOf(topic, 'post_stream')['posts'], 'post_stream.posts');
+}
+
+/** Of `/categories.json`, or of `/site.json`, with what is below them. Absent in other documents. */
+function categoriesOf(record: Source): readonly Source[] | undefined {
+  const listed = isObject(record['category_list']) ? record['category_list'] : record;
+  if (!('categories' in listed)) return undefined;
+  return objectsOf(listed['categories'], 'categories').flatMap((category) => {
+    const { subcategory_list: below } = category;
+    return Array.isArray(below) ? [category, ...objectsOf(below, 'subcategory_list')] : [category];
+  });
+}
+
+/** Throws `Refusal`. */
+function objectsOf(list: unknown, name: string): readonly Source[] {
+  if (Array.isArray(list) && list.every(isObject)) return list;
+  throw new Refusal(name, 'must be a list of objects');
+}
+
+function topicOf(record: Source): Topic {
+  const { details, tags } = record;
+  const creator = isObject(details) ? details['created_by'] : undefined;
+  const first = postsOf(record).find((post) => post['post_number'] === 1);
+  return {
+    title: textOf(record, 'title'),
+    categoryId: idIfAny(record, 'category_id'),
+    isPrivate: record['archetype'] === 'private_message',
+    tags: Array.isArray(tags) ? tags.map(tagOf).filter((tag) => tag !== '') : undefined,
+    owner: isObject(creator) ? ownerOf(creator, 'id') : first && ownerOf(first, 'user_id'),
+  };
+}
+
+/** A text, or in newer versions an object with a name. */
+function tagOf(tag: unknown): string {
+  return isObject(tag) ? wordOf(tag['name']) : wordOf(tag);
+}
+
+function ownerOf(person: Source, member: string): Person | undefined {
+  const id = idIfAny(person, member);
+  return id === undefined ? undefined : personOf(id, person['name'], person['username']);
+}
+
+/** Without a name it is the user name, as on the pages of Discourse. */
+function personOf(id: bigint, name: unknown, username: unknown): Person {
+  return { id, email: invalidEmail(id, 'discourse'), name: nameOf(id, name, username) };
+}
+
+function nameOf(id: bigint, name: unknown, username: unknown): Detail {
+  const written = wordOf(name) || wordOf(username);
+  return written === '' ? derived(`User ${id}`) : given(written);
+}
+
+function listedPerson(record: Source): Person {
+  const person = personOf(idOf(record, 'id'), record['name'], record['username']);
+  const email = wordOf(record['email']);
+  // In CSV as Ruby writes it, `2017-10-18 13:05:11 UTC`.
+  const created = wordOf(record['created_at']).replace(/^(\S+) (\S+) UTC$/, '$1T$2Z');
+  return {
+    ...person,
+    email: email === '' ? person.email : given(email),
+    createdAt: created === '' ? undefined : created,
+  };
+}

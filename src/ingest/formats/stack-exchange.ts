@@ -1,0 +1,215 @@
+/**
+ * The public data dump of a Stack Exchange site: XML files of rows, of which Posts, Users, Comments and Votes are read.
+ * Rows of one file speak of those of another, so all of them are seen before the first is translated.
+ */
+import { AppError } from '../../app-error.ts';
+import { Refusal } from '../refusal.ts';
+import {
+  derived,
+  detailOf,
+  eventNumberOf,
+  type ForeignEvent,
+  type Format,
+  type FormatOptions,
+  idIfAny,
+  idOf,
+  invalidEmail,
+  isObject,
+  lookUp,
+  meaningOf,
+  numberOf,
+  type Person,
+  type Source,
+  type Translation,
+  type Translator,
+  textOf,
+  wordOf,
+} from './format.ts';
+
+/** By what a row is: the sort of a post, `comment`, or what a vote is called. All others are no interactions. */
+export const INTERACTIONS: Readonly<Record<string, string>> = {
+  question: 'pin.created',
+  answer: 'pin.commented',
+  comment: 'pin.commented',
+  AcceptedByOriginator: 'pin.accepted',
+  UpMod: 'pin.liked',
+  Favorite: 'pin.bookmarked',
+};
+
+/** By `PostTypeId`. */
+const POSTS: Readonly<Record<string, string>> = {
+  1: 'question',
+  2: 'answer',
+  3: 'orphaned tag wiki',
+  4: 'tag wiki excerpt',
+  5: 'tag wiki',
+  6: 'moderator nomination',
+  7: 'wiki placeholder',
+  8: 'privilege wiki',
+};
+
+/** By `VoteTypeId`. */
+const VOTES: Readonly<Record<string, string>> = {
+  1: 'AcceptedByOriginator',
+  2: 'UpMod',
+  3: 'DownMod',
+  4: 'Offensive',
+  5: 'Favorite',
+  6: 'Close',
+  7: 'Reopen',
+  8: 'BountyStart',
+  9: 'BountyClose',
+  10: 'Deletion',
+  11: 'Undeletion',
+  12: 'Spam',
+  15: 'ModeratorReview',
+  16: 'ApproveEditSuggestion',
+};
+
+/** A tag that the sites themselves have for what has lost its tags. */
+const UNTAGGED = 'untagged';
+/** What is known of posts is held in memory, and a `Map` takes 16 million entries. */
+const MOST_POSTS = 10_000_000;
+
+export const stackExchange: Format = {
+  name: 'stack-exchange',
+  forms: ['xml'],
+  files: /^(?:Posts|Users|Comments|Votes)\.xml/i,
+  isWhole: true,
+  open: (options) => new Dump(options),
+};
+
+interface Question {
+  readonly id: bigint;
+  /** Absent where the account is gone. */
+  readonly ownerId: bigint | undefined;
+  readonly title: string;
+  readonly tag: string;
+}
+
+class Dump implements Translator {
+  readonly #meanings: Readonly<Record<string, string | null>>;
+  readonly #questions = new Map<number, Question>();
+  /** The question that an answer belongs to. */
+  readonly #answers = new Map<number, number>();
+
+  constructor({ mapping = {} }: FormatOptions) {
+    this.#meanings = { ...INTERACTIONS, ...mapping };
+  }
+
+  survey(record: Source): void {
+    const { posts: post } = record;
+    if (!isObject(post)) return;
+    const id = idOf(post, 'Id');
+    const sort = sortOf(post, 'PostTypeId', POSTS);
+    if (sort === 'question') this.#questions.set(Number(id), questionOf(post, id));
+    else if (sort === 'answer') this.#answers.set(Number(id), Number(idOf(post, 'ParentId')));
+    if (this.#questions.size + this.#answers.size <= MOST_POSTS) return;
+    throw new AppError('option-malformed', 'A dump of more than 10 million posts cannot be imported.');
+  }
+
+  translate(record: Source): readonly Translation[] {
+    const [[table = '', row] = []] = Object.entries(record);
+    if (!isObject(row)) throw new Refusal('', 'is no row');
+    switch (table) {
+      case 'users':
+        return [{ describes: 'users', person: describedPerson(row) }];
+      case 'posts':
+        return [this.#translatePost(row)];
+      case 'comments':
+        return [this.#translate(row, { sort: 'comment', table, about: 'PostId', who: 'UserId' })];
+      case 'votes':
+        return [this.#translateVote(row)];
+      default:
+        return [{ dropped: `is no interaction: a row of ${table}` }];
+    }
+  }
+
+  #translatePost(row: Source): Translation {
+    const sort = sortOf(row, 'PostTypeId', POSTS);
+    const about = sort === 'answer' ? 'ParentId' : 'Id';
+    const translated = this.#translate(row, { sort, table: 'posts', about, who: 'OwnerUserId' });
+    if (sort !== 'question' || 'dropped' in translated || 'describes' in translated) return translated;
+    const { pin } = translated;
+    if (pin === undefined) return translated;
+    const title = detailOf(row['Title'], pin.title.text);
+    return { ...translated, pin: { ...pin, title, body: wordOf(row['Body']), tags: tagsOf(row) } };
+  }
+
+  #translateVote(row: Source): Translation {
+    const sort = sortOf(row, 'VoteTypeId', VOTES);
+    // Who asks accepts; the dump names nobody, and nobody else can.
+    const who = sort === 'AcceptedByOriginator' ? undefined : 'UserId';
+    return this.#translate(row, { sort, table: 'votes', about: 'PostId', who });
+  }
+
+  #translate(row: Source, { sort, table, about, who }: Interaction): Translation {
+    // Every row is read, whatever it stands for: one without an id or a moment is damaged.
+    const id = idOf(row, 'Id');
+    const timestamp = momentOf(row);
+    const meaning = meaningOf(lookUp(this.#meanings, sort));
+    if (meaning === undefined) return { dropped: `is no interaction: ${sort}` };
+    const question = this.#questionOf(Number(idOf(row, about)));
+    if (question === undefined) return { dropped: `is about a post that no file here has: ${sort}` };
+    const actorId = who === undefined ? question.ownerId : idIfAny(row, who);
+    if (actorId === undefined) return { dropped: `names nobody: ${sort}` };
+    const { ownerId, title, tag } = question;
+    const event: ForeignEvent = {
+      ...{ id: eventNumberOf(`stack-exchange ${table} ${id}`), ...meaning, timestamp },
+      owner: ownerId === undefined ? undefined : personOf(ownerId),
+      actor: personOf(actorId),
+      board: { id: numberOf(`stack-exchange tag ${tag}`), title: derived(tag) },
+    };
+    if (meaning.type !== 'pin') return event;
+    return { ...event, pin: { id: question.id, title: derived(title || `Question ${question.id}`) } };
+  }
+
+  /** Of an answer the question that it belongs to. */
+  #questionOf(post: number): Question | undefined {
+    return this.#questions.get(post) ?? this.#questions.get(this.#answers.get(post) ?? post);
+  }
+}
+
+/** What a row stands for, and which of its attributes tell about which post and who. */
+interface Interaction {
+  readonly sort: string;
+  readonly table: string;
+  readonly about: string;
+  /** Absent: it is the one who asked. */
+  readonly who: string | undefined;
+}
+
+/** Throws `Refusal` where there is no number; one that is not known has no name but its number. */
+function sortOf(row: Source, member: string, names: Readonly<Record<string, string>>): string {
+  const type = String(idOf(row, member));
+  return lookUp(names, type) ?? `${member} ${type}`;
+}
+
+function questionOf(post: Source, id: bigint): Question {
+  const [tag = UNTAGGED] = tagsOf(post);
+  return { id, ownerId: idIfAny(post, 'OwnerUserId'), title: wordOf(post['Title']), tag };
+}
+
+/** `<one><two>`, in newer dumps `|one|two|`. */
+function tagsOf(post: Source): readonly string[] {
+  return wordOf(post['Tags'])
+    .split(/[<>|]/)
+    .filter((tag) => tag !== '');
+}
+
+/** Times of a dump are in UTC, and written without saying so. Throws `Refusal`. */
+function momentOf(row: Source): string {
+  const written = textOf(row, 'CreationDate');
+  if (/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,3})?$/.test(written)) return `${written}Z`;
+  throw new Refusal('CreationDate', `"${written.slice(0, 50)}" is no moment like 2010-08-25T19:50:51.187`);
+}
+
+function personOf(id: bigint): Person {
+  return { id, email: invalidEmail(id, 'stackexchange'), name: derived(`User ${id}`) };
+}
+
+function describedPerson(row: Source): Person {
+  const id = idOf(row, 'Id');
+  const name = detailOf(row['DisplayName'], `User ${id}`);
+  return { ...personOf(id), name, createdAt: momentOf(row) };
+}

@@ -1,0 +1,104 @@
+/**
+ * Asks over HTTP with patience: a connection that breaks, a server that is busy or away is asked again, after a pause
+ * that grows. For everything that is read from another server.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { AppError } from '../app-error.ts';
+
+const ATTEMPTS = 6;
+const FIRST_PAUSE_MS = 500;
+/** A server that asks for more patience is asked again by hand. */
+const LONGEST_PAUSE_MS = 60_000;
+/** So long nothing may come. */
+const IDLE_MS = 60_000;
+
+export interface Patience {
+  /** Before the second attempt; each further one waits twice as long, or as long as `Retry-After` says. */
+  readonly firstPauseMs?: number | undefined;
+  /** Called before each pause. */
+  readonly onPause?: ((reason: string) => void) | undefined;
+}
+
+export interface Answered<T> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly content: T;
+}
+
+/** The parts of a body as they come. A body that ends before its time throws between two of them. */
+type Body = AsyncIterable<Uint8Array>;
+
+/**
+ * The first answer that says something: any status but 429 and those from 500 on. `read` gets each body from its start.
+ * `refuse` makes the error of the last attempt. A redirection is refused: followed, it would take credentials along.
+ */
+export async function askPatiently<T>(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  read: (body: Body, answer: Response) => Promise<T>,
+  refuse: (reason: string) => AppError,
+  { firstPauseMs = FIRST_PAUSE_MS, onPause }: Patience = {},
+): Promise<Answered<T>> {
+  for (let attempt = 1, waitMs = firstPauseMs; ; attempt++, waitMs *= 2) {
+    const asked = await ask(url, headers, read);
+    if ('content' in asked) return asked;
+    if (attempt === ATTEMPTS) throw refuse(asked.reason);
+    onPause?.(asked.reason);
+    await pause(Math.min(Math.max(waitMs, asked.retryAfterMs), LONGEST_PAUSE_MS));
+  }
+}
+
+interface Failed {
+  readonly reason: string;
+  readonly retryAfterMs: number;
+}
+
+async function ask<T>(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  read: (body: Body, answer: Response) => Promise<T>,
+): Promise<Answered<T> | Failed> {
+  const stalled = new AbortController();
+  const timer = setTimeout(() => stalled.abort(new Error('nothing came for a minute')), IDLE_MS);
+  try {
+    const answer = await fetch(url, { headers, redirect: 'error', signal: stalled.signal });
+    const { status, body } = answer;
+    if (status === 429 || status >= 500) {
+      await body?.cancel();
+      return { reason: `it answers ${status}`, retryAfterMs: retryAfterMs(answer) };
+    }
+    return { status, headers: answer.headers, content: await read(watched(body, timer), answer) };
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    return { reason: reason instanceof Error ? reason.message : String(reason), retryAfterMs: 0 };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function* watched(body: Response['body'], timer: NodeJS.Timeout): AsyncGenerator<Uint8Array> {
+  for await (const part of body ?? []) {
+    timer.refresh();
+    yield part;
+  }
+}
+
+/** In seconds, or a date. */
+function retryAfterMs({ headers }: Response): number {
+  const text = headers.get('retry-after') ?? '';
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  return Math.max(0, (Date.parse(text) || 0) - Date.now());
+}
+
+/** A body as text, at most so many bytes. Throws what `refuse` makes when it has more. */
+export async function textOf(body: Body, mostBytes: number, refuse: () => AppError): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body) {
+    bytes += part.length;
+    if (bytes > mostBytes) throw refuse();
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}

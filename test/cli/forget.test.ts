@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, describe, it } from 'node:test';
+import { run, runJson, temporaryFolder } from './command.ts';
+import { writeSmallBundle } from './small-bundle.ts';
+
+const folder = temporaryFolder();
+const data = join(folder, 'data');
+const school = ['--organization', 'school', '--data', data];
+const bundle = () => writeSmallBundle(join(folder, 'bundle'));
+const ADDRESS = 'bob@x.example';
+
+/** The generations in which a text stands. */
+function generationsWith(text: string): string[] {
+  const generations = join(data, 'school', 'generations');
+  return readdirSync(generations).filter((name) => readFileSync(join(generations, name)).includes(text));
+}
+
+describe('forget', () => {
+  before(async () => {
+    await runJson(['import', bundle(), ...school]);
+    await runJson(['organizations', 'configure', 'school', '--title', 'Renamed', '--data', data]);
+  });
+
+  it('erases a person from the version in force and from those before (decision 54)', async () => {
+    assert.deepEqual(generationsWith(ADDRESS), ['1.duckdb', '2.duckdb']);
+    const { published, erasedEvents, users } = await runJson(['forget', '--user', '2', ...school]);
+    assert.deepEqual([published, erasedEvents, users], [true, 2, [2]]);
+    assert.deepEqual(generationsWith(ADDRESS), []);
+    assert.deepEqual(generationsWith('user-2@forgotten.invalid'), ['3.duckdb']);
+  });
+
+  it('leaves out what a later import says of the person, and counts it', async () => {
+    const { outcome, leftOut, problemCount } = await runJson(['import', bundle(), ...school]);
+    assert.deepEqual([outcome, problemCount], ['unchanged', 0]);
+    assert.ok(leftOut >= 2, `${leftOut} records`);
+    const { stdout } = await run(['import', bundle(), ...school]);
+    assert.match(stdout, /Left out, about people who were forgotten: \d/);
+  });
+
+  it('that was killed before it had removed earlier generations is finished by the next one', async () => {
+    const generations = join(data, 'school', 'generations');
+    copyFileSync(join(generations, '3.duckdb'), join(generations, '2.duckdb'));
+    assert.deepEqual(readdirSync(generations).toSorted(), ['2.duckdb', '3.duckdb', 'oldest']);
+    await runJson(['forget', '--user', '2', ...school]);
+    assert.deepEqual(readdirSync(generations).toSorted(), ['3.duckdb', 'oldest']);
+  });
+
+  it('changes nothing for somebody who was forgotten before, and is refused for nobody', async () => {
+    const again = await run(['forget', '--user', '2', ...school]);
+    assert.deepEqual([again.code, again.stdout], [0, 'Nothing has changed: they were forgotten before.\n']);
+    const nobody = await run(['forget', '--user', '1,77', ...school]);
+    assert.deepEqual([nobody.code, nobody.stdout], [1, '']);
+    assert.match(nobody.stderr, /school has no user 77/);
+  });
+
+  it('is done by a record of an import, too, which tells what goes', async () => {
+    const file = join(folder, 'users.ndjson');
+    writeFileSync(file, '{"id":1,"email":"x@x.example","name":"Ada","forgotten":true}\n');
+    const tried = await runJson(['import', file, ...school, '--dry-run']);
+    assert.deepEqual([tried.outcome, tried.erased], ['checked', 1]);
+    const { stdout } = await run(['import', file, ...school]);
+    assert.match(stdout, /Events erased, of people who are forgotten: 1\n/);
+    assert.deepEqual(generationsWith('ada@x.example'), []);
+  });
+});

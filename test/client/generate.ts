@@ -1,0 +1,125 @@
+/**
+ * The generated files of `src/client/`, made from the OpenAPI documents of both variants and the table of problems. To
+ * make them anew after a change of the interface: `node test/client/generate.ts`.
+ */
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describeVariant, type OpenApiDocument } from '../../src/server/openapi.ts';
+import { PROBLEM_CODES } from '../../src/server/problem.ts';
+import type { VariantTable } from '../../src/server/route.ts';
+import { VARIANT_A } from '../../src/server/variant-a.ts';
+import { VARIANT_B } from '../../src/server/variant-b.ts';
+import { closedApart, type Schema, typeOf, withComment } from './schema-types.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const MADE = 'Made by test/client/generate.ts.';
+const BIOME = join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
+
+/** Every generated file and how it is made. */
+export const GENERATED: readonly { readonly file: string; render(): string }[] = [
+  { file: 'src/client/schema-a.ts', render: () => renderSchema(VARIANT_A) },
+  { file: 'src/client/schema-b.ts', render: () => renderSchema(VARIANT_B) },
+  { file: 'src/client/problem-codes.ts', render: renderProblemCodes },
+];
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly description: string;
+  readonly schema: Schema;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly parameters: readonly Parameter[];
+  readonly responses: {
+    readonly 200: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
+  };
+}
+
+function renderSchema(table: VariantTable): string {
+  const document = describeVariant(table, `/${table.variant}`);
+  const operations = operationsOf(document, table);
+  const components = closedApart(document.components['schemas'] as Record<string, Schema>);
+  const paths = operations.map(({ operation, path }) => `${operation.operationId}: '${path}',`);
+  return formatted([
+    `/** What ${document.info.title} ${document.info.version}, takes and gives. ${MADE} */`,
+    `import type { Id } from './exact.ts';`,
+    ...Object.entries(components)
+      .filter(([name]) => name !== 'Problem')
+      .map(renderComponent),
+    renderParameters(operations.flatMap(({ operation }) => operation.parameters)),
+    `export interface Operations {\n${operations.map(({ operation }) => renderOperation(operation)).join('\n')}\n}`,
+    withComment(
+      'Where each operation answers, below the base URL.',
+      `export const PATHS = {\n${paths.join('\n')}\n} as const satisfies Record<keyof Operations, string>;`,
+    ),
+  ]);
+}
+
+function renderProblemCodes(): string {
+  const codes = PROBLEM_CODES.map((code) => `'${code}'`).join(' | ');
+  return formatted([
+    `/** Stable names of what a request is refused for; docs/errors.md explains them. ${MADE} */`,
+    `export type ProblemCode = ${codes};`,
+  ]);
+}
+
+/** Without the second spelling of a path that answers without `/v1`, too. */
+function operationsOf({ paths }: OpenApiDocument, { unversioned }: VariantTable) {
+  return Object.entries(paths as Record<string, { readonly get: Operation }>)
+    .filter(([path]) => !unversioned.includes(path))
+    .map(([path, { get }]) => ({ path, operation: get }));
+}
+
+function renderComponent([name, schema]: [string, Schema]): string {
+  const type = typeOf(schema);
+  return withComment(
+    schema.description,
+    type.startsWith('{') ? `export interface ${name} ${type}` : `export type ${name} = ${type};`,
+  );
+}
+
+/** All parameters of queries, each once: it means the same wherever it is. */
+function renderParameters(parameters: readonly Parameter[]): string {
+  const members = parameters
+    .filter((parameter) => parameter.in === 'query')
+    .map(({ name, description, schema }) =>
+      withComment(description, `readonly '${name}'?: ${typeOf(schema)};`),
+    );
+  return `interface Parameters {\n${[...new Set(members)].join('\n')}\n}`;
+}
+
+function renderOperation({ operationId, summary, parameters, responses }: Operation): string {
+  const names = parameters
+    .filter((parameter) => parameter.in === 'path')
+    .map(({ name, schema }) => `readonly '${name}': ${typeOf(schema)}`);
+  const query = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => `'${name}'`);
+  return withComment(
+    `${summary}.`,
+    `readonly ${operationId}: {
+      ${names.length === 0 ? '' : `readonly names: { ${names.join('; ')} };`}
+      readonly query: Pick<Parameters, ${query.join(' | ')}>;
+      readonly answer: ${typeOf(responses[200].content['application/json'].schema)};
+    };`,
+  );
+}
+
+/** As the formatter leaves it. */
+function formatted(parts: readonly string[]): string {
+  const text = parts.join('\n\n');
+  const args = [BIOME, 'check', '--write', '--stdin-file-path=src/client/schema.ts'];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    cwd: ROOT,
+    input: text,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`the formatter refuses what was generated: ${stderr}${text}`);
+  return stdout;
+}
+
+if (import.meta.main) {
+  for (const { file, render } of GENERATED) writeFileSync(join(ROOT, file), render());
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { type ClientA, type ClientB, openClient } from '../../src/client/client.ts';
+import * as VariantA from '../../src/client/schema-a.ts';
+import * as VariantB from '../../src/client/schema-b.ts';
+import { GENERATED } from './generate.ts';
+
+/** Which method asks for which operation: a new route has to get one. */
+const LISTS = {
+  listEvents: 'events',
+  listEventsOfBoard: 'eventsOfBoard',
+  listEventsOfPins: 'eventsOfPins',
+  listEventsOfUser: 'eventsOfUser',
+  listBoards: 'boards',
+  listUsers: 'users',
+} as const satisfies Record<keyof VariantB.Operations, keyof ClientB>;
+
+const METHODS = {
+  ...LISTS,
+  getPointsOfBoard: 'pointsOfBoard',
+  getPointsOfUser: 'pointsOfUser',
+  getPointsOfLti: 'pointsOfLti',
+  getPointsOfCourse: 'pointsOfCourse',
+  getPointsOfLmsUser: 'pointsOfLmsUser',
+} as const satisfies Record<keyof VariantA.Operations, keyof ClientA>;
+
+describe('the schema of the client', () => {
+  for (const { file, render } of GENERATED) {
+    it(`${file} is that of the OpenAPI documents`, () => {
+      const text = readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
+      assert.equal(text, render(), 'Make it anew: node test/client/generate.ts');
+    });
+  }
+
+  it('has a method for every operation, and none beside them but sync', () => {
+    const open = { baseUrl: 'http://127.0.0.1', key: 'k' };
+    const methodsOf = (client: ClientA | ClientB) => Object.keys(client).sort();
+    assert.deepEqual(Object.keys(VariantA.PATHS).sort(), Object.keys(METHODS).sort());
+    assert.deepEqual(Object.keys(VariantB.PATHS).sort(), Object.keys(LISTS).sort());
+    const [a, b] = [Object.values(METHODS), Object.values(LISTS)];
+    assert.deepEqual(methodsOf(openClient({ ...open, variant: 'a' })), [...a, 'sync'].sort());
+    assert.deepEqual(methodsOf(openClient({ ...open, variant: 'b' })), [...b, 'sync'].sort());
+  });
+});

@@ -1,0 +1,191 @@
+/** A folder that is followed: every complete file once, also when the process is killed and begun again (decision 57). */
+import assert from 'node:assert/strict';
+import {
+  appendFileSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { temporaryFolder } from '../cli/command.ts';
+import { SMALL_BUNDLE } from '../cli/small-bundle.ts';
+import { countEvents, eventLine, eventsOf, type Following, following, prepare } from './following.ts';
+
+const folder = temporaryFolder();
+const BEFORE = 3;
+const KILLS = 8;
+const FILES = 20;
+
+const numbered = (from: number, count: number) =>
+  Array.from({ length: count }, (_, index) => eventLine(from + index)).join('');
+const inboxOf = (name: string) => {
+  const inbox = join(folder, `inbox-${name}`);
+  mkdirSync(inbox);
+  return inbox;
+};
+/** Written elsewhere and moved, so that it is there at once. */
+const drop = (inbox: string, name: string, content: string | Buffer) => {
+  const unfinished = join(folder, `unfinished-${name}`);
+  writeFileSync(unfinished, content);
+  renameSync(unfinished, join(inbox, name));
+};
+const filesOf = ({ told }: Following) => told.map(({ file, eventsAdded }) => `${file} ${eventsAdded}`);
+const stop = async ({ child, ended }: Following) => {
+  child.kill('SIGTERM');
+  const { code, stderr } = await ended;
+  assert.equal(code, 0, stderr);
+};
+
+describe('import FOLDER --follow', () => {
+  it('takes what is there and what comes, in the order of a bundle, and makes the organization', async () => {
+    const inbox = inboxOf('new');
+    for (const [name, content] of Object.entries(SMALL_BUNDLE)) drop(inbox, name, content);
+    const into = ['--organization', 'new', '--data', join(folder, 'data')];
+    const follower = following(inbox, into);
+    await follower.untilTold(4);
+    drop(inbox, 'events-2.ndjson.gz', gzipSync(numbered(0, 5)));
+    drop(inbox, 'notes.ndjson', 'not ours');
+    await follower.untilTold(5);
+    await stop(follower);
+    const wanted = ['users.csv 0', 'boards.csv 0', 'pins.csv 0', 'events.csv 3', 'events-2.ndjson.gz 5'];
+    assert.deepEqual(filesOf(follower), wanted);
+    assert.equal(await countEvents(into), BEFORE + 5);
+  });
+
+  it('takes no file twice, under whatever name, also when begun again; one that has changed as a whole', async () => {
+    const inbox = inboxOf('again');
+    const into = await prepare(folder, 'again');
+    drop(inbox, 'events-1.ndjson', numbered(0, 5));
+    const first = following(inbox, into);
+    await first.untilTold(1);
+    copyFileSync(join(inbox, 'events-1.ndjson'), join(inbox, 'events-1-copy.ndjson'));
+    drop(inbox, 'events-2.ndjson', numbered(5, 1));
+    await first.untilTold(2);
+    await stop(first);
+    const second = following(inbox, into);
+    drop(inbox, 'events-2.ndjson', numbered(5, 2));
+    drop(inbox, 'events-3.ndjson', numbered(7, 1));
+    await second.untilTold(2);
+    await stop(second);
+    assert.deepEqual(filesOf(first), ['events-1.ndjson 5', 'events-2.ndjson 1']);
+    assert.deepEqual(filesOf(second), ['events-2.ndjson 1', 'events-3.ndjson 1']);
+    assert.equal(await countEvents(into), BEFORE + 8);
+  });
+
+  it('waits for a file that is being written, and needs no ids', async () => {
+    const inbox = inboxOf('growing');
+    const into = await prepare(folder, 'growing');
+    const follower = following(inbox, [...into, '--every', '2']);
+    const path = join(inbox, 'events.ndjson');
+    const withoutId = (number: number) => eventLine(number).replace(/"id":\d+,/, '');
+    writeFileSync(path, '');
+    // What is half there is no record, and would be refused.
+    for (let number = 0; number < 20; number += 1) {
+      appendFileSync(path, withoutId(number).slice(0, 20));
+      await delay(50);
+      appendFileSync(path, withoutId(number).slice(20));
+    }
+    await follower.untilTold(1);
+    await stop(follower);
+    assert.deepEqual(filesOf(follower), ['events.ndjson 20']);
+  });
+
+  it('takes a file from the future once nothing writes to it', async () => {
+    const inbox = inboxOf('future');
+    const into = await prepare(folder, 'future');
+    drop(inbox, 'events.ndjson', numbered(0, 2));
+    utimesSync(join(inbox, 'events.ndjson'), new Date(2100, 1), new Date(2100, 1));
+    const follower = following(inbox, into);
+    await follower.untilTold(1);
+    await stop(follower);
+    assert.deepEqual(filesOf(follower), ['events.ndjson 2']);
+  });
+
+  it('ends at a file that does not hold, with those before it published; --skip-invalid goes on', async () => {
+    const inbox = inboxOf('bad');
+    const into = await prepare(folder, 'bad');
+    for (const number of [1, 2, 3]) {
+      drop(inbox, `events-${number}.ndjson`, `${eventLine(number)}${number === 2 ? 'no JSON\n' : ''}`);
+    }
+    const { ended, told } = following(inbox, into);
+    const { code, stderr } = await ended;
+    assert.equal(code, 1);
+    assert.match(stderr, /events-2\.ndjson:2: is not valid JSON/);
+    assert.match(stderr, /^corkboard: .*events-2\.ndjson does not hold, and nothing of it was published\./m);
+    assert.deepEqual(
+      told.map(({ file }) => file),
+      ['events-1.ndjson'],
+    );
+    const follower = following(inbox, [...into, '--skip-invalid', join(folder, 'aside.ndjson')]);
+    await follower.untilTold(2);
+    await stop(follower);
+    assert.deepEqual(
+      follower.told.map(({ file, rejected }) => [file, rejected]),
+      [
+        ['events-2.ndjson', 1],
+        ['events-3.ndjson', 0],
+      ],
+    );
+    assert.equal(await countEvents(into), BEFORE + 3);
+  });
+
+  it('is remembered for each organization by itself', async () => {
+    const inbox = inboxOf('shared');
+    drop(inbox, 'events.ndjson', numbered(0, 4));
+    for (const name of ['shared-1', 'shared-2']) {
+      const into = await prepare(folder, name);
+      const follower = following(inbox, into);
+      await follower.untilTold(1);
+      await stop(follower);
+      assert.equal(await countEvents(into), BEFORE + 4);
+    }
+    assert.equal(readdirSync(inbox).filter((name) => name.startsWith('.corkboard-followed-')).length, 2);
+  });
+
+  it(`killed ${KILLS} times at random moments, ends with every event once`, async () => {
+    const inbox = inboxOf('killed');
+    const into = await prepare(folder, 'killed');
+    const perFile = 25;
+    let dropped = 0;
+    const dropSome = (count: number) => {
+      for (const end = Math.min(FILES, dropped + count); dropped < end; dropped += 1) {
+        drop(inbox, `events-${dropped}.ndjson`, numbered(dropped * perFile, perFile));
+      }
+    };
+    let told = 0;
+    for (let round = 0; round < KILLS; round += 1) {
+      dropSome(2);
+      const follower = following(inbox, into);
+      if (round % 3 > 0) await follower.untilTold(1);
+      await delay(Math.random() * 700);
+      follower.child.kill('SIGKILL');
+      await follower.ended;
+      told += follower.told.length;
+    }
+    dropSome(FILES);
+    // A half-written note of a killed process must not spoil the next one.
+    for (const name of readdirSync(inbox))
+      if (name.startsWith('.corkboard')) appendFileSync(join(inbox, name), '{"na');
+    const last = following(inbox, into);
+    const sentinel = `events-${FILES - 1}.ndjson`;
+    while (last.told.at(-1)?.file !== sentinel) await last.untilTold(last.told.length + 1);
+    await stop(last);
+    told += last.told.length;
+    const wanted = numbered(0, FILES * perFile)
+      .trimEnd()
+      .split('\n');
+    const events = await eventsOf(folder, into);
+    assert.deepEqual(
+      events.map((line) => line.split(',')[0]),
+      wanted.map((line) => String(JSON.parse(line).id)),
+    );
+    // A file whose import ended between the publication and the note is the only one that comes again.
+    assert.ok(told <= FILES + KILLS, `${told} files were told`);
+  });
+});

@@ -1,0 +1,87 @@
+/** `corkboard import --follow` as a process of its own, what it is given, and what comes of it. */
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { runJson, start } from '../cli/command.ts';
+import { writeSmallBundle } from '../cli/small-bundle.ts';
+
+/** What a publication is told with. */
+export interface Told {
+  readonly outcome: string;
+  readonly lines: number;
+  readonly bytes: number;
+  readonly file: string;
+  readonly eventsAdded: number;
+  readonly rejected: number;
+}
+
+export interface Following {
+  readonly child: ChildProcess;
+  /** All so far. */
+  readonly told: Told[];
+  /** Resolves once there are as many. */
+  untilTold(count: number): Promise<void>;
+  /** How it ended, with what was said on standard error. */
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null; stderr: string }>;
+}
+
+export function following(path: string, words: readonly string[]): Following {
+  const child = start(['import', path, '--follow', '--every', '0.1', '--json', ...words]);
+  const told: Told[] = [];
+  let wake = Promise.withResolvers<void>();
+  const lines = createInterface({ input: child.stdout! });
+  lines.on('line', (line) => {
+    told.push(JSON.parse(line));
+    wake.resolve();
+    wake = Promise.withResolvers();
+  });
+  // Nobody listens to a process that was killed.
+  child.stdin?.on('error', () => {});
+  const said = text(child.stderr!);
+  const end = async () => {
+    await once(child, 'close');
+    wake.resolve();
+    return { code: child.exitCode, signal: child.signalCode, stderr: await said };
+  };
+  const ended = end();
+  const untilTold = async (count: number) => {
+    while (told.length < count) {
+      await wake.promise;
+      if (told.length < count && (child.exitCode ?? child.signalCode) !== null)
+        throw new Error(`it ended: ${(await ended).stderr}`);
+    }
+  };
+  return { child, told, untilTold, ended };
+}
+
+/** An event of the small bundle, with an id, and a time of its own. */
+export function eventLine(number: number): string {
+  const timestamp = new Date(Date.UTC(2025, 0, 1) + number * 1000).toISOString();
+  const about = { owner_id: 1, actor_id: 1 + (number % 3), board_id: 7, pin_id: 70 };
+  return `${JSON.stringify({ id: 1000 + number, type: 'pin', action: 'visited', ...about, timestamp })}\n`;
+}
+
+/** An organization that knows the people of the small bundle, and the options that name it. */
+export async function prepare(folder: string, organization: string): Promise<readonly string[]> {
+  const into = ['--organization', organization, '--data', join(folder, 'data')];
+  const bundle = writeSmallBundle(join(folder, `bundle-${organization}`));
+  await runJson(['import', bundle, ...into]);
+  return into;
+}
+
+export async function countEvents(into: readonly string[]): Promise<number> {
+  const [, organization = '', ...data] = into;
+  return (await runJson(['organizations', 'show', organization, ...data])).events;
+}
+
+/** The events that have an id, as an export has them: their order, and how often each is there. */
+export async function eventsOf(folder: string, into: readonly string[]): Promise<readonly string[]> {
+  const out = join(folder, 'out');
+  await runJson(['export', out, ...into, '--format', 'csv']);
+  const lines = readFileSync(join(out, 'events.csv'), 'utf8').split('\r\n');
+  rmSync(out, { recursive: true });
+  return lines.filter((line) => /^\d/.test(line));
+}

@@ -1,0 +1,245 @@
+/** Documents of Discourse, made after its documentation: what becomes of them, and what can be wrong with one. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { discourse } from '../../../src/ingest/formats/discourse.ts';
+import type { FormatOptions } from '../../../src/ingest/formats/format.ts';
+import { makeFolder } from '../temporary-folder.ts';
+import { eventsOf, importRecorded, importTwice, tally } from './real-files.ts';
+
+const at = (minute: number) => new Date(Date.UTC(2024, 4, 1, 10, minute)).toISOString();
+
+const post = (id: number, number: number, user: number, more: object = {}) => ({
+  ...{ id, post_number: number, post_type: 1, user_id: user, username: `user${user}`, name: '' },
+  ...{ created_at: at(id), cooked: `<p>${id}</p>`, topic_id: 1, deleted_at: null, ...more },
+});
+
+const topic = <Post extends { readonly id: number }>(
+  id: number,
+  posts: readonly Post[],
+  more: object = {},
+) => ({
+  ...{
+    id,
+    title: `Topic ${id}`,
+    archetype: 'regular',
+    category_id: 5,
+    tags: ['sky', { id: 1, name: 'blue' }],
+  },
+  post_stream: { posts, stream: posts.map((one) => one.id) },
+  ...more,
+});
+
+const CATEGORIES = {
+  category_list: {
+    can_create_category: false,
+    categories: [{ id: 5, name: 'Physics', subcategory_list: [{ id: 6, name: 'Optics' }] }],
+  },
+};
+
+const like = (id: number, who: number, type = 1) => ({
+  ...{ action_type: type, created_at: at(50), post_id: id, topic_id: 1, post_number: 1, user_id: 7 },
+  ...{ acting_user_id: who, acting_username: `user${who}`, acting_name: `Name ${who}` },
+});
+
+const USERS =
+  'id,name,username,email,title,created_at,trust_level,group_names\n' +
+  '7,Ada Lovelace,user7,ada@x.example,,2020-10-18 13:05:11 UTC,2,\n' +
+  '9,,user9,,,2021-10-18 13:05:11 UTC,0,"a;b"\n';
+
+const written = (value: unknown) => JSON.stringify(value, null, 2);
+const FILES = {
+  '1.json': written(topic(1, [post(10, 1, 7, { raw: 'Why?' }), post(11, 2, 8), post(12, 3, 7)])),
+  'categories.json': written(CATEGORIES),
+  'likes.ndjson': [
+    { user_actions: [like(10, 8), like(10, 9), like(11, 7)] },
+    { user_actions: [like(10, 8, 2)] },
+  ]
+    .map((one) => JSON.stringify(one))
+    .join('\n'),
+  'user-list.csv': USERS,
+};
+
+async function imported(
+  t: TestContext,
+  files: Readonly<Record<string, string>>,
+  options: FormatOptions = {},
+) {
+  const folder = await makeFolder(t, files);
+  const foreign = { format: discourse, options };
+  const { report, records } = await importRecorded({ paths: [folder], foreign });
+  // As in a store, what is not given leaves what was.
+  const found = (wanted: string, id: bigint) =>
+    Object.fromEntries<unknown>(
+      records
+        .filter(({ kind, record }) => kind === wanted && 'id' in record && record.id === id)
+        .flatMap(({ record }) => Object.entries(record).filter(([, value]) => value !== undefined)),
+    );
+  const dropped = Object.fromEntries(
+    report.translated?.dropped.map(({ reason, count }) => [reason, count]) ?? [],
+  );
+  return { report, found, dropped, events: eventsOf(records) };
+}
+
+describe('documents of Discourse', () => {
+  it('become events: topics pins, replies comments, categories boards, likes where it says whose', async (t) => {
+    const { events, report } = await imported(t, FILES);
+    assert.deepEqual(
+      events.map(({ type, action, actorId, ownerId, boardId, pinId }) =>
+        [`${type}.${action}`, actorId, ownerId, boardId, pinId].join(' '),
+      ),
+      [
+        'pin.created 7 7 5 1',
+        'pin.commented 8 7 5 1',
+        'pin.commented 7 7 5 1',
+        'pin.liked 8 7 5 1',
+        'pin.liked 9 7 5 1',
+        'pin.liked 7 7 5 1',
+        'pin.liked 8 7 5 1',
+      ],
+    );
+    assert.equal(new Set(events.map(({ id }) => id)).size, 6, 'one like is told from both sides');
+    assert.equal(events[0]?.timestampMs, Date.parse(at(10)));
+    assert.deepEqual(report.translated?.described, { boards: 2, users: 2 });
+    assert.deepEqual(report.translated?.dropped, []);
+  });
+
+  it('tell of people, boards and pins', async (t) => {
+    const { found } = await imported(t, FILES);
+    const { title, body, tags, ownerId } = found('pins', 1n);
+    assert.deepEqual([title, body, tags, ownerId], ['Topic 1', 'Why?', ['sky', 'blue'], 7n]);
+    assert.deepEqual([found('boards', 5n)['title'], found('boards', 6n)['title']], ['Physics', 'Optics']);
+    const ada = found('users', 7n);
+    assert.deepEqual(
+      [ada['name'], ada['email'], ada['createdMs']],
+      ['Ada Lovelace', 'ada@x.example', Date.UTC(2020, 9, 18, 13, 5, 11)],
+    );
+    assert.deepEqual(
+      [found('users', 9n)['name'], found('users', 9n)['email']],
+      ['user9', '9@discourse.invalid'],
+    );
+    assert.equal(found('users', 8n)['name'], 'Name 8');
+  });
+
+  it('change nothing the second time, nor in part', async (t) => {
+    const foreign = { format: discourse, options: {} };
+    const paths = [await makeFolder(t, FILES)];
+    const [first, second] = await importTwice(await makeFolder(t), { paths, foreign });
+    assert.deepEqual([first.outcome, first.changes?.events.added], ['published', 6]);
+    assert.equal(second.outcome, 'unchanged');
+  });
+
+  it('are dropped in part, with the reason', async (t) => {
+    const posts = [
+      post(10, 1, 7),
+      post(11, 2, 7, { post_type: 3 }),
+      post(12, 3, 7, { post_type: 4 }),
+      post(13, 4, 7, { deleted_at: at(14) }),
+      post(14, 5, 7, { user_id: null }),
+    ];
+    const { dropped, events } = await imported(t, {
+      'topics.json': written([
+        topic(1, posts, { post_stream: { posts, stream: [10, 11, 12, 13, 14, 15, 16, 99] } }),
+        topic(2, [post(20, 1, 7)], { archetype: 'private_message', category_id: null }),
+        topic(3, [post(30, 1, 7)], { category_id: null }),
+        { id: 1, post_stream: { posts: [post(15, 6, 8)] } },
+        { id: 4, post_stream: { posts: [post(40, 21, 8)] } },
+        { user_actions: [like(10, 8, 5), { ...like(10, 8), topic_id: 77 }], categories: [] },
+      ]),
+    });
+    assert.deepEqual(
+      events.map(({ actorId, pinId }) => [actorId, pinId]),
+      [
+        [7n, 1n],
+        [8n, 1n],
+      ],
+    );
+    assert.deepEqual(dropped, {
+      'is no post, but a note of the system': 1,
+      'is no post, but a whisper': 1,
+      'was deleted': 1,
+      'names nobody: reply': 1,
+      'is listed in its topic, but stands in no file: ask for all posts, with ?print=true': 2,
+      'is part of a private message': 1,
+      'is of a topic without a category': 1,
+      'is about a topic that no file here has: reply': 1,
+      'is no like, but a user action of type 5': 1,
+      'is about a topic that no file here has: like': 1,
+    });
+  });
+
+  it('are refused where they are damaged, with the place', async (t) => {
+    const { report } = await imported(t, {
+      'a.ndjson': [
+        topic(1, [post(10, 1, 7, { created_at: 'yesterday' })]),
+        topic(2, [post(20, 1, 7), post(21, 2, 7, { post_number: 'x' })]),
+        { id: 3, post_stream: {} },
+        { about: {} },
+        { user_actions: [{ ...like(10, 8), acting_user_id: null }] },
+      ]
+        .map((one) => JSON.stringify(one))
+        .join('\n'),
+      'b.csv': 'username,email\nada,ada@x.example\n',
+    });
+    assert.equal(report.outcome, 'refused');
+    assert.deepEqual(
+      report.problems.map(({ line, field, reason }) => `${line} ${field}: ${reason.slice(0, 40)}`),
+      [
+        '1 timestamp: "yesterday" is neither an ISO 8601 date-',
+        '2 post_stream.posts.1.post_number: is not an integer',
+        '3 post_stream.posts: must be a list of objects',
+        '4 : is neither a topic, nor categories, nor ',
+        '5 user_actions.0.acting_user_id: is required',
+        '1 id: is not in the header; it is no discourse',
+      ],
+    );
+  });
+
+  it('of every size are counted: action, board and person agree with a count of the documents', async (t) => {
+    const documents = Array.from({ length: 60 }, (_, place) => {
+      const posts = Array.from({ length: 1 + (place % 30) }, (_, number) =>
+        post(1000 * place + number, number + 1, 1 + ((place * 7 + number * 3) % 11)),
+      );
+      return topic(place + 1, posts, { category_id: 5 + (place % 4) });
+    });
+    const { events } = await imported(t, { 'all.json': JSON.stringify(documents) });
+    const posts = documents.flatMap(({ post_stream, category_id }) =>
+      post_stream.posts.map(
+        (one) => ({ ...one, category_id }) as ReturnType<typeof post> & { category_id: number },
+      ),
+    );
+    assert.deepEqual(tally(events.map(({ action }) => action)), {
+      commented: posts.length - 60,
+      created: 60,
+    });
+    assert.deepEqual(
+      tally(events.map(({ boardId }) => `${boardId}`)),
+      tally(posts.map((one) => `${one.category_id}`)),
+    );
+    assert.deepEqual(
+      tally(events.map(({ actorId }) => `${actorId}`)),
+      tally(posts.map((one) => `${one.user_id}`)),
+    );
+  });
+
+  it('can be mapped otherwise', async (t) => {
+    const mapping = { reply: 'pin.answered', like: null };
+    const { events, dropped } = await imported(t, FILES, { mapping });
+    assert.deepEqual(tally(events.map(({ action }) => action)), { answered: 2, created: 1 });
+    assert.deepEqual(dropped, { 'is mapped to nothing: like': 4 });
+  });
+
+  it('of several kinds may be one file, and a file that is named otherwise is found out', async (t) => {
+    const folder = await makeFolder(t, {
+      all: written([CATEGORIES, topic(1, [post(10, 1, 7)])]),
+      people: USERS,
+    });
+    const paths = [join(folder, 'all'), join(folder, 'people')];
+    const { report } = await importRecorded({ paths, foreign: { format: discourse, options: {} } });
+    assert.deepEqual(report.translated, {
+      events: { 'pin.created': 1 },
+      dropped: [],
+      described: { boards: 2, users: 2 },
+    });
+  });
+});

@@ -1,0 +1,93 @@
+/** Whatever an organization is, and whatever becomes of it between two pulls, the copy answers alike (decision 56). */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, it } from 'node:test';
+import fc from 'fast-check';
+import type { Scope } from '../../src/dataset/scope.ts';
+import { importBundle } from '../../src/ingest/import.ts';
+import { pull } from '../../src/pull/pull.ts';
+import { BOARD_IDS, organizationArbitrary } from '../model/arbitrary.ts';
+import { type Deployment, holdsRecords, openDeployment, storeSettings } from '../model/deployment.ts';
+import { absorb, emptyModel } from '../model/model.ts';
+import { questionsAbout } from '../model/questions.ts';
+import { runs } from '../model/runs.ts';
+import { openFront } from '../pull/front.ts';
+import { assertMirrored, BOTH_VARIANTS } from '../pull/mirrored.ts';
+import { DIRECT, describeOver } from '../storage.ts';
+
+describeOver(DIRECT, 'a pull', {}, (kind) => {
+  let source: Deployment;
+  let mirror: Deployment;
+  before(async () => {
+    [source, mirror] = await Promise.all([openDeployment(), openDeployment(kind)]);
+  });
+  after(async () => {
+    await Promise.all([source.close(), mirror.close()]);
+  });
+
+  /** What a key that names users cannot see of memberships is a stated difference (docs/pull.md). */
+  const scopes: fc.Arbitrary<Scope> = fc.record({
+    boards: fc.oneof(fc.constant('all' as const), fc.subarray(BOARD_IDS)),
+    users: fc.constantFrom('all', 'of-boards'),
+  });
+
+  let organizations = 0;
+  it('after every publication gives in the end the same bytes on every route of both variants', async () => {
+    const property = fc.asyncProperty(organizationArbitrary, scopes, async (plan, scope) => {
+      organizations += 1;
+      const organization = `random-${organizations}`;
+      const { settings } = await source.store.createOrganization(organization, storeSettings(plan.settings));
+      let model = emptyModel({ ...plan.settings, id: settings.id });
+      const key = await source.makeKey(organization, { scope });
+      const front = await openFront(source.url, 'tokens');
+      try {
+        for (const bundle of plan.bundles.filter(holdsRecords)) {
+          const { version } = await source.load(organization, bundle, plan.format);
+          model = absorb(model, bundle);
+          await untilServed(organization, key, version);
+          const folder = join(mirror.folder, '.pull', organization);
+          const { gone } = await pull({
+            url: `${front.url}/a`,
+            key,
+            folder,
+            publish: (paths) => publish(organization, paths),
+          });
+          // What has gone stays, which is a stated difference, too.
+          if (gone.users + gone.boards + gone.points > 0) return;
+        }
+        // Asked once, because a server takes up a version a little after it was published.
+        const names = (await mirror.store.organizations()).map(({ name }) => name);
+        if (!names.includes(organization)) return;
+        const questions = questionsAbout(model);
+        await assertMirrored(source, mirror, { organization, key, variants: BOTH_VARIANTS, questions });
+      } finally {
+        await front.close();
+      }
+    });
+    await fc.assert(property, runs(8));
+  });
+
+  async function publish(organization: string, paths: readonly string[]): Promise<boolean> {
+    const report = await importBundle({ store: mirror.store, organization, paths });
+    assert.deepEqual(report.problems, []);
+    return true;
+  }
+
+  const tags = new Map<string, string | null>();
+  /** A publication that changes something has another tag. */
+  async function untilServed(organization: string, key: string, version: string | undefined): Promise<void> {
+    const place = `${organization} ${version}`;
+    if (tags.has(place)) return;
+    const before = [...tags].findLast(([known]) => known.startsWith(`${organization} `))?.[1];
+    for (;;) {
+      const reply = await fetch(`${source.url}/a/v1/boards`, { headers: { apikey: key } });
+      await reply.text();
+      const tag = reply.headers.get('etag');
+      if (reply.status === 200 && tag !== before) {
+        tags.set(place, tag);
+        return;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+});

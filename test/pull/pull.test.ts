@@ -1,0 +1,277 @@
+/** What is pulled answers as what it was pulled from does, whatever happens on the way (decision 56). */
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { importBundle } from '../../src/ingest/import.ts';
+import { type Pulled, pull } from '../../src/pull/pull.ts';
+import type { Variant } from '../model/answers.ts';
+import { EMPTY_BUNDLE } from '../model/bundle.ts';
+import { get } from '../model/client.ts';
+import { type Deployment, openDeployment } from '../model/deployment.ts';
+import { ADA, BOB, EMPTY, OLIVE, openWorld, RHETORIC, SIRIUS, STARS, type World } from '../world.ts';
+import { type Front, type Manner, openFront } from './front.ts';
+import { assertMirrored, BOTH_VARIANTS } from './mirrored.ts';
+
+let world: World;
+let mirror: Deployment;
+let front: Front | undefined;
+let mirrors = 0;
+
+before(async () => {
+  [world, mirror] = await Promise.all([openWorld(), openDeployment()]);
+});
+after(async () => {
+  await Promise.all([world.close(), mirror.close()]);
+});
+afterEach(() => front?.close());
+
+function newMirror(): string {
+  mirrors += 1;
+  return `mirror-${mirrors}`;
+}
+
+/** Without pauses between attempts. */
+async function pullInto(organization: string, url: string, key: string): Promise<Pulled> {
+  return await pull({
+    ...{ url, key, folder: join(mirror.folder, '.pull', organization), patience: { firstPauseMs: 1 } },
+    async publish(paths) {
+      const report = await importBundle({ store: mirror.store, organization, paths });
+      assert.deepEqual(report.problems, []);
+      return report.outcome !== 'refused';
+    },
+  });
+}
+
+async function assertSame(organization: string, key: string, variants: readonly Variant[]): Promise<void> {
+  await assertMirrored(world, mirror, { organization, key, variants });
+}
+
+describe('a pull', () => {
+  for (const [manner, base, variants] of [
+    ['original', 'a', ['a']],
+    ['original', 'b', ['b']],
+    ['tokens', 'a', BOTH_VARIANTS],
+    ['tokens', 'b', BOTH_VARIANTS],
+  ] as const satisfies [Manner, Variant, readonly Variant[]][]) {
+    for (const scope of ['full', 'boards', 'users'] as const) {
+      it(`from a server in the manner "${manner}", variant ${base}, scope ${scope}, gives the same bytes`, async () => {
+        front = await openFront(world.url, manner);
+        const organization = newMirror();
+        const key = world.keys[scope];
+        assert.equal((await pullInto(organization, `${front.url}/${base}/`, key)).outcome, 'pulled');
+        await assertSame(organization, key, variants);
+        const { length } = front.asked;
+        const version = await mirror.store.currentVersion(organization);
+        const again = await pullInto(organization, `${front.url}/${base}/v1`, key);
+        assert.equal(await mirror.store.currentVersion(organization), version);
+        if (manner === 'original') return;
+        assert.equal(again.outcome, 'unchanged');
+        assert.deepEqual(front.asked.slice(length), [`/${base}/v1/users`]);
+      });
+    }
+  }
+
+  it('of what is new brings late events, changed names and changed points, and asks for no more', async () => {
+    for (const manner of ['tokens', 'original'] as const) {
+      front = await openFront(world.url, manner);
+      const organization = newMirror();
+      const base = `${front.url}/a`;
+      await pullInto(organization, base, world.keys.full);
+      const timestamp = `2018-03-12T17:00:45.56${manner.length}+00:00`;
+      const late = {
+        type: 'pin',
+        action: 'commented',
+        owner_id: OLIVE,
+        actor_id: BOB,
+        board_id: STARS,
+        pin_id: SIRIUS,
+        timestamp,
+      };
+      await world.load('harbor', {
+        ...EMPTY_BUNDLE,
+        users: [{ id: ADA, email: 'ada@harbor.example', first_name: 'Ada', last_name: `King ${manner}` }],
+        boards: [{ id: RHETORIC, title: `Rhetoric ${manner}` }],
+        events: [late, late],
+      });
+      await untilServed(world, `King ${manner}`);
+      assert.equal((await pullInto(organization, base, world.keys.full)).outcome, 'pulled');
+      // A third one that says what two have said, and comes alone.
+      const countNow = async () =>
+        (await get(`${world.url}/b/v1/events`, world.keys.full)).text.split(timestamp).length;
+      const count = await countNow();
+      await world.load('harbor', {
+        ...EMPTY_BUNDLE,
+        events: [{ ...late, id: BigInt(9_000 + manner.length) }],
+      });
+      while ((await countNow()) === count) await new Promise((resolve) => setTimeout(resolve, 20));
+      await pullInto(organization, base, world.keys.full);
+      await assertSame(organization, world.keys.full, manner === 'tokens' ? BOTH_VARIANTS : ['a']);
+      if (manner === 'tokens') assert.ok(front.asked.some((path) => /since=[\w-]{22}/.test(path)));
+      await front.close();
+    }
+  });
+
+  it('begins again when its token is refused', async () => {
+    front = await openFront(world.url, 'tokens');
+    const organization = newMirror();
+    const begun = () =>
+      front?.asked.filter((path) => path.includes('since=start') && !path.includes('cursor')).length;
+    await pullInto(organization, `${front.url}/a`, world.keys.full);
+    assert.equal(begun(), 1);
+    await renameBoard('Rhetoric, anew');
+    front.loseTokens();
+    await pullInto(organization, `${front.url}/a`, world.keys.full);
+    assert.equal(begun(), 2);
+    await assertSame(organization, world.keys.full, BOTH_VARIANTS);
+  });
+
+  it('goes on at the page after the last one that it got', async () => {
+    front = await openFront(world.url, 'tokens');
+    const organization = newMirror();
+    const walked = () => front?.asked.filter((path) => path.includes('since=')) ?? [];
+    front.trouble = (path) =>
+      path.includes('since=') && new Set(walked()).size === 3 ? { status: 502 } : undefined;
+    await assert.rejects(pullInto(organization, `${front.url}/a`, world.keys.full), /502/);
+    front.trouble = () => undefined;
+    const last = walked().at(-1) ?? '';
+    assert.match(last, /cursor=/);
+    front.asked.length = 0;
+    await pullInto(organization, `${front.url}/a`, world.keys.full);
+    assert.equal(walked()[0], last);
+    await assertSame(organization, world.keys.full, BOTH_VARIANTS);
+  });
+
+  it('erases here who was forgotten there', async () => {
+    front = await openFront(world.url, 'tokens');
+    const organization = newMirror();
+    const users = [5n, 6n].map((id) => ({ id, email: `u${id}@gone.example`, name: `User ${id}` }));
+    const event = { type: 'board', action: 'seen', owner_id: 5n, board_id: 7n };
+    const events = [5n, 6n, 5n].map((actor_id, day) => ({
+      ...event,
+      actor_id,
+      timestamp: `2024-01-0${day + 1}T00:00:00Z`,
+    }));
+    const boards = [{ id: 7n, title: 'Seven' }];
+    await world.load('goners', { ...EMPTY_BUNDLE, users, boards, events });
+    const key = await world.makeKey('goners');
+    await pullInto(organization, `${front.url}/a`, key);
+    await world.load('goners', { ...EMPTY_BUNDLE, users: [{ ...users[0]!, forgotten: true }] });
+    while ((await get(`${world.url}/a/v1/users`, key)).text.includes('u5@')) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    const { gone } = await pullInto(organization, `${front.url}/a`, key);
+    assert.deepEqual(gone, { users: 0, boards: 0, points: 0, forgotten: ['5'] });
+    const questions = [{ route: 'events' }, { route: 'users' }, { route: 'boards' }] as const;
+    await assertMirrored(world, mirror, { organization, key, variants: BOTH_VARIANTS, questions });
+    const own = await mirror.makeKey(organization);
+    assert.equal((await get(`${mirror.url}/a/v1/events`, own)).text.split('"action"').length, 2);
+  });
+
+  it('looks again when something is published meanwhile', async () => {
+    front = await openFront(world.url, 'tokens');
+    const organization = newMirror();
+    let published: Promise<void> | undefined;
+    let isServed = false;
+    front.trouble = (path) => {
+      if (!path.includes('points') || isServed) return undefined;
+      published ??= renameBoard('Rhetoric, meanwhile').then(() => {
+        isServed = true;
+      });
+      return { status: 503, headers: { 'retry-after': '1' } };
+    };
+    await pullInto(organization, `${front.url}/a`, world.keys.full);
+    await published;
+    assert.ok(isServed);
+    await assertSame(organization, world.keys.full, BOTH_VARIANTS);
+  });
+
+  it('leaves its folder to whoever pulls from elsewhere, who begins anew', async () => {
+    front = await openFront(world.url, 'tokens');
+    const organization = newMirror();
+    await pullInto(organization, `${front.url}/a`, world.keys.full);
+    front.asked.length = 0;
+    await pullInto(organization, `${front.url}/b`, world.keys.full);
+    assert.ok(front.asked.some((path) => path.includes('since=start')));
+    await assertSame(organization, world.keys.full, BOTH_VARIANTS);
+    await rm(join(mirror.folder, '.pull'), { recursive: true });
+  });
+
+  it('publishes nothing before an event says which organization it is, and everything then', async () => {
+    front = await openFront(world.url, 'tokens');
+    const organization = newMirror();
+    const key = await world.makeKey('harbor', { scope: { boards: [EMPTY], users: 'all' } });
+    assert.equal((await pullInto(organization, `${front.url}/a`, key)).outcome, 'unchanged');
+    await assert.rejects(mirror.store.organization(organization), /no organization/i);
+    assert.equal((await pullInto(organization, `${front.url}/a`, key)).outcome, 'unchanged');
+    await pullInto(organization, `${front.url}/a`, world.keys.full);
+    await assertSame(organization, world.keys.full, BOTH_VARIANTS);
+  });
+
+  it('whose records are refused begins anew the next time', async () => {
+    front = await openFront(world.url, 'tokens');
+    const [url, key, folder] = [`${front.url}/a`, world.keys.full, join(mirror.folder, '.pull', newMirror())];
+    const { outcome } = await pull({ url, key, folder, publish: async () => false });
+    assert.equal(outcome, 'refused');
+    front.asked.length = 0;
+    await pull({ url, key, folder, publish: async () => true });
+    assert.ok(front.asked.some((path) => path.includes('since=start')));
+  });
+
+  it('waits for a server that is busy or away, and takes no half of an answer for a whole', async () => {
+    front = await openFront(world.url, 'original');
+    const troubles = [
+      { status: 429, headers: { 'retry-after': '0' } },
+      { status: 503 },
+      { cutAfterBytes: 1 },
+      { cutAfterBytes: 0 },
+    ];
+    const seen = new Map<string, number>();
+    front.trouble = (path) => {
+      const times = seen.get(path) ?? 0;
+      seen.set(path, times + 1);
+      return troubles[times];
+    };
+    const organization = newMirror();
+    await pullInto(organization, `${front.url}/a`, world.keys.full);
+    await assertSame(organization, world.keys.full, ['a']);
+    assert.ok([...seen.values()].every((times) => times === troubles.length + 1));
+  });
+
+  it('is refused by a wrong key, a wrong address and a server that stays away, and keeps what it has', async () => {
+    front = await openFront(world.url, 'original');
+    const refusal = (reason: RegExp) => (error: Error & { code?: string }) => {
+      assert.equal(error.code, 'source-refused');
+      assert.match(error.message, reason);
+      return true;
+    };
+    await assert.rejects(pullInto(newMirror(), `${front.url}/a`, world.keys.revoked), refusal(/401/));
+    await assert.rejects(
+      pullInto(newMirror(), `${front.url}/nowhere`, world.keys.full),
+      refusal(/no interface/),
+    );
+    const organization = newMirror();
+    front.trouble = (path) => (path.includes('points') ? { status: 502 } : undefined);
+    await assert.rejects(pullInto(organization, `${front.url}/a`, world.keys.full), refusal(/502/));
+    await assert.rejects(mirror.store.organization(organization), /no organization/i);
+    front.asked.length = 0;
+    front.trouble = () => undefined;
+    await pullInto(organization, `${front.url}/a`, world.keys.full);
+    assert.ok(
+      front.asked.every((path) => path.includes('points')),
+      front.asked.join(),
+    );
+    await assertSame(organization, world.keys.full, ['a']);
+  });
+});
+
+async function renameBoard(title: string): Promise<void> {
+  await world.load('harbor', { ...EMPTY_BUNDLE, boards: [{ id: RHETORIC, title }] });
+  await untilServed(world, title);
+}
+
+async function untilServed({ url, keys }: World, text: string): Promise<void> {
+  while (!(await get(`${url}/b/v1/events`, keys.full)).text.includes(text)) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

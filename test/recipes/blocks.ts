@@ -1,0 +1,72 @@
+/** The blocks of code of a document, and programs to run them with. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+
+export interface Block {
+  /** The heading above it, and which block of that heading it is, from 1. */
+  readonly name: string;
+  readonly language: string;
+  readonly code: string;
+}
+
+export function blocksOf(document: string): readonly Block[] {
+  const blocks: Block[] = [];
+  const page = readFileSync(join(import.meta.dirname, '../../docs', document), 'utf8');
+  for (const section of page.split(/^#+ /m).slice(1)) {
+    const heading = section.slice(0, section.indexOf('\n'));
+    for (const [index, [, language = '', code = '']] of [
+      ...section.matchAll(/^```(\w+)\n(.*?)^```$/gms),
+    ].entries()) {
+      blocks.push({ name: `${heading} ${index + 1}`, language, code });
+    }
+  }
+  return blocks;
+}
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The folder is the one in which the block writes its files; the variables are those that it reads. */
+export async function runBlock(
+  command: readonly [program: string, ...words: string[]],
+  folder: string,
+  variables: Readonly<Record<string, string>>,
+): Promise<Ended> {
+  const [program, ...words] = command;
+  const child = spawn(program, words, { cwd: folder, env: { ...process.env, ...variables } });
+  const ended = once(child, 'close');
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  await ended;
+  return { code: child.exitCode, stdout, stderr };
+}
+
+/** Whether a program is there and ends well. */
+export function runs(program: string, ...words: readonly string[]): boolean {
+  return spawnSync(program, words, { stdio: 'ignore' }).status === 0;
+}
+
+/** What a test is skipped for: the first of its needs that is not there. */
+export function lacking(
+  ...needs: readonly (readonly [what: string, isThere: () => boolean])[]
+): string | false {
+  const missing = needs.find(([, isThere]) => !isThere());
+  return missing === undefined ? false : `${missing[0]} is not installed`;
+}
+
+const CLOSED_BY: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
+
+/** What of a text in quotes and brackets is left open, or closed and not open; nothing when all is right. */
+export function unbalanced(code: string): string {
+  const open: string[] = [];
+  for (const [mark] of code.replaceAll(/"[^"\n]*"/g, '').matchAll(/["()[\]{}]/g)) {
+    if (mark === CLOSED_BY[open.at(-1) ?? '']) open.pop();
+    else open.push(mark);
+  }
+  return open.join('');
+}

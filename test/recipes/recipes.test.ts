@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, it } from 'node:test';
+import { openClient, type VariantA } from '../../src/client/client.ts';
+import { serving } from '../cli/serving.ts';
+import { SERVERS } from '../client/followed-servers.ts';
+import { all, answering } from '../client/odd-server.ts';
+import { type Block, blocksOf, type Ended, lacking, runBlock, runs, unbalanced } from './blocks.ts';
+
+// One in which pandas and duckdb are installed, where the usual one has not.
+const PYTHON = process.env['CORKBOARD_PYTHON'] ?? 'python3';
+const RECIPES = blocksOf('recipes.md');
+
+const CURL = ['curl', () => runs('curl', '--version')] as const;
+const JQ = ['jq', () => runs('jq', '--version')] as const;
+const PLAIN_PYTHON = ['Python', () => runs(PYTHON, '--version')] as const;
+const PANDAS = ['pandas', () => runs(PYTHON, '-c', 'import pandas')] as const;
+const DUCKDB = ['duckdb for Python', () => runs(PYTHON, '-c', 'import duckdb')] as const;
+const R = [
+  'R with httr2 and jsonlite',
+  () => runs('Rscript', '-e', 'library(httr2); library(jsonlite)'),
+] as const;
+
+let folder: string;
+let baseUrl: string;
+let key: string;
+let events: readonly VariantA.Event[];
+let stop: () => void;
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'corkboard-recipes-'));
+  const ends: (() => void)[] = [];
+  const demo = await serving(
+    { after: (end) => ends.push(end) },
+    ['demo', '--data', join(folder, 'data')],
+    'Key',
+  );
+  stop = () => ends.forEach((end) => void end());
+  baseUrl = demo.printed['Variant A'] ?? '';
+  key = demo.printed['Key'] ?? '';
+  events = await all(openClient({ baseUrl, key, variant: 'a' }).events());
+  assert.ok(events.length > 20_000);
+});
+after(() => {
+  stop();
+  rmSync(folder, { recursive: true });
+});
+
+function blockNamed(name: string): Block {
+  const block = RECIPES.find((one) => one.name === name);
+  assert.ok(block, `docs/recipes.md has no block ${name}`);
+  return block;
+}
+
+/** Runs a block against the demo, or what is given instead, in the folder. */
+async function run(name: string, words: readonly string[] = [], url = baseUrl, itsKey = key): Promise<Ended> {
+  const { language, code } = blockNamed(name);
+  const file = join(folder, `${name.replaceAll(/\W+/g, '-')}.${language}`);
+  writeFileSync(file, code);
+  const program = { sh: 'sh', python: PYTHON, r: 'Rscript' }[language] ?? assert.fail(language);
+  return await runBlock([program, file, ...words], folder, { CORKBOARD_URL: url, CORKBOARD_KEY: itsKey });
+}
+
+async function lines(name: string, ...words: readonly string[]): Promise<string[]> {
+  const { code, stdout, stderr } = await run(name, words);
+  assert.equal(code, 0, stderr);
+  return stdout.trimEnd().split('\n');
+}
+
+function written(file: string): string {
+  return readFileSync(join(folder, file), 'utf8');
+}
+
+async function answerTo(path: string): Promise<string> {
+  const response = await fetch(baseUrl + path, { headers: { apikey: key } });
+  assert.equal(response.status, 200, path);
+  return await response.text();
+}
+
+/** How often each text comes. */
+function tallied(texts: Iterable<string>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return counts;
+}
+
+describe('docs/recipes.md', () => {
+  it('has no block that is not run here or in recipes-in-node.test.ts', () => {
+    const here = readFileSync(import.meta.filename, 'utf8');
+    const unknown = RECIPES.filter(({ name, language }) => language !== 'js' && !here.includes(`'${name}'`));
+    assert.deepEqual(
+      unknown.map(({ name }) => name),
+      [],
+    );
+    assert.equal(RECIPES.length, 11);
+  });
+});
+
+describe('with curl', { skip: lacking(CURL, JQ) }, () => {
+  it('everything comes into a file, and again only when it has changed', async () => {
+    const counts = await lines('curl and jq 1');
+    const expected = tallied(events.map(({ action }) => action));
+    assert.deepEqual(
+      new Map(
+        counts.map((line) => line.trim().split(' ')).map(([count, action = '']) => [action, Number(count)]),
+      ),
+      expected,
+    );
+    const file = written('events.ndjson');
+    assert.equal(file, await answerTo('/v1/events?format=ndjson'));
+    assert.deepEqual(await lines('curl and jq 1'), counts);
+    assert.equal(written('events.ndjson'), file, 'an answer without a body leaves the file');
+  });
+
+  it('a month comes as CSV', async () => {
+    await lines('curl and jq 2');
+    assert.equal(
+      written('march.csv'),
+      await answerTo('/v1/events?start=1519862400000&end=1522540800000&format=csv'),
+    );
+  });
+
+  it('pages follow one another', async () => {
+    await lines('curl and jq 3');
+    assert.equal(written('users.ndjson'), await answerTo('/v1/users?format=ndjson'));
+  });
+
+  it('scores come in the form that Moodle imports', async () => {
+    await lines('Scores of a board for the gradebook of an LMS 1');
+    const points: VariantA.PointsMap = JSON.parse(await answerTo('/v1/board/62/points'));
+    const rows = Object.values(points).map(
+      ({ email, participation_score }) => `"${email}",${participation_score}`,
+    );
+    assert.ok(rows.length > 10);
+    assert.deepEqual(written('moodle.csv').trimEnd().split('\n'), [
+      '"Email address","Participation"',
+      ...rows,
+    ]);
+  });
+
+  it('a refusal is an error', async () => {
+    const { code, stderr } = await run('curl and jq 3', [], baseUrl, 'cork_no_key');
+    assert.notEqual(code, 0);
+    assert.match(stderr, /401/);
+  });
+});
+
+describe('with Python', { skip: lacking(PLAIN_PYTHON) }, () => {
+  for (const { name, language, code } of RECIPES.filter((block) => block.language === 'python')) {
+    it(`${name} compiles`, async () => {
+      const file = join(folder, `compiled.${language}`);
+      writeFileSync(file, code);
+      const { code: exit, stderr } = await runBlock([PYTHON, '-m', 'py_compile', file], folder, {});
+      assert.equal(exit, 0, stderr);
+    });
+  }
+
+  it('weeks have as many people as the insights say', async () => {
+    const response = await fetch(baseUrl.replace(/a$/, 'insights/v1/activity?interval=week'), {
+      headers: { apikey: key },
+    });
+    const activity: { readonly people: readonly number[] } = JSON.parse(await response.text());
+    const printed = await lines('Python 1');
+    assert.deepEqual(
+      printed.map((line) => Number(line.split(' ')[1])),
+      activity.people.filter((count) => count > 0),
+    );
+    assert.match(printed[0] ?? '', /^20\d\d-W\d\d \d+$/);
+  });
+
+  it('an answer that was cut short is noticed', async (t) => {
+    const server = await answering(t, (response) => {
+      response.writeHead(200, { 'content-type': 'application/x-ndjson', 'content-length': '9999' });
+      response.write(`${JSON.stringify(events[0])}\n`, () => response.socket?.end());
+    });
+    for (const name of ['Python 1', ...(lacking(DUCKDB) ? [] : ['DuckDB 1'])]) {
+      const { code, stderr } = await run(name, [], `${server.url}/a`);
+      assert.deepEqual([code, stderr], [1, 'The answer was cut short.\n'], name);
+    }
+  });
+
+  it('pandas counts by month and action', { skip: lacking(PANDAS) }, async () => {
+    const [head = '', , ...rows] = await lines('pandas 1');
+    const actions = head.trim().split(/\s+/).slice(1);
+    const counted = rows.flatMap((row) => {
+      const [month, ...counts] = row.trim().split(/\s+/);
+      return counts.map((count, index) => [`${month} ${actions[index]}`, Number(count)] as const);
+    });
+    const expected = tallied(events.map(({ timestamp, action }) => `${timestamp.slice(0, 7)} ${action}`));
+    assert.deepEqual(new Map(counted.filter(([, count]) => count > 0)), expected);
+  });
+
+  it('DuckDB finds the busiest boards', { skip: lacking(DUCKDB) }, async () => {
+    const busiest = [...tallied(events.map(({ board }) => board.id))].sort(
+      ([, one], [, other]) => other - one,
+    );
+    const rows = (await lines('DuckDB 1')).map((line) => line.split('\t'));
+    assert.deepEqual(
+      rows.map(([count]) => Number(count)),
+      busiest.slice(0, 10).map(([, count]) => count),
+    );
+    const people = new Set(
+      events.filter(({ board }) => board.id === busiest[0]?.[0]).map(({ actor }) => actor.id),
+    );
+    assert.equal(Number(rows[0]?.[1]), people.size);
+  });
+
+  for (const { name, open } of SERVERS) {
+    it(`a warehouse follows every change ${name}`, async (t) => {
+      const followed = await open();
+      t.after(() => followed.close());
+      const file = `${name.replaceAll(' ', '-')}.db`;
+      const update = async () => {
+        const { code, stdout, stderr } = await run(
+          'Keep a warehouse up to date 1',
+          [file],
+          followed.baseUrl,
+          followed.key,
+        );
+        assert.equal(code, 0, stderr);
+        const database = new DatabaseSync(join(folder, file));
+        const kept = database
+          .prepare('SELECT event FROM events')
+          .all()
+          .map(({ event }) => withoutSyncId(String(event)));
+        database.close();
+        assert.deepEqual(kept.sort(), (await textOf(followed.baseUrl, followed.key)).sort());
+        return stdout;
+      };
+      assert.equal(await update(), '0 events\n');
+      const many = Array.from({ length: 2_500 }, (_, index) => ({
+        actor: 1 + (index % 3),
+        owner: 1,
+        board: 7,
+      }));
+      await followed.add(...many);
+      assert.equal(await update(), '2500 events\n');
+      await followed.rename(2, 'Another name');
+      await followed.forget(1);
+      await followed.add({ actor: 2, owner: 3, board: 8 });
+      assert.equal(await update(), '1667 events\n');
+      await followed.forget(3);
+      await followed.invalidateTokens();
+      assert.equal(await update(), '834 events\n');
+    });
+  }
+});
+
+/** All events of a server, each as text that differs when anything in it does. */
+async function textOf(url: string, itsKey: string): Promise<string[]> {
+  const response = await fetch(`${url}/v1/events?format=ndjson`, { headers: { apikey: itsKey } });
+  return (await response.text()).split('\n').slice(0, -1);
+}
+
+/** Python writes JSON with spaces, and identifiers exactly: so both stay text here. */
+function withoutSyncId(json: string): string {
+  return json.replaceAll(/([:,]) (?=["{[\d])/g, '$1').replace(/,"sync_id":"[^"]+"/, '');
+}
+
+describe('with R', () => {
+  it('asks for what there is, and closes what it opens, where nothing can run it, too', async () => {
+    const { code } = blockNamed('R 1');
+    assert.equal(unbalanced(code), '');
+    const asked = [...code.matchAll(/ask\(("[^)]+)\)/g)].map(([, words = '']) =>
+      words.replaceAll(/[", ]+/g, '/'),
+    );
+    const [list = '', points = ''] = await Promise.all(
+      asked.map((path) => answerTo(`/v1${path.slice(0, -1)}`)),
+    );
+    assert.ok(list.includes('"timestamp":') && list.includes('"action":'));
+    assert.ok(points.includes('"participation_score":'));
+  });
+
+  it('events are counted, and scores summed up', { skip: lacking(R) }, async () => {
+    const printed = (await lines('R 1')).join('\n');
+    const [first] = events;
+    assert.match(printed, new RegExp(`${first?.timestamp.slice(0, 7)}\\s+\\d`));
+    assert.match(printed, /Median/);
+  });
+});
+
+describe('with Power Query', () => {
+  it('the query asks for what there is; nothing can run it here', async () => {
+    const { code } = blockNamed('Excel and Power BI 1');
+    const [, path = ''] = /RelativePath = "([^"]+)"/.exec(code) ?? [];
+    const query = [...(/Query = \[([^\]]+)\]/.exec(code)?.[1] ?? '').matchAll(/(\w+) = "([^"]+)"/g)];
+    const parameters = new URLSearchParams(Object.fromEntries(query.map(([, name, value]) => [name, value])));
+    const csv = await answerTo(`${path.replace(/^a/, '')}?${parameters}`);
+    const columns = csv.slice(0, csv.indexOf('\r\n')).split(',');
+    const typed = [...code.matchAll(/\{"(\w+)", type/g)].map(([, name = '']) => name);
+    assert.equal(typed.length, 4);
+    assert.deepEqual(
+      typed.filter((name) => !columns.includes(name)),
+      [],
+    );
+    assert.equal(unbalanced(code), '');
+  });
+});

@@ -1,0 +1,196 @@
+/** Parquet on the wire: length, tags, HEAD, pages, refusals, and clients that go away (decision 17). */
+import assert from 'node:assert/strict';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { connect } from 'node:net';
+import { after, before, it } from 'node:test';
+import type { Store } from '../../src/dataset/store.ts';
+import { readParquetRows, rowsOfJson } from '../render/parquet-rows.ts';
+import { DIRECT, describeOver } from '../storage.ts';
+import { head, openStand, type Stand, until } from './stand.ts';
+
+const PARQUET = { accept: 'application/vnd.apache.parquet' };
+const EVENTS = 12_000;
+
+/** Pins that do not compress, so that the answer is a large one. */
+function records() {
+  const pins = Array.from({ length: 3_000 }, (_, index) => ({
+    ...{ id: BigInt(1_000 + index), boardId: 7n, ownerId: 5n, title: `Pin ${index}` },
+    body: crypto.getRandomValues(Buffer.alloc(300)).toString('base64'),
+  }));
+  return {
+    users: [
+      { id: 5n, email: 'five@harbor.example', name: 'Five' },
+      { id: 1n, email: 'one@harbor.example', name: 'One' },
+    ],
+    boards: [{ id: 7n, title: 'Seven' }],
+    pins,
+    events: Array.from({ length: EVENTS }, (_, index) => ({
+      ...{ type: 'pin', action: 'visited', ownerId: 5n, actorId: 1n, boardId: 7n },
+      ...{ pinId: pins[index % pins.length]!.id, timestampMs: index },
+    })),
+  };
+}
+
+/** Files without a name that this process holds open. */
+function namelessFiles(): number {
+  return readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return /corkboard-[0-9a-f-]+ \(deleted\)$/.test(readlinkSync(`/proc/self/fd/${fd}`));
+    } catch {
+      return false;
+    }
+  }).length;
+}
+
+/** Breaks the reading of events after so many batches, or holds it up. */
+class Trouble {
+  breakAfterBatches = Number.POSITIVE_INFINITY;
+  holdUp: Promise<void> | undefined;
+  reading = 0;
+
+  around = (store: Store): Store =>
+    proxy(store, 'openDataset', async (organization: string) => {
+      const dataset = await store.openDataset(organization);
+      return (
+        dataset &&
+        proxy(dataset, 'events', (query: Parameters<typeof dataset.events>[0]) =>
+          this.#events(dataset.events(query)),
+        )
+      );
+    });
+
+  async *#events<T>(batches: AsyncIterable<T>): AsyncGenerator<T> {
+    this.reading += 1;
+    let count = 0;
+    try {
+      for await (const batch of batches) {
+        await this.holdUp;
+        count += 1;
+        if (count > this.breakAfterBatches) throw new Error('the disk went away');
+        yield batch;
+      }
+    } finally {
+      this.reading -= 1;
+    }
+  }
+}
+
+function proxy<T extends object>(target: T, member: string, replacement: unknown): T {
+  return new Proxy(target, {
+    get: (_, name) => {
+      if (name === member) return replacement;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+const trouble = new Trouble();
+let stand: Stand;
+
+describeOver(DIRECT, 'Parquet', {}, (kind) => {
+  before(async () => {
+    stand = await openStand({ kind, records: records(), around: trouble.around });
+  });
+  after(() => stand.close());
+
+  it('a large answer has its length, all rows, and leaves no file', async () => {
+    const response = await stand.get('/a/v1/events', { ...PARQUET, 'accept-encoding': 'gzip, identity;q=0' });
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get('content-encoding'), null);
+    assert.equal(response.headers.get('content-type'), PARQUET.accept);
+    assert.equal(response.headers.get('content-length'), String(bytes.length));
+    assert.equal(response.headers.get('vary'), 'apikey, Accept, Accept-Encoding');
+    assert.ok(bytes.length > 512 * 1024, 'it is written into a file');
+    const json = await (await stand.get('/a/v1/events')).text();
+    assert.deepEqual((await readParquetRows(bytes)).rows, rowsOfJson(json));
+    await until(() => namelessFiles() === 0);
+  });
+
+  it('the same question has the same bytes and tag, by name or by Accept; 304 and HEAD as ever', async () => {
+    for (const path of ['/a/v1/events', '/b/v1/boards', '/b/v1/users?limit=1']) {
+      const first = await stand.get(path, PARQUET);
+      const again = await stand.get(`${path}${path.includes('?') ? '&' : '?'}format=parquet`);
+      assert.deepEqual(await again.arrayBuffer(), await first.arrayBuffer());
+      const bare = await stand.get(path, PARQUET, 'HEAD');
+      for (const name of ['content-type', 'content-length', 'etag', 'link', 'cache-control']) {
+        assert.equal(bare.headers.get(name), first.headers.get(name), name);
+      }
+      assert.equal(await bare.text(), '');
+      const tag = first.headers.get('etag') ?? '';
+      assert.notEqual(tag, (await stand.get(path, {}, 'HEAD')).headers.get('etag'));
+      assert.equal((await stand.get(path, { ...PARQUET, 'if-none-match': tag })).status, 304);
+    }
+    await until(() => namelessFiles() === 0);
+  });
+
+  it('pages lead on', async () => {
+    const page = await stand.get('/a/v1/events?limit=7&format=parquet');
+    const [, next = ''] = /^<([^>]+)>; rel="next"$/.exec(page.headers.get('link') ?? '') ?? [];
+    const { rows } = await readParquetRows(new Uint8Array(await (await stand.get(next)).arrayBuffer()));
+    assert.deepEqual(rows.map((row) => row.at(-1)).slice(0, 1), ['1970-01-01T00:00:00.007+00:00']);
+    assert.equal(rows.length, 7);
+  });
+
+  it('maps of points have no rows and are refused', async () => {
+    const refused = await stand.get('/a/v1/board/7/points', PARQUET);
+    assert.equal(refused.status, 406);
+    assert.equal((await stand.get('/a/v1/board/7/points?format=parquet')).status, 400);
+  });
+
+  it('a client that goes away while it is made, or sent, ends it and leaves no file', async () => {
+    const gate = Promise.withResolvers<void>();
+    trouble.holdUp = gate.promise;
+    const early = connect(stand.port, '127.0.0.1');
+    early.write(head('GET', '/a/v1/events', { apikey: stand.key, ...PARQUET }));
+    await until(() => trouble.reading === 1);
+    early.destroy();
+    await until(() => stand.log.some((line) => line['cut'] === true));
+    gate.resolve();
+    trouble.holdUp = undefined;
+    await until(() => trouble.reading === 0);
+    const late = connect(stand.port, '127.0.0.1');
+    late.write(head('GET', '/a/v1/events', { apikey: stand.key, ...PARQUET }));
+    await new Promise((resolve) => late.once('data', resolve));
+    late.destroy();
+    await until(() => namelessFiles() === 0);
+    await until(() => stand.log.filter((line) => line['cut'] === true).length >= 2);
+    assert.ok(!stand.log.some((line) => line['level'] === 50));
+  });
+
+  it('no more than two are made at a time; others are served meanwhile, and those that wait come', async () => {
+    const gate = Promise.withResolvers<void>();
+    trouble.holdUp = gate.promise;
+    const asked = Array.from({ length: 5 }, (_, at) =>
+      stand.get(`/a/v1/events?start=1970-01-01T00:00:00.00${at}Z`, PARQUET),
+    );
+    await until(() => trouble.reading === 2);
+    for (let turn = 0; turn < 20; turn += 1) assert.equal((await stand.get('/a/v1/boards')).status, 200);
+    assert.equal(trouble.reading, 2);
+    gate.resolve();
+    trouble.holdUp = undefined;
+    for (const [at, response] of (await Promise.all(asked)).entries()) {
+      const { rows } = await readParquetRows(
+        new Uint8Array(await response.arrayBuffer()),
+        'SELECT count(*) FROM $FILE',
+      );
+      assert.deepEqual(rows, [[BigInt(EVENTS - at)]]);
+    }
+  });
+
+  it('a failure half way is a problem, because nothing has been sent, and nothing of the answer stands in it', async () => {
+    trouble.breakAfterBatches = 3;
+    try {
+      const response = await stand.get('/a/v1/events?start=1', PARQUET);
+      assert.equal(response.status, 500);
+      assert.equal(response.headers.get('etag'), null);
+      assert.equal(response.headers.get('content-type'), 'application/problem+json');
+      await response.text();
+    } finally {
+      trouble.breakAfterBatches = Number.POSITIVE_INFINITY;
+    }
+    assert.equal(namelessFiles(), 0);
+    assert.equal(trouble.reading, 0);
+  });
+});

@@ -1,0 +1,79 @@
+/** Keeping in step behind a load balancer: servers take up a version each in its own time (decision 19). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Store } from '../../src/dataset/store.ts';
+import { startServer } from '../../src/server/start.ts';
+import { get } from '../model/client.ts';
+import { SyncedTable } from '../properties/synced-table.ts';
+import { openStand } from './stand.ts';
+
+/** The same store; once it is asked to, it tells of no newer version. */
+function lagging() {
+  let frozen: string | undefined;
+  return {
+    freeze: (version: string | undefined) => {
+      frozen = version;
+    },
+    around: (store: Store): Store => {
+      const behind: Partial<Store> = {
+        currentVersion: async (name) => frozen ?? (await store.currentVersion(name)),
+        openDataset: (name) => store.openDataset(name),
+        organization: (name) => store.organization(name),
+        organizations: () => store.organizations(),
+      };
+      return behind as Store;
+    },
+  };
+}
+
+const VISIT = { type: 'board', action: 'visited', ownerId: 5n, boardId: 7n };
+
+test('a walk that goes on at a server that is behind loses nothing, and brings nobody back', {
+  timeout: 60_000,
+}, async (t) => {
+  const { freeze, around } = lagging();
+  const stand = await openStand({ around });
+  t.after(() => stand.close());
+  await stand.publish({
+    events: [1, 2, 3].map((ms) => ({ ...VISIT, actorId: 3n, timestampMs: 5_000 + ms })),
+  });
+  while (!(await (await stand.get('/a/v1/events')).text()).includes('T00:00:05.003')) await delay(20);
+  freeze(await stand.store.currentVersion('harbor'));
+  await stand.publish({
+    events: Array.from({ length: 10 }, (_, ms) => ({ ...VISIT, actorId: 1n, timestampMs: 1_000 + ms })),
+  });
+  const gone = { email: 'user-3@forgotten.invalid', name: 'Forgotten', forgotten: true as const };
+  await stand.publish({ users: [{ id: 3n, ...gone }] });
+  const newer = await startServer({
+    ...{ store: stand.store, keyring: stand.keyring, host: '127.0.0.1', port: 0 },
+    ...{ defaultVariant: 'a', logLevel: 'silent' },
+  });
+  t.after(() => newer.stop());
+  const lines = { accept: 'application/x-ndjson' };
+  const fresh = async () => (await get(`${newer.address}/a/v1/events`, stand.key, lines)).text;
+  assert.ok(
+    (await get(`${stand.url}/a/v1/events`, stand.key)).text.includes('"id":3,'),
+    'one server is behind',
+  );
+  const inTurn = (page: number) => (page % 2 === 0 ? newer.address : stand.url);
+  const behindAfterFirst = (page: number) => (page === 0 ? newer.address : stand.url);
+  // With ten, the server behind ends the walk on its first page.
+  for (const limit of [1, 2, 3, 10]) {
+    for (const chosen of [inTurn, behindAfterFirst]) {
+      let pages = 0;
+      let choose = chosen;
+      const table = new SyncedTable(
+        (target) => get(choose(pages++) + target, stand.key, lines),
+        '/a/v1/events',
+        limit,
+      );
+      await table.catchUp();
+      // When the one that was behind has caught up.
+      choose = () => newer.address;
+      await table.catchUp();
+      const expected = (await fresh()).split('\n').slice(0, -1).toSorted();
+      assert.deepEqual(table.rows(), expected, `pages of ${limit}`);
+    }
+  }
+});
