@@ -14,17 +14,22 @@ import { hasProgram } from './processes.ts';
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'] as const;
 const MOST_MS = 300_000;
 
-/** Posts what it decodes in pieces of some megabytes, one after the other, and says when it was all. */
+/**
+ * Posts what it decodes in pieces of some megabytes, one after the other, and says when it was all. No blobs: what the
+ * browser keeps of them goes only with its next collection of garbage, and half a gigabyte is too much for it.
+ */
 const PAGE = `<!doctype html><title>decoder</title><script type="module">
 const post = (path, body) => fetch(path, { method: 'POST', body });
 try {
   const reader = (await fetch('/file')).body.getReader();
-  let parts = [], bytes = 0;
+  const part = new Uint8Array(8e6);
+  let length = 0;
   for (;;) {
-    const { done, value } = await reader.read();
-    if (value) { parts.push(value); bytes += value.length; }
-    if (bytes > 8e6 || done) { await post('/part', new Blob(parts)); parts = []; bytes = 0; }
+    const { done, value = new Uint8Array() } = await reader.read();
+    if (done || length + value.length > part.length) { await post('/part', part.slice(0, length)); length = 0; }
     if (done) break;
+    part.set(value, length);
+    length += value.length;
   }
   await post('/end', '');
 } catch (error) { await post('/failed', String(error)); }
