@@ -57,12 +57,12 @@ export function boardIds({ boards }: Community): number[] {
   return Array.from({ length: boards }, (_, i) => FIRST_BOARD + ((i * 7_919) % boards));
 }
 
-/** Users who act in 60 to 160 events: by Zipf's law those whose rank lies about this one. */
+/** Users who act in 60 to 160 events: by Zipf's law those whose rank lies about this one. In an order that jumps about. */
 export function userIds({ events, users }: Community): number[] {
   const rank = events / 100 / Math.log(users + 1);
   const first = Math.round(rank * 0.6);
   const count = Math.max(1, Math.min(users, Math.round(rank * 1.6)) - first);
-  return Array.from({ length: count }, (_, i) => FIRST_USER + first + i);
+  return Array.from({ length: count }, (_, i) => FIRST_USER + first + ((i * 7_919) % count));
 }
 
 /** Ranges of time of about 100 events each, [start, end) in Unix milliseconds. */

@@ -8,7 +8,7 @@ import { boardIds, communityOf, writeCommunity } from './community.ts';
 import { countEvents } from './corkboard.ts';
 import { SMALL_KINDS } from './questions.ts';
 import { measureExports } from './scenarios/exports.ts';
-import { addGrowth } from './scenarios/growth.ts';
+import { measureGrowth } from './scenarios/growth.ts';
 import { addImport, measureIncrement, measureNestedImport } from './scenarios/imports.ts';
 import { measureInsights } from './scenarios/insights.ts';
 import { measureMixed } from './scenarios/mixed.ts';
@@ -41,23 +41,13 @@ export interface Run extends Plan {
 
 export async function runScenarios(run: Run, folder: string): Promise<void> {
   const sizes = run.events.toSorted((a, b) => a - b);
-  const [smallest, largest] = [sizes[0]!, sizes.at(-1)!];
-  for (const events of sizes) {
-    if (anyChosen(run, ['import', 'start', 'plain', 'gzip', 'zstd', ...SERVED])) {
-      await inFolder(join(folder, `events-${events}`), (place) => measureCommunity(run, events, place));
-    }
-  }
-  if (largest > smallest) {
-    addGrowth(
-      run.report,
-      { title: size(smallest), events: smallest },
-      { title: size(largest), events: largest },
-    );
+  if (anyChosen(run, ['import', 'start', 'plain', 'gzip', 'zstd', ...SERVED])) {
+    await measureSizes(run, sizes, folder);
   }
   if (run.chosen('oulad') && !run.quick)
     await inFolder(join(folder, 'oulad'), (place) => measureOulad(run, place));
   if (run.chosen('postgres')) {
-    await inFolder(join(folder, 'postgres'), (place) => measureOverPostgres(run, smallest, place));
+    await inFolder(join(folder, 'postgres'), (place) => measureOverPostgres(run, sizes[0]!, place));
   }
   if (run.chosen('peers')) {
     const events = run.quick ? QUICK_PEER_EVENTS : PEER_EVENTS;
@@ -65,7 +55,20 @@ export async function runScenarios(run: Run, folder: string): Promise<void> {
   }
 }
 
-async function measureCommunity(run: Run, events: number, folder: string): Promise<void> {
+/** The data of all sizes stay until the largest has been compared with the smallest. */
+async function measureSizes(run: Run, sizes: readonly number[], folder: string): Promise<void> {
+  await inFolder(join(folder, 'sizes'), async (place) => {
+    const grounds: Ground[] = [];
+    for (const events of sizes) {
+      const home = join(place, `events-${events}`);
+      await mkdir(home);
+      grounds.push(await measureCommunity(run, events, home));
+    }
+    if (grounds.length > 1) await measureGrowth(run, grounds[0]!, grounds.at(-1)!);
+  });
+}
+
+async function measureCommunity(run: Run, events: number, folder: string): Promise<Ground> {
   const { report, signal } = run;
   const title = size(events);
   const community = communityOf(events);
@@ -87,6 +90,7 @@ async function measureCommunity(run: Run, events: number, folder: string): Promi
     await measureIncrement(ground, run);
     if (events <= NESTED_EVENTS) await measureNestedImport(ground, run);
   }
+  return ground;
 }
 
 async function measureServed(run: Run, ground: Ground, aside: boolean): Promise<void> {

@@ -54,7 +54,7 @@ export const TABLES = {
   },
   growth: {
     title: 'Growth',
-    note: 'The larger data against the smaller one. Time of small requests: alone, rendered anew.',
+    note: 'The larger data against the smaller one. Small requests: one connection, rendered anew, both servers in the same rounds.',
     header: ['what', 'ratio', 'smaller', 'larger'],
   },
   postgres: {
@@ -64,7 +64,7 @@ export const TABLES = {
   },
   peers: {
     title: 'Comparable servers',
-    note: 'The same data everywhere; the times as often as corkboard is faster, of boards with its defaults / with a process for each core. Memory: all processes of the server and its database.',
+    note: 'The same data everywhere; the times as often as corkboard is faster, of boards with its defaults / with a process for each core, which are asked in the same rounds as the other server. Memory: all processes of the server and its database.',
     header: [
       ...['server', 'export: times', 'export', 'first byte', 'memory above idle'],
       ...['board: times anew', 'times given before', 'boards/s', 'p50', 'p99'],

@@ -5,10 +5,11 @@ import type { Plan } from '../bed.ts';
 import { type Download, download } from '../curl.ts';
 import type { LoadFigures } from '../load.ts';
 import { type MemoryAboveIdle, measureAboveIdle } from '../memory.ts';
+import { measureRounds, type Outcome } from '../rounds.ts';
 import { median } from '../statistics.ts';
 
 const ROUNDS = 3;
-const SECONDS = 5;
+const SECONDS = 3;
 const CONNECTIONS = 16;
 /** An error of GraphQL comes with status 200, but is shorter. */
 const LEAST_BYTES = 2000;
@@ -33,23 +34,25 @@ export interface Questions {
   readonly folder: string;
 }
 
-export async function measureBoards(plan: Plan, questions: Questions): Promise<Small> {
-  const list: LoadFigures[] = [];
+/** Whoever is compared with each other is asked in turn, in the same rounds: machines are not always as fast. */
+export async function measureBoards(
+  plan: Plan,
+  asked: readonly Questions[],
+): Promise<Outcome<keyof Small>[]> {
   // Some take long over their first question.
-  await download(await requestOf(plan, questions, questions.boardLines[0]!));
-  let first = 0;
-  for (let round = 0; round <= (plan.quick ? 0 : ROUNDS); round++) {
-    const figures = await plan.client.measure({
-      ...{ port: questions.port, headers: questions.headers, paths: questions.boardLines, first },
+  for (const one of asked) await download(await requestOf(plan, one, one.boardLines[0]!));
+  const next = new Map<Questions, number>();
+  const rounds = { count: plan.quick ? 1 : ROUNDS, warm: plan.quick };
+  return await measureRounds(asked, rounds, async (one) => {
+    const first = next.get(one) ?? 0;
+    const { requests, requestsPerSecond, p50Ms, p99Ms } = await plan.client.measure({
+      ...{ port: one.port, headers: one.headers, paths: one.boardLines, first },
       ...{ status: 200, leastBytes: LEAST_BYTES, connections: CONNECTIONS },
       seconds: plan.quick ? 1 : SECONDS,
     });
-    first += figures.requests;
-    // The first round warms up, where there is another.
-    if (round > 0 || plan.quick) list.push(figures);
-  }
-  const of = (name: keyof LoadFigures) => median(list.map((figures) => figures[name]));
-  return { requestsPerSecond: of('requestsPerSecond'), p50Ms: of('p50Ms'), p99Ms: of('p99Ms') };
+    next.set(one, first + requests);
+    return { requestsPerSecond, p50Ms, p99Ms };
+  });
 }
 
 /** The first export goes into `file` and is counted, the second is watched, the others are timed. */

@@ -15,75 +15,85 @@ const MAGIC = { gzip: '1f8b', zstd: '28b52ffd' } as const;
 type Encoding = 'identity' | 'gzip' | 'zstd';
 type Figures = 'bytes' | 'firstByteMs' | 'totalMs';
 
+/** One encoding after the other: what the servers send of each has to fit into the page cache together. */
 export async function measureExports(ground: Ground, plan: Plan, aside: boolean): Promise<void> {
-  await using site = await Site.make(`${ground.folder}/export`);
-  const plainFile = site.pathOf('events.json');
-  const firsts = new Map<
-    Encoding,
-    { totalMs: number; firstByteMs: number; memory: MemoryAboveIdle | undefined }
-  >();
+  const plain = await measurePlain(ground, plan, aside);
   for (const encoding of ['gzip', 'zstd'] as const) {
-    if (plan.chosen(encoding)) firsts.set(encoding, await measureFirst(ground, plan, encoding, site));
-  }
-  await using bed = await openBed(ground, plan.signal);
-  const first = await download(request(bed.product, 'identity', plan.signal));
-  await download({ ...request(bed.product, 'identity', plan.signal), file: plainFile });
-  const plain = await readFileContent(plainFile);
-  const { title } = ground;
-  plan.report.check(
-    title,
-    `the export has ${ground.community.events.toLocaleString('en')} events`,
-    plain.events === ground.community.events,
-  );
-  await site.addFile('events.json');
-  if (!aside) await rm(plainFile);
-  for (const encoding of firsts.keys()) await site.addFile(fileName(encoding));
-  const others = aside ? await site.open(plan.signal) : [];
-  if (plan.chosen('plain')) await measurePlain(bed, plan, others, first);
-  for (const [encoding, first] of firsts) {
-    if (encoding === 'identity') continue;
-    if (!(await hasMagic(site.pathOf(fileName(encoding)), MAGIC[encoding]))) {
-      plan.report.remark(`Full export, ${encoding}: the product does not answer in ${encoding} here.`);
-      continue;
-    }
-    await measureAgain(bed, plan, others, encoding, first);
-    await check(bed, plan, encoding, site.pathOf(fileName(encoding)), plain);
+    if (plan.chosen(encoding)) await measureCompressed(ground, plan, encoding, aside, plain);
   }
 }
 
-async function measurePlain(
-  bed: Bed,
-  plan: Plan,
-  others: readonly Target[],
-  first: DownloadFigures,
-): Promise<void> {
-  plan.report.say(`${bed.title}: full export, plain`);
+/** The plain export is looked at even where it is not chosen: the compressed ones are compared with it. */
+async function measurePlain(ground: Ground, plan: Plan, aside: boolean): Promise<Content> {
+  const { title } = ground;
+  const { report, signal } = plan;
+  report.say(`${title}: full export, plain`);
+  await using site = await Site.make(`${ground.folder}/export`);
+  await using bed = await openBed(ground, signal);
+  const first = await download(request(bed.product, 'identity', signal));
+  const file = site.pathOf(fileName('identity'));
+  await download({ ...request(bed.product, 'identity', signal), file });
+  const plain = await readFileContent(file);
+  const { events } = ground.community;
+  report.check(title, `the export has ${events.toLocaleString('en')} events`, plain.events === events);
+  if (!plan.chosen('plain')) return plain;
+  await site.addFile(fileName('identity'));
+  if (!aside) await rm(file);
+  const others = aside ? await site.open(signal) : [];
   await settle(bed, plan);
   const outcomes = await measure(bed, plan, others, 'identity');
   const memory = await measureAboveIdle([bed.server.pid], () =>
-    download(request(bed.product, 'identity', plan.signal)),
+    download(request(bed.product, 'identity', signal)),
   );
   const speed = (one: Readonly<Record<Figures, number>>) =>
     `${Math.round(one.bytes / one.totalMs / 1000)} MB/s`;
   const once = outcomes.map((outcome, index) => asOutcome(index === 0 ? first : outcome.median));
-  addRow(bed, plan, 'plain', `${bed.title}, first time`, once, undefined, speed);
-  addRow(bed, plan, 'plain', `${bed.title}, unchanged data again`, outcomes, memory, speed);
-  plan.report.setFigure(`${bed.title}/plain`, ratioOf(outcomes[1], outcomes[0], 'totalMs'));
-  plan.report.setFigure(`${bed.title}/plain/ms`, outcomes[0]?.median.totalMs);
-  plan.report.setFigure(`${bed.title}/plain/node`, ratioOf(outcomes.at(-1), outcomes[0], 'totalMs'));
+  addRow(bed, plan, 'plain', `${title}, first time`, once, undefined, speed);
+  addRow(bed, plan, 'plain', `${title}, unchanged data again`, outcomes, memory, speed);
+  report.setFigure(`${title}/plain`, ratioOf(outcomes[1], outcomes[0], 'totalMs'));
+  report.setFigure(`${title}/plain/first/ms`, first.totalMs);
+  report.setFigure(`${title}/plain/ms`, outcomes[0]?.median.totalMs);
+  report.setFigure(`${title}/plain/node`, ratioOf(outcomes.at(-1), outcomes[0], 'totalMs'));
+  return plain;
 }
 
-const LEAST_SETTLING = 3;
-const MOST_SETTLING = 8;
+/** Longer than the product leaves a disk alone that was slow. */
+const SETTLED_MS = 25_000;
+const MOST_SETTLING_MS = 180_000;
 
-/** Asks again until that gains nothing more: a slow disk takes what is kept of a large export in several turns. */
+/** Asks again until that has gained nothing for a while: a slow disk takes what is kept of a large export in several turns. */
 async function settle(bed: Bed, plan: Plan): Promise<void> {
-  let beforeMs = Number.POSITIVE_INFINITY;
-  for (let turn = 1; turn <= MOST_SETTLING; turn++) {
+  const startMs = performance.now();
+  let gainedMs = startMs;
+  let least = Number.POSITIVE_INFINITY;
+  for (let nowMs = startMs; nowMs - startMs < MOST_SETTLING_MS; nowMs = performance.now()) {
+    if (!plan.quick && nowMs - gainedMs > SETTLED_MS) return;
     const { totalMs } = await download(request(bed.product, 'identity', plan.signal));
-    if (turn >= LEAST_SETTLING && totalMs > 0.9 * beforeMs) return;
-    beforeMs = totalMs;
+    if (totalMs < 0.9 * least) gainedMs = performance.now();
+    else if (plan.quick) return;
+    least = Math.min(least, totalMs);
   }
+}
+
+async function measureCompressed(
+  ground: Ground,
+  plan: Plan,
+  encoding: 'gzip' | 'zstd',
+  aside: boolean,
+  plain: Content,
+): Promise<void> {
+  await using site = await Site.make(`${ground.folder}/export-${encoding}`);
+  const first = await measureFirst(ground, plan, encoding, site);
+  const file = fileName(encoding);
+  if (!(await hasMagic(site.pathOf(file), MAGIC[encoding]))) {
+    plan.report.remark(`Full export, ${encoding}: the product does not answer in ${encoding} here.`);
+    return;
+  }
+  await site.addFile(file);
+  const others = aside ? await site.open(plan.signal) : [];
+  await using bed = await openBed(ground, plan.signal);
+  await measureAgain(bed, plan, others, encoding, first);
+  await check(bed, plan, encoding, site.pathOf(file), plain);
 }
 
 /** On a fresh server over a copy of the data each time; the last answer is kept for the others to send. */
@@ -121,7 +131,7 @@ async function measureAgain(
   plan: Plan,
   others: readonly Target[],
   encoding: 'gzip' | 'zstd',
-  first: { totalMs: number; firstByteMs: number; memory: MemoryAboveIdle | undefined },
+  first: Awaited<ReturnType<typeof measureFirst>>,
 ): Promise<void> {
   plan.report.say(`${bed.title}: full export, ${encoding}, again`);
   // Whatever is kept may be kept by each process.

@@ -1,27 +1,81 @@
-/** What becomes slower with more data: made of the figures of the other scenarios. */
-
-import { SMALL_KINDS } from '../questions.ts';
+/** What becomes slower with more data: small requests to both servers in turn, and the figures of the other scenarios. */
+import { type Bed, type Ground, openBed, type Plan } from '../bed.ts';
+import { questionsOf, SMALL_KINDS } from '../questions.ts';
 import type { Report } from '../report.ts';
+import { measureRounds, type Outcome, ratioOf } from '../rounds.ts';
+import { fetchAnswer, readEntityTag } from '../site.ts';
 import { duration, ratio } from '../table.ts';
 
-export function addGrowth(
-  report: Report,
-  smaller: { readonly title: string; readonly events: number },
-  larger: { readonly title: string; readonly events: number },
-): void {
-  const add = (what: string, name: string, perEvent: boolean): void => {
-    const scale = (events: number) => (perEvent ? 1e6 / events : 1);
-    const before = report.figure(`${smaller.title}/${name}`);
-    const after = report.figure(`${larger.title}/${name}`);
+const ALL_EVENTS = '/a/v1/events';
+
+type Paths = ReadonlyMap<Bed, readonly string[]>;
+
+/** `smaller` and `larger` have been through all other scenarios. */
+export async function measureGrowth(plan: Plan, smaller: Ground, larger: Ground): Promise<void> {
+  const kinds = SMALL_KINDS.filter((kind) => plan.chosen(kind));
+  if (kinds.length > 0 || plan.chosen('unchanged')) {
+    await using before = await openBed(smaller, plan.signal);
+    await using after = await openBed(larger, plan.signal);
+    const beds = [before, after];
+    for (const kind of kinds) {
+      const paths = new Map(beds.map((bed) => [bed, questionsOf(kind, bed.community)]));
+      await addSmall(plan, `one ${kind} request`, paths, 200);
+    }
+    if (plan.chosen('unchanged')) {
+      await addSmall(plan, '304', new Map(beds.map((bed) => [bed, [ALL_EVENTS]])), 304);
+    }
+  }
+  addLinear(plan.report, smaller, larger);
+}
+
+async function addSmall(plan: Plan, what: string, paths: Paths, status: 200 | 304): Promise<void> {
+  plan.report.say(`growth: ${what}`);
+  const [before, after] = await measureAlone(plan, paths, status);
+  const value = ratioOf(after, before, 'p50Ms');
+  const times = [before, after].map((outcome) => duration(outcome?.median.p50Ms));
+  plan.report.addRow('growth', what, ratio(value), ...times);
+}
+
+/** One connection to each server, in the same rounds; each round goes on in the list where the one before ended. */
+async function measureAlone(plan: Plan, paths: Paths, status: 200 | 304): Promise<Outcome<'p50Ms'>[]> {
+  // The first question of a kind may wait for what others like it are made of.
+  if (status === 200) {
+    for (const [{ product }, [path = '']] of paths) await fetchAnswer(product, path, plan.signal);
+  }
+  const next = new Map<Bed, number>();
+  const rounds = { count: plan.rounds, warm: plan.quick };
+  return await measureRounds([...paths.keys()], rounds, async (bed) => {
+    const first = next.get(bed) ?? 0;
+    const { product } = bed;
+    const tag =
+      status === 304 ? { 'if-none-match': await readEntityTag(product, ALL_EVENTS, plan.signal) } : {};
+    const { requests, p50Ms } = await plan.client.measure({
+      ...{ port: product.port, paths: paths.get(bed)!, first, status, connections: 1, leastBytes: 0 },
+      ...{ headers: { ...product.headers, ...tag }, seconds: plan.seconds },
+    });
+    next.set(bed, first + requests);
+    return { p50Ms };
+  });
+}
+
+function addLinear(report: Report, smaller: Ground, larger: Ground): void {
+  const add = (what: string, name: string): void => {
+    const [before, after] = [smaller, larger].map(({ title, community }) => {
+      const total = report.figure(`${title}/${name}`);
+      return total && (total * 1e6) / community.events;
+    });
     if (before === undefined || after === undefined) return;
-    const [from, to] = [before * scale(smaller.events), after * scale(larger.events)];
-    const value = to / from;
-    report.addRow('growth', what, ratio(value), duration(from), duration(to));
+    report.addRow(
+      'growth',
+      `${what}, a million events`,
+      ratio(after / before),
+      duration(before),
+      duration(after),
+    );
   };
-  for (const kind of SMALL_KINDS) add(`one ${kind} request`, `${kind}/rendered anew/alone`, false);
-  add('304', 'unchanged/all events/alone', false);
-  add('start-up, a million events', 'start/ms', true);
-  add('export, plain, a million events', 'plain/ms', true);
-  add('export, gzip for the first time, a million events', 'gzip/first/ms', true);
-  add('export, gzip again, a million events', 'gzip/ms', true);
+  add('start-up', 'start/ms');
+  add('export, plain, for the first time', 'plain/first/ms');
+  add('export, plain, again', 'plain/ms');
+  add('export, gzip, for the first time', 'gzip/first/ms');
+  add('export, gzip, again', 'gzip/ms');
 }

@@ -30,9 +30,14 @@ export async function measureNestedImport(ground: Ground, plan: Plan): Promise<v
   const copy = join(ground.folder, 'copied.ndjson');
   await exportTo(ground, file, signal);
   const about = { ...ground, folder: join(ground.folder, 'nested') };
-  const { ground: nested, ...figures } = await prepareGround(about, [file], signal);
-  addImport(plan, ground.title, 'nested NDJSON', ground.community.events, figures);
-  await exportTo(nested, copy, signal);
+  const imports = [];
+  for (let round = 0; round < Math.min(3, plan.rounds); round++) {
+    await rm(about.folder, { recursive: true, force: true });
+    imports.push(await prepareGround(about, [file], signal));
+  }
+  const middle = imports.toSorted((one, other) => one.elapsedMs - other.elapsedMs)[imports.length >> 1]!;
+  addImport(plan, ground.title, 'nested NDJSON', ground.community.events, middle);
+  await exportTo(middle.ground, copy, signal);
   const [before, after] = [await readFileContent(file), await readFileContent(copy)];
   report.check(
     ground.title,

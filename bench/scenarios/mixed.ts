@@ -39,7 +39,7 @@ export async function measureMixed(bed: Bed, plan: Plan, aside: boolean): Promis
       const next = new Map<Target, number>();
       const outcomes = await measureRounds(
         [bed.product, ...others],
-        { count: Math.min(3, plan.rounds), warm: plan.quick },
+        { count: plan.rounds, warm: plan.quick },
         async (target) => {
           const own = target.name === 'corkboard';
           const headers = { ...target.headers, 'accept-encoding': encodings[kind] };

@@ -14,11 +14,21 @@ import {
   startPeer,
 } from '../peers.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
+import { type Outcome, ratioOf } from '../rounds.ts';
 import { bytes, duration, rate, ratio } from '../table.ts';
 import { type Export, measureBoards, measureExport, type Questions, type Small } from './asking.ts';
 
 const CORES = availableParallelism();
 const SAME_BOARDS = 16;
+
+type SmallOutcome = Outcome<keyof Small>;
+
+/** Of the same rounds: the product, with a process for each core, and another server; anew, and given before. */
+interface Beside {
+  readonly mine: readonly SmallOutcome[];
+  readonly mineWide: readonly SmallOutcome[];
+  readonly theirs: readonly SmallOutcome[];
+}
 
 export async function measurePeers(plan: Plan, events: number, folder: string): Promise<void> {
   const { report, signal } = plan;
@@ -28,7 +38,9 @@ export async function measurePeers(plan: Plan, events: number, folder: string): 
   await writeCommunity(bundle, community);
   const firstPath = `/a/v1/events/board/${boardIds(community)[0]}`;
   const { ground } = await prepareGround({ title: 'peers', community, folder, firstPath }, [bundle], signal);
-  const own = await measureOwn(plan, ground);
+  await using wide = await openBed(ground, signal, '--workers', String(CORES));
+  await using bed = await openBed(ground, signal);
+  const own = await measureOwn(plan, bed, wide);
   report.say('comparable servers: installing');
   try {
     await installPeers(signal);
@@ -44,63 +56,49 @@ export async function measurePeers(plan: Plan, events: number, folder: string): 
   if (typeof database !== 'string') await addOverPostgres(plan, ground, bundle, database, own);
   for (const peer of PEERS) await addPeer(plan, peer, ground, database, own);
   // Quoted figures say something only about as much data.
-  if (!plan.quick) addRow(plan, QUOTED.title, own, QUOTED.export, QUOTED.small);
+  if (!plan.quick) await addQuoted(plan, own);
 }
 
-interface OwnSmall {
-  readonly anew: Small;
-  readonly given: Small;
-}
-
-interface Own extends OwnSmall {
+/** The product, which is asked again beside each of the others. */
+interface Own {
   readonly export: Export;
+  /** Rendered anew, and given before. */
+  readonly boards: readonly Questions[];
   /** With a process for each core: the others, with their database, make use of all cores too. */
-  readonly wide: OwnSmall;
+  readonly wideBoards: readonly Questions[];
 }
 
-async function measureOwn(plan: Plan, ground: Ground): Promise<Own> {
+async function measureOwn(plan: Plan, bed: Bed, wide: Bed): Promise<Own> {
   plan.report.say('comparable servers: corkboard');
-  const wide = await measureWide(plan, ground);
-  await using bed = await openBed(ground, plan.signal);
   const questions = questionsTo(bed);
+  const file = join(bed.folder, 'events.json');
   const own: Own = {
-    wide,
-    ...(await measureOwnSmall(plan, questions)),
-    export: await measureExport(plan, questions, join(ground.folder, 'events.json'), ground.community.events),
+    export: await measureExport(plan, questions, file, bed.community.events),
+    boards: anewAndGiven(questions),
+    wideBoards: anewAndGiven(questionsTo(wide)),
   };
-  const events = await readFile(join(ground.folder, 'events.json'));
+  const events = await readFile(file);
   await writeFile(
-    join(ground.folder, 'database.json'),
+    join(bed.folder, 'database.json'),
     Buffer.concat([Buffer.from('{"events":'), events, Buffer.from('}')]),
   );
-  const size = bytes(events.length);
-  const title = `corkboard, ${ground.community.events.toLocaleString('en')} events, ${size}`;
-  plan.report.addRow(
-    'peers',
-    ...[`${title}, rendered anew`, '1', ...exportCells(own.export), '1', '-', ...smallCells(own.anew)],
-  );
-  addOwnRow(plan, 'corkboard, given before', own.given);
+  const [anew, ...others] = await measureBoards(plan, [...own.boards, ...own.wideBoards]);
+  const title = `corkboard, ${bed.community.events.toLocaleString('en')} events, ${bytes(events.length)}`;
+  const cells = ['1', ...exportCells(own.export), '1', '-', ...smallCells(anew)];
+  plan.report.addRow('peers', `${title}, rendered anew`, ...cells);
   const wideTitle = `corkboard --workers ${CORES}`;
-  addOwnRow(plan, `${wideTitle}, rendered anew`, own.wide.anew);
-  addOwnRow(plan, `${wideTitle}, given before`, own.wide.given);
+  addOwnRow(plan, 'corkboard, given before', others[0]);
+  addOwnRow(plan, `${wideTitle}, rendered anew`, others[1]);
+  addOwnRow(plan, `${wideTitle}, given before`, others[2]);
   return own;
 }
 
-function addOwnRow(plan: Plan, title: string, small: Small): void {
+function addOwnRow(plan: Plan, title: string, small: SmallOutcome | undefined): void {
   plan.report.addRow('peers', title, ...Array<string>(6).fill('-'), ...smallCells(small));
 }
 
-async function measureWide(plan: Plan, ground: Ground): Promise<OwnSmall> {
-  await using bed = await openBed(ground, plan.signal, '--workers', String(CORES));
-  return await measureOwnSmall(plan, questionsTo(bed));
-}
-
-async function measureOwnSmall(plan: Plan, questions: Questions): Promise<OwnSmall> {
-  const boardLines = questions.boardLines.slice(0, SAME_BOARDS);
-  return {
-    anew: await measureBoards(plan, questions),
-    given: await measureBoards(plan, { ...questions, boardLines }),
-  };
+function anewAndGiven(questions: Questions): readonly Questions[] {
+  return [questions, { ...questions, boardLines: questions.boardLines.slice(0, SAME_BOARDS) }];
 }
 
 function questionsTo(bed: Bed): Questions {
@@ -128,11 +126,11 @@ async function addOverPostgres(
     plan.report.say(`comparable servers: corkboard over PostgreSQL${where}`);
     await using bed = await openBed(ground, plan.signal, ...options);
     const questions = { ...questionsTo(bed), roots: [bed.server.pid, database.pid] };
-    const small = await measureOwnSmall(plan, questions);
+    const boards = await measureBeside(plan, own, anewAndGiven(questions));
     const file = join(ground.folder, 'export-over-postgres.json');
     const exported = await measureExport(plan, questions, file, ground.community.events);
-    addCompared(plan, `corkboard over PostgreSQL${where}, rendered anew`, own, exported, small);
-    addOwnRow(plan, `corkboard over PostgreSQL${where}, given before`, small.given);
+    addCompared(plan, `corkboard over PostgreSQL${where}, rendered anew`, own, exported, boards);
+    addOwnRow(plan, `corkboard over PostgreSQL${where}, given before`, boards.theirs[1]);
   }
 }
 
@@ -156,7 +154,7 @@ async function addPeer(
       roots: [server.pid, ...(opened ? [opened.pid] : [])],
       folder: ground.folder,
     };
-    const small = await measureBoards(plan, questions);
+    const boards = await measureBeside(plan, own, [questions]);
     // Last, since not every server comes back from it.
     const file = join(ground.folder, 'export-of-peer.json');
     const exported = await measureExport(plan, questions, file, ground.community.events).catch(
@@ -166,7 +164,7 @@ async function addPeer(
         return undefined;
       },
     );
-    addRow(plan, `${peer.title} ${readPeerVersion(peer)}`, own, exported, small);
+    addRow(plan, `${peer.title} ${readPeerVersion(peer)}`, own, exported, boards);
   } catch (error) {
     if (signal.aborted) throw error;
     report.remark(`${peer.title} could not be measured: ${firstLine(error)}`);
@@ -174,30 +172,47 @@ async function addPeer(
   }
 }
 
-function addRow(plan: Plan, title: string, own: Own, exported: Export | undefined, small: Small): void {
-  const { times, boards } = addCompared(plan, title, own, exported, { anew: small, given: small });
-  const short = title.replace(/, measured.*\)/, ')');
-  plan.report.setFigure(`peers/export, ${short}`, times);
-  plan.report.setFigure(`peers/board anew, ${short}`, boards.anew);
-  plan.report.setFigure(`peers/board before, ${short}`, boards.given);
+/** Boards of the product and of another server, in the same rounds. */
+async function measureBeside(plan: Plan, own: Own, theirs: readonly Questions[]): Promise<Beside> {
+  const outcomes = await measureBoards(plan, [...own.boards, ...own.wideBoards, ...theirs]);
+  return { mine: outcomes.slice(0, 2), mineWide: outcomes.slice(2, 4), theirs: outcomes.slice(4) };
 }
 
-/** How often the product with its embedded store is as fast. */
+/** They were measured elsewhere, so they are beside what the product does now. */
+async function addQuoted(plan: Plan, own: Own): Promise<void> {
+  const { mine, mineWide } = await measureBeside(plan, own, []);
+  const { small } = QUOTED;
+  const theirs = [{ median: small, rounds: mine[0]!.rounds.map(() => small) }];
+  addRow(plan, QUOTED.title, own, QUOTED.export, { mine, mineWide, theirs });
+}
+
+function addRow(plan: Plan, title: string, own: Own, exported: Export | undefined, boards: Beside): void {
+  const { times, anew, given } = addCompared(plan, title, own, exported, boards);
+  const short = title.replace(/, measured.*\)/, ')');
+  plan.report.setFigure(`peers/export, ${short}`, times);
+  plan.report.setFigure(`peers/board anew, ${short}`, anew);
+  plan.report.setFigure(`peers/board before, ${short}`, given);
+}
+
+/** How often the product with its embedded store is as fast. Who keeps no answers is as fast when one was given before. */
 function addCompared(
   plan: Plan,
   title: string,
   own: Own,
   exported: Export | undefined,
-  theirs: OwnSmall,
-): { readonly times: number | undefined; readonly boards: Record<keyof OwnSmall, number> } {
+  { mine, mineWide, theirs }: Beside,
+) {
   const times = exported && exported.totalMs / own.export.totalMs;
-  const timesOf = (mine: OwnSmall, which: keyof OwnSmall) =>
-    mine[which].requestsPerSecond / theirs[which].requestsPerSecond;
-  const both = (which: keyof OwnSmall) =>
-    `${ratio(timesOf(own, which))} / ${ratio(timesOf(own.wide, which))}`;
+  const [theirAnew, theirGiven = theirAnew] = theirs;
+  const timesOf = ([anew, given]: readonly SmallOutcome[]) => ({
+    anew: ratioOf(anew, theirAnew, 'requestsPerSecond'),
+    given: ratioOf(given, theirGiven, 'requestsPerSecond'),
+  });
+  const [single, wide] = [timesOf(mine), timesOf(mineWide)];
+  const both = (which: 'anew' | 'given') => `${ratio(single[which])} / ${ratio(wide[which])}`;
   const cells = [ratio(times), ...exportCells(exported), both('anew'), both('given')];
-  plan.report.addRow('peers', title, ...cells, ...smallCells(theirs.anew));
-  return { times, boards: { anew: timesOf(own, 'anew'), given: timesOf(own, 'given') } };
+  plan.report.addRow('peers', title, ...cells, ...smallCells(theirAnew));
+  return { times, ...single };
 }
 
 function exportCells(exported: Export | undefined): string[] {
@@ -208,12 +223,9 @@ function exportCells(exported: Export | undefined): string[] {
   ];
 }
 
-function smallCells(small: Small): string[] {
-  return [
-    rate(small.requestsPerSecond),
-    Number.isNaN(small.p50Ms) ? '-' : duration(small.p50Ms),
-    duration(small.p99Ms),
-  ];
+function smallCells(small: SmallOutcome | undefined): string[] {
+  const { requestsPerSecond, p50Ms = Number.NaN, p99Ms } = small?.median ?? {};
+  return [rate(requestsPerSecond), Number.isNaN(p50Ms) ? '-' : duration(p50Ms), duration(p99Ms)];
 }
 
 async function openDatabase(bundle: string, signal: AbortSignal): Promise<Postgres> {
