@@ -1,6 +1,6 @@
 /**
  * A thread that renders large answers beside the one that serves: what it writes lies in shared memory, so that no
- * byte is copied between the two. Started when it is first needed, and again when it has died.
+ * byte is copied between the two. Started when it is prepared or first needed, and again when it has died.
  */
 import { Worker } from 'node:worker_threads';
 import type { Garbage } from './garbage.ts';
@@ -34,6 +34,11 @@ export class RenderThread {
 
   constructor(garbage: Garbage) {
     this.#garbage = garbage;
+  }
+
+  /** Starts the thread, so that the first job does not wait for it. */
+  prepare(): void {
+    if (this.#worker === undefined) this.#start().unref();
   }
 
   /**

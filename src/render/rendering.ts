@@ -100,6 +100,7 @@ class DatasetRendering implements Rendering {
     this.tables = new ParquetTables(dataset, this.#stock);
     this.#packed = workshop && new PackedAnswers(workshop);
     this.#names = new EventNames(redaction.secret);
+    if ((dataset.timeline?.events.count ?? 0) > HELD_EVENTS) workshop?.thread.prepare();
   }
 
   async events(query: EventQuery, representation: TextRepresentation): Promise<EventsAnswer> {
