@@ -8,8 +8,8 @@ import { type MemoryAboveIdle, measureAboveIdle } from '../memory.ts';
 import { measureRounds, type Outcome } from '../rounds.ts';
 import { median } from '../statistics.ts';
 
-const ROUNDS = 3;
-const SECONDS = 3;
+const EXPORT_ROUNDS = 3;
+const SECONDS = 2;
 const CONNECTIONS = 16;
 /** An error of GraphQL comes with status 200, but is shorter. */
 const LEAST_BYTES = 2000;
@@ -42,7 +42,7 @@ export async function measureBoards(
   // Some take long over their first question.
   for (const one of asked) await download(await requestOf(plan, one, one.boardLines[0]!));
   const next = new Map<Questions, number>();
-  const rounds = { count: plan.quick ? 1 : ROUNDS, warm: plan.quick };
+  const rounds = { count: plan.rounds, warm: plan.quick };
   return await measureRounds(asked, rounds, async (one) => {
     const first = next.get(one) ?? 0;
     const { requests, requestsPerSecond, p50Ms, p99Ms } = await plan.client.measure({
@@ -68,7 +68,7 @@ export async function measureExport(
   if (found !== events) throw new Error(`it has ${found} of ${events} events`);
   const memory = await measureAboveIdle(questions.roots, async () => download(await request()));
   const rounds = [];
-  for (let round = 0; round < (plan.quick ? 1 : ROUNDS); round++)
+  for (let round = 0; round < (plan.quick ? 1 : EXPORT_ROUNDS); round++)
     rounds.push(await download(await request()));
   return {
     totalMs: median(rounds.map((one) => one.totalMs)),

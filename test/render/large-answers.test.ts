@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { after, test } from 'node:test';
+import { promisify } from 'node:util';
 import type { EventQuery } from '../../src/dataset/query.ts';
 import type { Redaction, Representation } from '../../src/render/answer.ts';
 import { GATHERED_FROM_RECORDS } from '../../src/render/fragment-memory.ts';
@@ -233,6 +235,23 @@ test('when the thread dies the answer under way fails, and the next one has a ne
   assert.ok((await textOf(again)).startsWith('[{'));
   await rendering.close();
   await own.close();
+});
+
+test('the thread is started as soon as a large dataset in memory is opened, and keeps no process alive', async () => {
+  const own = new Workshop();
+  let prepared = 0;
+  own.thread.prepare = () => {
+    prepared += 1;
+  };
+  const dataset = new ResidentPlainDataset(worldOf(EVENTS), EVENTS);
+  openRendering(dataset, NO_REDACTION, own);
+  assert.equal(prepared, 0);
+  openRendering(await dataset.load(), NO_REDACTION, own);
+  assert.equal(prepared, 1);
+  const module = new URL('../../src/render/workshop.ts', import.meta.url).href;
+  const script = `import { Workshop } from '${module}'; new Workshop().thread.prepare();`;
+  // Rejects when the process has to be killed.
+  await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { timeout: 60_000 });
 });
 
 test('bytes that are not as many as announced make the thread fail, never exceed the announcement', async () => {
