@@ -77,6 +77,7 @@ export function* readSelection(
     left -= memory.count - before;
     if (!memory.isFull) continue;
     yield memory.batch;
+    if (at === to || left === 0) return;
     memory = reused ? memory.clear() : new BatchMemory(Math.min(size, to - at, left));
   }
   if (memory.count > 0) yield memory.batch;

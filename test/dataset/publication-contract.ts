@@ -73,6 +73,29 @@ export function describePublication(name: string, openStore: () => Promise<Store
       assert.equal(await eventCount(organization), 3);
     });
 
+    it('decision 29: numbers events and their kinds as if what is left out had not been there', async () => {
+      const organization = await newOrganization();
+      const published = async () => {
+        const dataset = await openPublished(store, organization);
+        await dataset.close();
+        return { last: dataset.lastSequence, kinds: dataset.kinds.slice(-2).map(({ action }) => action) };
+      };
+      const before = await published();
+      const events = ['second', 'first', 'second'].map((action) => ({ ...FOLLOW, action }));
+      await publishRecords(store, organization, {
+        events: [{ ...events[0]!, actorId: 404n }, ...events.slice(1)],
+      });
+      assert.deepEqual(await published(), { last: before.last + 2, kinds: ['first', 'second'] });
+      await publishRecords(store, organization, {
+        users: [{ id: 3n, email: '', forgotten: true }],
+        events: [
+          { ...FOLLOW, actorId: 3n, action: 'third' },
+          ...events.map((event) => ({ ...event, timestampMs: 9 })),
+        ],
+      });
+      assert.deepEqual(await published(), { last: before.last + 2 + 3, kinds: ['first', 'second'] });
+    });
+
     it('decision 29: replaces users field by field, and joins or splits names at the last space', async () => {
       const organization = await newOrganization({
         users: [

@@ -19,7 +19,7 @@ export async function mergeEvents(draft: Draft, staging: Staging, basis: Basis):
   await draft.add('kinds', 'ix, type, action', staging.isWhole('events') ? NEW_KINDS : NEW_KINDS_IN_USE);
   const known = await findKnown(draft, survey, basis);
   const unknown = known > 0 ? 'NOT EXISTS (SELECT FROM known_events k WHERE k.n = s.n)' : 'true';
-  const offset = nextSequence(basis) - survey.firstNumber;
+  const offset = nextSequence(basis) - (await firstNumber(draft, staging));
   // What is the same for all is put to them after they are sorted.
   const found = (where: string) => `
     SELECT ${draft.organization} AS organization, ${offset} + n AS sequence, ${draft.publication} AS publication,
@@ -41,6 +41,13 @@ export interface MergedEvents {
   readonly change: Change;
   /** The years that this publication brings; absent when there are none. */
   readonly coming: ComingYears | undefined;
+}
+
+/** The number of the first event of those that are left, from which sequences are counted, as in the other store. */
+async function firstNumber(draft: Draft, staging: Staging): Promise<number> {
+  if (staging.isWhole('events')) return staging.survey.firstNumber;
+  const [row] = await draft.rows('SELECT coalesce(min(n), 1) FROM staged_events');
+  return Number(row?.[0]);
 }
 
 async function fillComing(draft: Draft, years: readonly number[], events: string): Promise<ComingYears> {
@@ -68,13 +75,21 @@ export async function insertEvents({ session }: Draft): Promise<void> {
   await session.run(`INSERT INTO corkboard.events (${COLUMNS}) SELECT ${COLUMNS} FROM added_events`);
 }
 
-const NEW_KINDS = `
-  SELECT (SELECT count(*) FROM kinds) + row_number() OVER (ORDER BY kind) - 1, type, action
-  FROM staged_kinds s
-  WHERE NOT EXISTS (SELECT FROM kinds k WHERE k.type = s.type AND k.action = s.action)`;
+/** Kinds are numbered in the order in which they come first. */
+const NEW_KINDS = newKinds('kind', 'staged_kinds');
 
-/** Kinds that only refused events had are no news. One event of a kind is found sooner than all kinds of all events. */
-const NEW_KINDS_IN_USE = `${NEW_KINDS} AND (SELECT true FROM staged_events e WHERE e.kind = s.kind LIMIT 1)`;
+/** The same of the events that are left: kinds that only the others had are no news. Reads all of them. */
+const NEW_KINDS_IN_USE = newKinds(
+  'first',
+  'staged_kinds JOIN (SELECT kind, min(n) AS first FROM staged_events GROUP BY kind) used USING (kind)',
+);
+
+function newKinds(order: string, staged: string): string {
+  return `
+    SELECT (SELECT count(*) FROM kinds) + row_number() OVER (ORDER BY ${order}) - 1, type, action
+    FROM (SELECT * FROM ${staged}) s
+    WHERE NOT EXISTS (SELECT FROM kinds k WHERE k.type = s.type AND k.action = s.action)`;
+}
 
 /**
  * Staged events with indices instead of places. An array for each thing, by place, is looked up in a fraction of the
