@@ -10,7 +10,7 @@
  * hand, never taken from the client. Two organizations share neither datasets nor secrets.
  */
 import type { Dataset } from '../dataset/dataset.ts';
-import { Memory } from './memory.ts';
+import { Doorkeeper } from './memory.ts';
 
 export interface FinishedAnswer {
   /** Compressed already, where the question was for that. */
@@ -36,8 +36,8 @@ const OVERHEAD_BYTES = 512;
 export class FinishedAnswers {
   /** By entity tag, the one asked for last at the end. */
   readonly #kept = new Map<string, Kept>();
-  /** Entity tags of answers that were given once. */
-  readonly #given = new Memory<true>(REMEMBERED_TAGS);
+  /** Entity tags of answers that were given. */
+  readonly #given = new Doorkeeper(REMEMBERED_TAGS);
   readonly #mostBytes: number;
   readonly #mayDisplace: () => boolean;
   #bytes = 0;
@@ -57,10 +57,7 @@ export class FinishedAnswers {
 
   /** To be called for every answer that was made; copies the bytes of those that were made before, and are to be kept. */
   keep(dataset: Dataset, etag: string, { bytes, next }: FinishedAnswer): void {
-    if (this.#given.find(etag) === undefined) {
-      this.#given.keep(etag, true);
-      return;
-    }
+    if (!this.#given.knows(etag)) return;
     if (this.#bytes + sizeOf(bytes) > this.#mostBytes && !this.#mayDisplace()) return;
     this.#remove(etag);
     this.#kept.set(etag, { dataset, bytes: copyOf(bytes), next });

@@ -21,7 +21,7 @@ export const LONGEST_TARGET_BYTES = 8 * 1024;
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
 
 // Every step of the pipeline reads the target for itself; clients ask for the same ones again and again.
-const targets = new Memory<Target>(1024);
+const targets = new Memory<Target>(64);
 
 export function readTarget(requestTarget: string): Target {
   return targets.take(requestTarget, () => takeApart(requestTarget));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Memory } from '../../src/server/memory.ts';
+import { Doorkeeper, Memory } from '../../src/server/memory.ts';
 
 describe('a memory', () => {
   it('makes a value once for a text', () => {
@@ -43,5 +43,35 @@ describe('a memory', () => {
     const long = 'x'.repeat(10_000);
     memory.take(long, () => 1);
     assert.equal(memory.find(long), undefined);
+  });
+
+  it('keeps with a doorkeeper only what comes again', () => {
+    const memory = new Memory<object>(2, new Doorkeeper(2));
+    const first = memory.take('a', () => ({}));
+    const second = memory.take('a', () => ({}));
+    assert.notEqual(second, first);
+    assert.equal(
+      memory.take('a', () => ({})),
+      second,
+    );
+  });
+});
+
+describe('a doorkeeper', () => {
+  it('knows at least the limit, those that came last, and at most twice as many', () => {
+    const doorkeeper = new Doorkeeper(100);
+    const texts = Array.from({ length: 1_000 }, (_, number) => `/a/v1/events/board/${number}`);
+    for (const text of texts) assert.equal(doorkeeper.knows(text), false, text);
+    for (const text of texts.slice(-100)) assert.equal(doorkeeper.knows(text), true, text);
+    const known = texts.slice(0, -100).filter((text) => doorkeeper.knows(text));
+    assert.ok(known.length <= 100, String(known.length));
+  });
+
+  it('takes few texts that did not come for one that did', () => {
+    const doorkeeper = new Doorkeeper(10_000);
+    let mistaken = 0;
+    // Some 200 million pairs of texts, of which one in 2,000 million is mistaken by chance.
+    for (let number = 0; number < 20_000; number++) mistaken += Number(doorkeeper.knows(`"${number}"`));
+    assert.ok(mistaken <= 2, String(mistaken));
   });
 });
