@@ -16,6 +16,7 @@ import { measurePeers } from './scenarios/peers.ts';
 import { measurePostgres } from './scenarios/postgres.ts';
 import { measureSmall, measureUnchanged } from './scenarios/small.ts';
 import { measureStart } from './scenarios/start.ts';
+import { remarkStolen } from './stolen.ts';
 import { size } from './table.ts';
 
 /** A subset of the Open University Learning Analytics Dataset (CC BY 4.0), where it lies beside the checkout. */
@@ -44,15 +45,13 @@ export async function runScenarios(run: Run, folder: string): Promise<void> {
   if (anyChosen(run, ['import', 'start', 'plain', 'gzip', 'zstd', ...SERVED])) {
     await measureSizes(run, sizes, folder);
   }
-  if (run.chosen('oulad') && !run.quick)
-    await inFolder(join(folder, 'oulad'), (place) => measureOulad(run, place));
-  if (run.chosen('postgres')) {
-    await inFolder(join(folder, 'postgres'), (place) => measureOverPostgres(run, sizes[0]!, place));
-  }
-  if (run.chosen('peers')) {
-    const events = run.quick ? QUICK_PEER_EVENTS : PEER_EVENTS;
-    await inFolder(join(folder, 'peers'), (place) => measurePeers(run, events, place));
-  }
+  const part = async (name: string, title: string, work: (place: string) => Promise<void>) => {
+    if (run.chosen(name)) await remarkStolen(run.report, title, () => inFolder(join(folder, name), work));
+  };
+  if (!run.quick) await part('oulad', 'OULAD', (place) => measureOulad(run, place));
+  await part('postgres', 'PostgreSQL', (place) => measureOverPostgres(run, sizes[0]!, place));
+  const events = run.quick ? QUICK_PEER_EVENTS : PEER_EVENTS;
+  await part('peers', 'Comparable servers', (place) => measurePeers(run, events, place));
 }
 
 /** The data of all sizes stay until the largest has been compared with the smallest. */
@@ -62,9 +61,13 @@ async function measureSizes(run: Run, sizes: readonly number[], folder: string):
     for (const events of sizes) {
       const home = join(place, `events-${events}`);
       await mkdir(home);
-      grounds.push(await measureCommunity(run, events, home));
+      await remarkStolen(run.report, size(events), async () => {
+        grounds.push(await measureCommunity(run, events, home));
+      });
     }
-    if (grounds.length > 1) await measureGrowth(run, grounds[0]!, grounds.at(-1)!);
+    const [smallest, largest] = [grounds[0]!, grounds.at(-1)!];
+    if (smallest === largest) return;
+    await remarkStolen(run.report, 'Growth', () => measureGrowth(run, smallest, largest));
   });
 }
 

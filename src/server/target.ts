@@ -20,7 +20,8 @@ export const LONGEST_TARGET_BYTES = 8 * 1024;
 
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
 
-// Every step of the pipeline reads the target for itself; clients ask for the same ones again and again.
+// Every step of the pipeline reads the target for itself; clients ask for the same ones again and again. More would be
+// more for the garbage collector.
 const targets = new Memory<Target>(64);
 
 export function readTarget(requestTarget: string): Target {
