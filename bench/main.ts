@@ -65,7 +65,7 @@ async function measure(options: Options, folder: string, report: Report, signal:
   const startMs = performance.now();
   await runScenarios(plan, folder);
   const minutes = ((performance.now() - startMs) / 60_000).toFixed(0);
-  const about = `- medians of ${options.rounds} rounds (at most 3 beyond 3 M events), taken in turn; "to": how often corkboard is as fast; ${minutes} minutes`;
+  const about = `- medians of ${options.rounds} rounds (of small requests at most 3 beyond 3 M events), taken in turn; "to": how often corkboard is as fast; ${minutes} minutes`;
   const text = `# Results\n${circumstances.trimEnd()}\n${about}\n\n${options.quick ? 'Quick: shows that all works, not how fast.\n\n' : ''}${report.render()}`;
   process.stdout.write(`\n${text}`);
   if (options.quick || options.only.length > 0) return;

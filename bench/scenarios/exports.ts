@@ -176,8 +176,7 @@ function measure(
   encoding: Encoding,
 ): Promise<Outcome<Figures>[]> {
   // A large export takes long, and has been asked for before.
-  const large = isLarge(bed);
-  const rounds = { count: large ? Math.min(3, plan.rounds) : plan.rounds, warm: large || plan.quick };
+  const rounds = { count: plan.rounds, warm: isLarge(bed) || plan.quick };
   return measureRounds([bed.product, ...others], rounds, async (target) => {
     const { bytes: count, firstByteMs, totalMs } = await download(request(target, encoding, plan.signal));
     return { bytes: count, firstByteMs, totalMs };
