@@ -97,7 +97,7 @@ function readKibibytes(path: string, field: string): number | undefined {
   return found === undefined ? undefined : Number(found) * 1024;
 }
 
-function readText(path: string): string {
+export function readText(path: string): string {
   try {
     return readFileSync(path, 'latin1');
   } catch {

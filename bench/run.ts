@@ -61,9 +61,8 @@ async function measureSizes(run: Run, sizes: readonly number[], folder: string):
     for (const events of sizes) {
       const home = join(place, `events-${events}`);
       await mkdir(home);
-      await remarkStolen(run.report, size(events), async () => {
-        grounds.push(await measureCommunity(run, events, home));
-      });
+      const measure = () => measureCommunity(run, events, home);
+      grounds.push(await remarkStolen(run.report, size(events), measure));
     }
     const [smallest, largest] = [grounds[0]!, grounds.at(-1)!];
     if (smallest === largest) return;

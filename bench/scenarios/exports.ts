@@ -175,7 +175,7 @@ function measure(
   others: readonly Target[],
   encoding: Encoding,
 ): Promise<Outcome<Figures>[]> {
-  // A large export takes long, and has been asked for before.
+  // A large export takes long, and has been asked for before: it needs no round to warm up.
   const rounds = { count: plan.rounds, warm: isLarge(bed) || plan.quick };
   return measureRounds([bed.product, ...others], rounds, async (target) => {
     const { bytes: count, firstByteMs, totalMs } = await download(request(target, encoding, plan.signal));

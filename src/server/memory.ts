@@ -7,29 +7,54 @@
 const LONGEST_TEXT = 1024;
 
 /**
- * Tells what came lately, by fingerprints of 31 bits: next to nothing of it is left to the garbage collector. Two
- * generations, as below. A text that did not come is seldom taken for one that did.
+ * Two generations: what is asked for lives on in the young one; when that is full it becomes the old one, and what
+ * nobody has asked for since goes. A hit costs one look-up, as no order has to be kept.
  */
-export class Doorkeeper {
+class Generations<Key, Value> {
   readonly #limit: number;
-  #young = new Set<number>();
-  #old = new Set<number>();
+  #young = new Map<Key, Value>();
+  #old = new Map<Key, Value>();
 
-  /** Knows at least the `limit` texts that came last, and at most twice as many. */
+  /** Holds at least the `limit` values used last, and never more than twice as many. */
   constructor(limit: number) {
     this.#limit = limit;
+  }
+
+  find(key: Key): Value | undefined {
+    const young = this.#young.get(key);
+    if (young !== undefined) return young;
+    const old = this.#old.get(key);
+    if (old !== undefined) this.keep(key, old);
+    return old;
+  }
+
+  keep(key: Key, value: Value): void {
+    if (this.#young.size >= this.#limit) {
+      this.#old = this.#young;
+      this.#young = new Map();
+    }
+    this.#young.set(key, value);
+  }
+}
+
+/**
+ * Tells what came lately, by fingerprints of 31 bits: next to nothing of it is left to the garbage collector. A text that
+ * did not come is seldom taken for one that did. Knows at least the `limit` texts that came last, and at most twice as
+ * many.
+ */
+export class Doorkeeper {
+  readonly #came: Generations<number, true>;
+
+  constructor(limit: number) {
+    this.#came = new Generations(limit);
   }
 
   /** Whether the text came before; from now on it did. */
   knows(text: string): boolean {
     const fingerprint = fingerprintOf(text);
-    if (this.#young.has(fingerprint)) return true;
-    if (this.#young.size >= this.#limit) {
-      this.#old = this.#young;
-      this.#young = new Set();
-    }
-    this.#young.add(fingerprint);
-    return this.#old.has(fingerprint);
+    if (this.#came.find(fingerprint) !== undefined) return true;
+    this.#came.keep(fingerprint, true);
+    return false;
   }
 }
 
@@ -40,22 +65,12 @@ function fingerprintOf(text: string): number {
   return hash >>> 1;
 }
 
-/**
- * Two generations: what is asked for lives on in the young one; when that is full it becomes the old one, and what
- * nobody has asked for since goes. A hit costs one look-up, as no order has to be kept.
- */
-export class Memory<T> {
-  readonly #limit: number;
+/** What was made of texts; with a doorkeeper, only of those that it knows. */
+export class Memory<T> extends Generations<string, T> {
   readonly #doorkeeper: Doorkeeper | undefined;
-  #young = new Map<string, T>();
-  #old = new Map<string, T>();
 
-  /**
-   * Holds at least the `limit` values used last, and never more than twice as many; with a doorkeeper, of texts that it
-   * knows.
-   */
   constructor(limit: number, doorkeeper?: Doorkeeper) {
-    this.#limit = limit;
+    super(limit);
     this.#doorkeeper = doorkeeper;
   }
 
@@ -66,21 +81,5 @@ export class Memory<T> {
     const made = make();
     if (text.length <= LONGEST_TEXT && this.#doorkeeper?.knows(text) !== false) this.keep(text, made);
     return made;
-  }
-
-  find(text: string): T | undefined {
-    const young = this.#young.get(text);
-    if (young !== undefined) return young;
-    const old = this.#old.get(text);
-    if (old !== undefined) this.keep(text, old);
-    return old;
-  }
-
-  keep(text: string, value: T): void {
-    if (this.#young.size >= this.#limit) {
-      this.#old = this.#young;
-      this.#young = new Map();
-    }
-    this.#young.set(text, value);
   }
 }

@@ -76,18 +76,18 @@ export async function insertEvents({ session }: Draft): Promise<void> {
 }
 
 /** Kinds are numbered in the order in which they come first. */
-const NEW_KINDS = newKinds('kind', 'staged_kinds');
+const NEW_KINDS = newKinds('s.kind', 'staged_kinds s');
 
 /** The same of the events that are left: kinds that only the others had are no news. Reads all of them. */
 const NEW_KINDS_IN_USE = newKinds(
-  'first',
-  'staged_kinds JOIN (SELECT kind, min(n) AS first FROM staged_events GROUP BY kind) used USING (kind)',
+  'used.first',
+  'staged_kinds s JOIN (SELECT kind, min(n) AS first FROM staged_events GROUP BY kind) used USING (kind)',
 );
 
 function newKinds(order: string, staged: string): string {
   return `
-    SELECT (SELECT count(*) FROM kinds) + row_number() OVER (ORDER BY ${order}) - 1, type, action
-    FROM (SELECT * FROM ${staged}) s
+    SELECT (SELECT count(*) FROM kinds) + row_number() OVER (ORDER BY ${order}) - 1, s.type, s.action
+    FROM ${staged}
     WHERE NOT EXISTS (SELECT FROM kinds k WHERE k.type = s.type AND k.action = s.action)`;
 }
 
