@@ -3,34 +3,37 @@
  * GF(2) modulo the one below; following bytes multiply it by a power of x.
  */
 
-/** The polynomial of gzip with its bits reversed: the highest bit stands for x^0. */
-const POLYNOMIAL = 0xedb88320;
-const ONE = 0x80000000;
+/** The polynomial of gzip with its bits reversed, as are all here: the sign stands for x^0. */
+const POLYNOMIAL = 0xedb88320 | 0;
+const X_TO_THE_8 = 0x00800000;
+
+/** `x^(8 * 2^n)` at n, for every bit of a length. */
+const POWERS = powersOfBytes();
 
 /** `second` is the checksum of the text that follows, `secondBytes` its length, at most 2^53. */
 export function combineCrc32(first: number, second: number, secondBytes: number): number {
-  return (multiply(powerOfX(8 * secondBytes), first) ^ second) >>> 0;
+  let moved = first;
+  for (let left = secondBytes, bit = 0; left > 0; left = Math.floor(left / 2), bit++) {
+    if (left % 2 === 1) moved = multiply(moved, POWERS[bit]!);
+  }
+  return (moved ^ second) >>> 0;
 }
 
-/** `left * right` modulo the polynomial, both with their bits reversed. */
+/** `left * right` modulo the polynomial. Without a branch: an export of unchanged data does little else than this. */
 function multiply(left: number, right: number): number {
   let product = 0;
   let power = right;
-  for (let bit = ONE; bit !== 0; bit >>>= 1) {
-    if (left & bit) product ^= power;
+  for (let rest = left | 0; rest !== 0; rest <<= 1) {
+    product ^= power & (rest >> 31);
     // Times x: a shift, and the remainder where x^32 comes up.
-    power = power & 1 ? (power >>> 1) ^ POLYNOMIAL : power >>> 1;
+    power = (power >>> 1) ^ (POLYNOMIAL & -(power & 1));
   }
-  return product >>> 0;
+  return product;
 }
 
-/** `x^exponent` modulo the polynomial, by squaring. */
-function powerOfX(exponent: number): number {
-  let result = ONE;
-  let square = ONE >>> 1;
-  for (let left = exponent; left > 0; left = Math.floor(left / 2)) {
-    if (left % 2 === 1) result = multiply(square, result);
-    square = multiply(square, square);
-  }
-  return result;
+function powersOfBytes(): Int32Array {
+  const powers = new Int32Array(54);
+  powers[0] = X_TO_THE_8;
+  for (let bit = 1; bit < powers.length; bit++) powers[bit] = multiply(powers[bit - 1]!, powers[bit - 1]!);
+  return powers;
 }

@@ -4,9 +4,9 @@
  * range is made anew.
  */
 import { Joiner, packText } from './packing.ts';
-import { joinInMemory, type Part } from './part.ts';
-import { cut, isKept, isNamed, type NamedPiece, type Piece } from './piece.ts';
-import type { Packed, Packing, PieceJob, RenderJob } from './render-job.ts';
+import { type Joint, joinKept, type Part } from './part.ts';
+import { cut, isKept, isNamed, jobOf, type NamedPiece, type Piece } from './piece.ts';
+import type { Packed, Packing, RenderJob } from './render-job.ts';
 import { type Kept, type PieceMemory, Spool } from './spool.ts';
 import type { Workshop } from './workshop.ts';
 
@@ -18,8 +18,6 @@ const MOST_SPARE = 8;
 const MOST_GIVEN = 10_000;
 /** Kept pieces are read together up to here. Measured: with a quarter of it an export takes some twentieth longer. */
 const RUN_BYTES = 2 * 1024 * 1024;
-/** The system reads no more parts at once. */
-const MOST_PIECES = 1024;
 
 /** The pieces of one rendering of one dataset. Another redaction is another rendering, and has other pieces. */
 export class PackedAnswers {
@@ -64,7 +62,7 @@ export class PackedAnswers {
     const { frame, byteLength } = job;
     const between = packText(frame.beforeOthers, packing);
     yield joiner.begin();
-    for await (const part of this.#parts(job, name, packing, between)) {
+    for await (const part of this.#parts({ job, series: `${packing} ${name}`, packing, between })) {
       const isFirst = joiner.plainBytes === 0;
       const before = joiner.add(isFirst ? packText(frame.beforeFirst, packing) : between);
       const bytes = joiner.add(part);
@@ -88,11 +86,11 @@ export class PackedAnswers {
   }
 
   /** Those with bytes, in order. What lies in the memory of one stays until the second one after it is asked for. */
-  async *#parts(job: RenderJob, name: string, packing: Packing, between: Packed): AsyncGenerator<Part, void> {
+  async *#parts(answer: Answer): AsyncGenerator<Part, void> {
     const free: PieceMemory[] = [];
     const held: PieceMemory[] = [];
     try {
-      for await (const { parts, into } of this.#partsAhead(job, name, packing, between, free)) {
+      for await (const { parts, into } of this.#partsAhead(answer, free)) {
         if (parts.length === 0) {
           free.push(into);
           continue;
@@ -111,19 +109,13 @@ export class PackedAnswers {
   }
 
   /** The runs of an answer, a few made ahead, each in a memory that is free. */
-  async *#partsAhead(
-    job: RenderJob,
-    name: string,
-    packing: Packing,
-    between: Packed,
-    free: PieceMemory[],
-  ): AsyncGenerator<InMemory<readonly Part[]>, void> {
+  async *#partsAhead(answer: Answer, free: PieceMemory[]): AsyncGenerator<InMemory<readonly Part[]>, void> {
     const ahead: Ahead[] = [];
     let before: Promise<unknown> = Promise.resolve();
     try {
-      for (const run of this.#runs(job, name, packing)) {
+      for (const run of this.#runs(answer)) {
         const into = free.pop() ?? this.#spare.pop() ?? { memory: new SharedArrayBuffer(0) };
-        const parts = this.#partsOfRun(run, packing, between, into, before);
+        const parts = this.#partsOfRun(run, answer, into, before);
         // Waited for later, or never when the client goes away.
         before = parts.catch(() => undefined);
         ahead.push({ parts, into });
@@ -142,17 +134,17 @@ export class PackedAnswers {
   }
 
   /** The pieces of an answer in order, those together that are kept one behind the other. */
-  *#runs(job: RenderJob, name: string, packing: Packing): Generator<Run, void> {
+  *#runs({ job, series }: Answer): Generator<Run, void> {
     let kept: Kept[] = [];
     let pieces: Piece[] = [];
     let runBytes = 0;
-    for (const piece of cut(job, `${packing} ${name}`)) {
+    for (const piece of cut(job, series)) {
       const found = piece.name === undefined ? undefined : this.#spool.look(piece.name);
       // Of its events the answer shows none.
       if (found?.length === 0) continue;
       const last = kept.at(-1);
       const isNext = last !== undefined && last.position + last.length === found?.position;
-      const hasRoom = kept.length < MOST_PIECES && runBytes + (found?.length ?? 0) <= RUN_BYTES;
+      const hasRoom = runBytes + (found?.length ?? 0) <= RUN_BYTES;
       if (pieces.length > 0 && !(isNext && hasRoom)) {
         yield { pieces, kept };
         [pieces, kept, runBytes] = [[], [], 0];
@@ -168,17 +160,16 @@ export class PackedAnswers {
   /** Kept pieces as one part. When there are none, or they are not given back, each piece is one. */
   async #partsOfRun(
     { pieces, kept }: Run,
-    packing: Packing,
-    between: Packed,
+    answer: Answer,
     into: PieceMemory,
     before: Promise<unknown>,
   ): Promise<readonly Part[]> {
-    const found = kept.length === 0 ? undefined : await this.#spool.read(kept, into, between.bytes.length);
-    if (found !== undefined) return [joinInMemory(found, packing, between, into.memory)];
+    const found = kept.length === 0 ? undefined : await this.#spool.read(kept, into);
+    if (found !== undefined) return [joinKept(kept, found, answer)];
     const parts: Part[] = [];
     for (const piece of pieces) {
       const own = pieces.length === 1 ? into : { memory: new SharedArrayBuffer(0) };
-      parts.push(await this.#piece(piece, packing, own, before));
+      parts.push(await this.#piece(piece, answer, own, before));
       if (own !== into) this.#drop([own]);
     }
     return parts;
@@ -188,11 +179,11 @@ export class PackedAnswers {
    * A piece in the memory given, kept when what comes `before` is. Whoever wants the same at the same time waits, and
    * then finds it kept.
    */
-  async #piece(piece: Piece, packing: Packing, into: PieceMemory, before: Promise<unknown>): Promise<Packed> {
-    if (!isNamed(piece)) return await this.#make(piece.job, packing, into);
+  async #piece(piece: Piece, answer: Answer, into: PieceMemory, before: Promise<unknown>): Promise<Packed> {
+    if (!isNamed(piece)) return await this.#make(piece, answer, into);
     const { name } = piece;
     const others = this.#making.get(name) ?? Promise.resolve();
-    const made = others.catch(() => undefined).then(() => this.#findOrMake(piece, packing, into, before));
+    const made = others.catch(() => undefined).then(() => this.#findOrMake(piece, answer, into, before));
     this.#making.set(name, made);
     try {
       return await made;
@@ -201,29 +192,33 @@ export class PackedAnswers {
     }
   }
 
-  async #findOrMake(
-    { job, name, series }: NamedPiece,
-    packing: Packing,
-    into: PieceMemory,
-    before: Promise<unknown>,
-  ): Promise<Packed> {
-    const kept = this.#spool.look(name);
-    const [found] = (kept && (await this.#spool.read([kept], into))) ?? [];
-    if (found !== undefined) return found;
-    const made = await this.#make(job, packing, into);
+  async #findOrMake(piece: NamedPiece, answer: Answer, into: PieceMemory, before: Promise<unknown>) {
+    const { series, packing, between } = answer;
+    const kept = this.#spool.look(piece.name);
+    const found = kept && (await this.#spool.read([kept], into));
+    if (kept !== undefined && found !== undefined) return joinKept([kept], found, answer);
+    const made = await this.#make(piece, answer, into);
     await before;
-    await this.#spool.keep(name, series, made, { isPlain: packing === 'identity' });
+    const isPlain = packing === 'identity';
+    await this.#spool.keep(piece.name, series, made, { before: between.bytes, isPlain });
     return made;
   }
 
-  async #make(job: PieceJob, packing: Packing, into: PieceMemory): Promise<Packed> {
-    const made = await this.#workshop.thread.pack(job, packing, into.memory);
+  async #make(piece: Piece, { job, packing }: Answer, into: PieceMemory): Promise<Packed> {
+    const made = await this.#workshop.thread.pack(jobOf(piece, job), packing, into.memory);
     if (made.bytes.buffer instanceof SharedArrayBuffer) into.memory = made.bytes.buffer;
     return made;
   }
 }
 
 const WRONG_LENGTH = 'An answer was to take as many bytes as announced and takes others';
+
+/** What an answer is made of. */
+interface Answer extends Joint {
+  readonly job: RenderJob;
+  /** Names all of its pieces that are kept. */
+  readonly series: string;
+}
 
 /** One piece, or several that are all kept. */
 interface Run {

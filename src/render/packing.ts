@@ -101,10 +101,15 @@ export class Joiner {
   }
 
   /** To be called for every piece in order; answers its bytes. */
-  add({ bytes, plainBytes, crc }: Packed): Uint8Array {
+  add(piece: Packed): Uint8Array {
+    this.count(piece);
+    return piece.bytes;
+  }
+
+  /** The same for a piece whose bytes are elsewhere. */
+  count({ plainBytes, crc }: Omit<Packed, 'bytes'>): void {
     if (this.#packing === 'gzip') this.#crc = combineCrc32(this.#crc, crc, plainBytes);
     this.#plainBytes += plainBytes;
-    return bytes;
   }
 
   get plainBytes(): number {

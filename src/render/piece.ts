@@ -2,7 +2,6 @@
  * Where a large answer is cut (decision 40): at the same places of the timeline for every answer, so that a piece made
  * once is found again in all answers that hold it whole.
  */
-import type { Frame } from './frame.ts';
 import type { PieceJob, RenderJob } from './render-job.ts';
 
 /** About as long are the pieces: longer ones compress no better and take more memory while they are made. */
@@ -11,10 +10,10 @@ const MOST_EVENTS = 4096;
 /** No piece is longer, however large its events are. */
 const LARGEST_PIECE_BYTES = 32 * PIECE_BYTES;
 
+/** Events of the timeline, those of the answer among them. */
 export interface Piece {
-  readonly job: PieceJob;
-  /** Pieces of one series follow each other in answers. */
-  readonly series: string;
+  readonly from: number;
+  readonly to: number;
   /** Absent for what is not worth keeping. */
   readonly name: string | undefined;
 }
@@ -30,23 +29,28 @@ export function isKept({ selection }: PieceJob): boolean {
   return selection.rows === undefined && selection.upToSequence === undefined;
 }
 
-/** The job in pieces; inside a piece items stand as they do in the middle of the answer. */
+/** The pieces of an answer in order. Those of one series follow each other. */
 export function* cut(job: RenderJob, series: string): Generator<Piece, void> {
   const { selection, events } = job;
   const { from, to } = selection;
-  const frame: Frame = { ...job.frame, beforeFirst: '', afterLast: '', empty: '' };
   const step = eventsOfPiece(job);
   const named = isKept(job);
   for (let start = from - (from % step); start < to; start += step) {
     const end = Math.min(start + step, events.count);
-    const piece = { ...selection, from: Math.max(start, from), to: Math.min(end, to) };
-    const isPart = piece.from > start || piece.to < end;
-    yield {
-      job: { parts: job.parts, events, selection: piece, frame },
-      series,
-      name: named && !isPart ? `${series} ${start}` : undefined,
-    };
+    const isWhole = from <= start && end <= to;
+    const name = named && isWhole ? `${series} ${start}` : undefined;
+    yield { from: Math.max(start, from), to: Math.min(end, to), name };
   }
+}
+
+/** Inside a piece items stand as they do in the middle of the answer. */
+export function jobOf({ from, to }: Piece, { parts, events, selection, frame }: RenderJob): PieceJob {
+  return {
+    parts,
+    events,
+    selection: { ...selection, from, to },
+    frame: { ...frame, beforeFirst: '', afterLast: '', empty: '' },
+  };
 }
 
 /** The same for all answers of a rendering: a power of two, so that about `PIECE_BYTES` come together. */

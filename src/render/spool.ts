@@ -20,9 +20,10 @@ export interface PieceMemory {
   memory: SharedArrayBuffer;
 }
 
-/** Where a piece is, and what it holds. */
+/** Where a piece is, behind the bytes that stand before it, and what it holds. An empty one takes no bytes. */
 export interface Kept {
   readonly position: number;
+  /** With the bytes before it. */
   readonly length: number;
   readonly plainBytes: number;
   readonly crc: number;
@@ -43,6 +44,8 @@ const LEAST_BYTES_PER_MS = 300_000;
 const TRIAL_BYTES = 64 * 1024 * 1024;
 /** How long a slow disk is left alone: what the system has gathered for it leaves in that time. */
 const REST_MS = 20_000;
+
+const NOTHING: Uint8Array = new Uint8Array();
 
 export class Spool {
   readonly #budget: SpoolBudget;
@@ -70,43 +73,37 @@ export class Spool {
   }
 
   /**
-   * Pieces that lie one behind the other, read at once. In the memory each stands behind a gap of so many bytes.
-   * Absent when the disk does not give back what it took: that costs pieces, not the answer.
+   * Pieces that lie one behind the other, each behind the bytes before it, read at once. Absent when the disk does not
+   * give back what it took: that costs pieces, not the answer.
    */
-  async read(run: readonly Kept[], into: PieceMemory, gapBytes = 0): Promise<Packed[] | undefined> {
+  async read(run: readonly Kept[], into: PieceMemory): Promise<Uint8Array | undefined> {
     const [first] = run;
     if (first === undefined || this.#file === undefined) return undefined;
     const length = run.reduce((sum, kept) => sum + kept.length, 0);
-    const needed = length + run.length * gapBytes;
-    if (into.memory.byteLength < needed) into.memory = new SharedArrayBuffer(needed);
-    let end = 0;
-    const parts = run.map((kept) => {
-      const start = end + gapBytes;
-      end = start + kept.length;
-      return Buffer.from(into.memory, start, kept.length);
-    });
+    if (into.memory.byteLength < length) into.memory = new SharedArrayBuffer(length);
+    const bytes = new Uint8Array(into.memory, 0, length);
     try {
-      const { bytesRead } = await (await this.#file).readv(parts, first.position);
-      if (bytesRead !== length) return undefined;
+      const { bytesRead } = await (await this.#file).read(bytes, 0, length, first.position);
+      return bytesRead === length ? bytes : undefined;
     } catch {
       return undefined;
     }
-    return run.map(({ plainBytes, crc }, at) => ({ bytes: parts[at]!, plainBytes, crc }));
   }
 
   /**
-   * Keeps a piece, behind the one of the same series that was kept before it. Does nothing when the budget has no room
-   * for it or the disk refuses, and with a plain piece also while the disk is slow. Never fails.
+   * Keeps a piece with the bytes `before` it, behind the one of the same series that was kept last. Does nothing when
+   * the budget has no room for it or the disk refuses, and with a plain piece also while the disk is slow. Never fails.
    */
   async keep(
     name: string,
     series: string,
     { bytes, plainBytes, crc }: Packed,
-    { isPlain = false } = {},
+    { before = NOTHING, isPlain = false } = {},
   ): Promise<void> {
     if (this.#closed || this.#kept.has(name) || this.#keeping.has(name)) return;
     if (isPlain && performance.now() < this.#restUntilMs) return;
-    const { length } = bytes;
+    const buffers = bytes.length === 0 ? [] : [before, bytes];
+    const length = buffers.reduce((sum, buffer) => sum + buffer.length, 0);
     const spareBytes = isPlain ? this.#budget.totalBytes - this.#budget.plainBytes : 0;
     if (length + spareBytes > this.#budget.leftBytes) return;
     this.#keeping.add(name);
@@ -116,8 +113,7 @@ export class Spool {
     const startMs = performance.now();
     try {
       this.#file ??= openNameless();
-      const file = await this.#file;
-      const { bytesWritten } = await file.write(bytes, 0, length, position);
+      const { bytesWritten } = await (await this.#file).writev(buffers, position);
       if (bytesWritten === length) this.#kept.set(name, { position, length, plainBytes, crc });
     } catch {
       // The answer itself does not depend on it; the bytes stay counted, so that a full disk is not asked for ever.

@@ -25,7 +25,8 @@ test('what is kept has no name on the disk, stays inside its budget and goes wit
   );
   const one = spool.look('one');
   assert.ok(one);
-  assert.deepEqual(await spool.read([one], into), [pieceOf(1, 6_000)]);
+  assert.deepEqual(Buffer.from((await spool.read([one], into))!), pieceOf(1, 6_000).bytes);
+  assert.deepEqual([one.plainBytes, one.crc], [60_000, 1]);
   assert.equal(spool.look('two'), undefined);
   assert.equal(budget.leftBytes, 4_000);
   await spool.close();
@@ -36,33 +37,38 @@ test('what is kept has no name on the disk, stays inside its budget and goes wit
 
 test('pieces of a series lie one behind the other whatever is kept between them, and are read together', async () => {
   const spool = new Spool(budgetOf(2 ** 30));
+  const before = Buffer.from('before');
   for (let turn = 0; turn < 5; turn++) {
-    await spool.keep(`a ${turn}`, 'a', pieceOf(turn, 1_000 + turn));
+    await spool.keep(`a ${turn}`, 'a', pieceOf(turn, 1_000 + turn), { before });
     await spool.keep(`b ${turn}`, 'b', pieceOf(100 + turn, 20_000_000));
   }
-  for (const [series, pieces] of [
-    ['a', [0, 1, 2, 3, 4].map((turn) => pieceOf(turn, 1_000 + turn))],
-    ['b', [pieceOf(100, 20_000_000)]],
+  for (const [series, gap, pieces] of [
+    ['a', before, [0, 1, 2, 3, 4].map((turn) => pieceOf(turn, 1_000 + turn))],
+    ['b', Buffer.of(), [pieceOf(100, 20_000_000)]],
   ] as const) {
-    const kept = pieces
-      .map((_, turn) => spool.look(`${series} ${turn}`))
-      .filter((piece) => piece !== undefined);
-    const [first] = kept;
-    assert.ok(first !== undefined && kept.length === pieces.length);
-    let end = first.position;
-    for (const { position, length } of kept) {
-      assert.equal(position, end);
-      end += length;
-    }
-    const into = { memory: new SharedArrayBuffer(0) };
-    const read = await spool.read(kept, into, 7);
-    assert.deepEqual(read, pieces);
-    // Behind a gap each, in one memory.
+    const kept = pieces.map((_, turn) => spool.look(`${series} ${turn}`)!);
     assert.deepEqual(
-      read?.map(({ bytes }) => [Object.is(bytes.buffer, into.memory), bytes.byteOffset]),
-      kept.map(({ position }, at) => [true, position - first.position + 7 * (at + 1)]),
+      kept.map(({ plainBytes, crc }) => [plainBytes, crc]),
+      pieces.map(({ plainBytes, crc }) => [plainBytes, crc]),
     );
+    const into = { memory: new SharedArrayBuffer(0) };
+    const read = await spool.read(kept, into);
+    assert.ok(read !== undefined && read.buffer === into.memory);
+    assert.deepEqual(Buffer.from(read), Buffer.concat(pieces.flatMap(({ bytes }) => [gap, bytes])));
   }
+  await spool.close();
+});
+
+test('an empty piece takes no bytes, whatever would stand before it', async () => {
+  const budget = budgetOf(10_000);
+  const spool = new Spool(budget);
+  const before = Buffer.from('before');
+  await spool.keep('one', 'a', pieceOf(1, 0), { before });
+  await spool.keep('two', 'a', pieceOf(2, 10), { before });
+  assert.deepEqual([spool.look('one')?.length, spool.look('two')?.length], [0, 16]);
+  assert.equal(budget.leftBytes, 10_000 - 16);
+  const empty = await spool.read([spool.look('one')!], { memory: new SharedArrayBuffer(0) });
+  assert.equal(empty?.length, 0);
   await spool.close();
 });
 
