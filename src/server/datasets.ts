@@ -223,17 +223,15 @@ export class Datasets {
     await Promise.all([...this.#served.values()].map((entry) => this.#pollOne(entry)));
   }
 
+  /** A version that cannot be opened leaves the one before in service. */
   async #pollOne(entry: Promise<Served>): Promise<void> {
     const served = await entry.catch(() => undefined);
     if (served?.current === undefined || served.retryAtMs > Date.now()) return;
-    await this.#refresh(served, served.current.dataset.version);
-  }
-
-  /** A version that cannot be opened leaves the one before in service. */
-  async #refresh(served: Served, version: string): Promise<void> {
     try {
       const published = await this.#store.currentVersion(served.organization);
-      if (published !== undefined && published !== version) await this.#open(served);
+      // Looked at only now: another answer may have come first, and the version been opened or all closed meanwhile.
+      const version = served.current?.dataset.version;
+      if (published !== undefined && version !== undefined && published !== version) await this.#open(served);
     } catch (error) {
       served.retryAtMs = Date.now() + RETRY_MS;
       this.#tell({ type: 'dataset-failed', organization: served.organization, error });

@@ -33,6 +33,10 @@ class VersionStore implements Pick<Store, 'organization' | 'currentVersion' | 'o
   readonly open: string[] = [];
   /** Opening a dataset of this organization takes until the promise is fulfilled. */
   readonly waits = new Map<string, Promise<void>>();
+  /** The next answers about a version come after these, the first one after the first. */
+  readonly lateAnswers: Promise<void>[] = [];
+  /** How often a dataset was opened. */
+  openings = 0;
 
   /** Whoever watches. */
   readonly watching = new Set<(organization: string) => void>();
@@ -54,13 +58,16 @@ class VersionStore implements Pick<Store, 'organization' | 'currentVersion' | 'o
   }
 
   async currentVersion(name: string): Promise<string | undefined> {
-    return this.versions.get(name);
+    const version = this.versions.get(name);
+    await this.lateAnswers.shift();
+    return version;
   }
 
   async openDataset(name: string): Promise<Dataset | undefined> {
     await this.waits.get(name);
     const version = this.versions.get(name);
     if (version === undefined) return undefined;
+    this.openings += 1;
     this.open.push(version);
     return new VersionedDataset(version, () => this.open.splice(this.open.indexOf(version), 1));
   }
@@ -142,6 +149,21 @@ describe('datasets in service', () => {
     assert.deepEqual(store.open.toSorted(), ['a2', 'b1']);
     await datasets.close();
     assert.equal(store.watching.size, 0);
+  });
+
+  it('are opened once for a version, though it was told and asked for at once and one answer comes late', async () => {
+    const { store, datasets, next } = serve({ a: 'a1' }, { pollMs: 1e9 });
+    (await datasets.lease('a')).end();
+    store.versions.set('a', 'a2');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    store.lateAnswers.push(promise);
+    const opened = next('dataset-opened');
+    for (const tell of store.watching) for (let times = 0; times < 2; times += 1) tell('a');
+    await opened;
+    resolve();
+    await datasets.close();
+    assert.equal(store.openings, 2);
+    assert.deepEqual(store.open, []);
   });
 
   it('make for a new version what the one before was asked for, before it comes into service', async () => {
