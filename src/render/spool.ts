@@ -80,7 +80,8 @@ export class Spool {
     const [first] = run;
     if (first === undefined || this.#file === undefined) return undefined;
     const length = run.reduce((sum, kept) => sum + kept.length, 0);
-    if (into.memory.byteLength < length) into.memory = new SharedArrayBuffer(length);
+    // With room for runs that are a little longer, so that it is seldom replaced.
+    if (into.memory.byteLength < length) into.memory = new SharedArrayBuffer(length + (length >> 2));
     const bytes = new Uint8Array(into.memory, 0, length);
     try {
       const { bytesRead } = await (await this.#file).read(bytes, 0, length, first.position);

@@ -174,8 +174,10 @@ export class Datasets {
       await opened.retire();
       throw error;
     }
+    // While it was warmed, another organization may have needed its room.
+    const isInService = served.current === before;
     served.current = opened;
-    if (before !== undefined) this.#retire(served, before);
+    if (before !== undefined && isInService) this.#retire(served, before);
     else await this.#makeRoom();
     const ms = performance.now() - startMs;
     this.#tell({ type: 'dataset-opened', organization: served.organization, version: dataset.version, ms });
@@ -193,11 +195,10 @@ export class Datasets {
   }
 
   #retire({ organization }: Served, opened: OpenedDataset): void {
-    const { version } = opened.dataset;
     this.#finished.forget(opened.dataset);
     const closing = opened
       .retire()
-      .then(() => this.#tell({ type: 'dataset-closed', organization, version }))
+      .then(() => this.#tell({ type: 'dataset-closed', organization, version: opened.dataset.version }))
       .catch((error: unknown) => this.#tell({ type: 'dataset-failed', organization, error }))
       .finally(() => this.#closings.delete(closing));
     this.#closings.add(closing);
@@ -226,12 +227,13 @@ export class Datasets {
   /** A version that cannot be opened leaves the one before in service. */
   async #pollOne(entry: Promise<Served>): Promise<void> {
     const served = await entry.catch(() => undefined);
-    if (served?.current === undefined || served.retryAtMs > Date.now()) return;
+    const asked = served?.current;
+    if (served === undefined || asked === undefined || served.retryAtMs > Date.now()) return;
     try {
       const published = await this.#store.currentVersion(served.organization);
-      // Looked at only now: another answer may have come first, and the version been opened or all closed meanwhile.
-      const version = served.current?.dataset.version;
-      if (published !== undefined && version !== undefined && published !== version) await this.#open(served);
+      // Where another was opened, or all closed, meanwhile, the answer says nothing of what is in service now.
+      if (served.current !== asked || published === undefined || published === asked.dataset.version) return;
+      await this.#open(served);
     } catch (error) {
       served.retryAtMs = Date.now() + RETRY_MS;
       this.#tell({ type: 'dataset-failed', organization: served.organization, error });

@@ -1,23 +1,32 @@
 /** The datasets in service, over a store that keeps nothing but which version of what is in force. */
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { AppError } from '../../src/app-error.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { OrganizationEntry, Store } from '../../src/dataset/store.ts';
 import { type DatasetNews, Datasets } from '../../src/server/datasets.ts';
 import { PlainDataset } from '../render/plain-dataset.ts';
 import { worldOf } from '../render/worlds.ts';
+import { until } from './stand.ts';
 
 const REDACT = { email: false, name: false };
 
 class VersionedDataset extends PlainDataset {
   override readonly version: string;
   readonly #onClose: () => void;
+  readonly #reading: Promise<void> | undefined;
 
-  constructor(version: string, onClose: () => void) {
+  constructor(version: string, onClose: () => void, reading: Promise<void> | undefined) {
     super(worldOf(2));
     this.version = version;
     this.#onClose = onClose;
+    this.#reading = reading;
+  }
+
+  override async *people() {
+    await this.#reading;
+    yield* super.people();
   }
 
   override async close(): Promise<void> {
@@ -33,6 +42,8 @@ class VersionStore implements Pick<Store, 'organization' | 'currentVersion' | 'o
   readonly open: string[] = [];
   /** Opening a dataset of this organization takes until the promise is fulfilled. */
   readonly waits = new Map<string, Promise<void>>();
+  /** Reading the people of this version takes until the promise is fulfilled. */
+  readonly readings = new Map<string, Promise<void>>();
   /** The next answers about a version come after these, the first one after the first. */
   readonly lateAnswers: Promise<void>[] = [];
   /** How often a dataset was opened. */
@@ -69,7 +80,8 @@ class VersionStore implements Pick<Store, 'organization' | 'currentVersion' | 'o
     if (version === undefined) return undefined;
     this.openings += 1;
     this.open.push(version);
-    return new VersionedDataset(version, () => this.open.splice(this.open.indexOf(version), 1));
+    const onClose = () => void this.open.splice(this.open.indexOf(version), 1);
+    return new VersionedDataset(version, onClose, this.readings.get(version));
   }
 }
 
@@ -151,18 +163,44 @@ describe('datasets in service', () => {
     assert.equal(store.watching.size, 0);
   });
 
-  it('are opened once for a version, though it was told and asked for at once and one answer comes late', async () => {
-    const { store, datasets, next } = serve({ a: 'a1' }, { pollMs: 1e9 });
-    (await datasets.lease('a')).end();
-    store.versions.set('a', 'a2');
+  for (const inForce of ['a1', 'a2']) {
+    it(`are opened once for a version, though an answer from when ${inForce} was in force comes late`, async () => {
+      const { store, datasets, next } = serve({ a: 'a1' }, { pollMs: 1e9 });
+      (await datasets.lease('a')).end();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      store.lateAnswers.push(promise);
+      const opened = next('dataset-opened');
+      for (const version of [inForce, 'a2']) {
+        store.versions.set('a', version);
+        for (const tell of store.watching) tell('a');
+        await setImmediate();
+      }
+      await opened;
+      resolve();
+      await datasets.close();
+      assert.equal(store.openings, 2);
+      assert.deepEqual(store.open, []);
+    });
+  }
+
+  it('are closed once, also when their room is needed while the next version is made', async () => {
+    const { store, datasets, next } = serve({ a: 'a1', b: 'b1' }, { mostOpen: 1 });
+    const held = await datasets.lease('a');
+    await held.rendering(REDACT).users({ scope: { boards: 'all', users: 'all' }, range: {} }, 'a', 'csv');
     const { promise, resolve } = Promise.withResolvers<void>();
-    store.lateAnswers.push(promise);
-    const opened = next('dataset-opened');
-    for (const tell of store.watching) for (let times = 0; times < 2; times += 1) tell('a');
-    await opened;
+    store.readings.set('a2', promise);
+    store.versions.set('a', 'a2');
+    await until(() => store.open.includes('a2'));
+    const openedB = next('dataset-opened');
+    (await datasets.lease('b')).end();
+    await openedB;
+    assert.deepEqual(store.open.toSorted(), ['a1', 'a2', 'b1']);
+    const closed = next('dataset-closed');
     resolve();
+    await closed;
+    assert.deepEqual(store.open.toSorted(), ['a1', 'b1']);
+    held.end();
     await datasets.close();
-    assert.equal(store.openings, 2);
     assert.deepEqual(store.open, []);
   });
 
