@@ -19,7 +19,7 @@ export function combineCrc32(first: number, second: number, secondBytes: number)
   return (moved ^ second) >>> 0;
 }
 
-/** `left * right` modulo the polynomial. Without a branch: an export of unchanged data does little else than this. */
+/** `left * right` modulo the polynomial. Without a branch: exports of unchanged data do this some ten times a piece. */
 function multiply(left: number, right: number): number {
   let product = 0;
   let power = right;

@@ -179,7 +179,7 @@ export class PackedAnswers {
    * A piece in the memory given, kept when what comes `before` is. Whoever wants the same at the same time waits, and
    * then finds it kept.
    */
-  async #piece(piece: Piece, answer: Answer, into: PieceMemory, before: Promise<unknown>): Promise<Packed> {
+  async #piece(piece: Piece, answer: Answer, into: PieceMemory, before: Promise<unknown>): Promise<Part> {
     if (!isNamed(piece)) return await this.#make(piece, answer, into);
     const { name } = piece;
     const others = this.#making.get(name) ?? Promise.resolve();
@@ -192,7 +192,12 @@ export class PackedAnswers {
     }
   }
 
-  async #findOrMake(piece: NamedPiece, answer: Answer, into: PieceMemory, before: Promise<unknown>) {
+  async #findOrMake(
+    piece: NamedPiece,
+    answer: Answer,
+    into: PieceMemory,
+    before: Promise<unknown>,
+  ): Promise<Part> {
     const { series, packing, between } = answer;
     const kept = this.#spool.look(piece.name);
     const found = kept && (await this.#spool.read([kept], into));

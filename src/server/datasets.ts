@@ -174,10 +174,10 @@ export class Datasets {
       await opened.retire();
       throw error;
     }
-    // While it was warmed, another organization may have needed its room.
-    const isInService = served.current === before;
+    // Absent also when another organization has needed the room of the one before meanwhile.
+    const replaced = served.current;
     served.current = opened;
-    if (before !== undefined && isInService) this.#retire(served, before);
+    if (replaced !== undefined) this.#retire(served, replaced);
     else await this.#makeRoom();
     const ms = performance.now() - startMs;
     this.#tell({ type: 'dataset-opened', organization: served.organization, version: dataset.version, ms });

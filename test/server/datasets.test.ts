@@ -40,10 +40,8 @@ class VersionStore implements Pick<Store, 'organization' | 'currentVersion' | 'o
   readonly versions = new Map<string, string | undefined>();
   secret = new Uint8Array(32);
   readonly open: string[] = [];
-  /** Opening a dataset of this organization takes until the promise is fulfilled. */
+  /** Opening a dataset of this organization, or reading the people of this version, takes until the promise is fulfilled. */
   readonly waits = new Map<string, Promise<void>>();
-  /** Reading the people of this version takes until the promise is fulfilled. */
-  readonly readings = new Map<string, Promise<void>>();
   /** The next answers about a version come after these, the first one after the first. */
   readonly lateAnswers: Promise<void>[] = [];
   /** How often a dataset was opened. */
@@ -81,7 +79,7 @@ class VersionStore implements Pick<Store, 'organization' | 'currentVersion' | 'o
     this.openings += 1;
     this.open.push(version);
     const onClose = () => void this.open.splice(this.open.indexOf(version), 1);
-    return new VersionedDataset(version, onClose, this.readings.get(version));
+    return new VersionedDataset(version, onClose, this.waits.get(version));
   }
 }
 
@@ -188,7 +186,7 @@ describe('datasets in service', () => {
     const held = await datasets.lease('a');
     await held.rendering(REDACT).users({ scope: { boards: 'all', users: 'all' }, range: {} }, 'a', 'csv');
     const { promise, resolve } = Promise.withResolvers<void>();
-    store.readings.set('a2', promise);
+    store.waits.set('a2', promise);
     store.versions.set('a', 'a2');
     await until(() => store.open.includes('a2'));
     const openedB = next('dataset-opened');
