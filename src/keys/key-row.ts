@@ -41,7 +41,10 @@ export interface KeyRows {
   /** Ascending by time of creation, then by id; with `organization` only those of that one. */
   all(organization: string | undefined): Promise<readonly KeyRow[]>;
   insert(row: KeyRow): Promise<void>;
-  /** Takes over rows from another store; one of the same id is replaced, but a key that is revoked here stays so. */
+  /**
+   * Copies rows from another store. One of the same id is replaced, but never lives longer than it does here: it stays
+   * revoked, and of two ends the earlier one holds.
+   */
   take(rows: readonly KeyRow[]): Promise<void>;
   /** Notes the time unless one is noted, and answers the row as it then is; absent when there is none. */
   revoke(id: string, nowMs: number): Promise<KeyRow | undefined>;
@@ -80,13 +83,21 @@ export const SELECT_KEYS = `
 export const INSERT_KEY = `INSERT INTO keys (${NAMES}) VALUES (${COLUMNS.map(() => '?').join(', ')})`;
 /** `rowCells`. */
 export const TAKE_KEY = `${INSERT_KEY} ON CONFLICT (id) DO UPDATE SET
-  ${COLUMNS.filter((column) => column !== 'revoked_ms')
-    .map((column) => `${column} = excluded.${column}`)
-    .join(', ')}, revoked_ms = coalesce(keys.revoked_ms, excluded.revoked_ms)`;
+  ${COLUMNS.map((column) => `${column} = ${takenValue(column)}`).join(', ')}`;
 /** Now, and the id. */
 export const REVOKE_KEY = 'UPDATE keys SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?';
 /** End of the overlap, id of the successor, and the id. */
 export const RETIRE_KEY = 'UPDATE keys SET retires_ms = ?, rotated_to = ? WHERE id = ?';
+
+/** What a key that is here already gets of one that is copied, so that an old copy cannot revive it. */
+function takenValue(column: keyof KeyRow): string {
+  if (column === 'revoked_ms') return 'coalesce(keys.revoked_ms, excluded.revoked_ms)';
+  if (column === 'rotated_to') return 'coalesce(excluded.rotated_to, keys.rotated_to)';
+  if (column !== 'expires_ms' && column !== 'retires_ms') return `excluded.${column}`;
+  // A comparison with null does not hold: then the one that is given, if any, is the end.
+  return `CASE WHEN keys.${column} < excluded.${column} THEN keys.${column}
+    ELSE coalesce(excluded.${column}, keys.${column}) END`;
+}
 
 export type Cell = string | number | bigint | boolean | Uint8Array | null;
 

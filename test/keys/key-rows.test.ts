@@ -80,6 +80,33 @@ for (const [kind, open] of [
       assert.equal((await kept())[0]?.revoked_ms, 7);
     });
 
+    it('live no longer than before, whatever an old copy says of their end', async () => {
+      const rotated = { ...WHOLE, expires_ms: 100, retires_ms: 50 };
+      for (const [expires_ms, retires_ms] of [
+        [200, 60],
+        [null, null],
+        [100, 50],
+      ] as const) {
+        await bench.rows.take([rotated]);
+        await bench.rows.take([{ ...WHOLE, expires_ms, retires_ms, rotated_to: null }]);
+        assert.deepEqual(await kept(), [rotated]);
+      }
+    });
+
+    it('end when the copy says so, where that is earlier or the key had no end', async () => {
+      const copy = { ...WHOLE, expires_ms: 100, retires_ms: 50 };
+      for (const [expires_ms, retires_ms] of [
+        [200, 60],
+        [null, null],
+      ] as const) {
+        const before = { ...WHOLE, id: `before-${expires_ms}`, expires_ms, retires_ms };
+        await bench.rows.take([before]);
+        await bench.rows.take([{ ...copy, id: before.id }]);
+        const after = (await kept()).find(({ id }) => id === before.id);
+        assert.deepEqual([after?.expires_ms, after?.retires_ms], [100, 50]);
+      }
+    });
+
     it('are all there or none', async () => {
       const broken = { ...WHOLE, id: 'broken', label: null } as unknown as KeyRow;
       await assert.rejects(bench.rows.take([WHOLE, broken]));
