@@ -1,67 +1,15 @@
 #!/usr/bin/env node
 /**
- * The program `corkboard`. Exit codes: 0 done, 1 refused or failed, 2 misuse. Expected trouble is told in one
- * sentence, anything else with its stack, because it is a bug.
+ * The program `corkboard`, once the version of Node.js is known to be one that it runs on. Loads everything else only
+ * then: an older version cannot load all of it, and would say so with a stack.
  */
-import { CommanderError } from 'commander';
-import { AppError } from '../app-error.ts';
-import { concealSecrets, remark } from './output.ts';
-import { buildProgram } from './program.ts';
+import { refusalOfNode } from './node-version.ts';
 
-const REFUSED = 1;
-const MISUSED = 2;
-
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // The reader has seen enough (`corkboard keys list | head -1`).
-  if (error.code === 'EPIPE') process.exit();
-  throw error;
-});
-// Nobody reads the log any more, which must not end a server.
-process.stderr.on('error', () => {});
-
-// Who lists the processes of the machine sees the words of a command.
-const words = process.argv.join(' ');
-if (concealSecrets(words) !== words) process.title = concealSecrets(words);
-
-try {
-  await buildProgram().parseAsync();
-} catch (error) {
-  process.exitCode = tell(error);
-}
-
-/** Tells what went wrong and gives the exit code. */
-function tell(error: unknown): number {
-  // Told already by commander, which also ends --help and --version this way.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
-  if (error instanceof AppError) {
-    remark(`corkboard: ${error.message}`);
-    return error.code === 'option-malformed' ? MISUSED : REFUSED;
-  }
-  remark(`corkboard: ${isSystemTrouble(error) ? error.message : describeBug(error)}`);
-  return REFUSED;
-}
-
-/** A full disk, a forbidden folder, a locked file: of the system, not of the program. */
-function isSystemTrouble(error: unknown): error is Error {
-  if (!(error instanceof Error)) return false;
-  // DuckDB tells its trouble with files in the text alone.
-  return (
-    'syscall' in error ||
-    /^IO Error: /.test(error.message) ||
-    isSqliteTrouble(error) ||
-    isPostgresTrouble(error)
-  );
-}
-
-function isSqliteTrouble(error: Error): boolean {
-  return 'code' in error && error.code === 'ERR_SQLITE_ERROR';
-}
-
-/** No right, no such database, no room, cancelled, a broken disk; its other codes are about what we have asked. */
-function isPostgresTrouble(error: Error): boolean {
-  return 'severity' in error && 'code' in error && /^(28|3D|42501|53|57|58)/.test(String(error.code));
-}
-
-function describeBug(error: unknown): string {
-  return error instanceof Error ? `This is a bug. ${error.stack ?? error.message}` : String(error);
+const refusal = refusalOfNode(process.versions.node, process.argv.slice(2));
+if (refusal === undefined) {
+  const { runProgram } = await import('./program-run.ts');
+  await runProgram();
+} else {
+  process.stderr.write(`corkboard: ${refusal}\n`);
+  process.exitCode = 1;
 }

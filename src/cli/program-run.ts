@@ -1,0 +1,67 @@
+/**
+ * Runs the program `corkboard` once, with the words of the command line. Expected trouble is told in one sentence,
+ * anything else with its stack, because it is a bug.
+ */
+import { CommanderError } from 'commander';
+import { AppError } from '../app-error.ts';
+import { concealSecrets, remark } from './output.ts';
+import { buildProgram } from './program.ts';
+
+const REFUSED = 1;
+const MISUSED = 2;
+
+/** Returns when the command has ended, and sets the exit code: 0 done, 1 refused or failed, 2 misuse. */
+export async function runProgram(): Promise<void> {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // The reader has seen enough (`corkboard keys list | head -1`).
+    if (error.code === 'EPIPE') process.exit();
+    throw error;
+  });
+  // A log that can no longer be written must not end a server.
+  process.stderr.on('error', () => {});
+  // The list of processes shows the words of a command to every user of the machine.
+  const words = process.argv.join(' ');
+  if (concealSecrets(words) !== words) process.title = concealSecrets(words);
+  try {
+    await buildProgram().parseAsync();
+  } catch (error) {
+    process.exitCode = tell(error);
+  }
+}
+
+/** Tells what went wrong and gives the exit code. */
+function tell(error: unknown): number {
+  // Told already by commander, which also ends --help and --version this way.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
+  if (error instanceof AppError) {
+    remark(`corkboard: ${error.message}`);
+    return error.code === 'option-malformed' ? MISUSED : REFUSED;
+  }
+  remark(`corkboard: ${isSystemTrouble(error) ? error.message : describeBug(error)}`);
+  return REFUSED;
+}
+
+/** A full disk, a forbidden folder, a locked file: of the system, not of the program. */
+function isSystemTrouble(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  // DuckDB tells its trouble with files in the text alone.
+  return (
+    'syscall' in error ||
+    /^IO Error: /.test(error.message) ||
+    isSqliteTrouble(error) ||
+    isPostgresTrouble(error)
+  );
+}
+
+function isSqliteTrouble(error: Error): boolean {
+  return 'code' in error && error.code === 'ERR_SQLITE_ERROR';
+}
+
+/** No right, no such database, no room, cancelled, a broken disk; its other codes are about what we have asked. */
+function isPostgresTrouble(error: Error): boolean {
+  return 'severity' in error && 'code' in error && /^(28|3D|42501|53|57|58)/.test(String(error.code));
+}
+
+function describeBug(error: unknown): string {
+  return error instanceof Error ? `This is a bug. ${error.stack ?? error.message}` : String(error);
+}
