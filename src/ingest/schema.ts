@@ -44,7 +44,7 @@ const PERSON = 'A person written out in an event is a users record, too.';
 const SCHEMA_OF = {
   users: {
     id: required(identifier, 'The user.'),
-    email: required(email, 'Unique in the organization, ignoring case.'),
+    email: required(email, 'Unique in the organization, ignoring the case of A to Z.'),
     name: optional(text, 'Display name. It or one of its halves must be given.'),
     first_name: optional(text, 'Without the halves, `name` is split at its last space.'),
     last_name: optional(text, 'Without `name`, the halves are joined by a space.'),

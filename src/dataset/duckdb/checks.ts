@@ -50,7 +50,7 @@ function uniqueNames(settings: Settings, checked: readonly string[]): UniqueName
     parameters: {},
   });
   return [
-    column('users', 'email', (value) => `lower(${value})`),
+    column('users', 'email', smallAscii),
     column('boards', 'lti_id'),
     column('boards', 'course_id'),
     ...settings.lmsUserProperties.map(
@@ -66,6 +66,13 @@ function uniqueNames(settings: Settings, checked: readonly string[]): UniqueName
       }),
     ),
   ];
+}
+
+/** With A to Z as small letters (decision 9). `lower` is fast, but changes other letters, too: `İ` becomes `i`. */
+function smallAscii(value: string): string {
+  const isAscii = `strlen(${value}) = length(${value})`;
+  const letters = `'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz'`;
+  return `CASE WHEN ${isAscii} THEN lower(${value}) ELSE translate(${value}, ${letters}) END`;
 }
 
 /**

@@ -67,7 +67,11 @@ function uniqueNames(settings: Settings, checked: readonly string[]): UniqueName
     holds: true,
   });
   return [
-    column('users', 'email', (value) => `lower(${value})`),
+    {
+      ...column('users', 'email', (value) => `lower(${value})`),
+      // Only A to Z, whatever the locale of the database makes of other letters (decision 9).
+      same: (value) => `lower(${value} COLLATE "C")`,
+    },
     column('boards', 'lti_id'),
     column('boards', 'course_id'),
     ...settings.lmsUserProperties.map(
