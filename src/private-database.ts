@@ -25,3 +25,17 @@ export function openPrivateDatabase(dataFolder: string, name: string): DatabaseS
     );
   }
 }
+
+/** Does all that `change` does, or nothing. Waits for nothing in between: a connection has one transaction at a time. */
+export function inTransaction<T>(database: DatabaseSync, change: () => T): T {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const result = change();
+    database.exec('COMMIT');
+    return result;
+  } catch (error) {
+    // A full disk has ended the transaction already, and the reason must not be lost.
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}

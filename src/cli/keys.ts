@@ -4,6 +4,7 @@ import { AppError } from '../app-error.ts';
 import type { Scope } from '../dataset/scope.ts';
 import type { Keyring, RateLimit, Redaction } from '../keys/keyring.ts';
 import { addExamples } from './examples.ts';
+import { keepRoom, withReserve } from './full-disk.ts';
 import { describeKey, printNewKey, renderKeys } from './key-description.ts';
 import {
   readBoards,
@@ -94,6 +95,7 @@ async function createKey(options: CreateOptions): Promise<void> {
       options.expires,
     ),
   );
+  keepRoom(options);
   printNewKey(created, options);
 }
 
@@ -150,10 +152,12 @@ function addRevoke(keys: Command): void {
 }
 
 async function revokeKey(id: string, options: SelectOptions): Promise<void> {
-  const name = await organizationName(options);
-  const entry = await withKeyring(options, async (keyring) => {
-    await requireOwner(keyring, id, name);
-    return keyring.revoke(id);
+  const entry = await withReserve(options, async () => {
+    const name = await organizationName(options);
+    return await withKeyring(options, async (keyring) => {
+      await requireOwner(keyring, id, name);
+      return keyring.revoke(id);
+    });
   });
   printResult(
     options,

@@ -4,6 +4,7 @@
  */
 import { CommanderError } from 'commander';
 import { AppError } from '../app-error.ts';
+import { fullDiskError } from './full-disk.ts';
 import { concealSecrets, remark } from './output.ts';
 import { buildProgram } from './program.ts';
 
@@ -33,6 +34,13 @@ export async function runProgram(): Promise<void> {
 function tell(error: unknown): number {
   // Told already by commander, which also ends --help and --version this way.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
+  // Other expected trouble has its own words for it.
+  const full =
+    error instanceof AppError && error.code !== 'data-unreadable' ? undefined : fullDiskError(error);
+  if (full !== undefined) {
+    remark(`corkboard: The disk is full (${full.message}). Make room and run the command again.`);
+    return REFUSED;
+  }
   if (error instanceof AppError) {
     remark(`corkboard: ${error.message}`);
     return error.code === 'option-malformed' ? MISUSED : REFUSED;

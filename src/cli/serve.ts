@@ -8,6 +8,7 @@ import { AppError } from '../app-error.ts';
 import type { RateLimit } from '../keys/keyring.ts';
 import type { RunningServer, ServerOptions } from '../server/start.ts';
 import { addExamples } from './examples.ts';
+import { keepRoom } from './full-disk.ts';
 import { readOrigin, readPort, readRateLimit, readReplicas, readSize, readWorkers } from './options.ts';
 import { print, remark } from './output.ts';
 import { openSharedLog } from './shared-log.ts';
@@ -103,6 +104,7 @@ async function serveData(options: ServeOptions): Promise<void> {
   if (cluster.isWorker) {
     return runAsWorker((untilStopped) => serveHere(options, ({ address }) => untilStopped(address)));
   }
+  keepRoom(options);
   const untilSignal = ({ address }: RunningServer) => {
     print(renderBaseUrls(address));
     return waitForSignal();

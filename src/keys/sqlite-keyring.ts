@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '../app-error.ts';
-import { openPrivateDatabase } from '../private-database.ts';
+import { inTransaction, openPrivateDatabase } from '../private-database.ts';
 import {
   INSERT_KEY,
   type KeyRow,
@@ -111,7 +111,7 @@ class SqliteKeyRows implements KeyRows {
   }
 
   async replace(id: string, succeed: (old: KeyRow | undefined) => Replacement): Promise<void> {
-    this.#change(() => {
+    inTransaction(this.#database, () => {
       const { successor, retiresMs } = succeed(this.#row(id));
       this.#insert(successor);
       this.#database.prepare(RETIRE_KEY).run(retiresMs, successor.id, id);
@@ -119,21 +119,9 @@ class SqliteKeyRows implements KeyRows {
   }
 
   async take(rows: readonly KeyRow[]): Promise<void> {
-    this.#change(() => {
+    inTransaction(this.#database, () => {
       for (const row of rows) this.#insert(row, TAKE_KEY);
     });
-  }
-
-  /** Nothing is waited for between the first statement and the last: the connection has one transaction at a time. */
-  #change(change: () => void): void {
-    this.#database.exec('BEGIN IMMEDIATE');
-    try {
-      change();
-      this.#database.exec('COMMIT');
-    } catch (error) {
-      this.#database.exec('ROLLBACK');
-      throw error;
-    }
   }
 
   noteUse(id: string, now: number, before: number): void {

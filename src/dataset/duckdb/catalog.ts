@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import { openPrivateDatabase } from '../../private-database.ts';
+import { inTransaction, openPrivateDatabase } from '../../private-database.ts';
 import {
   checkOrganizationName,
   defaultSettings,
@@ -52,15 +52,10 @@ export class Catalog {
   /** Throws `organization-exists` when the name is taken, ignoring case; ids may repeat (decision 36). */
   create(name: string, settings: Partial<Settings>): CatalogEntry {
     checkOrganizationName(name);
-    this.#database.exec('BEGIN IMMEDIATE');
-    try {
+    inTransaction(this.#database, () => {
       if (this.#select('WHERE name = ?', name).length > 0) throw existingOrganization(name);
       this.#insert(name, { ...defaultSettings(name, this.#largestId()), ...settings });
-      this.#database.exec('COMMIT');
-    } catch (error) {
-      this.#database.exec('ROLLBACK');
-      throw error;
-    }
+    });
     return this.entry(name);
   }
 

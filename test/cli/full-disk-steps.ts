@@ -1,0 +1,67 @@
+/**
+ * What commands do on a disk that is full: a program for `full-disk.test.ts`, which runs it where the folder that it is
+ * given is a small disk of its own. Prints what it saw as JSON.
+ */
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { openDuckdbStore } from '../../src/dataset/duckdb/store.ts';
+import type { NewKey } from '../../src/keys/keyring.ts';
+import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
+import { GRANT } from '../keys/keyring-contract.ts';
+import { type Result, run } from './command.ts';
+
+const disk = process.argv[2] ?? '';
+const data = join(disk, 'data');
+const filler = join(disk, 'filler');
+
+/** Down to the last block. */
+function fillDisk(): void {
+  const file = openSync(filler, 'a');
+  for (let bytes = 1 << 20; bytes >= 1; ) {
+    try {
+      writeSync(file, Buffer.alloc(bytes));
+    } catch {
+      bytes >>= 1;
+    }
+  }
+  closeSync(file);
+}
+
+const importInto = (organization: string) =>
+  run(['import', '-', '--as', 'users', '--organization', organization, '--data', data], {
+    input: '{"id":1,"email":"a@x.example","name":"A"}\n',
+  });
+
+// What a server holds open.
+const store = await openDuckdbStore(data);
+await store.createOrganization('school', {});
+const served = openSqliteKeyring(data);
+const keys: NewKey[] = [];
+for (let count = 0; count < 3; count += 1) keys.push(await served.create(GRANT, undefined));
+const revoke = ({ entry }: NewKey) =>
+  run(['keys', 'revoke', entry.id, '--organization', 'school', '--data', data]);
+
+// Makes the reserve.
+await run(['keys', 'create', '--organization', 'school', '--data', data]);
+
+fillDisk();
+const imported = await importInto('new');
+const beside = await revoke(keys[0]!);
+const accepted = await served.find(keys[0]!.key).then(
+  () => 'still',
+  (error: { code?: string }) => error.code,
+);
+await served.close();
+await store.close();
+const alone: Result[] = [];
+for (const key of keys.slice(1)) {
+  fillDisk();
+  alone.push(await revoke(key));
+}
+fillDisk();
+const importedAlone = await importInto('new');
+rmSync(filler);
+const listed = await run(['keys', 'list', '--json', '--data', data]);
+process.stdout.write(
+  JSON.stringify({ beside, accepted, alone, imported, importedAlone, listed: JSON.parse(listed.stdout) }),
+);

@@ -1,0 +1,66 @@
+/** Commands on a data folder whose disk is full: a small one in memory, which the test mounts for itself. */
+import assert from 'node:assert/strict';
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { type Result, temporaryFolder } from './command.ts';
+
+const run = promisify(execFile);
+const STEPS = join(import.meta.dirname, 'full-disk-steps.ts');
+/** A name space of its own, in which everybody may mount, and which goes with its process. */
+const UNSHARE = ['unshare', '--map-root-user', '--mount', 'sh', '-c'] as const;
+const MOUNT = 'mount -t tmpfs -o size=4m tmpfs "$1"';
+
+interface Seen {
+  readonly imported: Result;
+  readonly beside: Result;
+  readonly accepted: string;
+  readonly alone: readonly Result[];
+  readonly importedAlone: Result;
+  readonly listed: readonly { readonly status: string }[];
+}
+
+const disk = join(temporaryFolder(), 'disk');
+mkdirSync(disk);
+
+function canMount(): boolean {
+  try {
+    const [command, ...options] = UNSHARE;
+    execFileSync(command, [...options, MOUNT, 'sh', disk], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('a full disk', { skip: canMount() ? false : 'a small disk cannot be mounted here' }, () => {
+  let seen: Seen;
+  before(async () => {
+    const [command, ...options] = UNSHARE;
+    const steps = `${MOUNT} && exec "$2" "$3" "$1"`;
+    const { stdout } = await run(command, [...options, steps, 'sh', disk, process.execPath, STEPS]);
+    seen = JSON.parse(stdout);
+  });
+
+  it('keeps no key from being revoked while a server runs, which refuses it', () => {
+    assert.deepEqual([seen.beside.code, seen.beside.stderr], [0, '']);
+    assert.equal(seen.accepted, 'key-revoked');
+  });
+
+  it('keeps no key from being revoked while nothing else runs, one after the other', () => {
+    for (const { code, stderr } of seen.alone) assert.deepEqual([code, stderr], [0, '']);
+    assert.deepEqual(
+      seen.listed.map(({ status }) => status),
+      ['revoked', 'revoked', 'revoked', 'active'],
+    );
+  });
+
+  it('is what an import into a new organization says, instead of what followed from it', () => {
+    for (const { code, stderr } of [seen.imported, seen.importedAlone]) {
+      assert.equal(code, 1);
+      assert.match(stderr, /^corkboard: The disk is full \(.*\)\. Make room and run the command again\.\n$/);
+    }
+  });
+});
