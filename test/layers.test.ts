@@ -26,7 +26,8 @@ const ROOMS = {
   'src/render': ['src/app-error.ts', 'src/nearest-name.ts', 'src/shelf.ts', 'src/dataset'],
   'src/keys': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset'],
   'src/ingest': [
-    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points', 'src/ingest/formats'],
+    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/temporary-folder.ts', 'src/dataset', 'src/points'],
+    'src/ingest/formats',
   ],
   'src/ingest/formats': ['src/app-error.ts'],
   'src/export': ['src/app-error.ts', 'src/dataset'],
@@ -41,6 +42,7 @@ const ROOMS = {
       'src/app-error.ts',
       'src/nearest-name.ts',
       'src/shelf.ts',
+      'src/temporary-folder.ts',
       'src/zone.ts',
       'src/dataset',
       'src/dataset/duckdb',
@@ -64,7 +66,9 @@ const ROOMS = {
 
 const DRIVERS = { '@duckdb/node-api': 'src/dataset/duckdb', pg: 'src/dataset/postgres' };
 const ENVIRONMENT_ROOM = 'src/cli';
-const SHARED_FILES = ['src/app-error.ts', 'src/nearest-name.ts', 'src/shelf.ts', 'src/zone.ts'];
+const SHARED_FILES = [
+  ...['src/app-error.ts', 'src/nearest-name.ts', 'src/shelf.ts', 'src/temporary-folder.ts', 'src/zone.ts'],
+];
 
 /** As from a page of the console, and whether they are refused. */
 const CONSOLE_IMPORTS: readonly (readonly [from: string, isRefused: boolean])[] = [

@@ -1,6 +1,4 @@
 /** `corkboard import`: checks bundles and publishes what they hold (decisions 28 to 32). */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { AppError } from '../app-error.ts';
@@ -111,11 +109,13 @@ export async function importInto(
 ): Promise<ImportReport> {
   const { importBundle } = await import('../ingest/import.ts');
   const { readParquet } = await import('../dataset/duckdb/parquet-reader.ts');
+  const { openTemporaryFolder, removeFoldersOnSignals } = await import('../temporary-folder.ts');
+  removeFoldersOnSignals();
   const display = openProgressDisplay();
-  let scratchFolder: string | undefined;
+  using scratch = new DisposableStack();
   const openScratchStore = async () => {
-    scratchFolder = await mkdtemp(join(tmpdir(), 'corkboard-dry-run-'));
-    return openStore({ data: scratchFolder });
+    const { path } = scratch.use(openTemporaryFolder());
+    return openStore({ data: join(path, 'data') });
   };
   try {
     const report = await importBundle({
@@ -137,6 +137,5 @@ export async function importInto(
     return report;
   } finally {
     display.end();
-    if (scratchFolder !== undefined) await rm(scratchFolder, { recursive: true });
   }
 }

@@ -1,10 +1,9 @@
 /** Reads a Parquet input as JSON texts, whatever it comes from; the reader of Parquet itself is given. */
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../app-error.ts';
+import { openTemporaryFolder } from '../temporary-folder.ts';
 import { unpack } from './bytes.ts';
 import type { OpenInput } from './open-input.ts';
 import { Damage } from './refusal.ts';
@@ -32,14 +31,10 @@ export async function* readParquetInput(
     yield* readPlainParquet(input.path, readParquet);
     return;
   }
-  const folder = await mkdtemp(join(tmpdir(), 'corkboard-'));
-  try {
-    const path = join(folder, 'input.parquet');
-    await pipeline(unpack(source.read(isLast), form.compression), createWriteStream(path));
-    yield* readPlainParquet(path, readParquet);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  using folder = openTemporaryFolder();
+  const path = join(folder.path, 'input.parquet');
+  await pipeline(unpack(source.read(isLast), form.compression), createWriteStream(path));
+  yield* readPlainParquet(path, readParquet);
 }
 
 async function* readPlainParquet(path: string, readParquet: ReadParquet) {

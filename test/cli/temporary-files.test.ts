@@ -1,0 +1,84 @@
+/** What an import that ends before its time leaves in the folder for temporary files. */
+import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, beforeEach, describe, it } from 'node:test';
+import { until } from '../server/stand.ts';
+import { run, start, temporaryFolder } from './command.ts';
+
+const folder = temporaryFolder();
+const data = join(folder, 'data');
+let temporary: string;
+let count = 0;
+beforeEach(() => {
+  temporary = join(folder, `temporary-${++count}`);
+  mkdirSync(temporary);
+});
+const children: ChildProcess[] = [];
+after(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+const made = () => readdirSync(temporary).filter((name) => name.startsWith('corkboard-'));
+const environment = () => ({ TMPDIR: temporary });
+
+const DRY_RUN = ['import', '-', '--as', 'users', '--organization', 'new', '--data', data, '--dry-run'];
+/** Enough to tell the form by. */
+const USER = '{"id":1,"email":"ada@example.org","name":"Ada","role":"user","class_role":""}\n';
+
+/** An import that holds a folder, has put something into it, and waits for more of its input. */
+async function startImport(first: string): Promise<ChildProcess> {
+  const before = made();
+  const child = start(DRY_RUN, environment());
+  children.push(child);
+  child.stdin?.write(first);
+  const isInUse = (name: string) => readdirSync(join(temporary, name)).some((file) => file !== 'lock');
+  await until(() => made().some((name) => !before.includes(name) && isInUse(name)));
+  return child;
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  const ended = once(child, 'exit');
+  child.kill(signal);
+  await ended;
+  assert.equal(child.signalCode, signal);
+}
+
+describe('an import', () => {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    it(`leaves nothing of a dry run behind at ${signal}, and ends by it`, async () => {
+      await end(await startImport(USER), signal);
+      assert.deepEqual(made(), []);
+    });
+  }
+
+  it('leaves nothing of Parquet on standard input behind at SIGTERM', async () => {
+    const child = await startImport(`PAR1${'x'.repeat(100_000)}`);
+    await until(() => made().some((name) => readdirSync(join(temporary, name)).includes('input.parquet')));
+    await end(child, 'SIGTERM');
+    assert.deepEqual(made(), []);
+  });
+
+  it('that was killed has its files removed by the next one, which spares those in use', async () => {
+    await end(await startImport(USER), 'SIGKILL');
+    const [left] = made();
+    const child = await startImport(USER);
+    const [inUse] = made().filter((name) => name !== left);
+    const { code, stderr } = await run(DRY_RUN, { input: USER, environment: environment() });
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(made(), [inUse]);
+    await end(child, 'SIGTERM');
+    assert.deepEqual(made(), []);
+  });
+
+  it('removes no folder that a link with such a name leads to', async () => {
+    const other = join(folder, 'other');
+    mkdirSync(other);
+    writeFileSync(join(other, 'lock'), '');
+    symlinkSync(other, join(temporary, 'corkboard-import-link'));
+    const { code, stderr } = await run(DRY_RUN, { input: USER, environment: environment() });
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(readdirSync(other), ['lock']);
+  });
+});
