@@ -26,7 +26,10 @@ export function openPrivateDatabase(dataFolder: string, name: string): DatabaseS
   }
 }
 
-/** Does all that `change` does, or nothing. Waits for nothing in between: a connection has one transaction at a time. */
+/**
+ * Does all that `change` does, or nothing. Waits for nothing in between: a connection has one
+ * transaction at a time.
+ */
 export function inTransaction<T>(database: DatabaseSync, change: () => T): T {
   database.exec('BEGIN IMMEDIATE');
   try {

@@ -1,6 +1,7 @@
 /**
- * Folders for the files of one command, in the system's folder for temporary files: removed when the command is done,
- * or a signal ends it. Those of processes that were killed are removed with the next one that is made.
+ * Folders for the files of one command, in the system's folder for temporary files: removed when
+ * the command is done, or a signal ends it. Those of processes that were killed are removed with
+ * the next one that is made.
  */
 import { lstatSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 const PREFIX = 'corkboard-import-';
-/** Held as long as the folder is in use: SQLite's own lock on an empty file, which ends with the process. */
+/**
+ * Held as long as the folder is in use: SQLite's own lock on an empty file, which ends with the
+ * process.
+ */
 const LOCK = 'lock';
 /** After this time a folder without a lock is one that a process was killed in making. */
 const UNFINISHED_MS = 60_000;
@@ -42,7 +46,10 @@ export function openTemporaryFolder(): TemporaryFolder {
   }
 }
 
-/** From now on a signal removes the folders in use before it ends the process. For commands that go on at no signal. */
+/**
+ * From now on a signal removes the folders in use before it ends the process. For commands that go
+ * on at no signal.
+ */
 export function removeFoldersOnSignals(): void {
   if (isWatching) return;
   isWatching = true;

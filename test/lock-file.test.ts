@@ -11,9 +11,9 @@ interface LockedPackage {
 }
 
 /**
- * Optional packages of other platforms whose digests are still missing, because the registry did not serve these
- * versions when the lock file was written. `npm install --package-lock-only` adds them where it does. This list only
- * becomes shorter.
+ * Optional packages of other platforms whose digests are still missing, because the registry did
+ * not serve these versions when the lock file was written. `npm install --package-lock-only` adds
+ * them where it does. This list only becomes shorter.
  */
 const WITHOUT_DIGEST: ReadonlySet<string> = new Set([
   ...['android-arm64', 'android-x64', 'darwin-arm64', 'darwin-x64', 'linux-arm64-musl', 'linux-x64-musl']

@@ -1,13 +1,22 @@
-/** A disk without room: how it is recognized, and the reserve with which a key can be revoked all the same. */
+/**
+ * A disk without room: how it is recognized, and the reserve with which a key can be revoked all
+ * the same.
+ */
 import { keepReserve, releaseReserve } from '../keys/disk-reserve.ts';
 import type { StorageOptions } from './storage.ts';
 
 /** SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: no room for the memory that its processes share. */
 const SQLITE_CODES: ReadonlySet<unknown> = new Set([13, 4874]);
-/** Of the system: no room on the disk, and none in the user's share of it; and disk_full of PostgreSQL. */
+/**
+ * Of the system: no room on the disk, and none in the user's share of it; and disk_full of
+ * PostgreSQL.
+ */
 const CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', '53100']);
 
-/** The error that says that a disk is full, which may be the cause of the one that was thrown; absent for any other. */
+/**
+ * The error that says that a disk is full, which may be the cause of the one that was thrown;
+ * absent for any other.
+ */
 export function fullDiskError(error: unknown): Error | undefined {
   if (!(error instanceof Error)) return undefined;
   const isFull =
@@ -23,7 +32,9 @@ export function keepRoom({ data, database }: StorageOptions): void {
   if (!database) keepReserve(data);
 }
 
-/** Runs `work`, once more with the reserve of the data folder when there was no room on its disk. */
+/**
+ * Runs `work`, once more with the reserve of the data folder when there was no room on its disk.
+ */
 export async function withReserve<T>(options: StorageOptions, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The program `corkboard`, once the version of Node.js is known to be one that it runs on. Loads everything else only
- * then: an older version cannot load all of it, and would say so with a stack.
+ * The program `corkboard`, once the version of Node.js is known to be one that it runs on. Loads
+ * everything else only then: an older version cannot load all of it, and would say so with a stack.
  */
 import { refusalOfNode } from './node-version.ts';
 

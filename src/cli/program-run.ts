@@ -1,6 +1,6 @@
 /**
- * Runs the program `corkboard` once, with the words of the command line. Expected trouble is told in one sentence,
- * anything else with its stack, because it is a bug.
+ * Runs the program `corkboard` once, with the words of the command line. Expected trouble is told
+ * in one sentence, anything else with its stack, because it is a bug.
  */
 import { CommanderError } from 'commander';
 import { AppError } from '../app-error.ts';
@@ -11,7 +11,10 @@ import { buildProgram } from './program.ts';
 const REFUSED = 1;
 const MISUSED = 2;
 
-/** Returns when the command has ended, and sets the exit code: 0 done, 1 refused or failed, 2 misuse. */
+/**
+ * Returns when the command has ended, and sets the exit code: 0 done, 1 refused or failed, 2
+ * misuse.
+ */
 export async function runProgram(): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The reader has seen enough (`corkboard keys list | head -1`).
@@ -65,7 +68,10 @@ function isSqliteTrouble(error: Error): boolean {
   return 'code' in error && error.code === 'ERR_SQLITE_ERROR';
 }
 
-/** No right, no such database, no room, cancelled, a broken disk; its other codes are about what we have asked. */
+/**
+ * No right, no such database, no room, cancelled, a broken disk; its other codes are about what we
+ * have asked.
+ */
 function isPostgresTrouble(error: Error): boolean {
   return 'severity' in error && 'code' in error && /^(28|3D|42501|53|57|58)/.test(String(error.code));
 }

@@ -4,6 +4,7 @@
  */
 import { parseIdentifier } from '../dataset/identifier.ts';
 import { parseInstant } from '../dataset/instant.ts';
+import { parseShaped } from './json-shape.ts';
 import { Refusal } from './refusal.ts';
 
 export interface Field<T> {
@@ -153,7 +154,7 @@ function readTagCell(cell: string, name: string): unknown {
       .filter((tag) => tag !== '');
   }
   try {
-    return JSON.parse(cell);
+    return parseShaped(cell, JSON.parse);
   } catch {
     throw new Refusal(name, 'begins like a JSON array, but is none');
   }

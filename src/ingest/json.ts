@@ -1,4 +1,5 @@
 /** Reads one JSON object exactly: integers of any size keep every digit (decision 3). */
+import { parseShaped, tooDeep } from './json-shape.ts';
 import { Refusal } from './refusal.ts';
 
 /** Members whose number may not survive as a `number`: sixteen digits or more, a fraction, an exponent. */
@@ -10,18 +11,29 @@ type Reviver = (key: string, value: unknown, context: { readonly source?: string
 const parseExactly = JSON.parse as (text: string, reviver: Reviver) => unknown;
 
 /**
- * The object that the text holds. Integers beyond 2^53 are `bigint`; a number with a fraction or an exponent, such as
- * `1.0`, is `NaN`, because no field takes one. Throws `Refusal`.
+ * The object that the text holds. Integers beyond 2^53 are `bigint`; a number with a fraction or an
+ * exponent, such as `1.0`, is `NaN`, because no field takes one. Throws `Refusal`, also for a text
+ * that nests too deep or gives a member twice (decision 64).
  */
 export function readObject(text: string): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    value = DELICATE.test(text) ? parseExactly(text, reviveNumber) : JSON.parse(text);
-  } catch (error) {
-    throw new Refusal('', `is not valid JSON: ${error instanceof Error ? error.message : String(error)}`);
-  }
+  const value = readValue(text);
   if (!isObject(value)) throw new Refusal('', 'must be a JSON object');
   return value;
+}
+
+function readValue(text: string): unknown {
+  try {
+    return parseShaped(text, DELICATE.test(text) ? parseWithIntegers : JSON.parse);
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    // What revives numbers calls itself for each level.
+    if (error instanceof RangeError) throw tooDeep();
+    throw new Refusal('', `is not valid JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function parseWithIntegers(text: string): unknown {
+  return parseExactly(text, reviveNumber);
 }
 
 function reviveNumber(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {

@@ -3,6 +3,7 @@
  * `more`), oldest first, as lines of NDJSON.
  */
 import { AppError } from '../app-error.ts';
+import { partsOf } from './json-shape.ts';
 import { askPatiently, textOf } from './patient-request.ts';
 
 export interface RecordStore {
@@ -20,7 +21,8 @@ const FIRST_PAUSE_MS = 500;
 const LARGEST_PAGE_BYTES = 64 * 1024 * 1024;
 
 interface Page {
-  readonly statements: readonly unknown[];
+  /** As they are written, each in one line. */
+  readonly statements: readonly string[];
   readonly more: string | undefined;
 }
 
@@ -47,7 +49,7 @@ export async function* readStatements(
     const { statements, more }: Page = await readPage(next, headers, firstPauseMs);
     if (statements.length > 0) {
       isEmpty = false;
-      yield statements.map((one) => `${JSON.stringify(one)}\n`).join('');
+      yield statements.map((one) => `${one}\n`).join('');
     }
     seen.add(next.href);
     next = more === undefined ? undefined : nextOf(more, next, seen);
@@ -77,20 +79,28 @@ async function readPage(
   return pageOf(content);
 }
 
+/**
+ * Statements stay as they are written: what is wrong with one is found when it is read, and is no
+ * end of the import.
+ */
 function pageOf(text: string): Page {
-  const page = parse(text);
-  if (typeof page !== 'object' || page === null || !('statements' in page)) throw noStore();
-  const { statements } = page;
-  const more = 'more' in page && typeof page.more === 'string' && page.more !== '' ? page.more : undefined;
-  if (!Array.isArray(statements)) throw noStore();
-  return { statements, more };
+  const members = new Map(partsOf(text)?.map((part) => [part.name, part.text]));
+  const statements = members.get('statements');
+  const listed = statements?.startsWith('[') ? partsOf(statements) : undefined;
+  if (listed === undefined) throw noStore();
+  // A line end in JSON lies between its tokens, never in a text.
+  return {
+    statements: listed.map((part) => part.text.replace(/[\r\n]+/g, ' ')),
+    more: moreOf(members.get('more')),
+  };
 }
 
-function parse(text: string): unknown {
+function moreOf(written: string | undefined): string | undefined {
+  if (!written?.startsWith('"') || written === '""') return undefined;
   try {
-    return JSON.parse(text);
+    return String(JSON.parse(written));
   } catch {
-    return undefined;
+    throw noStore();
   }
 }
 

@@ -1,6 +1,7 @@
 /**
- * Room that is kept free on the disk of a data folder, so that a key can be revoked when the disk is full: a file of
- * bytes that nothing reads. It is removed to make room, and made again when there is some.
+ * Room that is kept free on the disk of a data folder, so that a key can be revoked when the disk
+ * is full: a file of bytes that nothing reads. It is removed to make room, and made again when
+ * there is some.
  */
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
@@ -8,11 +9,16 @@ import { join } from 'node:path';
 
 /** No organization has a name that begins with a full stop. */
 const FILE = '.keys-reserve';
-/** What two SQLite files need for their companions and for a change of one row, several times over. */
+/**
+ * What two SQLite files need for their companions and for a change of one row, several times over.
+ */
 const RESERVE_BYTES = 256 * 1024;
 const BLOCK_BYTES = 4096;
 
-/** Makes the reserve of a data folder, or what is missing of it, as far as there is room. Never throws. */
+/**
+ * Makes the reserve of a data folder, or what is missing of it, as far as there is room. Never
+ * throws.
+ */
 export function keepReserve(dataFolder: string): void {
   const path = join(dataFolder, FILE);
   let missing = RESERVE_BYTES - (statSync(path, { throwIfNoEntry: false })?.size ?? 0);

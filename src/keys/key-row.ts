@@ -42,8 +42,8 @@ export interface KeyRows {
   all(organization: string | undefined): Promise<readonly KeyRow[]>;
   insert(row: KeyRow): Promise<void>;
   /**
-   * Copies rows from another store. One of the same id is replaced, but never lives longer than it does here: it stays
-   * revoked, and of two ends the earlier one holds.
+   * Copies rows from another store. One of the same id is replaced, but never lives longer than it
+   * does here: it stays revoked, and of two ends the earlier one holds.
    */
   take(rows: readonly KeyRow[]): Promise<void>;
   /** Notes the time unless one is noted, and answers the row as it then is; absent when there is none. */
@@ -89,7 +89,9 @@ export const REVOKE_KEY = 'UPDATE keys SET revoked_ms = coalesce(revoked_ms, ?) 
 /** End of the overlap, id of the successor, and the id. */
 export const RETIRE_KEY = 'UPDATE keys SET retires_ms = ?, rotated_to = ? WHERE id = ?';
 
-/** What a key that is here already gets of one that is copied, so that an old copy cannot revive it. */
+/**
+ * What a key that is here already gets of one that is copied, so that an old copy cannot revive it.
+ */
 function takenValue(column: keyof KeyRow): string {
   if (column === 'revoked_ms') return 'coalesce(keys.revoked_ms, excluded.revoked_ms)';
   if (column === 'rotated_to') return 'coalesce(excluded.rotated_to, keys.rotated_to)';

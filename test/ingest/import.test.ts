@@ -63,6 +63,19 @@ test('one bad record refuses all, and the report tells every problem with its pl
   assert.match(imported.report.problems[3]?.reason ?? '', /^is not valid JSON: /);
 });
 
+test('a record that gives a member twice is bad, also after nested events that read quickly', async (t) => {
+  const nested = [5, 6].map((timestamp) => JSON.stringify(nestedEvent(timestamp, 7)));
+  const twice = nested[1]?.replace('"actor":{"id":2,', '"actor":{"id":2,"id":1,') ?? '';
+  const imported = await importFiles(t, {
+    'boards.json': '[{"id":3,"title":"Board","id":4}]',
+    'events.ndjson': [...nested, twice, twice.replace('"id":2,"id":1,', '"id":2,')].join('\n'),
+  });
+  assert.deepEqual(problemsOf(imported), [
+    ['boards.json', 1, 'id', 'is given twice'],
+    ['events.ndjson', 3, 'id', 'is given twice'],
+  ]);
+});
+
 test('the first hundred problems are told and the rest counted', async (t) => {
   const { report } = await importFiles(t, { 'boards.ndjson': '{}\n'.repeat(5000) });
   assert.equal(report.problems.length, 100);

@@ -40,6 +40,59 @@ test('what is no JSON object is refused', () => {
   }
 });
 
+/** Texts in which JSON is spelled in ways that could be taken for the end of a string or a name. */
+const tricky = fc.oneof(
+  fc.string(),
+  fc.constantFrom('":', '\\"', '\\\\":', ':', '": "', '{"a":1,"a":2}', '__proto__'),
+);
+const trickyObject = fc.letrec<{ value: unknown; object: Record<string, unknown> }>((tie) => ({
+  value: fc.oneof({ depthSize: 'small' }, tricky, fc.integer(), fc.array(tie('value')), tie('object')),
+  object: fc.dictionary(tricky, tie('value'), { maxKeys: 4, noNullPrototype: true }),
+})).object;
+
+test('any object whose names are different is read, in a short text and in a long one', () => {
+  fc.assert(
+    fc.property(trickyObject, fc.nat(2), fc.boolean(), (object, indent, isLong) => {
+      const text = JSON.stringify(
+        isLong ? { ...object, pad: '":'.repeat(40_000) } : object,
+        undefined,
+        indent,
+      );
+      assert.deepEqual(readObject(text), JSON.parse(text));
+    }),
+  );
+});
+
+test('an object that gives a member twice is refused, however it spells it, wherever it stands', () => {
+  const pad = '":'.repeat(40_000);
+  for (const [text, name] of [
+    ['{"id":3,"id":4}', 'id'],
+    ['{"id":3,"id":3}', 'id'],
+    ['{ "id" : 3 ,\n"\\u0069d"\t: 4}', 'id'],
+    ['{"a":[{"b":{"c":1,"d":"c","c":2}}]}', 'c'],
+    ['{"__proto__":1,"__proto__":2}', '__proto__'],
+    ['{"":1,"":2}', ''],
+    ['{"x":"\\":","y":1,"y":2.5}', 'y'],
+    [`{"z":1,"pad":${JSON.stringify(pad)},"z":2}`, 'z'],
+  ] as const) {
+    assert.throws(() => readObject(text), new Refusal(name, 'is given twice'), text.slice(0, 80));
+  }
+});
+
+test('an object may nest 64 levels deep, and is refused when it nests deeper, before it is parsed', () => {
+  const nested = (levels: number, pad = '') =>
+    `{"pad":"${pad}","a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+  for (const pad of ['', '"['.replaceAll('"', '\\"').repeat(40_000)]) {
+    assert.ok(readObject(nested(64, pad)));
+    for (const levels of [65, 6000, 60_000]) {
+      const refusal = new Refusal('', 'is nested more than 64 levels deep');
+      assert.throws(() => readObject(nested(levels, pad)), refusal);
+      assert.throws(() => readObject(nested(levels, pad).replace('{', '{"n":0.5,')), refusal);
+    }
+  }
+  assert.throws(() => readObject('['.repeat(16_000_000)), Refusal);
+});
+
 test('the elements of an array are found with their lines, in pieces of any size', async () => {
   const content = '\ufeff[\n {"a": "],\\"{"},\n\n 1 , "x,y"\n, [2, [3]]]\n';
   for (let pieceBytes = 1; pieceBytes < content.length; pieceBytes += 1) {

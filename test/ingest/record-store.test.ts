@@ -63,6 +63,13 @@ it('reads page after page, with its credentials, in the order of storing', async
   }
 });
 
+it('leaves statements as they are written, deep ones and large numbers included, each in one line', async (t) => {
+  const nested = `{"x":${'['.repeat(6000)}${']'.repeat(6000)}}`;
+  const written = `{ "more" : "" ,"statements":[\n{"id": 12345678901234567890,\r\n "a":"],}\\""}\n,${nested}] }\n`;
+  const { url } = await openStore(t, [text(written)]);
+  assert.equal(await read(url), `{"id": 12345678901234567890,  "a":"],}\\""}\n${nested}\n`);
+});
+
 it('asks again when the store is busy, fails, or breaks off in the middle', async (t) => {
   const { asked, url } = await openStore(t, [
     status(429, { 'retry-after': '0' }),
@@ -83,6 +90,8 @@ for (const [what, answer, reason] of [
   ['keeps failing', status(500), /it answers 500/],
   ['is something else', text('<html>'), /no page of statements/],
   ['has no list', text('{"statements":1}'), /no page of statements/],
+  ['sends half a page', text('{"statements":[{"id":1},{"id":2'), /no page of statements/],
+  ['has an address that is no text', text('{"statements":[],"more":"\\x"}'), /no page of statements/],
   ['leads to another host', page([{ id: 1 }], 'http://127.0.0.2:1/xapi/more'), /another host/],
   ['leads in circles', page([{ id: 1 }], '/xapi/statements/more/1'), /in circles/],
   ['leads nowhere', page([{ id: 1 }], 'http://['), /is none/],

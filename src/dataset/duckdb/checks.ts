@@ -68,7 +68,10 @@ function uniqueNames(settings: Settings, checked: readonly string[]): UniqueName
   ];
 }
 
-/** With A to Z as small letters (decision 9). `lower` is fast, but changes other letters, too: `İ` becomes `i`. */
+/**
+ * With A to Z as small letters (decision 9). `lower` is fast, but changes other letters, too: `İ`
+ * becomes `i`.
+ */
 function smallAscii(value: string): string {
   const isAscii = `strlen(${value}) = length(${value})`;
   const letters = `'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz'`;

@@ -115,7 +115,7 @@ class Documents implements Translator {
     const number = idOf(post, 'post_number', `${before}post_number`);
     const timestamp = textOf(post, 'created_at', `${before}created_at`);
     const userId = idIfAny(post, 'user_id', `${before}user_id`);
-    const type = String(post['post_type'] ?? 1);
+    const type = typeOf(post['post_type'] ?? 1);
     if (type !== '1') return { dropped: `is no post, but ${lookUp(POST_TYPES, type) ?? `of type ${type}`}` };
     if (wordOf(post['deleted_at']) !== '') return { dropped: 'was deleted' };
     const deed = number === 1n ? 'topic' : 'reply';
@@ -132,7 +132,7 @@ class Documents implements Translator {
   #translateAction(action: Source, before: string): Translation {
     const timestamp = textOf(action, 'created_at', `${before}created_at`);
     const { action_type: type } = action;
-    if (!LIKES.has(type)) return { dropped: `is no like, but a user action of type ${String(type)}` };
+    if (!LIKES.has(type)) return { dropped: `is no like, but a user action of type ${typeOf(type)}` };
     const topicId = idOf(action, 'topic_id', `${before}topic_id`);
     const post = idOf(action, 'post_id', `${before}post_id`);
     const who = idOf(action, 'acting_user_id', `${before}acting_user_id`);
@@ -165,6 +165,14 @@ interface Deed {
   readonly actor: Person;
   readonly timestamp: string;
   readonly body: string | undefined;
+}
+
+/**
+ * A number or a text; of an object nothing, because it need not be one that can be written as a
+ * text.
+ */
+function typeOf(value: unknown): string {
+  return typeof value === 'object' ? '' : String(value);
 }
 
 function isTopic(record: Source): boolean {

@@ -82,7 +82,7 @@ class Statements implements Translator {
     const timestamp = timestampOf(record);
     return {
       // A store gives every statement an id; a file may have some that have come from nowhere else.
-      id: eventNumberOf(typeof id === 'string' ? id.toLowerCase() : JSON.stringify(record)),
+      id: eventNumberOf(typeof id === 'string' ? id.toLowerCase() : JSON.stringify(record, withDigits)),
       ...{ ...meaning, actor, timestamp },
       owner: isObject(instructor) ? personOf(instructor, 'context.instructor') : undefined,
       board: { id: numberOf(course.iri), title: course.title },
@@ -168,6 +168,11 @@ function timestampOf(statement: Source): string {
     if (typeof timestamp === 'string') return timestamp;
   }
   throw new Refusal('timestamp', 'is required');
+}
+
+/** An integer beyond 2^53, which JSON.stringify takes from no `bigint`. */
+function withDigits(_name: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
 }
 
 /** A text in English, or in the first language there is. */
