@@ -185,6 +185,7 @@ function renderOrganization(
     ['pins', description.pins],
     ['course look-up', settings.courseLookup ? 'on' : 'off'],
     ['LMS user properties', settings.lmsUserProperties.join(',')],
+    ['derived ids', description.derivedIds],
     ['points policy', settings.policy === '' ? 'default' : 'configured'],
   ]);
   return `${fields}\n${renderJson(description.policy)}`;
@@ -209,7 +210,7 @@ async function describeOrganization(store: Store, entry: OrganizationEntry) {
   };
 }
 
-function describeEntry({ name, settings, version }: OrganizationEntry) {
+function describeEntry({ name, settings, version, derivedIds }: OrganizationEntry) {
   const { id, title, domain, categoryId } = settings;
-  return { name, id, title, domain, categoryId, version };
+  return { name, id, title, domain, categoryId, version, derivedIds };
 }

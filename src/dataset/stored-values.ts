@@ -1,4 +1,5 @@
 /** Values of a database's answer as the type that their column has. */
+import type { DerivedIds } from './store.ts';
 
 export function text(value: unknown): string {
   if (typeof value !== 'string') throw new Error('expected a text in the database');
@@ -8,4 +9,9 @@ export function text(value: unknown): string {
 export function bigint(value: unknown): bigint {
   if (typeof value !== 'bigint') throw new Error('expected an integer in the database');
   return value;
+}
+
+export function derivedIds(value: unknown): DerivedIds {
+  if (value === 'keyed' || value === 'plain') return value;
+  throw new Error('expected keyed or plain in the database');
 }

@@ -10,6 +10,7 @@ import type { RecordKind } from '../dataset/staging.ts';
 import type { Changes, Publication, Store } from '../dataset/store.ts';
 import { type Form, findBundle, type Input } from './bundle.ts';
 import { Findings, RejectsFile, type ReportedProblem } from './findings.ts';
+import { keyedDerivation, plainDerivation } from './formats/derivation.ts';
 import { type OpenInput, openInput } from './open-input.ts';
 import type { ReadParquet } from './parquet-input.ts';
 import { type ImportProgress, Meter } from './progress.ts';
@@ -116,10 +117,9 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
     rejects,
     options.linesBefore,
   );
-  const translations = foreign && new Translations(foreign);
   const publication = await beginPublication(options, target);
   try {
-    if (translations !== undefined) await learnPublished(translations, target);
+    const translations = foreign && (await openTranslations(foreign, target));
     const files = await stageInputs({
       inputs: opened,
       organizationId: target.entry.settings.id,
@@ -188,14 +188,18 @@ async function endPublication(
   return { ...outcome, outcome: outcome.published ? 'published' : 'unchanged', leftOut };
 }
 
-async function learnPublished({ things }: Translations, { store, entry }: Target): Promise<void> {
+/** Once the publication has begun: while it waited, the organization may have become a copy, with another secret. */
+async function openTranslations(foreign: Foreign, { store, entry }: Target): Promise<Translations> {
+  const { derivedIds, secret } = await store.organization(entry.name);
+  const derivation = derivedIds === 'plain' ? plainDerivation : keyedDerivation(secret);
+  const translations = new Translations(foreign, derivation);
   const dataset = await store.openDataset(entry.name);
-  if (dataset === undefined) return;
   try {
-    await things.learn(dataset);
+    if (dataset !== undefined) await translations.things.learn(dataset);
   } finally {
-    await dataset.close();
+    await dataset?.close();
   }
+  return translations;
 }
 
 async function beginPublication(options: ImportOptions, { store, entry }: Target): Promise<Publication> {

@@ -5,7 +5,9 @@
 import { AppError } from '../app-error.ts';
 import type { Input } from './bundle.ts';
 import { ForeignThings } from './foreign-things.ts';
+import { plainDerivation } from './formats/derivation.ts';
 import {
+  type Derivation,
   type ForeignEvent,
   type ForeignForm,
   type Format,
@@ -52,7 +54,8 @@ const OTHER_REASONS = 'other reasons';
 
 /** Throws `option-malformed` when an option is missing, or an input that is to be read twice cannot be. */
 export function checkForeign({ format, options }: Foreign, inputs: readonly Input[]): void {
-  if (format.open(options).survey === undefined) return;
+  // Nothing is derived by it.
+  if (format.open(options, plainDerivation).survey === undefined) return;
   const stream = inputs.find(({ byteLength }) => byteLength === undefined);
   if (stream === undefined) return;
   throw new AppError(
@@ -64,14 +67,16 @@ export function checkForeign({ format, options }: Foreign, inputs: readonly Inpu
 export class Translations {
   readonly things = new ForeignThings();
   readonly #foreign: Foreign;
+  readonly #derivation: Derivation;
   readonly #events = new Map<string, number>();
   readonly #dropped = new Map<string, { count: number; examples: string[] }>();
   readonly #described = new Map<string, number>();
   /** Where it reads all inputs. */
   #whole: Translator | undefined;
 
-  constructor(foreign: Foreign) {
+  constructor(foreign: Foreign, derivation: Derivation) {
     this.#foreign = foreign;
+    this.#derivation = derivation;
   }
 
   /**
@@ -80,8 +85,9 @@ export class Translations {
    */
   async open(open: OpenInput, inputs: readonly OpenInput[], readParquet: ReadParquet): Promise<Translator> {
     const { format, options } = this.#foreign;
-    if (format.isWhole !== true) return await openSurveyed(format, options, [open], readParquet);
-    this.#whole ??= await openSurveyed(format, options, inputs, readParquet);
+    const openTranslator = () => format.open(options, this.#derivation);
+    if (format.isWhole !== true) return await openSurveyed(format, openTranslator, [open], readParquet);
+    this.#whole ??= await openSurveyed(format, openTranslator, inputs, readParquet);
     return this.#whole;
   }
 
@@ -126,12 +132,12 @@ const FORM_WORDS: Readonly<Record<ForeignForm, string>> = { csv: 'a table', json
 
 async function openSurveyed(
   format: Format,
-  options: FormatOptions,
+  openTranslator: () => Translator,
   inputs: readonly OpenInput[],
   readParquet: ReadParquet,
 ): Promise<Translator> {
   for (const open of inputs) checkForm(format, open);
-  const translator = format.open(options);
+  const translator = openTranslator();
   if (translator.survey === undefined) return translator;
   let seen = 0;
   for (const open of inputs) {

@@ -12,7 +12,15 @@ import { questionsAbout } from '../model/questions.ts';
 import { runs } from '../model/runs.ts';
 import { STORAGES } from '../storage.ts';
 import { ADA, RHETORIC, WORLD, WORLD_QUESTIONS, WORLD_SCOPES, WORLD_SETTINGS } from '../world.ts';
-import { type Asked, answersOf, contentsOf, ledgersOf, openStation, type Station } from './stations.ts';
+import {
+  type Asked,
+  answersOf,
+  contentsOf,
+  ledgersOf,
+  makePlain,
+  openStation,
+  type Station,
+} from './stations.ts';
 
 const [EMBEDDED, , POSTGRES] = STORAGES;
 
@@ -59,6 +67,7 @@ describe('an organization that goes from DuckDB to PostgreSQL, on to DuckDB, and
   it('is the same in every row, answer, tag and cursor, its keys open it, and a further import does the same', async () => {
     const name = 'Harbor';
     await first().store.createOrganization(name, storeSettings(WORLD_SETTINGS));
+    await makePlain(first(), name);
     await first().load(name, WORLD);
     await first().load(name, { ...EMPTY_BUNDLE, boards: [{ id: RHETORIC, title: 'Rhetorics' }] });
     const keys = await Promise.all(
@@ -78,6 +87,7 @@ describe('an organization that goes from DuckDB to PostgreSQL, on to DuckDB, and
     await travel(name);
     await sameEverywhere((station) => contentsOf(station, name));
     await sameEverywhere((station) => ledgersOf(station, name));
+    for (const { store } of stations) assert.equal((await store.organization(name)).derivedIds, 'plain');
     const answers = await sameEverywhere((station) => answersOf(station, asked));
     assert.ok(answers.some((line) => line.includes('"Rhetorics"') && line.includes(' 200 "')));
     const more = {

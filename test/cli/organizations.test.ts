@@ -70,6 +70,8 @@ describe('organizations show', () => {
     const shown = await organizations('show', 'school');
     assert.deepEqual([shown.events, shown.users, shown.boards, shown.pins], [3, 3, 2, 1]);
     assert.equal(typeof shown.version, 'string');
+    assert.equal(shown.derivedIds, 'keyed');
+    assert.ok(!('secret' in shown));
     assert.deepEqual(
       shown.policy.rules.map(({ on, points }: { on: string; points: number }) => [on, points]),
       [

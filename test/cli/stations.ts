@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Place, withPlace } from '../../src/cli/storage.ts';
 import { COPIED_NAMES, type CopiedRows } from '../../src/dataset/copied-tables.ts';
+import type { Original } from '../../src/dataset/copying.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { TimeRange } from '../../src/dataset/query.ts';
 import type { Store } from '../../src/dataset/store.ts';
@@ -57,6 +58,20 @@ export async function openStation(kind: StorageKind): Promise<Station> {
   };
 }
 
+/** Has an organization without data derive ids as those do that had data before there were keyed ids. */
+export async function makePlain({ store, asPlace }: Station, name: string): Promise<void> {
+  const original: Original = {
+    entry: { ...(await store.organization(name)), derivedIds: 'plain' },
+    facts: undefined,
+    rows: () => {
+      throw new Error('nothing is published');
+    },
+    eventYears: async () => new Set(),
+    close: async () => {},
+  };
+  await asPlace(({ copying }) => copying.write(original, { waitMs: 0, onRows: () => {} }));
+}
+
 export interface Asked {
   readonly keys: readonly string[];
   readonly questions: readonly Question[];
@@ -89,7 +104,7 @@ export async function answersOf(station: Station, { keys, questions, ways }: Ask
 export async function contentsOf(station: Station, organization: string) {
   return await station.asPlace(async ({ copying, keys }) => {
     const original = await copying.open(organization);
-    const { name, settings, secret, version } = original.entry;
+    const { name, settings, secret, derivedIds, version } = original.entry;
     const tables: Record<string, unknown> = {};
     if (original.facts !== undefined)
       for (const table of COPIED_NAMES) tables[table] = await rowsOf(original.rows(table));
@@ -99,7 +114,7 @@ export async function contentsOf(station: Station, organization: string) {
       digest: Buffer.from(row.digest).toString('hex'),
     }));
     return {
-      entry: { name, settings, secret: Buffer.from(secret).toString('hex'), version },
+      entry: { name, settings, secret: Buffer.from(secret).toString('hex'), derivedIds, version },
       facts: original.facts,
       tables,
       keys: kept,

@@ -8,7 +8,7 @@ import {
   type RecordKind,
   type RecordOf,
 } from '../../src/dataset/staging.ts';
-import type { Changes, OrganizationEntry, Settings, Store } from '../../src/dataset/store.ts';
+import type { Changes, DerivedIds, OrganizationEntry, Settings, Store } from '../../src/dataset/store.ts';
 
 export interface StagedRecord {
   readonly kind: RecordKind;
@@ -26,12 +26,21 @@ export interface RecordingStore extends Store {
 const NO_CHANGE = { added: 0, changed: 0, unchanged: 0 };
 
 /** Organizations are those of `known`, by name and id, and what is created. */
-export function openRecordingStore(known: Readonly<Record<string, bigint>> = {}): RecordingStore {
+export function openRecordingStore(
+  known: Readonly<Record<string, bigint>> = {},
+  derivedIds: DerivedIds = 'keyed',
+): RecordingStore {
   const entries = new Map<string, OrganizationEntry>();
   const add = (name: string, settings: Partial<Settings>) => {
     const defaults = { id: 1n, title: name, domain: '', categoryId: 0n, courseLookup: false, policy: '' };
     const full = { ...defaults, lmsUserProperties: [], ...settings };
-    const entry = { name, settings: full, version: undefined, secret: new Uint8Array(32) };
+    const entry = {
+      name,
+      settings: full,
+      version: undefined,
+      secret: new Uint8Array(32),
+      derivedIds,
+    } as const;
     entries.set(name, entry);
     return entry;
   };

@@ -63,6 +63,7 @@ class VersionStore implements Pick<Store, 'organization' | 'currentVersion' | 'o
       settings: { ...settings, lmsUserProperties: [], policy: '' },
       version: this.versions.get(name),
       secret: this.secret,
+      derivedIds: 'keyed' as const,
     };
   }
 

@@ -13,6 +13,7 @@ import {
   unknownOrganization,
 } from '../organization-name.ts';
 import type { OrganizationEntry, Settings } from '../store.ts';
+import { derivedIds } from '../stored-values.ts';
 
 /** What the catalog knows of an organization, with the generation in force; absent while nothing is published. */
 export interface CatalogEntry extends OrganizationEntry {
@@ -23,15 +24,21 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS organizations (
     name TEXT PRIMARY KEY COLLATE NOCASE, id INTEGER NOT NULL, title TEXT NOT NULL, domain TEXT NOT NULL,
     category_id INTEGER NOT NULL, course_lookup INTEGER NOT NULL, lms_user_properties TEXT NOT NULL,
-    policy TEXT NOT NULL, secret BLOB NOT NULL, generation INTEGER, version TEXT
+    policy TEXT NOT NULL, secret BLOB NOT NULL, generation INTEGER, version TEXT,
+    derived_ids TEXT NOT NULL DEFAULT 'plain'
   ) STRICT;`;
+
+/** Organizations that have no data yet have derived nothing, so theirs are keyed like those of new ones. */
+const ADD_DERIVED_IDS = `
+  ALTER TABLE organizations ADD derived_ids TEXT NOT NULL DEFAULT 'plain';
+  UPDATE organizations SET derived_ids = 'keyed' WHERE version IS NULL;`;
 
 export class Catalog {
   readonly #database: DatabaseSync;
 
   constructor(dataFolder: string) {
     this.#database = openPrivateDatabase(dataFolder, 'catalog.db');
-    this.#database.exec(SCHEMA);
+    prepareSchema(this.#database);
   }
 
   all(): readonly CatalogEntry[] {
@@ -65,11 +72,13 @@ export class Catalog {
   }
 
   /** Puts a copy in force, durably: a generation, absent where nothing is published, with all of the original's entry. */
-  adopt({ name, settings, secret, version }: OrganizationEntry, generation: number | undefined): void {
-    this.#write(name, settings, 'generation = ?, version = ?, secret = ?', [
+  adopt(original: OrganizationEntry, generation: number | undefined): void {
+    const { name, settings, secret, version } = original;
+    this.#write(name, settings, 'generation = ?, version = ?, secret = ?, derived_ids = ?', [
       generation ?? null,
       version ?? null,
       secret,
+      original.derivedIds,
     ]);
   }
 
@@ -103,7 +112,7 @@ export class Catalog {
 
   #insert(name: string, settings: Settings): void {
     this.#database
-      .prepare('INSERT INTO organizations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)')
+      .prepare(`INSERT INTO organizations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, 'keyed')`)
       .run(name, ...columnsOf(settings), randomBytes(32));
   }
 
@@ -119,6 +128,25 @@ export class Catalog {
          lms_user_properties = ?, policy = ?, ${assignments} WHERE name = ?`,
       )
       .run(...columnsOf(settings), ...values, name);
+  }
+}
+
+function prepareSchema(database: DatabaseSync): void {
+  database.exec(SCHEMA);
+  const hasDerivedIds = () =>
+    database
+      .prepare('PRAGMA table_info(organizations)')
+      .all()
+      .some(({ name }) => name === 'derived_ids');
+  if (hasDerivedIds()) return;
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    // Another process may have added the column while this one waited.
+    if (!hasDerivedIds()) database.exec(ADD_DERIVED_IDS);
+    database.exec('COMMIT');
+  } catch (error) {
+    database.exec('ROLLBACK');
+    throw error;
   }
 }
 
@@ -151,5 +179,6 @@ function entryOf(row: Record<string, SQLOutputValue>): CatalogEntry {
     version: row['version'] === null ? undefined : String(row['version']),
     generation: row['generation'] === null ? undefined : Number(row['generation']),
     secret,
+    derivedIds: derivedIds(row['derived_ids']),
   };
 }

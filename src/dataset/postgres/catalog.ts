@@ -12,6 +12,7 @@ import {
   unknownOrganization,
 } from '../organization-name.ts';
 import type { OrganizationEntry, Settings } from '../store.ts';
+import { derivedIds } from '../stored-values.ts';
 import type { Asking, Database, Parameter, Value } from './database.ts';
 
 /** What the catalog knows of an organization, with the publication in force; absent while nothing is published. */
@@ -25,7 +26,7 @@ export interface CatalogEntry extends OrganizationEntry {
 export const PUBLISHED_CHANNEL = 'corkboard';
 
 const COLUMNS =
-  'organization, name, id, title, domain, category_id, course_lookup, lms_user_properties, policy, secret, publication, version';
+  'organization, name, id, title, domain, category_id, course_lookup, lms_user_properties, policy, secret, publication, version, derived_ids';
 
 export class Catalog {
   readonly #asking: Asking;
@@ -84,12 +85,12 @@ export class Catalog {
     );
   }
 
-  /** Gives an organization without data the secret of the one that it is a copy of. */
-  async adopt(organization: number, secret: Uint8Array): Promise<void> {
-    await this.#asking.rows('UPDATE organizations SET secret = $2 WHERE organization = $1', [
-      organization,
-      secret,
-    ]);
+  /** Gives an organization without data the secret of the one that it is a copy of, and what follows from it. */
+  async adopt(organization: number, original: OrganizationEntry): Promise<void> {
+    await this.#asking.rows(
+      'UPDATE organizations SET secret = $2, derived_ids = $3 WHERE organization = $1',
+      [organization, original.secret, original.derivedIds],
+    );
   }
 
   /** Keeps settings of an organization that has nothing published yet. */
@@ -126,7 +127,8 @@ export class Catalog {
   async #insert(name: string, settings: Settings): Promise<void> {
     await this.#asking.rows(
       `INSERT INTO organizations (${COLUMNS})
-       SELECT coalesce(max(organization), 0) + 1, $1, $2, $3, $4, $5, $6, $7, $8, $9, NULL, NULL FROM organizations`,
+       SELECT coalesce(max(organization), 0) + 1, $1, $2, $3, $4, $5, $6, $7, $8, $9, NULL, NULL, 'keyed'
+       FROM organizations`,
       [name, ...columnsOf(settings), randomBytes(32)],
     );
   }
@@ -160,7 +162,7 @@ function columnsOf(settings: Settings): readonly Parameter[] {
 
 function entryOf(row: readonly Value[]): CatalogEntry {
   const [organization, name, id, title, domain, categoryId, courseLookup, properties, policy] = row;
-  const [secret, publication, version] = row.slice(9);
+  const [secret, publication, version, derived] = row.slice(9);
   if (!(secret instanceof Uint8Array)) throw new Error('the catalog holds no secret for an organization');
   return {
     organization: Number(organization),
@@ -177,6 +179,7 @@ function entryOf(row: readonly Value[]): CatalogEntry {
     publication: optional(publication, Number),
     version: optional(version, String),
     secret,
+    derivedIds: derivedIds(derived),
   };
 }
 

@@ -90,7 +90,7 @@ class PostgresCopying implements Copying {
     const { entry, facts } = original;
     const catalog = new Catalog(session);
     if (facts === undefined) {
-      await catalog.adopt(organization, entry.secret);
+      await catalog.adopt(organization, entry);
       return await catalog.configure(organization, entry.settings);
     }
     const years = await missingYears(session, await original.eventYears(FIRST_YEAR, LAST_YEAR));
@@ -103,7 +103,7 @@ class PostgresCopying implements Copying {
     }
     await coming?.index();
     // Last, because nobody can make an organization while this one is being changed.
-    await catalog.adopt(organization, entry.secret);
+    await catalog.adopt(organization, entry);
     await catalog.publish(organization, entry.settings, facts);
     await coming?.attach();
   }

@@ -23,9 +23,16 @@ const FORGOTTEN = `
   );
   CREATE INDEX forgotten_boards_by_person ON forgotten_boards (organization, person);`;
 
+/** Organizations that have no data yet have derived nothing, so theirs are keyed like those of new ones. */
+const DERIVED_IDS = `
+  ALTER TABLE organizations ADD derived_ids TEXT NOT NULL DEFAULT 'plain';
+  ALTER TABLE organizations ALTER derived_ids DROP DEFAULT;
+  UPDATE organizations SET derived_ids = 'keyed' WHERE version IS NULL;`;
+
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, sql: FIRST_TABLES },
   // Only pins whose words have changed were looked for by it, where a policy counts words; every import had to fill it.
   { number: 2, sql: 'DROP INDEX events_by_pin;' },
   { number: 3, sql: `${REVISED.join('\n')} ${FORGOTTEN}` },
+  { number: 4, sql: DERIVED_IDS },
 ];

@@ -4,17 +4,15 @@
  */
 import { Refusal } from '../refusal.ts';
 import {
+  type Derivation,
   type Detail,
   detailOf,
-  eventNumberOf,
   type Format,
   type FormatOptions,
-  invalidEmail,
   isObject,
   lookUp,
   meaningOf,
   memberOf,
-  numberOf,
   type Person,
   pinOf,
   type Source,
@@ -42,14 +40,16 @@ const DEEPEST = 16;
 export const caliper: Format = {
   name: 'caliper',
   forms: ['json'],
-  open: (options) => new Envelopes(options),
+  open: (options, derivation) => new Envelopes(options, derivation),
 };
 
 class Envelopes implements Translator {
   readonly #mapping: Readonly<Record<string, string | null>>;
+  readonly #derivation: Derivation;
 
-  constructor({ mapping = {} }: FormatOptions) {
+  constructor({ mapping = {} }: FormatOptions, derivation: Derivation) {
     this.#mapping = mapping;
+    this.#derivation = derivation;
   }
 
   translate(record: Source): readonly Translation[] {
@@ -84,12 +84,28 @@ class Envelopes implements Translator {
     const meaning = this.#meaningOf(type, action, isPin ? 'pin' : 'board');
     if (meaning === undefined)
       return { dropped: `is of a profile that is not read, or mapped to nothing: ${type}` };
+    const derivation = this.#derivation;
     return {
-      ...{ id: eventNumberOf(id.toLowerCase()), ...meaning, timestamp },
-      ...{ actor: personOf(who), owner: ownerOf(subject) },
-      board: { id: numberOf(courseId), title: nameOf(course) },
-      ...(meaning.type === 'pin' && { pin: pinOf(iriOf(subject), nameOf(subject), bodyOf(subject)) }),
+      ...{ id: derivation.eventNumberOf(id.toLowerCase()), ...meaning, timestamp },
+      ...{ actor: this.#personOf(who), owner: this.#ownerOf(subject) },
+      board: { id: derivation.numberOf('board', courseId), title: nameOf(course) },
+      ...(meaning.type === 'pin' && {
+        pin: pinOf(derivation, iriOf(subject), nameOf(subject), bodyOf(subject)),
+      }),
     };
+  }
+
+  #ownerOf(thing: Source): Person | undefined {
+    const { creators } = thing;
+    const creator: unknown = Array.isArray(creators) ? creators[0] : undefined;
+    if (typeof creator === 'string') return this.#personOf({ id: creator });
+    return isEntity(creator) ? this.#personOf(creator) : undefined;
+  }
+
+  #personOf(entity: Source): Person {
+    const iri = iriOf(entity);
+    const person = this.#derivation.personOf({ text: iri, word: iri, kind: 'caliper' });
+    return { ...person, name: detailOf(entity['name'], person.name.text) };
   }
 
   /** By `ViewEvent Viewed` first, then by the action alone. */
@@ -145,18 +161,6 @@ function courseOf(event: Source, object: Source): Source | undefined {
     thing = thing['isPartOf'];
   }
   return isEntity(group) ? group : undefined;
-}
-
-function ownerOf(thing: Source): Person | undefined {
-  const { creators } = thing;
-  const creator: unknown = Array.isArray(creators) ? creators[0] : undefined;
-  if (typeof creator === 'string') return personOf({ id: creator });
-  return isEntity(creator) ? personOf(creator) : undefined;
-}
-
-function personOf(entity: Source): Person {
-  const id = numberOf(iriOf(entity));
-  return { id, email: invalidEmail(id, 'caliper'), name: nameOf(entity) };
 }
 
 function isEntity(value: unknown): value is Source {

@@ -4,10 +4,10 @@
  */
 import { Refusal } from '../refusal.ts';
 import {
+  type Derivation,
   type Detail,
   derived,
   detailOf,
-  eventNumberOf,
   type ForeignBoard,
   type Format,
   type FormatOptions,
@@ -48,7 +48,7 @@ export const discourse: Format = {
   forms: ['json', 'csv'],
   columns: ['id', 'username'],
   isWhole: true,
-  open: (options) => new Documents(options),
+  open: (options, derivation) => new Documents(options, derivation),
 };
 
 interface Topic {
@@ -61,13 +61,15 @@ interface Topic {
 
 class Documents implements Translator {
   readonly #meanings: Readonly<Record<string, string | null>>;
+  readonly #derivation: Derivation;
   readonly #topics = new Map<bigint, Topic>();
   readonly #categories = new Map<bigint, string>();
   /** Posts that stand in some document. */
   readonly #posts = new Set<bigint>();
 
-  constructor({ mapping = {} }: FormatOptions) {
+  constructor({ mapping = {} }: FormatOptions, derivation: Derivation) {
     this.#meanings = { ...DEEDS, ...mapping };
+    this.#derivation = derivation;
   }
 
   survey(record: Source): void {
@@ -120,7 +122,7 @@ class Documents implements Translator {
     if (wordOf(post['deleted_at']) !== '') return { dropped: 'was deleted' };
     const deed = number === 1n ? 'topic' : 'reply';
     if (userId === undefined) return { dropped: `names nobody: ${deed}` };
-    const eventId = eventNumberOf(`discourse post ${id}`);
+    const eventId = this.#derivation.eventNumberOf(`discourse post ${id}`);
     const actor = personOf(userId, post['name'], post['username']);
     const body = wordOf(post['raw']) || wordOf(post['cooked']);
     return this.#eventOf(deed, {
@@ -137,7 +139,7 @@ class Documents implements Translator {
     const post = idOf(action, 'post_id', `${before}post_id`);
     const who = idOf(action, 'acting_user_id', `${before}acting_user_id`);
     const actor = personOf(who, action['acting_name'], action['acting_username']);
-    const id = eventNumberOf(`discourse like ${post} ${who}`);
+    const id = this.#derivation.eventNumberOf(`discourse like ${post} ${who}`);
     return this.#eventOf('like', { id, topicId, actor, timestamp, body: undefined });
   }
 
@@ -224,7 +226,7 @@ function ownerOf(person: Source, member: string): Person | undefined {
 
 /** Without a name it is the user name, as on the pages of Discourse. */
 function personOf(id: bigint, name: unknown, username: unknown): Person {
-  return { id, email: invalidEmail(id, 'discourse'), name: nameOf(id, name, username) };
+  return { id, email: invalidEmail(`${id}`, 'discourse'), name: nameOf(id, name, username) };
 }
 
 function nameOf(id: bigint, name: unknown, username: unknown): Detail {

@@ -2,7 +2,6 @@
  * What other software writes about the same things, as events of a bundle: each format is a small file that says which
  * event a record stands for. What a source does not say is derived by rules that docs/other-formats.md states.
  */
-import { hash } from 'node:crypto';
 import type { Written } from '../form.ts';
 import { Refusal } from '../refusal.ts';
 import type { DateOrder, FormatName } from './choices.ts';
@@ -88,6 +87,28 @@ export interface Translator {
   translate(record: Source): readonly Translation[];
 }
 
+/** How the source identifies a person. */
+export interface Identity {
+  /** The same text for the same person. */
+  readonly text: string;
+  /** The part of it by which people know the person there. */
+  readonly word: string;
+  /** The kind of identity, in one word. */
+  readonly kind: string;
+  /** The host that the identity names; absent where it names none. */
+  readonly host?: string;
+}
+
+/** Makes numbers of the texts by which a source identifies things, and describes people whom it does not (decision 62). */
+export interface Derivation {
+  /** Of 53 bits, exact in every client. */
+  numberOf(thing: 'board' | 'pin', text: string): bigint;
+  /** Of 63 bits: there are more events, and no client is given their ids. */
+  eventNumberOf(text: string): bigint;
+  /** The number as of boards and pins, with a name and an address that the source does not give. */
+  personOf(identity: Identity): Person;
+}
+
 export interface FormatOptions {
   /** Name of an IANA time zone, for sources that give local times. */
   readonly timeZone?: string | undefined;
@@ -113,7 +134,7 @@ export interface Format {
   /** Whether its times are local, so that it wants a zone. */
   readonly isLocal?: boolean;
   /** A reader for each file of an import, or for all of them. Throws `option-malformed` where an option is missing. */
-  open(options: FormatOptions): Translator;
+  open(options: FormatOptions, derivation: Derivation): Translator;
 }
 
 /** Who owns what the source names no owner of: always the same, so that nobody is taken for an owner. */
@@ -125,31 +146,23 @@ export const UNKNOWN_OWNER: Person = {
 
 const LONGEST_HOST = 200;
 
-/** An address that can never be one (RFC 2606), for whom the source names none: it is made of the id, so no two have the same. */
-export function invalidEmail(id: bigint, host: string): Detail {
-  return derived(`${id}@${host.slice(0, LONGEST_HOST)}.invalid`);
-}
-
-const SHOWN_BITS = 53;
-const EVENT_BITS = 63;
-
-/** A number for what the source names by a text: of people, boards and pins, exact in every client. */
-export function numberOf(text: string): bigint {
-  return digestOf(text, SHOWN_BITS);
-}
-
-/** The same for events, of which there are more, and whose ids nobody sees. */
-export function eventNumberOf(text: string): bigint {
-  return digestOf(text, EVENT_BITS);
-}
-
-function digestOf(text: string, bits: number): bigint {
-  return BigInt.asUintN(bits, hash('sha256', text, 'buffer').readBigUInt64BE());
+/**
+ * An address that can never exist (RFC 2606), for people whose address the source does not give. `local` is made of the
+ * id, so no two people have the same.
+ */
+export function invalidEmail(local: string, host: string): Detail {
+  return derived(`${local}@${host.slice(0, LONGEST_HOST)}.invalid`);
 }
 
 /** The pin that is named by an IRI, which is its page where it is one of the web. */
-export function pinOf(iri: string, title: Detail, body: string | undefined): ForeignPin {
-  return { id: numberOf(iri), title, body, webUrl: /^https?:/i.test(iri) ? iri : undefined };
+export function pinOf(
+  derivation: Derivation,
+  iri: string,
+  title: Detail,
+  body: string | undefined,
+): ForeignPin {
+  const webUrl = /^https?:/i.test(iri) ? iri : undefined;
+  return { id: derivation.numberOf('pin', iri), title, body, webUrl };
 }
 
 /** What a table says of a word of the source, which can be any, `constructor` included; undefined when it is not there. */

@@ -5,17 +5,16 @@
 import { AppError } from '../../app-error.ts';
 import { Refusal } from '../refusal.ts';
 import {
+  type Derivation,
   type Detail,
   derived,
   detailOf,
-  eventNumberOf,
   type Format,
   type FormatOptions,
   given,
   invalidEmail,
   lookUp,
   meaningOf,
-  numberOf,
   type Person,
   type Source,
   type Translation,
@@ -59,18 +58,19 @@ export const moodleLog: Format = {
   forms: ['csv'],
   columns: ['Time', 'Event context', 'Event name', 'Description'],
   isLocal: true,
-  open: (options) => new MoodleLog(options),
+  open: (options, derivation) => new MoodleLog(options, derivation),
 };
 
 class MoodleLog implements Translator {
   readonly #times: LocalTimes;
   readonly #mapping: Readonly<Record<string, string | null>>;
+  readonly #derivation: Derivation;
   #course: bigint | undefined;
   #courseTitle: string | undefined;
   /** How often each row has come, by its digest: a file gives minutes, in which the same can be done again. */
   readonly #repeats = new Map<number, number>();
 
-  constructor({ timeZone, dateOrder, mapping = {} }: FormatOptions) {
+  constructor({ timeZone, dateOrder, mapping = {} }: FormatOptions, derivation: Derivation) {
     if (timeZone === undefined) {
       throw new AppError(
         'option-malformed',
@@ -79,6 +79,7 @@ class MoodleLog implements Translator {
     }
     this.#times = new LocalTimes(timeZone, dateOrder);
     this.#mapping = { ...MEANINGS, ...mapping };
+    this.#derivation = derivation;
   }
 
   survey(record: Source): void {
@@ -123,10 +124,10 @@ class MoodleLog implements Translator {
 
   /** The same for the same repeat of a row in every file, wherever the file begins and whatever zone is named. */
   #idOf(row: string): bigint {
-    const digest = Number(numberOf(row));
+    const digest = Number(BigInt.asUintN(53, this.#derivation.eventNumberOf(row)));
     const repeat = (this.#repeats.get(digest) ?? 0) + 1;
     this.#repeats.set(digest, repeat);
-    return eventNumberOf(`moodle ${repeat} ${row}`);
+    return this.#derivation.eventNumberOf(`moodle ${repeat} ${row}`);
   }
 
   /** Whoever is enrolled follows, not who enrols them. */
@@ -139,7 +140,7 @@ class MoodleLog implements Translator {
     const fullName = written === '-' ? undefined : written;
     return {
       id: BigInt(id),
-      email: invalidEmail(BigInt(id), 'moodle'),
+      email: invalidEmail(`${BigInt(id)}`, 'moodle'),
       name: detailOf(fullName, `User ${id}`),
     };
   }

@@ -5,9 +5,9 @@
 import { AppError } from '../../app-error.ts';
 import { Refusal } from '../refusal.ts';
 import {
+  type Derivation,
   derived,
   detailOf,
-  eventNumberOf,
   type ForeignEvent,
   type Format,
   type FormatOptions,
@@ -17,7 +17,6 @@ import {
   isObject,
   lookUp,
   meaningOf,
-  numberOf,
   type Person,
   type Source,
   type Translation,
@@ -76,7 +75,7 @@ export const stackExchange: Format = {
   forms: ['xml'],
   files: /^(?:Posts|Users|Comments|Votes)\.xml/i,
   isWhole: true,
-  open: (options) => new Dump(options),
+  open: (options, derivation) => new Dump(options, derivation),
 };
 
 interface Question {
@@ -89,12 +88,14 @@ interface Question {
 
 class Dump implements Translator {
   readonly #meanings: Readonly<Record<string, string | null>>;
+  readonly #derivation: Derivation;
   readonly #questions = new Map<number, Question>();
   /** The question that an answer belongs to. */
   readonly #answers = new Map<number, number>();
 
-  constructor({ mapping = {} }: FormatOptions) {
+  constructor({ mapping = {} }: FormatOptions, derivation: Derivation) {
     this.#meanings = { ...INTERACTIONS, ...mapping };
+    this.#derivation = derivation;
   }
 
   survey(record: Source): void {
@@ -155,10 +156,10 @@ class Dump implements Translator {
     if (actorId === undefined) return { dropped: `names nobody: ${sort}` };
     const { ownerId, title, tag } = question;
     const event: ForeignEvent = {
-      ...{ id: eventNumberOf(`stack-exchange ${table} ${id}`), ...meaning, timestamp },
+      ...{ id: this.#derivation.eventNumberOf(`stack-exchange ${table} ${id}`), ...meaning, timestamp },
       owner: ownerId === undefined ? undefined : personOf(ownerId),
       actor: personOf(actorId),
-      board: { id: numberOf(`stack-exchange tag ${tag}`), title: derived(tag) },
+      board: { id: this.#derivation.numberOf('board', `stack-exchange tag ${tag}`), title: derived(tag) },
     };
     if (meaning.type !== 'pin') return event;
     return { ...event, pin: { id: question.id, title: derived(title || `Question ${question.id}`) } };
@@ -205,7 +206,7 @@ function momentOf(row: Source): string {
 }
 
 function personOf(id: bigint): Person {
-  return { id, email: invalidEmail(id, 'stackexchange'), name: derived(`User ${id}`) };
+  return { id, email: invalidEmail(`${id}`, 'stackexchange'), name: derived(`User ${id}`) };
 }
 
 function describedPerson(row: Source): Person {

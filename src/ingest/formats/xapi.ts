@@ -1,21 +1,20 @@
 /**
  * Statements of the Experience API (IEEE 9274.1.1, xAPI 1.0): who did what with which activity, in which course. Ids are
- * texts there, numbers here: the first bits of their digests.
+ * texts there, numbers here.
  */
 import { Refusal } from '../refusal.ts';
 import {
+  type Derivation,
   type Detail,
   detailOf,
-  eventNumberOf,
   type Format,
   type FormatOptions,
   given,
-  invalidEmail,
+  type Identity,
   isObject,
   lookUp,
   meaningOf,
   memberOf,
-  numberOf,
   type Person,
   pinOf,
   type Source,
@@ -50,14 +49,16 @@ const MAILTO = 'mailto:';
 export const xapi: Format = {
   name: 'xapi',
   forms: ['json'],
-  open: (options) => new Statements(options),
+  open: (options, derivation) => new Statements(options, derivation),
 };
 
 class Statements implements Translator {
   readonly #mapping: Readonly<Record<string, string | null>>;
+  readonly #derivation: Derivation;
 
-  constructor({ mapping = {} }: FormatOptions) {
+  constructor({ mapping = {} }: FormatOptions, derivation: Derivation) {
     this.#mapping = mapping;
+    this.#derivation = derivation;
   }
 
   translate(record: Source): readonly Translation[] {
@@ -68,7 +69,7 @@ class Statements implements Translator {
     const object = memberOf(record, 'object');
     const objectType = object['objectType'] ?? 'Activity';
     if (objectType !== 'Activity') return { dropped: `is about no activity but ${wordOf(objectType)}` };
-    const actor = personOf(memberOf(record, 'actor'), 'actor');
+    const actor = this.#personOf(memberOf(record, 'actor'), 'actor');
     if (actor === undefined) return { dropped: 'is by a group' };
     const activity = activityOf(object, 'object');
     const course = courseOf(record, object);
@@ -80,13 +81,28 @@ class Statements implements Translator {
     const instructor = contextOf(record)['instructor'];
     const { id } = record;
     const timestamp = timestampOf(record);
+    const derivation = this.#derivation;
     return {
       // A store gives every statement an id; a file may have some that have come from nowhere else.
-      id: eventNumberOf(typeof id === 'string' ? id.toLowerCase() : JSON.stringify(record, withDigits)),
+      id: derivation.eventNumberOf(typeof id === 'string' ? id.toLowerCase() : JSON.stringify(record, withDigits)),
       ...{ ...meaning, actor, timestamp },
-      owner: isObject(instructor) ? personOf(instructor, 'context.instructor') : undefined,
-      board: { id: numberOf(course.iri), title: course.title },
-      ...(meaning.type === 'pin' && { pin: pinOf(activity.iri, activity.title, activity.description) }),
+      owner: isObject(instructor) ? this.#personOf(instructor, 'context.instructor') : undefined,
+      board: { id: derivation.numberOf('board', course.iri), title: course.title },
+      ...(meaning.type === 'pin' && {
+        pin: pinOf(derivation, activity.iri, activity.title, activity.description),
+      }),
+    };
+  }
+
+  /** Undefined for a group. Throws `Refusal` when nothing identifies the agent. */
+  #personOf(agent: Source, name: string): Person | undefined {
+    if (agent['objectType'] === 'Group') return undefined;
+    const { email, ...identity } = identityOf(agent, name);
+    const person = this.#derivation.personOf(identity);
+    return {
+      id: person.id,
+      email: email === undefined ? person.email : given(email),
+      name: detailOf(agent['name'], person.name.text),
     };
   }
 
@@ -136,28 +152,22 @@ function contextOf(statement: Source): Source {
   return isObject(statement['context']) ? statement['context'] : {};
 }
 
-/** Undefined for a group. Throws `Refusal` when nothing identifies the agent. */
-function personOf(agent: Source, name: string): Person | undefined {
-  if (agent['objectType'] === 'Group') return undefined;
+/** With the address where the agent is identified by one. Throws `Refusal` when nothing identifies the agent. */
+function identityOf(agent: Source, name: string): Identity & { readonly email?: string } {
   const { account, mbox } = agent;
   if (typeof mbox === 'string' && mbox.startsWith(MAILTO)) {
     const email = mbox.slice(MAILTO.length);
-    return { id: numberOf(mbox.toLowerCase()), email: given(email), name: detailOf(agent['name'], email) };
+    return { text: mbox.toLowerCase(), word: email, kind: 'mbox', email };
   }
   if (isObject(account)) {
     const login = textOf(account, 'name', `${name}.account.name`);
     const homePage = textOf(account, 'homePage', `${name}.account.homePage`);
     const host = URL.canParse(homePage) ? new URL(homePage).host : 'account';
-    const id = numberOf(`${homePage} ${login}`);
-    return { id, email: invalidEmail(id, host), name: detailOf(agent['name'], login) };
+    return { text: `${homePage} ${login}`, word: login, kind: 'account', host };
   }
-  for (const kind of ['mbox_sha1sum', 'openid']) {
-    const identity = agent[kind];
-    if (typeof identity !== 'string') continue;
-    const id = numberOf(identity);
-    const email = invalidEmail(id, kind === 'openid' ? 'openid' : 'sha1');
-    return { id, email, name: detailOf(agent['name'], identity) };
-  }
+  const { mbox_sha1sum: digest, openid } = agent;
+  if (typeof digest === 'string') return { text: digest, word: digest, kind: 'sha1' };
+  if (typeof openid === 'string') return { text: openid, word: openid, kind: 'openid' };
   throw new Refusal(name, 'has neither mbox, mbox_sha1sum, openid nor account');
 }
 

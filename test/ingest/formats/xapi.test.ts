@@ -108,12 +108,12 @@ describe('a statement', () => {
     const things = records
       .filter(({ kind }) => kind !== 'events')
       .map(({ kind, record }) => [kind, Reflect.get(record, 'email') ?? Reflect.get(record, 'title')])
-      .map(([kind, text]) => [kind, text.replace(/^\d+@/, 'N@')]);
+      .map(([kind, text]) => [kind, text.replace(/^user-\d+@/, 'user-N@')]);
     assert.deepEqual(things.sort(), [
       ['boards', 'Chemistry'],
       ['pins', 'Acides'],
-      ['users', 'N@openid.invalid'],
       ['users', 'ada@x.example'],
+      ['users', 'user-N@openid.invalid'],
     ]);
   });
 

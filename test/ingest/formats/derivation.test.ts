@@ -1,0 +1,173 @@
+/** What an import makes of texts that identify people: nobody finds them again without the secret of the organization. */
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { it, type TestContext } from 'node:test';
+import { openDuckdbStore } from '../../../src/dataset/duckdb/store.ts';
+import { forgetUsers } from '../../../src/dataset/forgotten.ts';
+import { Database } from '../../../src/dataset/postgres/database.ts';
+import { openPostgresStore } from '../../../src/dataset/postgres/store.ts';
+import type { Person } from '../../../src/dataset/records.ts';
+import type { Store } from '../../../src/dataset/store.ts';
+import { caliper } from '../../../src/ingest/formats/caliper.ts';
+import type { Format } from '../../../src/ingest/formats/format.ts';
+import { xapi } from '../../../src/ingest/formats/xapi.ts';
+import { importBundle } from '../../../src/ingest/import.ts';
+import { DIRECT, migrateDatabase, newMigratedDatabase, type StorageKind } from '../../storage.ts';
+import { makeFolder } from '../temporary-folder.ts';
+
+const ADDRESS = 'ada.lovelace@uni.example';
+const AGENTS = [
+  { mbox: `mailto:${ADDRESS}` },
+  { account: { homePage: 'https://ada.lovelace.example', name: 'ada.lovelace' } },
+  { openid: 'https://ada.lovelace.example/id' },
+  { mbox_sha1sum: hash('sha1', `mailto:${ADDRESS}`) },
+];
+const STATEMENTS = AGENTS.map((actor, place) => ({
+  ...{ id: `${place}`, actor, verb: { id: 'http://x.example/verbs/viewed' } },
+  object: { id: 'http://x.example/page' },
+  context: { contextActivities: { parent: [{ id: 'http://x.example/course' }] } },
+  timestamp: '2026-01-05T08:00:00Z',
+}));
+const ENVELOPE = {
+  ...{ '@context': 'http://purl.imsglobal.org/ctx/caliper/v1p2', id: 'urn:uuid:1', type: 'ViewEvent' },
+  ...{ actor: { id: `mailto:${ADDRESS}`, type: 'Person' }, action: 'Viewed' },
+  group: { id: 'http://x.example/course', type: 'CourseSection' },
+  object: { id: 'http://x.example/page', type: 'WebPage' },
+  eventTime: '2026-01-05T08:00:00Z',
+};
+/** What whoever has a list of addresses would look for. */
+const GUESSED = numberOf(`mailto:${ADDRESS}`);
+
+function numberOf(text: string): bigint {
+  return BigInt.asUintN(53, hash('sha256', text, 'buffer').readBigUInt64BE());
+}
+
+interface Place {
+  open(): Promise<Store>;
+  /** Takes back what has come with keyed ids. */
+  revert(): Promise<void>;
+}
+
+async function makePlace(t: TestContext, kind: StorageKind): Promise<Place> {
+  if (kind.store === 'DuckDB') {
+    const folder = join(await makeFolder(t), 'data');
+    return {
+      open: () => openDuckdbStore(folder),
+      async revert() {
+        const catalog = new DatabaseSync(join(folder, 'catalog.db'));
+        catalog.exec('ALTER TABLE organizations DROP COLUMN derived_ids');
+        catalog.close();
+      },
+    };
+  }
+  const url = await newMigratedDatabase();
+  return {
+    open: () => openPostgresStore(url),
+    async revert() {
+      const database = new Database(url);
+      await database.rows('ALTER TABLE corkboard.organizations DROP derived_ids');
+      await database.rows('DELETE FROM corkboard.migrations WHERE number >= 4');
+      await database.close();
+      await migrateDatabase(url);
+    },
+  };
+}
+
+async function openEmpty(t: TestContext, kind: StorageKind): Promise<Store> {
+  const store = await (await makePlace(t, kind)).open();
+  t.after(() => store.close());
+  return store;
+}
+
+async function load(t: TestContext, store: Store, organization: string, format: Format, records: unknown) {
+  const folder = await makeFolder(t, { 'records.json': JSON.stringify(records) });
+  const foreign = { format, options: {} };
+  const report = await importBundle({ store, organization, paths: [folder], foreign });
+  assert.deepEqual(report.problems, []);
+  return report;
+}
+
+/** All but the owner of what has none. */
+async function peopleOf(store: Store, organization: string): Promise<readonly Person[]> {
+  const dataset = await store.openDataset(organization);
+  assert.ok(dataset);
+  try {
+    const people: Person[] = [];
+    for await (const rows of dataset.people()) people.push(...rows.filter(({ id }) => id !== 0n));
+    return people;
+  } finally {
+    await dataset.close();
+  }
+}
+
+for (const kind of DIRECT) {
+  it(`people without a name or an address get some that do not identify them, ${kind.store}`, async (t) => {
+    const store = await openEmpty(t, kind);
+    await load(t, store, 'school', xapi, STATEMENTS);
+    await load(t, store, 'other', caliper, [ENVELOPE]);
+    const people = [...(await peopleOf(store, 'school')), ...(await peopleOf(store, 'other'))];
+    assert.equal(people.length, AGENTS.length + 1);
+    for (const { id, email, name } of people) {
+      assert.match(name, /^Person [0-9A-V]{8}$/);
+      assert.ok(
+        email === ADDRESS || /^user-\d+@(?:account|openid|sha1|caliper)\.invalid$/.test(email),
+        email,
+      );
+      assert.ok(id >= 0n && id < 2n ** 53n && id !== GUESSED);
+    }
+    assert.equal(new Set(people.map(({ name }) => name)).size, people.length);
+  });
+
+  it(`the same source gives two organizations different people, and one the same, ${kind.store}`, async (t) => {
+    const store = await openEmpty(t, kind);
+    for (const organization of ['one', 'two']) await load(t, store, organization, xapi, STATEMENTS);
+    const again = await load(t, store, 'one', xapi, STATEMENTS);
+    assert.equal(again.outcome, 'unchanged');
+    const ids = [...(await peopleOf(store, 'one')), ...(await peopleOf(store, 'two'))].map(({ id }) => id);
+    assert.equal(new Set(ids).size, 2 * AGENTS.length);
+  });
+
+  it(`a person who was forgotten does not come back with the next import, ${kind.store}`, async (t) => {
+    const store = await openEmpty(t, kind);
+    await load(t, store, 'school', xapi, STATEMENTS);
+    const person = (await peopleOf(store, 'school')).find(({ email }) => email === ADDRESS);
+    await forgetUsers(store, 'school', [person?.id ?? 0n], { waitMs: 0 });
+    const again = await load(t, store, 'school', xapi, STATEMENTS);
+    assert.equal(again.outcome, 'unchanged');
+    assert.ok(!(await peopleOf(store, 'school')).some(({ email }) => email === ADDRESS));
+  });
+
+  it(`an organization that had data before keyed ids derives as before, one without has keyed ones, ${kind.store}`, async (t) => {
+    const place = await makePlace(t, kind);
+    const before = await place.open();
+    await before.createOrganization('empty', {});
+    const folder = await makeFolder(t, { 'users.csv': 'id,email,name\n1,one@x.example,One\n' });
+    await importBundle({ store: before, organization: 'school', paths: [folder] });
+    await before.close();
+    await place.revert();
+    const store = await place.open();
+    t.after(() => store.close());
+    const derivedIds = (await store.organizations()).map((entry) => [entry.name, entry.derivedIds]);
+    assert.deepEqual(derivedIds, [
+      ['empty', 'keyed'],
+      ['school', 'plain'],
+    ]);
+    await load(t, store, 'school', xapi, STATEMENTS);
+    const people = await peopleOf(store, 'school');
+    const seen = people.slice(1).map(({ id, email, name }) => `${id} ${email} ${name}`);
+    const [login, openid, digest] = [
+      'ada.lovelace',
+      'https://ada.lovelace.example/id',
+      AGENTS[3]?.mbox_sha1sum,
+    ];
+    const loginId = numberOf(`https://ada.lovelace.example ${login}`);
+    assert.deepEqual(seen, [
+      `${GUESSED} ${ADDRESS} ${ADDRESS}`,
+      `${loginId} ${loginId}@ada.lovelace.example.invalid ${login}`,
+      `${numberOf(openid ?? '')} ${numberOf(openid ?? '')}@openid.invalid ${openid}`,
+      `${numberOf(digest ?? '')} ${numberOf(digest ?? '')}@sha1.invalid ${digest}`,
+    ]);
+  });
+}
