@@ -3,15 +3,15 @@
  * same time, kept for good or until more than `limit` are there, when the oldest goes. A failure is not kept: the next
  * one to ask tries again.
  */
-export class Shelf<T> {
-  readonly #made = new Map<string, Promise<T>>();
+export class Shelf<T, Name = string> {
+  readonly #made = new Map<Name, Promise<T>>();
   readonly #limit: number;
 
   constructor(limit = Number.POSITIVE_INFINITY) {
     this.#limit = limit;
   }
 
-  take(name: string, make: () => Promise<T>): Promise<T> {
+  take(name: Name, make: () => Promise<T>): Promise<T> {
     const present = this.#made.get(name);
     if (present !== undefined) return present;
     const made = make();

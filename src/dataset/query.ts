@@ -7,6 +7,11 @@ export interface TimeRange {
   readonly endMs?: number | undefined;
 }
 
+/** Whether the range leaves anything out. */
+export function isBounded({ startMs, endMs }: TimeRange): boolean {
+  return startMs !== undefined || endMs !== undefined;
+}
+
 /** Place of an event in the order of decision 4: by timestamp, then by order of import. */
 export interface EventPosition {
   readonly timestampMs: number;
@@ -76,7 +81,7 @@ export interface EventTally {
   readonly pin: Occurrences;
 }
 
-/** Boards or users of the scope; the range is about when they were created (decision 5). */
+/** Boards or users of the scope; the range is about when they were created, as far as the scope sees (decision 35). */
 export interface ListQuery {
   readonly scope: Scope;
   readonly range: TimeRange;

@@ -10,3 +10,8 @@ export interface Scope {
 }
 
 export const FULL_SCOPE: Scope = { boards: 'all', users: 'all' };
+
+/** Whether the scope hides no event, whatever there is. */
+export function seesEveryEvent({ boards, users }: Scope): boolean {
+  return boards === 'all' && typeof users === 'string';
+}

@@ -24,7 +24,7 @@ export interface Tables {
 
 export interface UserRows {
   readonly id: BigInt64Array;
-  /** Decision 35; NaN where nobody knows. */
+  /** `created_at` of the import; NaN where it gave none. */
   readonly createdMs: Float64Array;
 }
 
@@ -57,9 +57,9 @@ export interface EarningRows extends PairRows {
 export interface Increment {
   /** Those that came later, in the order of decision 4, as one batch of any size. */
   readonly events: EventBatch;
-  /** New ones, in the order of their indices, and those created at another time than the earlier version said. */
+  /** New ones, in the order of their indices, and those whose `created_at` may be different. */
   readonly users?: Indexed<UserRows> | undefined;
-  /** New ones, in the order of their indices, and those created at another time or called by another LTI or course id. */
+  /** New ones, in the order of their indices, and those whose `created_at`, LTI id or course id may be different. */
   readonly boards?: Indexed<BoardRows> | undefined;
   /** New ones; absent when one has gone. */
   readonly properties?: PropertyRows | undefined;

@@ -190,6 +190,23 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       assert.deepEqual([...boards], [await board(7n)]);
     });
 
+    it('decision 35: lists by the first event inside the scope, where no date was imported', async () => {
+      const always = { startMs: -(10 ** 12), endMs: 10 ** 12 };
+      const ofBoard7: Scope = { boards: [7n], users: 'all' };
+      assert.deepEqual(await people(await dataset.listUsers({ scope: ofBoard7, range: always })), [
+        1n,
+        3n,
+        5n,
+      ]);
+      const ofAnn: Scope = { boards: 'all', users: [1n] };
+      const created = async (startMs: number) => [
+        ...(await dataset.listBoards({ scope: ofAnn, range: { startMs, endMs: startMs + 1 } })),
+      ];
+      assert.deepEqual(await created(2_000), []);
+      assert.deepEqual(await created(3_000), [await board(7n)]);
+      assert.deepEqual(await created(5_000), [await board(8n)]);
+    });
+
     it('finds boards and users by every name, and what is out of scope as little as what is not there', async () => {
       assert.equal(await dataset.findBoard(FULL_SCOPE, { by: 'lti', value: 'lti-8' }), await board(8n));
       assert.equal(await dataset.findBoard(FULL_SCOPE, { by: 'course', value: 'C 8' }), await board(8n));

@@ -4,7 +4,7 @@ import type { Scope } from '../../src/dataset/scope.ts';
 import type { Json } from './json.ts';
 import type { Board, Event, Model, User } from './model.ts';
 import { isInside, scoreOf } from './points-model.ts';
-import { inOrder, isOnBoard, visibleBoards, visibleEvents, visibleUsers } from './scope-model.ts';
+import { isOnBoard, visibleBoards, visibleEvents, visibleUsers } from './scope-model.ts';
 
 export type Variant = 'a' | 'b';
 
@@ -75,11 +75,11 @@ export function answerTo(
       return eventsOf(model, scope, range, (event) => event.actorId === question.id);
     case 'boards':
       return visibleBoards(model, scope)
-        .filter((board) => wasCreatedInside(createdMsOfBoard(model, board), range))
+        .filter((board) => wasCreatedInside(createdMsOfBoard(model, scope, board), range))
         .map(({ id, title, category }) => (variant === 'a' ? { id, title } : { id, title, category }));
     case 'users':
       return visibleUsers(model, scope)
-        .filter((user) => wasCreatedInside(createdMsOfUser(model, user), range))
+        .filter((user) => wasCreatedInside(createdMsOfUser(model, scope, user), range))
         .map((user) => renderUser(variant, user));
     case 'points of a board': {
       if (question.by === 'course' && !model.settings.courseLookup) return 'lookup-not-configured';
@@ -103,12 +103,17 @@ function nameOf(board: Board, by: 'id' | 'lti' | 'course'): string {
   return { id: String(board.id), lti: board.ltiId, course: board.courseId }[by];
 }
 
-function createdMsOfUser(model: Model, user: User): number | undefined {
-  return user.createdMs ?? inOrder(model.events).find((event) => event.actorId === user.id)?.timestampMs;
+/** Decision 35: without a date of its own, the first event that the scope sees. */
+function createdMsOfUser(model: Model, scope: Scope, user: User): number | undefined {
+  return (
+    user.createdMs ?? visibleEvents(model, scope).find(({ actorId }) => actorId === user.id)?.timestampMs
+  );
 }
 
-function createdMsOfBoard(model: Model, board: Board): number | undefined {
-  return board.createdMs ?? inOrder(model.events).find((event) => event.boardId === board.id)?.timestampMs;
+function createdMsOfBoard(model: Model, scope: Scope, board: Board): number | undefined {
+  return (
+    board.createdMs ?? visibleEvents(model, scope).find(({ boardId }) => boardId === board.id)?.timestampMs
+  );
 }
 
 function wasCreatedInside(createdMs: number | undefined, range: TimeRange): boolean {

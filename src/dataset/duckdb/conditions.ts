@@ -2,7 +2,7 @@
  * SQL conditions of a question. This is the one place where scope is turned into what is read (decision 12).
  */
 import type { EventQuery, Revisions, TimeRange } from '../query.ts';
-import type { Scope } from '../scope.ts';
+import { type Scope, seesEveryEvent } from '../scope.ts';
 import type { Parameters } from './database.ts';
 
 export interface Condition {
@@ -114,4 +114,24 @@ export function ofEvents(query: Omit<EventQuery, 'limit'>): Condition {
     terms.push({ sql: 'sequence <= $upTo', parameters: { upTo: BigInt(query.upToSequence) } });
   }
   return allOf(...terms);
+}
+
+/**
+ * Users, or boards, in place of their table: with `created_ms` of the import, else of the first event that the scope
+ * sees (decision 35).
+ */
+export function withCreation(thing: 'user' | 'board', scope: Scope): Condition {
+  if (seesEveryEvent(scope)) {
+    const sql = `(SELECT t.ix, t.id, c.created_ms FROM ${thing}s t JOIN ${thing}_created c ON c.ix = t.ix)`;
+    return { sql, parameters: {} };
+  }
+  const column = thing === 'user' ? 'actor' : 'board';
+  const seen = ofEvents({ scope, range: {} });
+  // Where boards are listed, their events lie together there.
+  const events = scope.boards === 'all' ? 'events' : 'board_events';
+  const sql = `(
+    SELECT t.ix, t.id, coalesce(t.created_ms, e.first_ms) AS created_ms FROM ${thing}s t LEFT JOIN (
+      SELECT ${column} AS ix, min(timestamp_ms) AS first_ms FROM ${events} WHERE ${seen.sql} GROUP BY ${column}
+    ) e ON e.ix = t.ix)`;
+  return { sql, parameters: seen.parameters };
 }

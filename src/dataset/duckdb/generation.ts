@@ -3,23 +3,24 @@
  */
 import type { DuckDBValue } from '@duckdb/node-api';
 import type { Counts, Dataset, Ledger, Lookups } from '../dataset.ts';
-import type {
-  BoardName,
-  EventBatch,
-  EventQuery,
-  EventTally,
-  ListQuery,
-  Revisions,
-  Standings,
-  StandingsQuery,
-  UserName,
+import {
+  type BoardName,
+  type EventBatch,
+  type EventQuery,
+  type EventTally,
+  isBounded,
+  type ListQuery,
+  type Revisions,
+  type Standings,
+  type StandingsQuery,
+  type UserName,
 } from '../query.ts';
 import type { Board, Kind, Organization, Person, Pin } from '../records.ts';
 import { FULL_SCOPE, type Scope } from '../scope.ts';
 import { bigint, text } from '../stored-values.ts';
 import type { Increment, Tables } from '../tables.ts';
 import { HEAD_COLUMNS, headOf, type VersionHead } from '../version-head.ts';
-import { allOf, type Condition, inRange, inScope } from './conditions.ts';
+import { allOf, type Condition, inRange, inScope, withCreation } from './conditions.ts';
 import { Database, joinedIntegers, type Parameters } from './database.ts';
 import { readLedger } from './ledger.ts';
 import { readForgotten, readRevisions } from './revisions.ts';
@@ -141,11 +142,11 @@ class Generation implements Dataset {
   }
 
   async listBoards(query: ListQuery): Promise<Int32Array> {
-    return await this.#list('boards', 'board_created', inScope(query.scope, { board: 'ix' }), query);
+    return await this.#list('board', inScope(query.scope, { board: 'ix' }), query);
   }
 
   async listUsers(query: ListQuery): Promise<Int32Array> {
-    return await this.#list('users', 'user_created', inScope(query.scope, { people: ['ix'] }), query);
+    return await this.#list('user', inScope(query.scope, { people: ['ix'] }), query);
   }
 
   async findBoard(scope: Scope, name: BoardName): Promise<number | undefined> {
@@ -186,17 +187,17 @@ class Generation implements Dataset {
     for await (const chunk of this.#database.stream(sql)) yield chunk.getRows().map(record);
   }
 
-  async #list(table: string, created: string, visible: Condition, query: ListQuery): Promise<Int32Array> {
+  async #list(thing: 'user' | 'board', visible: Condition, query: ListQuery): Promise<Int32Array> {
     const after = query.afterId === undefined ? 'true' : 'id > $afterId';
+    const created = isBounded(query.range) ? withCreation(thing, query.scope) : undefined;
     const where = allOf(visible, inRange(query.range, 'created_ms'), {
       sql: after,
       parameters: query.afterId === undefined ? {} : { afterId: query.afterId },
     });
     const limit = query.limit === undefined ? '' : `LIMIT ${Math.trunc(query.limit)}`;
     const chunks = await this.#database.chunks(
-      `SELECT ix FROM (SELECT t.ix, t.id, c.created_ms FROM ${table} t JOIN ${created} c ON c.ix = t.ix)
-       WHERE ${where.sql} ORDER BY id ${limit}`,
-      where.parameters,
+      `SELECT ix FROM ${created?.sql ?? `${thing}s`} WHERE ${where.sql} ORDER BY id ${limit}`,
+      { ...where.parameters, ...created?.parameters },
     );
     return joinedIntegers(chunks, 0);
   }

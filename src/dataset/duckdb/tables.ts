@@ -43,10 +43,9 @@ export function readTables(database: Database): Tables {
   };
 }
 
-const CREATED_MS = `coalesce(c.created_ms::DOUBLE, 'NaN'::DOUBLE)`;
-const USERS = `SELECT u.id, ${CREATED_MS} FROM users u LEFT JOIN user_created c USING (ix) ORDER BY ix`;
-const BOARDS = `SELECT b.id, ${CREATED_MS}, coalesce(b.lti_id, ''), coalesce(b.course_id, '')
-  FROM boards b LEFT JOIN board_created c USING (ix) ORDER BY ix`;
+const CREATED_MS = `coalesce(created_ms::DOUBLE, 'NaN'::DOUBLE)`;
+const USERS = `SELECT id, ${CREATED_MS} FROM users ORDER BY ix`;
+const BOARDS = `SELECT id, ${CREATED_MS}, coalesce(lti_id, ''), coalesce(course_id, '') FROM boards ORDER BY ix`;
 const PROPERTIES = 'SELECT person, property, value FROM user_properties';
 const BOARD_PEOPLE = 'SELECT board, person FROM board_people';
 const STANDINGS = 'SELECT board, person, total_points::DOUBLE, participation_score::DOUBLE FROM standings';

@@ -3,7 +3,7 @@
  * turned into what is read (decision 12).
  */
 import type { EventQuery, Revisions, TimeRange } from '../query.ts';
-import type { Scope } from '../scope.ts';
+import { type Scope, seesEveryEvent } from '../scope.ts';
 import type { Asking } from './database.ts';
 import { type At, rowsAt } from './schema.ts';
 
@@ -78,6 +78,28 @@ export async function readVisible(database: Asking, at: At, scope: Scope): Promi
     // With `of-boards` everybody in an event on a visible board is visible, so the board decides alone.
     people: typeof scope.users === 'string' ? undefined : await read('users', scope.users),
   };
+}
+
+/**
+ * Users, or boards, in place of their table: with `created_ms` of the import, else of the first event that the scope
+ * sees (decision 35).
+ */
+export async function withCreation(
+  database: Asking,
+  at: At,
+  thing: 'user' | 'board',
+  scope: Scope,
+): Promise<string> {
+  const things = `(SELECT ix, id, created_ms AS given_ms FROM ${rowsAt(at, `${thing}s`)}) things`;
+  if (seesEveryEvent(scope)) {
+    return `(SELECT ix, id, c.created_ms FROM ${things}
+      JOIN (SELECT ix, created_ms FROM ${rowsAt(at, `${thing}_created`)}) c USING (ix)) created`;
+  }
+  const column = thing === 'user' ? 'actor' : 'board';
+  const seen = ofEvents({ range: {} }, await readVisible(database, at, scope));
+  return `(SELECT ix, id, coalesce(given_ms, first_ms) AS created_ms FROM ${things} LEFT JOIN (
+      SELECT ${column} AS ix, min(timestamp_ms) AS first_ms FROM ${rowsAt(at, 'events')} WHERE ${seen} GROUP BY ${column}
+    ) e USING (ix)) created`;
 }
 
 /** Everything an event query says but order and limit. */

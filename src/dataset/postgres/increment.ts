@@ -47,8 +47,8 @@ export async function readIncrement(
   if (points === undefined) return undefined;
   return {
     events: await readEventsSince(database, at, before.lastSequence),
-    users: await readUsers(database, span, before.counts.users),
-    boards: await readBoards(database, span, before.counts.boards),
+    users: await readUsers(database, span),
+    boards: await readBoards(database, span),
     properties: await readProperties(database, span),
     boardPeople: await readBoardPeople(database, span),
     points,
@@ -70,33 +70,20 @@ async function publicationOf(database: Asking, at: At, version: string): Promise
   return row === undefined ? undefined : Number(row[0]);
 }
 
-async function readUsers(database: Asking, span: Span, known: number): Promise<Indexed<UserRows>> {
+async function readUsers(database: Asking, span: Span): Promise<Indexed<UserRows>> {
   const { columns } = await wholeColumns(
     database,
-    `SELECT ix, users.id, ${CREATED_MS}
-     FROM (
-       SELECT ix FROM ${rowsAt(span, 'users')} WHERE ix >= ${known}
-       UNION SELECT ix FROM ${rowsSince(span, 'user_created')}
-     ) told
-     JOIN (SELECT ix, id FROM ${rowsAt(span, 'users')}) users USING (ix)
-     LEFT JOIN (SELECT ix, created_ms FROM ${rowsAt(span, 'user_created')}) c USING (ix) ORDER BY ix`,
+    `SELECT ix, id, ${CREATED_MS} FROM ${rowsSince(span, 'users')} ORDER BY ix`,
     ['int4', 'int8', 'float8'],
   );
   const [index, id, createdMs] = columns;
   return { index, id, createdMs };
 }
 
-async function readBoards(database: Asking, span: Span, known: number): Promise<Indexed<BoardRows>> {
+async function readBoards(database: Asking, span: Span): Promise<Indexed<BoardRows>> {
   const { columns } = await wholeColumns(
     database,
-    `SELECT ix, boards.id, ${CREATED_MS}, lti_id, course_id
-     FROM (
-       SELECT ix FROM ${rowsAt(span, 'boards')} WHERE ix >= ${known}
-       UNION SELECT ix FROM ${rowsSince(span, 'boards')}
-       UNION SELECT ix FROM ${rowsSince(span, 'board_created')}
-     ) told
-     JOIN (SELECT ix, id, lti_id, course_id FROM ${rowsAt(span, 'boards')}) boards USING (ix)
-     LEFT JOIN (SELECT ix, created_ms FROM ${rowsAt(span, 'board_created')}) c USING (ix) ORDER BY ix`,
+    `SELECT ix, id, ${CREATED_MS}, lti_id, course_id FROM ${rowsSince(span, 'boards')} ORDER BY ix`,
     ['int4', 'int8', 'float8', 'text', 'text'],
   );
   const [index, id, createdMs, ltiId, courseId] = columns;

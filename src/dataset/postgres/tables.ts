@@ -7,16 +7,14 @@ export function readTables(database: Asking, at: At): Tables {
   const rows = (table: Table) => rowsAt(at, table);
   return {
     async *users() {
-      const sql = `SELECT id, ${CREATED_MS} FROM ${rows('users')}
-        LEFT JOIN (SELECT ix, created_ms FROM ${rows('user_created')}) c USING (ix) ORDER BY ix`;
+      const sql = `SELECT id, ${CREATED_MS} FROM ${rows('users')} ORDER BY ix`;
       for await (const { columns } of database.columns(sql, ['int8', 'float8'])) {
         const [id, createdMs] = columns;
         yield { id, createdMs };
       }
     },
     async *boards() {
-      const sql = `SELECT id, ${CREATED_MS}, lti_id, course_id FROM ${rows('boards')}
-        LEFT JOIN (SELECT ix, created_ms FROM ${rows('board_created')}) c USING (ix) ORDER BY ix`;
+      const sql = `SELECT id, ${CREATED_MS}, lti_id, course_id FROM ${rows('boards')} ORDER BY ix`;
       for await (const { columns } of database.columns(sql, ['int8', 'float8', 'text', 'text'])) {
         const [id, createdMs, ltiId, courseId] = columns;
         yield { id, createdMs, ltiId, courseId };
@@ -57,7 +55,7 @@ export function readTables(database: Asking, at: At): Tables {
   };
 }
 
-export const CREATED_MS = `coalesce(c.created_ms::float8, 'NaN'::float8)`;
+export const CREATED_MS = `coalesce(created_ms::float8, 'NaN'::float8)`;
 
 /** `only` may leave out pairs by a join on `board` and `person`. */
 export function earningsSql(rows: (table: Table) => string, only = ''): string {

@@ -3,22 +3,23 @@
  * they are whatever is published later, so any connection of the pool answers from it.
  */
 import type { Counts, Dataset, Ledger, Lookups } from '../dataset.ts';
-import type {
-  BoardName,
-  EventBatch,
-  EventQuery,
-  EventTally,
-  ListQuery,
-  Revisions,
-  Standings,
-  StandingsQuery,
-  UserName,
+import {
+  type BoardName,
+  type EventBatch,
+  type EventQuery,
+  type EventTally,
+  isBounded,
+  type ListQuery,
+  type Revisions,
+  type Standings,
+  type StandingsQuery,
+  type UserName,
 } from '../query.ts';
 import type { Board, Kind, Organization, Person, Pin } from '../records.ts';
 import type { Scope } from '../scope.ts';
 import type { Increment, Tables } from '../tables.ts';
 import { HEAD_COLUMNS, headOf, type VersionHead } from '../version-head.ts';
-import { allOf, inRange, inScope, int8 } from './conditions.ts';
+import { allOf, inRange, inScope, int8, withCreation } from './conditions.ts';
 import type { Asking, Parameter } from './database.ts';
 import { readIncrement } from './increment.ts';
 import { readLedger } from './ledger.ts';
@@ -124,13 +125,11 @@ class Version implements Dataset {
   }
 
   async listBoards(query: ListQuery): Promise<Int32Array> {
-    const visible = inScope(this.#at, query.scope, { board: 'boards.ix' });
-    return await this.#list('boards', 'board_created', visible, query);
+    return await this.#list('board', inScope(this.#at, query.scope, { board: 'ix' }), query);
   }
 
   async listUsers(query: ListQuery): Promise<Int32Array> {
-    const visible = inScope(this.#at, query.scope, { people: ['users.ix'] });
-    return await this.#list('users', 'user_created', visible, query);
+    return await this.#list('user', inScope(this.#at, query.scope, { people: ['ix'] }), query);
   }
 
   async findBoard(scope: Scope, name: BoardName): Promise<number | undefined> {
@@ -174,17 +173,17 @@ class Version implements Dataset {
   async close(): Promise<void> {}
 
   async #list(
-    table: 'boards' | 'users',
-    created: 'board_created' | 'user_created',
+    thing: 'user' | 'board',
     visible: string,
-    { range, afterId, limit }: ListQuery,
+    { scope, range, afterId, limit }: ListQuery,
   ): Promise<Int32Array> {
     const after = afterId === undefined ? 'true' : `id > ${int8(afterId)}`;
+    const from = isBounded(range)
+      ? await withCreation(this.#database, this.#at, thing, scope)
+      : rowsAt(this.#at, `${thing}s`);
     const { columns } = await wholeColumns(
       this.#database,
-      `SELECT ${table}.ix FROM ${rowsAt(this.#at, table)}
-       JOIN ${rowsAt(this.#at, created)} ON ${created}.ix = ${table}.ix
-       WHERE ${allOf(visible, after, inRange(range, `${created}.created_ms`))}
+      `SELECT ix FROM ${from} WHERE ${allOf(visible, after, inRange(range, 'created_ms'))}
        ORDER BY id ${limit === undefined ? '' : `LIMIT ${Math.trunc(limit)}`}`,
       ['int4'],
     );

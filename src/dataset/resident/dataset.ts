@@ -4,22 +4,24 @@
  */
 import { Shelf } from '../../shelf.ts';
 import type { Dataset, Ledger } from '../dataset.ts';
-import type {
-  BoardName,
-  EventBatch,
-  EventQuery,
-  EventTally,
-  ListQuery,
-  Revisions,
-  Standings,
-  StandingsQuery,
-  UserName,
+import {
+  type BoardName,
+  type EventBatch,
+  type EventQuery,
+  type EventTally,
+  isBounded,
+  type ListQuery,
+  type Revisions,
+  type Standings,
+  type StandingsQuery,
+  type UserName,
 } from '../query.ts';
 import type { Board, Person, Pin } from '../records.ts';
 import type { Scope } from '../scope.ts';
 import type { Tables } from '../tables.ts';
 import { isWhole } from '../timeline.ts';
 import { type ColumnSizes, streamSelection, tallySelection } from './events.ts';
+import { FirstEvents } from './first-events.ts';
 import type { BoardNames, UserNames } from './names.ts';
 import type { Register } from './register.ts';
 import { findChanged } from './revisions.ts';
@@ -56,6 +58,7 @@ export class ResidentDataset implements Dataset {
   readonly held: Holdings;
   readonly #stored: Dataset;
   readonly #onClose: () => void;
+  readonly #firstEvents: FirstEvents;
   /** By sequence. */
   readonly #revisions = new Shelf<Revisions>(KEPT_REVISIONS);
 
@@ -71,6 +74,7 @@ export class ResidentDataset implements Dataset {
     this.held = held;
     this.#stored = stored;
     this.#onClose = onClose;
+    this.#firstEvents = new FirstEvents(held.timeline, held.visibility, held.sizes);
   }
 
   people(): AsyncIterable<readonly Person[]> {
@@ -103,12 +107,19 @@ export class ResidentDataset implements Dataset {
 
   async listBoards(query: ListQuery): Promise<Int32Array> {
     const { boards, visibility } = this.held;
-    return boards.list(query, visibility.of(query.scope).boards);
+    const visible = visibility.of(query.scope).boards;
+    return boards.list(query, visible, await this.#firstMs('board', query));
   }
 
   async listUsers(query: ListQuery): Promise<Int32Array> {
     const { users, visibility } = this.held;
-    return users.list(query, visibility.of(query.scope).people);
+    const visible = visibility.of(query.scope).people;
+    return users.list(query, visible, await this.#firstMs('actor', query));
+  }
+
+  /** By index; not worked out without a range, when no list asks for it. */
+  async #firstMs(column: 'actor' | 'board', { scope, range }: ListQuery): Promise<(index: number) => number> {
+    return isBounded(range) ? await this.#firstEvents.of(column, scope) : () => Number.NaN;
   }
 
   async findBoard(scope: Scope, name: BoardName): Promise<number | undefined> {

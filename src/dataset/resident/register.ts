@@ -1,5 +1,5 @@
 /** Users, or boards, by id: finding one, and listing them in the order of decision 4. */
-import type { ListQuery } from '../query.ts';
+import { isBounded, type ListQuery } from '../query.ts';
 import type { Indexed, UserRows } from '../tables.ts';
 import { joinDoubles, joinIds } from './columns.ts';
 import { firstPlace, insertion, lengthAfter, spliceColumn } from './splice.ts';
@@ -11,7 +11,7 @@ export class Register {
   /** Place of each index in that order. */
   readonly ranks: Int32Array;
   readonly #ids: BigInt64Array;
-  /** By index. */
+  /** `created_at` of the import by index; NaN where it gave none. */
   readonly #createdMs: Float64Array;
 
   private constructor(byId: Int32Array, ids: BigInt64Array, createdMs: Float64Array) {
@@ -32,7 +32,7 @@ export class Register {
     return new Register(byId, ids.sort(), createdMs);
   }
 
-  /** What it is after some were created at another time, and others came. */
+  /** What it is after others came, and some with another `created_at`. */
   async with({ index, id, createdMs }: Indexed<UserRows>): Promise<Register> {
     if (index.length === 0) return this;
     const rows = Array.from(index.keys());
@@ -59,10 +59,17 @@ export class Register {
     return this.#ids[place] === id ? this.byId[place] : undefined;
   }
 
-  /** Indices in the order of their ids (decision 5); `visible` by index, absent: all. */
-  list({ range, afterId, limit }: Omit<ListQuery, 'scope'>, visible: Uint8Array | undefined): Int32Array {
+  /**
+   * Indices in the order of their ids (decision 5); `visible` by index, absent: all. `firstMs` of an index is the first
+   * event that counts as its creation where the import gave none, NaN without any.
+   */
+  list(
+    { range, afterId, limit }: Omit<ListQuery, 'scope'>,
+    visible: Uint8Array | undefined,
+    firstMs: (index: number) => number,
+  ): Int32Array {
     const { startMs, endMs } = range;
-    const bounded = startMs !== undefined || endMs !== undefined;
+    const bounded = isBounded(range);
     let place = 0;
     if (afterId !== undefined) {
       place = this.#placeFrom(afterId);
@@ -75,8 +82,11 @@ export class Register {
     for (; place < this.count && count < most; place++) {
       const index = this.byId[place]!;
       if (visible !== undefined && visible[index] !== 1) continue;
-      // What was never created, NaN, is in no range that has a bound (decision 35).
-      if (bounded && !isInside(this.#createdMs[index]!, startMs, endMs)) continue;
+      if (bounded) {
+        const givenMs = this.#createdMs[index]!;
+        // What was never created, NaN, is in no range that has a bound (decision 35).
+        if (!isInside(Number.isNaN(givenMs) ? firstMs(index) : givenMs, startMs, endMs)) continue;
+      }
       found[count++] = index;
     }
     return found.subarray(0, count);

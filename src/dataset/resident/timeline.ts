@@ -94,6 +94,13 @@ export class ResidentTimeline implements Timeline {
     };
   }
 
+  /** The first event of an actor, or on a board, whoever sees it; NaN where there is none. */
+  firstMs(column: 'actor' | 'board', index: number): number {
+    const { offsets, rows } = column === 'actor' ? this.#byActor : this.#byBoard;
+    const { from, to } = placesOf(offsets, index);
+    return from === to ? Number.NaN : timestampOf(this.events, rows[from]!);
+  }
+
   /** As few rows as an index tells; the board and the actor asked for, if any, are visible. */
   #candidates(
     { board, actor, since }: Pick<EventQuery, 'board' | 'actor' | 'since'>,

@@ -1,0 +1,57 @@
+/**
+ * When users first acted, and boards were first acted on, as far as a scope sees (decision 35). Worked out when a range
+ * is asked for, and kept for the latest scopes.
+ */
+import { Shelf } from '../../shelf.ts';
+import type { Scope } from '../scope.ts';
+import { type ColumnSizes, streamSelection } from './events.ts';
+import type { ResidentTimeline } from './timeline.ts';
+import type { Visibility } from './visibility.ts';
+
+/** Each takes eight bytes a user and a board of the version. */
+const KEPT_SCOPES = 4;
+
+/** By index; NaN where the scope sees no event. */
+type FirstMs = (index: number) => number;
+
+interface Found {
+  readonly actor: Float64Array;
+  readonly board: Float64Array;
+}
+
+export class FirstEvents {
+  readonly #timeline: ResidentTimeline;
+  readonly #visibility: Visibility;
+  readonly #sizes: ColumnSizes;
+  readonly #found = new Shelf<Found, Scope>(KEPT_SCOPES);
+
+  constructor(timeline: ResidentTimeline, visibility: Visibility, sizes: ColumnSizes) {
+    this.#timeline = timeline;
+    this.#visibility = visibility;
+    this.#sizes = sizes;
+  }
+
+  async of(column: 'actor' | 'board', scope: Scope): Promise<FirstMs> {
+    const { boards, peopleOfEvents } = this.#visibility.of(scope);
+    // Nothing is hidden: the indexes of the timeline know.
+    if (boards === undefined && peopleOfEvents === undefined)
+      return (index) => this.#timeline.firstMs(column, index);
+    const found = await this.#found.take(scope, () => this.#find(scope));
+    return (index) => found[column][index]!;
+  }
+
+  /** The event loop runs meanwhile. */
+  async #find(scope: Scope): Promise<Found> {
+    const actor = new Float64Array(this.#sizes.users).fill(Number.NaN);
+    const board = new Float64Array(this.#sizes.boards).fill(Number.NaN);
+    const selection = this.#timeline.select({ scope, range: {} });
+    for await (const batch of streamSelection(this.#timeline.events, selection, { reused: true })) {
+      for (let row = 0; row < batch.count; row++) {
+        const ms = batch.timestampMs[row]!;
+        if (Number.isNaN(actor[batch.actor[row]!])) actor[batch.actor[row]!] = ms;
+        if (Number.isNaN(board[batch.board[row]!])) board[batch.board[row]!] = ms;
+      }
+    }
+    return { actor, board };
+  }
+}
