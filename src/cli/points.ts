@@ -57,7 +57,7 @@ async function readLedger(
     if (boardIndex === undefined) throw new AppError('not-found', `${name} has no board ${board}.`);
     const userIndex = await dataset.findUser(FULL_SCOPE, { by: 'id', value: user });
     if (userIndex === undefined) throw new AppError('not-found', `${name} has no user ${user}.`);
-    const ledger = await dataset.ledger(boardIndex, userIndex);
+    const ledger = await dataset.ledger({ scope: FULL_SCOPE, board: boardIndex, user: userIndex });
     return { ledger, policy: policyOf(readPolicy(dataset.policy), board) };
   } finally {
     await dataset.close();

@@ -7,6 +7,7 @@ import type {
   EventBatch,
   EventQuery,
   EventTally,
+  LedgerQuery,
   ListQuery,
   Revisions,
   Standings,
@@ -67,8 +68,8 @@ export interface Dataset {
 
   /** Points of the users who are on a board (decision 10), both inside the scope. */
   standings(query: StandingsQuery): Promise<Standings>;
-  /** Every award of one user on one board with its outcome, in order (decision 27). */
-  ledger(board: number, user: number): Promise<Ledger>;
+  /** Every award of one user on one board with its outcome, in order, as far as the scope sees (decisions 27, 50). */
+  ledger(query: LedgerQuery): Promise<Ledger>;
 
   /** The events in memory, where they are; then `events` and `tally` answer from it without waiting for anything. */
   readonly timeline?: Timeline | undefined;
@@ -115,7 +116,13 @@ export interface Adjustment {
 }
 
 export interface Ledger {
+  /** Awards of events inside the scope, with the outcomes that they have without all other events. */
   readonly lines: readonly LedgerLine[];
+  /**
+   * What all other events add to the points that these lines count, or take away: an award can reach a weekly maximum
+   * before them. 0 where the scope hides none of them.
+   */
+  readonly otherPoints: number;
   readonly adjustments: readonly Adjustment[];
   /** Present when imported figures replace the computed ones (decision 26). */
   readonly imported: { readonly totalPoints: number; readonly participationScore: number } | undefined;

@@ -1,4 +1,4 @@
-/** A ledger from the rows that a store finds (decision 27). Integers are numbers or bigints. */
+/** A ledger from the rows that a store finds (decisions 27, 50). Integers are numbers or bigints. */
 import type { Adjustment, AwardOutcome, Ledger, LedgerLine } from './dataset.ts';
 import { bigint, text } from './stored-values.ts';
 
@@ -13,8 +13,13 @@ const OUTCOMES: readonly AwardOutcome[] = [
 ];
 
 export interface LedgerRows {
-  /** In order: instant, type, action, ids of actor, owner and pin, rule, points, outcome, start of the week. */
+  /**
+   * Those of events inside the scope, in order: instant, type, action, ids of actor, owner and pin, rule, points,
+   * outcome, start of the week.
+   */
   readonly awards: readonly Row[];
+  /** The points of all awards that count, and the weekly maximum, if any. */
+  readonly sums: Row | undefined;
   /** In order: instant, points, reason. */
   readonly adjustments: readonly Row[];
   /** Points and score, if any. */
@@ -22,9 +27,13 @@ export interface LedgerRows {
   readonly standing: Row | undefined;
 }
 
-export function ledgerOf({ awards, adjustments, imported, standing }: LedgerRows): Ledger {
+export function ledgerOf({ awards, sums = [], adjustments, imported, standing }: LedgerRows): Ledger {
+  const [countedPoints, weeklyMaximum] = sums;
+  const lines = recount(awards.map(ledgerLine), Number(weeklyMaximum ?? Number.POSITIVE_INFINITY));
+  const counted = lines.filter(({ outcome }) => outcome === 'counted');
   return {
-    lines: awards.map(ledgerLine),
+    lines,
+    otherPoints: Number(countedPoints) - counted.reduce((sum, { points }) => sum + points, 0),
     adjustments: adjustments.map(adjustment),
     imported: imported && figures(imported),
     standing: standing && figures(standing),
@@ -44,6 +53,21 @@ function ledgerLine(row: Row): LedgerLine {
     outcome: outcomeOf(text(outcome)),
     weekStartMs: weekMs === null ? undefined : Number(weekMs),
   };
+}
+
+/**
+ * Applies the weekly maximum (decision 24) to these lines alone. Outcomes as published would tell in which week something
+ * happened that the scope hides.
+ */
+function recount(lines: readonly LedgerLine[], weeklyMaximum: number): readonly LedgerLine[] {
+  const sums = new Map<number | undefined, number>();
+  return lines.map((line) => {
+    if (line.outcome !== 'counted' && line.outcome !== 'weekly-maximum') return line;
+    const before = sums.get(line.weekStartMs) ?? 0;
+    if (before >= weeklyMaximum) return { ...line, outcome: 'weekly-maximum' };
+    sums.set(line.weekStartMs, before + line.points);
+    return { ...line, outcome: 'counted' };
+  });
 }
 
 function outcomeOf(name: string): AwardOutcome {

@@ -108,6 +108,13 @@ export interface StandingsQuery {
   readonly of: { readonly board: number } | { readonly user: number };
 }
 
+/** Indices of a board and of a user, which `findBoard` and `findUser` have found inside the scope. */
+export interface LedgerQuery {
+  readonly scope: Scope;
+  readonly board: number;
+  readonly user: number;
+}
+
 /** Points of users on boards (contract 2.8), ascending by user id, then board id. */
 export interface Standings {
   readonly count: number;

@@ -8,17 +8,17 @@ import { formatInstant } from '../dataset/instant.ts';
 import type { BoardPolicy, Rule, Span } from './policy.ts';
 
 export interface ExplainedLine {
-  /** The contract's form, in UTC. */
-  readonly timestamp: string;
+  /** The contract's form, in UTC; null for what events outside the scope change. */
+  readonly timestamp: string | null;
   readonly what: string;
-  /** Empty for an adjustment. */
+  /** Empty where the line is no award. */
   readonly rule: string;
   /** What the rule pays, or the adjustment adds; part of the running total only when it counts. */
   readonly points: number;
   readonly counted: boolean;
-  /** Why it counts or does not; for an adjustment the reason given with it. */
+  /** Why it counts or does not; for an adjustment the reason that was given with it. */
   readonly reason: string;
-  /** Start of the week, local with its offset; empty without a weekly maximum and for an adjustment. */
+  /** Start of the week, local with its offset; empty without a weekly maximum and where the line is no award. */
   readonly week: string;
   /** Plain sum of all that counted up to here; below 0 where more was taken away than earned. */
   readonly runningTotal: number;
@@ -36,25 +36,22 @@ export interface Explanation {
 }
 
 /**
- * Lines ascend by time; at the same time awards come before adjustments. `policy` is the one in force on the
- * ledger's board, in the ledger's version. Only actors that `sees` lets through are named.
+ * Lines ascend by time; at the same time awards come before adjustments. What events outside the scope change comes last.
+ * `policy` is the one in force on the ledger's board, in the ledger's version.
  */
-export function explainLedger(
-  ledger: Ledger,
-  policy: BoardPolicy,
-  sees: (userId: bigint) => boolean = () => true,
-): Explanation {
+export function explainLedger(ledger: Ledger, policy: BoardPolicy): Explanation {
   const entries = [
-    ...ledger.lines.map((line) => ({ timestampMs: line.timestampMs, ...explainAward(line, policy, sees) })),
+    ...ledger.lines.map((line) => ({ timestampMs: line.timestampMs, ...explainAward(line, policy) })),
     ...ledger.adjustments.map((adjustment) => ({
       timestampMs: adjustment.timestampMs,
       ...explainAdjustment(adjustment),
     })),
   ].sort((one, other) => one.timestampMs - other.timestampMs);
   let runningTotal = 0;
-  const lines = entries.map(({ timestampMs, ...entry }): ExplainedLine => {
+  const lines = [...entries, ...explainOthers(ledger)].map(({ timestampMs, ...entry }): ExplainedLine => {
     if (entry.counted) runningTotal += entry.points;
-    return { timestamp: formatInstant(timestampMs), ...entry, runningTotal };
+    const timestamp = timestampMs === undefined ? null : formatInstant(timestampMs);
+    return { timestamp, ...entry, runningTotal };
   });
   const adjustedPoints = ledger.adjustments.reduce((sum, { points }) => sum + points, 0);
   const countedPoints = runningTotal - adjustedPoints;
@@ -65,14 +62,13 @@ export function explainLedger(
 
 type Entry = Omit<ExplainedLine, 'timestamp' | 'runningTotal'>;
 
-function explainAward(line: LedgerLine, policy: BoardPolicy, sees: (userId: bigint) => boolean): Entry {
+function explainAward(line: LedgerLine, policy: BoardPolicy): Entry {
   const rule = policy.rules[line.rule];
   if (rule === undefined)
     throw new Error(`The ledger cites rule ${line.rule}, which the policy does not have.`);
   const pin = line.pinId === undefined ? '' : ` on pin ${line.pinId}`;
-  const actor = sees(line.actorId) ? `user ${line.actorId}` : 'somebody';
   return {
-    what: `${line.kind.type}.${line.kind.action}${pin} by ${actor}`,
+    what: `${line.kind.type}.${line.kind.action}${pin} by user ${line.actorId}`,
     rule: describeRule(rule, line.rule),
     points: line.points,
     counted: line.outcome === 'counted',
@@ -90,6 +86,14 @@ function explainAdjustment(adjustment: Adjustment): Entry {
     reason: adjustment.reason,
     week: '',
   };
+}
+
+/** One line, so that it tells neither how much happened nor when; none where nothing changes. */
+function explainOthers({ otherPoints }: Ledger): (Entry & { readonly timestampMs: undefined })[] {
+  if (otherPoints === 0) return [];
+  const what = 'activity outside the scope of this key';
+  const reason = 'makes up the total, which is the same for every key';
+  return [{ timestampMs: undefined, what, rule: '', points: otherPoints, counted: true, reason, week: '' }];
 }
 
 function describeRule(rule: Rule, position: number): string {
@@ -175,7 +179,7 @@ export function renderExplanation(explanation: Explanation): string {
 function renderCells(line: ExplainedLine): string[] {
   const { timestamp, what, rule, week, points, runningTotal, reason } = line;
   // Kinds and reasons come from imported files: a line break or an escape sequence in them must not reach the terminal.
-  return [timestamp, what, rule, week, String(points), String(runningTotal), reason].map((cell) =>
+  return [timestamp ?? '', what, rule, week, String(points), String(runningTotal), reason].map((cell) =>
     cell.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' '),
   );
 }

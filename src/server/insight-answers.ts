@@ -173,17 +173,13 @@ export async function answerInteractions(ask: Ask, board: number): Promise<Answe
   });
 }
 
-/** The lines of `corkboard points explain`; people outside the scope are not named in them (decision 12). */
+/** The lines of `corkboard points explain`, as far as the scope sees (decision 50). */
 export async function answerLedger(ask: Ask, board: number, user: number): Promise<Answer> {
   const { dataset, scope } = ask;
   const describe = await ask.rendering.described();
-  const ledger = await dataset.ledger(board, user);
-  const visible = new Set<bigint>();
-  for (const id of new Set(ledger.lines.map(({ actorId }) => actorId))) {
-    if ((await dataset.findUser(scope, { by: 'id', value: id })) !== undefined) visible.add(id);
-  }
+  const ledger = await dataset.ledger({ scope, board, user });
   const policy = policyOf(readPolicy(dataset.policy), describe.board(board).id);
-  const { lines, imported, standing, ...sums } = explainLedger(ledger, policy, (id) => visible.has(id));
+  const { lines, imported, standing, ...sums } = explainLedger(ledger, policy);
   return jsonAnswer({
     board: describe.board(board),
     user: describe.user(user),

@@ -161,9 +161,11 @@ export const LedgerOfUser = named('Ledger', {
   lines: Type.Array(
     Type.Object(
       {
-        timestamp: Instant('When it happened.'),
-        what: Type.String({ description: 'The event, or the adjustment.' }),
-        rule: Type.String({ description: 'The rule that pays; empty for an adjustment.' }),
+        timestamp: orNull(Instant('When it happened; null for activity outside the scope of the key.')),
+        what: Type.String({
+          description: 'The event, the adjustment, or all activity outside the scope of the key.',
+        }),
+        rule: Type.String({ description: 'The rule that pays; empty where the line is no award.' }),
         points: Type.Integer(),
         counted: Type.Boolean({ description: 'Whether the points are part of the total.' }),
         reason: Type.String({ description: 'Why, or why not.' }),

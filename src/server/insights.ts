@@ -211,7 +211,8 @@ const OF_BOARD: readonly Route[] = [
     operation: 'getLedger',
     path: '/boards/{board-id}/users/{user-id}/ledger',
     summary: 'Every award of a user on a board',
-    description: 'The lines of `corkboard points explain`. Who is outside the scope of the key is not named.',
+    description:
+      'The lines of `corkboard points explain`. What activity outside the scope of the key changes about the total is one last line, without a time.',
     of: 'user of board',
     names: [boardId('board-id'), userId('user-id')],
     parameters: [],

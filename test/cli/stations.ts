@@ -7,6 +7,7 @@ import { COPIED_NAMES, type CopiedRows } from '../../src/dataset/copied-tables.t
 import type { Original } from '../../src/dataset/copying.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { TimeRange } from '../../src/dataset/query.ts';
+import { FULL_SCOPE } from '../../src/dataset/scope.ts';
 import type { Store } from '../../src/dataset/store.ts';
 import type { Keyring } from '../../src/keys/keyring.ts';
 import { startServer } from '../../src/server/start.ts';
@@ -143,7 +144,7 @@ export async function ledgersOf(station: Station, organization: string): Promise
   const ledgers: unknown[] = [];
   for (let board = 0; board < dataset.counts.boards; board += 1) {
     for (let user = 0; user < dataset.counts.users; user += 1)
-      ledgers.push(await dataset.ledger(board, user));
+      ledgers.push(await dataset.ledger({ scope: FULL_SCOPE, board, user }));
   }
   await dataset.close();
   return ledgers;

@@ -188,7 +188,7 @@ describe('standings', () => {
     await organization.publish({
       points: [{ board: 0, person: 2, total_points: 1, participation_score: 1 }],
     });
-    const ledger = await readLedger(organization.database, at, 0, 0);
+    const ledger = await readLedger(organization.database, at, { scope: FULL_SCOPE, board: 0, user: 0 });
     assert.deepEqual(ledger.lines[1], {
       ...{
         timestampMs: MONDAY + 3 * DAY_MS,
@@ -199,10 +199,13 @@ describe('standings', () => {
       ...{ pinId: undefined, rule: 0, points: 10, outcome: 'counted', weekStartMs: undefined },
     });
     assert.deepEqual(ledger.standing, { totalPoints: 20, participationScore: 20 });
-    const other = await readLedger(organization.database, at, 0, 1);
+    const other = await readLedger(organization.database, at, { scope: FULL_SCOPE, board: 0, user: 1 });
     assert.deepEqual(other.adjustments, [{ timestampMs: MONDAY, points: 3, reason: 'by hand' }]);
     assert.equal(other.imported, undefined);
     const figures = { totalPoints: 42, participationScore: 7 };
-    assert.deepEqual((await readLedger(organization.database, at, 0, 2)).imported, figures);
+    assert.deepEqual(
+      (await readLedger(organization.database, at, { scope: FULL_SCOPE, board: 0, user: 2 })).imported,
+      figures,
+    );
   });
 });

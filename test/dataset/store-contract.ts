@@ -238,15 +238,56 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
     });
 
     it('decision 27: explains a standing by its ledger', async () => {
-      const ledger = await dataset.ledger(await board(7n), await user(1n));
+      const ledger = await dataset.ledger({
+        scope: FULL_SCOPE,
+        board: await board(7n),
+        user: await user(1n),
+      });
       assert.deepEqual(
         ledger.lines.map((line) => [line.kind.action, line.points, line.outcome, line.pinId]),
         [['created', 10, 'counted', 70n]],
       );
       assert.deepEqual(ledger.adjustments, [{ timestampMs: 3_500, points: -3, reason: 'late' }]);
       assert.deepEqual(ledger.standing, { totalPoints: 7, participationScore: 7 });
-      const imported = await dataset.ledger(await board(8n), await user(5n));
+      const imported = await dataset.ledger({
+        scope: FULL_SCOPE,
+        board: await board(8n),
+        user: await user(5n),
+      });
       assert.deepEqual(imported.imported, { totalPoints: 42, participationScore: 7 });
+    });
+
+    it('decision 50: leaves awards outside the scope out of a ledger, and what they change about others', async () => {
+      const [week, hour] = [7 * 86_400_000, 3_600_000];
+      const comment = (actorId: bigint, timestampMs: number) => ({
+        ...{ type: 'pin', action: 'commented', ownerId: 1n, actorId, boardId: 7n, pinId: 70n, timestampMs },
+      });
+      const rules = [{ on: 'pin.commented', to: 'owner', points: 5 }];
+      await store.createOrganization('judged', { policy: JSON.stringify({ rules, weeklyMaximum: 8 }) });
+      await publishRecords(store, 'judged', {
+        users: [1n, 2n, 3n].map((id) => ({ id, email: `${id}@x.example`, name: `User ${id}` })),
+        boards: [{ id: 7n, title: 'Seven' }],
+        pins: [{ id: 70n, boardId: 7n, ownerId: 1n, title: 'Pin' }],
+        events: [comment(3n, hour), comment(2n, 2 * hour), comment(2n, 3 * hour), comment(3n, week)],
+      });
+      const judged = await openPublished(store, 'judged');
+      const explained = async (scope: Scope) => {
+        const { lines, otherPoints, standing } = await judged.ledger({ scope, board: 0, user: 0 });
+        const told = lines.map(({ actorId, outcome }) => `${actorId} ${outcome}`);
+        return { told, otherPoints, total: standing?.totalPoints };
+      };
+      const seen = ['2 counted', '2 counted'];
+      assert.deepEqual(await explained(FULL_SCOPE), {
+        told: ['3 counted', '2 counted', '2 weekly-maximum', '3 counted'],
+        ...{ otherPoints: 0, total: undefined },
+      });
+      for (const users of [[1n, 2n], [1n]]) {
+        const told = users.length === 2 ? seen : [];
+        const otherPoints = users.length === 2 ? 5 : 15;
+        assert.deepEqual(await explained({ boards: 'all', users }), { told, otherPoints, total: undefined });
+      }
+      assert.deepEqual((await explained({ boards: [], users: 'all' })).told, []);
+      await judged.close();
     });
 
     it('stays as it is when the next version is published', async () => {

@@ -33,7 +33,13 @@ const COMMENTED: LedgerLine = {
   rule: 1,
   points: 5,
 };
-const EMPTY: Ledger = { lines: [], adjustments: [], imported: undefined, standing: undefined };
+const EMPTY: Ledger = {
+  lines: [],
+  otherPoints: 0,
+  adjustments: [],
+  imported: undefined,
+  standing: undefined,
+};
 
 describe('an explained ledger', () => {
   test('tells of each award when, what, by which rule, in which week, and the total after it', () => {
@@ -116,6 +122,15 @@ describe('an explained ledger', () => {
       'Awards that count make 15, adjustments by hand -8, together 7.',
       'The points routes answer total points 7 and participation score 7 (percent of the goal of 100).',
     ]);
+  });
+
+  test('ends with what events outside the scope change, without time, event, rule and week', () => {
+    const { lines, countedPoints } = explainLedger({ ...EMPTY, lines: [CREATED], otherPoints: -3 }, POLICY);
+    assert.deepEqual(lines[1], {
+      ...{ timestamp: null, what: 'activity outside the scope of this key', rule: '', week: '', points: -3 },
+      ...{ counted: true, reason: 'makes up the total, which is the same for every key', runningTotal: 7 },
+    });
+    assert.equal(countedPoints, 7);
   });
 
   test('keeps awards of the same instant in the order of the ledger', () => {

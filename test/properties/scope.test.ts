@@ -2,12 +2,16 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import fc from 'fast-check';
+import { FULL_SCOPE, type Scope } from '../../src/dataset/scope.ts';
 import type { Question, Variant } from '../model/answers.ts';
-import { BOARD_IDS, organizationArbitrary, USER_IDS } from '../model/arbitrary.ts';
+import { BOARD_IDS, type OrganizationPlan, organizationArbitrary, USER_IDS } from '../model/arbitrary.ts';
+import { EMPTY_BUNDLE } from '../model/bundle.ts';
 import { get, nextOf, type Reply, urlPathOf } from '../model/client.ts';
 import { type Deployment, installPlan, openDeployment } from '../model/deployment.ts';
+import type { Model } from '../model/model.ts';
 import { questionsAbout } from '../model/questions.ts';
 import { runs } from '../model/runs.ts';
+import { visibleBoards, visibleEvents, visibleUsers } from '../model/scope-model.ts';
 import { describeOverStorages } from '../storage.ts';
 
 const VARIANTS: readonly Variant[] = ['a', 'b'];
@@ -56,6 +60,43 @@ const pointsOfLmsUser =
   (property: string) =>
   (value: string): Question => ({ route: 'points of an LMS user', property, value, keyedBy: 'user' });
 
+/** Of some boards, or of some users. */
+const hidingScope: fc.Arbitrary<Scope> = fc.oneof(
+  fc.record({
+    boards: fc.subarray(BOARD_IDS, { minLength: 1, maxLength: 2 }),
+    users: fc.constantFrom('all' as const, 'of-boards' as const),
+  }),
+  fc.record({ boards: fc.constant('all' as const), users: fc.subarray(USER_IDS, { minLength: 2 }) }),
+);
+
+/** The same organization without the events that the scope hides. */
+function withoutHidden(plan: OrganizationPlan, model: Model, scope: Scope): OrganizationPlan {
+  const events = visibleEvents(model, scope).map((event, place) => ({
+    ...{ id: BigInt(place), type: event.type, action: event.action, owner_id: event.ownerId },
+    ...{ actor_id: event.actorId, board_id: event.boardId },
+    ...(event.pinId === undefined ? {} : { pin_id: event.pinId }),
+    timestamp: new Date(event.timestampMs).toISOString(),
+  }));
+  const things = plan.bundles.map((bundle) => ({ ...bundle, events: [] }));
+  return { ...plan, bundles: [...things, { ...EMPTY_BUNDLE, events }] };
+}
+
+interface Ledger {
+  readonly lines: readonly { readonly timestamp: string | null; readonly running_total: number }[];
+  readonly counted_points: number;
+  readonly adjusted_points: number;
+}
+
+/** The lines that have a time, the sum that is told, and the one that the lines come to. */
+function ledgerIn(text: string) {
+  const { lines, counted_points, adjusted_points }: Ledger = JSON.parse(text);
+  return {
+    lines: lines.filter(({ timestamp }) => timestamp !== null),
+    points: counted_points + adjusted_points,
+    total: lines.at(-1)?.running_total ?? 0,
+  };
+}
+
 describeOverStorages('scope', (kind) => {
   let deployment: Deployment;
   before(async () => {
@@ -90,6 +131,41 @@ describeOverStorages('scope', (kind) => {
       }
     });
     await fc.assert(property, runs(3, kind));
+  });
+
+  it('shows lists in ranges, and ledgers, as if what is outside it were not there', async () => {
+    const property = fc.asyncProperty(
+      ...([organizationArbitrary, hidingScope] as const),
+      async (plan, scope) => {
+        const whole = await installPlan(deployment, plan);
+        const part = await installPlan(deployment, withoutHidden(plan, whole.model, scope));
+        const asked = async (organization: string, granted: Scope) => {
+          const key = await deployment.makeKey(organization, { scope: granted });
+          return async (path: string) => (await get(deployment.url + path, key)).text;
+        };
+        const [inWhole, inPart] = [
+          await asked(whole.organization, scope),
+          await asked(part.organization, scope),
+        ];
+        const withEverything = await asked(whole.organization, FULL_SCOPE);
+        for (const startMs of new Set(whole.model.events.map(({ timestampMs }) => timestampMs))) {
+          for (const route of ['boards', 'users'] as const) {
+            const path = urlPathOf('a', { route }, { startMs, endMs: startMs + 1 }) ?? '';
+            assert.equal(await inWhole(path), await inPart(path));
+          }
+        }
+        for (const board of visibleBoards(whole.model, scope)) {
+          for (const user of visibleUsers(whole.model, scope)) {
+            const path = `/insights/v1/boards/${board.id}/users/${user.id}/ledger`;
+            const { lines, points, total } = ledgerIn(await inWhole(path));
+            assert.deepEqual(lines, ledgerIn(await inPart(path)).lines);
+            assert.equal(total, points);
+            assert.equal(points, ledgerIn(await withEverything(path)).points);
+          }
+        }
+      },
+    );
+    await fc.assert(property, runs(4, kind));
   });
 
   it('answers for what is outside it exactly as for what does not exist', async () => {

@@ -121,7 +121,8 @@ export interface Ledger {
   readonly board: Board;
   readonly user: Person;
   readonly lines: readonly {
-    readonly timestamp: string;
+    /** Null for activity outside the scope of the key. */
+    readonly timestamp: string | null;
     readonly what: string;
     readonly rule: string;
     readonly points: number;

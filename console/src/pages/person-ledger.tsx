@@ -81,7 +81,7 @@ function columnsIn(zone: string): readonly Column<Line>[] {
       key: 'when',
       title: 'When',
       width: '11.25rem',
-      render: ({ timestamp }) => formatInstant(timestamp, zone),
+      render: ({ timestamp }) => (timestamp === null ? '–' : formatInstant(timestamp, zone)),
     },
     { key: 'what', title: 'What', render: ({ what }) => <span title={what}>{what}</span> },
     {

@@ -9,6 +9,7 @@ import {
   type EventQuery,
   type EventTally,
   isBounded,
+  type LedgerQuery,
   type ListQuery,
   type Revisions,
   type Standings,
@@ -175,8 +176,8 @@ class Generation implements Dataset {
     return await readStandings(this.#database, query);
   }
 
-  async ledger(board: number, user: number): Promise<Ledger> {
-    return await readLedger(this.#database, board, user);
+  async ledger(query: LedgerQuery): Promise<Ledger> {
+    return await readLedger(this.#database, query);
   }
 
   async close(): Promise<void> {

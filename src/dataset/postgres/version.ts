@@ -9,6 +9,7 @@ import {
   type EventQuery,
   type EventTally,
   isBounded,
+  type LedgerQuery,
   type ListQuery,
   type Revisions,
   type Standings,
@@ -165,8 +166,8 @@ class Version implements Dataset {
     return await readStandings(this.#database, this.#at, query);
   }
 
-  async ledger(board: number, user: number): Promise<Ledger> {
-    return await readLedger(this.#database, this.#at, board, user);
+  async ledger(query: LedgerQuery): Promise<Ledger> {
+    return await readLedger(this.#database, this.#at, query);
   }
 
   /** Nothing to free: the connections belong to the store. */

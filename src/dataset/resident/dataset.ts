@@ -10,6 +10,7 @@ import {
   type EventQuery,
   type EventTally,
   isBounded,
+  type LedgerQuery,
   type ListQuery,
   type Revisions,
   type Standings,
@@ -149,8 +150,8 @@ export class ResidentDataset implements Dataset {
     return await this.#stored.forgotten(scope, sequence);
   }
 
-  async ledger(board: number, user: number): Promise<Ledger> {
-    return await this.#stored.ledger(board, user);
+  async ledger(query: LedgerQuery): Promise<Ledger> {
+    return await this.#stored.ledger(query);
   }
 
   async close(): Promise<void> {
