@@ -25,6 +25,17 @@ function visiblePeople(scope: Scope): string | undefined {
   return `(SELECT person FROM board_people${boards === undefined ? '' : ` WHERE board IN ${boards}`})`;
 }
 
+/** The indices of visible boards, or people, as a subquery; absent when all are visible. */
+export function visibleOf(things: 'boards' | 'people', scope: Scope): Condition | undefined {
+  const sql = things === 'boards' ? visibleBoards(scope) : visiblePeople(scope);
+  return sql === undefined ? undefined : { sql, parameters: usedIn(sql, scope) };
+}
+
+function usedIn(sql: string, scope: Scope): Parameters {
+  const used = Object.entries(scopeParameters(scope)).filter(([name]) => sql.includes(`$${name}`));
+  return Object.fromEntries(used);
+}
+
 function scopeParameters(scope: Scope): Parameters {
   return {
     ...(scope.boards === 'all' ? {} : { scopeBoards: scope.boards }),
@@ -40,8 +51,7 @@ export function inScope(scope: Scope, columns: { board?: string; people?: readon
   if (boards !== undefined && columns.board !== undefined) terms.push(`${columns.board} IN ${boards}`);
   if (people !== undefined) for (const column of columns.people ?? []) terms.push(`${column} IN ${people}`);
   const sql = terms.length === 0 ? 'true' : terms.join(' AND ');
-  const used = Object.entries(scopeParameters(scope)).filter(([name]) => sql.includes(`$${name}`));
-  return { sql, parameters: Object.fromEntries(used) };
+  return { sql, parameters: usedIn(sql, scope) };
 }
 
 /** `[startMs, endMs)` on a column of instants (decision 5); a row without an instant is in no bounded range. */

@@ -21,7 +21,7 @@ import { FULL_SCOPE, type Scope } from '../scope.ts';
 import { bigint, text } from '../stored-values.ts';
 import type { Increment, Tables } from '../tables.ts';
 import { HEAD_COLUMNS, headOf, type VersionHead } from '../version-head.ts';
-import { allOf, type Condition, inRange, inScope, withCreation } from './conditions.ts';
+import { allOf, type Condition, inRange, inScope, visibleOf, withCreation } from './conditions.ts';
 import { Database, joinedIntegers, type Parameters } from './database.ts';
 import { readLedger } from './ledger.ts';
 import { readForgotten, readRevisions } from './revisions.ts';
@@ -156,12 +156,12 @@ class Generation implements Dataset {
     return await this.#findOne(
       `SELECT ix FROM boards WHERE ${column} = $value`,
       { value: name.value },
-      inScope(scope, { board: 'ix' }),
+      visibleOf('boards', scope),
     );
   }
 
   async findUser(scope: Scope, name: UserName): Promise<number | undefined> {
-    const visible = inScope(scope, { people: ['ix'] });
+    const visible = visibleOf('people', scope);
     if (name.by === 'id') {
       return await this.#findOne('SELECT ix FROM users WHERE id = $value', { value: name.value }, visible);
     }
@@ -203,12 +203,20 @@ class Generation implements Dataset {
     return joinedIntegers(chunks, 0);
   }
 
-  async #findOne(sql: string, parameters: Parameters, visible: Condition): Promise<number | undefined> {
-    const rows = await this.#database.rows(`SELECT ix FROM (${sql}) WHERE ${visible.sql}`, {
-      ...parameters,
-      ...visible.parameters,
-    });
-    return rows[0] === undefined ? undefined : Number(rows[0][0]);
+  /**
+   * Goes through all that is visible whether something was found or not: what is out of scope must not take longer than
+   * what does not exist (decision 12).
+   */
+  async #findOne(sql: string, parameters: Parameters, visible: Condition | undefined) {
+    const found = `(SELECT max(ix) AS ix FROM (${sql})) found`;
+    const [row] = await this.#database.rows(
+      visible === undefined
+        ? `SELECT ix, true FROM ${found}`
+        : `SELECT max(found.ix), bool_or(visible.ix = found.ix) FROM ${visible.sql} visible(ix), ${found}`,
+      { ...parameters, ...visible?.parameters },
+    );
+    const [index, isVisible] = row ?? [];
+    return isVisible === true && index !== null ? Number(index) : undefined;
   }
 }
 

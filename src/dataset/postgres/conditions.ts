@@ -23,8 +23,13 @@ function visiblePeople(at: At, scope: Scope): string | undefined {
   return `(SELECT person FROM ${rowsAt(at, 'board_people')} WHERE ${where})`;
 }
 
+/** Whether the row of a board, or of a user, itself is one that the list names. */
+export function isListed(ids: 'all' | readonly bigint[]): string {
+  return ids === 'all' ? TRUE : `id = ANY('{${ids.join(',')}}'::bigint[])`;
+}
+
 function indicesOf(at: At, table: 'boards' | 'users', ids: readonly bigint[]): string {
-  return `SELECT ix FROM ${rowsAt(at, table)} WHERE id = ANY('{${ids.join(',')}}'::bigint[])`;
+  return `SELECT ix FROM ${rowsAt(at, table)} WHERE ${isListed(ids)}`;
 }
 
 /** Rows whose board and people, named by their columns, are visible. Columns are names in the code, never input. */

@@ -20,7 +20,7 @@ import type { Board, Kind, Organization, Person, Pin } from '../records.ts';
 import type { Scope } from '../scope.ts';
 import type { Increment, Tables } from '../tables.ts';
 import { HEAD_COLUMNS, headOf, type VersionHead } from '../version-head.ts';
-import { allOf, inRange, inScope, int8, withCreation } from './conditions.ts';
+import { allOf, inRange, inScope, int8, isListed, withCreation } from './conditions.ts';
 import type { Asking, Parameter } from './database.ts';
 import { readIncrement } from './increment.ts';
 import { readLedger } from './ledger.ts';
@@ -141,15 +141,15 @@ class Version implements Dataset {
       lti: 'md5(lti_id) = md5($1) AND lti_id = $1',
       course: 'md5(course_id) = md5($1) AND course_id = $1',
     }[name.by];
-    const visible = inScope(this.#at, scope, { board: 'ix' });
-    return await this.#findOne(`SELECT ix FROM ${rowsAt(this.#at, 'boards')} WHERE ${named} AND ${visible}`, [
-      name.value,
-    ]);
+    // Asked of the row itself, so that a hidden one takes no longer than one that is not there.
+    const where = `${named} AND ${isListed(scope.boards)}`;
+    return await this.#findOne(`SELECT ix FROM ${rowsAt(this.#at, 'boards')} WHERE ${where}`, [name.value]);
   }
 
   async findUser(scope: Scope, name: UserName): Promise<number | undefined> {
     if (name.by === 'id') {
-      const visible = inScope(this.#at, scope, { people: ['ix'] });
+      const visible =
+        scope.users === 'of-boards' ? inScope(this.#at, scope, { people: ['ix'] }) : isListed(scope.users);
       return await this.#findOne(`SELECT ix FROM ${rowsAt(this.#at, 'users')} WHERE id = $1 AND ${visible}`, [
         name.value,
       ]);
