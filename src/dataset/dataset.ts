@@ -68,7 +68,10 @@ export interface Dataset {
 
   /** Points of the users who are on a board (decision 10), both inside the scope. */
   standings(query: StandingsQuery): Promise<Standings>;
-  /** Every award of one user on one board with its outcome, in order, as far as the scope sees (decisions 27, 50). */
+  /**
+   * Every award of one user on one board with its outcome, in order, as far as the scope sees
+   * (decisions 27, 50).
+   */
   ledger(query: LedgerQuery): Promise<Ledger>;
 
   /** The events in memory, where they are; then `events` and `tally` answer from it without waiting for anything. */
@@ -116,11 +119,13 @@ export interface Adjustment {
 }
 
 export interface Ledger {
-  /** Awards of events inside the scope, with the outcomes that they have without all other events. */
+  /**
+   * Awards of events inside the scope, with the outcomes that they have without all other events.
+   */
   readonly lines: readonly LedgerLine[];
   /**
-   * What all other events add to the points that these lines count, or take away: an award can reach a weekly maximum
-   * before them. 0 where the scope hides none of them.
+   * What all other events add to the points that these lines count, or take away: an award can
+   * reach a weekly maximum before them. 0 where the scope hides none of them.
    */
   readonly otherPoints: number;
   readonly adjustments: readonly Adjustment[];

@@ -1,4 +1,6 @@
-/** A ledger from the rows that a store finds (decisions 27, 50). Integers are numbers or bigints. */
+/**
+ * A ledger from the rows that a store finds (decisions 27, 50). Integers are numbers or bigints.
+ */
 import type { Adjustment, AwardOutcome, Ledger, LedgerLine } from './dataset.ts';
 import { bigint, text } from './stored-values.ts';
 
@@ -14,8 +16,8 @@ const OUTCOMES: readonly AwardOutcome[] = [
 
 export interface LedgerRows {
   /**
-   * Those of events inside the scope, in order: instant, type, action, ids of actor, owner and pin, rule, points,
-   * outcome, start of the week.
+   * Those of events inside the scope, in order: instant, type, action, ids of actor, owner and pin,
+   * rule, points, outcome, start of the week.
    */
   readonly awards: readonly Row[];
   /** The points of all awards that count, and the weekly maximum, if any. */
@@ -56,8 +58,8 @@ function ledgerLine(row: Row): LedgerLine {
 }
 
 /**
- * Applies the weekly maximum (decision 24) to these lines alone. Outcomes as published would tell in which week something
- * happened that the scope hides.
+ * Applies the weekly maximum (decision 24) to these lines alone. Outcomes as published would tell
+ * in which week something happened that the scope hides.
  */
 function recount(lines: readonly LedgerLine[], weeklyMaximum: number): readonly LedgerLine[] {
   const sums = new Map<number | undefined, number>();

@@ -81,7 +81,10 @@ export interface EventTally {
   readonly pin: Occurrences;
 }
 
-/** Boards or users of the scope; the range is about when they were created, as far as the scope sees (decision 35). */
+/**
+ * Boards or users of the scope; the range is about when they were created, as far as the scope sees
+ * (decision 35).
+ */
 export interface ListQuery {
   readonly scope: Scope;
   readonly range: TimeRange;
@@ -108,7 +111,9 @@ export interface StandingsQuery {
   readonly of: { readonly board: number } | { readonly user: number };
 }
 
-/** Indices of a board and of a user, which `findBoard` and `findUser` have found inside the scope. */
+/**
+ * Indices of a board and of a user, which `findBoard` and `findUser` have found inside the scope.
+ */
 export interface LedgerQuery {
   readonly scope: Scope;
   readonly board: number;

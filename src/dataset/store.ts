@@ -27,9 +27,10 @@ export function isSameOrganization(one: Settings, other: Settings): boolean {
 }
 
 /**
- * How an import numbers and names what other software identifies by texts (decision 62): `keyed` by the secret of the
- * organization, `plain` by digests that anybody can compute. Plain are organizations that had data before there were
- * keyed ids, so that people known already are not imported a second time.
+ * How an import numbers and names what other software identifies by texts (decision 62): `keyed` by
+ * the secret of the organization, `plain` by digests that anybody can compute. Plain are
+ * organizations that had data before there were keyed ids, so that people known already are not
+ * imported a second time.
  */
 export type DerivedIds = 'keyed' | 'plain';
 
@@ -39,7 +40,10 @@ export interface OrganizationEntry {
   readonly settings: Settings;
   /** Absent while nothing is published. */
   readonly version: string | undefined;
-  /** Random bytes of the organization, for pseudonyms, derived ids, cursors and entity tags. Never shown. */
+  /**
+   * Random bytes of the organization, for pseudonyms, derived ids, cursors and entity tags. Never
+   * shown.
+   */
   readonly secret: Uint8Array;
   readonly derivedIds: DerivedIds;
 }

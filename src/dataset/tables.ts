@@ -59,7 +59,10 @@ export interface Increment {
   readonly events: EventBatch;
   /** New ones, in the order of their indices, and those whose `created_at` may be different. */
   readonly users?: Indexed<UserRows> | undefined;
-  /** New ones, in the order of their indices, and those whose `created_at`, LTI id or course id may be different. */
+  /**
+   * New ones, in the order of their indices, and those whose `created_at`, LTI id or course id may
+   * be different.
+   */
   readonly boards?: Indexed<BoardRows> | undefined;
   /** New ones; absent when one has gone. */
   readonly properties?: PropertyRows | undefined;

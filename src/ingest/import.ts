@@ -188,7 +188,10 @@ async function endPublication(
   return { ...outcome, outcome: outcome.published ? 'published' : 'unchanged', leftOut };
 }
 
-/** Once the publication has begun: while it waited, the organization may have become a copy, with another secret. */
+/**
+ * Once the publication has begun: while it waited, the organization may have become a copy, with
+ * another secret.
+ */
 async function openTranslations(foreign: Foreign, { store, entry }: Target): Promise<Translations> {
   const { derivedIds, secret } = await store.organization(entry.name);
   const derivation = derivedIds === 'plain' ? plainDerivation : keyedDerivation(secret);

@@ -18,7 +18,10 @@ export interface ExplainedLine {
   readonly counted: boolean;
   /** Why it counts or does not; for an adjustment the reason that was given with it. */
   readonly reason: string;
-  /** Start of the week, local with its offset; empty without a weekly maximum and where the line is no award. */
+  /**
+   * Start of the week, local with its offset; empty without a weekly maximum and where the line is
+   * no award.
+   */
   readonly week: string;
   /** Plain sum of all that counted up to here; below 0 where more was taken away than earned. */
   readonly runningTotal: number;
@@ -36,8 +39,9 @@ export interface Explanation {
 }
 
 /**
- * Lines ascend by time; at the same time awards come before adjustments. What events outside the scope change comes last.
- * `policy` is the one in force on the ledger's board, in the ledger's version.
+ * Lines ascend by time; at the same time awards come before adjustments. What events outside the
+ * scope change comes last. `policy` is the one in force on the ledger's board, in the ledger's
+ * version.
  */
 export function explainLedger(ledger: Ledger, policy: BoardPolicy): Explanation {
   const entries = [

@@ -13,7 +13,7 @@ import { explainLedger } from '../points/explanation.ts';
 import { policyOf, readPolicy } from '../points/policy.ts';
 import type { Answer } from '../render/answer.ts';
 import { type AnyAnswer, type Ask, eventsAsked, eventsOf } from './route.ts';
-import { notFound } from './subject.ts';
+import { findNamed } from './subject.ts';
 
 const DEFAULT_SERIES = 10;
 const DEFAULT_RANKED = 50;
@@ -193,14 +193,9 @@ export async function answerLedger(ask: Ask, board: number, user: number): Promi
 }
 
 /** Throws `not-found` for a board or a user that the key may not see. */
-async function eventsCounted({ dataset, scope, parameters }: Ask): Promise<Asked> {
-  const { start, end, board: boardId, user: userId, action } = parameters;
-  const board =
-    boardId === undefined ? undefined : await dataset.findBoard(scope, { by: 'id', value: boardId });
-  const user = userId === undefined ? undefined : await dataset.findUser(scope, { by: 'id', value: userId });
-  if (boardId !== undefined && board === undefined) throw notFound();
-  if (userId !== undefined && user === undefined) throw notFound();
-  return { scope, range: { startMs: start, endMs: end }, board, user, action };
+async function eventsCounted(ask: Ask): Promise<Asked> {
+  const { start, end, action } = ask.parameters;
+  return { scope: ask.scope, range: { startMs: start, endMs: end }, ...(await findNamed(ask)), action };
 }
 
 function periodsAsked({ parameters: { interval = 'day', zone = 'UTC' } }: Ask): Periods {

@@ -1,4 +1,7 @@
-/** What a request is about: the organization, one board or one user, named by the path. */
+/**
+ * What a request is about: the organization, one board or one user, named by the path; and what its
+ * query names.
+ */
 import { AppError } from '../app-error.ts';
 import type { BoardName, UserName } from '../dataset/query.ts';
 import type { AnyAnswer, Ask, PathText, Route } from './route.ts';
@@ -15,6 +18,32 @@ export interface Subject {
 
 /** Reads the names out of the path. Throws `identifier-malformed`. */
 export function readSubject(route: Route, path: string): Subject {
+  const { text, find } = readPath(route, path);
+  return {
+    text,
+    async find(ask) {
+      const answer = await find(ask);
+      await findNamed(ask);
+      return answer;
+    },
+  };
+}
+
+/**
+ * Indices of the board and the user that the query names, where it does. Throws `not-found`, as
+ * `Subject.find` does.
+ */
+export async function findNamed({ dataset, scope, parameters }: Ask) {
+  const { board: boardId, user: userId } = parameters;
+  const board =
+    boardId === undefined ? undefined : await dataset.findBoard(scope, { by: 'id', value: boardId });
+  const user = userId === undefined ? undefined : await dataset.findUser(scope, { by: 'id', value: userId });
+  if (boardId !== undefined && board === undefined) throw notFound();
+  if (userId !== undefined && user === undefined) throw notFound();
+  return { board, user };
+}
+
+function readPath(route: Route, path: string): Subject {
   if (route.of === 'organization') return { text: '', find: async (ask) => () => route.answer(ask) };
   const text = pathTextOf(route.path, path);
   if (route.of === 'user of board') return pairSubject(route, text);
@@ -65,7 +94,7 @@ function subjectText(name: BoardName | UserName): string {
   return JSON.stringify(Object.values(name).map(String));
 }
 
-export function notFound(): AppError {
+function notFound(): AppError {
   return new AppError(
     'not-found',
     'There is no such board or user, or this key may not see it. Check the identifier.',

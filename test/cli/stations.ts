@@ -59,7 +59,10 @@ export async function openStation(kind: StorageKind): Promise<Station> {
   };
 }
 
-/** Has an organization without data derive ids as those do that had data before there were keyed ids. */
+/**
+ * Has an organization without data derive ids as those do that had data before there were keyed
+ * ids.
+ */
 export async function makePlain({ store, asPlace }: Station, name: string): Promise<void> {
   const original: Original = {
     entry: { ...(await store.organization(name)), derivedIds: 'plain' },

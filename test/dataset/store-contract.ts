@@ -6,6 +6,7 @@ import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Scope } from '../../src/dataset/scope.ts';
 import { FULL_SCOPE } from '../../src/dataset/scope.ts';
 import type { Store } from '../../src/dataset/store.ts';
+import { describeScopes } from './scope-contract.ts';
 import { BIG, eventsInWords, idsOf, openPublished, publishRecords, WORLD } from './small-world.ts';
 
 const ALL = { scope: FULL_SCOPE, range: {} };
@@ -190,23 +191,6 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       assert.deepEqual([...boards], [await board(7n)]);
     });
 
-    it('decision 35: lists by the first event inside the scope, where no date was imported', async () => {
-      const always = { startMs: -(10 ** 12), endMs: 10 ** 12 };
-      const ofBoard7: Scope = { boards: [7n], users: 'all' };
-      assert.deepEqual(await people(await dataset.listUsers({ scope: ofBoard7, range: always })), [
-        1n,
-        3n,
-        5n,
-      ]);
-      const ofAnn: Scope = { boards: 'all', users: [1n] };
-      const created = async (startMs: number) => [
-        ...(await dataset.listBoards({ scope: ofAnn, range: { startMs, endMs: startMs + 1 } })),
-      ];
-      assert.deepEqual(await created(2_000), []);
-      assert.deepEqual(await created(3_000), [await board(7n)]);
-      assert.deepEqual(await created(5_000), [await board(8n)]);
-    });
-
     it('finds boards and users by every name, and what is out of scope as little as what is not there', async () => {
       assert.equal(await dataset.findBoard(FULL_SCOPE, { by: 'lti', value: 'lti-8' }), await board(8n));
       assert.equal(await dataset.findBoard(FULL_SCOPE, { by: 'course', value: 'C 8' }), await board(8n));
@@ -257,39 +241,6 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       assert.deepEqual(imported.imported, { totalPoints: 42, participationScore: 7 });
     });
 
-    it('decision 50: leaves awards outside the scope out of a ledger, and what they change about others', async () => {
-      const [week, hour] = [7 * 86_400_000, 3_600_000];
-      const comment = (actorId: bigint, timestampMs: number) => ({
-        ...{ type: 'pin', action: 'commented', ownerId: 1n, actorId, boardId: 7n, pinId: 70n, timestampMs },
-      });
-      const rules = [{ on: 'pin.commented', to: 'owner', points: 5 }];
-      await store.createOrganization('judged', { policy: JSON.stringify({ rules, weeklyMaximum: 8 }) });
-      await publishRecords(store, 'judged', {
-        users: [1n, 2n, 3n].map((id) => ({ id, email: `${id}@x.example`, name: `User ${id}` })),
-        boards: [{ id: 7n, title: 'Seven' }],
-        pins: [{ id: 70n, boardId: 7n, ownerId: 1n, title: 'Pin' }],
-        events: [comment(3n, hour), comment(2n, 2 * hour), comment(2n, 3 * hour), comment(3n, week)],
-      });
-      const judged = await openPublished(store, 'judged');
-      const explained = async (scope: Scope) => {
-        const { lines, otherPoints, standing } = await judged.ledger({ scope, board: 0, user: 0 });
-        const told = lines.map(({ actorId, outcome }) => `${actorId} ${outcome}`);
-        return { told, otherPoints, total: standing?.totalPoints };
-      };
-      const seen = ['2 counted', '2 counted'];
-      assert.deepEqual(await explained(FULL_SCOPE), {
-        told: ['3 counted', '2 counted', '2 weekly-maximum', '3 counted'],
-        ...{ otherPoints: 0, total: undefined },
-      });
-      for (const users of [[1n, 2n], [1n]]) {
-        const told = users.length === 2 ? seen : [];
-        const otherPoints = users.length === 2 ? 5 : 15;
-        assert.deepEqual(await explained({ boards: 'all', users }), { told, otherPoints, total: undefined });
-      }
-      assert.deepEqual((await explained({ boards: [], users: 'all' })).told, []);
-      await judged.close();
-    });
-
     it('stays as it is when the next version is published', async () => {
       const before = await eventsInWords(dataset);
       const outcome = await publishRecords(store, 'acme', {
@@ -308,6 +259,8 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       await next.close();
     });
   });
+
+  describeScopes(name, openStore);
 }
 
 function occurrences({ index, count }: { index: Int32Array; count: Float64Array }): [number, number][] {

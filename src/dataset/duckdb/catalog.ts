@@ -28,7 +28,10 @@ const SCHEMA = `
     derived_ids TEXT NOT NULL DEFAULT 'plain'
   ) STRICT;`;
 
-/** Organizations that have no data yet have derived nothing, so theirs are keyed like those of new ones. */
+/**
+ * Organizations that have no data yet have derived nothing, so theirs are keyed like those of new
+ * ones.
+ */
 const ADD_DERIVED_IDS = `
   ALTER TABLE organizations ADD derived_ids TEXT NOT NULL DEFAULT 'plain';
   UPDATE organizations SET derived_ids = 'keyed' WHERE version IS NULL;`;

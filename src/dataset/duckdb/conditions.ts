@@ -127,8 +127,8 @@ export function ofEvents(query: Omit<EventQuery, 'limit'>): Condition {
 }
 
 /**
- * Users, or boards, in place of their table: with `created_ms` of the import, else of the first event that the scope
- * sees (decision 35).
+ * Users, or boards, in place of their table: with `created_ms` of the import, else of the first
+ * event that the scope sees (decision 35).
  */
 export function withCreation(thing: 'user' | 'board', scope: Scope): Condition {
   if (seesEveryEvent(scope)) {

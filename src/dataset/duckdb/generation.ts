@@ -204,8 +204,8 @@ class Generation implements Dataset {
   }
 
   /**
-   * Goes through all that is visible whether something was found or not: what is out of scope must not take longer than
-   * what does not exist (decision 12).
+   * Goes through all that is visible whether something was found or not: what is out of scope must
+   * not take longer than what does not exist (decision 12).
    */
   async #findOne(sql: string, parameters: Parameters, visible: Condition | undefined) {
     const found = `(SELECT max(ix) AS ix FROM (${sql})) found`;

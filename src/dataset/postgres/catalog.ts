@@ -85,7 +85,10 @@ export class Catalog {
     );
   }
 
-  /** Gives an organization without data the secret of the one that it is a copy of, and what follows from it. */
+  /**
+   * Gives an organization without data the secret of the one that it is a copy of, and what follows
+   * from it.
+   */
   async adopt(organization: number, original: OrganizationEntry): Promise<void> {
     await this.#asking.rows(
       'UPDATE organizations SET secret = $2, derived_ids = $3 WHERE organization = $1',

@@ -86,8 +86,8 @@ export async function readVisible(database: Asking, at: At, scope: Scope): Promi
 }
 
 /**
- * Users, or boards, in place of their table: with `created_ms` of the import, else of the first event that the scope
- * sees (decision 35).
+ * Users, or boards, in place of their table: with `created_ms` of the import, else of the first
+ * event that the scope sees (decision 35).
  */
 export async function withCreation(
   database: Asking,

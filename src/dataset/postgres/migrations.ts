@@ -23,13 +23,19 @@ const FORGOTTEN = `
   );
   CREATE INDEX forgotten_boards_by_person ON forgotten_boards (organization, person);`;
 
-/** Organizations that have no data yet have derived nothing, so theirs are keyed like those of new ones. */
+/**
+ * Organizations that have no data yet have derived nothing, so theirs are keyed like those of new
+ * ones.
+ */
 const DERIVED_IDS = `
   ALTER TABLE organizations ADD derived_ids TEXT NOT NULL DEFAULT 'plain';
   ALTER TABLE organizations ALTER derived_ids DROP DEFAULT;
   UPDATE organizations SET derived_ids = 'keyed' WHERE version IS NULL;`;
 
-/** Users whose row came with a publication are asked for. Rows lie in that order, so a few bytes a page tell. */
+/**
+ * Users whose row came with a publication are asked for. Rows lie in that order, so a few bytes a
+ * page tell.
+ */
 const USERS_BORN = `
   CREATE INDEX users_born ON users USING brin (organization, born) WITH (pages_per_range = 16, autosummarize = on);`;
 

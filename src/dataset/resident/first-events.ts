@@ -1,6 +1,6 @@
 /**
- * When users first acted, and boards were first acted on, as far as a scope sees (decision 35). Worked out when a range
- * is asked for, and kept for the latest scopes.
+ * When users first acted, and boards were first acted on, as far as a scope sees (decision 35).
+ * Worked out when a range is asked for, and kept for the latest scopes.
  */
 import { Shelf } from '../../shelf.ts';
 import type { Scope } from '../scope.ts';

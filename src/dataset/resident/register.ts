@@ -60,8 +60,9 @@ export class Register {
   }
 
   /**
-   * Indices in the order of their ids (decision 5); `visible` by index, absent: all. `firstMs` of an index is the first
-   * event that counts as its creation where the import gave none, NaN without any.
+   * Indices in the order of their ids (decision 5); `visible` by index, absent: all. `firstMs` of
+   * an index is the first event that counts as its creation where the import gave none, NaN without
+   * any.
    */
   list(
     { range, afterId, limit }: Omit<ListQuery, 'scope'>,

@@ -94,7 +94,7 @@ export class ResidentTimeline implements Timeline {
     };
   }
 
-  /** The first event of an actor, or on a board, whoever sees it; NaN where there is none. */
+  /** The first event of an actor, or on a board, in any scope; NaN where there is none. */
   firstMs(column: 'actor' | 'board', index: number): number {
     const { offsets, rows } = column === 'actor' ? this.#byActor : this.#byBoard;
     const { from, to } = placesOf(offsets, index);

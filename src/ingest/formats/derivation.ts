@@ -1,6 +1,6 @@
 /**
- * What an import makes of the texts by which a source identifies people, boards, pins and events (decision 62): numbers,
- * and names and addresses of people whom the source gives none.
+ * What an import makes of the texts by which a source identifies people, boards, pins and events
+ * (decision 62): numbers, and names and addresses of people whom the source gives none.
  */
 import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject } from 'node:crypto';
 import { type Derivation, derived, type Identity, invalidEmail, type Person } from './format.ts';
@@ -13,8 +13,8 @@ const NAME_CHARACTERS = 8;
 type Purpose = 'person' | 'board' | 'pin' | 'event';
 
 /**
- * As organizations derive that had data before there were keyed ids: digests without a key. Whoever has an address can
- * compute the id that was made of it.
+ * As organizations derive that had data before there were keyed ids: digests without a key. Anybody
+ * who has an address can compute the id that was made of it.
  */
 export const plainDerivation: Derivation = {
   numberOf: (_thing, text) => plainNumber(text, SHOWN_BITS),

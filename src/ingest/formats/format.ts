@@ -99,7 +99,10 @@ export interface Identity {
   readonly host?: string;
 }
 
-/** Makes numbers of the texts by which a source identifies things, and describes people whom it does not (decision 62). */
+/**
+ * Makes numbers of the texts by which a source identifies things, and describes people whom it does
+ * not (decision 62).
+ */
 export interface Derivation {
   /** Of 53 bits, exact in every client. */
   numberOf(thing: 'board' | 'pin', text: string): bigint;
@@ -147,8 +150,8 @@ export const UNKNOWN_OWNER: Person = {
 const LONGEST_HOST = 200;
 
 /**
- * An address that can never exist (RFC 2606), for people whose address the source does not give. `local` is made of the
- * id, so no two people have the same.
+ * An address that can never exist (RFC 2606), for people whose address the source does not give.
+ * `local` is made of the id, so no two people have the same.
  */
 export function invalidEmail(local: string, host: string): Detail {
   return derived(`${local}@${host.slice(0, LONGEST_HOST)}.invalid`);

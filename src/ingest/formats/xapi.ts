@@ -152,7 +152,10 @@ function contextOf(statement: Source): Source {
   return isObject(statement['context']) ? statement['context'] : {};
 }
 
-/** With the address where the agent is identified by one. Throws `Refusal` when nothing identifies the agent. */
+/**
+ * With the address where the agent is identified by one. Throws `Refusal` when nothing identifies
+ * the agent.
+ */
 function identityOf(agent: Source, name: string): Identity & { readonly email?: string } {
   const { account, mbox } = agent;
   if (typeof mbox === 'string' && mbox.startsWith(MAILTO)) {

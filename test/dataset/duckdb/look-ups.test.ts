@@ -1,4 +1,7 @@
-/** Looking for a board or a user that the scope hides costs as much as looking for one that does not exist. */
+/**
+ * Looking for a board or a user that the scope hides costs as much as looking for one that does not
+ * exist.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it, mock, type TestContext } from 'node:test';

@@ -1,4 +1,7 @@
-/** What an import makes of texts that identify people: nobody finds them again without the secret of the organization. */
+/**
+ * What an import makes of texts that identify people: without the secret of the organization they
+ * cannot be found again.
+ */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
@@ -7,6 +10,7 @@ import { it, type TestContext } from 'node:test';
 import { openDuckdbStore } from '../../../src/dataset/duckdb/store.ts';
 import { forgetUsers } from '../../../src/dataset/forgotten.ts';
 import { Database } from '../../../src/dataset/postgres/database.ts';
+import { MIGRATIONS } from '../../../src/dataset/postgres/migrations.ts';
 import { openPostgresStore } from '../../../src/dataset/postgres/store.ts';
 import type { Person } from '../../../src/dataset/records.ts';
 import type { Store } from '../../../src/dataset/store.ts';
@@ -37,7 +41,7 @@ const ENVELOPE = {
   object: { id: 'http://x.example/page', type: 'WebPage' },
   eventTime: '2026-01-05T08:00:00Z',
 };
-/** What whoever has a list of addresses would look for. */
+/** What somebody with a list of addresses would look for. */
 const GUESSED = numberOf(`mailto:${ADDRESS}`);
 
 function numberOf(text: string): bigint {
@@ -68,7 +72,8 @@ async function makePlace(t: TestContext, kind: StorageKind): Promise<Place> {
     async revert() {
       const database = new Database(url);
       await database.rows('ALTER TABLE corkboard.organizations DROP derived_ids');
-      await database.rows('DELETE FROM corkboard.migrations WHERE number >= 4');
+      const step = MIGRATIONS.find(({ sql }) => sql.includes('derived_ids'));
+      await database.rows('DELETE FROM corkboard.migrations WHERE number = $1', [step!.number]);
       await database.close();
       await migrateDatabase(url);
     },

@@ -9,7 +9,10 @@ import { makeFolder } from '../temporary-folder.ts';
 import { eventsOf, importRecorded, importTwice, tally } from './real-files.ts';
 import { dumpOf, readReal, row, table } from './stack-exchange-dump.ts';
 
-/** As boards get their numbers with the secret of the organization that records are kept of, by itself. */
+/**
+ * As boards get their numbers with the secret of the organization that records are kept of, by
+ * itself.
+ */
 const BOARDS = Buffer.from(hkdfSync('sha256', new Uint8Array(32), '', 'corkboard derived board', 32));
 const numberOf = (text: string) =>
   String(createHmac('sha256', BOARDS).update(text).digest().readBigUInt64BE() & ((1n << 53n) - 1n));

@@ -1,0 +1,197 @@
+/**
+ * Nothing that a client gets distinguishes what a key may not see from what does not exist
+ * (decision 12): every route of the tables that names a board or a user, in its path or its query,
+ * in every form.
+ */
+import assert from 'node:assert/strict';
+import { Agent, request } from 'node:http';
+import { after, before, it } from 'node:test';
+import type { Scope } from '../../src/dataset/scope.ts';
+import { MEDIA_TYPES } from '../../src/server/negotiation.ts';
+import type { ParameterName } from '../../src/server/parameters.ts';
+import type { Route } from '../../src/server/route.ts';
+import { publishedBases } from '../../src/server/variants.ts';
+import type { Board, User } from '../model/model.ts';
+import { visibleBoards, visibleUsers } from '../model/scope-model.ts';
+import { describeOverStorages } from '../storage.ts';
+import { openWorld, type ScopeName, WORLD_MODEL, WORLD_SCOPES, type World } from '../world.ts';
+
+/** By the name in a path or a query: what it names, and by which of its names. */
+const PLACEHOLDERS: Readonly<Record<string, Naming>> = {
+  'board-id': boards(({ id }) => `${id}`),
+  boardId: boards(({ id }) => `${id}`),
+  board: boards(({ id }) => `${id}`),
+  ltiId: boards(({ ltiId }) => ltiId),
+  courseId: boards(({ courseId }) => courseId),
+  'user-id': users(({ id }) => `${id}`),
+  userId: users(({ id }) => `${id}`),
+  user: users(({ id }) => `${id}`),
+  prop: { hidden: () => [], visible: () => ['sis_user_id'], all: ['sis_user_id'] },
+  val: users(({ lms }) => lms['sis_user_id'] ?? ''),
+};
+
+/** A value for each parameter; undefined where it is a placeholder, or cannot be made up. */
+const VALUES: Readonly<Record<ParameterName, string | undefined>> = {
+  ...{ board: undefined, user: undefined, cursor: undefined },
+  ...{ start: '1514764800000', end: '1546300800000', at: '1546300800000' },
+  ...{ limit: '1', since: 'start', format: 'csv', key: 'board', action: 'visited', top: '1' },
+  ...{ interval: 'month', zone: 'Europe/Vienna', by: 'board', order: 'recent' },
+};
+
+const HEADERS: readonly Readonly<Record<string, string>>[] = [
+  { 'if-none-match': '*' },
+  { 'accept-encoding': 'gzip' },
+  { 'accept-encoding': 'zstd' },
+  { range: 'bytes=0-1' },
+];
+
+interface Naming {
+  /** Names of what the scope hides, and of what it does not. */
+  hidden(scope: Scope): readonly string[];
+  visible(scope: Scope): readonly string[];
+  readonly all: readonly string[];
+}
+
+function boards(nameOf: (board: Board) => string): Naming {
+  return naming(WORLD_MODEL.boards, (scope) => visibleBoards(WORLD_MODEL, scope), nameOf);
+}
+
+function users(nameOf: (user: User) => string): Naming {
+  return naming(WORLD_MODEL.users, (scope) => visibleUsers(WORLD_MODEL, scope), nameOf);
+}
+
+function naming<T>(
+  things: readonly T[],
+  seenBy: (scope: Scope) => readonly T[],
+  nameOf: (thing: T) => string,
+): Naming {
+  const namesOf = (some: readonly T[]) => some.map(nameOf).filter((name) => name !== '');
+  const all = namesOf(things);
+  return {
+    all,
+    visible: (scope) => namesOf(seenBy(scope)),
+    hidden: (scope) => namesOf(things.filter((thing) => !seenBy(scope).includes(thing))),
+  };
+}
+
+/** A name that nothing has, of the same length and kind: with another last digit or letter. */
+function missingLike(name: string, taken: readonly string[]): string {
+  const place = name.search(/[0-9A-Za-z][^0-9A-Za-z]*$/);
+  const others = /[0-9]/.test(name[place]!) ? '4050607010203' : 'QXZ';
+  const made = [...others].map((other) => name.slice(0, place) + other + name.slice(place + 1));
+  const free = made.find((one) => !taken.includes(one));
+  assert.ok(free, `no name like ${name} is free`);
+  return free;
+}
+
+interface Pair {
+  readonly hidden: string;
+  readonly missing: string;
+}
+
+/** Targets that differ in one name alone: of what the scope hides, and of what does not exist. */
+function pairsOf(route: Route, base: string, scope: Scope): Pair[] {
+  const inPath = [...route.path.matchAll(/\{([^}]+)\}/g)].map(([, name = '']) => name);
+  const inQuery = route.parameters.filter((name) => name in PLACEHOLDERS);
+  const targetOf = (names: Readonly<Record<string, string>>) => {
+    const path = route.path.replace(/\{([^}]+)\}/g, (_, name) => encodeURIComponent(names[name]!));
+    const query = inQuery.flatMap((name) => (names[name] === undefined ? [] : [`${name}=${names[name]}`]));
+    return `${base}/v1${path}?${query.join('&')}`;
+  };
+  return [...inPath, ...inQuery].flatMap((name) => {
+    const { hidden, all } = namingOf(name);
+    const others = Object.fromEntries(
+      inPath.map((other) => {
+        const { visible, all: any } = namingOf(other);
+        return [other, visible(scope)[0] ?? any[0]!];
+      }),
+    );
+    return hidden(scope).map((one) => ({
+      hidden: targetOf({ ...others, [name]: one }),
+      missing: targetOf({ ...others, [name]: missingLike(one, all) }),
+    }));
+  });
+}
+
+function namingOf(name: string): Naming {
+  const found = PLACEHOLDERS[name];
+  assert.ok(found, `say in PLACEHOLDERS what {${name}} names`);
+  return found;
+}
+
+interface Way {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly query: string;
+}
+
+/** Every method and form of the route, and the parameters and headers that change the response. */
+function waysOf({ representations, parameters }: Route): Way[] {
+  const plain = { method: 'GET', headers: {}, query: '' };
+  return [
+    ...representations.flatMap((form) =>
+      ['GET', 'HEAD'].map((method) => ({ ...plain, method, headers: { accept: MEDIA_TYPES[form] } })),
+    ),
+    ...HEADERS.map((headers) => ({ ...plain, headers })),
+    ...parameters.flatMap((name) =>
+      VALUES[name] === undefined ? [] : [{ ...plain, query: `&${name}=${VALUES[name]}` }],
+    ),
+  ];
+}
+
+describeOverStorages('what is out of scope', (kind) => {
+  const agent = new Agent({ keepAlive: true });
+  let world: World;
+  before(async () => {
+    world = await openWorld(kind);
+  });
+  after(async () => {
+    agent.destroy();
+    await world.close();
+  });
+
+  /** Everything that a client gets, but for what differs between any two requests. */
+  async function appearance(target: string, key: string, { method, headers, query }: Way): Promise<string> {
+    const path = target + query;
+    const sent = request(world.url + path, { method, agent, headers: { ...headers, apikey: key } });
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    sent.on('error', reject);
+    sent.on('response', async (reply) => {
+      const chunks: Buffer[] = await reply.toArray();
+      const head = reply.rawHeaders.flatMap((name, at, all) =>
+        at % 2 === 0 ? [`${name}: ${all[at + 1]}`] : [],
+      );
+      resolve([reply.statusCode, ...head, Buffer.concat(chunks).toString('latin1')].join('\n'));
+    });
+    sent.end();
+    return (await promise)
+      .replace(/^date: .*$/im, '')
+      .replace(/^x-request-id: .*$/im, '')
+      .replaceAll(/dur=[\d.]+/g, 'dur')
+      .replace(/"request_id":"[^"]*"/, '')
+      .replaceAll(path.split('?')[0]!, 'PATH');
+  }
+
+  for (const name of ['nothing', 'boards', 'users'] satisfies readonly ScopeName[]) {
+    for (const { base, table } of publishedBases('a')) {
+      it(`looks like what does not exist to the key "${name}", in every route under ${base}/v1`, async () => {
+        let compared = 0;
+        for (const route of table.routes) {
+          const pairs = pairsOf(route, base, WORLD_SCOPES[name]);
+          // Each pair is asked for plainly, and in every other way at least one.
+          for (const [place, { hidden, missing }] of pairs.entries()) {
+            for (const way of waysOf(route).slice(0, place === 0 ? undefined : 1)) {
+              const seen = await appearance(hidden, world.keys[name], way);
+              assert.equal(seen, await appearance(missing, world.keys[name], way), `${way.method} ${hidden}`);
+              assert.ok(seen.startsWith('404\n'), seen);
+              compared += 1;
+            }
+          }
+          const isNamed = route.of !== 'organization';
+          assert.ok(pairs.length > 0 || !isNamed || name !== 'nothing', `${route.path} is not asked`);
+        }
+        assert.ok(compared > 0);
+      });
+    }
+  }
+});
