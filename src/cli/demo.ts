@@ -1,6 +1,7 @@
 /** `corkboard demo`: serves the data that ship with the package, with a key to try them. */
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { NO_REDACTION } from '../dataset/redaction.ts';
 import { FULL_SCOPE } from '../dataset/scope.ts';
 import type { Store } from '../dataset/store.ts';
 import { type Keyring, statusOf } from '../keys/keyring.ts';
@@ -79,7 +80,7 @@ async function replaceKey(keyring: Keyring): Promise<string> {
     organization: ORGANIZATION,
     label: LABEL,
     scope: FULL_SCOPE,
-    redact: { email: false, name: false },
+    redact: NO_REDACTION,
   };
   return (await keyring.create(grant, Date.now() + KEY_LIFE_MS)).key;
 }

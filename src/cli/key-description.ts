@@ -1,7 +1,8 @@
 /** Keys as the commands show them: as JSON, as a table, and, this once, with the key itself. */
 import { formatInstant } from '../dataset/instant.ts';
+import { REDACTABLE, type Redaction } from '../dataset/redaction.ts';
 import type { Scope } from '../dataset/scope.ts';
-import { type KeyEntry, type NewKey, type Redaction, statusOf } from '../keys/keyring.ts';
+import { type KeyEntry, type NewKey, statusOf } from '../keys/keyring.ts';
 import { type JsonOption, printResult, remark, renderFields, renderInstant, renderTable } from './output.ts';
 
 /** Ids shown of a list in a table; the rest is counted. */
@@ -76,7 +77,7 @@ function formatOptional(instantMs: number | undefined): string | undefined {
 }
 
 function redactedFields(redact: Redaction): readonly string[] {
-  return [...(redact.email ? ['email'] : []), ...(redact.name ? ['name'] : [])];
+  return REDACTABLE.filter((field) => redact[field]);
 }
 
 function renderPart(part: Scope['boards'] | Scope['users']): string {

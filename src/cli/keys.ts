@@ -1,8 +1,9 @@
 /** `corkboard keys`: makes, lists, rotates and revokes API keys (decision 21). */
 import { type Command, Option } from 'commander';
 import { AppError } from '../app-error.ts';
+import { NO_REDACTION, type Redaction } from '../dataset/redaction.ts';
 import type { Scope } from '../dataset/scope.ts';
-import type { Keyring, RateLimit, Redaction } from '../keys/keyring.ts';
+import type { Keyring, RateLimit } from '../keys/keyring.ts';
 import { addExamples } from './examples.ts';
 import { keepRoom, withReserve } from './full-disk.ts';
 import { describeKey, printNewKey, renderKeys } from './key-description.ts';
@@ -89,7 +90,7 @@ async function createKey(options: CreateOptions): Promise<void> {
         organization: name,
         label: options.label ?? '',
         scope: { boards, users: options.users ?? (boards === 'all' ? 'all' : 'of-boards') },
-        redact: options.redact ?? { email: false, name: false },
+        redact: options.redact ?? NO_REDACTION,
         rateLimit: options.rateLimit,
       },
       options.expires,

@@ -6,8 +6,9 @@ import { InvalidArgumentError } from 'commander';
 import { AppError } from '../app-error.ts';
 import { parseIdentifier } from '../dataset/identifier.ts';
 import { LATEST_INSTANT_MS, parseInstant } from '../dataset/instant.ts';
+import type { Redaction } from '../dataset/redaction.ts';
 import type { Scope } from '../dataset/scope.ts';
-import type { RateLimit, Redaction } from '../keys/keyring.ts';
+import type { RateLimit } from '../keys/keyring.ts';
 
 const DAY_MS = 86_400_000;
 const UNITS_MS = new Map([

@@ -23,6 +23,8 @@ export interface Person {
   readonly name: string;
   readonly firstName: string;
   readonly lastName: string;
+  /** Whether the name shows the address, the id, or what these were made of (`derived-name.ts`). */
+  readonly nameIsDerived: boolean;
   readonly role: string;
   readonly classRole: string;
 }

@@ -2,13 +2,8 @@
  * The port of the keyring: the keys of all organizations, what each may see, and how they come and go (decision 21).
  * A key itself is told once, when it is made; afterwards only its id is known.
  */
+import type { Redaction } from '../dataset/redaction.ts';
 import type { Scope } from '../dataset/scope.ts';
-
-/** What is replaced by pseudonyms in every answer (decision 22). */
-export interface Redaction {
-  readonly email: boolean;
-  readonly name: boolean;
-}
 
 export interface RateLimit {
   readonly requests: number;

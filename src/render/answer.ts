@@ -1,5 +1,6 @@
 /** What rendering hands to the server: the bytes of one answer, and their number before the first is made. */
 import type { EventPosition } from '../dataset/query.ts';
+import type { Redaction } from '../dataset/redaction.ts';
 import type { Chunk } from './chunk.ts';
 
 export type TextRepresentation = 'json' | 'ndjson' | 'csv' | 'event-stream';
@@ -8,12 +9,8 @@ export type ChangesRepresentation = Exclude<TextRepresentation, 'csv'>;
 export type Representation = TextRepresentation | 'parquet';
 export type Variant = 'a' | 'b';
 
-/** Which fields of people are replaced by stable pseudonyms made with the organization's secret (decision 22). */
-export interface Redaction {
-  readonly email: boolean;
-  readonly name: boolean;
-  readonly secret: Uint8Array;
-}
+/** What of people is replaced by pseudonyms, and the secret of the organization that these are made with. */
+export type Redacting = Redaction & { readonly secret: Uint8Array };
 
 export interface Answer<Next = undefined> {
   /** Exact size of all chunks together, in bytes (decision 16). */

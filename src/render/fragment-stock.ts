@@ -5,7 +5,7 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Person } from '../dataset/records.ts';
 import { Shelf } from '../shelf.ts';
-import type { Redaction, Variant } from './answer.ts';
+import type { Redacting, Variant } from './answer.ts';
 import { EVENT_FORMS } from './event-form.ts';
 import { type EventParts, makeEventParts } from './event-run.ts';
 import { LISTED_BOARD, LISTED_USER } from './fields.ts';
@@ -35,7 +35,7 @@ function sharedOf(dataset: Dataset): Shared {
 
 export class FragmentStock {
   readonly #dataset: Dataset;
-  readonly #redaction: Redaction;
+  readonly #redacting: Redacting;
   readonly #shared: Shelf<Fragments>;
   readonly #memory: FragmentMemory | undefined;
   readonly #people = new Shelf<Fragments>();
@@ -43,9 +43,9 @@ export class FragmentStock {
   /** What was asked for, by name, so that the stock of the next version can be filled alike. */
   readonly #wanted = new Map<string, (stock: FragmentStock) => Promise<unknown>>();
 
-  constructor(dataset: Dataset, redaction: Redaction) {
+  constructor(dataset: Dataset, redacting: Redacting) {
     this.#dataset = dataset;
-    this.#redaction = redaction;
+    this.#redacting = redacting;
     const { shelf, memory } = sharedOf(dataset);
     this.#shared = shelf;
     this.#memory = memory;
@@ -121,7 +121,7 @@ export class FragmentStock {
   }
 
   #takePeople(name: string, render: (person: Person) => Halves, memory?: FragmentMemory): Promise<Fragments> {
-    const redacted = (person: Person) => render(redactPerson(person, this.#redaction));
+    const redacted = (person: Person) => render(redactPerson(person, this.#redacting));
     return this.#people.take(name, () => renderFragments(this.#dataset.people(), redacted, memory));
   }
 }

@@ -4,17 +4,19 @@
  */
 import { createHmac } from 'node:crypto';
 import type { Person } from '../dataset/records.ts';
-import type { Redaction } from './answer.ts';
+import type { Redacting } from './answer.ts';
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** The person as an answer may show it. Depends on the person's id alone, so that it outlives a change of name. */
-export function redactPerson(person: Person, redaction: Redaction): Person {
-  if (!redaction.email && !redaction.name) return person;
+/**
+ * The person as a response may show it. Pseudonyms depend on the person's id alone, so that they outlive a change of
+ * name. A derived name is redacted with the address: it shows the address, or what that is made of (decision 63).
+ */
+export function redactPerson(person: Person, { email, name, secret }: Redacting): Person {
   return {
     ...person,
-    ...(redaction.email && pseudonymousEmail(person.id, redaction.secret)),
-    ...(redaction.name && pseudonymousName(person.id, redaction.secret)),
+    ...(email && pseudonymousEmail(person.id, secret)),
+    ...((name || (email && person.nameIsDerived)) && pseudonymousName(person.id, secret)),
   };
 }
 

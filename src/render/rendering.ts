@@ -13,7 +13,7 @@ import type {
   ChangesRepresentation,
   EventsAnswer,
   ListAnswer,
-  Redaction,
+  Redacting,
   TextRepresentation,
   Variant,
 } from './answer.ts';
@@ -79,8 +79,8 @@ export interface DescribedPin {
  * Redaction applies to everything that the rendering makes (decision 22). With a workshop, large answers from a
  * dataset in memory are rendered beside the thread that serves.
  */
-export function openRendering(dataset: Dataset, redaction: Redaction, workshop?: Workshop): Rendering {
-  return new DatasetRendering(dataset, redaction, workshop);
+export function openRendering(dataset: Dataset, redacting: Redacting, workshop?: Workshop): Rendering {
+  return new DatasetRendering(dataset, redacting, workshop);
 }
 
 const KEPT_SIZES = 256;
@@ -94,12 +94,12 @@ class DatasetRendering implements Rendering {
   readonly #packed: PackedAnswers | undefined;
   readonly #names: EventNames;
 
-  constructor(dataset: Dataset, redaction: Redaction, workshop: Workshop | undefined) {
+  constructor(dataset: Dataset, redacting: Redacting, workshop: Workshop | undefined) {
     this.#dataset = dataset;
-    this.#stock = new FragmentStock(dataset, redaction);
+    this.#stock = new FragmentStock(dataset, redacting);
     this.tables = new ParquetTables(dataset, this.#stock);
     this.#packed = workshop && new PackedAnswers(workshop);
-    this.#names = new EventNames(redaction.secret);
+    this.#names = new EventNames(redacting.secret);
     if ((dataset.timeline?.events.count ?? 0) > HELD_EVENTS) workshop?.thread.prepare();
   }
 

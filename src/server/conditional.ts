@@ -7,7 +7,7 @@ import type { FastifyReply } from 'fastify';
 import type { Scope } from '../dataset/scope.ts';
 
 /** To be raised when the same data gets other bytes, so that what clients have kept is not taken for the new form. */
-const FORM = 1;
+const FORM = 2;
 
 /** Of base64url: 132 of the 256 bits of the digest. */
 const TAG_CHARACTERS = 22;

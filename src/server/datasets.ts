@@ -5,11 +5,12 @@
  */
 import { AppError } from '../app-error.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import type { Redaction } from '../dataset/redaction.ts';
 import type { Store } from '../dataset/store.ts';
 import type { Rendering } from '../render/rendering.ts';
 import { Workshop } from '../render/workshop.ts';
 import { type FinishedAnswer, FinishedAnswers } from './finished-answers.ts';
-import { OpenedDataset, type Redact } from './opened-dataset.ts';
+import { OpenedDataset } from './opened-dataset.ts';
 import type { BoundQuestions } from './question.ts';
 import { deriveSecrets, type Secrets } from './secrets.ts';
 
@@ -24,7 +25,7 @@ export interface Lease {
   readonly dataset: Dataset;
   readonly secrets: Secrets;
   readonly questions: BoundQuestions;
-  rendering(redact: Redact): Rendering;
+  rendering(redact: Redaction): Rendering;
   /** A small answer from this version that was made before, by its entity tag. */
   finished(etag: string): FinishedAnswer | undefined;
   /** Keeps a small answer as long as there is room and the version is in force. */

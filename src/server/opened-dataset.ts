@@ -1,22 +1,17 @@
 /** One version in service: its dataset with all that is derived from it, held until the last answer has ended. */
 import type { Dataset } from '../dataset/dataset.ts';
+import { type Redaction, redactionText } from '../dataset/redaction.ts';
 import { openRendering, type Rendering } from '../render/rendering.ts';
 import type { Workshop } from '../render/workshop.ts';
 import { BoundQuestions } from './question.ts';
 import type { Secrets } from './secrets.ts';
-
-/** What a key has replaced by pseudonyms (decision 22). */
-export interface Redact {
-  readonly email: boolean;
-  readonly name: boolean;
-}
 
 export class OpenedDataset {
   readonly dataset: Dataset;
   readonly questions: BoundQuestions;
   readonly #secrets: Secrets;
   readonly #workshop: Workshop;
-  readonly #renderings = new Map<string, { readonly redact: Redact; readonly rendering: Rendering }>();
+  readonly #renderings = new Map<string, { readonly redact: Redaction; readonly rendering: Rendering }>();
   #leases = 0;
   /** Set when the version is no longer given out; called when the last lease has ended. */
   #leave: (() => void) | undefined;
@@ -41,12 +36,12 @@ export class OpenedDataset {
     if (this.#leases === 0) this.#leave?.();
   }
 
-  rendering({ email, name }: Redact): Rendering {
-    const kind = `${email} ${name}`;
+  rendering(redact: Redaction): Rendering {
+    const kind = redactionText(redact);
     let kept = this.#renderings.get(kind);
     if (kept === undefined) {
-      const redaction = { email, name, secret: this.#secrets.pseudonym };
-      kept = { redact: { email, name }, rendering: openRendering(this.dataset, redaction, this.#workshop) };
+      const redacting = { ...redact, secret: this.#secrets.pseudonym };
+      kept = { redact, rendering: openRendering(this.dataset, redacting, this.#workshop) };
       this.#renderings.set(kind, kept);
     }
     return kept.rendering;

@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../app-error.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import { isSameRedaction, type Redaction, redactionText } from '../dataset/redaction.ts';
 import type { Scope } from '../dataset/scope.ts';
 import type { KeyEntry } from '../keys/keyring.ts';
 import type { Representation } from '../render/answer.ts';
@@ -54,8 +55,7 @@ export interface Since {
 interface LastBound extends BoundQuestion {
   readonly by: BoundQuestions;
   readonly scope: Scope;
-  readonly email: boolean;
-  readonly name: boolean;
+  readonly redact: Redaction;
 }
 
 const KEPT_QUESTIONS = 2048;
@@ -107,14 +107,7 @@ export class BoundQuestions {
     const { scope, redact } = key;
     const last = question.lastBound;
     // A scope never changes, so what was made for this very one belongs to exactly that scope (decision 12).
-    if (
-      last?.by === this &&
-      last.scope === scope &&
-      last.email === redact.email &&
-      last.name === redact.name
-    ) {
-      return last;
-    }
+    if (last?.by === this && last.scope === scope && isSameRedaction(last.redact, redact)) return last;
     const { version, lastSequence } = this.#version;
     const common = commonText(question, key);
     const walk = walkText(common, question);
@@ -124,7 +117,7 @@ export class BoundQuestions {
     const begun = place !== undefined && 'upToSequence' in place ? place.upToSequence : lastSequence;
     const seen = Math.min(begun, lastSequence);
     question.lastBound = {
-      ...{ by: this, scope, email: redact.email, name: redact.name },
+      ...{ by: this, scope, redact },
       walk,
       place,
       ...this.#bindSync(question, syncText(common, key), seen),
@@ -184,7 +177,9 @@ function walkText(common: string, { parameters }: Question): string {
 
 /** What all answers of a sync have in common; its tokens are bound to it. */
 function syncText(common: string, { redact }: KeyEntry): string {
-  return `${common} ${redact.email} ${redact.name}`;
+  // Names that are redacted with the address were not always: who has kept them begins again from the start.
+  const form = redact.email && !redact.name ? ' 2' : '';
+  return `${common} ${redact.email} ${redact.name}${form}`;
 }
 
 function commonText(question: Question, key: KeyEntry): string {
@@ -199,8 +194,7 @@ function filterOf({ variant, route, subject, parameters }: Question): readonly u
 
 /** What else settles the bytes of an answer from one version. */
 function formText({ route, parameters, representation, encoding }: Question, key: KeyEntry): string {
-  const { email, name } = key.redact;
   const given = route.parameters.map((parameter) => parameters[parameter] ?? null);
   const exact = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
-  return JSON.stringify([given, email, name, representation, encoding], exact);
+  return JSON.stringify([given, redactionText(key.redact), representation, encoding], exact);
 }

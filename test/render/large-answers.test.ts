@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { EventQuery } from '../../src/dataset/query.ts';
-import type { Redaction, Representation } from '../../src/render/answer.ts';
+import type { Redacting, Representation } from '../../src/render/answer.ts';
 import { GATHERED_FROM_RECORDS } from '../../src/render/fragment-memory.ts';
 import { openRendering } from '../../src/render/rendering.ts';
 import { Spool } from '../../src/render/spool.ts';
@@ -16,7 +16,7 @@ const workshop = new Workshop();
 after(() => workshop.close());
 
 /** In the rendering events are gathered, inline they are written one by one. */
-async function open(redaction: Redaction = NO_REDACTION) {
+async function open(redaction: Redacting = NO_REDACTION) {
   const dataset = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS, GATHERED_FROM_RECORDS).load();
   const plain = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS).load();
   return {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { FULL_SCOPE } from '../../src/dataset/scope.ts';
-import type { Redaction, Representation } from '../../src/render/answer.ts';
+import type { Redacting, Representation } from '../../src/render/answer.ts';
 import { redactPerson } from '../../src/render/redaction.ts';
 import { openRendering } from '../../src/render/rendering.ts';
 import { PlainDataset } from './plain-dataset.ts';
@@ -11,11 +11,11 @@ import { worldOf } from './worlds.ts';
 
 const EVERYTHING = { scope: FULL_SCOPE, range: {} };
 const secret = Buffer.from('a secret of the organization');
-const BOTH: Redaction = { email: true, name: true, secret };
+const BOTH: Redacting = { email: true, name: true, secret };
 const ada = worldOf(0).people[0]!;
 
 /** Every answer that the rendering of a small world can give, as one text. */
-async function everyAnswer(redaction: Redaction): Promise<string> {
+async function everyAnswer(redaction: Redacting): Promise<string> {
   const rendering = openRendering(new PlainDataset(worldOf(9)), redaction);
   const texts: string[] = [];
   for (const representation of ['json', 'ndjson', 'csv'] satisfies Representation[]) {
@@ -45,6 +45,15 @@ test('only what is to be redacted is', async () => {
   const names = await everyAnswer({ ...BOTH, email: false });
   assert.match(names, /user1@guild\.example/);
   assert.doesNotMatch(names, /Ada/);
+});
+
+test('a name that was derived is redacted with the address, both halves of it', () => {
+  const derived = { ...ada, nameIsDerived: true };
+  assert.deepEqual(redactPerson(derived, { ...BOTH, name: false }), {
+    ...redactPerson(ada, BOTH),
+    nameIsDerived: true,
+  });
+  assert.equal(redactPerson(derived, { ...BOTH, email: false, name: false }).name, ada.name);
 });
 
 test('the key of a points map is the pseudonym that its record shows', async () => {

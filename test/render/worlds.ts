@@ -1,10 +1,10 @@
 /** Random small worlds with difficult texts and ids, and one of many events, for tests of rendering. */
 import fc from 'fast-check';
 import { EARLIEST_INSTANT_MS, LATEST_INSTANT_MS } from '../../src/dataset/instant.ts';
-import type { Redaction } from '../../src/render/answer.ts';
+import type { Redacting } from '../../src/render/answer.ts';
 import type { PlainEvent, PlainWorld } from './plain-dataset.ts';
 
-export const NO_REDACTION: Redaction = { email: false, name: false, secret: new Uint8Array(32) };
+export const NO_REDACTION: Redacting = { email: false, name: false, secret: new Uint8Array(32) };
 
 const KINDS = [
   { type: 'pin', action: 'visited' },
@@ -31,6 +31,7 @@ const person = fc.record({
   name: text,
   firstName: text,
   lastName: text,
+  nameIsDerived: fc.boolean(),
   role: text,
   classRole: text,
 });
@@ -97,6 +98,7 @@ export function worldOf(eventCount: number, bodyLength = 300): PlainWorld {
       name: `Ada ${id}`,
       firstName: 'Ada',
       lastName: `${id}`,
+      nameIsDerived: false,
       role: 'user',
       classRole: 'instructor',
     })),

@@ -3,6 +3,7 @@
  */
 import type { DuckDBValue } from '@duckdb/node-api';
 import type { Counts, Dataset, Ledger, Lookups } from '../dataset.ts';
+import { isDerivedName } from '../derived-name.ts';
 import {
   type BoardName,
   type EventBatch,
@@ -78,13 +79,15 @@ class Generation implements Dataset {
 
   people(): AsyncIterable<readonly Person[]> {
     return this.#records(
-      'SELECT id, email, name, first_name, last_name, role, class_role FROM users ORDER BY ix',
-      ([id, email, name, firstName, lastName, role, classRole]) => ({
+      `SELECT id, email, name, first_name, last_name, ${isDerivedName('users')}, role, class_role
+       FROM users ORDER BY ix`,
+      ([id, email, name, firstName, lastName, nameIsDerived, role, classRole]) => ({
         id: bigint(id),
         email: text(email),
         name: text(name),
         firstName: text(firstName),
         lastName: text(lastName),
+        nameIsDerived: nameIsDerived === true,
         role: text(role),
         classRole: text(classRole),
       }),

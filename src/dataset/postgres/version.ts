@@ -3,6 +3,7 @@
  * they are whatever is published later, so any connection of the pool answers from it.
  */
 import type { Counts, Dataset, Ledger, Lookups } from '../dataset.ts';
+import { isDerivedName } from '../derived-name.ts';
 import {
   type BoardName,
   type EventBatch,
@@ -60,17 +61,18 @@ class Version implements Dataset {
   }
 
   async *people(): AsyncGenerator<readonly Person[]> {
-    const sql = `SELECT id, email, name, first_name, last_name, role, class_role
-      FROM ${rowsAt(this.#at, 'users')} ORDER BY ix`;
-    const types = ['int8', 'text', 'text', 'text', 'text', 'text', 'text'] as const;
+    const sql = `SELECT id, email, name, first_name, last_name, CAST(${isDerivedName('users')} AS int),
+      role, class_role FROM ${rowsAt(this.#at, 'users')} ORDER BY ix`;
+    const types = ['int8', 'text', 'text', 'text', 'text', 'int4', 'text', 'text'] as const;
     for await (const { columns } of this.#database.columns(sql, types)) {
-      const [ids, email, name, firstName, lastName, role, classRole] = columns;
+      const [ids, email, name, firstName, lastName, nameIsDerived, role, classRole] = columns;
       yield Array.from(ids, (id, row) => ({
         id,
         email: email[row]!,
         name: name[row]!,
         firstName: firstName[row]!,
         lastName: lastName[row]!,
+        nameIsDerived: nameIsDerived[row] === 1,
         role: role[row]!,
         classRole: classRole[row]!,
       }));

@@ -1,0 +1,123 @@
+/** What keys see that redact addresses, of people whose names an import has derived (decision 63). */
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, it } from 'node:test';
+import { caliper } from '../../src/ingest/formats/caliper.ts';
+import type { Format } from '../../src/ingest/formats/format.ts';
+import { xapi } from '../../src/ingest/formats/xapi.ts';
+import { importBundle } from '../../src/ingest/import.ts';
+import { EMPTY_BUNDLE } from '../model/bundle.ts';
+import { get } from '../model/client.ts';
+import { type Deployment, openDeployment } from '../model/deployment.ts';
+import { describeOverStorages } from '../storage.ts';
+
+const COURSE = 'https://x.example/course';
+const SHA1 = 'ebd31e95054c018b10727ccffd2ef2ec3a016ee9';
+
+function statement(actor: object, at: number): object {
+  return {
+    id: `00000000-0000-4000-8000-00000000000${at}`,
+    actor,
+    verb: { id: 'http://x.example/verbs/viewed' },
+    object: { id: 'https://x.example/page' },
+    context: { contextActivities: { parent: [{ id: COURSE }] } },
+    timestamp: '2024-01-02T03:04:05Z',
+  };
+}
+
+const STATEMENTS = [
+  { mbox: 'mailto:ada.lovelace@uni.example' },
+  { account: { homePage: 'https://login.uni.example', name: 'hopper1906' } },
+  { openid: 'https://openid.uni.example/noether' },
+  { mbox_sha1sum: SHA1 },
+].map(statement);
+
+const ENVELOPE = {
+  sensor: 'https://x.example/sensor',
+  sendTime: '2024-01-02T03:04:05Z',
+  dataVersion: 'http://purl.imsglobal.org/ctx/caliper/v1p1',
+  data: [
+    {
+      '@context': 'http://purl.imsglobal.org/ctx/caliper/v1p1',
+      ...{ id: 'urn:uuid:1', type: 'ViewEvent', action: 'Viewed', eventTime: '2024-01-02T03:04:05Z' },
+      actor: { id: 'mailto:kovalevskaya@uni.example', type: 'Person' },
+      object: { id: 'https://x.example/page', type: 'WebPage' },
+      group: { id: COURSE, type: 'CourseOffering' },
+    },
+  ],
+};
+
+const USERS = [
+  { id: 1n, email: 'curie@uni.example', name: 'Curie' },
+  {
+    id: 2n,
+    email: 'meitner@uni.example',
+    name: 'L. Meitner',
+    first_name: 'Lise',
+    last_name: 'meitner@uni.example',
+  },
+  { id: 3n, email: 'x3@uni.example', name: 'Emmy Franklin' },
+  { id: 123456n, email: 'x4@uni.example', name: 'Student 123456' },
+];
+
+/** What identifies somebody; the last one was given as a name. */
+const SECRETS =
+  /lovelace|hopper1906|noether|ebd31e95|kovalevskaya|curie|meitner|Lise|Student 123456|uni\.example/i;
+
+const PATHS = ['/a/v1/users', '/b/v1/users', '/a/v1/events'];
+
+describeOverStorages('a key that redacts addresses', (kind) => {
+  let deployment: Deployment;
+  before(async () => {
+    deployment = await openDeployment(kind);
+    await deployment.load('school', { ...EMPTY_BUNDLE, users: USERS });
+    await load('statements', xapi, STATEMENTS);
+    await load('envelopes', caliper, [ENVELOPE]);
+  });
+  after(() => deployment.close());
+
+  async function load(name: string, format: Format, records: readonly object[]): Promise<void> {
+    const path = join(deployment.folder, name, 'records.ndjson');
+    await mkdir(join(deployment.folder, name));
+    await writeFile(path, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+    const { store } = deployment;
+    const report = await importBundle({
+      ...{ store, organization: 'school', paths: [path] },
+      foreign: { format, options: {} },
+    });
+    assert.equal(report.problemCount, 0, JSON.stringify(report.problems));
+  }
+
+  it('sees no name that shows an address or what identified the person, and every other name', async () => {
+    const key = await deployment.makeKey('school', { redact: { email: true, name: false } });
+    for (const path of PATHS) {
+      for (const format of ['json', 'ndjson', 'csv', 'parquet']) {
+        const { status, text } = await get(`${deployment.url}${path}?format=${format}`, key, {
+          accept: '*/*',
+        });
+        assert.equal(status, 200, path);
+        assert.doesNotMatch(text, SECRETS, `${path} as ${format}`);
+      }
+    }
+    const insights = await get(`${deployment.url}/insights/v1/users`, key);
+    assert.match(insights.text, /Person /);
+    assert.doesNotMatch(insights.text, SECRETS);
+    const { text } = await get(`${deployment.url}/b/v1/users`, key);
+    assert.match(text, /"name":"Emmy Franklin"/);
+    assert.match(text, /"name":"Unknown"/);
+    assert.equal(text.match(/"name":"Person [A-Z2-7]{8}"/g)?.length, 8);
+  });
+
+  it('sees the pseudonyms that a key sees which redacts names as well', async () => {
+    const both = await deployment.makeKey('school', { redact: { email: true, name: true } });
+    const email = await deployment.makeKey('school', { redact: { email: true, name: false } });
+    const namesFor = async (key: string) =>
+      [
+        ...(await get(`${deployment.url}/b/v1/users`, key)).text.matchAll(/"id":(\d+),.*?"name":"(.*?)"/g),
+      ].map(([, id, name]) => `${id} ${name}`);
+    const seen = new Set(await namesFor(both));
+    const shown = (await namesFor(email)).filter((line) => line.includes('Person '));
+    assert.ok(shown.length === 8 && shown.every((line) => seen.has(line)));
+  });
+});
