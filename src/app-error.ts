@@ -18,6 +18,7 @@ export type ErrorCode =
   | 'since-invalid'
   | 'identifier-malformed'
   | 'not-found'
+  | 'lookup-not-allowed'
   | 'lookup-not-configured'
   | 'method-not-allowed'
   | 'method-not-implemented'

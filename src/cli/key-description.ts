@@ -2,7 +2,7 @@
 import { formatInstant } from '../dataset/instant.ts';
 import { REDACTABLE, type Redaction } from '../dataset/redaction.ts';
 import type { Scope } from '../dataset/scope.ts';
-import { type KeyEntry, type NewKey, statusOf } from '../keys/keyring.ts';
+import { type KeyEntry, mayLookUpPeople, type NewKey, statusOf } from '../keys/keyring.ts';
 import { type JsonOption, printResult, remark, renderFields, renderInstant, renderTable } from './output.ts';
 
 /** Ids shown of a list in a table; the rest is counted. */
@@ -30,6 +30,7 @@ export function describeKey(entry: KeyEntry): object {
     status: statusOf(entry, Date.now()),
     scope: entry.scope,
     redact: redactedFields(entry.redact),
+    lmsLookup: mayLookUpPeople(entry),
     rateLimit: entry.rateLimit,
     created: formatInstant(entry.createdMs),
     expires: formatOptional(entry.expiresMs),
@@ -65,6 +66,7 @@ export function printNewKey({ entry, key }: NewKey, options: JsonOption): void {
     ['boards', renderPart(entry.scope.boards)],
     ['users', renderPart(entry.scope.users)],
     ['redacted', redactedFields(entry.redact).join(',')],
+    ['LMS look-up', mayLookUpPeople(entry) ? 'allowed' : 'refused'],
     ['expires', renderInstant(entry.expiresMs) ?? 'never'],
     ['label', entry.label],
   ] as const;

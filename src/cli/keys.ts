@@ -24,6 +24,7 @@ interface CreateOptions extends StorageOptions, JsonOption {
   readonly boards?: Scope['boards'];
   readonly users?: Scope['users'];
   readonly redact?: Redaction;
+  readonly allowLmsLookup?: boolean;
   readonly expires?: number;
   readonly label?: string;
   readonly rateLimit?: RateLimit;
@@ -63,6 +64,10 @@ function addCreate(keys: Command): void {
     )
     .option('--redact <fields>', 'put stable pseudonyms for email, name or email,name', readRedaction)
     .option(
+      '--allow-lms-lookup',
+      'let the key look up people by LMS properties although it redacts; without it /lms_user is refused',
+    )
+    .option(
       '--expires <when>',
       'after 30d, 12h, 15m or 45s; at the end of a day in UTC, 2027-01-31; or at an instant, 2027-01-31T17:00:00+01:00 (default: never)',
       (text) => readExpiry(text, Date.now()),
@@ -91,6 +96,7 @@ async function createKey(options: CreateOptions): Promise<void> {
         label: options.label ?? '',
         scope: { boards, users: options.users ?? (boards === 'all' ? 'all' : 'of-boards') },
         redact: options.redact ?? NO_REDACTION,
+        allowLmsLookup: options.allowLmsLookup,
         rateLimit: options.rateLimit,
       },
       options.expires,

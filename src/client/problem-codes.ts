@@ -15,6 +15,7 @@ export type ProblemCode =
   | 'key-unknown'
   | 'key-expired'
   | 'key-revoked'
+  | 'lookup-not-allowed'
   | 'not-found'
   | 'lookup-not-configured'
   | 'method-not-allowed'

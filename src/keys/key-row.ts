@@ -14,6 +14,7 @@ export interface KeyRow {
   readonly scope: string;
   readonly redact_email: boolean;
   readonly redact_name: boolean;
+  readonly allow_lms_lookup: boolean;
   readonly rate_requests: number | null;
   readonly rate_per_seconds: number | null;
   readonly created_ms: number;
@@ -63,6 +64,7 @@ const COLUMNS = [
   'scope',
   'redact_email',
   'redact_name',
+  'allow_lms_lookup',
   'rate_requests',
   'rate_per_seconds',
   'created_ms',
@@ -73,6 +75,11 @@ const COLUMNS = [
   'rotated_to',
 ] as const satisfies readonly (keyof KeyRow)[];
 const NAMES = COLUMNS.join(', ');
+const TRUTHS: ReadonlySet<string> = new Set<keyof KeyRow>([
+  'redact_email',
+  'redact_name',
+  'allow_lms_lookup',
+]);
 
 /** Parameters are marked in the order of the comments. */
 export const SELECT_KEY = `SELECT ${NAMES} FROM keys WHERE id = ?`;
@@ -112,7 +119,7 @@ export function rowCells(row: KeyRow): Exclude<Cell, bigint>[] {
 export function readRow(cells: readonly Cell[]): KeyRow {
   const named = COLUMNS.map((column, index) => {
     const cell = cells[index] ?? null;
-    if (column.startsWith('redact_')) return [column, Boolean(cell)];
+    if (TRUTHS.has(column)) return [column, Boolean(cell)];
     return [column, typeof cell === 'bigint' ? Number(cell) : cell];
   });
   // Both tables are typed, so the declared types hold; neither driver tells them to the compiler.
@@ -134,6 +141,7 @@ export function newRow(
     scope: renderScope(grant.scope),
     redact_email: grant.redact.email,
     redact_name: grant.redact.name,
+    allow_lms_lookup: grant.allowLmsLookup ?? false,
     rate_requests: grant.rateLimit?.requests ?? null,
     rate_per_seconds: grant.rateLimit?.perSeconds ?? null,
     created_ms: createdMs,
@@ -154,6 +162,7 @@ export function readKeyEntry(row: KeyRow, scope?: Scope): KeyEntry {
     label: row.label,
     scope: scope ?? readScope(row.scope),
     redact: { email: row.redact_email, name: row.redact_name },
+    allowLmsLookup: row.allow_lms_lookup,
     rateLimit: readRateLimit(row),
     createdMs: row.created_ms,
     expiresMs: endsMs === Infinity ? undefined : endsMs,

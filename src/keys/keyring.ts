@@ -2,7 +2,7 @@
  * The port of the keyring: the keys of all organizations, what each may see, and how they come and go (decision 21).
  * A key itself is told once, when it is made; afterwards only its id is known.
  */
-import type { Redaction } from '../dataset/redaction.ts';
+import { isRedacting, type Redaction } from '../dataset/redaction.ts';
 import type { Scope } from '../dataset/scope.ts';
 
 export interface RateLimit {
@@ -18,6 +18,8 @@ export interface KeyGrant {
   /** The same object in every answer about this key, so that what is derived from it can be kept beside it. */
   readonly scope: Scope;
   readonly redact: Redaction;
+  /** Lets a redacting key look up people by LMS properties, as any other key may; absent: no (decision 63). */
+  readonly allowLmsLookup?: boolean | undefined;
   /** Absent: the default of the server. */
   readonly rateLimit?: RateLimit | undefined;
 }
@@ -61,6 +63,11 @@ export interface Keyring {
   /** Refuses the key from now on; one revoked before keeps its time. Throws `key-id-unknown`. */
   revoke(id: string): Promise<KeyEntry>;
   close(): Promise<void>;
+}
+
+/** A look-up by an LMS property ties a pseudonym to a known person, so redacting keys need a permission for it. */
+export function mayLookUpPeople({ redact, allowLmsLookup = false }: KeyGrant): boolean {
+  return allowLmsLookup || !isRedacting(redact);
 }
 
 export type KeyStatus = 'active' | 'expired' | 'revoked';

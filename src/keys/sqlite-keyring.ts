@@ -24,10 +24,10 @@ import type { Keyring } from './keyring.ts';
 import { StoredKeyring } from './stored-keyring.ts';
 
 const FILE = 'keys.db';
-const SCHEMA_VERSION = 1;
 
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS keys (
+/** The steps that make the table, which are only ever added to; `user_version` of the file counts those done. */
+const STEPS = [
+  `CREATE TABLE keys (
     id TEXT PRIMARY KEY,
     digest BLOB NOT NULL,
     organization TEXT NOT NULL,
@@ -43,8 +43,9 @@ const SCHEMA = `
     revoked_ms INTEGER,
     last_used_ms INTEGER,
     rotated_to TEXT
-  ) STRICT, WITHOUT ROWID;
-  PRAGMA user_version = ${SCHEMA_VERSION};`;
+  ) STRICT, WITHOUT ROWID`,
+  'ALTER TABLE keys ADD allow_lms_lookup INTEGER NOT NULL DEFAULT 0',
+] as const;
 
 /** Opens, and makes when there is none, the keyring of a data folder. Throws `data-unreadable`. */
 export function openSqliteKeyring(dataDir: string, now: () => number = Date.now): Keyring {
@@ -148,14 +149,23 @@ class SqliteKeyRows implements KeyRows {
   }
 }
 
-/** Makes the table in a new file. Throws `data-unreadable` for the file of a newer version. */
+/** Does the steps that the file has not seen. Throws `data-unreadable` for the file of a newer version. */
 function prepareSchema(database: DatabaseSync): void {
-  const { user_version: version } = database.prepare('PRAGMA user_version').get() ?? {};
-  if (version === SCHEMA_VERSION) return;
-  if (version !== 0) {
+  const done = () => Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
+  if (done() === STEPS.length) return;
+  if (done() > STEPS.length) {
     throw new AppError('data-unreadable', 'The keys were written by a newer Corkboard; use that version.');
   }
-  database.exec(`BEGIN IMMEDIATE; ${SCHEMA} COMMIT`);
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    // Counted again, because another process may have done them before this one got the lock.
+    for (const step of STEPS.slice(done())) database.exec(step);
+    database.exec(`PRAGMA user_version = ${STEPS.length}`);
+    database.exec('COMMIT');
+  } catch (error) {
+    database.exec('ROLLBACK');
+    throw error;
+  }
 }
 
 /** The columns come in the order in which they were selected. */

@@ -30,6 +30,7 @@ import { createRateLimiter } from './rate-limit.ts';
 import { addIndexRoute, addReferenceRoutes } from './reference.ts';
 import type { Ask, Interface, Route } from './route.ts';
 import { sendAnswer, sendFinished } from './send.ts';
+import { checkLookup } from './subject.ts';
 import { isKeyed, publishedBases, routeUrls } from './variants.ts';
 
 export interface AppOptions extends LogOptions, LiveTimes {
@@ -95,6 +96,7 @@ export function buildApp(options: AppOptions): App {
     const key = keyOf(request);
     const question = readQuestion(variant, route, request.originalUrl, request.raw);
     const { target, parameters, subject, representation, encoding } = question;
+    checkLookup(subject, key);
     if (representation === 'event-stream') return await live.send(question, request, reply);
     const lease = await datasets.lease(key.organization);
     try {

@@ -66,6 +66,7 @@ export const REFUSALS: readonly Refusal[] = [
   refusal('Unauthorized', 'key-missing', 'The key is missing, unknown, expired or revoked.', [
     'WWW-Authenticate',
   ]),
+  refusal('Forbidden', 'lookup-not-allowed', 'The key sees pseudonyms and may not look up users.'),
   refusal(
     'NotFound',
     'not-found',

@@ -85,17 +85,19 @@ function describeRoute(route: Route, operationId: string, components: Map<string
         headers: describeHeaders(['ETag', 'Cache-Control', 'Vary', ...sync]),
       },
       ...Object.fromEntries(
-        REFUSALS.filter((refusal) => refusal.status !== 404 || namesSomething(route)).map((refusal) => [
-          refusal.status,
-          { $ref: `#/components/responses/${refusal.name}` },
+        REFUSALS.filter(({ status }) => canRefuse(route, status)).map(({ status, name }) => [
+          status,
+          { $ref: `#/components/responses/${name}` },
         ]),
       ),
     },
   };
 }
 
-/** Whether the question can be about something that does not exist. */
-function namesSomething({ of, parameters }: Route): boolean {
+/** 403 is about look-ups by LMS properties, 404 about what the request names. */
+function canRefuse({ of, names, parameters }: Route, status: number): boolean {
+  if (status === 403) return names.some(({ name }) => name === 'prop');
+  if (status !== 404) return true;
   return of !== 'organization' || parameters.includes('board') || parameters.includes('user');
 }
 

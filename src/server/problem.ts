@@ -83,6 +83,11 @@ export const PROBLEMS = {
     title: 'The API key has been revoked',
     remedy: 'Ask the operator for a new key.',
   },
+  'lookup-not-allowed': {
+    status: 403,
+    title: 'The key may not look up users by LMS properties',
+    remedy: 'Ask the operator for a key with this permission: redacting keys do not have it by themselves.',
+  },
   'not-found': {
     status: 404,
     title: 'There is nothing here',

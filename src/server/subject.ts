@@ -4,11 +4,14 @@
  */
 import { AppError } from '../app-error.ts';
 import type { BoardName, UserName } from '../dataset/query.ts';
+import { type KeyEntry, mayLookUpPeople } from '../keys/keyring.ts';
 import type { AnyAnswer, Ask, PathText, Route } from './route.ts';
 
 export interface Subject {
   /** The same for the same subject, however it was spelt. */
   readonly text: string;
+  /** Whether it is a user named by an LMS property. */
+  readonly isLmsLookup: boolean;
   /**
    * Looks for the subject; the answer about it is made by the function that comes back. Throws `not-found`, alike
    * for what does not exist and for what is out of scope (decision 12), and `lookup-not-configured` (decision 11).
@@ -18,9 +21,10 @@ export interface Subject {
 
 /** Reads the names out of the path. Throws `identifier-malformed`. */
 export function readSubject(route: Route, path: string): Subject {
-  const { text, find } = readPath(route, path);
+  const { text, isLmsLookup, find } = readPath(route, path);
   return {
     text,
+    isLmsLookup,
     async find(ask) {
       const answer = await find(ask);
       await findNamed(ask);
@@ -44,7 +48,8 @@ export async function findNamed({ dataset, scope, parameters }: Ask) {
 }
 
 function readPath(route: Route, path: string): Subject {
-  if (route.of === 'organization') return { text: '', find: async (ask) => () => route.answer(ask) };
+  if (route.of === 'organization')
+    return { text: '', isLmsLookup: false, find: async (ask) => () => route.answer(ask) };
   const text = pathTextOf(route.path, path);
   if (route.of === 'user of board') return pairSubject(route, text);
   return route.of === 'board' ? boardSubject(route, text) : userSubject(route, text);
@@ -54,6 +59,7 @@ function pairSubject(route: Extract<Route, { of: 'user of board' }>, text: PathT
   const [boardName, userName] = route.name(text);
   return {
     text: subjectText(boardName) + subjectText(userName),
+    isLmsLookup: userName.by === 'lms',
     async find({ dataset, scope, ...ask }) {
       const board = await dataset.findBoard(scope, boardName);
       const user = await dataset.findUser(scope, userName);
@@ -67,6 +73,7 @@ function boardSubject(route: Extract<Route, { of: 'board' }>, text: PathText): S
   const name = route.name(text);
   return {
     text: subjectText(name),
+    isLmsLookup: false,
     async find(ask) {
       if (name.by === 'course' && !ask.dataset.lookups.course) throw lookupNotConfigured();
       const board = await ask.dataset.findBoard(ask.scope, name);
@@ -80,6 +87,7 @@ function userSubject(route: Extract<Route, { of: 'user' }>, text: PathText): Sub
   const name = route.name(text);
   return {
     text: subjectText(name),
+    isLmsLookup: name.by === 'lms',
     async find(ask) {
       const { lmsUserProperties } = ask.dataset.lookups;
       if (name.by === 'lms' && !lmsUserProperties.includes(name.property)) throw lookupNotConfigured();
@@ -88,6 +96,18 @@ function userSubject(route: Extract<Route, { of: 'user' }>, text: PathText): Sub
       return () => route.answer(ask, user);
     },
   };
+}
+
+/**
+ * Throws `lookup-not-allowed`: by the route and the key alone, so that the refusal tells nothing about the property,
+ * its value or the data (decision 63).
+ */
+export function checkLookup({ isLmsLookup }: Subject, key: KeyEntry): void {
+  if (!isLmsLookup || mayLookUpPeople(key)) return;
+  throw new AppError(
+    'lookup-not-allowed',
+    'This key sees pseudonyms, and may not look up users by LMS properties. Ask the operator for a key that may.',
+  );
 }
 
 function subjectText(name: BoardName | UserName): string {

@@ -29,7 +29,13 @@ describe('keys create', () => {
       { ...created, id: '', key: '', created: '' },
       {
         ...{ id: '', key: '', organization: 'school', label: 'dashboard', status: 'active' },
-        ...{ scope: { boards: 'all', users: 'all' }, redact: [], rateLimit: null, created: '' },
+        ...{
+          scope: { boards: 'all', users: 'all' },
+          redact: [],
+          lmsLookup: true,
+          rateLimit: null,
+          created: '',
+        },
         ...{ expires: null, revoked: null, lastUsed: null, rotatedTo: null },
       },
     );
@@ -49,6 +55,16 @@ describe('keys create', () => {
     const found = await find(created.key);
     assert.deepEqual(found.scope, { boards: [-1n, 9223372036854775807n], users: [3n] });
     assert.equal(found.organization, 'school');
+  });
+
+  it('lets a redacting key look up people by LMS properties only where that is said', async () => {
+    const redacting = ['create', '--organization', 'school', '--redact', 'name'];
+    const refused = await keys(...redacting);
+    const allowed = await keys(...redacting, '--allow-lms-lookup');
+    assert.deepEqual([refused.lmsLookup, allowed.lmsLookup], [false, true]);
+    assert.equal((await find(allowed.key)).allowLmsLookup, true);
+    const successor = await keys('rotate', allowed.id);
+    assert.equal(successor.lmsLookup, true);
   });
 
   it('with boards only sees the people of these boards, and with an empty list nothing (decision 12)', async () => {

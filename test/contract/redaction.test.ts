@@ -1,8 +1,9 @@
-/** What keys see that redact addresses, of people whose names an import has derived (decision 63). */
+/** What redacting keys see of what was derived from what they may not see (decision 63). */
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
+import { NO_REDACTION } from '../../src/dataset/redaction.ts';
 import { caliper } from '../../src/ingest/formats/caliper.ts';
 import type { Format } from '../../src/ingest/formats/format.ts';
 import { xapi } from '../../src/ingest/formats/xapi.ts';
@@ -10,6 +11,7 @@ import { importBundle } from '../../src/ingest/import.ts';
 import { EMPTY_BUNDLE } from '../model/bundle.ts';
 import { get } from '../model/client.ts';
 import { type Deployment, openDeployment } from '../model/deployment.ts';
+import { assertProblem, head, openStand, type RawReply, type Stand, sendRaw } from '../server/stand.ts';
 import { describeOverStorages } from '../storage.ts';
 
 const COURSE = 'https://x.example/course';
@@ -119,5 +121,51 @@ describeOverStorages('a key that redacts addresses', (kind) => {
     const seen = new Set(await namesFor(both));
     const shown = (await namesFor(email)).filter((line) => line.includes('Person '));
     assert.ok(shown.length === 8 && shown.every((line) => seen.has(line)));
+  });
+});
+
+describeOverStorages('a look-up by an LMS property', (kind) => {
+  let stand: Stand;
+  before(async () => {
+    stand = await openStand({ kind });
+  });
+  after(() => stand.close());
+
+  const LOOKUPS = ['/sis/B-1', '/sis/nobody', '/login/B-1', '/no%20such/x'];
+  const REDACTED = ['email', 'name'] as const;
+
+  async function lookUp(path: string, apikey: string, headers = {}): Promise<RawReply> {
+    const fields = { apikey, ...headers };
+    return await sendRaw(stand.port, head('GET', `/a/v1/lms_user${path}/points`, fields));
+  }
+
+  for (const field of REDACTED) {
+    it(`is refused for a key that redacts ${field}, alike for all properties and values`, async () => {
+      const redact = { ...NO_REDACTION, [field]: true };
+      const allowed = await stand.makeKey({ redact, allowLmsLookup: true });
+      const refused = await stand.makeKey({ redact });
+      const found = await lookUp(LOOKUPS[0]!, allowed);
+      assert.equal(found.status, 200);
+      assertProblem(await lookUp(LOOKUPS[1]!, allowed), 404, 'not-found');
+      assertProblem(await lookUp(LOOKUPS[2]!, allowed), 404, 'lookup-not-configured');
+      // What the other key has been given, twice so that it is kept, is given to none that may not ask for it.
+      const etag = (await lookUp(LOOKUPS[0]!, allowed)).headers.get('etag') ?? '';
+      const problems = [];
+      for (const path of LOOKUPS) {
+        for (const headers of [{}, { 'if-none-match': etag }, { 'if-none-match': '*' }]) {
+          const { instance, request_id, ...told } = assertProblem(
+            await lookUp(path, refused, headers),
+            403,
+            'lookup-not-allowed',
+          );
+          problems.push(told);
+        }
+      }
+      for (const problem of problems) assert.deepEqual(problem, problems[0]);
+    });
+  }
+
+  it('is answered for a key that redacts nothing', async () => {
+    assert.equal((await lookUp(LOOKUPS[0]!, stand.key)).status, 200);
   });
 });

@@ -22,6 +22,7 @@ const WHOLE: KeyRow = {
   scope: '{"boards":["7"],"users":"of-boards"}',
   redact_email: true,
   redact_name: false,
+  allow_lms_lookup: true,
   rate_requests: 10,
   rate_per_seconds: 60,
   created_ms: 1,

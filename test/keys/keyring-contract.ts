@@ -57,6 +57,7 @@ export function testKeyring(kind: KindOfKeyring): void {
         label: 'Ärger & "Daten"',
         scope: { boards: [-1n, 2n ** 63n - 1n], users: 'of-boards' },
         redact: { email: true, name: false },
+        allowLmsLookup: true,
         rateLimit: { requests: 100, perSeconds: 60 },
       };
       const { key, entry } = await keyring.create(grant, nowMs + HOUR_MS);

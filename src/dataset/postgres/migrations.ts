@@ -39,6 +39,11 @@ const DERIVED_IDS = `
 const USERS_BORN = `
   CREATE INDEX users_born ON users USING brin (organization, born) WITH (pages_per_range = 16, autosummarize = on);`;
 
+/** Redacting keys of before have not been allowed look-ups. A `keys create` of the version before must not succeed. */
+const LMS_LOOKUP = `
+  ALTER TABLE keys ADD allow_lms_lookup BOOLEAN NOT NULL DEFAULT false;
+  ALTER TABLE keys ALTER allow_lms_lookup DROP DEFAULT;`;
+
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, sql: FIRST_TABLES },
   // Only pins whose words have changed were looked for by it, where a policy counts words; every import had to fill it.
@@ -46,4 +51,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 3, sql: `${REVISED.join('\n')} ${FORGOTTEN}` },
   { number: 4, sql: DERIVED_IDS },
   { number: 5, sql: USERS_BORN },
+  { number: 6, sql: LMS_LOOKUP },
 ];
