@@ -5,7 +5,7 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Person } from '../dataset/records.ts';
 import { Shelf } from '../shelf.ts';
-import type { Redacting, Variant } from './answer.ts';
+import type { Variant } from './answer.ts';
 import { EVENT_FORMS } from './event-form.ts';
 import { type EventParts, makeEventParts } from './event-run.ts';
 import { LISTED_BOARD, LISTED_USER } from './fields.ts';
@@ -13,7 +13,6 @@ import { type FragmentMemory, openFragmentMemory } from './fragment-memory.ts';
 import { type Fragments, type Halves, renderFragments } from './fragments.ts';
 import { renderListed } from './list-run.ts';
 import type { Notation } from './notation.ts';
-import { redactPerson } from './redaction.ts';
 import { renderIdentity } from './standing-run.ts';
 
 /** What all stocks of a dataset share, and where all fragments lie that events are put together from. */
@@ -35,7 +34,7 @@ function sharedOf(dataset: Dataset): Shared {
 
 export class FragmentStock {
   readonly #dataset: Dataset;
-  readonly #redacting: Redacting;
+  readonly #seen: Dataset;
   readonly #shared: Shelf<Fragments>;
   readonly #memory: FragmentMemory | undefined;
   readonly #people = new Shelf<Fragments>();
@@ -43,9 +42,10 @@ export class FragmentStock {
   /** What was asked for, by name, so that the stock of the next version can be filled alike. */
   readonly #wanted = new Map<string, (stock: FragmentStock) => Promise<unknown>>();
 
-  constructor(dataset: Dataset, redacting: Redacting) {
+  /** `seen` is the dataset as it was redacted; what redaction does not touch is shared by all that see it. */
+  constructor(dataset: Dataset, seen: Dataset) {
     this.#dataset = dataset;
-    this.#redacting = redacting;
+    this.#seen = seen;
     const { shelf, memory } = sharedOf(dataset);
     this.#shared = shelf;
     this.#memory = memory;
@@ -121,7 +121,6 @@ export class FragmentStock {
   }
 
   #takePeople(name: string, render: (person: Person) => Halves, memory?: FragmentMemory): Promise<Fragments> {
-    const redacted = (person: Person) => render(redactPerson(person, this.#redacting));
-    return this.#people.take(name, () => renderFragments(this.#dataset.people(), redacted, memory));
+    return this.#people.take(name, () => renderFragments(this.#seen.people(), render, memory));
   }
 }

@@ -30,11 +30,14 @@ import { ListRun, readListPage } from './list-run.ts';
 import { type Notation, parseFields, renderNames } from './notation.ts';
 import { PackedAnswers } from './packed-answer.ts';
 import { ParquetTables } from './parquet-tables.ts';
+import { redactDataset } from './redacted-dataset.ts';
 import type { RenderJob } from './render-job.ts';
 import { type StandingKey, StandingRun } from './standing-run.ts';
 import type { Workshop } from './workshop.ts';
 
 export interface Rendering {
+  /** The dataset as it is seen here: whatever else is read for a response comes from it. */
+  readonly dataset: Dataset;
   /** The same as events, boards and users, as Parquet. */
   readonly tables: ParquetTables;
   /** Events of the query (contract 2.1). With a limit, `next` is the position of the last event delivered. */
@@ -87,7 +90,7 @@ const KEPT_SIZES = 256;
 
 class DatasetRendering implements Rendering {
   readonly tables: ParquetTables;
-  readonly #dataset: Dataset;
+  readonly dataset: Dataset;
   readonly #stock: FragmentStock;
   /** Sizes of large answers: the same exports are asked for again and again, and a size never changes. */
   readonly #sizes = new Shelf<number>(KEPT_SIZES);
@@ -95,9 +98,9 @@ class DatasetRendering implements Rendering {
   readonly #names: EventNames;
 
   constructor(dataset: Dataset, redacting: Redacting, workshop: Workshop | undefined) {
-    this.#dataset = dataset;
-    this.#stock = new FragmentStock(dataset, redacting);
-    this.tables = new ParquetTables(dataset, this.#stock);
+    this.dataset = redactDataset(dataset, redacting);
+    this.#stock = new FragmentStock(dataset, this.dataset);
+    this.tables = new ParquetTables(this.dataset, this.#stock);
     this.#packed = workshop && new PackedAnswers(workshop);
     this.#names = new EventNames(redacting.secret);
     if ((dataset.timeline?.events.count ?? 0) > HELD_EVENTS) workshop?.thread.prepare();
@@ -106,7 +109,7 @@ class DatasetRendering implements Rendering {
   async events(query: EventQuery, representation: TextRepresentation): Promise<EventsAnswer> {
     const [parts, page] = await Promise.all([
       this.#stock.eventParts(notationOf(representation)),
-      readPage(this.#dataset, query, query.limit ?? HELD_EVENTS),
+      readPage(this.dataset, query, query.limit ?? HELD_EVENTS),
     ]);
     const frame = listFrame(representation, EVENT_COLUMNS);
     if (query.limit !== undefined || page.next === undefined) {
@@ -117,7 +120,7 @@ class DatasetRendering implements Rendering {
       );
     }
     const byteLength = await this.#sizes.take(questionOf([query, representation]), async () => {
-      const tally = await this.#dataset.tally(query);
+      const tally = await this.dataset.tally(query);
       return measureFramed(frame, tally.events, parts.measure(tally));
     });
     return this.#largeAnswer(parts, query, frame, byteLength);
@@ -129,11 +132,11 @@ class DatasetRendering implements Rendering {
     representation: ChangesRepresentation,
   ): Promise<EventsAnswer> {
     const parts = await this.#stock.eventParts('json');
-    return await answerChanges(this.#dataset, parts, this.#names, query, since, representation);
+    return await answerChanges(this.dataset, parts, this.#names, query, since, representation);
   }
 
   #largeAnswer(parts: EventParts, query: EventQuery, frame: Frame, byteLength: number): EventsAnswer {
-    const { timeline } = this.#dataset;
+    const { timeline } = this.dataset;
     const packed = this.#packed;
     if (timeline === undefined || packed === undefined) {
       const chunks = (memory?: Chunk) =>
@@ -165,7 +168,7 @@ class DatasetRendering implements Rendering {
       this.#stock.listedBoards(variant, notationOf(representation)),
       readListPage(
         query,
-        (paged) => this.#dataset.listBoards(paged),
+        (paged) => this.dataset.listBoards(paged),
         () => this.#stock.boardIdentities(),
       ),
     ]);
@@ -181,7 +184,7 @@ class DatasetRendering implements Rendering {
       this.#stock.listedUsers(variant, notationOf(representation)),
       readListPage(
         query,
-        (paged) => this.#dataset.listUsers(paged),
+        (paged) => this.dataset.listUsers(paged),
         () => this.#stock.userIdentities(),
       ),
     ]);
@@ -196,7 +199,7 @@ class DatasetRendering implements Rendering {
     const [users, boards, standings] = await Promise.all([
       this.#stock.userIdentities(),
       this.#stock.boardIdentities(),
-      this.#dataset.standings(query),
+      this.dataset.standings(query),
     ]);
     return heldAnswer(JSON_OBJECT, [new StandingRun(standings, keyedBy, users, boards)], undefined);
   }
@@ -227,7 +230,7 @@ class DatasetRendering implements Rendering {
   }
 
   async *#eventRuns(parts: EventParts, query: EventQuery): AsyncGenerator<Run, void> {
-    for await (const batch of readAhead(this.#dataset.events(query))) yield parts.run(batch);
+    for await (const batch of readAhead(this.dataset.events(query))) yield parts.run(batch);
   }
 }
 

@@ -112,13 +112,13 @@ export function buildApp(options: AppOptions): App {
         reply.headers({ ...caching, ...content, ...linkToNext(target, finished.next) });
         return sendFinished(reply, finished.bytes, encoding);
       }
-      const { dataset, secrets } = lease;
       const rendering = lease.rendering(key.redact);
+      const { dataset } = rendering;
       const ask: Ask = { dataset, rendering, scope: key.scope, parameters, place, since, representation };
       const render = await subject.find(ask);
       if (acceptsNothingNew(known)) return sendNotModified(reply, caching);
       const answer = await render();
-      const next = cursorOfNext(ask, answer.next, walk, secrets);
+      const next = cursorOfNext(ask, answer.next, walk, lease.secrets);
       reply.headers({ ...caching, ...content, ...linkToNext(target, next) });
       const keep = (bytes: Buffer) => lease.keep(etag, { bytes, next });
       return await sendAnswer(request, reply, answer, encoding, keep);

@@ -160,8 +160,8 @@ async function askAbout(
   since: Since | undefined,
 ): Promise<() => Promise<AnyAnswer>> {
   const { parameters, subject, representation } = question;
-  const { dataset } = lease;
   const rendering = lease.rendering(key.redact);
+  const { dataset } = rendering;
   const ask = { dataset, rendering, scope: key.scope, parameters, place: undefined, since, representation };
   return await subject.find(ask);
 }

@@ -23,6 +23,7 @@ import type { Since } from './question.ts';
 
 /** A question that has passed every check, and what is needed to answer it. */
 export interface Ask {
+  /** As the key sees it: that of the rendering. */
   readonly dataset: Dataset;
   readonly rendering: Rendering;
   readonly scope: Scope;

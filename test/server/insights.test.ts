@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Dataset } from '../../src/dataset/dataset.ts';
+import { NO_REDACTION, REDACTABLE } from '../../src/dataset/redaction.ts';
 import { FULL_SCOPE } from '../../src/dataset/scope.ts';
 import { measureParticipation } from '../../src/insights/participation.ts';
 import { explainLedger } from '../../src/points/explanation.ts';
@@ -131,6 +132,23 @@ describe('the ledger', () => {
       ],
     );
     assert.deepEqual([counted_points, standing.total_points], [12, 9]);
+  });
+});
+
+describe('the reason of an adjustment by hand', () => {
+  const path = `/boards/${RHETORIC}/users/${ADA}/ledger`;
+
+  it('is shown to a key that redacts nothing, and to no other one', async () => {
+    const { text } = await ask(path);
+    assert.match(text, /"late work"/);
+    for (const field of REDACTABLE) {
+      const key = await world.makeKey('harbor', { redact: { ...NO_REDACTION, [field]: true } });
+      const redacted = await load(path, key);
+      const lines = redacted['lines'] as { what: string; reason: string }[];
+      const reasons = lines.flatMap(({ what, reason }) => (what === 'adjustment by hand' ? [reason] : []));
+      assert.deepEqual(reasons, ['adjustment by hand']);
+      assert.doesNotMatch(JSON.stringify(redacted), /late work/);
+    }
   });
 });
 
