@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../app-error.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { isSameRedaction, type Redaction, redactionText } from '../dataset/redaction.ts';
+import { isRedacting, isSameRedaction, type Redaction, redactionText } from '../dataset/redaction.ts';
 import type { Scope } from '../dataset/scope.ts';
 import type { KeyEntry } from '../keys/keyring.ts';
 import type { Representation } from '../render/answer.ts';
@@ -110,7 +110,7 @@ export class BoundQuestions {
     if (last?.by === this && last.scope === scope && isSameRedaction(last.redact, redact)) return last;
     const { version, lastSequence } = this.#version;
     const common = commonText(question, key);
-    const walk = walkText(common, question);
+    const walk = walkText(common, question, key);
     const place = openCursor(question.parameters.cursor, walk, this.#secrets);
     // A walk tells of what there was when it began, and of no more than the oldest version that it has met: servers need
     // not have the same one.
@@ -170,9 +170,10 @@ function sinceOf(since: string | undefined, binding: string, secrets: Secrets): 
   return { sequence: since === 'start' ? undefined : openSyncToken(since, binding, secrets) };
 }
 
-/** What all pages of a walk have in common. */
-function walkText(common: string, { parameters }: Question): string {
-  return `${common} ${parameters.since ?? ''}`;
+/** What all pages of a walk have in common. A redacting key has walks of its own. */
+function walkText(common: string, { parameters }: Question, { redact }: KeyEntry): string {
+  const ofRedaction = isRedacting(redact) ? ` ${redactionText(redact)}` : '';
+  return `${common} ${parameters.since ?? ''}${ofRedaction}`;
 }
 
 /** What all answers of a sync have in common; its tokens are bound to it. */

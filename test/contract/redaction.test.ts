@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import { NO_REDACTION } from '../../src/dataset/redaction.ts';
+import { NO_REDACTION, REDACTABLE } from '../../src/dataset/redaction.ts';
 import { caliper } from '../../src/ingest/formats/caliper.ts';
 import type { Format } from '../../src/ingest/formats/format.ts';
 import { xapi } from '../../src/ingest/formats/xapi.ts';
 import { importBundle } from '../../src/ingest/import.ts';
+import { allRedactions } from '../model/arbitrary.ts';
 import { EMPTY_BUNDLE } from '../model/bundle.ts';
-import { get } from '../model/client.ts';
+import { get, nextOf } from '../model/client.ts';
 import { type Deployment, openDeployment } from '../model/deployment.ts';
 import { assertProblem, head, openStand, type RawReply, type Stand, sendRaw } from '../server/stand.ts';
 import { describeOverStorages } from '../storage.ts';
@@ -132,14 +133,13 @@ describeOverStorages('a look-up by an LMS property', (kind) => {
   after(() => stand.close());
 
   const LOOKUPS = ['/sis/B-1', '/sis/nobody', '/login/B-1', '/no%20such/x'];
-  const REDACTED = ['email', 'name'] as const;
 
   async function lookUp(path: string, apikey: string, headers = {}): Promise<RawReply> {
     const fields = { apikey, ...headers };
     return await sendRaw(stand.port, head('GET', `/a/v1/lms_user${path}/points`, fields));
   }
 
-  for (const field of REDACTED) {
+  for (const field of REDACTABLE) {
     it(`is refused for a key that redacts ${field}, alike for all properties and values`, async () => {
       const redact = { ...NO_REDACTION, [field]: true };
       const allowed = await stand.makeKey({ redact, allowLmsLookup: true });
@@ -167,5 +167,30 @@ describeOverStorages('a look-up by an LMS property', (kind) => {
 
   it('is answered for a key that redacts nothing', async () => {
     assert.equal((await lookUp(LOOKUPS[0]!, stand.key)).status, 200);
+  });
+});
+
+describeOverStorages('a cursor', (kind) => {
+  let stand: Stand;
+  before(async () => {
+    stand = await openStand({ kind });
+  });
+  after(() => stand.close());
+
+  it('goes on for a key of the same redaction, and is refused for any other one', async () => {
+    const redactions = allRedactions();
+    const keys = await Promise.all(redactions.map((redact) => stand.makeKey({ redact })));
+    const again = await Promise.all(redactions.map((redact) => stand.makeKey({ redact })));
+    for (const path of ['/a/v1/users?limit=1', '/a/v1/events?limit=1']) {
+      for (const [place, key] of keys.entries()) {
+        const next = nextOf(await get(stand.url + path, key)) ?? '';
+        assert.notEqual(next, '');
+        for (const [other, apikey] of again.entries()) {
+          const { status, text } = await get(stand.url + next, apikey);
+          assert.equal(status, place === other ? 200 : 400, text);
+          if (place !== other) assert.match(text, /"cursor-malformed"/);
+        }
+      }
+    }
   });
 });

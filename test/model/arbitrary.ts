@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import type { TimeRange } from '../../src/dataset/query.ts';
+import { NO_REDACTION, REDACTABLE, type Redaction } from '../../src/dataset/redaction.ts';
 import type { Scope } from '../../src/dataset/scope.ts';
 import type { Bundle, EventInput, Format, UserInput } from './bundle.ts';
 import type { ModelSettings } from './model.ts';
@@ -247,6 +248,15 @@ export const scopeArbitrary: fc.Arbitrary<Scope> = fc.record({
     { weight: 1, arbitrary: fc.subarray([...USER_IDS, UNKNOWN_ID]) },
   ),
 });
+
+/** Everything that keys can redact, in every combination, nothing included. */
+export function allRedactions(): readonly Redaction[] {
+  const all = [NO_REDACTION];
+  for (const field of REDACTABLE) all.push(...all.map((redaction) => ({ ...redaction, [field]: true })));
+  return all;
+}
+
+export const redactionArbitrary: fc.Arbitrary<Redaction> = fc.constantFrom(...allRedactions());
 
 export const rangeArbitrary: fc.Arbitrary<TimeRange> = fc
   .tuple(fc.option(instantArbitrary, { nil: undefined }), fc.option(instantArbitrary, { nil: undefined }))

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { NO_REDACTION, type Redaction } from '../../src/dataset/redaction.ts';
 import { FULL_SCOPE, type Scope } from '../../src/dataset/scope.ts';
 import type { Store } from '../../src/dataset/store.ts';
 import { type ImportReport, importBundle } from '../../src/ingest/import.ts';
@@ -28,7 +29,7 @@ export interface Deployment {
 
 export interface KeyWishes {
   readonly scope?: Scope;
-  readonly redact?: { readonly email: boolean; readonly name: boolean };
+  readonly redact?: Redaction;
   readonly expiresMs?: number;
 }
 
@@ -64,7 +65,7 @@ export async function openDeployment(
         organization,
         label: 'test',
         scope: FULL_SCOPE,
-        redact: { email: false, name: false },
+        redact: NO_REDACTION,
         ...wishes,
       };
       return (await keyring.create(grant, wishes.expiresMs)).key;

@@ -11,6 +11,7 @@ import {
   BOARD_IDS,
   organizationArbitrary,
   rangeArbitrary,
+  redactionArbitrary,
   scopeArbitrary,
   USER_IDS,
 } from '../model/arbitrary.ts';
@@ -46,7 +47,7 @@ const asked = fc.record({
   question: fc.constantFrom(...EVENT_LISTS),
   scope: fc.oneof(fc.constant(FULL_SCOPE), scopeArbitrary),
   range: fc.oneof(fc.constant({}), rangeArbitrary),
-  redact: fc.record({ email: fc.boolean(), name: fc.boolean() }),
+  redact: redactionArbitrary,
   limit: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
 });
 
