@@ -20,6 +20,7 @@ export const COPIED_TABLES = {
     columns: {
       ...{ ix: 'int4', id: 'int8', email: 'text', name: 'text', first_name: 'text', last_name: 'text' },
       ...{ role: 'text', class_role: 'text', created_ms: 'int8?', forgotten: 'bool', revised: 'int8' },
+      ...{ revised_but_email: 'int8', revised_but_name: 'int8', revised_but_both: 'int8' },
     },
     order: 'ix',
   },

@@ -18,6 +18,7 @@ import type { Board, Kind, Organization, Person, Pin } from './records.ts';
 import type { Scope } from './scope.ts';
 import type { Increment, Tables } from './tables.ts';
 import type { Timeline } from './timeline.ts';
+import type { Unseen } from './user-clocks.ts';
 
 export interface Dataset {
   /** Unique to this publication, in all organizations and for ever. Never shown to a client as it is. */
@@ -48,8 +49,11 @@ export interface Dataset {
    */
   since?(before: Dataset): Promise<Increment | undefined>;
 
-  /** What has changed since `lastSequence` was this. Not scoped: events of it are asked for with a scope. */
-  revisions(sequence: number): Promise<Revisions>;
+  /**
+   * What has changed since `lastSequence` was this, for a reader who does not see all of people; absent: who sees all.
+   * Not scoped: events of it are asked for with a scope.
+   */
+  revisions(sequence: number, unseen?: Unseen): Promise<Revisions>;
   /** Ids of people inside the scope who were forgotten since, ascending (decision 54). */
   forgotten(scope: Scope, sequence: number): Promise<readonly bigint[]>;
 

@@ -1,5 +1,6 @@
 /** Questions to a dataset, and the columns that answer them. */
 import type { Scope } from './scope.ts';
+import type { UserClock } from './user-clocks.ts';
 
 /** `[startMs, endMs)`: the start is in, the end is out (decision 5). An absent bound is open. */
 export interface TimeRange {
@@ -24,6 +25,8 @@ export interface EventPosition {
  */
 export interface Revisions {
   readonly sequence: number;
+  /** The clock of users that says so of the people. */
+  readonly clock: UserClock;
   readonly people: Int32Array;
   readonly boards: Int32Array;
   readonly pins: Int32Array;

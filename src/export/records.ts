@@ -98,10 +98,12 @@ export class VersionRecords {
 
   async *users(properties: ReadonlyMap<Cell, Readonly<Record<string, string>>>) {
     for await (const rows of this.#rows('users')) {
-      yield rows.map(({ ix, id, created_ms, forgotten, revised: _revised, ...fields }): BundleRecord => {
+      yield rows.map(({ ix, id, created_ms, forgotten, ...others }): BundleRecord => {
         this.#users.push(BigInt(id!));
+        const fields = Object.entries(others).filter(([name]) => !name.startsWith('revised'));
         const gone = Number(forgotten) === 1 ? { forgotten: 'true' } : {};
-        return { id, ...fields, created_at: instantOf(created_ms), ...gone, ...properties.get(ix) };
+        const created_at = instantOf(created_ms);
+        return { id, ...Object.fromEntries(fields), created_at, ...gone, ...properties.get(ix) };
       });
     }
   }

@@ -74,7 +74,7 @@ class RedactedDataset implements Dataset {
   }
 
   async revisions(sequence: number): Promise<Revisions> {
-    return await this.#dataset.revisions(sequence);
+    return await this.#dataset.revisions(sequence, this.#redacting);
   }
 
   async forgotten(scope: Scope, sequence: number): Promise<readonly bigint[]> {

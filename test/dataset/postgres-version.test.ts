@@ -9,6 +9,7 @@ import { openVersion } from '../../src/dataset/postgres/version.ts';
 import type { EventQuery, Occurrences } from '../../src/dataset/query.ts';
 import { collectRuns } from '../../src/dataset/resident/columns.ts';
 import { FULL_SCOPE, type Scope } from '../../src/dataset/scope.ts';
+import { LATER_USER_CLOCKS } from '../../src/dataset/user-clocks.ts';
 import { sharedPostgres } from '../postgres/throwaway.ts';
 
 const ALL = { scope: FULL_SCOPE, range: {} };
@@ -67,9 +68,10 @@ const LATER = `
     SELECT 1, 3, 9 + n, 3, 0, 0, 1, 0, ${YEAR_2000} + n FROM generate_series(1, 20) n;`;
 
 /** The rows below say nothing of it. */
-const NEVER_REVISED = ['users', 'boards', 'pins']
-  .map((table) => `ALTER TABLE ${table} ALTER revised SET DEFAULT 0;`)
-  .join('\n');
+const NEVER_REVISED = [
+  ...['users', 'boards', 'pins'].map((table) => `ALTER TABLE ${table} ALTER revised SET DEFAULT 0;`),
+  ...LATER_USER_CLOCKS.map((clock) => `ALTER TABLE users ALTER ${clock} SET DEFAULT 0;`),
+].join('\n');
 
 describe('a version in PostgreSQL', () => {
   let database: Database;
@@ -183,7 +185,7 @@ describe('a version in PostgreSQL', () => {
     );
     assert.deepEqual(people[0], {
       ...{ id: 10n, email: 'ann@x', name: 'Ann Bee', firstName: 'Ann', lastName: 'Bee' },
-      ...{ role: 'admin', classRole: 'teacher' },
+      ...{ nameIsDerived: true, role: 'admin', classRole: 'teacher' },
     });
     assert.deepEqual(boards, [
       { id: 8n, title: 'Eight', category: '' },

@@ -8,6 +8,7 @@ import { Draft } from '../../src/dataset/postgres/draft.ts';
 import { migrate } from '../../src/dataset/postgres/migrate.ts';
 import { publishPoints } from '../../src/dataset/postgres/points.ts';
 import { ALIVE, type At, MORTAL } from '../../src/dataset/postgres/schema.ts';
+import { LATER_USER_CLOCKS } from '../../src/dataset/user-clocks.ts';
 import { sharedPostgres } from './throwaway.ts';
 
 const KINDS = ['pin.created', 'pin.commented', 'pin.visited', 'board.followed', 'board.unfollowed'] as const;
@@ -113,6 +114,8 @@ export class HandMadeOrganization {
     // What is made by hand says nothing of revisions.
     for (const table of ['users', 'boards', 'pins'])
       await database.rows(`ALTER TABLE corkboard.${table} ALTER revised SET DEFAULT 0`);
+    for (const clock of LATER_USER_CLOCKS)
+      await database.rows(`ALTER TABLE corkboard.users ALTER ${clock} SET DEFAULT 0`);
     const [from, to] = [Date.UTC(2000, 0), Date.UTC(2101, 0)];
     await database.rows(`CREATE TABLE corkboard.events_2000 PARTITION OF corkboard.events
       FOR VALUES FROM (${from}) TO (${to})`);

@@ -81,7 +81,7 @@ export class PlainDataset implements Dataset {
 
   async revisions(sequence: number): Promise<Revisions> {
     const none = new Int32Array();
-    return { sequence, people: none, boards: none, pins: none };
+    return { sequence, clock: 'revised', people: none, boards: none, pins: none };
   }
 
   async forgotten(): Promise<readonly bigint[]> {

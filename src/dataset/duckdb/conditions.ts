@@ -82,15 +82,15 @@ function isOneOf(column: string, indices: readonly number[]): string {
     : `${column} IN (${indices.map((index) => BigInt(index)).join(', ')})`;
 }
 
-function changedSince({ sequence, people, boards, pins }: Revisions): Condition {
+function changedSince({ sequence, clock, people, boards, pins }: Revisions): Condition {
   // A term that is true of nothing would keep DuckDB from passing over what lies before.
-  const among = (columns: readonly string[], table: string, revised: Int32Array) =>
-    revised.length === 0
+  const among = (columns: readonly string[], table: string, indices: Int32Array, revised = 'revised') =>
+    indices.length === 0
       ? []
-      : columns.map((column) => `${column} IN (SELECT ix FROM ${table} WHERE revised > $since)`);
+      : columns.map((column) => `${column} IN (SELECT ix FROM ${table} WHERE ${revised} > $since)`);
   const terms = [
     'sequence > $since',
-    ...among(['actor', '"owner"'], 'users', people),
+    ...among(['actor', '"owner"'], 'users', people, clock),
     ...among(['board'], 'boards', boards),
     ...among(['pin'], 'pins', pins),
   ];

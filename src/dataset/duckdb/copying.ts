@@ -13,13 +13,14 @@ import {
 } from '../copied-tables.ts';
 import type { Copying, CopyOptions, Original, VersionFacts } from '../copying.ts';
 import { checkReplaceable } from '../organization-name.ts';
+import { LATER_USER_CLOCKS } from '../user-clocks.ts';
 import { Catalog, type CatalogEntry } from './catalog.ts';
 import { appendRows, rowsOfChunk } from './copied-chunks.ts';
 import { Database } from './database.ts';
 import { Generations } from './generations.ts';
 import { appendInOrder } from './layout.ts';
 import { acquirePublicationLock } from './publication-lock.ts';
-import { checkFormat, GENERATION_SCHEMA } from './schema.ts';
+import { GENERATION_SCHEMA, readFormat } from './schema.ts';
 import { writeVersion } from './version-row.ts';
 
 const MEMORY_LIMIT_MB = 768;
@@ -85,7 +86,7 @@ class DuckdbCopying implements Copying {
   }
 
   async #open(entry: CatalogEntry): Promise<Original> {
-    if (entry.generation === undefined) return new DuckdbOriginal(entry, undefined, undefined);
+    if (entry.generation === undefined) return new DuckdbOriginal(entry, undefined, undefined, false);
     const generations = new Generations(join(this.#dataFolder, entry.name));
     const database = await Database.open(generations.file(entry.generation), {
       readOnly: true,
@@ -93,8 +94,8 @@ class DuckdbCopying implements Copying {
       spillFolder: generations.spillFolder('reading'),
     });
     try {
-      await checkFormat(async (sql) => await database.rows(sql));
-      return new DuckdbOriginal(entry, database, await readFacts(database));
+      const format = await readFormat(async (sql) => await database.rows(sql));
+      return new DuckdbOriginal(entry, database, await readFacts(database), format === 'earlier');
     } catch (error) {
       database.close();
       throw error;
@@ -106,18 +107,23 @@ class DuckdbOriginal implements Original {
   readonly entry: CatalogEntry;
   readonly facts: VersionFacts | undefined;
   readonly #database: Database | undefined;
+  readonly #isEarlier: boolean;
 
-  constructor(entry: CatalogEntry, database: Database | undefined, facts: VersionFacts | undefined) {
+  constructor(
+    entry: CatalogEntry,
+    database: Database | undefined,
+    facts: VersionFacts | undefined,
+    isEarlier: boolean,
+  ) {
     this.entry = entry;
     this.#database = database;
     this.facts = facts;
+    this.#isEarlier = isEarlier;
   }
 
   async *rows(table: CopiedTable): AsyncGenerator<CopiedRows> {
     const { list } = selection(table);
-    // Adjustments lie in the order of import, by which they are numbered from 1 elsewhere.
-    const source = table === 'adjustments' ? '(SELECT *, rowid + 1 AS place FROM adjustments)' : table;
-    const sql = `SELECT ${list} FROM ${source} ORDER BY ${COPIED_TABLES[table].order}`;
+    const sql = `SELECT ${list} FROM ${this.#source(table)} ORDER BY ${COPIED_TABLES[table].order}`;
     for await (const chunk of this.#published().stream(sql)) yield rowsOfChunk(table, chunk);
   }
 
@@ -131,6 +137,14 @@ class DuckdbOriginal implements Original {
 
   async close(): Promise<void> {
     this.#database?.close();
+  }
+
+  /** The table with the columns that other stores have, too. */
+  #source(table: CopiedTable): string {
+    // Adjustments lie in the order of import, by which they are numbered from 1 elsewhere.
+    if (table === 'adjustments') return '(SELECT *, rowid + 1 AS place FROM adjustments)';
+    if (table !== 'users' || !this.#isEarlier) return table;
+    return `(SELECT *, ${LATER_USER_CLOCKS.map((clock) => `revised AS ${clock}`).join(', ')} FROM users)`;
   }
 
   #published(): Database {

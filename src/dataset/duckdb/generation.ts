@@ -18,15 +18,17 @@ import {
   type UserName,
 } from '../query.ts';
 import type { Board, Kind, Organization, Person, Pin } from '../records.ts';
+import { NO_REDACTION } from '../redaction.ts';
 import { FULL_SCOPE, type Scope } from '../scope.ts';
 import { bigint, text } from '../stored-values.ts';
 import type { Increment, Tables } from '../tables.ts';
+import { clockOf, type Unseen } from '../user-clocks.ts';
 import { HEAD_COLUMNS, headOf, type VersionHead } from '../version-head.ts';
 import { allOf, type Condition, inRange, inScope, visibleOf, withCreation } from './conditions.ts';
 import { Database, joinedIntegers, type Parameters } from './database.ts';
 import { readLedger } from './ledger.ts';
 import { readForgotten, readRevisions } from './revisions.ts';
-import { checkFormat } from './schema.ts';
+import { readFormat } from './schema.ts';
 import { readStandings } from './standings.ts';
 import { readTables } from './tables.ts';
 import { readEventsSince, readSlices, readTally, streamEvents } from './timeline.ts';
@@ -41,8 +43,8 @@ const LEAST_TOLD_EVENTS = 4_096;
 export async function openGeneration(path: string, spillFolder: string): Promise<Dataset> {
   const database = await Database.open(path, { readOnly: true, memoryLimitMb: MEMORY_LIMIT_MB, spillFolder });
   try {
-    await checkFormat(async (sql) => await database.rows(sql));
-    return new Generation(database, await readHead(database));
+    const format = await readFormat(async (sql) => await database.rows(sql));
+    return new Generation(database, await readHead(database), format === 'earlier');
   } catch (error) {
     database.close();
     throw error;
@@ -64,9 +66,11 @@ class Generation implements Dataset {
   readonly kinds: readonly Kind[];
   readonly #slices: Float64Array;
   readonly #database: Database;
+  readonly #isEarlier: boolean;
 
-  constructor(database: Database, head: Head) {
+  constructor(database: Database, head: Head, isEarlier: boolean) {
     this.#database = database;
+    this.#isEarlier = isEarlier;
     this.version = head.version;
     this.organization = head.organization;
     this.lookups = head.lookups;
@@ -120,8 +124,9 @@ class Generation implements Dataset {
     return readTables(this.#database);
   }
 
-  async revisions(sequence: number): Promise<Revisions> {
-    return await readRevisions(this.#database, sequence);
+  /** Of a generation of the format before, every change of a person counts. */
+  async revisions(sequence: number, unseen: Unseen = NO_REDACTION): Promise<Revisions> {
+    return await readRevisions(this.#database, sequence, this.#isEarlier ? 'revised' : clockOf(unseen));
   }
 
   async forgotten(scope: Scope, sequence: number): Promise<readonly bigint[]> {

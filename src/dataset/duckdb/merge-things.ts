@@ -1,6 +1,7 @@
 /** Merging staged things (users, boards, pins) into those published: field by field, added ones at the end. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Change } from '../store.ts';
+import { THING_CLOCKS } from '../user-clocks.ts';
 import { runRows } from './database.ts';
 
 /**
@@ -22,22 +23,28 @@ export async function mergeThings(
     SELECT t.ix, g.id, ${merged.join(', ')}, g.n
     FROM (SELECT id, min(n) AS n, ${latest.join(', ')} FROM ${staged} GROUP BY id) g
     LEFT JOIN ${table} t ON t.id = g.id`);
-  return await applyMerged(connection, table, names, revised);
+  return await applyMerged(connection, table, names, THING_CLOCKS, revised);
 }
 
 /**
  * Writes the temporary table `merged` (ix or null, id, the columns, n) into a table of things. Leaves those that were
- * known and are now different as the table `altered_users` and the like. `revised`: the sequence that they get.
+ * known and are now different as the table `altered_users` and the like. `clocks`: columns of sequences, after the others,
+ * with the condition that a change meets to move them to `revised`.
  */
 export async function applyMerged(
   connection: DuckDBConnection,
   table: 'users' | 'boards' | 'pins',
   columns: readonly string[],
+  clocks: Readonly<Record<string, string>>,
   revised: number,
 ): Promise<Change> {
+  const moved = Object.entries(clocks).map(
+    ([clock, isMoved]) => `CASE WHEN ${isMoved} THEN ${revised} ELSE t.${clock} END AS ${clock}`,
+  );
   const differs = columns.map((name) => `m.${name} IS DISTINCT FROM t.${name}`).join(' OR ');
   await connection.run(
-    `CREATE OR REPLACE TEMP TABLE altered_${table} AS SELECT m.* FROM merged m JOIN ${table} t ON t.ix = m.ix WHERE ${differs}`,
+    `CREATE OR REPLACE TEMP TABLE altered_${table} AS
+     SELECT m.*, ${moved.join(', ')} FROM merged m JOIN ${table} t ON t.ix = m.ix WHERE ${differs}`,
   );
   const [changed, added, all] = await countRows(connection, [
     `altered_${table}`,
@@ -45,11 +52,13 @@ export async function applyMerged(
     'merged',
   ]);
   const listed = columns.join(', ');
+  const names = Object.keys(clocks);
   await connection.run(`
     DELETE FROM ${table} WHERE ix IN (SELECT ix FROM altered_${table});
-    INSERT INTO ${table} SELECT ix, id, ${listed}, ${revised} FROM altered_${table} ORDER BY ix;
+    INSERT INTO ${table} SELECT ix, id, ${listed}, ${names.join(', ')} FROM altered_${table} ORDER BY ix;
     INSERT INTO ${table}
-      SELECT (SELECT count(*) FROM ${table}) + row_number() OVER (ORDER BY n) - 1, id, ${listed}, ${revised}
+      SELECT (SELECT count(*) FROM ${table}) + row_number() OVER (ORDER BY n) - 1, id, ${listed},
+        ${names.map(() => revised).join(', ')}
       FROM merged WHERE ix IS NULL ORDER BY n;`);
   return { added, changed, unchanged: all - added - changed };
 }

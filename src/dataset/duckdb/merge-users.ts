@@ -2,6 +2,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { USER_COLUMNS } from '../merged-columns.ts';
 import type { Change } from '../store.ts';
+import { USER_CLOCKS } from '../user-clocks.ts';
 import { applyMerged, countRows } from './merge-things.ts';
 
 /** Splits a whole name at its last space, into two groups. */
@@ -69,11 +70,17 @@ const MERGED_PROPERTIES = `
   LEFT JOIN user_properties p ON p.person = l.person AND p.property = l.property
   WHERE l.value <> coalesce(p.value, '')`;
 
-/** `revised`: as in `applyMerged`. */
+/** `revised`: the sequence that those get that are new or are different now. */
 export async function mergeUsers(connection: DuckDBConnection, revised: number): Promise<Change> {
   await connection.run(MERGED_USERS);
   const before = (await countRows(connection, ['users']))[0];
-  const { added, changed, unchanged } = await applyMerged(connection, 'users', USER_COLUMNS, revised);
+  const { added, changed, unchanged } = await applyMerged(
+    connection,
+    'users',
+    USER_COLUMNS,
+    USER_CLOCKS,
+    revised,
+  );
   await connection.run(MERGED_PROPERTIES);
   // Those whose only change is in their properties, beside those whose fields changed.
   const [onlyProperties] = await countRows(connection, [

@@ -2,19 +2,25 @@
 import type { Revisions } from '../query.ts';
 import type { Scope } from '../scope.ts';
 import { bigint } from '../stored-values.ts';
+import type { UserClock } from '../user-clocks.ts';
 import { inScope } from './conditions.ts';
 import { type Database, joinedIntegers } from './database.ts';
 
-export async function readRevisions(database: Database, sequence: number): Promise<Revisions> {
-  const revised = async (table: 'users' | 'boards' | 'pins') => {
+export async function readRevisions(
+  database: Database,
+  sequence: number,
+  clock: UserClock,
+): Promise<Revisions> {
+  const after = async (table: 'users' | 'boards' | 'pins', column: string) => {
     const later = { sequence: BigInt(sequence) };
     return joinedIntegers(
-      await database.chunks(`SELECT ix FROM ${table} WHERE revised > $sequence`, later),
+      await database.chunks(`SELECT ix FROM ${table} WHERE ${column} > $sequence`, later),
       0,
     );
   };
-  const [people, boards, pins] = [await revised('users'), await revised('boards'), await revised('pins')];
-  return { sequence, people, boards, pins };
+  const people = await after('users', clock);
+  const [boards, pins] = [await after('boards', 'revised'), await after('pins', 'revised')];
+  return { sequence, clock, people, boards, pins };
 }
 
 /** With `of-boards` those are meant who were on a visible board. */

@@ -1,13 +1,17 @@
 /**
  * The tables of a generation: one published version in one DuckDB file. Things refer to each other by `ix`, a
  * dense 32-bit index in the order of first import, so that an event is a row of small integers. Instants are
- * milliseconds since 1970 in UTC; "revised" is the sequence from which on a thing has its present words (decision 19). Rows of the large tables lie in order, as far as `layout.ts` keeps it.
+ * milliseconds since 1970 in UTC; "revised" is the sequence from which on a thing has its present words (decision 19), as
+ * are the other clocks of users (`user-clocks.ts`). Rows of the large tables lie in order, as far as `layout.ts` keeps it.
  */
 import type { DuckDBValue } from '@duckdb/node-api';
 import { AppError } from '../../app-error.ts';
+import { LATER_USER_CLOCKS } from '../user-clocks.ts';
 
 /** Told from that of other versions of Corkboard; to be counted up with every change of the schema. */
-const FORMAT = 'Corkboard generation, format 3';
+const FORMAT = 'Corkboard generation, format 4';
+/** Is read as it is, and brought up to the present one by the next publication. */
+const EARLIER_FORMAT = 'Corkboard generation, format 3';
 
 export const GENERATION_SCHEMA = `
 CREATE TABLE version (
@@ -18,7 +22,8 @@ CREATE TABLE version (
 COMMENT ON TABLE version IS '${FORMAT}';
 CREATE TABLE users (
   ix INTEGER, id BIGINT, email VARCHAR, name VARCHAR, first_name VARCHAR, last_name VARCHAR,
-  role VARCHAR, class_role VARCHAR, created_ms BIGINT, forgotten BOOLEAN, revised BIGINT
+  role VARCHAR, class_role VARCHAR, created_ms BIGINT, forgotten BOOLEAN, revised BIGINT,
+  ${LATER_USER_CLOCKS.map((clock) => `${clock} BIGINT`).join(', ')}
 );
 CREATE TABLE user_properties (person INTEGER, property VARCHAR, value VARCHAR);
 CREATE TABLE boards (
@@ -68,10 +73,23 @@ CREATE TABLE standings (board INTEGER, person INTEGER, total_points BIGINT, part
 CREATE TABLE out_of_order (name VARCHAR, rows BIGINT);
 `;
 
+/**
+ * Makes the tables of a generation of the earlier format those of the present one. What changed before counts for all
+ * clocks of users, since nobody knows what of them it was.
+ */
+export const BRING_UP_TO_DATE = `
+${LATER_USER_CLOCKS.map((clock) => `ALTER TABLE users ADD COLUMN ${clock} BIGINT;`).join('\n')}
+UPDATE users SET ${LATER_USER_CLOCKS.map((clock) => `${clock} = revised`).join(', ')};
+COMMENT ON TABLE version IS '${FORMAT}';
+`;
+
 /** Throws `data-unreadable` when a generation was written by a version of Corkboard whose tables were others. */
-export async function checkFormat(ask: (sql: string) => Promise<DuckDBValue[][]>): Promise<void> {
+export async function readFormat(
+  ask: (sql: string) => Promise<DuckDBValue[][]>,
+): Promise<'present' | 'earlier'> {
   const [row] = await ask("SELECT comment FROM duckdb_tables() WHERE table_name = 'version'");
-  if (row?.[0] === FORMAT) return;
+  if (row?.[0] === FORMAT) return 'present';
+  if (row?.[0] === EARLIER_FORMAT) return 'earlier';
   throw new AppError(
     'data-unreadable',
     'The published data was written by another version of Corkboard, in a form that this one does not read. ' +

@@ -1,5 +1,6 @@
 /** Merging staged things (users, boards, pins) into those published: field by field, added ones at the end. */
 import type { Change } from '../store.ts';
+import { THING_CLOCKS } from '../user-clocks.ts';
 import type { Draft } from './draft.ts';
 
 /** What the last record says that meets the condition and gives the field, among those of a group. */
@@ -31,7 +32,7 @@ export async function mergeThings(
     'merged',
     `SELECT t.ix, g.id, ${merged.join(', ')}, g.n FROM (${given}) g LEFT JOIN ${table} t ON t.id = g.id`,
   );
-  return await applyMerged(draft, table, held, names, revised);
+  return await applyMerged(draft, table, held, names, THING_CLOCKS, revised);
 }
 
 async function hasRepeats(draft: Draft, staged: string): Promise<boolean> {
@@ -41,37 +42,47 @@ async function hasRepeats(draft: Draft, staged: string): Promise<boolean> {
 
 /**
  * Writes the temporary table `merged` (ix or null, id, the columns, n) into a table of things. Leaves those that were
- * known and are now different as the table `altered_users` and the like. `revised`: the sequence that they get.
+ * known and are now different as the table `altered_users` and the like. `clocks`: columns of sequences, with the
+ * condition that a change meets to move them to `revised`.
  */
 export async function applyMerged(
   draft: Draft,
   table: 'users' | 'boards' | 'pins',
   held: number,
   columns: readonly string[],
+  clocks: Readonly<Record<string, string>>,
   revised: number,
 ): Promise<Change> {
+  const moved = Object.entries(clocks).map(
+    ([clock, isMoved]) => `CASE WHEN ${isMoved} THEN ${revised}::bigint ELSE t.${clock} END AS ${clock}`,
+  );
   const differs = columns.map((name) => `m.${name} IS DISTINCT FROM t.${name}`).join(' OR ');
   const altered = `altered_${table}`;
-  await draft.keep(altered, `SELECT m.* FROM merged m JOIN ${table} t ON t.ix = m.ix WHERE ${differs}`);
+  await draft.keep(
+    altered,
+    `SELECT m.*, ${moved.join(', ')} FROM merged m JOIN ${table} t ON t.ix = m.ix WHERE ${differs}`,
+  );
   const [changed, added, all] = await draft.count([
     altered,
     '(SELECT FROM merged WHERE ix IS NULL)',
     'merged',
   ]);
   const listed = columns.join(', ');
+  const names = Object.keys(clocks);
   if (changed > 0) {
     await draft.end(table, `t.ix IN (SELECT ix FROM ${altered})`);
     await draft.add(
       table,
-      `ix, id, ${listed}, revised`,
-      `SELECT ix, id, ${listed}, ${revised}::bigint FROM ${altered} ORDER BY ix`,
+      `ix, id, ${listed}, ${names.join(', ')}`,
+      `SELECT ix, id, ${listed}, ${names.join(', ')} FROM ${altered} ORDER BY ix`,
     );
   }
   // Nothing is ever taken away, so that indices are dense.
   await draft.add(
     table,
-    `ix, id, ${listed}, revised`,
-    `SELECT ${held} + row_number() OVER (ORDER BY n) - 1, id, ${listed}, ${revised}::bigint FROM merged WHERE ix IS NULL ORDER BY n`,
+    `ix, id, ${listed}, ${names.join(', ')}`,
+    `SELECT ${held} + row_number() OVER (ORDER BY n) - 1, id, ${listed},
+       ${names.map(() => `${revised}::bigint`).join(', ')} FROM merged WHERE ix IS NULL ORDER BY n`,
   );
   return { added, changed, unchanged: all - added - changed };
 }

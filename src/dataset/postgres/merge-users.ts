@@ -1,6 +1,7 @@
 /** Merging staged users: as other things, and with the two ways to say a name, and LMS properties (decision 28). */
 import { USER_COLUMNS } from '../merged-columns.ts';
 import type { Change } from '../store.ts';
+import { USER_CLOCKS } from '../user-clocks.ts';
 import type { Draft } from './draft.ts';
 import { applyMerged, latest } from './merge-things.ts';
 
@@ -73,10 +74,17 @@ const MERGED_PROPERTIES = `
   LEFT JOIN user_properties p ON p.person = l.person AND p.property = l.property
   WHERE l.value <> coalesce(p.value, '')`;
 
-/** `held`: how many users there are; `revised`: as in `applyMerged`. */
+/** `held`: how many users there are; `revised`: the sequence that those get that are new or are different now. */
 export async function mergeUsers(draft: Draft, held: number, revised: number): Promise<Change> {
   await draft.keep('merged', MERGED_USERS);
-  const { added, changed, unchanged } = await applyMerged(draft, 'users', held, USER_COLUMNS, revised);
+  const { added, changed, unchanged } = await applyMerged(
+    draft,
+    'users',
+    held,
+    USER_COLUMNS,
+    USER_CLOCKS,
+    revised,
+  );
   await draft.keep('merged_properties', MERGED_PROPERTIES);
   // Those whose only change is in their properties, beside those whose fields changed.
   const [onlyProperties] = await draft.count([

@@ -44,6 +44,14 @@ const LMS_LOOKUP = `
   ALTER TABLE keys ADD allow_lms_lookup BOOLEAN NOT NULL DEFAULT false;
   ALTER TABLE keys ALTER allow_lms_lookup DROP DEFAULT;`;
 
+/** Clocks of users for redacting keys. What changed before counts for all, since nobody knows what of them it was. */
+const CLOCKS = `
+  ALTER TABLE users
+    ADD revised_but_email BIGINT, ADD revised_but_name BIGINT, ADD revised_but_both BIGINT;
+  UPDATE users SET revised_but_email = revised, revised_but_name = revised, revised_but_both = revised;
+  ALTER TABLE users
+    ALTER revised_but_email SET NOT NULL, ALTER revised_but_name SET NOT NULL, ALTER revised_but_both SET NOT NULL;`;
+
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, sql: FIRST_TABLES },
   // Only pins whose words have changed were looked for by it, where a policy counts words; every import had to fill it.
@@ -52,4 +60,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 4, sql: DERIVED_IDS },
   { number: 5, sql: USERS_BORN },
   { number: 6, sql: LMS_LOOKUP },
+  { number: 7, sql: CLOCKS },
 ];

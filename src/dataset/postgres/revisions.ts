@@ -1,18 +1,27 @@
 /** What has changed in a version since an earlier one (decisions 19, 54). */
 import type { Revisions } from '../query.ts';
 import type { Scope } from '../scope.ts';
+import type { UserClock } from '../user-clocks.ts';
 import { inScope, int8 } from './conditions.ts';
 import type { Asking } from './database.ts';
 import { type At, rowsAt } from './schema.ts';
 import { wholeColumns } from './whole-columns.ts';
 
-export async function readRevisions(database: Asking, at: At, sequence: number): Promise<Revisions> {
-  const revised = async (table: 'users' | 'boards' | 'pins') => {
-    const sql = `SELECT ix FROM ${rowsAt(at, table)} WHERE revised > ${int8(sequence)}`;
+export async function readRevisions(
+  database: Asking,
+  at: At,
+  sequence: number,
+  clock: UserClock,
+): Promise<Revisions> {
+  // No clock is ahead of "revised", by which the rows lie in order.
+  const after = async (table: 'users' | 'boards' | 'pins', column: string) => {
+    const later = `revised > ${int8(sequence)} AND ${column} > ${int8(sequence)}`;
+    const sql = `SELECT ix FROM ${rowsAt(at, table)} WHERE ${later}`;
     return (await wholeColumns(database, sql, ['int4'])).columns[0];
   };
-  const [people, boards, pins] = [await revised('users'), await revised('boards'), await revised('pins')];
-  return { sequence, people, boards, pins };
+  const people = await after('users', clock);
+  const [boards, pins] = [await after('boards', 'revised'), await after('pins', 'revised')];
+  return { sequence, clock, people, boards, pins };
 }
 
 /** With `of-boards` those are meant who were on a visible board. */

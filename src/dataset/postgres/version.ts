@@ -18,8 +18,10 @@ import {
   type UserName,
 } from '../query.ts';
 import type { Board, Kind, Organization, Person, Pin } from '../records.ts';
+import { NO_REDACTION } from '../redaction.ts';
 import type { Scope } from '../scope.ts';
 import type { Increment, Tables } from '../tables.ts';
+import { clockOf, type Unseen } from '../user-clocks.ts';
 import { HEAD_COLUMNS, headOf, type VersionHead } from '../version-head.ts';
 import { allOf, inRange, inScope, int8, isListed, withCreation } from './conditions.ts';
 import type { Asking, Parameter } from './database.ts';
@@ -107,8 +109,8 @@ class Version implements Dataset {
     return readTables(this.#database, this.#at);
   }
 
-  async revisions(sequence: number): Promise<Revisions> {
-    return await readRevisions(this.#database, this.#at, sequence);
+  async revisions(sequence: number, unseen: Unseen = NO_REDACTION): Promise<Revisions> {
+    return await readRevisions(this.#database, this.#at, sequence, clockOf(unseen));
   }
 
   async forgotten(scope: Scope, sequence: number): Promise<readonly bigint[]> {

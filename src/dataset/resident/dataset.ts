@@ -18,9 +18,11 @@ import {
   type UserName,
 } from '../query.ts';
 import type { Board, Person, Pin } from '../records.ts';
+import { NO_REDACTION } from '../redaction.ts';
 import type { Scope } from '../scope.ts';
 import type { Tables } from '../tables.ts';
 import { isWhole } from '../timeline.ts';
+import { clockOf, type Unseen } from '../user-clocks.ts';
 import { type ColumnSizes, streamSelection, tallySelection } from './events.ts';
 import { FirstEvents } from './first-events.ts';
 import type { BoardNames, UserNames } from './names.ts';
@@ -60,7 +62,7 @@ export class ResidentDataset implements Dataset {
   readonly #stored: Dataset;
   readonly #onClose: () => void;
   readonly #firstEvents: FirstEvents;
-  /** By sequence. */
+  /** By sequence and by what of people is not seen. */
   readonly #revisions = new Shelf<Revisions>(KEPT_REVISIONS);
 
   constructor(stored: Dataset, held: Holdings, onClose: () => void) {
@@ -140,9 +142,9 @@ export class ResidentDataset implements Dataset {
   }
 
   /** Whoever keeps in step asks for what came last, so the rows are looked for once for all of them. */
-  async revisions(sequence: number): Promise<Revisions> {
-    return await this.#revisions.take(String(sequence), async () =>
-      findChanged(this.timeline, await this.#stored.revisions(sequence)),
+  async revisions(sequence: number, unseen: Unseen = NO_REDACTION): Promise<Revisions> {
+    return await this.#revisions.take(`${sequence} ${clockOf(unseen)}`, async () =>
+      findChanged(this.timeline, await this.#stored.revisions(sequence, unseen)),
     );
   }
 

@@ -1,0 +1,84 @@
+/** A generation that an earlier version of Corkboard has written: read, copied, and brought up to date by a publication. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { openDuckdbCopying } from '../../../src/dataset/duckdb/copying.ts';
+import { openDuckdbStore } from '../../../src/dataset/duckdb/store.ts';
+import { FULL_SCOPE } from '../../../src/dataset/scope.ts';
+import type { Store } from '../../../src/dataset/store.ts';
+import { LATER_USER_CLOCKS, type Unseen } from '../../../src/dataset/user-clocks.ts';
+import { idsOf, openPublished, publishRecords, WORLD } from '../small-world.ts';
+
+const ALL = { scope: FULL_SCOPE, range: {} };
+const BOTH: Unseen = { email: true, name: true };
+
+/** What format 4 has added goes. */
+async function makeEarlier(file: string): Promise<void> {
+  const instance = await DuckDBInstance.create(file);
+  const connection = await instance.connect();
+  for (const clock of LATER_USER_CLOCKS) await connection.run(`ALTER TABLE users DROP COLUMN ${clock}`);
+  await connection.run("COMMENT ON TABLE version IS 'Corkboard generation, format 3'");
+  connection.closeSync();
+  instance.closeSync();
+}
+
+describe('a generation of format 3', () => {
+  let folder: string;
+  let store: Store;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'corkboard-earlier-'));
+    store = await openDuckdbStore(folder);
+    await store.createOrganization('school', {});
+    await publishRecords(store, 'school', WORLD);
+    await publishRecords(store, 'school', { users: [{ id: 1n, email: 'ann2@x.example', name: 'Ann Bee' }] });
+    await makeEarlier(join(folder, 'school', 'generations', '2.duckdb'));
+  });
+  after(async () => {
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+
+  /** Ids of the people who have changed for somebody who does not see all of them. */
+  async function changedSince(sequence: number, unseen?: Unseen): Promise<bigint[]> {
+    const dataset = await openPublished(store, 'school');
+    const ids = await idsOf(dataset.people());
+    const { people, ...revisions } = await dataset.revisions(sequence, unseen);
+    // Straight from the file, events are looked for by the same clock.
+    const since = { people, ...revisions };
+    let events = 0;
+    for await (const batch of dataset.events({ ...ALL, since })) events += batch.count;
+    assert.equal(events > 0, people.length > 0);
+    await dataset.close();
+    return Array.from(people, (index) => ids[index]!);
+  }
+
+  it('is read, and every change of a person counts for everybody', async () => {
+    assert.deepEqual(await changedSince(5), [1n]);
+    assert.deepEqual(await changedSince(5, BOTH), [1n]);
+  });
+
+  it('is copied with the clocks that it has not', async () => {
+    const copying = openDuckdbCopying(folder, true);
+    const original = await copying.open('school');
+    let rows = 0;
+    for await (const { count, columns } of original.rows('users')) {
+      rows += count;
+      const [revised, ...clocks] = columns.slice(-1 - LATER_USER_CLOCKS.length);
+      for (const clock of clocks) assert.deepEqual(clock, revised);
+    }
+    assert.equal(rows, 5);
+    await original.close();
+    await copying.close();
+  });
+
+  it('is brought up to date by the next publication, from which on fields are told apart', async () => {
+    await publishRecords(store, 'school', { users: [{ id: 1n, email: 'ann3@x.example', name: 'Ann Bee' }] });
+    assert.deepEqual(await changedSince(6), [1n]);
+    assert.deepEqual(await changedSince(6, BOTH), []);
+    assert.deepEqual(await changedSince(5, BOTH), [1n]);
+    assert.deepEqual(await changedSince(6, { email: false, name: true }), [1n]);
+  });
+});
