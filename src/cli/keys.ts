@@ -62,7 +62,11 @@ function addCreate(keys: Command): void {
       'only these users, like 3,4; of-boards: the people on the visible boards; all (default: of-boards with --boards, else all)',
       readUsers,
     )
-    .option('--redact <fields>', 'put stable pseudonyms for email, name or email,name', readRedaction)
+    .option(
+      '--redact <fields>',
+      'put stable pseudonyms for what is named of email, name and id, as in email,name,id; with id, addresses go as well',
+      readRedaction,
+    )
     .option(
       '--allow-lms-lookup',
       'let the key look up people by LMS properties although it redacts; without it /lms_user is refused',

@@ -6,7 +6,7 @@ import { InvalidArgumentError } from 'commander';
 import { AppError } from '../app-error.ts';
 import { parseIdentifier } from '../dataset/identifier.ts';
 import { LATEST_INSTANT_MS, parseInstant } from '../dataset/instant.ts';
-import type { Redaction } from '../dataset/redaction.ts';
+import { REDACTABLE, type Redaction } from '../dataset/redaction.ts';
 import type { Scope } from '../dataset/scope.ts';
 import type { RateLimit } from '../keys/keyring.ts';
 
@@ -119,10 +119,9 @@ export function readUsers(text: string): Scope['users'] {
 
 export function readRedaction(text: string): Redaction {
   const names = readList(text);
-  const unknown = names.find((name) => name !== 'email' && name !== 'name');
-  if (unknown !== undefined)
-    throw new InvalidArgumentError('What can be redacted is email, name, or email,name.');
-  return { email: names.includes('email'), name: names.includes('name') };
+  if (!names.every((name) => REDACTABLE.some((field) => field === name)))
+    throw new InvalidArgumentError('What can be redacted is email, name and id, with commas between them.');
+  return { email: names.includes('email'), name: names.includes('name'), id: names.includes('id') };
 }
 
 /** Names between commas; the empty text is the empty list. */

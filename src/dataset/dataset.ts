@@ -13,6 +13,7 @@ import type {
   Standings,
   StandingsQuery,
   UserName,
+  UserOrder,
 } from './query.ts';
 import type { Board, Kind, Organization, Person, Pin } from './records.ts';
 import type { Scope } from './scope.ts';
@@ -50,8 +51,8 @@ export interface Dataset {
   since?(before: Dataset): Promise<Increment | undefined>;
 
   /**
-   * What has changed since `lastSequence` was this, for a reader who does not see all of people; absent: who sees all.
-   * Not scoped: events of it are asked for with a scope.
+   * What has changed since `lastSequence` was this, for a reader who does not see all of people;
+   * absent: who sees all. Not scoped: events of it are asked for with a scope.
    */
   revisions(sequence: number, unseen?: Unseen): Promise<Revisions>;
   /** Ids of people inside the scope who were forgotten since, ascending (decision 54). */
@@ -80,6 +81,13 @@ export interface Dataset {
 
   /** The events in memory, where they are; then `events` and `tally` answer from it without waiting for anything. */
   readonly timeline?: Timeline | undefined;
+
+  /**
+   * The order in which lists and points maps have the users, where it is not that of the ids in the
+   * store; equal figures stand in it, too. Absent: lists ascend by id, and equal figures stand in
+   * the order of the indices.
+   */
+  readonly userOrder?: (() => Promise<UserOrder>) | undefined;
 
   /** Frees what the version holds. Called once, after the last answer from it has ended. */
   close(): Promise<void>;

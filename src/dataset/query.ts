@@ -96,6 +96,13 @@ export interface ListQuery {
   readonly limit?: number | undefined;
 }
 
+/** The users of a version in an order of their own. */
+export interface UserOrder {
+  /** Indices in that order, and the place of each index in it. */
+  readonly byPlace: Int32Array;
+  readonly places: Int32Array;
+}
+
 /** One board, found by one of its names. */
 export type BoardName =
   | { readonly by: 'id'; readonly value: bigint }

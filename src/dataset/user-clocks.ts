@@ -1,11 +1,12 @@
 /**
- * Since when users have the words that a key sees of them (decisions 19, 63): the sequences from which on they have them,
- * one for all words, and one for each way to redact, so that a change of what a key may not see is no change for it.
+ * Since when users have the words that a key sees of them (decisions 19, 63): the sequences from
+ * which on they have them, one for all words, and one for each way to redact, so that a change of
+ * what a key may not see is no change for it.
  */
 import { isDerivedName } from './derived-name.ts';
 import type { Redaction } from './redaction.ts';
 
-/** What of users a reader does not see. */
+/** What of users a reader does not see. An id never changes. */
 export type Unseen = Pick<Redaction, 'email' | 'name'>;
 
 const CLOCKS = ['revised', 'revised_but_email', 'revised_but_name', 'revised_but_both'] as const;
@@ -27,8 +28,8 @@ const [email, role, classRole] = ['email', 'role', 'class_role'].map((column) =>
 const shownName = differs((row) => `CASE WHEN ${isDerivedName(row)} THEN NULL ELSE ${row}.name END`);
 
 /**
- * Columns of users, in their order, and when a change moves them: in SQL, of a row `m` and of `t`, what it was before.
- * They are about what events show of people.
+ * Columns of users, in their order, and when a change moves them: in SQL, of a row `m` and of `t`,
+ * what it was before. They are about what events show of people.
  */
 export const USER_CLOCKS: Readonly<Record<UserClock, string>> = {
   revised: 'true',

@@ -40,7 +40,13 @@ export async function countInteractions(dataset: Dataset, asked: Asked, most: nu
       counts.set(pair, (counts.get(pair) ?? 0) + 1);
     }
   });
-  const top = [...counts].sort(([onePair, one], [otherPair, other]) => other - one || onePair - otherPair);
+  const { places } = (await dataset.userOrder?.()) ?? {};
+  // Pairs in the order of the users, by who acts first.
+  const placeOf = (pair: number) =>
+    places === undefined ? pair : places[Math.floor(pair / radix)]! * radix + places[pair % radix]!;
+  const top = [...counts].sort(
+    ([onePair, one], [otherPair, other]) => other - one || placeOf(onePair) - placeOf(otherPair),
+  );
   const edges = top.slice(0, most).map(([pair, count]) => ({
     actor: Math.floor(pair / radix),
     owner: pair % radix,

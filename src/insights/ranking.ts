@@ -1,5 +1,6 @@
 /** Boards and people with the most events, or the latest. */
 import type { Dataset } from '../dataset/dataset.ts';
+import type { UserOrder } from '../dataset/query.ts';
 import { type Asked, kindsOf, queryOf, scanEvents } from './scan.ts';
 
 export const ORDERS = ['events', 'recent'] as const;
@@ -17,7 +18,10 @@ export interface Ranked {
   readonly lastMs: number;
 }
 
-/** At most `most`, those with the most events or with the latest event first; of equal ones the lower index. */
+/**
+ * At most `most`, those with the most events or with the latest event first; of equal ones, in
+ * their order.
+ */
 export async function rank(
   dataset: Dataset,
   asked: Asked,
@@ -25,10 +29,12 @@ export async function rank(
   { order, most }: { readonly order: Order; readonly most: number },
 ): Promise<Ranked[]> {
   const events = await countEvents(dataset, asked, by);
-  const ranked = topOf(events);
+  const users = by === 'actor' ? await dataset.userOrder?.() : undefined;
+  const ranked = topOf(events, users);
   if (order === 'recent') {
     const lastMs = await findLast(dataset, asked, by);
-    ranked.sort((one, other) => lastMs[other]! - lastMs[one]! || one - other);
+    const placeOf = (index: number) => users?.places[index] ?? index;
+    ranked.sort((one, other) => lastMs[other]! - lastMs[one]! || placeOf(one) - placeOf(other));
   }
   const top = ranked.slice(0, most);
   const looked: Looked[] = [];
@@ -49,15 +55,19 @@ export async function countEvents(dataset: Dataset, asked: Asked, by: Column): P
 }
 
 /** Indices of what is above 0, largest first; of equal ones, in their order. Counts are of events: integers. */
-export function topOf(counts: Float64Array): number[] {
+export function topOf(counts: Float64Array, order?: UserOrder): number[] {
   const size = counts.length;
   // One number for both keys of the order: sorting numbers takes a fraction of sorting by a function.
   const keys = new Float64Array(size);
   let found = 0;
-  for (let index = 0; index < size; index++) {
-    if (counts[index]! > 0) keys[found++] = counts[index]! * size + (size - 1 - index);
+  for (let place = 0; place < size; place++) {
+    const count = counts[order?.byPlace[place] ?? place]!;
+    if (count > 0) keys[found++] = count * size + (size - 1 - place);
   }
-  return Array.from(keys.subarray(0, found).sort().reverse(), (key) => size - 1 - (key % size));
+  return Array.from(keys.subarray(0, found).sort().reverse(), (key) => {
+    const place = size - 1 - (key % size);
+    return order?.byPlace[place] ?? place;
+  });
 }
 
 function sizeOf({ counts }: Dataset, by: Column): number {

@@ -14,6 +14,7 @@ export interface KeyRow {
   readonly scope: string;
   readonly redact_email: boolean;
   readonly redact_name: boolean;
+  readonly redact_id: boolean;
   readonly allow_lms_lookup: boolean;
   readonly rate_requests: number | null;
   readonly rate_per_seconds: number | null;
@@ -64,6 +65,7 @@ const COLUMNS = [
   'scope',
   'redact_email',
   'redact_name',
+  'redact_id',
   'allow_lms_lookup',
   'rate_requests',
   'rate_per_seconds',
@@ -78,6 +80,7 @@ const NAMES = COLUMNS.join(', ');
 const TRUTHS: ReadonlySet<string> = new Set<keyof KeyRow>([
   'redact_email',
   'redact_name',
+  'redact_id',
   'allow_lms_lookup',
 ]);
 
@@ -141,6 +144,7 @@ export function newRow(
     scope: renderScope(grant.scope),
     redact_email: grant.redact.email,
     redact_name: grant.redact.name,
+    redact_id: grant.redact.id,
     allow_lms_lookup: grant.allowLmsLookup ?? false,
     rate_requests: grant.rateLimit?.requests ?? null,
     rate_per_seconds: grant.rateLimit?.perSeconds ?? null,
@@ -161,7 +165,7 @@ export function readKeyEntry(row: KeyRow, scope?: Scope): KeyEntry {
     organization: row.organization,
     label: row.label,
     scope: scope ?? readScope(row.scope),
-    redact: { email: row.redact_email, name: row.redact_name },
+    redact: { email: row.redact_email, name: row.redact_name, id: row.redact_id },
     allowLmsLookup: row.allow_lms_lookup,
     rateLimit: readRateLimit(row),
     createdMs: row.created_ms,

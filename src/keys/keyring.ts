@@ -18,7 +18,10 @@ export interface KeyGrant {
   /** The same object in every answer about this key, so that what is derived from it can be kept beside it. */
   readonly scope: Scope;
   readonly redact: Redaction;
-  /** Lets a redacting key look up people by LMS properties, as any other key may; absent: no (decision 63). */
+  /**
+   * Lets a redacting key look up people by LMS properties, as any other key may; absent: no
+   * (decision 63).
+   */
   readonly allowLmsLookup?: boolean | undefined;
   /** Absent: the default of the server. */
   readonly rateLimit?: RateLimit | undefined;
@@ -65,7 +68,10 @@ export interface Keyring {
   close(): Promise<void>;
 }
 
-/** A look-up by an LMS property ties a pseudonym to a known person, so redacting keys need a permission for it. */
+/**
+ * A look-up by an LMS property ties a pseudonym to a known person, so redacting keys need a
+ * permission for it.
+ */
 export function mayLookUpPeople({ redact, allowLmsLookup = false }: KeyGrant): boolean {
   return allowLmsLookup || !isRedacting(redact);
 }

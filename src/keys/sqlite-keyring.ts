@@ -25,7 +25,10 @@ import { StoredKeyring } from './stored-keyring.ts';
 
 const FILE = 'keys.db';
 
-/** The steps that make the table, which are only ever added to; `user_version` of the file counts those done. */
+/**
+ * The steps that make the table, which are only ever added to; `user_version` of the file counts
+ * those done.
+ */
 const STEPS = [
   `CREATE TABLE keys (
     id TEXT PRIMARY KEY,
@@ -45,6 +48,7 @@ const STEPS = [
     rotated_to TEXT
   ) STRICT, WITHOUT ROWID`,
   'ALTER TABLE keys ADD allow_lms_lookup INTEGER NOT NULL DEFAULT 0',
+  'ALTER TABLE keys ADD redact_id INTEGER NOT NULL DEFAULT 0',
 ] as const;
 
 /** Opens, and makes when there is none, the keyring of a data folder. Throws `data-unreadable`. */
@@ -149,7 +153,10 @@ class SqliteKeyRows implements KeyRows {
   }
 }
 
-/** Does the steps that the file has not seen. Throws `data-unreadable` for the file of a newer version. */
+/**
+ * Does the steps that the file has not seen. Throws `data-unreadable` for the file of a newer
+ * version.
+ */
 function prepareSchema(database: DatabaseSync): void {
   const done = () => Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
   if (done() === STEPS.length) return;

@@ -9,7 +9,10 @@ export type ChangesRepresentation = Exclude<TextRepresentation, 'csv'>;
 export type Representation = TextRepresentation | 'parquet';
 export type Variant = 'a' | 'b';
 
-/** What of people is replaced by pseudonyms, and the secret of the organization that these are made with. */
+/**
+ * What of people is replaced by pseudonyms, and the secret of the organization that these are made
+ * with.
+ */
 export type Redacting = Redaction & { readonly secret: Uint8Array };
 
 export interface Answer<Next = undefined> {

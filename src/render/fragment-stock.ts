@@ -42,7 +42,10 @@ export class FragmentStock {
   /** What was asked for, by name, so that the stock of the next version can be filled alike. */
   readonly #wanted = new Map<string, (stock: FragmentStock) => Promise<unknown>>();
 
-  /** `seen` is the dataset as it was redacted; what redaction does not touch is shared by all that see it. */
+  /**
+   * `seen` is the dataset as it was redacted; what redaction does not touch is shared by all that
+   * see it.
+   */
   constructor(dataset: Dataset, seen: Dataset) {
     this.#dataset = dataset;
     this.#seen = seen;

@@ -1,8 +1,9 @@
 /**
- * A version as a redacting key sees it: the `Dataset` port with pseudonyms and fixed texts in place of what is redacted
- * (decisions 22, 63). Whatever is rendered or counted for such a key reads this, so nothing behind it can show more.
+ * A version as a redacting key sees it: the `Dataset` port with pseudonyms and fixed texts in place
+ * of what is redacted (decisions 22, 63). Whatever is rendered or counted for such a key reads
+ * this, so nothing behind it can show more.
  */
-import type { Dataset, Ledger } from '../dataset/dataset.ts';
+import type { Dataset, Ledger, LedgerLine } from '../dataset/dataset.ts';
 import type {
   BoardName,
   EventBatch,
@@ -15,11 +16,13 @@ import type {
   UserName,
 } from '../dataset/query.ts';
 import type { Board, Person, Pin } from '../dataset/records.ts';
-import { isRedacting } from '../dataset/redaction.ts';
+import { hidesAddress, isRedacting } from '../dataset/redaction.ts';
 import type { Scope } from '../dataset/scope.ts';
 import type { Tables } from '../dataset/tables.ts';
 import type { Redacting } from './answer.ts';
+import { inOrder, orderByPseudonyms, type PseudonymOrder, placeAfter } from './pseudonym-order.ts';
 import { redactPerson } from './redaction.ts';
+import { UserPseudonyms } from './user-pseudonyms.ts';
 
 /** The dataset itself where nothing is redacted. */
 export function redactDataset(dataset: Dataset, redacting: Redacting): Dataset {
@@ -40,6 +43,9 @@ class RedactedDataset implements Dataset {
   readonly timeline;
   readonly #dataset: Dataset;
   readonly #redacting: Redacting;
+  /** Present where ids are redacted. */
+  readonly #users: UserPseudonyms | undefined;
+  readonly userOrder: (() => Promise<PseudonymOrder>) | undefined;
 
   constructor(dataset: Dataset, redacting: Redacting) {
     this.version = dataset.version;
@@ -52,11 +58,18 @@ class RedactedDataset implements Dataset {
     this.timeline = dataset.timeline;
     this.#dataset = dataset;
     this.#redacting = redacting;
+    const users = redacting.id ? new UserPseudonyms(redacting.secret) : undefined;
+    this.#users = users;
+    this.userOrder = users && (() => orderByPseudonyms(dataset, users));
   }
 
   async *people(): AsyncGenerator<readonly Person[], void> {
     for await (const people of this.#dataset.people()) {
-      yield people.map((person) => redactPerson(person, this.#redacting));
+      const ids = this.#users?.of(BigInt64Array.from(people, ({ id }) => id));
+      yield people.map((person, at) => ({
+        ...redactPerson(person, this.#redacting),
+        ...(ids && { id: ids[at]! }),
+      }));
     }
   }
 
@@ -74,11 +87,13 @@ class RedactedDataset implements Dataset {
   }
 
   async revisions(sequence: number): Promise<Revisions> {
-    return await this.#dataset.revisions(sequence, this.#redacting);
+    const unseen = { email: hidesAddress(this.#redacting), name: this.#redacting.name };
+    return await this.#dataset.revisions(sequence, unseen);
   }
 
   async forgotten(scope: Scope, sequence: number): Promise<readonly bigint[]> {
-    return await this.#dataset.forgotten(scope, sequence);
+    const ids = await this.#dataset.forgotten(scope, sequence);
+    return this.#users === undefined ? ids : Array.from(this.#users.of(BigInt64Array.from(ids)).sort());
   }
 
   events(query: EventQuery): AsyncIterable<EventBatch> {
@@ -94,7 +109,11 @@ class RedactedDataset implements Dataset {
   }
 
   async listUsers(query: ListQuery): Promise<Int32Array> {
-    return await this.#dataset.listUsers(query);
+    if (this.userOrder === undefined) return await this.#dataset.listUsers(query);
+    const { scope, range, afterId, limit } = query;
+    const order = await this.userOrder();
+    const listed = await this.#dataset.listUsers({ scope, range });
+    return inOrder(order, listed, afterId === undefined ? 0 : placeAfter(order, afterId), limit);
   }
 
   async findBoard(scope: Scope, name: BoardName): Promise<number | undefined> {
@@ -102,19 +121,59 @@ class RedactedDataset implements Dataset {
   }
 
   async findUser(scope: Scope, name: UserName): Promise<number | undefined> {
-    return await this.#dataset.findUser(scope, name);
+    if (this.#users === undefined || name.by !== 'id') return await this.#dataset.findUser(scope, name);
+    return await this.#dataset.findUser(scope, { by: 'id', value: this.#users.idOf(name.value) });
   }
 
   async standings(query: StandingsQuery): Promise<Standings> {
-    return await this.#dataset.standings(query);
+    const standings = await this.#dataset.standings(query);
+    // Those of one user ascend by board.
+    if (this.userOrder === undefined || 'user' in query.of) return standings;
+    return standingsInOrder(standings, await this.userOrder());
   }
 
   async ledger(...asked: Parameters<Dataset['ledger']>): Promise<Ledger> {
     const ledger = await this.#dataset.ledger(...asked);
     const adjustments = ledger.adjustments.map((one) => ({ ...one, reason: ADJUSTMENT_REASON }));
-    return { ...ledger, adjustments };
+    return {
+      ...ledger,
+      adjustments,
+      lines: this.#users ? redactLines(ledger.lines, this.#users) : ledger.lines,
+    };
   }
 
-  /** The dataset beneath belongs to whoever opened it. */
+  /** The dataset beneath is closed by the caller that opened it. */
   async close(): Promise<void> {}
+}
+
+/** Of one board, on which each user has one record. */
+function standingsInOrder(standings: Standings, { byPlace, places }: PseudonymOrder): Standings {
+  const { count, user, board, totalPoints, participationScore } = standings;
+  // 1 beyond the row of the user at each place.
+  const rows = new Int32Array(byPlace.length);
+  for (let row = 0; row < count; row++) rows[places[user[row]!]!] = row + 1;
+  const ordered = {
+    count,
+    user: new Int32Array(count),
+    board: new Int32Array(count),
+    totalPoints: new Float64Array(count),
+    participationScore: new Float64Array(count),
+  };
+  let at = 0;
+  for (let place = 0; place < rows.length; place++) {
+    const row = rows[place]! - 1;
+    if (row < 0) continue;
+    ordered.user[at] = user[row]!;
+    ordered.board[at] = board[row]!;
+    ordered.totalPoints[at] = totalPoints[row]!;
+    ordered.participationScore[at] = participationScore[row]!;
+    at += 1;
+  }
+  return ordered;
+}
+
+function redactLines(lines: readonly LedgerLine[], users: UserPseudonyms): readonly LedgerLine[] {
+  const actors = users.of(BigInt64Array.from(lines, ({ actorId }) => actorId));
+  const owners = users.of(BigInt64Array.from(lines, ({ ownerId }) => ownerId));
+  return lines.map((line, at) => ({ ...line, actorId: actors[at]!, ownerId: owners[at]! }));
 }

@@ -4,19 +4,23 @@
  */
 import { createHmac } from 'node:crypto';
 import type { Person } from '../dataset/records.ts';
+import { hidesAddress } from '../dataset/redaction.ts';
 import type { Redacting } from './answer.ts';
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
 /**
- * The person as a response may show it. Pseudonyms depend on the person's id alone, so that they outlive a change of
- * name. A derived name is redacted with the address: it shows the address, or what that is made of (decision 63).
+ * The person as a response may show it. Pseudonyms depend on the person's id alone, so that they
+ * outlive a change of name. A derived name is redacted with the address: it shows the address, or
+ * what that is made of (decision 63). The id is left to `UserPseudonyms`, which take many at once.
  */
-export function redactPerson(person: Person, { email, name, secret }: Redacting): Person {
+export function redactPerson(person: Person, redacting: Redacting): Person {
+  const { name, secret } = redacting;
+  const isAddressHidden = hidesAddress(redacting);
   return {
     ...person,
-    ...(email && pseudonymousEmail(person.id, secret)),
-    ...((name || (email && person.nameIsDerived)) && pseudonymousName(person.id, secret)),
+    ...(isAddressHidden && pseudonymousEmail(person.id, secret)),
+    ...((name || (isAddressHidden && person.nameIsDerived)) && pseudonymousName(person.id, secret)),
   };
 }
 

@@ -222,6 +222,7 @@ class DatasetRendering implements Rendering {
 
   async warm(before?: Rendering): Promise<void> {
     await this.#stock.eventParts('json');
+    await this.dataset.userOrder?.();
     if (before instanceof DatasetRendering) await this.#stock.fillLike(before.#stock);
   }
 

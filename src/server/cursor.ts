@@ -1,7 +1,8 @@
 /**
- * Cursors (decision 18): where a page begins, sealed with a secret of the organization, so that a cursor can be
- * neither read nor made up, and bound to the question, the scope and the redaction it was given out for. The same place gives the
- * same cursor, so that two pulls of unchanged data stay byte-identical (decision 4).
+ * Cursors (decision 18): where a page begins, sealed with a secret of the organization, so that a
+ * cursor can be neither read nor made up, and bound to the question, the scope and the redaction it
+ * was given out for. The same place gives the same cursor, so that two pulls of unchanged data stay
+ * byte-identical (decision 4).
  */
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import { AppError } from '../app-error.ts';

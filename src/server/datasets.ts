@@ -1,7 +1,6 @@
 /**
  * The datasets in service: one an organization, opened on first use, replaced when a new version is published, and
- * closed when the last answer from it has ended. The new version is opened and warmed beside the old one, so that no
- * request waits for it.
+ * closed when the last answer from it has ended. No request waits for a new version: it is warmed beside the old one.
  */
 import { AppError } from '../app-error.ts';
 import type { Dataset } from '../dataset/dataset.ts';

@@ -178,9 +178,10 @@ function walkText(common: string, { parameters }: Question, { redact }: KeyEntry
 
 /** What all answers of a sync have in common; its tokens are bound to it. */
 function syncText(common: string, { redact }: KeyEntry): string {
-  // Names that are redacted with the address were not always: who has kept them begins again from the start.
+  // Names that are redacted with the address were not always: who has kept them begins again from
+  // the start.
   const form = redact.email && !redact.name ? ' 2' : '';
-  return `${common} ${redact.email} ${redact.name}${form}`;
+  return `${common} ${redact.email} ${redact.name}${form}${redact.id ? ' id' : ''}`;
 }
 
 function commonText(question: Question, key: KeyEntry): string {

@@ -99,8 +99,8 @@ function userSubject(route: Extract<Route, { of: 'user' }>, text: PathText): Sub
 }
 
 /**
- * Throws `lookup-not-allowed`: by the route and the key alone, so that the refusal tells nothing about the property,
- * its value or the data (decision 63).
+ * Throws `lookup-not-allowed`: by the route and the key alone, so that the refusal tells nothing
+ * about the property, its value or the data (decision 63).
  */
 export function checkLookup({ isLmsLookup }: Subject, key: KeyEntry): void {
   if (!isLmsLookup || mayLookUpPeople(key)) return;

@@ -48,7 +48,7 @@ describe('an organization that goes from DuckDB to PostgreSQL, on to DuckDB, and
     return original!;
   };
   const makeKey = async (organization: string, scope: Scope, redacted: boolean): Promise<string> => {
-    const redact = { email: redacted, name: redacted };
+    const redact = { email: redacted, name: redacted, id: redacted };
     return (await first().keyring.create({ organization, label: 'key', scope, redact }, Date.now() + 1e9))
       .key;
   };

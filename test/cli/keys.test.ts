@@ -57,6 +57,19 @@ describe('keys create', () => {
     assert.equal(found.organization, 'school');
   });
 
+  it('redacts what is named of email, name and id, and refuses other words', async () => {
+    const created = await keys('create', '--organization', 'school', '--redact', 'id,name,email');
+    assert.deepEqual(created.redact, ['email', 'name', 'id']);
+    assert.deepEqual((await find(created.key)).redact, { email: true, name: true, id: true });
+    const ids = await keys('create', '--organization', 'school', '--redact', 'id');
+    assert.deepEqual(ids.redact, ['id']);
+    const { code, stderr } = await run([
+      ...['keys', 'create', '--organization', 'school', '--redact', 'email,role', '--data', data],
+    ]);
+    assert.equal(code, 2);
+    assert.match(stderr, /What can be redacted is email, name and id/);
+  });
+
   it('lets a redacting key look up people by LMS properties only where that is said', async () => {
     const redacting = ['create', '--organization', 'school', '--redact', 'name'];
     const refused = await keys(...redacting);

@@ -53,7 +53,7 @@ export async function openProduct(): Promise<Followed> {
       }),
     async invalidateTokens() {
       redacted = !redacted;
-      key = await makeKey('harbor', { redact: { email: redacted, name: false } });
+      key = await makeKey('harbor', { redact: { email: redacted, name: false, id: false } });
     },
     close: () => deployment.close(),
   };

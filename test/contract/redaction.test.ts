@@ -93,7 +93,7 @@ describeOverStorages('a key that redacts addresses', (kind) => {
   }
 
   it('sees no name that shows an address or what identified the person, and every other name', async () => {
-    const key = await deployment.makeKey('school', { redact: { email: true, name: false } });
+    const key = await deployment.makeKey('school', { redact: { email: true, name: false, id: false } });
     for (const path of PATHS) {
       for (const format of ['json', 'ndjson', 'csv', 'parquet']) {
         const { status, text } = await get(`${deployment.url}${path}?format=${format}`, key, {
@@ -113,8 +113,8 @@ describeOverStorages('a key that redacts addresses', (kind) => {
   });
 
   it('sees the pseudonyms that a key sees which redacts names as well', async () => {
-    const both = await deployment.makeKey('school', { redact: { email: true, name: true } });
-    const email = await deployment.makeKey('school', { redact: { email: true, name: false } });
+    const both = await deployment.makeKey('school', { redact: { email: true, name: true, id: false } });
+    const email = await deployment.makeKey('school', { redact: { email: true, name: false, id: false } });
     const namesFor = async (key: string) =>
       [
         ...(await get(`${deployment.url}/b/v1/users`, key)).text.matchAll(/"id":(\d+),.*?"name":"(.*?)"/g),
@@ -148,7 +148,8 @@ describeOverStorages('a look-up by an LMS property', (kind) => {
       assert.equal(found.status, 200);
       assertProblem(await lookUp(LOOKUPS[1]!, allowed), 404, 'not-found');
       assertProblem(await lookUp(LOOKUPS[2]!, allowed), 404, 'lookup-not-configured');
-      // What the other key has been given, twice so that it is kept, is given to none that may not ask for it.
+      // What the other key has been given, twice so that it is kept, is given to none that may not
+      // ask for it.
       const etag = (await lookUp(LOOKUPS[0]!, allowed)).headers.get('etag') ?? '';
       const problems = [];
       for (const path of LOOKUPS) {

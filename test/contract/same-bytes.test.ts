@@ -50,11 +50,12 @@ const DEMO_QUESTIONS: readonly Question[] = [
 
 const KEYS: readonly KeyWishes[] = [
   ...Object.values(WORLD_SCOPES).map((scope) => ({ scope })),
-  { redact: { email: true, name: true } },
-  { scope: WORLD_SCOPES.boards, redact: { email: true, name: false } },
+  { redact: { email: true, name: true, id: false } },
+  { redact: { email: true, name: true, id: true } },
+  { scope: WORLD_SCOPES.boards, redact: { email: true, name: false, id: false } },
 ];
 
-const PLAIN = { email: false, name: false };
+const PLAIN = { email: false, name: false, id: false };
 const FORMS: readonly Readonly<Record<string, string>>[] = [
   { accept: 'application/json', 'accept-encoding': 'identity' },
   { accept: 'application/x-ndjson, application/json;q=0.5', 'accept-encoding': 'gzip' },
@@ -206,7 +207,7 @@ describe('the same bundle', () => {
   it('of real data gives the same bytes on every route, plain and redacted', async () => {
     await load('demo', { courseLookup: true, lmsUserProperties: ['sis_user_id'] }, DEMO);
     assert.ok((await compare(DEMO_QUESTIONS, await makeKeys('demo', {}))) > 40);
-    const redacted = await makeKeys('demo', { redact: { email: true, name: true } });
+    const redacted = await makeKeys('demo', { redact: { email: true, name: true, id: false } });
     assert.equal((await ask('/a/v1/events', redacted, { 'accept-encoding': 'zstd' })).status, 200);
   });
 

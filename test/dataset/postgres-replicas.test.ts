@@ -209,7 +209,7 @@ describe('a store that reads from replicas', () => {
       organization: 'acme',
       label: '',
       scope: FULL_SCOPE,
-      redact: { email: false, name: false },
+      redact: { email: false, name: false, id: false },
     };
     const { key: apikey } = await keyring.create(grant, undefined);
     const get = async () => {

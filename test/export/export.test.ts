@@ -37,7 +37,7 @@ async function answersOf(station: Station, name: string, questions: readonly Que
     organization: name,
     label: 'key',
     scope: FULL_SCOPE,
-    redact: { email: false, name: false },
+    redact: { email: false, name: false, id: false },
   };
   const { key } = await station.keyring.create(grant, Date.now() + 1e9);
   return await station.serving(async (url) => {

@@ -22,6 +22,7 @@ const WHOLE: KeyRow = {
   scope: '{"boards":["7"],"users":"of-boards"}',
   redact_email: true,
   redact_name: false,
+  redact_id: true,
   allow_lms_lookup: true,
   rate_requests: 10,
   rate_per_seconds: 60,

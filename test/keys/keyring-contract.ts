@@ -13,7 +13,7 @@ export const GRANT: KeyGrant = {
   organization: 'school',
   label: 'dashboard',
   scope: FULL_SCOPE,
-  redact: { email: false, name: false },
+  redact: { email: false, name: false, id: false },
 };
 
 /** Keys of its own, none at first. */
@@ -56,8 +56,7 @@ export function testKeyring(kind: KindOfKeyring): void {
         organization: 'school',
         label: 'Ärger & "Daten"',
         scope: { boards: [-1n, 2n ** 63n - 1n], users: 'of-boards' },
-        redact: { email: true, name: false },
-        allowLmsLookup: true,
+        ...{ redact: { email: true, name: false, id: true }, allowLmsLookup: true },
         rateLimit: { requests: 100, perSeconds: 60 },
       };
       const { key, entry } = await keyring.create(grant, nowMs + HOUR_MS);
@@ -222,7 +221,7 @@ export function testKeyring(kind: KindOfKeyring): void {
       const grant: KeyGrant = {
         ...GRANT,
         scope: { boards: [7n], users: [8n] },
-        redact: { email: true, name: true },
+        redact: { email: true, name: true, id: false },
         rateLimit: { requests: 5, perSeconds: 1 },
       };
       const old = await keyring.create(grant, nowMs + 10 * HOUR_MS);

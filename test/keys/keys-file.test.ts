@@ -41,7 +41,7 @@ describe('the file of keys', () => {
     const [keyring, other] = [openSqliteKeyring(folder), openSqliteKeyring(folder)];
     const [entry] = await keyring.list();
     assert.equal(entry?.label, 'old');
-    assert.deepEqual(entry?.redact, { email: true, name: false });
+    assert.deepEqual(entry?.redact, { email: true, name: false, id: false });
     assert.equal(mayLookUpPeople(entry!), false);
     assert.equal((await other.list()).length, 1);
     await keyring.close();

@@ -186,7 +186,7 @@ export async function assertSameThroughout(expected: Dataset, actual: Dataset) {
 
 function renderingsOf(dataset: Dataset): (redacted: boolean) => Rendering {
   const open = (redacted: boolean) =>
-    openRendering(dataset, { email: redacted, name: redacted, secret: new Uint8Array(32) });
+    openRendering(dataset, { email: redacted, name: redacted, id: redacted, secret: new Uint8Array(32) });
   const [plain, redacted] = [open(false), open(true)];
   return (isRedacted) => (isRedacted ? redacted : plain);
 }

@@ -4,7 +4,12 @@ import { after, before, it } from 'node:test';
 import fc from 'fast-check';
 import { FULL_SCOPE } from '../../src/dataset/scope.ts';
 import type { Variant } from '../model/answers.ts';
-import { organizationArbitrary, rangeArbitrary, scopeArbitrary } from '../model/arbitrary.ts';
+import {
+  organizationArbitrary,
+  rangeArbitrary,
+  redactionArbitrary,
+  scopeArbitrary,
+} from '../model/arbitrary.ts';
 import { get, nextOf, urlPathOf } from '../model/client.ts';
 import { type Deployment, installPlan, openDeployment } from '../model/deployment.ts';
 import { EVENT_LISTS } from '../model/questions.ts';
@@ -32,7 +37,8 @@ describeOverStorages('Parquet', (kind) => {
     const asked = fc.record({
       scope: fc.oneof(fc.constant(FULL_SCOPE), scopeArbitrary),
       range: rangeArbitrary,
-      redact: fc.record({ email: fc.boolean(), name: fc.boolean() }),
+      redactionArbitrary,
+      redact: redactionArbitrary,
       limit: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined }),
     });
     const property = fc.asyncProperty(

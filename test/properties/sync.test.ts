@@ -142,7 +142,9 @@ describeOverStorages('a synced table', (kind) => {
     assert.match(held ?? '', /^[\w-]{32}$/);
     assert.equal((await get(`${deployment.url}/a/v1/events?since=${held}`, key)).text, '[]');
     const scoped = await deployment.makeKey(organization, { scope: { boards: [7n], users: 'all' } });
-    const redacted = await deployment.makeKey(organization, { redact: { email: true, name: false } });
+    const redacted = await deployment.makeKey(organization, {
+      redact: { email: true, name: false, id: false },
+    });
     const refusals: readonly (readonly [string, string])[] = [
       [`/b/v1/events?since=${held}`, key],
       [`/a/v1/events/pins?since=${held}`, key],

@@ -1,6 +1,6 @@
 /**
- * A change of what a key may not see is no change for it: a sync brings exactly the events whose bytes are different now
- * (decisions 19, 63).
+ * A change of what a key may not see is no change for it: a sync brings exactly the events whose
+ * bytes are different now (decisions 19, 63).
  */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';

@@ -11,7 +11,7 @@ import { worldOf } from './worlds.ts';
 
 const EVERYTHING = { scope: FULL_SCOPE, range: {} };
 const secret = Buffer.from('a secret of the organization');
-const BOTH: Redacting = { email: true, name: true, secret };
+const BOTH: Redacting = { email: true, name: true, id: false, secret };
 const ada = worldOf(0).people[0]!;
 
 /** Every answer that the rendering of a small world can give, as one text. */

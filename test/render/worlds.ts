@@ -4,7 +4,7 @@ import { EARLIEST_INSTANT_MS, LATEST_INSTANT_MS } from '../../src/dataset/instan
 import type { Redacting } from '../../src/render/answer.ts';
 import type { PlainEvent, PlainWorld } from './plain-dataset.ts';
 
-export const NO_REDACTION: Redacting = { email: false, name: false, secret: new Uint8Array(32) };
+export const NO_REDACTION: Redacting = { email: false, name: false, id: false, secret: new Uint8Array(32) };
 
 const KINDS = [
   { type: 'pin', action: 'visited' },

@@ -10,7 +10,7 @@ import { PlainDataset } from '../render/plain-dataset.ts';
 import { worldOf } from '../render/worlds.ts';
 import { until } from './stand.ts';
 
-const REDACT = { email: false, name: false };
+const REDACT = { email: false, name: false, id: false };
 
 class VersionedDataset extends PlainDataset {
   override readonly version: string;

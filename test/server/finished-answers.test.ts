@@ -161,7 +161,7 @@ describeOverStorages('answers given to others', (kind) => {
   after(() => stand.close());
 
   it('never reach a key of another scope, redaction or organization', async () => {
-    const redact = { email: false, name: false };
+    const redact = { email: false, name: false, id: false };
     const keys = await Promise.all([
       stand.makeKey(),
       stand.makeKey({ scope: { boards: [7n], users: 'of-boards' } }),
@@ -171,6 +171,7 @@ describeOverStorages('answers given to others', (kind) => {
       stand.makeKey({ scope: { boards: [], users: [] } }),
       stand.makeKey({ redact: { ...redact, email: true } }),
       stand.makeKey({ redact: { ...redact, name: true } }),
+      stand.makeKey({ redact: { ...redact, id: true } }),
       stand.makeKey({ organization: 'other' }),
       stand.makeKey({ organization: 'other', redact: { ...redact, email: true } }),
       stand.makeKey({ organization: 'other', scope: { boards: [7n], users: 'of-boards' } }),

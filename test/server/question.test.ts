@@ -21,14 +21,15 @@ it('a question is bound anew when the version, the scope or the redaction is ano
     new BoundQuestions({ version: '2', lastSequence: 2 }, secrets),
   ];
   const [scope, narrow] = [FULL_SCOPE, { ...FULL_SCOPE, boards: [7n] }];
-  const plain = { ...key, scope, redact: { email: false, name: false } };
+  const plain = { ...key, scope, redact: { email: false, name: false, id: false } };
   const bindings = [
     () => first.bind(question, plain),
     () => second.bind(question, plain),
     () => second.bind(question, { ...plain, scope: narrow }),
-    () => second.bind(question, { ...plain, redact: { email: true, name: false } }),
-    () => second.bind(question, { ...plain, redact: { email: true, name: true } }),
-    () => second.bind(question, { ...plain, redact: { email: false, name: true } }),
+    () => second.bind(question, { ...plain, redact: { email: true, name: false, id: false } }),
+    () => second.bind(question, { ...plain, redact: { email: true, name: true, id: false } }),
+    () => second.bind(question, { ...plain, redact: { email: false, name: true, id: false } }),
+    () => second.bind(question, { ...plain, redact: { email: false, name: false, id: true } }),
   ];
   const tags = bindings.map((bind) => bind().etag);
   assert.equal(new Set(tags).size, bindings.length);

@@ -62,7 +62,7 @@ export async function openStand(options: StandOptions = {}): Promise<Stand> {
       organization: ORGANIZATION,
       label: '',
       scope: FULL_SCOPE,
-      redact: { email: false, name: false },
+      redact: { email: false, name: false, id: false },
     };
     return (await keyring.create({ ...plain, ...grant }, expiresMs)).key;
   };

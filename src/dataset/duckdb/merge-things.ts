@@ -27,9 +27,10 @@ export async function mergeThings(
 }
 
 /**
- * Writes the temporary table `merged` (ix or null, id, the columns, n) into a table of things. Leaves those that were
- * known and are now different as the table `altered_users` and the like. `clocks`: columns of sequences, after the others,
- * with the condition that a change meets to move them to `revised`.
+ * Writes the temporary table `merged` (ix or null, id, the columns, n) into a table of things.
+ * Leaves those that were known and are now different as the table `altered_users` and the like.
+ * `clocks`: columns of sequences, after the others, with the condition that a change meets to move
+ * them to `revised`.
  */
 export async function applyMerged(
   connection: DuckDBConnection,

@@ -1,8 +1,9 @@
 /**
- * The tables of a generation: one published version in one DuckDB file. Things refer to each other by `ix`, a
- * dense 32-bit index in the order of first import, so that an event is a row of small integers. Instants are
- * milliseconds since 1970 in UTC; "revised" is the sequence from which on a thing has its present words (decision 19), as
- * are the other clocks of users (`user-clocks.ts`). Rows of the large tables lie in order, as far as `layout.ts` keeps it.
+ * The tables of a generation: one published version in one DuckDB file. Things refer to each other
+ * by `ix`, a dense 32-bit index in the order of first import, so that an event is a row of small
+ * integers. Instants are milliseconds since 1970 in UTC; "revised" is the sequence from which on a
+ * thing has its present words (decision 19), as are the other clocks of users (`user-clocks.ts`).
+ * Rows of the large tables lie in order, as far as `layout.ts` keeps it.
  */
 import type { DuckDBValue } from '@duckdb/node-api';
 import { AppError } from '../../app-error.ts';
@@ -74,8 +75,8 @@ CREATE TABLE out_of_order (name VARCHAR, rows BIGINT);
 `;
 
 /**
- * Makes the tables of a generation of the earlier format those of the present one. What changed before counts for all
- * clocks of users, since nobody knows what of them it was.
+ * Makes the tables of a generation of the earlier format those of the present one. Earlier changes
+ * count for all clocks of users, because it is not known which fields they were about.
  */
 export const BRING_UP_TO_DATE = `
 ${LATER_USER_CLOCKS.map((clock) => `ALTER TABLE users ADD COLUMN ${clock} BIGINT;`).join('\n')}

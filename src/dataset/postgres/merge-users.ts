@@ -74,7 +74,10 @@ const MERGED_PROPERTIES = `
   LEFT JOIN user_properties p ON p.person = l.person AND p.property = l.property
   WHERE l.value <> coalesce(p.value, '')`;
 
-/** `held`: how many users there are; `revised`: the sequence that those get that are new or are different now. */
+/**
+ * `held`: how many users there are; `revised`: the sequence that those get that are new or are
+ * different now.
+ */
 export async function mergeUsers(draft: Draft, held: number, revised: number): Promise<Change> {
   await draft.keep('merged', MERGED_USERS);
   const { added, changed, unchanged } = await applyMerged(

@@ -39,18 +39,28 @@ const DERIVED_IDS = `
 const USERS_BORN = `
   CREATE INDEX users_born ON users USING brin (organization, born) WITH (pages_per_range = 16, autosummarize = on);`;
 
-/** Redacting keys of before have not been allowed look-ups. A `keys create` of the version before must not succeed. */
+/**
+ * Redacting keys of before have not been allowed look-ups. A `keys create` of the version before
+ * must not succeed.
+ */
 const LMS_LOOKUP = `
   ALTER TABLE keys ADD allow_lms_lookup BOOLEAN NOT NULL DEFAULT false;
   ALTER TABLE keys ALTER allow_lms_lookup DROP DEFAULT;`;
 
-/** Clocks of users for redacting keys. What changed before counts for all, since nobody knows what of them it was. */
+/**
+ * Clocks of users for redacting keys. Earlier changes count for all of them, because it is not
+ * known which fields they were about.
+ */
 const CLOCKS = `
   ALTER TABLE users
     ADD revised_but_email BIGINT, ADD revised_but_name BIGINT, ADD revised_but_both BIGINT;
   UPDATE users SET revised_but_email = revised, revised_but_name = revised, revised_but_both = revised;
   ALTER TABLE users
     ALTER revised_but_email SET NOT NULL, ALTER revised_but_name SET NOT NULL, ALTER revised_but_both SET NOT NULL;`;
+
+const REDACT_ID = `
+  ALTER TABLE keys ADD redact_id BOOLEAN NOT NULL DEFAULT false;
+  ALTER TABLE keys ALTER redact_id DROP DEFAULT;`;
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, sql: FIRST_TABLES },
@@ -61,4 +71,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 5, sql: USERS_BORN },
   { number: 6, sql: LMS_LOOKUP },
   { number: 7, sql: CLOCKS },
+  { number: 8, sql: REDACT_ID },
 ];

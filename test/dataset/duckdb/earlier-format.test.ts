@@ -1,4 +1,7 @@
-/** A generation that an earlier version of Corkboard has written: read, copied, and brought up to date by a publication. */
+/**
+ * A generation that an earlier version of Corkboard has written: read, copied, and brought up to
+ * date by a publication.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

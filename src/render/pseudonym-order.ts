@@ -1,0 +1,123 @@
+/**
+ * The users of a version in the order of their pseudonymous ids (decision 63). The order of the
+ * real ids, in lists or among equal figures, would let anybody who has all of them put the two side
+ * by side.
+ */
+import { setImmediate } from 'node:timers/promises';
+import type { Dataset } from '../dataset/dataset.ts';
+import type { UserOrder } from '../dataset/query.ts';
+import type { UserPseudonyms } from './user-pseudonyms.ts';
+
+export interface PseudonymOrder extends UserOrder {
+  /** By index. */
+  readonly pseudonyms: BigInt64Array;
+}
+
+/** Users in a turn of the event loop, which takes a few milliseconds. */
+const MADE_AT_ONCE = 2_048;
+const SORTED_AT_ONCE = 32_768;
+
+const DIGIT_VALUES = 2 ** 16;
+/** Of an id, in bytes of its little-endian form: the lowest digit first. */
+const DIGITS = [0, 2, 4, 6];
+/** Of the uppermost digit, so that negative ids come first. */
+const SIGN = 2 ** 15;
+
+/** Once a version, whatever else is redacted. */
+const orders = new WeakMap<Dataset, Promise<PseudonymOrder>>();
+
+/** All calls about a dataset have the same pseudonyms. */
+export function orderByPseudonyms(dataset: Dataset, users: UserPseudonyms): Promise<PseudonymOrder> {
+  let known = orders.get(dataset);
+  if (known === undefined) {
+    known = readOrder(dataset, users);
+    known.catch(() => orders.delete(dataset));
+    orders.set(dataset, known);
+  }
+  return known;
+}
+
+async function readOrder(dataset: Dataset, users: UserPseudonyms): Promise<PseudonymOrder> {
+  const { users: count } = dataset.counts;
+  const pseudonyms = new BigInt64Array(count);
+  const bytes = new DataView(new ArrayBuffer(pseudonyms.byteLength));
+  let read = 0;
+  for await (const { id } of dataset.tables().users()) {
+    for (let from = 0; from < id.length; from += MADE_AT_ONCE) {
+      for (const pseudonym of users.of(id.subarray(from, from + MADE_AT_ONCE))) {
+        pseudonyms[read] = pseudonym;
+        bytes.setBigInt64(read * pseudonyms.BYTES_PER_ELEMENT, pseudonym, true);
+        read += 1;
+      }
+      await setImmediate();
+    }
+  }
+  // By one digit after the other, the lowest first: sorting by comparisons could not be
+  // interrupted.
+  let byPlace = new Int32Array(count);
+  for (let index = 0; index < count; index++) byPlace[index] = index;
+  for (const digit of DIGITS) {
+    const flipped = digit === DIGITS.at(-1) ? SIGN : 0;
+    byPlace = await sortedBy(
+      byPlace,
+      (index) => bytes.getUint16(index * pseudonyms.BYTES_PER_ELEMENT + digit, true) ^ flipped,
+    );
+  }
+  const places = new Int32Array(count);
+  for (let place = 0; place < count; place++) places[byPlace[place]!] = place;
+  return { byPlace, places, pseudonyms };
+}
+
+/** Those with the same digit stay in the order in which they are. */
+async function sortedBy(
+  order: Int32Array,
+  digitOf: (index: number) => number,
+): Promise<Int32Array<ArrayBuffer>> {
+  const starts = new Int32Array(DIGIT_VALUES + 1);
+  const sorted = new Int32Array(order.length);
+  await inTurns(order, (index) => {
+    starts[digitOf(index) + 1]! += 1;
+  });
+  for (let digit = 0; digit < DIGIT_VALUES; digit++) starts[digit + 1]! += starts[digit]!;
+  await inTurns(order, (index) => {
+    sorted[starts[digitOf(index)]!++] = index;
+  });
+  return sorted;
+}
+
+async function inTurns(order: Int32Array, work: (index: number) => void): Promise<void> {
+  for (let from = 0; from < order.length; from += SORTED_AT_ONCE) {
+    for (const index of order.subarray(from, from + SORTED_AT_ONCE)) work(index);
+    await setImmediate();
+  }
+}
+
+/** The place of the first pseudonym that is larger. */
+export function placeAfter({ byPlace, pseudonyms }: PseudonymOrder, pseudonym: bigint): number {
+  let [from, to] = [0, byPlace.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (pseudonyms[byPlace[middle]!]! > pseudonym) to = middle;
+    else from = middle + 1;
+  }
+  return from;
+}
+
+/** The first of these users from a place on, in order, at most `limit`. */
+export function inOrder(
+  { byPlace }: PseudonymOrder,
+  users: Int32Array,
+  from: number,
+  limit = users.length,
+): Int32Array {
+  if (users.length === byPlace.length) return byPlace.subarray(from, from + limit);
+  const isMeant = new Uint8Array(byPlace.length);
+  for (const user of users) isMeant[user] = 1;
+  const found = new Int32Array(Math.min(limit, users.length));
+  let count = 0;
+  for (let place = from; place < byPlace.length && count < found.length; place++) {
+    const user = byPlace[place]!;
+    if (isMeant[user] === 1) found[count++] = user;
+  }
+  return found.subarray(0, count);
+}
