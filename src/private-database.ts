@@ -3,6 +3,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { AppError } from './app-error.ts';
+import { moveOrganizations } from './organization-folders.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
 
@@ -11,12 +12,14 @@ export function openPrivateDatabase(dataFolder: string, name: string): DatabaseS
   const path = join(dataFolder, name);
   try {
     mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+    moveOrganizations(dataFolder);
     // SQLite makes files for everybody to read, and its companions like the file itself.
     closeSync(openSync(path, 'a', 0o600));
     const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
     return database;
   } catch (error) {
+    if (error instanceof AppError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new AppError(
       'data-unreadable',

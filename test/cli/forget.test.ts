@@ -13,7 +13,7 @@ const ADDRESS = 'bob@x.example';
 
 /** The generations in which a text stands. */
 function generationsWith(text: string): string[] {
-  const generations = join(data, 'school', 'generations');
+  const generations = join(data, 'organizations', 'school', 'generations');
   return readdirSync(generations).filter((name) => readFileSync(join(generations, name)).includes(text));
 }
 
@@ -40,7 +40,7 @@ describe('forget', () => {
   });
 
   it('that was killed before it had removed earlier generations is finished by the next one', async () => {
-    const generations = join(data, 'school', 'generations');
+    const generations = join(data, 'organizations', 'school', 'generations');
     copyFileSync(join(generations, '3.duckdb'), join(generations, '2.duckdb'));
     assert.deepEqual(readdirSync(generations).toSorted(), ['2.duckdb', '3.duckdb', 'oldest']);
     await runJson(['forget', '--user', '2', ...school]);

@@ -27,7 +27,7 @@ describe('the files of the embedded store', () => {
     const folder = await newFolder();
     const store = await openDuckdbStore(folder);
     await store.createOrganization('acme', {});
-    const generations = join(folder, 'acme', 'generations');
+    const generations = join(folder, 'organizations', 'acme', 'generations');
     for (let version = 1; version <= 5; version += 1) {
       await publishRecords(store, 'acme', version === 1 ? WORLD : {}, { title: `Version ${version}` });
     }

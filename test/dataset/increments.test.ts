@@ -39,7 +39,7 @@ describeOver(DIRECT, 'a version built in increments', {}, (kind) => {
       if (published) generation += 1;
     }
     if (kind.store === 'PostgreSQL') return await readVersionRows(words[1] ?? '', organization);
-    const file = join(folder, 'data', organization, 'generations', `${generation}.duckdb`);
+    const file = join(folder, 'data/organizations', organization, 'generations', `${generation}.duckdb`);
     return (await readGeneration(file)).tables;
   };
 

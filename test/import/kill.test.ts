@@ -127,7 +127,7 @@ describe('an import that is killed', () => {
   }
 
   async function assertNothingLeftBehind(): Promise<void> {
-    const files = await readdir(join(join(deployment.folder, 'data'), 'killed'), { recursive: true });
+    const files = await readdir(join(deployment.folder, 'data/organizations/killed'), { recursive: true });
     const generations = files.filter((file) => file.startsWith('generations/'));
     assert.ok(generations.length <= 3, `left behind: ${generations.join(', ')}`);
   }

@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { AppError } from '../../app-error.ts';
+import { organizationFolder } from '../../organization-folders.ts';
 import {
   COPIED_NAMES,
   COPIED_TABLES,
@@ -68,7 +69,7 @@ class DuckdbCopying implements Copying {
   async write(original: Original, options: CopyOptions): Promise<void> {
     const { entry, facts } = original;
     if (this.#catalog.find(entry.name) === undefined) this.#catalog.create(entry.name, entry.settings);
-    const folder = join(this.#dataFolder, entry.name);
+    const folder = organizationFolder(this.#dataFolder, entry.name);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const release = await acquirePublicationLock(join(folder, 'publication.lock'), options);
     try {
@@ -87,7 +88,7 @@ class DuckdbCopying implements Copying {
 
   async #open(entry: CatalogEntry): Promise<Original> {
     if (entry.generation === undefined) return new DuckdbOriginal(entry, undefined, undefined, false);
-    const generations = new Generations(join(this.#dataFolder, entry.name));
+    const generations = new Generations(organizationFolder(this.#dataFolder, entry.name));
     const database = await Database.open(generations.file(entry.generation), {
       readOnly: true,
       memoryLimitMb: MEMORY_LIMIT_MB,

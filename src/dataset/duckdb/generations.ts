@@ -37,8 +37,9 @@ export class Generations {
     const made = await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     if (made !== undefined) {
       // A folder that has just been made can be lost with the power, and the first generation with it.
-      await synchronize(dirname(made));
-      await synchronize(dirname(this.#folder));
+      const organization = dirname(this.#folder);
+      const organizations = dirname(organization);
+      for (const folder of [organization, organizations, dirname(organizations)]) await synchronize(folder);
     }
     await this.discard();
     if (current !== undefined) {

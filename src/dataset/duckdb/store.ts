@@ -4,6 +4,7 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { organizationFolder } from '../../organization-folders.ts';
 import type { Dataset } from '../dataset.ts';
 import type { OrganizationEntry, Publication, PublicationOptions, Settings, Store } from '../store.ts';
 import { Catalog } from './catalog.ts';
@@ -46,7 +47,7 @@ class DuckdbStore implements Store {
     for (;;) {
       const { name: folder, generation, version } = this.#catalog.entry(name);
       if (generation === undefined) return undefined;
-      const generations = new Generations(join(this.#dataFolder, folder));
+      const generations = new Generations(organizationFolder(this.#dataFolder, folder));
       try {
         return await openGeneration(generations.file(generation), generations.spillFolder('reading'));
       } catch (error) {
@@ -57,7 +58,7 @@ class DuckdbStore implements Store {
   }
 
   async beginPublication(name: string, options: PublicationOptions): Promise<Publication> {
-    const folder = join(this.#dataFolder, this.#catalog.entry(name).name);
+    const folder = organizationFolder(this.#dataFolder, this.#catalog.entry(name).name);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const release = await acquirePublicationLock(join(folder, 'publication.lock'), options);
     try {

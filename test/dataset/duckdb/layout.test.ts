@@ -40,7 +40,7 @@ describe('the layout of a generation', () => {
   });
 
   const fileOf = (organization: string, generation: number) =>
-    join(folder, organization, 'generations', `${generation}.duckdb`);
+    join(folder, 'organizations', organization, 'generations', `${generation}.duckdb`);
 
   const publish = async (organization: string, ends: readonly number[]) => {
     await store.createOrganization(organization, {});

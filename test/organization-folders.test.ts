@@ -1,0 +1,166 @@
+/** Data folders of earlier versions, in which organizations lay beside the files of the folder (decision 61). */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { openDuckdbStore } from '../src/dataset/duckdb/store.ts';
+import { openSqliteKeyring } from '../src/keys/sqlite-keyring.ts';
+import { openPublished, publishRecords, WORLD } from './dataset/small-world.ts';
+
+/** In earlier versions each of them could be published, one beside the other. */
+const NAMES = [
+  'acme',
+  'organizations',
+  'generations',
+  'publication.lock',
+  'keys.db-wal',
+  'catalog.db-journal',
+];
+/** Names of files of the data folder, of which earlier versions could publish none. */
+const NAMES_OF_FILES = ['catalog.db', 'catalog.db-wal', 'keys.db', 'organizations'];
+const OPENING = join(import.meta.dirname, 'killed-opening.ts');
+
+const place = mkdtempSync(join(tmpdir(), 'corkboard-layout-'));
+const original = join(place, 'original');
+before(async () => {
+  await publishInto(original, NAMES);
+  makeOld(original, NAMES);
+});
+after(() => rmSync(place, { recursive: true }));
+
+async function publishInto(folder: string, names: readonly string[]): Promise<void> {
+  const store = await openDuckdbStore(folder);
+  for (const name of names) {
+    await store.createOrganization(name, { title: `The ${name}` });
+    await publishRecords(store, name, WORLD);
+  }
+  await store.close();
+}
+
+/** Lays the folders where earlier versions had them. */
+function makeOld(folder: string, names: readonly string[]): void {
+  const container = join(folder, 'organizations');
+  renameSync(container, join(folder, '.aside'));
+  for (const name of names) renameSync(join(folder, '.aside', name), join(folder, name));
+  rmdirSync(join(folder, '.aside'));
+}
+
+let copies = 0;
+function oldFolder(): string {
+  copies += 1;
+  const folder = join(place, `copy-${copies}`);
+  cpSync(original, folder, { recursive: true });
+  return folder;
+}
+
+/** Every organization can be read, one of them published again, and none lies where it lay before. */
+async function assertWhole(folder: string, names = NAMES): Promise<void> {
+  const keyring = openSqliteKeyring(folder);
+  const store = await openDuckdbStore(folder);
+  for (const name of names) {
+    const dataset = await openPublished(store, name);
+    assert.equal(dataset.counts.events, 5, name);
+    await dataset.close();
+    if (name !== 'organizations') continue;
+    const { published, problems } = await publishRecords(store, name, {}, { title: `The next ${name}` });
+    assert.deepEqual([published, problems], [true, []], name);
+  }
+  assert.deepEqual(await keyring.list(undefined), []);
+  await Promise.all([store.close(), keyring.close()]);
+  assert.deepEqual(readdirSync(join(folder, 'organizations')).toSorted(), names.toSorted());
+  const beside = readdirSync(folder).filter((name) => !/^(?:catalog|keys)\.db|^\./.test(name));
+  assert.deepEqual(beside, ['organizations']);
+}
+
+/** Absent: killed. */
+async function open(folder: string, killBefore = 0): Promise<number | null> {
+  const child = spawn(process.execPath, [OPENING, folder], {
+    env: { ...process.env, KILL_BEFORE: String(killBefore) },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return code;
+}
+
+describe('a data folder of an earlier version', () => {
+  it('is moved as it is opened, whatever its organizations are called', async () => {
+    await assertWhole(oldFolder());
+  });
+
+  it('is whole after a kill before any step of the move and another opening', async () => {
+    let kills = 0;
+    for (let step = 1; ; step += 1) {
+      const folder = oldFolder();
+      if ((await open(folder, step)) !== null) break;
+      kills += 1;
+      if (step % 2 === 0) await open(folder, 3);
+      await assertWhole(folder);
+      rmSync(folder, { recursive: true });
+    }
+    // At the least, a folder for each organization was moved.
+    assert.ok(kills > NAMES.length, `${kills} kills`);
+  });
+
+  it('is moved once by processes that open it at the same time', async () => {
+    const folder = oldFolder();
+    const codes = await Promise.all(Array.from({ length: 4 }, () => open(folder)));
+    assert.deepEqual(codes, [0, 0, 0, 0]);
+    await assertWhole(folder);
+  });
+
+  it('loses what an import of that version leaves when it runs on after the move', async () => {
+    const folder = oldFolder();
+    assert.equal(await open(folder), 0);
+    mkdirSync(join(folder, 'acme', 'generations'), { recursive: true });
+    writeFileSync(join(folder, 'acme', 'publication.lock'), '');
+    await assertWhole(folder);
+  });
+
+  it('that holds an organization in both places is refused, and both stay', async () => {
+    const folder = oldFolder();
+    assert.equal(await open(folder), 0);
+    cpSync(join(original, 'acme'), join(folder, 'acme'), { recursive: true });
+    await assert.rejects(openDuckdbStore(folder), { code: 'data-unreadable', message: /"acme" twice/ });
+    assert.ok(existsSync(join(folder, 'acme', 'generations', '1.duckdb')));
+    assert.ok(existsSync(join(folder, 'organizations', 'acme', 'generations', '1.duckdb')));
+  });
+
+  it('keeps folders that are not of organizations', async () => {
+    const folder = oldFolder();
+    mkdirSync(join(folder, 'inbox'));
+    writeFileSync(join(folder, 'inbox', 'users.csv'), '');
+    assert.equal(await open(folder), 0);
+    assert.deepEqual(readdirSync(join(folder, 'inbox')), ['users.csv']);
+  });
+});
+
+describe('an organization', () => {
+  it('of any name leaves the files of the data folder alone', async () => {
+    const folder = join(place, 'new');
+    await publishInto(folder, NAMES_OF_FILES);
+    await assertWhole(folder, NAMES_OF_FILES);
+  });
+
+  it('has one folder, however its name is written', async () => {
+    const folder = join(place, 'case');
+    await publishInto(folder, ['School']);
+    const store = await openDuckdbStore(folder);
+    await assert.rejects(store.createOrganization('sCHOOL', {}), { code: 'organization-exists' });
+    await publishRecords(store, 'SCHOOL', {}, { title: 'The other school' });
+    assert.deepEqual(readdirSync(join(folder, 'organizations')), ['School']);
+    await store.close();
+  });
+});
