@@ -1,7 +1,7 @@
 /**
- * The folders of the organizations in a data folder: `organizations/<name>`, where no name can collide with a file of
- * the data folder itself (decision 61). Earlier versions kept them beside those files, as `<name>`; such folders are
- * moved when the data folder is opened.
+ * The folders of the organizations in a data folder: `organizations/<name>`, where no name can
+ * collide with a file of the data folder itself (decision 61). Earlier versions kept them beside
+ * those files, as `<name>`; such folders are moved when the data folder is opened.
  */
 import {
   closeSync,
@@ -23,7 +23,10 @@ const ORGANIZATIONS = 'organizations';
 const LOCK = '.layout.lock';
 const LOCK_TIMEOUT_MS = 60_000;
 
-/** What SQLite makes in the data folder. A folder with such a name belongs to an organization and is in its way. */
+/**
+ * What SQLite makes in the data folder. A folder with such a name belongs to an organization and is
+ * in its way.
+ */
 const DATABASE_FILE = /^(?:catalog|keys)\.db(?:-(?:wal|shm|journal))?$/i;
 const VERSION = /^\d+\.duckdb$/;
 
@@ -32,10 +35,10 @@ export function organizationFolder(dataFolder: string, name: string): string {
 }
 
 /**
- * Moves the folders that earlier versions have left beside the files of the data folder. To be called before SQLite
- * opens one of those files. A process that is killed leaves whole folders, in one place or the other, and the next
- * call moves the rest; processes that start together wait for one another. Throws `data-unreadable` when an
- * organization has versions in both places.
+ * Moves the folders that earlier versions have left beside the files of the data folder. To be
+ * called before SQLite opens one of those files. A process that is killed leaves whole folders, in
+ * one place or the other, and the next call moves the rest; processes that start together wait for
+ * one another. Throws `data-unreadable` when an organization has versions in both places.
  */
 export function moveOrganizations(dataFolder: string): void {
   if (!isToMove(dataFolder)) return;
@@ -44,7 +47,8 @@ export function moveOrganizations(dataFolder: string): void {
     lock.exec('BEGIN EXCLUSIVE');
     const container = join(dataFolder, ORGANIZATIONS);
     mkdirSync(container, { recursive: true, mode: 0o700 });
-    // First: another organization may have the name of one of the two things that are in its way here.
+    // First: another organization may have the name of one of the two things that are in its way
+    // here.
     if (isOrganization(container)) moveOutOfContainer(container);
     for (const name of misplaced(dataFolder)) move(join(dataFolder, name), join(container, name), name);
     for (const folder of [container, dataFolder]) synchronize(folder);
@@ -83,8 +87,8 @@ function hasVersions(folder: string): boolean {
 }
 
 /**
- * An organization that is itself called `organizations` has its files where the others are to have their folders. The
- * lock comes last: as long as it is there, there is something to move.
+ * An organization that is itself called `organizations` has its files where the others are to have
+ * their folders. The lock comes last: as long as it is there, there is something to move.
  */
 function moveOutOfContainer(container: string): void {
   const own = join(container, ORGANIZATIONS);

@@ -1,4 +1,7 @@
-/** Data folders of earlier versions, in which organizations lay beside the files of the folder (decision 61). */
+/**
+ * Data folders of earlier versions, in which organizations lay beside the files of the folder
+ * (decision 61).
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -66,7 +69,9 @@ function oldFolder(): string {
   return folder;
 }
 
-/** Every organization can be read, one of them published again, and none lies where it lay before. */
+/**
+ * Every organization can be read, one of them published again, and none lies where it lay before.
+ */
 async function assertWhole(folder: string, names = NAMES): Promise<void> {
   const keyring = openSqliteKeyring(folder);
   const store = await openDuckdbStore(folder);

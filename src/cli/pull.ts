@@ -1,16 +1,15 @@
 /** `corkboard pull`: what a key can see on another server, as an organization here (decision 56). */
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { AppError } from '../app-error.ts';
 import type { ImportReport } from '../ingest/import.ts';
-import type { Gone, Pulled } from '../pull/pull.ts';
+import type { Missing, Pulled } from '../pull/pull.ts';
 import { addExamples } from './examples.ts';
 import { importInto, refuseUnpublished } from './import.ts';
 import { renderReport } from './import-report.ts';
 import { type JsonOption, printResult, remark } from './output.ts';
+import { withPullFolder } from './pull-folder.ts';
 import { type StorageOptions, withStore } from './storage.ts';
 import { readTextInput } from './text-input.ts';
 
@@ -50,21 +49,18 @@ async function pullFrom(url: string, options: PullCommandOptions): Promise<void>
   checkUrl(url);
   const key = await readKey(options);
   const { pull } = await import('../pull/pull.ts');
-  const { checkOrganizationName } = await import('../dataset/organization-name.ts');
   const { organization } = options;
-  checkOrganizationName(organization);
-  // No organization has a name that begins with a full stop.
-  const folder = join(options.data, '.pull', organization.toLowerCase());
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  // Two at once would write into the same files. The system ends it with the process.
-  const { acquirePublicationLock } = await import('../dataset/duckdb/publication-lock.ts');
-  const release = await acquirePublicationLock(`${folder}.lock`, { waitMs: 0 });
   let report: ImportReport | undefined;
   const publish = async (paths: readonly string[]) => {
     report = await withStore(options, (store) => importInto(store, paths, { organization }));
     return report.outcome !== 'refused';
   };
-  const pulled = await pull({ url, key, folder, publish, tell: remark }).finally(release);
+  const pulled = await withPullFolder(
+    options.data,
+    organization,
+    { waitMs: 0 },
+    async (folder) => await pull({ url, key, folder, publish, tell: remark }),
+  );
   const result: PullReport = { organization, ...pulled, import: report };
   printResult(options, result, () => renderPulled(result));
   tellGone(pulled.gone, organization);
@@ -75,7 +71,7 @@ function renderPulled({ import: report, organization }: PullReport): string {
   return report === undefined ? `Nothing is new for ${organization}` : renderReport(report);
 }
 
-function tellGone({ users, boards, points, forgotten }: Gone, organization: string): void {
+function tellGone({ users, boards, points, forgotten }: Missing, organization: string): void {
   if (users + boards + points > 0) {
     remark(
       `The server does not show ${users} users, ${boards} boards and ${points} figures of points any more; they stay in ${organization}. Pull into a new organization to be without them.`,

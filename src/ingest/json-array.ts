@@ -15,20 +15,29 @@ const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 const LINE_FEED = 0x0a;
 
-const NO_ARRAY = 'must hold one JSON array and nothing else';
-
 /**
  * The elements in order, many at a time, each as a `Line`: where it begins, and its text. Throws `Damage` when the
  * file is not one array, or ends before the array does.
  */
 export async function* readElements(bytes: AsyncIterable<Buffer>): AsyncGenerator<readonly Line[]> {
-  const cutter = new ElementCutter();
+  yield* cut(bytes, new ElementCutter(OPENING_BRACKET, CLOSING_BRACKET));
+}
+
+async function* cut(bytes: AsyncIterable<Buffer>, cutter: ElementCutter): AsyncGenerator<readonly Line[]> {
   for await (const chunk of withoutMark(bytes)) {
     const failure = cutter.add(chunk);
     yield cutter.take();
     if (failure !== undefined) throw new Damage(failure);
   }
-  if (!cutter.isClosed) throw new Damage('the JSON array is not closed; the file may be cut short');
+  if (!cutter.isClosed) throw new Damage(`the JSON ${cutter.what} is not closed; the file may be cut short`);
+}
+
+/**
+ * The members of a file that holds one JSON object, each as the text of its name, a colon and its
+ * value; else alike.
+ */
+export async function* readMembers(bytes: AsyncIterable<Buffer>): AsyncGenerator<readonly Line[]> {
+  yield* cut(bytes, new ElementCutter(OPENING_BRACE, CLOSING_BRACE));
 }
 
 /** Bytes that hold one object instead of an array, as an array of it: what other software answers is one document. */
@@ -49,6 +58,8 @@ export async function* asArray(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buf
 
 class ElementCutter {
   isClosed = false;
+  readonly #opening: number;
+  readonly #closing: number;
   #elements: Line[] = [];
   #line = 1;
   /** 0 before the array, 1 between its elements' outermost marks, more inside an element. */
@@ -60,6 +71,15 @@ class ElementCutter {
   #pieces: Buffer[] = [];
   #length = 0;
   #begins = 0;
+
+  constructor(opening: number, closing: number) {
+    this.#opening = opening;
+    this.#closing = closing;
+  }
+
+  get what(): 'array' | 'object' {
+    return this.#opening === OPENING_BRACKET ? 'array' : 'object';
+  }
 
   take(): readonly Line[] {
     const elements = this.#elements;
@@ -81,13 +101,14 @@ class ElementCutter {
       }
       if (byte <= 0x20) continue;
       if (this.#depth === 0) {
-        if (byte !== OPENING_BRACKET || this.isClosed) return NO_ARRAY;
+        if (byte !== this.#opening || this.isClosed)
+          return `must hold one JSON ${this.what} and nothing else`;
         this.#depth = 1;
         from = at + 1;
         continue;
       }
-      if (this.#depth === 1 && (byte === COMMA || byte === CLOSING_BRACKET)) {
-        this.#finish(chunk.subarray(from, at), byte === CLOSING_BRACKET);
+      if (this.#depth === 1 && (byte === COMMA || byte === this.#closing)) {
+        this.#finish(chunk.subarray(from, at), byte === this.#closing);
         from = at + 1;
         continue;
       }
@@ -111,7 +132,11 @@ class ElementCutter {
     if (this.#begins > 0)
       this.#elements.push(makeElement(Buffer.concat(this.#pieces), this.#begins, this.#length));
     else if (!isLast || !this.#isFirst) {
-      this.#elements.push({ line: this.#line, text: '', problem: 'an element of the array is missing here' });
+      this.#elements.push({
+        line: this.#line,
+        text: '',
+        problem: `an element of the ${this.what} is missing here`,
+      });
     }
     this.#isFirst = false;
     this.#pieces = [];

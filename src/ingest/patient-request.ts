@@ -9,12 +9,22 @@ const ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 500;
 /** A server that asks for more patience is asked again by hand. */
 const LONGEST_PAUSE_MS = 60_000;
-/** So long nothing may come. */
+/**
+ * Within this time a response has to begin, and to bring as many bytes, or its end, again and
+ * again.
+ */
 const IDLE_MS = 60_000;
+const LEAST_BYTES = 64 * 1024;
+/** A response that has not ended by then never would. */
+const LONGEST_MS = 86_400_000;
 
 export interface Patience {
   /** Before the second attempt; each further one waits twice as long, or as long as `Retry-After` says. */
   readonly firstPauseMs?: number | undefined;
+  /** How long a response may take to begin, and to bring 64 KiB; a minute when absent. */
+  readonly idleMs?: number | undefined;
+  /** How long a response may take as a whole; a day when absent. */
+  readonly longestMs?: number | undefined;
   /** Called before each pause. */
   readonly onPause?: ((reason: string) => void) | undefined;
 }
@@ -37,10 +47,10 @@ export async function askPatiently<T>(
   headers: Readonly<Record<string, string>>,
   read: (body: Body, answer: Response) => Promise<T>,
   refuse: (reason: string) => AppError,
-  { firstPauseMs = FIRST_PAUSE_MS, onPause }: Patience = {},
+  { firstPauseMs = FIRST_PAUSE_MS, idleMs = IDLE_MS, longestMs = LONGEST_MS, onPause }: Patience = {},
 ): Promise<Answered<T>> {
   for (let attempt = 1, waitMs = firstPauseMs; ; attempt++, waitMs *= 2) {
-    const asked = await ask(url, headers, read);
+    const asked = await ask(url, headers, read, idleMs, longestMs);
     if ('content' in asked) return asked;
     if (attempt === ATTEMPTS) throw refuse(asked.reason);
     onPause?.(asked.reason);
@@ -57,9 +67,13 @@ async function ask<T>(
   url: URL,
   headers: Readonly<Record<string, string>>,
   read: (body: Body, answer: Response) => Promise<T>,
+  idleMs: number,
+  longestMs: number,
 ): Promise<Answered<T> | Failed> {
   const stalled = new AbortController();
-  const timer = setTimeout(() => stalled.abort(new Error('nothing came for a minute')), IDLE_MS);
+  const stop = (reason: string) => stalled.abort(new Error(reason));
+  const timer = setTimeout(stop, idleMs, 'its response comes too slowly');
+  const end = setTimeout(stop, longestMs, 'its response does not end');
   try {
     const answer = await fetch(url, { headers, redirect: 'error', signal: stalled.signal });
     const { status, body } = answer;
@@ -74,12 +88,19 @@ async function ask<T>(
     return { reason: reason instanceof Error ? reason.message : String(reason), retryAfterMs: 0 };
   } finally {
     clearTimeout(timer);
+    clearTimeout(end);
   }
 }
 
 async function* watched(body: Response['body'], timer: NodeJS.Timeout): AsyncGenerator<Uint8Array> {
+  timer.refresh();
+  let bytes = 0;
   for await (const part of body ?? []) {
-    timer.refresh();
+    bytes += part.length;
+    if (bytes >= LEAST_BYTES) {
+      timer.refresh();
+      bytes = 0;
+    }
     yield part;
   }
 }

@@ -1,98 +1,89 @@
 /**
- * Makes a bundle of what a pull has got, for an import (decision 28): users and boards with all that both variants say
- * of them, events with ids by which they are known again, points as figures of the server.
+ * Makes a bundle of what a pull has got, for an import (decision 28): users and boards with all
+ * that both variants say of them, events with ids by which they are known again, points as figures
+ * of the server. Beside it lie the ids alone.
  */
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdir, open, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { AppError } from '../app-error.ts';
 import type { Fetched } from './fetching.ts';
-import { type Item, itemsOf, lineOf, recordsOf } from './items.ts';
+import { type Item, KeptDamage, keepLines, keptItems, keptLines, lineOf, type Room } from './kept-lines.ts';
+import type { Limits } from './limits.ts';
+import { allPeople, type FindPerson, peopleInStep } from './people.ts';
+import { refused } from './refusal.ts';
 
 export interface PulledBundle {
   /** Files with at least one record. */
   readonly paths: readonly string[];
   readonly hasEvents: boolean;
-  /** Ids of people whom the server has forgotten (decision 19). */
-  readonly forgotten: readonly string[];
+  /** Ids of users whom the server has forgotten (decision 19). */
+  readonly forgotten: ReadonlySet<string>;
+  /** A folder of files with an id a line. */
+  readonly ids: string;
 }
 
-const FORGOTTEN = /^\{"forgotten":\{"user":(-?\d+)\}\}$/;
-const SYNC_ID = /,"sync_id":("(?:[^"\\]|\\.)*")\}$/;
-// Quotes in texts are escaped, so that no text looks like this.
-const ACTOR = /"actor":\{"id":(-?\d+)/;
+/** Files of ids, named by what they are of. */
+export const ID_FILES = ['users', 'boards', 'points'] as const;
 
-/** Into a folder that is made anew. Throws `source-refused`. */
+/** Into a folder that is made again from the start. Throws `source-refused`, and `KeptDamage`. */
 export async function writePulledBundle(
   folder: string,
   fetched: Fetched,
-  pages: readonly string[],
+  limits: Limits,
+  room: Room,
 ): Promise<PulledBundle> {
   await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { mode: 0o700 });
+  const ids = join(folder, 'ids');
+  await mkdir(ids, { recursive: true, mode: 0o700 });
   const paths: string[] = [];
   const write = async (name: string, lines: AsyncIterable<string>) => {
-    const path = join(folder, name);
-    if (await writeLines(path, lines)) paths.push(path);
+    const path = join(folder, `${name}.ndjson`);
+    if ((await keepLines(path, lines, room)) > 0) paths.push(path);
   };
-  const forgotten = await forgottenIn(pages);
-  await write('users.ndjson', userLines(fetched, forgotten));
-  await write('boards.ndjson', boardLines(fetched));
-  for (const [at, page] of pages.entries()) {
-    await write(`events-${at + 1}.ndjson`, eventLines(page, at, forgotten));
-  }
-  if (fetched.events !== undefined && (await isFilled(fetched.events))) paths.push(fetched.events);
+  const forgotten = await forgottenIn(fetched.pages, limits.forgotten);
+  await write('users', userLines(fetched, forgotten, limits));
+  await write('boards', boardLines(fetched));
+  await write('events', eventLines(fetched.pages, forgotten));
+  if (fetched.events !== undefined && (await stat(fetched.events)).size > 0) paths.push(fetched.events);
   const hasEvents = paths.some((path) => /events[^/]*$/.test(path));
-  await write('points.ndjson', pointsLines(fetched.points));
-  return { paths, hasEvents, forgotten: [...forgotten.keys()] };
-}
-
-/** Whether there were any. */
-async function writeLines(path: string, lines: AsyncIterable<string>): Promise<boolean> {
-  const file = await open(path, 'w', 0o600);
-  let isEmpty = true;
-  let gathered = '';
-  try {
-    for await (const line of lines) {
-      isEmpty = false;
-      gathered += line;
-      if (gathered.length < 64 * 1024) continue;
-      await file.write(gathered);
-      gathered = '';
-    }
-    await file.write(gathered);
-  } finally {
-    await file.close();
-  }
-  if (isEmpty) await rm(path);
-  return !isEmpty;
-}
-
-async function isFilled(array: string): Promise<boolean> {
-  return (await stat(array)).size > 100 || (await readFile(array, 'utf8')).replaceAll(/\s/g, '') !== '[]';
+  await write('points', pointsLines(fetched.points));
+  for (const kind of ID_FILES)
+    await keepLines(join(ids, kind), idLines(join(folder, `${kind}.ndjson`)), room);
+  return { paths, hasEvents, forgotten: new Set(forgotten.keys()), ids };
 }
 
 /** Variant A says a name in halves, B as a whole; without B the whole stands in the events of the person. */
 async function* userLines(
   { users: { a, b }, events }: Fetched,
   forgotten: ReadonlyMap<string, number>,
+  limits: Limits,
 ): AsyncGenerator<string> {
-  const whole = new Map<unknown, Item>();
-  if (b !== undefined) for await (const user of itemsOf(b)) whole.set(user['id'], user);
-  else if (events !== undefined) for await (const person of peopleIn(events)) whole.set(person['id'], person);
-  for await (const user of itemsOf(a ?? b ?? '')) {
+  const [own, find] = await personFinder(a, b, events, limits);
+  for await (const user of keptItems(own)) {
     const { id, email, first_name, last_name } = user;
-    const { name, role } = whole.get(id) ?? {};
+    const { name, role } = (await find(user)) ?? {};
     // Whom the server has forgotten an import erases (decision 54).
     const gone = forgotten.has(String(id)) ? true : undefined;
     yield lineOf({ id, email, name, first_name, last_name, role, forgotten: gone });
   }
 }
 
+/** The list of users, and what finds the whole name and the role of each. */
+async function personFinder(
+  a: string | undefined,
+  b: string | undefined,
+  events: string | undefined,
+  { peopleBytes }: Limits,
+): Promise<[list: string, find: FindPerson]> {
+  if (a === undefined) {
+    if (b === undefined) throw new KeptDamage('there is no list of users');
+    return [b, async ({ name, role }) => ({ name, role })];
+  }
+  if (b !== undefined) return [a, peopleInStep(keptItems(b), peopleBytes)];
+  return [a, events === undefined ? async () => undefined : await allPeople(peopleIn(events), peopleBytes)];
+}
+
 async function* peopleIn(events: string): AsyncGenerator<Item> {
-  for await (const { owner, actor } of itemsOf(events)) {
+  for await (const { owner, actor } of keptItems(events)) {
     for (const person of [owner, actor]) {
       if (typeof person === 'object' && person !== null) yield Object.fromEntries(Object.entries(person));
     }
@@ -100,57 +91,55 @@ async function* peopleIn(events: string): AsyncGenerator<Item> {
 }
 
 async function* boardLines({ boards: { a, b } }: Fetched): AsyncGenerator<string> {
-  for await (const { id, title, category } of itemsOf(b ?? a ?? '')) yield lineOf({ id, title, category });
+  for await (const { id, title, category } of keptItems(b ?? a ?? '')) yield lineOf({ id, title, category });
 }
 
 async function* pointsLines(files: readonly string[]): AsyncGenerator<string> {
-  for (const file of files) {
-    for (const { user_id, board_id, total_points, participation_score } of await recordsOf(file)) {
-      yield lineOf({ user_id, board_id, total_points, participation_score });
-    }
-  }
+  for (const file of files)
+    for await (const lines of keptLines(file)) yield lines.map((line) => `${line}\n`).join('');
 }
 
 /** People who are forgotten, and in which page the latest news of it stands. */
-async function forgottenIn(pages: readonly string[]): Promise<ReadonlyMap<string, number>> {
+async function forgottenIn(pages: readonly string[], most: number): Promise<ReadonlyMap<string, number>> {
   const forgotten = new Map<string, number>();
   for (const [at, page] of pages.entries()) {
-    for await (const line of linesOf(page)) {
-      const user = FORGOTTEN.exec(line)?.[1];
-      if (user !== undefined) forgotten.set(user, at);
+    for await (const { user, event } of pageLines(page)) {
+      if (event === '') forgotten.set(user, at);
+      if (forgotten.size > most)
+        throw refused(`it has forgotten more than ${most.toLocaleString('en')} users`, false);
     }
   }
   return forgotten;
 }
 
-/** Events of a page under the ids of an import; what was got before its actor was forgotten is left out. */
+/** Events of all pages; what was got before its actor was forgotten is left out. */
 async function* eventLines(
-  page: string,
-  at: number,
+  pages: readonly string[],
   forgotten: ReadonlyMap<string, number>,
 ): AsyncGenerator<string> {
-  for await (const line of linesOf(page)) {
-    if (line === '' || FORGOTTEN.test(line)) continue;
-    const named = SYNC_ID.exec(line);
-    const [, actor = ''] = ACTOR.exec(line) ?? [];
-    if (named?.[1] === undefined || actor === '') throw noEvent();
-    if ((forgotten.get(actor) ?? -1) > at) continue;
-    yield `{"id":${idOf(JSON.parse(named[1]))},${line.slice(1, named.index)}}\n`;
+  for (const [at, page] of pages.entries()) {
+    for await (const { user, event } of pageLines(page)) {
+      if (event !== '' && (forgotten.get(user) ?? -1) <= at) yield `${event}\n`;
+    }
   }
 }
 
-function linesOf(path: string): AsyncIterable<string> {
-  return createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
+/** As `readPage` has written them. */
+async function* pageLines(page: string): AsyncGenerator<{ readonly user: string; readonly event: string }> {
+  for await (const lines of keptLines(page)) {
+    for (const line of lines) {
+      const tab = line.indexOf('\t');
+      const event = line.slice(tab + 1);
+      if (tab <= 0 || (event !== '' && !event.endsWith('}')))
+        throw new KeptDamage('a line of a page is damaged');
+      yield { user: line.slice(0, tab), event };
+    }
+  }
 }
 
-/** 63 bits of a digest: two events of a million have the same in one of twenty million such organizations. */
-function idOf(syncId: string): bigint {
-  return createHash('sha256').update(syncId).digest().readBigUInt64BE() >> 1n;
-}
-
-function noEvent(): AppError {
-  return new AppError(
-    'source-refused',
-    'A page of events has something else than events with a "sync_id". Pull again with the version of Corkboard that the server has.',
-  );
+/** Of users and boards their ids, of points those of user and board. */
+async function* idLines(path: string): AsyncGenerator<string> {
+  for await (const { id, user_id, board_id } of keptItems(path)) {
+    yield id === undefined ? `${String(user_id)} ${String(board_id)}\n` : `${String(id)}\n`;
+  }
 }

@@ -1,16 +1,18 @@
 /**
- * Copies what a key can see of an organization from any server that speaks one of the variants into the local store, as
- * one publication (decision 56). What was interrupted goes on where it was.
+ * Copies what a key can see of an organization from any server that speaks one of the variants into
+ * the local store, as one publication (decision 56). What was interrupted goes on where it was. The
+ * server is not trusted (decision 61).
  */
 import { hash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { access, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { AppError } from '../app-error.ts';
 import type { Patience } from '../ingest/patient-request.ts';
 import { writePulledBundle } from './bundle.ts';
 import { Fetching } from './fetching.ts';
-import { PullFolder } from './progress.ts';
+import { PullFolder } from './folder.ts';
+import { countGone, type Gone, isThere } from './gone.ts';
+import { KeptDamage } from './kept-lines.ts';
+import { LIMITS, type Limits } from './limits.ts';
+import { refused } from './refusal.ts';
 import { Source } from './source.ts';
 
 export interface PullOptions {
@@ -22,95 +24,79 @@ export interface PullOptions {
   /** Publishes the files of a bundle; false when it was refused. */
   readonly publish: (paths: readonly string[]) => Promise<boolean>;
   readonly patience?: Patience;
+  readonly limits?: Partial<Limits>;
   readonly tell?: (news: string) => void;
 }
 
 /** What the server has no longer and the local store, which adds and replaces, still has. */
-export interface Gone {
-  readonly users: number;
-  readonly boards: number;
-  readonly points: number;
+export interface Missing extends Gone {
   /** Ids of people whom the server has forgotten. */
   readonly forgotten: readonly string[];
 }
 
 export interface Pulled {
   readonly outcome: 'pulled' | 'unchanged' | 'refused';
-  readonly gone: Gone;
+  readonly gone: Missing;
 }
 
-const NOTHING_GONE: Gone = { users: 0, boards: 0, points: 0, forgotten: [] };
+const NOTHING_GONE: Missing = { users: 0, boards: 0, points: 0, forgotten: [] };
 
-/** Throws `source-refused`, and what `publish` throws; then everything that was got is kept for the next time. */
-export async function pull({
-  url,
-  key,
-  folder: path,
-  publish,
-  patience,
-  tell,
-}: PullOptions): Promise<Pulled> {
+/**
+ * Throws `source-refused`, and what `publish` throws; then everything good that was got is kept for
+ * the next time. Throws `data-unreadable` when nothing can be kept.
+ */
+export async function pull(options: PullOptions): Promise<Pulled> {
+  const { url, key, patience, tell } = options;
   const source = new Source(url, key, { ...patience, onPause: (reason) => tell?.(`Waiting: ${reason}.`) });
-  const folder = await PullFolder.open(path, `${source.base} ${hash('sha256', key)}`);
-  const fetched = await new Fetching(source, folder, (news) => tell?.(news)).everything();
+  const limits = { ...LIMITS, ...options.limits };
+  const identity = `${source.base} ${hash('sha256', key)}`;
+  const folder = await PullFolder.open(options.folder, identity, limits.shareOfDisk);
+  try {
+    return await pullInto(folder, source, limits, options);
+  } catch (error) {
+    if (!(error instanceof KeptDamage)) throw error;
+    tell?.('What an earlier pull has kept cannot be read; beginning again from the start.');
+    await folder.startOver();
+  }
+  try {
+    return await pullInto(folder, source, limits, options);
+  } catch (error) {
+    throw error instanceof KeptDamage ? refused('what was kept of it cannot be read again', false) : error;
+  }
+}
+
+/**
+ * What was refused once would be refused again; perhaps the server has something else by the next
+ * pull.
+ */
+async function refuseOnce(folder: PullFolder, error: unknown): Promise<never> {
+  if (error instanceof AppError && error.code === 'source-refused') await folder.startOver();
+  throw error;
+}
+
+async function pullInto(
+  folder: PullFolder,
+  source: Source,
+  limits: Limits,
+  { publish, tell }: PullOptions,
+): Promise<Pulled> {
+  const fetched = await new Fetching(source, folder, limits, (news) => tell?.(news)).everything();
   if (fetched === undefined) return { outcome: 'unchanged', gone: NOTHING_GONE };
-  const { paths, hasEvents, forgotten } = await writePulledBundle(
-    join(path, 'bundle'),
-    fetched,
-    folder.pages,
+  await folder.check();
+  const { bundle, published, room } = folder;
+  const { paths, hasEvents, forgotten, ids } = await writePulledBundle(bundle, fetched, limits, room).catch(
+    (error: unknown) => refuseOnce(folder, error),
   );
-  if (!hasEvents && !(await isThere(join(path, 'published')))) {
+  if (!hasEvents && !(await isThere(published))) {
     tell?.('No events can be seen yet, and only they say which organization it is. Nothing is published.');
     await folder.lookAgain();
     return { outcome: 'unchanged', gone: NOTHING_GONE };
   }
-  const gone = { ...(await goneFrom(join(path, 'published'), join(path, 'bundle'), forgotten)), forgotten };
+  const gone = { ...(await countGone(published, ids, forgotten)), forgotten: [...forgotten] };
   if (paths.length > 0 && !(await publish(paths))) {
-    // What was refused once would be refused again; perhaps the server has something else by then.
-    await rm(path, { recursive: true });
+    await folder.startOver();
     return { outcome: 'refused', gone: NOTHING_GONE };
   }
-  await rm(join(path, 'published'), { recursive: true, force: true });
-  await rename(join(path, 'bundle'), join(path, 'published'));
-  await folder.settle();
+  await folder.settle(ids);
   return { outcome: paths.length > 0 ? 'pulled' : 'unchanged', gone };
-}
-
-function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
-}
-
-const IDENTITY = /^\{("id":-?\d+|"user_id":-?\d+,"board_id":-?\d+)/;
-
-/** What goes with people who are forgotten stays nowhere. */
-async function goneFrom(
-  before: string,
-  now: string,
-  forgotten: readonly string[],
-): Promise<Omit<Gone, 'forgotten'>> {
-  const theirs = new RegExp(`^"user_id":(?:${forgotten.join('|')}),`);
-  const count = async (kind: 'users' | 'boards' | 'points') => {
-    const left = await identitiesIn(join(before, `${kind}.ndjson`));
-    for (const identity of await identitiesIn(join(now, `${kind}.ndjson`))) left.delete(identity);
-    if (forgotten.length > 0) for (const identity of left) if (theirs.test(identity)) left.delete(identity);
-    return left.size;
-  };
-  return { users: await count('users'), boards: await count('boards'), points: await count('points') };
-}
-
-/** None when there is no such file. */
-async function identitiesIn(path: string): Promise<Set<string>> {
-  const identities = new Set<string>();
-  try {
-    for await (const line of createInterface({ input: createReadStream(path) })) {
-      const [, identity] = IDENTITY.exec(line) ?? [];
-      if (identity !== undefined) identities.add(identity);
-    }
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
-  }
-  return identities;
 }

@@ -1,16 +1,30 @@
-/** The server that a pull copies from: its addresses, its refusals, and answers that go straight into files. */
-import { open, rename } from 'node:fs/promises';
-import { AppError } from '../app-error.ts';
+/**
+ * The server that a pull copies from: its addresses, its refusals, and responses that are checked
+ * and kept as files.
+ */
 import { type Answered, askPatiently, type Patience } from '../ingest/patient-request.ts';
+import { keepLines, type Room } from './kept-lines.ts';
+import { refused } from './refusal.ts';
+import type { Reading } from './responses.ts';
 
 export type Variant = 'a' | 'b';
 
-/** What came of a question: `same` when the entity tag still holds, `none` when there is no such path. */
+/**
+ * What came of a request: `same` when the entity tag still holds, `none` when there is no such
+ * path.
+ */
 export type Got =
-  | { readonly outcome: 'got'; readonly headers: Headers }
+  | { readonly outcome: 'got'; readonly headers: Headers; readonly bytes: number }
   | { readonly outcome: 'same' | 'none' | 'stale' | 'tokens' };
 
-export interface Wishes {
+export interface Wanted {
+  readonly url: string;
+  /** The file to be made, which appears when the response has come whole and was found good. */
+  readonly path: string;
+  readonly room: Room;
+  readonly read: Reading;
+  /** Of the response. */
+  readonly mostBytes: number;
   readonly etag?: string | undefined;
   readonly accept?: string;
   /** Takes nothing of a server that has tokens, and tells that it has. */
@@ -35,9 +49,9 @@ export class Source {
     return /\/[ab]$/.test(this.base) ? `${this.base.slice(0, -1)}${variant}` : `${this.base}/${variant}`;
   }
 
-  /** An answer as a file, which appears when it is whole. Throws `source-refused`. */
-  async get(url: string, path: string, wishes: Wishes = {}): Promise<Got> {
-    const { etag, accept = 'application/json', unlessTokens = false } = wishes;
+  /** Throws `source-refused`, and `data-unreadable` when the response cannot be kept. */
+  async get(wanted: Wanted): Promise<Got> {
+    const { url, etag, accept = 'application/json', unlessTokens = false } = wanted;
     const headers = {
       apikey: this.#key,
       accept,
@@ -45,20 +59,51 @@ export class Source {
       'accept-encoding': 'identity',
       ...(etag !== undefined && { 'if-none-match': etag }),
     };
-    const read = async (body: AsyncIterable<Uint8Array>, answer: Response): Promise<Got | string> => {
-      if (answer.status !== 200) return await beginningOf(body);
-      if (unlessTokens && answer.headers.has('sync-token')) {
-        await answer.body?.cancel();
+    const read = async (body: AsyncIterable<Uint8Array>, response: Response): Promise<Got | string> => {
+      if (response.status !== 200) return await beginningOf(body);
+      if (unlessTokens && response.headers.has('sync-token')) {
+        await response.body?.cancel();
         return { outcome: 'tokens' };
       }
-      await writeWhole(`${path}.part`, body, answer.headers.get('content-length'));
-      return { outcome: 'got', headers: answer.headers };
+      return await keep(wanted, body, response.headers);
     };
-    const answered = await askPatiently(new URL(url), headers, read, refused, this.#patience);
-    const got = gotOf(answered);
-    if (got.outcome === 'got') await rename(`${path}.part`, path);
-    return got;
+    return gotOf(await askPatiently(new URL(url), headers, read, refused, this.#patience));
   }
+}
+
+async function keep(
+  { path, room, read, mostBytes }: Wanted,
+  body: AsyncIterable<Uint8Array>,
+  headers: Headers,
+): Promise<Got> {
+  // Its length would say nothing, and a small response could become a large one.
+  if ((headers.get('content-encoding') ?? 'identity') !== 'identity')
+    throw refused('its responses are compressed, which was not asked for');
+  const announced = headers.get('content-length');
+  if (Number(announced ?? 0) > mostBytes) throw tooLarge(mostBytes);
+  const bytes = await keepLines(path, read(bounded(body, mostBytes, announced)), room);
+  return { outcome: 'got', headers, bytes };
+}
+
+/**
+ * Throws when there are more bytes, or other than announced: what was cut short is asked for again.
+ */
+async function* bounded(
+  body: AsyncIterable<Uint8Array>,
+  mostBytes: number,
+  announced: string | null,
+): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const part of body) {
+    bytes += part.length;
+    if (bytes > mostBytes) throw tooLarge(mostBytes);
+    yield Buffer.from(part.buffer, part.byteOffset, part.length);
+  }
+  if (announced !== null && Number(announced) !== bytes) throw new Error('the response was cut short');
+}
+
+function tooLarge(mostBytes: number) {
+  return refused(`a response is larger than ${mostBytes.toLocaleString('en')} bytes`);
 }
 
 function gotOf({ status, content }: Answered<Got | string>): Got {
@@ -70,37 +115,16 @@ function gotOf({ status, content }: Answered<Got | string>): Got {
   throw refused(`it answers ${status}`);
 }
 
+const BEGINNING_BYTES = 4096;
+
 /** Enough to tell one refusal from another. */
 async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   const parts: Uint8Array[] = [];
+  let bytes = 0;
   for await (const part of body) {
     parts.push(part);
-    if (parts.length >= 4) break;
+    bytes += part.length;
+    if (bytes >= BEGINNING_BYTES) break;
   }
   return Buffer.concat(parts).toString('utf8');
-}
-
-async function writeWhole(
-  path: string,
-  body: AsyncIterable<Uint8Array>,
-  announced: string | null,
-): Promise<void> {
-  const file = await open(path, 'w', 0o600);
-  let bytes = 0;
-  try {
-    for await (const part of body) {
-      await file.writeFile(part);
-      bytes += part.length;
-    }
-  } finally {
-    await file.close();
-  }
-  if (announced !== null && Number(announced) !== bytes) throw new Error('the answer was cut short');
-}
-
-function refused(reason: string): AppError {
-  return new AppError(
-    'source-refused',
-    `The server cannot be pulled from: ${reason}. Check its URL and the key, and pull again: what has come so far is kept.`,
-  );
 }

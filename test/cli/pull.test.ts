@@ -1,6 +1,6 @@
 /** `corkboard pull` as a command: where the key may come from, and what it says. */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { openWorld, type World } from '../world.ts';
@@ -48,6 +48,17 @@ it('takes no key that others can see, and says how to give it', async () => {
     input: 'x',
   });
   assert.equal(inUrl.code, 2);
+});
+
+it('keeps apart organizations of which one is called like a lock of the other', async () => {
+  const environment = { CORKBOARD_PULL_KEY: world.keys.full };
+  // As an earlier version has left it.
+  mkdirSync(join(folder, 'data', '.pull'), { recursive: true });
+  writeFileSync(join(folder, 'data', '.pull', 'seven.lock'), '');
+  for (const organization of ['Seven', 'seven.lock', 'seven']) {
+    const { code, stderr } = await run(words(organization), { environment });
+    assert.equal(code, 0, stderr);
+  }
 });
 
 it('says in one sentence what the server refuses', async () => {

@@ -1,19 +1,41 @@
 /** The bundle that is made of what a pull has got. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { writePulledBundle } from '../../src/pull/bundle.ts';
+import { countGone } from '../../src/pull/gone.ts';
+import { keepLines, Room } from '../../src/pull/kept-lines.ts';
+import { LIMITS } from '../../src/pull/limits.ts';
+import {
+  type Reading,
+  readBoards,
+  readEvents,
+  readPage,
+  readPoints,
+  readUsers,
+} from '../../src/pull/responses.ts';
 
 const FAR = 2n ** 63n - 1n;
+const ROOM = new Room(Number.POSITIVE_INFINITY);
 
-async function filesOf(t: TestContext, contents: Readonly<Record<string, string>>) {
+/** A response, as it is kept. */
+async function folderOf(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-pull-'));
   t.after(() => rm(folder, { recursive: true }));
-  for (const [name, content] of Object.entries(contents)) await writeFile(join(folder, name), content);
-  const file = (name: string) => join(folder, name);
-  return { file, read: (name: string) => readFile(join(folder, 'bundle', name), 'utf8') };
+  let files = 0;
+  const keep = async (body: string, read: Reading) => {
+    files += 1;
+    const path = join(folder, `events-${files}.ndjson`);
+    async function* bytes() {
+      yield Buffer.from(body);
+    }
+    await keepLines(path, read(bytes()), ROOM);
+    return path;
+  };
+  const bundle = join(folder, 'bundle');
+  return { folder, bundle, keep, read: (name: string) => readFile(join(bundle, name), 'utf8') };
 }
 
 function event(actor: bigint | number, id: string, title = 'Seven'): string {
@@ -21,77 +43,111 @@ function event(actor: bigint | number, id: string, title = 'Seven'): string {
   return `{"type":"board","action":"followed","owner":{"id":1},"actor":${person},"board":{"id":7,"title":"${title}"},"timestamp":"2018-03-12T17:00:45.567+00:00","sync_id":"${id}"}\n`;
 }
 
+const NOTHING = { users: {}, boards: {}, events: undefined, pages: [], points: [] };
+
 it('leaves out what was got before its actor was forgotten, and nothing else', async (t) => {
-  const { file, read } = await filesOf(t, {
-    'users.json': '[]',
-    'boards.json': '[]',
-    'page-1': event(5, 'one') + event(FAR, 'two'),
-    'page-2': `{"forgotten":{"user":5}}\n${event(FAR, 'two', 'Eight')}`,
-  });
-  const fetched = {
-    users: { a: file('users.json') },
-    boards: { a: file('boards.json') },
-    events: undefined,
-    points: [],
-  };
-  const { paths, forgotten } = await writePulledBundle(file('bundle'), fetched, [
-    file('page-1'),
-    file('page-2'),
-  ]);
-  assert.deepEqual(forgotten, ['5']);
-  assert.deepEqual(paths, [file('bundle/events-1.ndjson'), file('bundle/events-2.ndjson')]);
-  const [first, second] = [await read('events-1.ndjson'), await read('events-2.ndjson')];
-  assert.equal(first.match(/\n/g)?.length, 1);
+  const { bundle, keep, read } = await folderOf(t);
+  const empty = await keep('[]', readUsers);
+  const pages = [
+    await keep(event(5, 'one') + event(FAR, 'two'), readPage),
+    await keep(`{"forgotten":{"user":5}}\n${event(FAR, 'two', 'Eight')}`, readPage),
+  ];
+  const fetched = { ...NOTHING, users: { a: empty }, boards: { a: empty }, pages };
+  const { paths, forgotten } = await writePulledBundle(bundle, fetched, LIMITS, ROOM);
+  assert.deepEqual([...forgotten], ['5']);
+  assert.deepEqual(paths, [join(bundle, 'events.ndjson')]);
+  const [first = '', second = '', ...rest] = (await read('events.ndjson')).trimEnd().split('\n');
+  assert.deepEqual(rest, []);
+  assert.equal(JSON.parse(second).board.title, 'Eight');
   assert.ok(first.includes(`"actor":{"id":${FAR},`));
   assert.ok(!first.includes('sync_id'));
   // The same event has the same id in every page.
-  assert.equal(/^\{"id":(\d+),"type"/.exec(first)?.[1], /^\{"id":(\d+),"type"/.exec(second)?.[1]);
+  const ids = [first, second].map((line) => /,"id":(\d{10,})}$/.exec(line)?.[1]);
+  assert.ok(ids[0] !== undefined && ids[0] === ids[1]);
+});
+
+it('gives an event the id of its sync_id, whatever id and actor stand elsewhere in it', async (t) => {
+  const { keep } = await folderOf(t);
+  const plain = await keep(event(5, 'one'), readPage);
+  const odd = event(5, 'one').replace(
+    '{"type"',
+    '{"id":4,"sync_id":"two","organization":{"id":1,"actor":{"id":6}},"type"',
+  );
+  const [id, oddId] = await Promise.all(
+    [plain, await keep(odd, readPage)].map(async (path) => {
+      const [user, line = ''] = (await readFile(path, 'utf8')).split('\t');
+      assert.equal(user, '5');
+      return JSON.parse(line).id;
+    }),
+  );
+  assert.equal(oddId, id);
 });
 
 it('says of people all that both variants say, and of A alone the whole name from their events', async (t) => {
-  const { file, read } = await filesOf(t, {
-    'a.json': `[{"id":${FAR},"first_name":"Ada M.","last_name":"King","email":"a@y.example"}]`,
-    'b.json': `[{"id":${FAR},"email":"a@y.example","role":"coadmin","name":"Ada, Countess"}]`,
-    'boards.json': '[{"id":7,"title":"Seven"}]',
-    'events.json': `[{"owner":{"id":1},"actor":{"id":${FAR},"name":"Ada!","role":"user"}}]`,
-    'points.json': `{"a@y.example":{"user_id":${FAR},"board_id":7,"email":"a@y.example","total_points":3,"participation_score":2}}`,
-  });
-  const lists = { boards: { a: file('boards.json') }, points: [file('points.json')] };
+  const { bundle, keep, read } = await folderOf(t);
+  const a = `[{"id":${FAR},"first_name":"Ada M.","last_name":"King","email":"a@y.example"},{"id":2,"email":"b@y.example"}]`;
+  const b = `[{"id":2,"role":"user"},{"id":3},{"id":${FAR},"email":"a@y.example","role":"coadmin","name":"Ada, Countess"}]`;
+  const happened = event(FAR, '')
+    .replace(/,"sync_id":""/, '')
+    .replace(/"name":"X.*?"}/, '"name":"Ada!","role":"user"}');
+  const points = `{"a@y.example":{"user_id":${FAR},"board_id":7,"email":"a@y.example","total_points":3,"participation_score":2}}`;
+  const boards = { a: await keep('[{"id":7,"title":"Seven"}]', readBoards(9)) };
+  const lists = { ...NOTHING, boards, points: [await keep(points, readPoints('7'))] };
   const halves = '"first_name":"Ada M.","last_name":"King"';
-  const users = { a: file('a.json'), b: file('b.json') };
-  await writePulledBundle(file('bundle'), { ...lists, users, events: undefined }, []);
+  const users = { a: await keep(a, readUsers), b: await keep(b, readUsers) };
+  await writePulledBundle(bundle, { ...lists, users }, LIMITS, ROOM);
   assert.equal(
     await read('users.ndjson'),
-    `{"id":${FAR},"email":"a@y.example","name":"Ada, Countess",${halves},"role":"coadmin"}\n`,
+    `{"id":${FAR},"email":"a@y.example","name":"Ada, Countess",${halves},"role":"coadmin"}\n` +
+      '{"id":2,"email":"b@y.example","role":"user"}\n',
   );
   assert.equal(await read('boards.ndjson'), '{"id":7,"title":"Seven"}\n');
   assert.equal(
     await read('points.ndjson'),
     `{"user_id":${FAR},"board_id":7,"total_points":3,"participation_score":2}\n`,
   );
-  await writePulledBundle(
-    file('bundle'),
-    { ...lists, users: { a: file('a.json') }, events: file('events.json') },
-    [],
-  );
-  assert.equal(
+  const events = await keep(`[${happened}]`, readEvents);
+  await writePulledBundle(bundle, { ...lists, users: { a: users.a }, events }, LIMITS, ROOM);
+  assert.match(
     await read('users.ndjson'),
-    `{"id":${FAR},"email":"a@y.example","name":"Ada!",${halves},"role":"user"}\n`,
+    new RegExp(`^{"id":${FAR},"email":"a@y.example","name":"Ada!",${halves},"role":"user"}\n`),
   );
 });
 
-it('refuses events that cannot be known again, and what is no list', async (t) => {
-  const { file } = await filesOf(t, { 'list.json': '[]', 'map.json': '{"a":1}', page: '{"type":"board"}\n' });
-  const fetched = {
-    users: { a: file('list.json') },
-    boards: { a: file('list.json') },
-    events: undefined,
-    points: [],
-  };
-  const refused = { code: 'source-refused' };
-  await assert.rejects(writePulledBundle(file('bundle'), fetched, [file('page')]), refused);
-  await assert.rejects(
-    writePulledBundle(file('bundle'), { ...fetched, boards: { a: file('map.json') } }, []),
-    refused,
+it('takes no more people into memory than its limit, and none of lists in the same order', async (t) => {
+  const { bundle, keep } = await folderOf(t);
+  const ids = Array.from({ length: 100 }, (_, id) => `{"id":${id},"name":"Somebody"}`);
+  const [a, same, turned] = await Promise.all(
+    [ids, ids, ids.toReversed()].map((list) => keep(`[${list.join(',')}]`, readUsers)),
   );
+  const limits = { ...LIMITS, peopleBytes: 5000 };
+  const boards = { a: await keep('[]', readUsers) };
+  const write = (b: string | undefined) =>
+    writePulledBundle(bundle, { ...NOTHING, users: { a: a!, b: b! }, boards }, limits, ROOM);
+  await write(same);
+  await assert.rejects(write(turned), { code: 'source-refused', message: /more people/ });
+});
+
+it('counts what is gone in any number of passes, without what goes with forgotten users', async (t) => {
+  const { folder } = await folderOf(t);
+  async function* lines(first: number, last: number) {
+    for (let id = first; id <= last; id += 1) yield `${id}\n`;
+  }
+  for (const kind of ['users', 'boards', 'points']) {
+    await keepLines(join(folder, `${kind}`), lines(1, 100), ROOM);
+  }
+  const now = (await folderOf(t)).folder;
+  for (const kind of ['users', 'boards', 'points']) await keepLines(join(now, kind), lines(11, 200), ROOM);
+  for (const mostIds of [1, 7, 100, 1000]) {
+    assert.deepEqual(await countGone(folder, now, new Set(['3', '150']), mostIds), {
+      users: 9,
+      boards: 10,
+      points: 9,
+    });
+  }
+  assert.deepEqual(await countGone(join(folder, 'nowhere'), now, new Set()), {
+    users: 0,
+    boards: 0,
+    points: 0,
+  });
 });

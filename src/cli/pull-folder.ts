@@ -1,0 +1,49 @@
+/**
+ * The folder in which `pull` keeps what it has got for an organization; one command at a time uses
+ * it.
+ */
+import { mkdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkOrganizationName } from '../dataset/organization-name.ts';
+import type { PublicationOptions } from '../dataset/store.ts';
+
+/**
+ * Throws `organization-busy` when another command uses the folder for longer than is waited, and
+ * `organization-malformed`.
+ */
+export async function withPullFolder<T>(
+  data: string,
+  organization: string,
+  options: PublicationOptions,
+  use: (folder: string) => Promise<T>,
+): Promise<T> {
+  const { folder, lock } = placesOf(data, organization);
+  // Earlier versions kept their locks as `<organization>.lock`, which is the name of another
+  // organization's folder.
+  if ((await stat(folder).catch(() => undefined))?.isFile()) await rm(folder, { force: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const { acquirePublicationLock } = await import('../dataset/duckdb/publication-lock.ts');
+  // The system ends it with the process.
+  const release = await acquirePublicationLock(lock, options);
+  try {
+    return await use(folder);
+  } finally {
+    release();
+  }
+}
+
+/** Whether `pull` has kept anything. */
+export async function hasPullFolder(data: string, organization: string): Promise<boolean> {
+  const { folder } = placesOf(data, organization);
+  return (await stat(folder).catch(() => undefined))?.isDirectory() === true;
+}
+
+/**
+ * No organization has a name that begins with a full stop, and none two that differ in case alone.
+ */
+function placesOf(data: string, organization: string) {
+  checkOrganizationName(organization);
+  const name = organization.toLowerCase();
+  const folders = join(data, '.pull');
+  return { folder: join(folders, name), lock: join(folders, `.${name}.lock`) };
+}

@@ -1,0 +1,81 @@
+/** The whole names and the roles of people, which another list has, in bounded memory. */
+import type { Item } from './kept-lines.ts';
+import { refused } from './refusal.ts';
+
+interface Person {
+  readonly name: unknown;
+  readonly role: unknown;
+}
+
+/** Of a user, by the id. */
+export type FindPerson = (user: Item) => Promise<Person | undefined>;
+
+/** What an entry of a map takes beside its texts. */
+const ENTRY_BYTES = 200;
+
+/**
+ * Finds the users of one list in another one, in whose order they are asked for: both lists of a
+ * server mostly have the same order, so that little is in memory. Throws `source-refused` when it
+ * would be more than `mostBytes`.
+ */
+export function peopleInStep(list: AsyncGenerator<Item>, mostBytes: number): FindPerson {
+  const passed = new People(mostBytes);
+  return async ({ id }) => {
+    const known = passed.take(String(id));
+    if (known !== undefined) return known;
+    for (;;) {
+      const { done, value } = await list.next();
+      if (done === true) return undefined;
+      if (value['id'] === id) return personOf(value);
+      passed.put(value);
+    }
+  };
+}
+
+/**
+ * Finds what is said last of each. Throws `source-refused` when they would take more than
+ * `mostBytes`.
+ */
+export async function allPeople(items: AsyncIterable<Item>, mostBytes: number): Promise<FindPerson> {
+  const people = new People(mostBytes);
+  for await (const item of items) people.put(item);
+  return async ({ id }) => people.take(String(id));
+}
+
+class People {
+  readonly #byId = new Map<string, Person>();
+  #leftBytes: number;
+
+  constructor(mostBytes: number) {
+    this.#leftBytes = mostBytes;
+  }
+
+  put(item: Item): void {
+    const id = String(item['id']);
+    this.take(id);
+    const person = personOf(item);
+    this.#leftBytes -= bytesOf(person);
+    if (this.#leftBytes < 0) throw refused('it has more people than there is room for in memory', false);
+    this.#byId.set(id, person);
+  }
+
+  take(id: string): Person | undefined {
+    const person = this.#byId.get(id);
+    if (person === undefined) return undefined;
+    this.#byId.delete(id);
+    this.#leftBytes += bytesOf(person);
+    return person;
+  }
+}
+
+function personOf({ name, role }: Item): Person {
+  return { name, role };
+}
+
+function bytesOf({ name, role }: Person): number {
+  return ENTRY_BYTES + 2 * (lengthOf(name) + lengthOf(role));
+}
+
+function lengthOf(text: unknown): number {
+  return typeof text === 'string' ? text.length : 0;
+}

@@ -1,0 +1,189 @@
+/**
+ * Reads the bodies of a server in bounded memory and checks every record before it is kept
+ * (decision 61): its shape, its ids as integers of 64 bits, its texts. What comes out are lines of
+ * our own making; only the text of an event stays as it was sent, because an import reads all of it
+ * again.
+ */
+import { createHash } from 'node:crypto';
+import { readObject } from '../ingest/json.ts';
+import { readElements, readMembers } from '../ingest/json-array.ts';
+import { type Line, LONGEST_RECORD_BYTES, readLines } from '../ingest/lines.ts';
+import { Damage, Refusal } from '../ingest/refusal.ts';
+import { type Item, lineOf } from './kept-lines.ts';
+import { refused } from './refusal.ts';
+
+/** The body of a response as lines to keep, many at a time. Throws `source-refused`. */
+export type Reading = (body: AsyncIterable<Buffer>) => AsyncGenerator<string>;
+
+export const readUsers = reading('its users', readElements, (text) => {
+  const user = readObject(text);
+  const { id, email, name, first_name, last_name, role } = user;
+  requireId(user, 'id');
+  allowTexts(user, ['email', 'name', 'first_name', 'last_name', 'role']);
+  return lineOf({ id, email, name, first_name, last_name, role });
+});
+
+export function readBoards(most: number): Reading {
+  return reading('its boards', readElements, (text, record) => {
+    const board = readObject(text);
+    const { id, title, category } = board;
+    requireId(board, 'id');
+    allowTexts(board, ['title', 'category']);
+    if (record > most) throw new Refusal('', `there are more than ${most.toLocaleString('en')} boards`);
+    return lineOf({ id, title, category });
+  });
+}
+
+export const readEvents = reading('its events', readElements, (text) => {
+  checkEvent(readObject(text));
+  return `${onOneLine(text)}\n`;
+});
+
+const SYNC_ID = /,\s*"sync_id"\s*:\s*"(?:[^"\\]|\\.)*"\s*\}$/;
+
+/**
+ * Each line begins with the id of its actor, or of the user who was forgotten, and a tab; the event
+ * behind it has the id by which an import knows it again.
+ */
+export const readPage = reading('a page of its events', readLines, (line) => {
+  const text = line.trim();
+  if (text === '') return '';
+  const event = readObject(text);
+  const forgotten = event['forgotten'];
+  if (forgotten !== undefined) return `${requireId(requireObject(event, 'forgotten'), 'user')}\t\n`;
+  const { actor } = checkEvent(event);
+  const syncId = event['sync_id'];
+  const end = SYNC_ID.exec(text)?.index;
+  if (typeof syncId !== 'string' || end === undefined)
+    throw new Refusal('sync_id', 'must be the last member, a text');
+  // Behind all other members: it holds even where the event has an id of its own.
+  return `${actor}\t${onOneLine(text.slice(0, end))},"id":${idOf(syncId)}}\n`;
+});
+
+/** Of one board, whose id the server has given. */
+export function readPoints(boardId: string): Reading {
+  return reading('its points', readMembers, (text) => {
+    const [record] = Object.values(readObject(`{${text}}`));
+    if (!isObject(record)) throw new Refusal('', 'must be an object');
+    const { user_id, board_id, total_points, participation_score } = record;
+    for (const name of ['user_id', 'total_points', 'participation_score']) requireId(record, name);
+    if (requireId(record, 'board_id') !== boardId)
+      throw new Refusal('board_id', 'is not the board that was asked for');
+    return lineOf({ user_id, board_id, total_points, participation_score });
+  });
+}
+
+/** Cuts bytes into the texts of records, many at a time. Throws `Damage`. */
+type Cut = (bytes: AsyncIterable<Buffer>) => AsyncIterable<readonly Line[]>;
+
+function reading(what: string, cut: Cut, keep: (text: string, record: number) => string): Reading {
+  return async function* (body) {
+    const quiet = { bytes: 0, isEmpty: true };
+    let records = 0;
+    try {
+      for await (const lines of cut(counted(body, quiet))) {
+        if (lines.length > 0) quiet.bytes = 0;
+        let kept = '';
+        for (const { text, problem } of lines) {
+          records += 1;
+          if (problem !== undefined) throw new Refusal('', problem);
+          kept += keep(text, records);
+        }
+        yield kept;
+      }
+    } catch (error) {
+      // A page may be empty, and no other body.
+      if (error instanceof Damage && quiet.isEmpty && cut === readLines) return;
+      throw unfit(what, records, error);
+    }
+  };
+}
+
+/** A record that does not end is not waited for until the largest response has come. */
+async function* counted(
+  body: AsyncIterable<Buffer>,
+  quiet: { bytes: number; isEmpty: boolean },
+): AsyncGenerator<Buffer> {
+  for await (const chunk of body) {
+    quiet.isEmpty = false;
+    quiet.bytes += chunk.length;
+    if (quiet.bytes > LONGEST_RECORD_BYTES + chunk.length) throw new Damage('a record is longer than 16 MiB');
+    yield chunk;
+  }
+}
+
+function unfit(what: string, record: number, error: unknown): unknown {
+  if (error instanceof Damage)
+    return refused(`${what} are not as the interface describes them: ${error.message}`);
+  if (!(error instanceof Refusal)) return error;
+  // The reader of JSON repeats what it has read.
+  const reason = error.reason.startsWith('is not valid JSON') ? 'is not valid JSON' : error.reason;
+  const field = error.field === '' ? '' : `"${error.field}" `;
+  return refused(`${what} are not as the interface describes them (record ${record}: ${field}${reason})`);
+}
+
+interface Named {
+  readonly actor: string;
+}
+
+/** As far as a pull relies on it; the import checks the rest. */
+function checkEvent(event: Item): Named {
+  for (const name of ['type', 'action', 'timestamp']) {
+    if (typeof event[name] !== 'string') throw new Refusal(name, 'must be a text');
+  }
+  const actor = checkPerson(event, 'actor');
+  checkPerson(event, 'owner');
+  requireId(requireObject(event, 'board'), 'id');
+  for (const name of ['organization', 'pin']) {
+    if (event[name] !== undefined && event[name] !== null) requireId(requireObject(event, name), 'id');
+  }
+  return { actor };
+}
+
+function checkPerson(event: Item, name: 'actor' | 'owner'): string {
+  const person = requireObject(event, name);
+  allowTexts(person, ['email', 'name', 'role', 'class_role']);
+  return requireId(person, 'id');
+}
+
+function requireObject(item: Item, name: string): Item {
+  const value = item[name];
+  if (!isObject(value)) throw new Refusal(name, 'must be an object');
+  return value;
+}
+
+const LEAST = -(2n ** 63n);
+const MOST = 2n ** 63n - 1n;
+
+/** In decimal digits. */
+function requireId(item: Item, name: string): string {
+  const value = item[name];
+  const isId = typeof value === 'bigint' ? value >= LEAST && value <= MOST : Number.isSafeInteger(value);
+  if (!isId) throw new Refusal(name, 'must be an integer of 64 bits');
+  return String(value);
+}
+
+function allowTexts(item: Item, names: readonly string[]): void {
+  for (const name of names) {
+    const value = item[name];
+    if (value !== undefined && value !== null && typeof value !== 'string')
+      throw new Refusal(name, 'must be a text');
+  }
+}
+
+function isObject(value: unknown): value is Item {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Inside a text JSON allows no line end, so these are only spaces between its parts. */
+function onOneLine(json: string): string {
+  return /[\r\n]/.test(json) ? json.replaceAll(/[\r\n]+/g, ' ') : json;
+}
+
+/**
+ * 63 bits of a digest: two events of a million have the same in one of twenty million such
+ * organizations.
+ */
+function idOf(syncId: string): bigint {
+  return createHash('sha256').update(syncId).digest().readBigUInt64BE() >> 1n;
+}

@@ -1,0 +1,116 @@
+/**
+ * Walks through the pages of events of a server with tokens (decision 19), to their end or to a
+ * refusal.
+ */
+import type { PullFolder } from './folder.ts';
+import type { Limits } from './limits.ts';
+import type { Walk } from './progress.ts';
+import { noInterface, refused } from './refusal.ts';
+import { readPage } from './responses.ts';
+import type { Got, Source } from './source.ts';
+
+/** Of events in a page. */
+const PAGE_LIMIT = 10_000;
+/** A walk whose token or place is refused begins again so often. */
+const MOST_BEGINNINGS = 3;
+/** Of a cursor or a token, in characters; header fields of a response may take 16 KiB together. */
+const LONGEST_TOKEN = 8192;
+
+/**
+ * Page after page until there is no next one; only then the token of the walk counts. Throws
+ * `source-refused`.
+ */
+export async function walkEvents(
+  source: Source,
+  folder: PullFolder,
+  limits: Limits,
+  tell: (news: string) => void,
+): Promise<void> {
+  const { progress } = folder;
+  if (progress.walkedRound === progress.round) return;
+  let walk = progress.walk ?? beginningAt(progress.token ?? 'start');
+  for (let beginnings = 1; ; ) {
+    const got = await askForPage(source, folder, limits, walk);
+    if (got.outcome !== 'got') {
+      if (got.outcome !== 'stale' || beginnings++ === MOST_BEGINNINGS)
+        throw noInterface(`${source.base}/v1/events`);
+      tell('The server does not know the place any more; beginning again.');
+      folder.dropPages();
+      walk = beginningAt('start');
+      continue;
+    }
+    if (got.bytes > 0) folder.putPage(got.bytes);
+    const cursor = cursorOf(got.headers.get('link'));
+    if (cursor === undefined) {
+      progress.token = tokenOf(got.headers.get('sync-token'));
+      progress.walk = undefined;
+      progress.walkedRound = progress.round;
+      await folder.save();
+      return;
+    }
+    walk = await stepTo(cursor, walk, folder, limits);
+    tell(`Events: ${progress.pages.count} pages.`);
+  }
+}
+
+function beginningAt(since: string): Walk {
+  return { since, cursor: undefined, steps: 0, mark: undefined };
+}
+
+async function askForPage(
+  source: Source,
+  { nextPage, room }: PullFolder,
+  { pageBytes }: Limits,
+  { since, cursor }: Walk,
+): Promise<Got> {
+  const query = new URLSearchParams({ since, limit: String(PAGE_LIMIT) });
+  if (cursor !== undefined) query.set('cursor', cursor);
+  const url = `${source.base}/v1/events?${query}`;
+  return await source.get({
+    ...{ url, path: nextPage, room, read: readPage, mostBytes: pageBytes },
+    accept: 'application/x-ndjson',
+  });
+}
+
+/**
+ * The walk one page further. The mark is a cursor that it has met, moved on at each power of two,
+ * so that a circle of any length is found without remembering all of it. What a circle has brought
+ * is thrown away.
+ */
+async function stepTo(cursor: string, walk: Walk, folder: PullFolder, { pages }: Limits): Promise<Walk> {
+  const steps = walk.steps + 1;
+  const isCircle = cursor === walk.cursor || cursor === walk.mark;
+  if (isCircle || steps >= pages) {
+    folder.dropPages();
+    await folder.save();
+    throw refused(
+      isCircle ? 'its pages of events lead in a circle' : `it has more than ${pages} pages of events`,
+    );
+  }
+  const isPowerOfTwo = (steps & (steps - 1)) === 0;
+  const next = { since: walk.since, cursor, steps, mark: isPowerOfTwo ? cursor : walk.mark };
+  folder.progress.walk = next;
+  await folder.save();
+  return next;
+}
+
+/**
+ * Out of the address of the next page, whose path may not be the one that leads there from here.
+ */
+function cursorOf(link: string | null): string | undefined {
+  const target = /<([^<>]*)>\s*;\s*rel="?next\b/.exec(link ?? '')?.[1];
+  if (target === undefined) return undefined;
+  const cursor = new URLSearchParams(target.split('?')[1] ?? '').get('cursor');
+  // To end here would lose the rest without a word.
+  if (cursor === null || cursor === '') throw refused('the address of its next page has no cursor');
+  return checkLength(cursor);
+}
+
+function tokenOf(field: string | null): string | undefined {
+  return field === null ? undefined : checkLength(field);
+}
+
+function checkLength(token: string): string {
+  if (token.length <= LONGEST_TOKEN) return token;
+  throw refused(`a cursor or token of it is longer than ${LONGEST_TOKEN} characters`);
+}
