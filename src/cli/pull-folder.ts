@@ -32,10 +32,25 @@ export async function withPullFolder<T>(
   }
 }
 
-/** Whether `pull` has kept anything. */
-export async function hasPullFolder(data: string, organization: string): Promise<boolean> {
-  const { folder } = placesOf(data, organization);
-  return (await stat(folder).catch(() => undefined))?.isDirectory() === true;
+/**
+ * Does something while no pull of the organization is under way. `use` gets a function that removes
+ * all that pulls have kept of it. Throws as `withPullFolder`.
+ */
+export async function withoutPulls<T>(
+  data: string,
+  organization: string,
+  options: PublicationOptions,
+  use: (removeKept: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  // Where nothing was ever pulled, not even the data folder may be there.
+  if (!(await isFolder(placesOf(data, organization).folder))) return await use(async () => {});
+  return await withPullFolder(data, organization, options, (folder) =>
+    use(() => rm(folder, { recursive: true, force: true })),
+  );
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
 
 /**

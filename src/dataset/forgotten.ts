@@ -30,6 +30,14 @@ export function forgottenUser(id: bigint, at: Staged): UserRecord {
   };
 }
 
+export interface ForgettingOptions extends PublicationOptions {
+  /**
+   * Removes what lies elsewhere, once it is known that there are such people, and before the store
+   * forgets them.
+   */
+  readonly beforeErasing?: () => Promise<void>;
+}
+
 /**
  * Publishes a version, and leaves no earlier one, in which nothing is known of these people. Nothing is published when all
  * of them were forgotten before. Throws `not-found` when one was never known, and what a publication throws.
@@ -38,12 +46,13 @@ export async function forgetUsers(
   store: Store,
   organization: string,
   ids: readonly bigint[],
-  options: PublicationOptions,
+  { beforeErasing, ...options }: ForgettingOptions,
 ): Promise<Outcome> {
   const { name } = await store.organization(organization);
   const publication = await store.beginPublication(name, options);
   try {
     await checkKnown(store, name, ids);
+    await beforeErasing?.();
     await publication.stage(
       'users',
       ids.map((id, at) => forgottenUser(id, { file: 0, line: at + 1 })),
