@@ -67,7 +67,8 @@ async function loadBundle(store: Store): Promise<void> {
     });
   }
   remark('Loading the demo data.');
-  refuseUnpublished(await importInto(store, [BUNDLE], { organization: ORGANIZATION }));
+  // Installers of packages may link their files.
+  refuseUnpublished(await importInto(store, [BUNDLE], { organization: ORGANIZATION, followSymlinks: true }));
 }
 
 /** Keys are not kept, so that of an earlier start cannot be shown again. */

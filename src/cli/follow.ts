@@ -14,6 +14,7 @@ export interface FollowWords extends JsonOption, WrittenBy {
   readonly organization: string;
   readonly skipInvalid?: string;
   readonly dryRun?: boolean;
+  readonly followSymlinks?: boolean;
   readonly follow?: boolean;
   /** In milliseconds. */
   readonly every?: number;
@@ -51,6 +52,7 @@ export async function follow(store: Store, path: string, words: FollowWords): Pr
   }
   const options: FollowOptions = {
     ...{ store, organization: words.organization, skipInvalid: words.skipInvalid, readParquet, ...as },
+    followsLinks: words.followSymlinks,
     everyMs: words.every ?? EVERY_MS,
     stop: signalled(),
     onWait: () => remark(`Waiting for another import of ${words.organization} to end.`),

@@ -52,6 +52,10 @@ export function addImportCommand(program: Command): void {
       '--skip-invalid <file>',
       'publish the good records; every bad one is kept in this file, with its reason',
     )
+    .option(
+      '--follow-symlinks',
+      'follow symbolic links inside folders, which are refused otherwise; links that are named as paths are always followed',
+    )
     .option('--dry-run', 'check everything and publish nothing')
     .option(
       '--follow',
@@ -124,6 +128,7 @@ export async function importInto(
       paths,
       ...(await readAs(options)),
       skipInvalid: options.skipInvalid,
+      followsLinks: options.followSymlinks,
       dryRun: options.dryRun,
       readParquet,
       openScratchStore,

@@ -8,6 +8,8 @@ import { AppError } from '../app-error.ts';
 import { RECORD_KINDS, type RecordKind } from '../dataset/staging.ts';
 import { FORMAT_TITLES } from './formats/choices.ts';
 import type { Format as ForeignFormat } from './formats/format.ts';
+import { type FileIdentity, lookAt } from './found-file.ts';
+import { refuseFile } from './refuse-file.ts';
 
 type Format = 'csv' | 'ndjson' | 'json' | 'parquet' | 'xml';
 export type Compression = 'none' | 'gzip' | 'zstd';
@@ -30,6 +32,18 @@ export interface Input {
   readonly form: Form | undefined;
   /** Absent for what is no regular file. */
   readonly byteLength: number | undefined;
+  /**
+   * Of a file that was found in a folder whose links are not followed: only this very file is read.
+   */
+  readonly identity?: FileIdentity | undefined;
+}
+
+/** How paths are taken. */
+export interface PathRules {
+  /** Whether symbolic links inside folders are followed; those named by the operator always are. */
+  readonly followsLinks?: boolean | undefined;
+  /** Whether the paths were found in a folder rather than named by the operator. */
+  readonly areFound?: boolean | undefined;
 }
 
 export interface Bundle {
@@ -49,24 +63,28 @@ const FORM = /\.(?<format>csv|ndjson|json|parquet|xml)(?:\.(?<packed>gz|zst))?$/
 export const NATURAL_ORDER = new Intl.Collator('en', { numeric: true });
 
 /**
- * Finds the inputs among files, folders (searched one level deep) and `-`. `as` tells what files given by name and
- * standard input hold; in folders the names tell. Of a foreign format are all files whose names tell their form. Throws
- * `file-unreadable`, and `option-malformed` when a path
- * does not tell what it holds, holds nothing, or is given twice.
+ * Finds the inputs among files, folders (searched one level deep) and `-`. `as` tells what files
+ * given by name and standard input hold; in folders the names tell. Of a foreign format are all
+ * files whose names tell their form. Throws `file-unreadable`, also for a symbolic link in a
+ * folder, and `option-malformed` when a path does not tell what it holds, holds nothing, or is
+ * given twice.
  */
 export async function findBundle(
   paths: readonly string[],
   as: RecordKind | undefined,
   foreign?: ForeignFormat,
   stdinName = STANDARD_INPUT,
+  { followsLinks = false, areFound = false }: PathRules = {},
 ): Promise<Bundle> {
+  const searched = { foreign, followsLinks };
   const told = foreign === undefined ? as : 'events';
   const inputs: Input[] = [];
   const passedOver: string[] = [];
   for (const path of paths) {
     if (path === STANDARD_INPUT) inputs.push(standardInput(told, stdinName));
-    else if ((await entryAt(path)).isDirectory()) await searchFolder(path, foreign, inputs, passedOver);
-    else inputs.push(await givenFile(path, told, foreign));
+    else if (!areFound && (await entryAt(path)).isDirectory()) {
+      await searchFolder(path, searched, inputs, passedOver);
+    } else inputs.push(await givenFile(path, told, searched, areFound));
   }
   await refuseRepeats(inputs);
   inputs.sort((one, other) => RECORD_KINDS.indexOf(one.kind) - RECORD_KINDS.indexOf(other.kind));
@@ -83,7 +101,8 @@ function standardInput(as: RecordKind | undefined, name: string): Input {
 async function givenFile(
   path: string,
   as: RecordKind | undefined,
-  foreign: ForeignFormat | undefined,
+  searched: Searched,
+  isFound: boolean,
 ): Promise<Input> {
   const kind = as ?? kindOf(path);
   if (kind === undefined) {
@@ -93,22 +112,32 @@ async function givenFile(
         `or say it: --as ${[...RECORD_KINDS, ...Object.keys(FORMAT_TITLES)].join('|')}.`,
     );
   }
-  return await fileInput(path, kind, foreign);
+  if (!isFound) return await namedInput(path, kind, searched.foreign);
+  const input = await foundInput(path, kind, searched);
+  if (input === undefined) throw new AppError('file-unreadable', `${path} is no file any more.`);
+  return input;
+}
+
+interface Searched {
+  readonly foreign: ForeignFormat | undefined;
+  readonly followsLinks: boolean;
 }
 
 async function searchFolder(
   folder: string,
-  foreign: ForeignFormat | undefined,
+  searched: Searched,
   inputs: Input[],
   passedOver: string[],
 ): Promise<void> {
   const names = await readdir(folder).catch((error: unknown) => refuseFile(folder, error));
   const before = inputs.length;
+  const { foreign } = searched;
   for (const name of names.sort(NATURAL_ORDER.compare)) {
     const path = join(folder, name);
     const kind = kindInFolder(name, foreign);
-    if (kind === undefined || (await entryAt(path)).isDirectory()) passedOver.push(path);
-    else inputs.push(await fileInput(path, kind, foreign));
+    const input = kind && (await foundInput(path, kind, searched));
+    if (input === undefined) passedOver.push(path);
+    else inputs.push(input);
   }
   if (inputs.length === before) {
     throw new AppError(
@@ -129,11 +158,29 @@ export function kindInFolder(name: string, foreign: ForeignFormat | undefined): 
   return isOwn ? 'events' : undefined;
 }
 
-async function fileInput(path: string, kind: RecordKind, foreign: ForeignFormat | undefined): Promise<Input> {
+async function namedInput(
+  path: string,
+  kind: RecordKind,
+  foreign: ForeignFormat | undefined,
+): Promise<Input> {
   const entry = await entryAt(path);
   await access(path, constants.R_OK).catch((error: unknown) => refuseFile(path, error));
   const form = formOf(path, foreign?.forms.includes('xml') ?? false);
   return { name: path, path, kind, form, byteLength: entry.isFile() ? entry.size : undefined };
+}
+
+/** Absent for a folder, and for what is gone. */
+async function foundInput(
+  path: string,
+  kind: RecordKind,
+  { foreign, followsLinks }: Searched,
+): Promise<Input | undefined> {
+  const found = await lookAt(path, followsLinks);
+  if (found === 'folder' || found === 'none') return undefined;
+  await access(path, constants.R_OK).catch((error: unknown) => refuseFile(path, error));
+  const form = formOf(path, foreign?.forms.includes('xml') ?? false);
+  const identity = followsLinks ? undefined : found.identity;
+  return { name: path, path, kind, form, byteLength: found.size, identity };
 }
 
 function kindOf(path: string): RecordKind | undefined {
@@ -162,19 +209,4 @@ async function refuseRepeats(inputs: readonly Input[]): Promise<void> {
       throw new AppError('option-malformed', `${name} is given twice; name every file once.`);
     seen.add(real);
   }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'There is no such file',
-  EACCES: 'The permission to read it is missing',
-  EISDIR: 'It is a folder',
-};
-
-/** Throws `file-unreadable` for an error of the file system. */
-export function refuseFile(name: string, error: unknown): never {
-  // What is read over a network says more.
-  if (error instanceof AppError) throw error;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown trouble';
-  const reason = REASONS[code] ?? `The system reports ${code}`;
-  throw new AppError('file-unreadable', `${name} cannot be read. ${reason}.`, { cause: error });
 }

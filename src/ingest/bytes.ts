@@ -5,8 +5,10 @@
 import { createReadStream } from 'node:fs';
 import type { Readable, Transform } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
-import { type Compression, type Form, refuseFile } from './bundle.ts';
+import type { Compression, Form } from './bundle.ts';
+import { type FileIdentity, openFound } from './found-file.ts';
 import { Damage } from './refusal.ts';
+import { refuseFile } from './refuse-file.ts';
 
 /** Bytes that can be read from their start more than once. */
 export interface Source {
@@ -17,11 +19,14 @@ export interface Source {
 /** More at a time would make texts that are too large for the young part of the heap, which takes longer. */
 const CHUNK_BYTES = 65_536;
 
-export function fileSource(path: string, name: string): Source {
+/** With an `identity` only this very file is read. */
+export function fileSource(path: string, name: string, identity?: FileIdentity): Source {
   return {
     async *read() {
       try {
-        yield* createReadStream(path, { highWaterMark: CHUNK_BYTES });
+        const options = { highWaterMark: CHUNK_BYTES };
+        const file = identity && (await openFound(path, identity));
+        yield* file?.createReadStream(options) ?? createReadStream(path, options);
       } catch (error) {
         refuseFile(name, error);
       }

@@ -3,11 +3,12 @@
  * Without this memory they would be imported again, which changes nothing but takes its time.
  */
 import { createHash, hash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { open, readFile } from 'node:fs/promises';
+import { constants, createReadStream } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../app-error.ts';
-import { refuseFile } from './bundle.ts';
+import { type FileIdentity, openFound } from './found-file.ts';
+import { refuseFile } from './refuse-file.ts';
 
 /** A file as it was when it was imported. */
 export interface FinishedFile {
@@ -42,11 +43,7 @@ export class FinishedFiles {
       IDENTITY_LENGTH,
     );
     const files = new FinishedFiles(join(folder, `.corkboard-followed-${identity}.ndjson`));
-    const text = await readFile(files.#path, 'utf8').catch((error: unknown) => {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
-      return refuseFile(files.#path, error);
-    });
-    for (const line of text.split('\n')) {
+    for (const line of (await files.#read()).split('\n')) {
       const file = parse(line);
       if (file !== undefined) files.#keep(file);
     }
@@ -68,7 +65,8 @@ export class FinishedFiles {
   async add(file: FinishedFile): Promise<void> {
     this.#keep(file);
     try {
-      const notes = await open(this.#path, 'a', 0o600);
+      const { O_WRONLY, O_APPEND, O_CREAT } = constants;
+      const notes = await openNotes(this.#path, O_WRONLY | O_APPEND | O_CREAT);
       try {
         // A process that was killed may have left half a line, which ends here.
         await notes.appendFile(`\n${JSON.stringify(file)}\n`);
@@ -86,10 +84,33 @@ export class FinishedFiles {
     }
   }
 
+  /** Nothing when there are no notes yet. */
+  async #read(): Promise<string> {
+    try {
+      const notes = await openNotes(this.#path, constants.O_RDONLY);
+      try {
+        return await notes.readFile('utf8');
+      } finally {
+        await notes.close();
+      }
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+      return refuseFile(this.#path, error);
+    }
+  }
+
   #keep(file: FinishedFile): void {
     this.#byName.set(file.name, file);
     this.#digests.add(file.digest);
   }
+}
+
+/** Others may write to the folder: a link or a pipe in the place of the notes is refused. */
+async function openNotes(path: string, flags: number): Promise<FileHandle> {
+  const notes = await open(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o600);
+  if ((await notes.stat()).isFile()) return notes;
+  await notes.close();
+  throw Object.assign(new Error('the notes are not a regular file'), { code: 'EFTYPE' });
 }
 
 function parse(line: string): FinishedFile | undefined {
@@ -104,11 +125,15 @@ function parse(line: string): FinishedFile | undefined {
   }
 }
 
-/** SHA-256 of the bytes of a file, in hexadecimal digits. Throws `file-unreadable`. */
-export async function digestOf(path: string): Promise<string> {
+/**
+ * SHA-256 of the bytes of a file, in hexadecimal digits; with an `identity`, of this very file
+ * alone. Throws `file-unreadable`.
+ */
+export async function digestOf(path: string, identity?: FileIdentity): Promise<string> {
   const digest = createHash('sha256');
   try {
-    for await (const piece of createReadStream(path)) digest.update(piece);
+    const file = identity && (await openFound(path, identity));
+    for await (const piece of file?.createReadStream() ?? createReadStream(path)) digest.update(piece);
   } catch (error) {
     refuseFile(path, error);
   }

@@ -2,15 +2,17 @@
  * Follows a folder: every file that is complete is published by an import of its own, all or nothing, and never again
  * (decision 57). A file is complete when nothing has written to it for as long as is waited between two looks.
  */
-import { readdir, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../app-error.ts';
 import { RECORD_KINDS } from '../dataset/staging.ts';
-import { kindInFolder, NATURAL_ORDER, refuseFile } from './bundle.ts';
+import { kindInFolder, NATURAL_ORDER } from './bundle.ts';
 import { digestOf, type Entry, FinishedFiles } from './finished-files.ts';
 import type { FollowOptions } from './follow-lines.ts';
+import { type FileIdentity, lookAt } from './found-file.ts';
 import { type ImportReport, importBundle } from './import.ts';
+import { refuseFile } from './refuse-file.ts';
 
 export interface FollowedFile {
   readonly report: ImportReport;
@@ -51,13 +53,17 @@ export async function followFolder(
   }
 }
 
+interface Seen extends Entry {
+  readonly identity: FileIdentity;
+}
+
 class FolderFollower {
   readonly #folder: string;
   readonly #options: FollowOptions;
   /** Absent while there is no organization. */
   #finished: FinishedFiles | undefined;
   /** What the last look saw, by name. */
-  #seen: ReadonlyMap<string, Entry> = new Map();
+  #seen: ReadonlyMap<string, Seen> = new Map();
 
   constructor(folder: string, options: FollowOptions) {
     this.#folder = folder;
@@ -65,10 +71,10 @@ class FolderFollower {
   }
 
   /** The files that are complete and have not been imported, in the order in which a bundle is read. Throws `file-unreadable`. */
-  async look(): Promise<readonly Entry[]> {
+  async look(): Promise<readonly Seen[]> {
     this.#finished ??= await this.#openFinished();
-    const seen = new Map<string, Entry>();
-    const ready: Entry[] = [];
+    const seen = new Map<string, Seen>();
+    const ready: Seen[] = [];
     for (const name of await this.#names()) {
       const entry = await this.#entryOf(name);
       if (entry === undefined) continue;
@@ -83,7 +89,7 @@ class FolderFollower {
   }
 
   /** What became of the file; absent when it was known already, or is gone. */
-  async take(entry: Entry): Promise<ImportReport | undefined> {
+  async take(entry: Seen): Promise<ImportReport | undefined> {
     try {
       return await this.#take(entry);
     } catch (error) {
@@ -93,18 +99,21 @@ class FolderFollower {
     }
   }
 
-  async #take(entry: Entry): Promise<ImportReport | undefined> {
+  async #take(entry: Seen): Promise<ImportReport | undefined> {
     const { everyMs: _everyMs, stop: _stop, ...options } = this.#options;
     const path = join(this.#folder, entry.name);
-    const digest = await digestOf(path);
+    const digest = await digestOf(path, options.followsLinks ? undefined : entry.identity);
     const isKnown = this.#finished?.hasDigest(digest) === true;
-    const report = isKnown ? undefined : await importBundle({ ...options, paths: [path], addsRejects: true });
+    const report = isKnown
+      ? undefined
+      : await importBundle({ ...options, paths: [path], areFound: true, addsRejects: true });
     if (report?.outcome === 'refused') return report;
     // What has grown while it was read is read again, once it is complete.
     const after = await this.#entryOf(entry.name);
     if (after === undefined || !isSame(after, entry)) return report;
     this.#finished ??= await this.#openFinished();
-    await this.#finished?.add({ ...entry, digest });
+    const { name, size, modifiedMs } = entry;
+    await this.#finished?.add({ name, size, modifiedMs, digest });
     return report;
   }
 
@@ -123,14 +132,10 @@ class FolderFollower {
       .map(({ name }) => name);
   }
 
-  /** Absent for what is no file, or no longer there. */
-  async #entryOf(name: string): Promise<Entry | undefined> {
-    try {
-      const entry = await stat(join(this.#folder, name));
-      return entry.isFile() ? { name, size: entry.size, modifiedMs: entry.mtimeMs } : undefined;
-    } catch {
-      return undefined;
-    }
+  /** Absent for a folder, and for what is no longer there. Throws `file-unreadable`. */
+  async #entryOf(name: string): Promise<Seen | undefined> {
+    const found = await lookAt(join(this.#folder, name), this.#options.followsLinks ?? false);
+    return found === 'folder' || found === 'none' ? undefined : { name, ...found };
   }
 
   async #openFinished(): Promise<FinishedFiles | undefined> {

@@ -5,9 +5,10 @@
 import { Readable } from 'node:stream';
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises';
 import { AppError } from '../app-error.ts';
-import { refuseFile, STANDARD_INPUT } from './bundle.ts';
+import { STANDARD_INPUT } from './bundle.ts';
 import { firstLines, GatheredLines, type Lines } from './gathered-lines.ts';
 import { type ImportOptions, type ImportReport, importBundle } from './import.ts';
+import { refuseFile } from './refuse-file.ts';
 
 export interface FollowOptions extends Omit<ImportOptions, 'paths' | 'stdin' | 'dryRun'> {
   /** How long to gather before a publication. */

@@ -26,6 +26,13 @@ export interface ImportOptions {
   readonly paths: readonly string[];
   /** What files given by name and standard input hold, when their names do not tell. */
   readonly as?: RecordKind | undefined;
+  /** Whether symbolic links inside folders are followed; those named in `paths` always are. */
+  readonly followsLinks?: boolean | undefined;
+  /**
+   * Whether the paths were found in a folder, which others may write to, rather than named by the
+   * operator.
+   */
+  readonly areFound?: boolean | undefined;
   /** What all of them are, when other software has written them. */
   readonly foreign?: Foreign | undefined;
   /** Publish the good records and keep every bad one in this file (decision 30). */
@@ -150,8 +157,9 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
   }
 }
 
-async function findInputs({ paths, as, foreign, stdinName, stdinForm: form }: ImportOptions) {
-  const { inputs, passedOver } = await findBundle(paths, as, foreign?.format, stdinName);
+async function findInputs(options: ImportOptions) {
+  const { paths, as, foreign, stdinName, stdinForm: form } = options;
+  const { inputs, passedOver } = await findBundle(paths, as, foreign?.format, stdinName, options);
   const isTold = (input: Input) => form !== undefined && input.path === undefined;
   return { inputs: inputs.map((input) => (isTold(input) ? { ...input, form } : input)), passedOver };
 }

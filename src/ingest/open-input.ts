@@ -27,8 +27,8 @@ function otherwiseOf({ foreign }: Input): 'csv' | 'ndjson' | 'xml' {
   return foreign.forms.includes('xml') ? 'xml' : 'ndjson';
 }
 
-function sourceOf({ name, path, byteLength }: Input, stdin: Readable | undefined): Source {
-  if (path !== undefined && byteLength !== undefined) return fileSource(path, name);
+function sourceOf({ name, path, byteLength, identity }: Input, stdin: Readable | undefined): Source {
+  if (path !== undefined && byteLength !== undefined) return fileSource(path, name, identity);
   // A pipe with a name can be read only once, like standard input.
   const stream = path === undefined ? stdin : createReadStream(path);
   if (stream === undefined) throw new Error('an import from standard input needs one');

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../app-error.ts';
 import { openTemporaryFolder } from '../temporary-folder.ts';
+import type { Input } from './bundle.ts';
 import { unpack } from './bytes.ts';
+import { openFound } from './found-file.ts';
 import type { OpenInput } from './open-input.ts';
 import { Damage } from './refusal.ts';
 
@@ -25,16 +27,37 @@ export async function* readParquetInput(
   readParquet: ReadParquet,
 ): AsyncGenerator<readonly ParquetRow[]> {
   const { input, form, source } = open;
-  // A reader may take `*`, `?` and `[` in a path for a pattern.
-  const isPlainFile = input.byteLength !== undefined && form.compression === 'none';
-  if (isPlainFile && input.path !== undefined && !/[*?[]/.test(input.path)) {
-    yield* readPlainParquet(input.path, readParquet);
-    return;
+  if (form.compression === 'none') {
+    await using plain = await openPlainFile(input);
+    if (plain !== undefined) {
+      yield* readPlainParquet(plain.path, readParquet);
+      return;
+    }
   }
   using folder = openTemporaryFolder();
   const path = join(folder.path, 'input.parquet');
   await pipeline(unpack(source.read(isLast), form.compression), createWriteStream(path));
   yield* readPlainParquet(path, readParquet);
+}
+
+/**
+ * A path that leads to the file itself; absent where there is none, and its bytes have to be
+ * copied.
+ */
+async function openPlainFile({
+  path,
+  byteLength,
+  identity,
+}: Input): Promise<({ readonly path: string } & AsyncDisposable) | undefined> {
+  if (path === undefined || byteLength === undefined) return undefined;
+  if (identity === undefined) {
+    // A reader may take `*`, `?` and `[` in a path for a pattern.
+    return /[*?[]/.test(path) ? undefined : { path, async [Symbol.asyncDispose]() {} };
+  }
+  if (process.platform !== 'linux') return undefined;
+  // By its own path the file could be exchanged until it is opened once more.
+  const file = await openFound(path, identity);
+  return { path: `/proc/self/fd/${file.fd}`, [Symbol.asyncDispose]: () => file.close() };
 }
 
 async function* readPlainParquet(path: string, readParquet: ReadParquet) {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { run, runJson, temporaryFolder } from './command.ts';
@@ -55,7 +55,19 @@ describe('import', () => {
     const report = await runJson(['import', bundle, ...into('dry'), '--dry-run']);
     assert.deepEqual([report.outcome, report.published, report.changes.events.added], ['checked', false, 3]);
     assert.equal((await run(['organizations', 'show', 'dry', '--data', data])).code, 1);
-    assert.ok(!existsSync(join(data, 'dry')));
+    assert.ok(!existsSync(join(data, 'organizations', 'dry')));
+  });
+
+  it('of a folder with a link is refused and makes nothing, unless links are to be followed', async () => {
+    const linked = writeSmallBundle(join(folder, 'linked'));
+    rmSync(join(linked, 'users.csv'));
+    symlinkSync(join(bundle, 'users.csv'), join(linked, 'users.csv'));
+    const { code, stderr } = await run(['import', linked, ...into('linked')]);
+    assert.equal(code, 1);
+    assert.match(stderr, /linked\/users\.csv is a symbolic link.*--follow-symlinks/);
+    assert.equal((await run(['organizations', 'show', 'linked', '--data', data])).code, 1);
+    const report = await runJson(['import', linked, ...into('linked'), '--follow-symlinks']);
+    assert.equal(report.changes.users.added, 3);
   });
 
   it('reads standard input', async () => {

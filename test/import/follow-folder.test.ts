@@ -1,11 +1,15 @@
 /** A folder that is followed: every complete file once, also when the process is killed and begun again (decision 57). */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   copyFileSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
+  rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -187,5 +191,42 @@ describe('import FOLDER --follow', () => {
     );
     // A file whose import ended between the publication and the note is the only one that comes again.
     assert.ok(told <= FILES + KILLS, `${told} files were told`);
+  });
+
+  it('ends at a link or a pipe, and reads links with --follow-symlinks', async () => {
+    const inbox = inboxOf('links');
+    const into = await prepare(folder, 'links');
+    const elsewhere = join(folder, 'elsewhere.ndjson');
+    writeFileSync(elsewhere, numbered(0, 2));
+    symlinkSync(elsewhere, join(inbox, 'events-1.ndjson'));
+    const refused = await following(inbox, into).ended;
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /events-1.ndjson is a symbolic link.*--follow-symlinks/);
+    assert.equal(await countEvents(into), BEFORE);
+    const follower = following(inbox, [...into, '--follow-symlinks']);
+    await follower.untilTold(1);
+    assert.deepEqual(filesOf(follower), ['events-1.ndjson 2']);
+    execFileSync('sh', ['-c', 'mkfifo "$0"', join(inbox, 'events-2.ndjson')]);
+    const { code, stderr } = await follower.ended;
+    assert.equal(code, 1);
+    assert.match(stderr, /events-2.ndjson is not a regular file/);
+  });
+
+  it('writes what it remembers through no link', async () => {
+    const inbox = inboxOf('notes');
+    const into = await prepare(folder, 'notes');
+    drop(inbox, 'events-1.ndjson', numbered(0, 1));
+    const first = following(inbox, into);
+    await first.untilTold(1);
+    await stop(first);
+    const notes = readdirSync(inbox).find((name) => name.startsWith('.corkboard-followed-')) ?? '';
+    const target = join(folder, 'target');
+    writeFileSync(target, 'important');
+    rmSync(join(inbox, notes));
+    symlinkSync(target, join(inbox, notes));
+    const { code, stderr } = await following(inbox, into).ended;
+    assert.equal(code, 1);
+    assert.match(stderr, /It is a symbolic link/);
+    assert.equal(readFileSync(target, 'utf8'), 'important');
   });
 });

@@ -65,8 +65,12 @@ test('what does not tell what it holds is misuse', async (t) => {
 test('a file given twice is misuse, by whatever name', async (t) => {
   const folder = await makeFolder(t, { 'users.csv': '' });
   await symlink(join(folder, 'users.csv'), join(folder, 'users-2.csv'));
-  for (const paths of [[folder], [join(folder, 'users.csv'), join(folder, '.', 'users.csv')]]) {
-    await assert.rejects(findBundle(paths, undefined), { code: 'option-malformed' });
+  for (const paths of [
+    [folder, join(folder, 'users-2.csv')],
+    [join(folder, 'users.csv'), join(folder, '.', 'users.csv')],
+  ]) {
+    const rules = { followsLinks: true };
+    await assert.rejects(findBundle(paths, undefined, undefined, '-', rules), { code: 'option-malformed' });
   }
   await assert.rejects(findBundle(['-', '-'], 'users'), { code: 'option-malformed' });
 });

@@ -63,7 +63,7 @@ describe('a pull from a server that is not to be trusted', () => {
     ['points that are a text', POINTS, pointsOf(`"board_id":${BOARD},"total_points":"3"`), INTEGER],
     ['a map of numbers', POINTS, '{"a":1}', /record 1: must be an object/],
     [
-      'an event whose actor is nobody',
+      'an event whose actor has no id',
       EVENTS,
       `[${eventOf().replace('"actor":{"id":1', '"actor":{"id":null')}]`,
       INTEGER,
