@@ -29,11 +29,12 @@ export type ErrorCode =
   | 'body-not-expected'
   | 'rate-limited'
   | 'not-published'
+  | 'data-unreadable'
   | 'database-away'
   | 'no-room'
   | 'too-many-streams'
   | 'internal'
-  // The command is refused (command line).
+  // The command is refused (command line), also with `data-unreadable` and `database-away`.
   | 'organization-unknown'
   | 'organization-exists'
   | 'organization-malformed'
@@ -44,8 +45,7 @@ export type ErrorCode =
   | 'option-malformed'
   | 'import-refused'
   | 'file-unreadable'
-  | 'source-refused'
-  | 'data-unreadable';
+  | 'source-refused';
 
 /** `message` is public: a full sentence that says what to do, without keys, paths of the machine or stack. */
 export class AppError extends Error {

@@ -27,6 +27,7 @@ export type ProblemCode =
   | 'internal'
   | 'method-not-implemented'
   | 'not-published'
+  | 'data-unreadable'
   | 'database-away'
   | 'too-many-streams'
   | 'no-room';

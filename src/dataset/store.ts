@@ -65,6 +65,12 @@ export interface Store {
   /** The dataset in force; absent while nothing is published. The caller closes it. */
   openDataset(name: string): Promise<Dataset | undefined>;
   /**
+   * The latest version before the one in force that can be opened, for when that one cannot
+   * (decision 65); absent when none is kept. Never one that contains people who have been forgotten
+   * since (decision 54). The caller closes it.
+   */
+  openEarlier?(name: string): Promise<Dataset | undefined>;
+  /**
    * Begins the next version beside the current one. One publication at a time and organization: waits for another
    * one to end, up to `waitMs`, then throws `organization-busy`. `onWait` is called once when it has to wait.
    */

@@ -16,6 +16,7 @@ import { allowOrigin, isPreflight, sendPreflight } from './cors.ts';
 import { type DatasetNews, Datasets } from './datasets.ts';
 import { frameworkOptions, type LogOptions } from './framework.ts';
 import { addHealthRoutes } from './health.ts';
+import { Impaired } from './impaired.ts';
 import { LiveStreams, type LiveTimes } from './live.ts';
 import { gatherLines } from './log-lines.ts';
 import { addRoute, sendMethods } from './methods.ts';
@@ -59,14 +60,15 @@ export interface App {
 export function buildApp(options: AppOptions): App {
   const { store, keyring, corsOrigins = [], logLevel = 'info', logStream = process.stdout } = options;
   const published = publishedBases(options.defaultVariant);
-  const metrics = createMetrics();
+  const impaired = new Impaired();
+  const metrics = createMetrics(impaired);
   const lines = gatherLines(logStream);
   const app = fastify({
     ...frameworkOptions(logLevel, lines),
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, observe),
   });
   const observe = createObserver(app.log, lines, metrics);
-  const datasets = new Datasets(store, hear, { processes: options.workers });
+  const datasets = new Datasets(store, hear, { processes: options.workers, impaired });
   const live = new LiveStreams(datasets, keyring, options);
   const limitRate = createRateLimiter(options.rateLimit);
   let stopping = false;
@@ -122,6 +124,9 @@ export function buildApp(options: AppOptions): App {
       reply.headers({ ...caching, ...content, ...linkToNext(target, next) });
       const keep = (bytes: Buffer) => lease.keep(etag, { bytes, next });
       return await sendAnswer(request, reply, answer, encoding, keep);
+    } catch (error) {
+      lease.failed(error);
+      throw error;
     } finally {
       lease.end();
     }
@@ -150,7 +155,7 @@ export function buildApp(options: AppOptions): App {
   if (site === undefined) addIndexRoute(app, published);
   else addConsoleRoutes(app, site);
   addReferenceRoutes(app, published);
-  addHealthRoutes(app, store, metrics, () => stopping);
+  addHealthRoutes(app, store, metrics, impaired, () => stopping);
   prepareConnections(app.server);
   return {
     fastify: app,

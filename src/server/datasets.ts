@@ -8,13 +8,15 @@ import type { Redaction } from '../dataset/redaction.ts';
 import type { Store } from '../dataset/store.ts';
 import type { Rendering } from '../render/rendering.ts';
 import { Workshop } from '../render/workshop.ts';
+import { type Failure, failureOf } from './failure.ts';
 import { type FinishedAnswer, FinishedAnswers } from './finished-answers.ts';
+import { Impaired, type Impairment } from './impaired.ts';
 import { OpenedDataset } from './opened-dataset.ts';
 import type { BoundQuestions } from './question.ts';
 import { deriveSecrets, type Secrets } from './secrets.ts';
 
 const POLL_MS = 500;
-/** After a version could not be opened. */
+/** After the store could not say which version is in force. */
 const RETRY_MS = 5_000;
 /** Organizations at once; each takes threads and memory. One more closes the one not asked for longest. */
 const MOST_OPEN = 64;
@@ -29,6 +31,8 @@ export interface Lease {
   finished(etag: string): FinishedAnswer | undefined;
   /** Keeps a small answer as long as there is room and the version is in force. */
   keep(etag: string, answer: FinishedAnswer): void;
+  /** To be called with the error of a request that failed; notes that the version is damaged. */
+  failed(error: unknown): void;
   /** To be called once. */
   end(): void;
 }
@@ -41,6 +45,15 @@ export type DatasetNews =
       readonly ms: number;
     }
   | { readonly type: 'dataset-closed'; readonly organization: string; readonly version: string }
+  | {
+      readonly type: 'version-unreadable';
+      readonly organization: string;
+      readonly version: string | undefined;
+      readonly impairment: Impairment;
+      readonly error: unknown;
+      /** False when a further attempt has failed like the one before. */
+      readonly isNew: boolean;
+    }
   | { readonly type: 'dataset-failed'; readonly organization: string; readonly error: unknown };
 
 interface Served {
@@ -49,14 +62,29 @@ interface Served {
   current: OpenedDataset | undefined;
   /** One opening at a time; everybody waits for the same one. */
   opening: Promise<void> | undefined;
+  /** Absent while the version in force is in service, or has not been asked for. */
+  failure: Failure | undefined;
+  /** When the store may be asked again which version is in force. */
   retryAtMs: number;
   lastLeaseMs: number;
+}
+
+export interface DatasetsOptions {
+  readonly mostOpen?: number;
+  /** That share the machine. */
+  readonly processes?: number | undefined;
+  readonly pollMs?: number;
+  /** Where it is noted whose version in force cannot be read. */
+  readonly impaired?: Impaired;
+  readonly now?: () => number;
 }
 
 export class Datasets {
   readonly #store: Store;
   readonly #tell: (news: DatasetNews) => void;
   readonly #mostOpen: number;
+  readonly #impaired: Impaired;
+  readonly #now: () => number;
   readonly #finished = new FinishedAnswers();
   readonly #workshop: Workshop;
   readonly #served = new Map<string, Promise<Served>>();
@@ -66,28 +94,39 @@ export class Datasets {
   readonly #heard = new Set<Promise<void>>();
   #polling: Promise<void> | undefined;
 
-  /** `processes` share the machine. */
   constructor(
     store: Store,
     tell: (news: DatasetNews) => void,
-    { mostOpen = MOST_OPEN, processes = 1, pollMs = POLL_MS } = {},
+    {
+      mostOpen = MOST_OPEN,
+      processes = 1,
+      pollMs = POLL_MS,
+      impaired = new Impaired(),
+      now = Date.now,
+    }: DatasetsOptions = {},
   ) {
     this.#workshop = new Workshop(processes);
     this.#store = store;
     this.#tell = tell;
     this.#mostOpen = mostOpen;
+    this.#impaired = impaired;
+    this.#now = now;
     this.#timer = setInterval(() => this.#pollUnlessPolling(), pollMs).unref();
     this.#endWatch = store.watch?.((organization) => this.#hear(organization));
   }
 
-  /** The version in force. Throws `not-published` while there is none. */
+  /**
+   * The version in force; while it cannot be opened, an earlier one. Throws `not-published` while
+   * there is none, and `data-unreadable` when no version can be opened.
+   */
   async lease(organization: string): Promise<Lease> {
     const served = await this.#serve(organization);
     // Noted first, so that making room for it does not close it again.
     served.lastLeaseMs = performance.now();
     if (served.current === undefined) await this.#open(served);
     const opened = served.current;
-    if (opened === undefined) throw notPublished();
+    if (opened === undefined)
+      throw served.failure === undefined ? notPublished() : unreadable(served.failure);
     opened.hold();
     return {
       dataset: opened.dataset,
@@ -98,6 +137,7 @@ export class Datasets {
       keep: (etag, answer) => {
         if (!opened.isRetired) this.#finished.keep(opened.dataset, etag, answer);
       },
+      failed: (error) => this.#noteDamage(served, opened, error),
       end: () => opened.release(),
     };
   }
@@ -134,6 +174,7 @@ export class Datasets {
       secrets: await this.#readSecrets(organization),
       current: undefined,
       opening: undefined,
+      failure: undefined,
       retryAtMs: 0,
       lastLeaseMs: 0,
     };
@@ -156,8 +197,53 @@ export class Datasets {
   }
 
   async #openCurrent(served: Served): Promise<void> {
+    const { organization, failure } = served;
+    if (failure !== undefined && this.#now() < failure.retryAtMs) return await this.#openEarlier(served);
+    try {
+      await this.#putInService(served, () => this.#store.openDataset(organization));
+      served.failure = undefined;
+      this.#impaired.clear(organization);
+    } catch (error) {
+      // Other refusals, `database-away` above all, go to each request as they are.
+      if (error instanceof AppError && error.code !== 'data-unreadable') throw error;
+      await this.#fail(served, error);
+    }
+  }
+
+  async #fail(served: Served, error: unknown): Promise<void> {
+    const { organization } = served;
+    const version = await this.#store.currentVersion(organization).catch(() => undefined);
+    const failure = failureOf(version, error, served.failure, this.#now());
+    served.failure = failure;
+    if (failure.isNew) this.#impaired.clear(organization);
+    await this.#openEarlier(served);
+    const impairment = served.current === undefined ? 'unavailable' : 'earlier';
+    this.#impaired.note(organization, impairment);
+    this.#tell({
+      type: 'version-unreadable',
+      organization,
+      version,
+      impairment,
+      error,
+      isNew: failure.isNew,
+    });
+  }
+
+  /** Does nothing where one is in service, or none was found before. */
+  async #openEarlier(served: Served): Promise<void> {
+    const { organization } = served;
+    if (served.current !== undefined || this.#impaired.get(organization) === 'unavailable') return;
+    try {
+      await this.#putInService(served, async () => await this.#store.openEarlier?.(organization));
+    } catch {
+      // The failure of the version in force is reported; this one would add nothing.
+    }
+    if (served.current === undefined) this.#impaired.note(organization, 'unavailable');
+  }
+
+  async #putInService(served: Served, open: () => Promise<Dataset | undefined>): Promise<void> {
     const startMs = performance.now();
-    const dataset = await this.#store.openDataset(served.organization);
+    const dataset = await open();
     if (dataset === undefined) return;
     const before = served.current;
     // While it had no data the organization may have been replaced by a copy, which has the secret of its original.
@@ -204,6 +290,19 @@ export class Datasets {
     this.#closings.add(closing);
   }
 
+  /**
+   * A request has met damage in a version that could be opened; the readable rest stays in service.
+   */
+  #noteDamage(served: Served, opened: OpenedDataset, error: unknown): void {
+    const { organization } = served;
+    if (!(error instanceof AppError && error.code === 'data-unreadable')) return;
+    if (served.current !== opened || this.#impaired.get(organization) !== undefined) return;
+    this.#impaired.note(organization, 'partial');
+    const { version } = opened.dataset;
+    const impairment = 'partial';
+    this.#tell({ type: 'version-unreadable', organization, version, impairment, error, isNew: true });
+  }
+
   #pollUnlessPolling(): void {
     this.#polling ??= this.#poll().finally(() => {
       this.#polling = undefined;
@@ -224,21 +323,43 @@ export class Datasets {
     await Promise.all([...this.#served.values()].map((entry) => this.#pollOne(entry)));
   }
 
+  /** An earlier version in service has come into force again. */
+  #noteInForce(served: Served): void {
+    if (served.failure === undefined) return;
+    served.failure = undefined;
+    this.#impaired.clear(served.organization);
+  }
+
   /** A version that cannot be opened leaves the one before in service. */
   async #pollOne(entry: Promise<Served>): Promise<void> {
     const served = await entry.catch(() => undefined);
-    const asked = served?.current;
-    if (served === undefined || asked === undefined || served.retryAtMs > Date.now()) return;
+    if (served === undefined || served.retryAtMs > this.#now()) return;
+    const asked = served.current;
+    // What is not open is opened by a request, unless one has found that it cannot be.
+    if (asked === undefined && this.#impaired.get(served.organization) !== 'unavailable') return;
     try {
       const published = await this.#store.currentVersion(served.organization);
       // Where another was opened, or all closed, meanwhile, the answer says nothing of what is in service now.
-      if (served.current !== asked || published === undefined || published === asked.dataset.version) return;
+      if (served.current !== asked || published === undefined) return;
+      if (published === asked?.dataset.version) return this.#noteInForce(served);
+      // Another version than the one that has failed does not wait for its pause.
+      if (served.failure?.version !== published) served.failure = undefined;
+      else if (this.#now() < served.failure.retryAtMs) return;
       await this.#open(served);
     } catch (error) {
-      served.retryAtMs = Date.now() + RETRY_MS;
+      served.retryAtMs = this.#now() + RETRY_MS;
       this.#tell({ type: 'dataset-failed', organization: served.organization, error });
     }
   }
+}
+
+/** The reason goes to the log: a client can do nothing about it. */
+function unreadable({ error }: Failure): AppError {
+  return new AppError(
+    'data-unreadable',
+    'The data of the organization cannot be read now. Its operator finds the reason in the log of the server.',
+    { cause: error },
+  );
 }
 
 function notPublished(cause?: unknown): AppError {

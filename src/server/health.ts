@@ -1,6 +1,7 @@
 /** The routes for operators: whether the process lives, whether it can answer, and its figures. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Store } from '../dataset/store.ts';
+import type { OrganizationEntry, Store } from '../dataset/store.ts';
+import type { Impaired } from './impaired.ts';
 import { addRoute } from './methods.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -10,15 +11,21 @@ export function addHealthRoutes(
   app: FastifyInstance,
   store: Store,
   metrics: Metrics,
+  impaired: Impaired,
   isStopping: () => boolean,
 ): void {
   addRoute(app, '/livez', async (_request, reply) => sendState(reply, 200, 'alive'));
 
   addRoute(app, '/readyz', async (_request, reply) => {
     if (isStopping()) return sendState(reply, 503, 'stopping');
-    return (await answers(store))
-      ? sendState(reply, 200, 'ready')
-      : sendState(reply, 503, 'store unavailable');
+    const organizations = await organizationsOf(store);
+    if (organizations === undefined) return sendState(reply, 503, 'store unavailable');
+    const counts = impaired.counts();
+    if (Object.values(counts).every((count) => count === 0)) return sendState(reply, 200, 'ready');
+    // One damaged organization must not take the server from all others (decision 65).
+    const published = organizations.filter(({ version }) => version !== undefined).length;
+    const status = counts.unavailable < published ? 200 : 503;
+    return sendState(reply, status, 'degraded', { impaired_organizations: counts });
   });
 
   addRoute(app, '/metrics', async (_request, reply) =>
@@ -28,17 +35,21 @@ export function addHealthRoutes(
   );
 }
 
-function sendState(reply: FastifyReply, status: number, state: string): FastifyReply {
-  return reply.code(status).header('cache-control', 'no-store').send({ status: state });
+function sendState(reply: FastifyReply, status: number, state: string, more: object = {}): FastifyReply {
+  return reply
+    .code(status)
+    .header('cache-control', 'no-store')
+    .send({ status: state, ...more });
 }
 
-async function answers(store: Store): Promise<boolean> {
-  const { promise: late, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(resolve, STORE_ANSWER_MS, false);
+/** Absent when the store does not respond in time. */
+async function organizationsOf(store: Store): Promise<readonly OrganizationEntry[] | undefined> {
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(resolve, STORE_ANSWER_MS, undefined);
   try {
-    return await Promise.race([late, store.organizations().then(() => true)]);
+    return await Promise.race([late, store.organizations()]);
   } catch {
-    return false;
+    return undefined;
   } finally {
     clearTimeout(timer);
   }

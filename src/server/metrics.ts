@@ -5,11 +5,12 @@
 import cluster from 'node:cluster';
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { joinFigures } from './figures.ts';
+import type { Impaired } from './impaired.ts';
 import { Tallies } from './tallies.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-export function createMetrics() {
+export function createMetrics(impaired: Impaired) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -52,6 +53,17 @@ export function createMetrics() {
       this.set(inFlight.count);
     },
   });
+  new Gauge({
+    name: 'corkboard_impaired_organizations',
+    help: 'Organizations whose version in force cannot be read, by what is served meanwhile; of several workers the most.',
+    labelNames: ['state'],
+    registers,
+    // Each worker finds it for itself, so the sum would count an organization several times.
+    aggregator: 'max',
+    collect() {
+      for (const [state, count] of Object.entries(impaired.counts())) this.set({ state }, count);
+    },
+  });
   const counted = () => {
     ended.countAll();
     return registry;
@@ -85,7 +97,7 @@ export function createMetrics() {
     }),
     datasetFailures: new Counter({
       name: 'corkboard_dataset_failures_total',
-      help: 'Published versions that could not be opened or closed, by organization.',
+      help: 'Attempts to open, read or close a published version that failed, by organization.',
       labelNames: ['organization'],
       registers,
     }),

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { KeyEntry } from '../keys/keyring.ts';
 import type { DatasetNews } from './datasets.ts';
+import type { Impairment } from './impaired.ts';
 import type { LogLines } from './log-lines.ts';
 import type { Metrics } from './metrics.ts';
 import type { ProblemCode } from './problem.ts';
@@ -20,6 +21,13 @@ type Observation =
       readonly reply: FastifyReply;
     }
   | { readonly type: 'connection-refused'; readonly code: ProblemCode };
+
+/** What an organization is served from while its version in force cannot be read. */
+const SERVING: Readonly<Record<Impairment, string>> = {
+  unavailable: 'nothing',
+  earlier: 'an earlier version',
+  partial: 'what can be read of it',
+};
 
 type Finished = Extract<Observation, { type: 'request-finished' }>;
 
@@ -129,8 +137,15 @@ export function createObserver(log: FastifyBaseLogger, lines: LogLines, metrics:
         metrics.datasetFailures.inc({ organization: observation.organization });
         return log.error(
           { organization: observation.organization, err: observation.error },
-          'dataset cannot be opened or closed',
+          'dataset cannot be looked up or closed',
         );
+      case 'version-unreadable': {
+        const { organization, version, impairment, error, isNew } = observation;
+        metrics.datasetFailures.inc({ organization });
+        const line = { organization, version, serving: SERVING[impairment], err: error };
+        // Further attempts that fail alike add nothing but lines.
+        return log[isNew ? 'error' : 'debug'](line, 'version cannot be read');
+      }
     }
   };
 }

@@ -87,7 +87,7 @@ export const REFUSALS: readonly Refusal[] = [
   refusal(
     'ServiceUnavailable',
     'not-published',
-    'The organization has no data yet, or the database cannot be reached.',
+    'The organization has no data yet, its data cannot be read, or the database cannot be reached.',
     ['Retry-After'],
   ),
 ];

@@ -139,6 +139,11 @@ export const PROBLEMS = {
     title: 'The organization has no data yet',
     remedy: 'Wait until the operator has imported data.',
   },
+  'data-unreadable': {
+    status: 503,
+    title: 'The data of the organization cannot be read',
+    remedy: 'Try again later; if that does not help, tell the operator, who finds the reason in the log.',
+  },
   'database-away': {
     status: 503,
     title: 'The database cannot be reached',

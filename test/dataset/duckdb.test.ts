@@ -4,6 +4,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { openDuckdbCopying } from '../../src/dataset/duckdb/copying.ts';
 import { openDuckdbStore } from '../../src/dataset/duckdb/store.ts';
 import { describePublication } from './publication-contract.ts';
 import { openPublished, publishRecords, WORLD } from './small-world.ts';
@@ -49,5 +50,45 @@ describe('the files of the embedded store', () => {
     assert.equal(dataset.counts.events, 5);
     await dataset.close();
     await reading.close();
+  });
+
+  it('hold the version before the one in force, the latest that can be opened', async () => {
+    const folder = await newFolder();
+    const store = await openDuckdbStore(folder);
+    await store.createOrganization('acme', {});
+    assert.equal(await store.openEarlier?.('acme'), undefined);
+    for (const title of ['One', 'Two', 'Three']) await publishRecords(store, 'acme', WORLD, { title });
+    const titleOfEarlier = async () => {
+      const dataset = await store.openEarlier?.('acme');
+      await dataset?.close();
+      return dataset?.organization.title;
+    };
+    assert.equal(await titleOfEarlier(), 'Two');
+    await writeFile(join(folder, 'acme', 'generations', '2.duckdb'), 'damaged as well');
+    assert.equal(await titleOfEarlier(), 'One');
+    await store.close();
+  });
+
+  it('of an earlier organization of the same name are no versions of a copy in its place', async () => {
+    const [from, to] = [await newFolder(), await newFolder()];
+    for (const [folder, publications] of [
+      [from, ['One', 'Two', 'Three']],
+      [to, ['Somebody else']],
+    ] as const) {
+      const store = await openDuckdbStore(folder);
+      await store.createOrganization('acme', {});
+      for (const title of publications) await publishRecords(store, 'acme', WORLD, { title });
+      await store.close();
+    }
+    for (const suffix of ['', '-wal', '-shm']) await rm(join(to, `catalog.db${suffix}`), { force: true });
+    await (await openDuckdbStore(to)).close();
+    const [originals, copies] = [openDuckdbCopying(from, true), openDuckdbCopying(to, true)];
+    const original = await originals.open('acme');
+    await copies.write(original, { waitMs: 0, onRows: () => undefined });
+    await original.close();
+    for (const copying of [originals, copies]) await copying.close();
+    const store = await openDuckdbStore(to);
+    assert.equal(await store.openEarlier?.('acme'), undefined);
+    await store.close();
   });
 });

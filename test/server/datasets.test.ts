@@ -5,7 +5,8 @@ import { setImmediate } from 'node:timers/promises';
 import { AppError } from '../../src/app-error.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { OrganizationEntry, Store } from '../../src/dataset/store.ts';
-import { type DatasetNews, Datasets } from '../../src/server/datasets.ts';
+import { type DatasetNews, Datasets, type DatasetsOptions } from '../../src/server/datasets.ts';
+import { Impaired } from '../../src/server/impaired.ts';
 import { PlainDataset } from '../render/plain-dataset.ts';
 import { worldOf } from '../render/worlds.ts';
 import { until } from './stand.ts';
@@ -35,7 +36,9 @@ class VersionedDataset extends PlainDataset {
 }
 
 /** The part of the port that serving uses; what is asked of it otherwise is a fault of the test. */
-class VersionStore implements Pick<Store, 'organization' | 'currentVersion' | 'openDataset' | 'watch'> {
+type Served = 'organization' | 'currentVersion' | 'openDataset' | 'openEarlier' | 'watch';
+
+class VersionStore implements Pick<Store, Served> {
   /** Absent: there is no such organization; `undefined`: it has no data. */
   readonly versions = new Map<string, string | undefined>();
   secret = new Uint8Array(32);
@@ -46,6 +49,10 @@ class VersionStore implements Pick<Store, 'organization' | 'currentVersion' | 'o
   readonly lateAnswers: Promise<void>[] = [];
   /** How often a dataset was opened. */
   openings = 0;
+  /** Versions that cannot be opened. */
+  readonly damaged = new Set<string>();
+  /** By organization: the version before the one in force. */
+  readonly earlier = new Map<string, string>();
 
   /** Whoever watches. */
   readonly watching = new Set<(organization: string) => void>();
@@ -75,9 +82,17 @@ class VersionStore implements Pick<Store, 'organization' | 'currentVersion' | 'o
 
   async openDataset(name: string): Promise<Dataset | undefined> {
     await this.waits.get(name);
-    const version = this.versions.get(name);
+    return this.#open(this.versions.get(name));
+  }
+
+  async openEarlier(name: string): Promise<Dataset | undefined> {
+    return this.#open(this.earlier.get(name));
+  }
+
+  #open(version: string | undefined): Dataset | undefined {
     if (version === undefined) return undefined;
     this.openings += 1;
+    if (this.damaged.has(version)) throw new Error(`${version} is damaged`);
     this.open.push(version);
     const onClose = () => void this.open.splice(this.open.indexOf(version), 1);
     return new VersionedDataset(version, onClose, this.waits.get(version));
@@ -88,20 +103,34 @@ describe('datasets in service', () => {
   let datasets: Datasets | undefined;
   afterEach(() => datasets?.close());
 
-  function serve(versions: Record<string, string>, options: { mostOpen?: number; pollMs?: number } = {}) {
+  function serve(versions: Record<string, string>, options: DatasetsOptions = {}) {
     const store = new VersionStore();
     for (const [name, version] of Object.entries(versions)) store.versions.set(name, version);
     const waiting: { news: DatasetNews['type']; resolve: () => void }[] = [];
+    const told: DatasetNews[] = [];
     datasets = new Datasets(
       store as Partial<Store> as Store,
-      ({ type }) => {
-        for (const { news, resolve } of waiting) if (news === type) resolve();
+      (one) => {
+        told.push(one);
+        for (const { news, resolve } of waiting) if (news === one.type) resolve();
       },
       options,
     );
     const next = (news: DatasetNews['type']) =>
       new Promise<void>((resolve) => waiting.push({ news, resolve }));
-    return { store, datasets, next };
+    return { store, datasets, next, told };
+  }
+
+  /** A clock that is moved by hand, and what is noted of damage. */
+  function watched() {
+    const clock = { ms: 0 };
+    return { clock, options: { impaired: new Impaired(), now: () => clock.ms, pollMs: 1 } };
+  }
+
+  async function versionOf(served: Datasets, organization: string): Promise<string> {
+    const lease = await served.lease(organization);
+    lease.end();
+    return lease.dataset.version;
   }
 
   it('are as many as shall be open; one more closes the one not asked for longest, which opens again when asked for', async () => {
@@ -215,6 +244,81 @@ describe('datasets in service', () => {
     assert.ok(dataset instanceof VersionedDataset);
     assert.equal(dataset.version, 'a2');
     assert.equal(dataset.readings.people, 2);
+  });
+
+  it('that cannot be opened are refused until a pause is over, and reported once', async () => {
+    const { clock, options } = watched();
+    const { store, datasets, next, told } = serve({ a: 'a1', b: 'b1' }, options);
+    store.damaged.add('a1');
+    for (const _ of [1, 2, 3]) await assert.rejects(datasets.lease('a'), { code: 'data-unreadable' });
+    assert.equal(store.openings, 1);
+    assert.equal(await versionOf(datasets, 'b'), 'b1');
+    const failedAgain = next('version-unreadable');
+    clock.ms += 5_000;
+    await failedAgain;
+    await assert.rejects(datasets.lease('a'), { code: 'data-unreadable' });
+    // Those of a1, and one of b1.
+    assert.equal(store.openings, 3);
+    const failures = told.filter(({ type }) => type === 'version-unreadable');
+    assert.deepEqual(
+      failures.map((one) => one.type === 'version-unreadable' && [one.version, one.impairment, one.isNew]),
+      [
+        ['a1', 'unavailable', true],
+        ['a1', 'unavailable', false],
+      ],
+    );
+    assert.deepEqual(options.impaired.counts(), { unavailable: 1, earlier: 0, partial: 0 });
+  });
+
+  it('that cannot be opened come into service without a request once they can be', async () => {
+    const { clock, options } = watched();
+    const { store, datasets } = serve({ a: 'a1' }, options);
+    store.damaged.add('a1');
+    await assert.rejects(datasets.lease('a'), { code: 'data-unreadable' });
+    store.damaged.clear();
+    clock.ms += 5_000;
+    await until(() => options.impaired.get('a') === undefined);
+    assert.deepEqual(store.open, ['a1']);
+    assert.equal(await versionOf(datasets, 'a'), 'a1');
+  });
+
+  it('that cannot be opened leave the version before in service, which is opened if needed', async () => {
+    const { options } = watched();
+    const { store, datasets, told } = serve({ a: 'a2', b: 'b1' }, { ...options, mostOpen: 1 });
+    store.earlier.set('a', 'a1');
+    store.damaged.add('a2');
+    assert.equal(await versionOf(datasets, 'a'), 'a1');
+    assert.deepEqual(options.impaired.counts(), { unavailable: 0, earlier: 1, partial: 0 });
+    assert.equal(await versionOf(datasets, 'b'), 'b1');
+    assert.equal(await versionOf(datasets, 'a'), 'a1');
+    assert.equal(told.filter(({ type }) => type === 'version-unreadable').length, 1);
+  });
+
+  it('that cannot be opened give way to the next version at once', async () => {
+    const { options } = watched();
+    const { store, datasets } = serve({ a: 'a2' }, options);
+    store.earlier.set('a', 'a1');
+    store.damaged.add('a2');
+    assert.equal(await versionOf(datasets, 'a'), 'a1');
+    store.versions.set('a', 'a3');
+    await until(() => options.impaired.get('a') === undefined);
+    assert.equal(await versionOf(datasets, 'a'), 'a3');
+  });
+
+  it('are noted as damaged when a request finds the damage, until the next version', async () => {
+    const { options } = watched();
+    const { store, datasets, told } = serve({ a: 'a1' }, options);
+    const lease = await datasets.lease('a');
+    lease.failed(new Error('a bug'));
+    assert.equal(options.impaired.get('a'), undefined);
+    const damage = new AppError('data-unreadable', 'The file is damaged.');
+    for (const _ of [1, 2]) lease.failed(damage);
+    lease.end();
+    assert.equal(options.impaired.get('a'), 'partial');
+    assert.equal(told.filter(({ type }) => type === 'version-unreadable').length, 1);
+    store.versions.set('a', 'a2');
+    await until(() => options.impaired.get('a') === undefined);
+    assert.equal(await versionOf(datasets, 'a'), 'a2');
   });
 
   it('of an organization that the store does not know are as if nothing were published', async () => {

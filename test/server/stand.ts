@@ -15,6 +15,8 @@ import { EMBEDDED, openStorage, type StorageKind } from '../storage.ts';
 export const ORGANIZATION = 'harbor';
 
 export interface Stand {
+  /** Where a store of files lies. */
+  readonly folder: string;
   readonly url: string;
   readonly port: number;
   readonly key: string;
@@ -70,7 +72,7 @@ export async function openStand(options: StandOptions = {}): Promise<Stand> {
   return {
     url: server.address,
     port: Number(new URL(server.address).port),
-    ...{ key, store, keyring, log, makeKey },
+    ...{ folder, key, store, keyring, log, makeKey },
     async publish(more) {
       await publishRecords(store, ORGANIZATION, more);
     },

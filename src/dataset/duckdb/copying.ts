@@ -194,6 +194,9 @@ async function makeGeneration(
       connection.closeSync();
       database.close();
     }
+    // Files left in the folder by an earlier organization of this name are not versions of this
+    // one.
+    await generations.keepFrom(facts.publication);
     await generations.settle(facts.publication);
   } catch (error) {
     await generations.discard();

@@ -15,6 +15,7 @@ import {
   listValue,
   VARCHAR,
 } from '@duckdb/node-api';
+import { AppError } from '../../app-error.ts';
 
 /** Parameters by name; a list of ids travels as one value. */
 export type Parameters = Readonly<Record<string, bigint | number | string | null | readonly bigint[]>>;
@@ -69,6 +70,8 @@ export class Database {
         yield chunk;
       }
       drained = true;
+    } catch (error) {
+      throw describeDamage(error);
     } finally {
       // An answer given up half way leaves its query on the connection; closing it is what ends the query.
       if (drained && !this.#closed) this.#idle.push(connection);
@@ -94,11 +97,24 @@ export class Database {
     const connection = this.#idle.pop() ?? (await this.#instance.connect());
     try {
       return await use(connection);
+    } catch (error) {
+      throw describeDamage(error);
     } finally {
       if (this.#closed) connection.closeSync();
       else this.#idle.push(connection);
     }
   }
+}
+
+/** The error of a file that cannot be read as `data-unreadable`; any other error unchanged. */
+function describeDamage(error: unknown): unknown {
+  if (
+    !(error instanceof Error && /^IO Error: (?:Corrupt database file|Could not read)/.test(error.message))
+  ) {
+    return error;
+  }
+  const message = 'The file of a version cannot be read: it is damaged, or the disk fails.';
+  return new AppError('data-unreadable', message, { cause: error });
 }
 
 export async function runRows(

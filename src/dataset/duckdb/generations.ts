@@ -61,7 +61,10 @@ export class Generations {
     }
   }
 
-  /** Has no generation before this one stay, whenever the next ones are removed (decision 54). */
+  /**
+   * Generations before this one are not served, and go when the next ones are removed (decision
+   * 54).
+   */
   async keepFrom(generation: number): Promise<void> {
     const file = join(this.#folder, OLDEST);
     await writeFile(`${file}.tmp`, String(generation));
@@ -79,9 +82,22 @@ export class Generations {
     }
   }
 
+  /** Generations before the current one that may still be served, latest first (decision 54). */
+  async before(current: number): Promise<readonly number[]> {
+    const oldest = await this.#oldest();
+    const published = (await readdir(this.#folder)).map((name) => Number(PUBLISHED.exec(name)?.[1]));
+    return published
+      .filter((generation) => generation >= oldest && generation < current)
+      .sort((one, other) => other - one);
+  }
+
   async #oldest(): Promise<number> {
-    const text = await readFile(join(this.#folder, OLDEST), 'utf8').catch(() => '0');
-    return Number(text);
+    try {
+      return Number(await readFile(join(this.#folder, OLDEST), 'utf8'));
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
+      throw error;
+    }
   }
 
   async #remove(name: string): Promise<void> {

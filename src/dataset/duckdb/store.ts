@@ -57,6 +57,20 @@ class DuckdbStore implements Store {
     }
   }
 
+  async openEarlier(name: string): Promise<Dataset | undefined> {
+    const { name: folder, generation } = this.#catalog.entry(name);
+    if (generation === undefined) return undefined;
+    const generations = new Generations(join(this.#dataFolder, folder));
+    for (const earlier of await generations.before(generation)) {
+      try {
+        return await openGeneration(generations.file(earlier), generations.spillFolder('reading'));
+      } catch {
+        // Damaged as well, or removed by a publication; the one before it may be there.
+      }
+    }
+    return undefined;
+  }
+
   async beginPublication(name: string, options: PublicationOptions): Promise<Publication> {
     const folder = organizationFolder(this.#dataFolder, this.#catalog.entry(name).name);
     await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -37,7 +37,15 @@ class ResidentStore implements Store {
   }
 
   async openDataset(name: string): Promise<Dataset | undefined> {
-    const stored = await this.#store.openDataset(name);
+    return await this.#keep(name, await this.#store.openDataset(name));
+  }
+
+  async openEarlier(name: string): Promise<Dataset | undefined> {
+    return await this.#keep(name, await this.#store.openEarlier?.(name));
+  }
+
+  /** The dataset in memory, or as it is stored where it does not fit. */
+  async #keep(name: string, stored: Dataset | undefined): Promise<Dataset | undefined> {
     if (stored === undefined) return undefined;
     // Taken before loading, so that two that are loaded at once do not both take the last room.
     const share = { organization: name, bytes: estimateResidentBytes(stored.counts) };
@@ -61,8 +69,12 @@ class ResidentStore implements Store {
   async #bringIn(name: string, stored: Dataset, onClose: () => void): Promise<ResidentDataset> {
     const before = this.#latest.get(name);
     const increment = before && (await stored.since?.(before));
-    // A store that was restored may have other events before those that are told.
-    const isWhole = before?.counts.events === stored.counts.events - (increment?.events.count ?? 0);
+    // A restored store may have different events before the new ones, and an earlier version has
+    // fewer.
+    const isWhole =
+      before !== undefined &&
+      before.lastSequence <= stored.lastSequence &&
+      before.counts.events === stored.counts.events - (increment?.events.count ?? 0);
     if (before === undefined || increment === undefined || !isWhole)
       return await loadDataset(stored, onClose);
     return await followDataset(before, stored, increment, onClose);
