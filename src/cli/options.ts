@@ -2,6 +2,7 @@
  * Readers of option values: each takes the text from the command line and gives the value, or refuses it with a
  * sentence that says what is expected (exit code 2).
  */
+import { isIP } from 'node:net';
 import { InvalidArgumentError } from 'commander';
 import { AppError } from '../app-error.ts';
 import { parseIdentifier } from '../dataset/identifier.ts';
@@ -188,6 +189,26 @@ export function readOrigin(text: string, previous: readonly string[] = []): read
     throw new InvalidArgumentError('An origin is a scheme and a host, like https://dashboard.example.org.');
   }
   return [...previous, text];
+}
+
+/** Adds addresses and networks (CIDR) to those given before. */
+export function readProxies(text: string, previous: readonly string[] = []): readonly string[] {
+  const proxies = readList(text);
+  if (proxies.length === 0 || !proxies.every(isNetwork)) {
+    throw new InvalidArgumentError(
+      'Proxies are addresses or networks between commas, like 127.0.0.1, 10.0.0.0/8 or fd00::/8.',
+    );
+  }
+  return [...previous, ...proxies];
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', prefix = '', ...more] = text.split('/');
+  const version = isIP(address);
+  // An address with a zone (fe80::1%eth0) belongs to one interface and names no network.
+  if (version === 0 || address.includes('%') || more.length > 0) return false;
+  if (!text.includes('/')) return true;
+  return /^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128);
 }
 
 function readList(text: string): readonly string[] {

@@ -9,7 +9,15 @@ import type { RateLimit } from '../keys/keyring.ts';
 import type { RunningServer, ServerOptions } from '../server/start.ts';
 import { addExamples } from './examples.ts';
 import { keepRoom } from './full-disk.ts';
-import { readOrigin, readPort, readRateLimit, readReplicas, readSize, readWorkers } from './options.ts';
+import {
+  readOrigin,
+  readPort,
+  readProxies,
+  readRateLimit,
+  readReplicas,
+  readSize,
+  readWorkers,
+} from './options.ts';
 import { print, remark } from './output.ts';
 import { openSharedLog } from './shared-log.ts';
 import { keepResident, type ResidentOption, type StorageOptions, withKeyring, withStore } from './storage.ts';
@@ -26,6 +34,7 @@ interface ServeOptions extends ListenOptions {
   readonly variant: 'a' | 'b';
   readonly rateLimit?: RateLimit;
   readonly corsOrigin?: readonly string[];
+  readonly trustProxy?: readonly string[];
 }
 
 /** Beside what ships; in `src/` there is none, so that a server run from there shows a plain page. */
@@ -60,6 +69,11 @@ export function addServeCommand(program: Command): void {
         .env('CORKBOARD_DATABASE_READ'),
     )
     .option('--cors-origin <origin>', 'let pages of this origin read; can be repeated', readOrigin)
+    .option(
+      '--trust-proxy <addresses>',
+      'proxies whose X-Forwarded-For names the client in the log: addresses or networks between commas, like 10.0.0.0/8; can be repeated',
+      readProxies,
+    )
     .action((_options: unknown, command: Command) => serveData(command.optsWithGlobals()));
   addExamples(serve, [
     'corkboard serve',
@@ -68,6 +82,7 @@ export function addServeCommand(program: Command): void {
     'corkboard serve --workers 1 --resident-limit 0',
     'CORKBOARD_DATABASE=postgres://corkboard@db.example.org/corkboard corkboard serve --host 0.0.0.0',
     'corkboard serve --database postgres://db1/corkboard --database-read postgres://db2,db3/corkboard',
+    'corkboard serve --trust-proxy 127.0.0.1,10.20.0.0/16',
     'corkboard serve --variant b --rate-limit 100/minute --cors-origin https://dashboard.example.org',
   ]);
 }
@@ -134,6 +149,7 @@ async function serveHere(
         logLevel: options.logLevel,
         rateLimit: options.rateLimit,
         corsOrigins: options.corsOrigin,
+        trustedProxies: options.trustProxy,
       });
       await use(server);
       await server.stop();

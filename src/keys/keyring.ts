@@ -2,6 +2,7 @@
  * The port of the keyring: the keys of all organizations, what each may see, and how they come and go (decision 21).
  * A key itself is told once, when it is made; afterwards only its id is known.
  */
+import { AppError } from '../app-error.ts';
 import { isRedacting, type Redaction } from '../dataset/redaction.ts';
 import type { Scope } from '../dataset/scope.ts';
 
@@ -49,7 +50,8 @@ export interface Keyring {
   /**
    * The entry of a key that is in force now. An expiry counts from its very millisecond, a revocation from the very next
    * call in the process that made it and within a second in all others. Throws `key-unknown` for whatever is not a key,
-   * names no key or has a wrong secret, `key-revoked`, `key-expired`; and `database-away`, like every method, where the
+   * names no key or has a wrong secret, `key-revoked`, `key-expired` (a `RefusedKeyError`); and
+   * `database-away`, like every method, where the
    * keys are kept by another machine.
    */
   find(key: string): Promise<KeyEntry>;
@@ -74,6 +76,16 @@ export interface Keyring {
  */
 export function mayLookUpPeople({ redact, allowLmsLookup = false }: KeyGrant): boolean {
   return allowLmsLookup || !isRedacting(redact);
+}
+
+/** `key-revoked` or `key-expired`: the secret was right, so the log may name the key. */
+export class RefusedKeyError extends AppError {
+  readonly entry: KeyEntry;
+
+  constructor(code: 'key-revoked' | 'key-expired', message: string, entry: KeyEntry) {
+    super(code, message);
+    this.entry = entry;
+  }
 }
 
 export type KeyStatus = 'active' | 'expired' | 'revoked';

@@ -7,7 +7,14 @@ import { AppError } from '../app-error.ts';
 import type { Scope } from '../dataset/scope.ts';
 import { digestKey, isKeyId, makeKey, parseKey } from './key-format.ts';
 import { type KeyRow, type KeyRows, newRow, type Replacement, readKeyEntry } from './key-row.ts';
-import { type KeyEntry, type KeyGrant, type Keyring, type NewKey, statusOf } from './keyring.ts';
+import {
+  type KeyEntry,
+  type KeyGrant,
+  type Keyring,
+  type NewKey,
+  RefusedKeyError,
+  statusOf,
+} from './keyring.ts';
 
 const LAST_USE_PRECISION_MS = 60_000;
 const NO_DIGEST = new Uint8Array(32);
@@ -136,8 +143,9 @@ export class StoredKeyring implements Keyring {
   #refuseEnded(entry: KeyEntry, subject: string): void {
     const status = statusOf(entry, this.#now());
     if (status === 'revoked')
-      throw new AppError('key-revoked', `${subject} has been revoked; ask for a new one.`);
-    if (status === 'expired') throw new AppError('key-expired', `${subject} has expired; ask for a new one.`);
+      throw new RefusedKeyError('key-revoked', `${subject} has been revoked; ask for a new one.`, entry);
+    if (status === 'expired')
+      throw new RefusedKeyError('key-expired', `${subject} has expired; ask for a new one.`, entry);
   }
 }
 

@@ -19,6 +19,7 @@ import { addHealthRoutes } from './health.ts';
 import { Impaired } from './impaired.ts';
 import { LiveStreams, type LiveTimes } from './live.ts';
 import { gatherLines } from './log-lines.ts';
+import { LoggedPaths } from './logged-path.ts';
 import { addRoute, sendMethods } from './methods.ts';
 import { createMetrics } from './metrics.ts';
 import { CONTENT_TYPES } from './negotiation.ts';
@@ -43,6 +44,8 @@ export interface AppOptions extends LogOptions, LiveTimes {
   readonly workers?: number;
   /** For keys without a limit of their own; absent: none (decision 20). */
   readonly rateLimit?: RateLimit | undefined;
+  /** Proxies whose `X-Forwarded-For` names the client, as addresses and networks; absent: none. */
+  readonly trustedProxies?: readonly string[] | undefined;
   /** Origins whose pages may read; absent: none (decision 14). */
   readonly corsOrigins?: readonly string[] | undefined;
   /** Where the built console lies; absent, or not there: a plain page at `/` (decision 51). */
@@ -64,10 +67,12 @@ export function buildApp(options: AppOptions): App {
   const metrics = createMetrics(impaired);
   const lines = gatherLines(logStream);
   const app = fastify({
-    ...frameworkOptions(logLevel, lines),
+    ...frameworkOptions(logLevel, lines, options.trustedProxies),
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, observe),
   });
-  const observe = createObserver(app.log, lines, metrics);
+  const paths = new LoggedPaths(published);
+  app.addHook('onRoute', ({ url }) => paths.add(url));
+  const observe = createObserver(app.log, lines, metrics, paths);
   const datasets = new Datasets(store, hear, { processes: options.workers, impaired });
   const live = new LiveStreams(datasets, keyring, options);
   const limitRate = createRateLimiter(options.rateLimit);

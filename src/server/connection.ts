@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http';
 import { Socket } from 'node:net';
 import type { ConnectionError } from 'fastify';
-import type { Observe } from './observe.ts';
+import { addressOf, type Observe } from './observe.ts';
 import { PROBLEMS, type ProblemCode, problemBody, problemHeaders } from './problem.ts';
 import { LONGEST_TARGET_BYTES } from './target.ts';
 
@@ -131,7 +131,7 @@ export function refuseConnection(error: ConnectionError, socket: Socket, observe
     return;
   }
   const code = codeOf(error);
-  observe({ type: 'connection-refused', code });
+  observe({ type: 'connection-refused', code, client: addressOf(socket.remoteAddress) });
   const { status, title, remedy } = PROBLEMS[code];
   const requestId = randomUUID();
   const body = problemBody(code, `${title}. ${remedy}`, '/', requestId);

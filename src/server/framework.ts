@@ -25,7 +25,11 @@ export interface LogOptions {
   readonly logStream?: LogStream | undefined;
 }
 
-export function frameworkOptions(logLevel: LogLevel, lines: LogLines) {
+export function frameworkOptions(
+  logLevel: LogLevel,
+  lines: LogLines,
+  trustedProxies: readonly string[] = [],
+) {
   return {
     logger: {
       level: logLevel,
@@ -36,6 +40,8 @@ export function frameworkOptions(logLevel: LogLevel, lines: LogLines) {
     // What concerns a request is logged by the observer, under its id; a logger for each would never be used.
     childLoggerFactory: (logger) => logger,
     genReqId: requestIdOf,
+    // The rightmost address of `X-Forwarded-For` that is none of them is the client.
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     rewriteUrl: (request) => routablePath(request.url ?? '/', request.method),
     // Names are read from the path, and parameters from the query, by `subject.ts` and `query.ts`.
     routerOptions: { maxParamLength: LARGEST_HEADERS_BYTES, querystringParser: () => ({}) },

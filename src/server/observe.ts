@@ -3,11 +3,13 @@
  * or to the metrics. Header fields and keys are never part of one.
  */
 import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { KeyEntry } from '../keys/keyring.ts';
 import type { DatasetNews } from './datasets.ts';
 import type { Impairment } from './impaired.ts';
 import type { LogLines } from './log-lines.ts';
+import type { LoggedPaths } from './logged-path.ts';
 import type { Metrics } from './metrics.ts';
 import type { ProblemCode } from './problem.ts';
 import { readTarget } from './target.ts';
@@ -20,7 +22,7 @@ type Observation =
       readonly request: FastifyRequest;
       readonly reply: FastifyReply;
     }
-  | { readonly type: 'connection-refused'; readonly code: ProblemCode };
+  | { readonly type: 'connection-refused'; readonly code: ProblemCode; readonly client: string | undefined };
 
 /** What an organization is served from while its version in force cannot be read. */
 const SERVING: Readonly<Record<Impairment, string>> = {
@@ -39,12 +41,18 @@ export class Visit {
   readonly #bytesBefore: number;
   readonly #request: IncomingMessage;
   key: KeyEntry | undefined;
+  /** A known key that has expired or been revoked. */
+  refusedKey: KeyEntry | undefined;
   code: ProblemCode | undefined;
   /** What went wrong unexpectedly; for the log only. */
   failure: unknown;
 
-  constructor(request: IncomingMessage) {
+  /** Address of the client, read at the start: a closed socket does not know it any more. */
+  readonly client: string | undefined;
+
+  constructor(request: IncomingMessage, client: string | undefined) {
     this.#request = request;
+    this.client = client;
     this.#bytesBefore = request.socket.bytesWritten;
   }
 
@@ -76,7 +84,7 @@ export function watchRequest(
   observe: Observe,
   metrics: Metrics,
 ): void {
-  const visit = new Visit(request.raw);
+  const visit = new Visit(request.raw, addressOf(request.ip) ?? addressOf(request.raw.socket.remoteAddress));
   request.visit = visit;
   metrics.inFlight.count += 1;
   reply.raw.once('close', () => {
@@ -85,28 +93,43 @@ export function watchRequest(
   });
 }
 
-export function createObserver(log: FastifyBaseLogger, lines: LogLines, metrics: Metrics): Observe {
+/** Absent when the text is no address: a proxy can pass on anything. */
+export function addressOf(text: string | undefined): string | undefined {
+  // IPv4 over a socket of IPv6.
+  const address = text?.replace(/^::ffff:(?=\d+\.)/i, '');
+  return address !== undefined && isIP(address) !== 0 ? address : undefined;
+}
+
+export function createObserver(
+  log: FastifyBaseLogger,
+  lines: LogLines,
+  metrics: Metrics,
+  paths: LoggedPaths,
+): Observe {
   const logsRequests = log.level === 'info' || log.level === 'debug';
 
   function finishRequest({ visit, request, reply }: Finished): void {
     const { method } = request;
-    const route = request.routeOptions.url ?? 'none';
+    const { url } = request.routeOptions;
+    const route = url ?? 'none';
     const status = reply.raw.statusCode;
     const bytes = visit.sentBytes();
     const durationMs = visit.elapsedMs();
     metrics.ended.add(route, method, status, durationMs / 1000, bytes);
     if (!logsRequests && visit.failure === undefined) return;
+    const key = visit.key ?? visit.refusedKey;
     const line = {
       request_id: request.id,
+      client: visit.client,
       method,
       route,
-      path: readTarget(request.originalUrl).shownPath,
+      path: paths.show(readTarget(request.originalUrl).path, url),
       status,
       code: visit.code,
       duration_ms: round(durationMs),
       bytes,
-      key: visit.key?.id,
-      organization: visit.key?.organization,
+      key: key?.id,
+      organization: key?.organization,
       // Left unfinished: by the client, or because of the failure beside it.
       cut: reply.raw.writableFinished ? undefined : true,
     };
@@ -120,7 +143,7 @@ export function createObserver(log: FastifyBaseLogger, lines: LogLines, metrics:
         return finishRequest(observation);
       case 'connection-refused':
         metrics.refusedConnections.inc({ code: observation.code });
-        return log.info({ code: observation.code }, 'connection refused');
+        return log.info({ code: observation.code, client: observation.client }, 'connection refused');
       case 'dataset-opened': {
         const { organization, version, ms } = observation;
         metrics.datasetsOpened.inc({ organization });

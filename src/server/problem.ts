@@ -4,6 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, type ErrorCode } from '../app-error.ts';
+import { RefusedKeyError } from '../keys/keyring.ts';
 import { ALLOWED_METHODS } from './methods.ts';
 import { readTarget, scrubKeys, uriReference } from './target.ts';
 
@@ -209,6 +210,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   const code = problemCodeOf(error);
   request.visit.code = code;
   if (code === 'internal') request.visit.failure = error;
+  if (error instanceof RefusedKeyError) request.visit.refusedKey = error.entry;
   const detail =
     code !== 'internal' && error instanceof AppError
       ? error.message

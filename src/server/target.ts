@@ -12,7 +12,9 @@ export interface Target {
   readonly fault: string | undefined;
   /** The path decoded leniently: only for comparisons, not the router's reading of it. */
   readonly decodedPath: string;
-  /** The path without whatever looks like a key, as logs and problems may show it. */
+  /**
+   * The path without whatever looks like a key, as problems may show it to the client that sent it.
+   */
   readonly shownPath: string;
 }
 
@@ -69,10 +71,24 @@ function decodeLeniently(path: string): string {
   );
 }
 
-/** Takes out whatever looks like a key, for logs and problems: people paste keys in the wrong places (decision 13). */
+/** Takes out whatever looks like a key: people paste keys in the wrong places (decision 13). */
 export function scrubKeys(text: string): string {
   const scrubbed = text.replace(/cork_[\w-]*/gi, 'cork_***');
-  return /cork_[^*]/i.test(decodeLeniently(scrubbed)) ? '***' : scrubbed;
+  return hidesKey(scrubbed) ? '***' : scrubbed;
+}
+
+const MOST_DECODINGS = 4;
+
+/** Whether percent-encodings hide a key; text that is encoded more often is treated as one. */
+function hidesKey(text: string): boolean {
+  let decoded = text;
+  for (let times = 0; times < MOST_DECODINGS; times++) {
+    const before = decoded;
+    decoded = decodeLeniently(before);
+    if (/cork_[^*]/i.test(decoded)) return true;
+    if (decoded === before) return false;
+  }
+  return true;
 }
 
 /** A path as it may stand in a `Link` or a problem, where not everything that arrives is allowed. */

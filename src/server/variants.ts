@@ -45,8 +45,13 @@ export function isKeyed(requestTarget: string, published: readonly PublishedBase
   );
 }
 
-/** Under which paths a route answers, in the notation of the router, which takes no hyphens in names. */
+/** The router takes no hyphens in names. */
+export function routerName(name: string): string {
+  return name.replaceAll('-', '_');
+}
+
+/** Under which paths a route answers, in the notation of the router. */
 export function routeUrls(base: string, table: VariantTable, route: Route): readonly string[] {
-  const path = route.path.replace(/\{([^}]+)\}/g, (_, name: string) => `:${name.replaceAll('-', '_')}`);
+  const path = route.path.replace(/\{([^}]+)\}/g, (_, name: string) => `:${routerName(name)}`);
   return table.unversioned.includes(route.path) ? [`${base}/v1${path}`, base + path] : [`${base}/v1${path}`];
 }

@@ -10,6 +10,7 @@ import {
   readNames,
   readOrigin,
   readPort,
+  readProxies,
   readRateLimit,
   readRedaction,
   readReplicas,
@@ -53,6 +54,7 @@ const VALUES: readonly [reader: (text: string) => unknown, text: string, value: 
   [readRedaction, 'name,email', { email: true, name: true, id: false }],
   [readNames, 'sis_id, login', ['sis_id', 'login']],
   [readNames, '', []],
+  [readProxies, '127.0.0.1, 10.0.0.0/8,fd00::/8', ['127.0.0.1', '10.0.0.0/8', 'fd00::/8']],
   [readSwitch, 'on', true],
   [readSwitch, 'off', false],
   [readLine, 'data warehouse', 'data warehouse'],
@@ -83,6 +85,10 @@ const REFUSED: readonly [reader: (text: string) => unknown, texts: readonly stri
   [readDuration, ['', '7', 'd', '-7d', '1.5h', '7 d', '7w', '1234567d']],
   [readExpiryAtNoon, ['', '30', '1767225600', 'tomorrow', '2026-02-30', '2026-12-31T12:00:00', '9999-12-31']],
   [readRateLimit, ['100', '0/minute', '100/day', '100/', '-1/second', '1.5/hour', '100/toString']],
+  [
+    readProxies,
+    ['', '10.0.0.0/0', '10.0.0.0/33', '10.0.0.0/', 'proxy.example.org', 'true', '::1/129', 'fe80::1%1'],
+  ],
   [readOrigin, ['*', 'example.org', 'https://example.org/', 'https://example.org/path']],
 ];
 

@@ -15,6 +15,17 @@ async function withStand(options: StandOptions, test: (stand: Stand) => Promise<
   }
 }
 
+function idOf(key: string): string {
+  return key.split('_')[1] ?? '';
+}
+
+/** The lines of that many requests, in the order in which they ended. */
+async function requestLines({ log }: Stand, count: number): Promise<readonly Record<string, unknown>[]> {
+  const lines = () => log.filter((line) => 'request_id' in line);
+  await until(() => lines().length === count);
+  return lines();
+}
+
 /** A store some of whose methods are others. */
 function altered(store: Store, changes: Partial<Store>): Store {
   return new Proxy(store, {
@@ -160,6 +171,90 @@ describe('observation', () => {
       const text = JSON.stringify(stand.log);
       assert.ok(!text.includes(stand.key) && !text.includes('secret-agent'));
     }));
+
+  it('a refused key that is known is named by its id, an unknown one is not', () =>
+    withStand({}, async (stand) => {
+      const expired = await stand.makeKey({}, Date.now() - 1);
+      const revoked = await stand.makeKey();
+      await stand.keyring.revoke(idOf(revoked));
+      const forged = `${expired.slice(0, -1)}${expired.endsWith('0') ? '1' : '0'}`;
+      for (const key of [expired, revoked, forged]) {
+        assert.equal((await stand.get('/a/v1/boards', { apikey: key })).status, 401);
+      }
+      const lines = await requestLines(stand, 3);
+      assert.deepEqual(
+        lines.map(({ code, key, organization }) => [code, key, organization]),
+        [
+          ['key-expired', idOf(expired), 'harbor'],
+          ['key-revoked', idOf(revoked), 'harbor'],
+          ['key-unknown', undefined, undefined],
+        ],
+      );
+    }));
+
+  it('a line contains no people and no keys from a path, however they are spelled', () =>
+    withStand({}, async (stand) => {
+      const encodedTwice = stand.key.replace('c', '%2563');
+      const encodedOften = stand.key.replace('c', `%${'25'.repeat(40)}63`);
+      const shown: readonly [path: string, shown: string][] = [
+        ['/a/v1/lms_user/sis/STUDENT-4711/points', '/a/v1/lms_user/*/*/points'],
+        ['/a/v1/lms_user/sis/4711/points', '/a/v1/lms_user/*/*/points'],
+        ['/a/v1/lms_user/sis/4711', '/a/v1/lms_user/*/*'],
+        ['/a/v1/lms_users/sis/ada/points', '/a/v1/*/*/*/points'],
+        ['/a/v1/lti/ada@x.example/points', '/a/v1/lti/*/points'],
+        ['/a/v1/user/12/points', '/a/v1/user/12/points'],
+        ['/a/v1/user/ada/points', '/a/v1/user/*/points'],
+        [`/a/v1/lti/${encodedTwice}/points`, '/a/v1/lti/*/points'],
+        [`/${encodedTwice}`, '/*'],
+        [`/a/v1/events/board/${encodedOften}`, '/a/v1/events/board/*'],
+        [`/x${'/x'.repeat(100)}`, `${'/*'.repeat(11)}`],
+      ];
+      for (const [path] of shown) {
+        const problem = await (await stand.get(path)).text();
+        assert.ok(!problem.includes(stand.key.slice(5)), path);
+      }
+      const lines = await requestLines(stand, shown.length);
+      assert.deepEqual(
+        lines.map(({ path }) => path),
+        shown.map(([, path]) => path),
+      );
+    }));
+
+  describe('the client', () => {
+    const forwarded = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7, 127.0.0.2' };
+
+    it('is the other end of the connection by default, whatever a request claims', () =>
+      withStand({}, async (stand) => {
+        await stand.get('/livez', forwarded);
+        await sendRaw(stand.port, 'nonsense\r\n\r\n');
+        const lines = () => stand.log.filter((line) => 'client' in line);
+        await until(() => lines().length === 2);
+        assert.deepEqual(
+          lines().map(({ client, msg }) => [client, msg]),
+          [
+            ['127.0.0.1', 'request'],
+            ['127.0.0.1', 'connection refused'],
+          ],
+        );
+      }));
+
+    it('is the last address that is not a trusted proxy', () =>
+      withStand({ trustedProxies: ['127.0.0.0/8'] }, async (stand) => {
+        await stand.get('/livez', forwarded);
+        await stand.get('/livez', { 'x-forwarded-for': 'cork_in_the_wrong_place' });
+        await stand.get('/livez');
+        assert.deepEqual(
+          (await requestLines(stand, 3)).map(({ client }) => client),
+          ['198.51.100.7', '127.0.0.1', '127.0.0.1'],
+        );
+      }));
+
+    it('is the other end of the connection when that is not a trusted proxy', () =>
+      withStand({ trustedProxies: ['192.0.2.1'] }, async (stand) => {
+        await stand.get('/livez', forwarded);
+        assert.equal((await requestLines(stand, 1))[0]?.['client'], '127.0.0.1');
+      }));
+  });
 
   it('the request id is the client’s when it is harmless, else a new one, in the answer too', () =>
     withStand({}, async (stand) => {
