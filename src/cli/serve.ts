@@ -35,6 +35,7 @@ interface ServeOptions extends ListenOptions {
   readonly rateLimit?: RateLimit;
   readonly corsOrigin?: readonly string[];
   readonly trustProxy?: readonly string[];
+  readonly metricsOrganizations?: boolean;
 }
 
 /** Beside what ships; in `src/` there is none, so that a server run from there shows a plain page. */
@@ -74,6 +75,7 @@ export function addServeCommand(program: Command): void {
       'proxies whose X-Forwarded-For names the client in the log: addresses or networks between commas, like 10.0.0.0/8; can be repeated',
       readProxies,
     )
+    .option('--metrics-organizations', 'name organizations in /metrics, which requires no key')
     .action((_options: unknown, command: Command) => serveData(command.optsWithGlobals()));
   addExamples(serve, [
     'corkboard serve',
@@ -150,6 +152,7 @@ async function serveHere(
         rateLimit: options.rateLimit,
         corsOrigins: options.corsOrigin,
         trustedProxies: options.trustProxy,
+        metricsOrganizations: options.metricsOrganizations,
       });
       await use(server);
       await server.stop();

@@ -44,6 +44,8 @@ export interface AppOptions extends LogOptions, LiveTimes {
   readonly workers?: number;
   /** For keys without a limit of their own; absent: none (decision 20). */
   readonly rateLimit?: RateLimit | undefined;
+  /** Whether `/metrics` counts by organization, by name; absent: it names none. */
+  readonly metricsOrganizations?: boolean | undefined;
   /** Proxies whose `X-Forwarded-For` names the client, as addresses and networks; absent: none. */
   readonly trustedProxies?: readonly string[] | undefined;
   /** Origins whose pages may read; absent: none (decision 14). */
@@ -64,7 +66,7 @@ export function buildApp(options: AppOptions): App {
   const { store, keyring, corsOrigins = [], logLevel = 'info', logStream = process.stdout } = options;
   const published = publishedBases(options.defaultVariant);
   const impaired = new Impaired();
-  const metrics = createMetrics(impaired);
+  const metrics = createMetrics(impaired, options.metricsOrganizations);
   const lines = gatherLines(logStream);
   const app = fastify({
     ...frameworkOptions(logLevel, lines, options.trustedProxies),

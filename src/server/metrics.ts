@@ -10,7 +10,8 @@ import { Tallies } from './tallies.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-export function createMetrics(impaired: Impaired) {
+/** `/metrics` requires no key, so it names organizations only if asked to (decision 65). */
+export function createMetrics(impaired: Impaired, namesOrganizations = false) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -64,6 +65,7 @@ export function createMetrics(impaired: Impaired) {
       for (const [state, count] of Object.entries(impaired.counts())) this.set({ state }, count);
     },
   });
+  const ofOrganization = namesOrganizations ? (['organization'] as const) : [];
   const counted = () => {
     ended.countAll();
     return registry;
@@ -84,10 +86,12 @@ export function createMetrics(impaired: Impaired) {
       labelNames: ['code'],
       registers,
     }),
+    /** The labels of what is counted by organization. */
+    labelsOf: (organization: string) => (namesOrganizations ? { organization } : {}),
     datasetsOpened: new Counter({
       name: 'corkboard_datasets_opened_total',
-      help: 'Published versions taken into service, by organization.',
-      labelNames: ['organization'],
+      help: 'Published versions taken into service.',
+      labelNames: ofOrganization,
       registers,
     }),
     datasetsOpen: new Gauge({
@@ -97,8 +101,8 @@ export function createMetrics(impaired: Impaired) {
     }),
     datasetFailures: new Counter({
       name: 'corkboard_dataset_failures_total',
-      help: 'Attempts to open, read or close a published version that failed, by organization.',
-      labelNames: ['organization'],
+      help: 'Attempts to open, read or close a published version that failed.',
+      labelNames: ofOrganization,
       registers,
     }),
   };

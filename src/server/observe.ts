@@ -146,7 +146,7 @@ export function createObserver(
         return log.info({ code: observation.code, client: observation.client }, 'connection refused');
       case 'dataset-opened': {
         const { organization, version, ms } = observation;
-        metrics.datasetsOpened.inc({ organization });
+        metrics.datasetsOpened.inc(metrics.labelsOf(organization));
         metrics.datasetsOpen.inc();
         return log.info({ organization, version, duration_ms: round(ms) }, 'dataset in service');
       }
@@ -157,14 +157,14 @@ export function createObserver(
           'dataset closed',
         );
       case 'dataset-failed':
-        metrics.datasetFailures.inc({ organization: observation.organization });
+        metrics.datasetFailures.inc(metrics.labelsOf(observation.organization));
         return log.error(
           { organization: observation.organization, err: observation.error },
           'dataset cannot be looked up or closed',
         );
       case 'version-unreadable': {
         const { organization, version, impairment, error, isNew } = observation;
-        metrics.datasetFailures.inc({ organization });
+        metrics.datasetFailures.inc(metrics.labelsOf(organization));
         const line = { organization, version, serving: SERVING[impairment], err: error };
         // Further attempts that fail alike add nothing but lines.
         return log[isNew ? 'error' : 'debug'](line, 'version cannot be read');

@@ -14,6 +14,8 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
     '--variant',
     '--rate-limit',
     '--cors-origin',
+    '--trust-proxy',
+    '--metrics-organizations',
     '--log-level',
     '--workers',
     '--resident-limit',

@@ -67,6 +67,7 @@ for (const kind of STORAGES.filter(({ store }) => store === 'DuckDB')) {
           assert.match(String(line?.['version']), /^1-/);
           assert.equal(line?.['serving'], 'nothing');
           assert.equal(await metric(stand, 'corkboard_impaired_organizations{state="unavailable"}'), 1);
+          assert.equal(await metric(stand, 'corkboard_dataset_failures_total'), 1);
           // No organization can be served, so the balancer should use a different server.
           assert.deepEqual(await readiness(stand), {
             status: 503,

@@ -284,6 +284,18 @@ describe('observation', () => {
       assert.match(text, /process_cpu_seconds_total/);
     }));
 
+  for (const metricsOrganizations of [undefined, true]) {
+    it(`metrics name ${metricsOrganizations ? 'organizations with the option' : 'no organization by default'}`, () =>
+      withStand({ metricsOrganizations }, async (stand) => {
+        await stand.get('/a/v1/boards');
+        const text = await (await fetch(`${stand.url}/metrics`)).text();
+        const label = metricsOrganizations ? '\\{organization="harbor"\\}' : '';
+        assert.match(text, new RegExp(`^corkboard_datasets_opened_total${label} 1$`, 'm'));
+        assert.equal(text.includes('harbor'), metricsOrganizations === true);
+        if (!metricsOrganizations) assert.match(text, /^corkboard_dataset_failures_total 0$/m);
+      }));
+  }
+
   it('every answer tells the time it took and forbids sniffing', () =>
     withStand({}, async (stand) => {
       for (const path of [
