@@ -1,6 +1,6 @@
 /** Asks for a key, tries it, and keeps it for this tab. */
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
-import { ApiError, request } from './api/client.ts';
+import { ApiError, requestJson } from './api/client.ts';
 import { takeKey } from './api/key.ts';
 import { Brand } from './parts/brand.tsx';
 
@@ -25,7 +25,8 @@ export function KeyForm({ reason }: { readonly reason: string | undefined }) {
     }
     setBusy(true);
     try {
-      await request('/insights/v1/overview', { key: trimmed });
+      // Read to its end: a body that is left unread keeps its connection.
+      await requestJson('/insights/v1/overview', { key: trimmed });
       takeKey(trimmed);
     } catch (error) {
       setBusy(false);

@@ -110,7 +110,7 @@ export function buildApp(options: AppOptions): App {
     const lease = await datasets.lease(key.organization);
     try {
       const { walk, place, since, etag, syncToken } = lease.questions.bind(question, key);
-      const caching = cachingFields(etag, syncToken);
+      const caching = cachingFields(etag, syncToken, request.headers);
       const content = { 'content-type': CONTENT_TYPES[representation] };
       const known = request.headers['if-none-match'];
       const finished = lease.finished(etag);

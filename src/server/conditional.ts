@@ -3,6 +3,7 @@
  * keyed digests, so that they tell nothing about what they are made of (decision 12).
  */
 import { hash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { Scope } from '../dataset/scope.ts';
 
@@ -41,9 +42,16 @@ export function sendNotModified(reply: FastifyReply, caching: Record<string, str
   return reply.code(304).headers(caching).send();
 }
 
-/** The header fields of an answer with that tag, 304 or not. */
-export function cachingFields(etag: string, syncToken: string | undefined): Record<string, string> {
-  const fields = { etag, 'cache-control': 'private, no-cache' };
+/**
+ * The caching header fields of a 200 or 304 with that tag. Responses to pages of this server, such
+ * as the console, are not stored, because other people may use the same machine (decision 65).
+ */
+export function cachingFields(
+  etag: string,
+  syncToken: string | undefined,
+  { 'sec-fetch-site': site }: IncomingHttpHeaders,
+): Record<string, string> {
+  const fields = { etag, 'cache-control': site === 'same-origin' ? 'no-store' : 'private, no-cache' };
   return syncToken === undefined ? fields : { ...fields, 'sync-token': syncToken };
 }
 

@@ -10,7 +10,10 @@ export const RESPONSE_HEADERS = {
     'Names this answer; send it as `If-None-Match` to learn cheaply whether it still holds.',
     '"R6CpOyKZ8Vw"',
   ),
-  'Cache-Control': text('Answers may be kept by the client and have to be revalidated.', 'private, no-cache'),
+  'Cache-Control': text(
+    'Clients may keep responses and must revalidate them; `no-store` for pages of this server.',
+    'private, no-cache',
+  ),
   Vary: text('Request header fields that the answer depends on.', 'apikey, Accept, Accept-Encoding'),
   Link: text(
     'Where the next page is; absent on the last one.',

@@ -1,7 +1,7 @@
 /** Headless Chromium as the system has it: where it is, and how it is started so that it asks nobody anything. */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium } from 'playwright-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
@@ -28,13 +28,22 @@ function isProgram(path: string): boolean {
   }
 }
 
-export async function startBrowser(): Promise<Browser> {
-  return await chromium.launch({
+function launchOptions() {
+  return {
     executablePath: BROWSER ?? '',
     headless: true,
     args: [
       ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
       ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
     ],
-  });
+  };
+}
+
+export async function startBrowser(): Promise<Browser> {
+  return await chromium.launch(launchOptions());
+}
+
+/** A browser that keeps its profile, and so its cache, in a folder. */
+export async function startProfile(folder: string): Promise<BrowserContext> {
+  return await chromium.launchPersistentContext(folder, launchOptions());
 }

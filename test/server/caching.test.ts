@@ -38,6 +38,27 @@ describeOverStorages('conditional requests', (kind) => {
     }
   });
 
+  it('responses to pages of this server are not stored, others may be revalidated', async () => {
+    const tag = await tagOf('/a/v1/events');
+    for (const [site, cacheControl] of [
+      ['same-origin', 'no-store'],
+      ['same-site', 'private, no-cache'],
+      ['cross-site', 'private, no-cache'],
+      [undefined, 'private, no-cache'],
+    ] as const) {
+      for (const known of [undefined, tag]) {
+        const response = await stand.get('/a/v1/events', {
+          ...(site !== undefined && { 'sec-fetch-site': site }),
+          ...(known !== undefined && { 'if-none-match': known }),
+        });
+        await response.text();
+        assert.equal(response.status, known === undefined ? 200 : 304);
+        assert.equal(response.headers.get('cache-control'), cacheControl, site);
+        assert.equal(response.headers.get('etag'), tag);
+      }
+    }
+  });
+
   it('a tag differs with everything that an answer depends on', async () => {
     const scoped = await stand.makeKey({ scope: { boards: [7n], users: 'of-boards' } });
     const redacted = await stand.makeKey({ redact: { email: true, name: false, id: false } });

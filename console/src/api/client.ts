@@ -38,7 +38,9 @@ export async function request(path: string, wishes: RequestWishes = {}): Promise
   const { signal = null, accept = 'application/json', key = readKey() } = wishes;
   let response: Response;
   try {
-    response = await fetch(path, { signal, headers: { accept, ...(key !== '' && { apikey: key }) } });
+    // Data stays in the memory of the tab, like the key: the cache of the browser outlives both.
+    const headers = { accept, ...(key !== '' && { apikey: key }) };
+    response = await fetch(path, { signal, cache: 'no-store', headers });
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new ApiError({
