@@ -23,6 +23,7 @@ const FORBIDDEN_VALUES: Readonly<Record<string, readonly string[]>> = {
   limit: ['', '0', '-1', '1.5', '10001', 'all'],
   cursor: ['', 'x', '!', 'bm90IGEgcmVhbCBjdXJzb3I'],
   format: ['', 'xml', 'JSON'],
+  excel: ['', '0', 'yes'],
   key: ['', 'user'],
 };
 

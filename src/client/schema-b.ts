@@ -115,6 +115,8 @@ interface Parameters {
   readonly cursor?: string;
   /** Representation, for clients that cannot send `Accept`. */
   readonly format?: 'json' | 'ndjson' | 'csv' | 'parquet';
+  /** With `1`, CSV for Excel and other spreadsheets: an apostrophe is put before text that they could run as a formula. Requires CSV. Not meant to be imported again. */
+  readonly excel?: '1';
   /** Only what has changed since an answer was made: its header `Sync-Token`, or `start` for everything in the form that changes have (`sync_id`, `forgotten`). JSON and NDJSON only. */
   readonly since?: string;
 }
@@ -122,34 +124,34 @@ interface Parameters {
 export interface Operations {
   /** All interactions of the organization. */
   readonly listEvents: {
-    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'since'>;
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'excel' | 'since'>;
     readonly answer: readonly (Event | Forgotten)[];
   };
   /** All interactions on a board. */
   readonly listEventsOfBoard: {
     readonly names: { readonly 'board-id': Id };
-    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'since'>;
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'excel' | 'since'>;
     readonly answer: readonly (Event | Forgotten)[];
   };
   /** All events of type pin, across all boards. */
   readonly listEventsOfPins: {
-    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'since'>;
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'excel' | 'since'>;
     readonly answer: readonly (Event | Forgotten)[];
   };
   /** All interactions from a user. */
   readonly listEventsOfUser: {
     readonly names: { readonly 'user-id': Id };
-    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'since'>;
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'excel' | 'since'>;
     readonly answer: readonly (Event | Forgotten)[];
   };
   /** The boards of the organization. */
   readonly listBoards: {
-    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format'>;
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'excel'>;
     readonly answer: readonly Board[];
   };
   /** The users of the organization. */
   readonly listUsers: {
-    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format'>;
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'excel'>;
     readonly answer: readonly User[];
   };
 }

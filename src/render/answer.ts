@@ -3,9 +3,10 @@ import type { EventPosition } from '../dataset/query.ts';
 import type { Redaction } from '../dataset/redaction.ts';
 import type { Chunk } from './chunk.ts';
 
-export type TextRepresentation = 'json' | 'ndjson' | 'csv' | 'event-stream';
+/** `excel` is CSV for spreadsheets, with the same media type. */
+export type TextRepresentation = 'json' | 'ndjson' | 'csv' | 'excel' | 'event-stream';
 /** Tables of rows without names cannot be kept in step. */
-export type ChangesRepresentation = Exclude<TextRepresentation, 'csv'>;
+export type ChangesRepresentation = Exclude<TextRepresentation, 'csv' | 'excel'>;
 export type Representation = TextRepresentation | 'parquet';
 export type Variant = 'a' | 'b';
 

@@ -9,7 +9,7 @@ import {
   PIN_BEFORE_ACTIVITY,
 } from './fields.ts';
 import type { Halves } from './fragments.ts';
-import { type Notation, parseFields, renderFields, renderNames } from './notation.ts';
+import { type Notation, parseFields, renderFields, renderNames, type TableNotation } from './notation.ts';
 
 /**
  * An event is, in this order: head of its kind, owner, `betweenPeople`, actor, organization, then either head of the
@@ -44,22 +44,28 @@ const JSON_FORM: EventForm = {
   end: '"}',
 };
 
-const CSV_FORM: EventForm = {
-  kind: (kind) => [`${renderFields('csv', KIND, kind)},`, renderFields('csv', ACTION, kind)],
-  person: (person) => [renderFields('csv', PERSON, person)],
-  betweenPeople: ',',
-  organization: (organization) => `,${renderFields('csv', ORGANIZATION, organization)},`,
-  pin: (pin) => [
-    `${renderFields('csv', PIN_BEFORE_ACTIVITY, pin)},`,
-    `,${renderFields('csv', PIN_AFTER_ACTIVITY, pin)}`,
-  ],
-  // Two commas stand around the activity, the others inside the pin's tail.
-  withoutPin: ','.repeat(1 + Object.keys(PIN_AFTER_ACTIVITY).length),
-  board: (board) => [`,${renderFields('csv', BOARD, board)},`],
-  end: '',
-};
+function tableForm(notation: TableNotation): EventForm {
+  return {
+    kind: (kind) => [`${renderFields(notation, KIND, kind)},`, renderFields(notation, ACTION, kind)],
+    person: (person) => [renderFields(notation, PERSON, person)],
+    betweenPeople: ',',
+    organization: (organization) => `,${renderFields(notation, ORGANIZATION, organization)},`,
+    pin: (pin) => [
+      `${renderFields(notation, PIN_BEFORE_ACTIVITY, pin)},`,
+      `,${renderFields(notation, PIN_AFTER_ACTIVITY, pin)}`,
+    ],
+    // Two commas stand around the activity, the others inside the pin's tail.
+    withoutPin: ','.repeat(1 + Object.keys(PIN_AFTER_ACTIVITY).length),
+    board: (board) => [`,${renderFields(notation, BOARD, board)},`],
+    end: '',
+  };
+}
 
-export const EVENT_FORMS: Readonly<Record<Notation, EventForm>> = { json: JSON_FORM, csv: CSV_FORM };
+export const EVENT_FORMS: Readonly<Record<Notation, EventForm>> = {
+  json: JSON_FORM,
+  csv: tableForm('csv'),
+  excel: tableForm('excel'),
+};
 
 /** What `JSON_FORM` has written of a person, a board and a pin, as its fields; halves as they are. */
 export const READ_PART = {

@@ -37,6 +37,7 @@ export function listFrame(representation: TextRepresentation, columns: string): 
     case 'ndjson':
       return { ...none, afterEach: '\n' };
     case 'csv':
+    case 'excel':
       return { ...none, beforeFirst: `${columns}\r\n`, afterEach: '\r\n', empty: `${columns}\r\n` };
   }
 }

@@ -154,7 +154,8 @@ class DatasetRendering implements Rendering {
     // Everything but the range, which only chooses among the pieces. Scopes that hide nothing see the same.
     const { scope, pinsOnly = false, kinds } = query;
     const filter = isWhole(selection) ? 'all' : { scope, pinsOnly, kinds };
-    const name = questionOf([filter, frame]);
+    // CSV for spreadsheets has the frame of CSV, but different fragments.
+    const name = questionOf([filter, frame, parts.shared.id]);
     return {
       byteLength,
       next: undefined,
@@ -242,5 +243,5 @@ function questionOf(question: unknown): string {
 }
 
 function notationOf(representation: TextRepresentation): Notation {
-  return representation === 'csv' ? 'csv' : 'json';
+  return representation === 'csv' || representation === 'excel' ? representation : 'json';
 }

@@ -91,8 +91,8 @@ async function answerEvents(
 ): Promise<AnyAnswer> {
   const query = { ...eventsAsked(ask), ...of };
   const { rendering, representation, since } = ask;
-  // `readQuestion` lets no table through with `since`.
-  if (since === undefined || representation === 'parquet' || representation === 'csv')
-    return eventsOf(ask, query);
+  if (since === undefined) return eventsOf(ask, query);
+  if (representation === 'parquet' || representation === 'csv' || representation === 'excel')
+    throw new Error('`readQuestion` refuses tables with `since`.');
   return rendering.changes(query, since.sequence, representation);
 }

@@ -125,7 +125,7 @@ const OF_ORGANIZATION: readonly Route[] = [
       'As the routes of events in Variant A give them, narrowed by board, user and action; oldest first.',
     of: 'organization',
     names: [],
-    parameters: [...EVENTS, 'limit', 'cursor', 'format'],
+    parameters: [...EVENTS, 'limit', 'cursor', 'format', 'excel'],
     answer: answerEvents,
   },
 ];

@@ -4,7 +4,7 @@ import type { ParameterName } from './parameters.ts';
 import type { PathName } from './route.ts';
 import { PointsMap } from './schemas.ts';
 
-export const PAGED: readonly ParameterName[] = ['start', 'end', 'limit', 'cursor', 'format'];
+export const PAGED: readonly ParameterName[] = ['start', 'end', 'limit', 'cursor', 'format', 'excel'];
 
 /** A list of boards or users of one variant. */
 export function listOf(tag: string, item: TSchema, example: unknown) {

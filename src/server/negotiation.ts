@@ -10,14 +10,18 @@ export const MEDIA_TYPES: Readonly<Record<Representation, string>> = {
   json: 'application/json',
   ndjson: 'application/x-ndjson',
   csv: 'text/csv',
+  excel: 'text/csv',
   'event-stream': 'text/event-stream',
   parquet: 'application/vnd.apache.parquet',
 };
 
+const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
+
 export const CONTENT_TYPES: Readonly<Record<Representation, string>> = {
   json: MEDIA_TYPES.json,
   ndjson: MEDIA_TYPES.ndjson,
-  csv: 'text/csv; charset=utf-8; header=present',
+  csv: CSV_TYPE,
+  excel: CSV_TYPE,
   parquet: MEDIA_TYPES.parquet,
   'event-stream': MEDIA_TYPES['event-stream'],
 };

@@ -90,6 +90,12 @@ export const PARAMETERS = {
     example: 'csv',
     expected: 'json, ndjson, csv or parquet',
   }),
+  excel: bySchema(Type.Enum(['1']), {
+    description:
+      'With `1`, CSV for Excel and other spreadsheets: an apostrophe is put before text that they could run as a formula. Requires CSV. Not meant to be imported again.',
+    example: '1',
+    expected: '1, or be left out',
+  }),
   key: bySchema(Type.Enum(['board']), {
     description: 'With `board` every record sits under the id of its board.',
     example: 'board',

@@ -80,11 +80,8 @@ export function readQuestion(
     const target = readTarget(requestTarget);
     const parameters = readParameters(target.query, route.parameters);
     const subject = readSubject(route, target.path);
-    const representation = chooseRepresentation(
-      request,
-      parameters.format,
-      representationsOf(route, parameters),
-    );
+    const chosen = chooseRepresentation(request, parameters.format, representationsOf(route, parameters));
+    const representation = parameters.excel === undefined ? chosen : forExcel(chosen);
     const encoding = UNENCODED.includes(representation) ? 'identity' : chooseEncoding(request);
     if (representation === 'event-stream') refusePages(parameters);
     return { variant, route, target, parameters, subject, representation, encoding, lastBound: undefined };
@@ -157,6 +154,15 @@ const UNENCODED: readonly Representation[] = ['parquet', 'event-stream'];
 function refusePages({ limit, cursor }: Parameters): void {
   if (limit === undefined && cursor === undefined) return;
   throw new AppError('parameter-malformed', 'A stream has no pages. Leave out "limit" and "cursor".');
+}
+
+/** Refuses other formats, for which the parameter would silently do nothing. */
+function forExcel(chosen: Representation): Representation {
+  if (chosen === 'csv') return 'excel';
+  throw new AppError(
+    'parameter-malformed',
+    'The parameter "excel" is about CSV. Send "format=csv" or the header "Accept: text/csv" with it.',
+  );
 }
 
 /** With `since` only those in which an event has its name. */

@@ -92,6 +92,9 @@ function expectedStatuses(oracle: Oracle, { path, names, query }: BuiltRequest):
     given.includes('since') &&
     query.some(({ name, text }) => name === 'format' && /^(csv|parquet)$/.test(text));
   if (isTable) return [406, ...(mayBe400 ? [400] : [])];
+  // What it is about is CSV.
+  if (given.includes('excel') && !query.some(({ name, text }) => name === 'format' && text === 'csv'))
+    return [400];
   const lenient = query.some(({ name, text }) => isLenient(name, text));
   const mayBe404 = names.length > 0 || ['board', 'user'].some((name) => given.includes(name));
   return [200, ...(mayBe404 ? [404] : []), ...(mayBe400 || lenient ? [400] : [])];

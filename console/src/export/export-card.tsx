@@ -47,7 +47,10 @@ export function ExportCard({
 
   const isBusy = state.is === 'busy';
   return (
-    <Card title="Export" note="All events of this view, byte for byte as the API gives them">
+    <Card
+      title="Export"
+      note="All events of this view, as the API gives them; CSV is safe to open in a spreadsheet"
+    >
       <div className="export">
         {FORMATS.map((format) => (
           <button

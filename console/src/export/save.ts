@@ -1,4 +1,7 @@
-/** Saves events byte for byte as the interface gives them, and says how far it is. */
+/**
+ * Saves events byte for byte as the interface gives them, CSV in its form for spreadsheets, and
+ * says how far it is.
+ */
 import { request } from '../api/client.ts';
 import { countEvents, type Format } from './event-counter.ts';
 import type { Sink } from './sink.ts';
@@ -14,6 +17,14 @@ export interface Progress {
   readonly bytes: number;
 }
 
+/**
+ * CSV is what people open in a spreadsheet, which must not run what somebody has written as a
+ * formula.
+ */
+function pathAs(format: Format, path: string): string {
+  return format === 'csv' ? `${path}${path.includes('?') ? '&' : '?'}excel=1` : path;
+}
+
 /** Throws when it breaks off; then the sink holds nothing. */
 export async function saveEvents(
   path: string,
@@ -24,7 +35,7 @@ export async function saveEvents(
 ): Promise<Progress> {
   let progress: Progress = { events: 0, bytes: 0 };
   try {
-    const { body } = await request(path, { signal, accept: MEDIA_TYPES[format] });
+    const { body } = await request(pathAs(format, path), { signal, accept: MEDIA_TYPES[format] });
     if (body === null) throw new Error('The answer has no bytes.');
     const counter = countEvents(format);
     const reader = body.getReader();
