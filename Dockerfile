@@ -1,8 +1,10 @@
-# syntax=docker/dockerfile:1
 # The server and all commands, as a user without rights. Everything that is written lies below /data (the data folder)
 # and /scratch (temporary files); the rest can be read-only.
+# How to pin the image below by its digest: docs/operations.md.
 
-FROM node:24-slim AS build
+ARG NODE_IMAGE=node:24-slim
+
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # Without scripts: nothing is compiled, and the Node.js of the image is the one to use.
@@ -14,7 +16,7 @@ RUN node node_modules/typescript/bin/tsc -p tsconfig.build.json \
   && node console/build/build.ts \
   && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 
-FROM node:24-slim
+FROM ${NODE_IMAGE}
 RUN install --directory --owner=node --group=node --mode=0700 /data /scratch
 WORKDIR /app
 COPY package.json LICENSE ./
