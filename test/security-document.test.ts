@@ -1,0 +1,81 @@
+/**
+ * SECURITY.md promises nothing that is not there: its options, codes, parameters, links and
+ * decisions exist.
+ */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import packageFile from '../package.json' with { type: 'json' };
+import { PARAMETERS } from '../src/server/parameters.ts';
+import { PROBLEM_CODES } from '../src/server/problem.ts';
+import { allCommands } from './cli/command-line-document.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+const SECURITY = textOf('SECURITY.md');
+
+/** Code spans. */
+const quoted = [...SECURITY.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text);
+
+/** As links name the headings of a document. */
+function anchorsOf(document: string): ReadonlySet<string> {
+  const headings = [...document.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
+  return new Set(
+    headings.map((text) =>
+      text
+        .toLowerCase()
+        .replace(/[^\w -]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+describe('SECURITY.md', () => {
+  it('names options that exist', () => {
+    const known = new Set(
+      allCommands().flatMap(([, command]) => command.options.map(({ long }) => long ?? '')),
+    );
+    const named = quoted.flatMap((text) => text.match(/--[a-z-]+/g) ?? []);
+    assert.ok(named.length > 8);
+    assert.deepEqual(
+      named.filter((option) => !known.has(option)),
+      [],
+    );
+  });
+
+  it('names problem codes and parameters that exist', () => {
+    const codes = quoted.filter((text) => /^(key|data)-[a-z-]+$/.test(text));
+    assert.ok(codes.length >= 3);
+    assert.deepEqual(
+      codes.filter((code) => !PROBLEM_CODES.some((known) => known === code)),
+      [],
+    );
+    const parameters = quoted.flatMap((text) => /^(\w+)=\d$/.exec(text)?.[1] ?? []);
+    assert.deepEqual(parameters, ['excel']);
+    assert.ok(parameters.every((name) => name in PARAMETERS));
+  });
+
+  it('links to files, headings and decisions that exist', () => {
+    for (const [, path = '', anchor] of SECURITY.matchAll(/\]\(([\w./-]+)(?:#([\w-]+))?\)/g)) {
+      assert.ok(existsSync(join(ROOT, path)), path);
+      if (anchor !== undefined) assert.ok(anchorsOf(textOf(path)).has(anchor), `${path}#${anchor}`);
+    }
+    const decisions = textOf('docs/decisions.md');
+    for (const [, number] of SECURITY.matchAll(/decision (\d+)/g)) {
+      assert.match(decisions, new RegExp(`^${number}\\. `, 'm'));
+    }
+  });
+
+  it('is short, is delivered with the package, and is linked where operators look', () => {
+    assert.ok(SECURITY.split('\n').length <= 150);
+    const prose = SECURITY.split('\n').filter((line) => !line.startsWith('|'));
+    assert.deepEqual(
+      prose.filter((line) => line.length > 100),
+      [],
+    );
+    assert.ok(packageFile.files.includes('SECURITY.md'));
+    assert.match(textOf('README.md'), /\]\(SECURITY\.md\)/);
+    assert.match(textOf('docs/operations.md'), /\]\(\.\.\/SECURITY\.md\)/);
+  });
+});
