@@ -57,9 +57,10 @@ export function importFiles(
   paths: readonly string[],
   dataDir: string,
   signal: AbortSignal,
+  organization = ORGANIZATION,
 ): Promise<CommandOutcome> {
   return runCorkboard(
-    ['import', ...paths, '--organization', ORGANIZATION, ...placeWords(dataDir), '--json'],
+    ['import', ...paths, '--organization', organization, ...placeWords(dataDir), '--json'],
     signal,
   );
 }
@@ -70,16 +71,27 @@ export async function makeKey(
   signal: AbortSignal,
   ...options: readonly string[]
 ): Promise<string> {
-  const args = [
-    'keys',
-    'create',
-    '--organization',
-    ORGANIZATION,
-    ...placeWords(dataDir),
-    '--json',
-    ...options,
-  ];
-  return JSON.parse((await runCorkboard(args, signal)).stdout).key;
+  return (await createKey(dataDir, signal, ORGANIZATION, ...options)).key;
+}
+
+export interface CreatedKey {
+  readonly id: string;
+  readonly key: string;
+}
+
+export async function createKey(
+  dataDir: string,
+  signal: AbortSignal,
+  organization: string,
+  ...options: readonly string[]
+): Promise<CreatedKey> {
+  const place = placeWords(dataDir);
+  const args = ['keys', 'create', '--organization', organization, ...place, '--json', ...options];
+  return JSON.parse((await runCorkboard(args, signal)).stdout);
+}
+
+export async function revokeKey(dataDir: string, id: string, signal: AbortSignal): Promise<void> {
+  await runCorkboard(['keys', 'revoke', id, ...placeWords(dataDir)], signal);
 }
 
 export async function countEvents(dataDir: string, signal: AbortSignal): Promise<number> {

@@ -9,10 +9,12 @@ import { renderPlot } from './plot.ts';
 import { run } from './processes.ts';
 import { Report, renderCircumstances } from './report.ts';
 import { runScenarios } from './run.ts';
+import { runNeighbours } from './scenarios/neighbours.ts';
 import { runSoak } from './soak/soak.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const RESULTS = join(import.meta.dirname, 'results.md');
+const NEIGHBOURS = join(import.meta.dirname, 'neighbours.md');
 const PLOT = join(ROOT, 'docs/speed.svg');
 /** What a process keeps of small answers; the different ones that are asked are several times what all keep together. */
 const CACHE_BYTES = 32 * 1024 * 1024;
@@ -35,6 +37,7 @@ async function main(options: Options): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-bench-'));
   try {
     if (options.soak) await runSoak({ minutes: options.minutes, folder, signal, report });
+    else if (options.neighbours) await attack(options, folder, report, signal);
     else await measure(options, folder, report, signal);
     if (report.failed) process.exitCode = 1;
   } finally {
@@ -71,6 +74,15 @@ async function measure(options: Options, folder: string, report: Report, signal:
   if (options.quick || options.only.length > 0) return;
   await writeFile(RESULTS, text);
   await writeFile(PLOT, renderPlot(report, options.events));
+}
+
+async function attack(options: Options, folder: string, report: Report, signal: AbortSignal): Promise<void> {
+  const { quick, workers, events } = options;
+  const circumstances = renderCircumstances(readVersion(), 'clients of its own');
+  await runNeighbours({ quick, workers, events: Math.min(...events), folder, signal, report });
+  const text = `# Neighbours\n${circumstances}- processes of the server: ${workers}\n\n${report.render()}`;
+  process.stdout.write(`\n${text}`);
+  if (!quick && workers === 1) await writeFile(NEIGHBOURS, text);
 }
 
 function readVersion(): string {

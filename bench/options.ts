@@ -31,6 +31,8 @@ export const HELP = `npm run bench -- [options]
   --no-build     measure dist/ as it is
   --soak         instead: mixed load with publications, checked for mixed versions, errors and growing memory
   --minutes N    how long the soak lasts (5)
+  --neighbours   instead: one tenant attacks with one key while another one works
+  --workers N    processes of the server that is attacked (1)
   --help         this text
 
 A run without --only and --quick writes bench/results.md and docs/speed.svg.
@@ -46,6 +48,8 @@ export interface Options {
   readonly build: boolean;
   readonly soak: boolean;
   readonly minutes: number;
+  readonly neighbours: boolean;
+  readonly workers: number;
   readonly help: boolean;
 }
 
@@ -63,6 +67,8 @@ export function readOptions(args: readonly string[]): Options {
       'no-build': { type: 'boolean', default: false },
       soak: { type: 'boolean', default: false },
       minutes: { type: 'string' },
+      neighbours: { type: 'boolean', default: false },
+      workers: { type: 'string', default: '1' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -79,6 +85,8 @@ export function readOptions(args: readonly string[]): Options {
     build: !values['no-build'],
     soak: values.soak,
     minutes: readMinutes(values.minutes ?? (quick ? '0.5' : '5')),
+    neighbours: values.neighbours,
+    workers: readCount('workers', values.workers),
     help: values.help,
   };
 }

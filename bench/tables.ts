@@ -70,6 +70,19 @@ export const TABLES = {
       ...['board: times anew', 'times given before', 'boards/s', 'p50', 'p99'],
     ],
   },
+  neighbours: {
+    title: 'Beside a hostile neighbour',
+    note: 'Requests of one organization while another one attacks with one key, or with none. Small ones come at a steady rate; their times count from when they were due. Failures are of all its requests. /readyz: p99; a new stream, a small Parquet response and an export: the slowest.',
+    header: [
+      ...['phase', 'small requests', 'failures', 'p50', 'p99', 'slowest'],
+      ...['/readyz', 'stream', 'Parquet', 'export'],
+    ],
+  },
+  neighboursServer: {
+    title: 'The server meanwhile',
+    note: 'Memory resident in all its processes before, at most, and some seconds after; temporary files at most. "Revoked": from the end of the command until the last byte came for that key, and until its last response ended.',
+    header: ['phase', 'before', 'at most', 'after', 'disk', 'responses to the attacker', 'revoked'],
+  },
   soak: {
     title: 'Answers',
     note: 'All of them read to their end and checked. One of four asks with the tag of the answer before.',
