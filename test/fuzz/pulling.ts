@@ -1,0 +1,86 @@
+/** Pulls from a hostile server, then from the same one when it has become honest. */
+import { mkdir, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Random } from '../../bench/random.ts';
+import { importBundle } from '../../src/ingest/import.ts';
+import { type Pulled, pull } from '../../src/pull/pull.ts';
+import { openRecordingStore } from '../ingest/recording-store.ts';
+import { type Manner, type Recording, recordWorld } from './honest-server.ts';
+import { hostileTricks, type Trick } from './hostile-replies.ts';
+import { HostileServer } from './hostile-server.ts';
+import type { Sandbox } from './sandbox.ts';
+import { type Complaint, complaintsOf, type OpenTarget, type Target } from './target.ts';
+
+interface PullCase {
+  readonly base: 'a' | 'b';
+  readonly manner: Manner;
+  readonly tricks: readonly Trick[];
+}
+
+/** More than any pull here needs that ends. */
+const MOST_REQUESTS = 1_500;
+/** What is kept of replies that have no end. */
+const MOST_KEPT_BYTES = 80e6;
+
+export const pullTarget: Target = {
+  name: 'pull',
+  async open(): Promise<OpenTarget<PullCase>> {
+    const recording = await recordWorld();
+    const server = await HostileServer.open(recording);
+    return {
+      make: (random: Random) => ({
+        base: random.pick(['a', 'a', 'b']),
+        manner: random.pick(['original', 'tokens']),
+        tricks: hostileTricks(random, recording),
+      }),
+      run: (one, sandbox) => runPulls(one, sandbox, server, recording),
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    };
+  },
+};
+
+async function runPulls(
+  { base, manner, tricks }: PullCase,
+  sandbox: Sandbox,
+  server: HostileServer,
+  recording: Recording,
+): Promise<readonly Complaint[]> {
+  const folder = join(sandbox.work, 'data/.pull/school');
+  await mkdir(folder, { recursive: true });
+  const pullNow = () => pullInto(folder, `${server.url}/${base}`, recording);
+  server.begin(manner, tricks, MOST_REQUESTS);
+  const complaints: Complaint[] = [];
+  await pullNow().catch((error: unknown) => complaints.push(...complaintsOf(error)));
+  if (server.requests > MOST_REQUESTS) {
+    complaints.push({ kind: 'endless', what: 'the pull goes on asking for as long as it is answered' });
+  }
+  const kept = await bytesIn(folder);
+  if (kept > MOST_KEPT_BYTES)
+    complaints.push({ kind: 'unbounded body', what: 'a reply of any length is kept' });
+  // Whatever it has sent before, an honest server can be pulled from.
+  server.begin(manner, [], MOST_REQUESTS);
+  await pullNow().catch((error: unknown) => {
+    complaints.push(...complaintsOf(error), {
+      kind: 'stays broken',
+      what: error instanceof Error ? error.message : String(error),
+    });
+  });
+  return complaints;
+}
+
+async function pullInto(folder: string, url: string, { organizationId }: Recording): Promise<Pulled> {
+  return await pull({
+    ...{ url, key: 'cork_key', folder, patience: { firstPauseMs: 1 } },
+    async publish(paths) {
+      const store = openRecordingStore({ school: organizationId });
+      const { outcome } = await importBundle({ store, organization: 'school', paths });
+      return outcome !== 'refused';
+    },
+  });
+}
+
+async function bytesIn(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true }).catch(() => []);
+  const sizes = await Promise.all(entries.map((name) => stat(join(folder, name)).then(({ size }) => size)));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}

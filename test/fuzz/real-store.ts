@@ -1,0 +1,112 @@
+/** An import into a real store, over data that are published already: a new version, or nothing has changed at all. */
+import { readdirSync } from 'node:fs';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDuckdbCopying } from '../../src/dataset/duckdb/copying.ts';
+import { readParquet } from '../../src/dataset/duckdb/parquet-reader.ts';
+import { writeParquet } from '../../src/dataset/duckdb/parquet-writer.ts';
+import { openDuckdbStore } from '../../src/dataset/duckdb/store.ts';
+import type { Store } from '../../src/dataset/store.ts';
+import { exportBundle } from '../../src/export/export.ts';
+import { type ImportOptions, type ImportReport, importBundle } from '../../src/ingest/import.ts';
+import { writeBundle } from '../model/bundle.ts';
+import { WORLD } from '../world.ts';
+import type { Sandbox } from './sandbox.ts';
+import { type Complaint, complaintsOf } from './target.ts';
+
+const NAME = 'school';
+
+/** A data folder with the fixture world, to be copied for each case. */
+export interface RealStore extends AsyncDisposable {
+  readonly folder: string;
+}
+
+export async function prepareRealStore(): Promise<RealStore> {
+  const folder = await mkdtemp(join(tmpdir(), 'corkboard-seed-'));
+  const bundle = join(folder, 'bundle');
+  await writeBundle(bundle, WORLD, 'ndjson');
+  const store = await openDuckdbStore(join(folder, 'data'));
+  try {
+    await store.createOrganization(NAME, { id: 7n });
+    await importBundle({ store, organization: NAME, paths: [bundle] });
+  } finally {
+    await store.close();
+  }
+  return { folder: join(folder, 'data'), [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
+}
+
+export async function importIntoRealStore(
+  options: Omit<ImportOptions, 'store' | 'organization'>,
+  sandbox: Sandbox,
+  { folder }: RealStore,
+): Promise<readonly Complaint[]> {
+  const data = join(sandbox.work, 'data');
+  await cp(folder, data, { recursive: true });
+  const versions = () =>
+    readdirSync(join(data, NAME, 'generations'))
+      .sort()
+      .join();
+  const before = versions();
+  const store = await openDuckdbStore(data);
+  const complaints: Complaint[] = [];
+  try {
+    const version = await store.currentVersion(NAME);
+    const report = await importBundle({ store, organization: NAME, ...options }).catch((error: unknown) => {
+      complaints.push(...complaintsOf(error));
+      return undefined;
+    });
+    const isNew = (await store.currentVersion(NAME)) !== version;
+    if (isNew !== (report?.published ?? false))
+      complaints.push(
+        half(`the report says ${report?.outcome}, but the version is ${isNew ? 'new' : 'the same'}`),
+      );
+    if (!isNew && versions() !== before)
+      complaints.push(half('files of a version that is not published are left'));
+    if (report?.published) complaints.push(...(await judgePublished(store, data, report)));
+  } finally {
+    await store.close();
+  }
+  return complaints;
+}
+
+function half(what: string): Complaint {
+  return { kind: 'half published', what };
+}
+
+/** What was published can be read, exported, and imported again. */
+async function judgePublished(
+  store: Store,
+  data: string,
+  report: ImportReport,
+): Promise<readonly Complaint[]> {
+  const dataset = await store.openDataset(NAME);
+  const counts = dataset?.counts;
+  await dataset?.close();
+  const exported = join(data, '../exported');
+  const copying = openDuckdbCopying(data, true);
+  const original = await copying.open(NAME);
+  try {
+    await exportBundle({ original, folder: exported, format: 'ndjson', compression: 'none', writeParquet });
+  } finally {
+    await original.close();
+    await copying.close();
+  }
+  const again = await importElsewhere(join(data, '../elsewhere'), exported);
+  const [problem] = again.problems;
+  if (problem !== undefined) {
+    return [{ kind: 'export not importable', what: `${problem.field}: ${problem.reason}` }];
+  }
+  const same = [counts, again.counts].every((one) => JSON.stringify(one) === JSON.stringify(report.counts));
+  return same ? [] : [half(`counts differ: ${JSON.stringify([report.counts, counts, again.counts])}`)];
+}
+
+/** Into a new store, in which the organization is made with the identity that the export tells. */
+async function importElsewhere(data: string, bundle: string): Promise<ImportReport> {
+  const store = await openDuckdbStore(data);
+  try {
+    return await importBundle({ store, organization: NAME, paths: [bundle], readParquet });
+  } finally {
+    await store.close();
+  }
+}
