@@ -50,7 +50,10 @@ const SCHEMA_OF = {
     last_name: optional(text, 'Without `name`, the halves are joined by a space.'),
     role: optional(text, 'Platform role; `user` when never given.'),
     class_role: optional(text, 'Role in a class.'),
-    created_at: optional(instant, 'When the user was created; else the first event that the key sees counts.'),
+    created_at: optional(
+      instant,
+      'When the user was created; else the first event that the key sees counts.',
+    ),
     forgotten: optional(
       truth,
       'Of somebody who was forgotten: true. Whatever else the record says is left out.',
@@ -62,7 +65,10 @@ const SCHEMA_OF = {
     category: optional(text, ''),
     lti_id: optional(text, 'LTI identifier; unique in the organization. Empty: none.'),
     course_id: optional(text, 'LMS course identifier; unique in the organization. Empty: none.'),
-    created_at: optional(instant, 'When the board was created; else the first event that the key sees counts.'),
+    created_at: optional(
+      instant,
+      'When the board was created; else the first event that the key sees counts.',
+    ),
   },
   pins: {
     id: required(identifier, 'The pin.'),

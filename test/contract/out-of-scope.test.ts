@@ -34,7 +34,7 @@ const PLACEHOLDERS: Readonly<Record<string, Naming>> = {
 const VALUES: Readonly<Record<ParameterName, string | undefined>> = {
   ...{ board: undefined, user: undefined, cursor: undefined },
   ...{ start: '1514764800000', end: '1546300800000', at: '1546300800000' },
-  ...{ limit: '1', since: 'start', format: 'csv', key: 'board', action: 'visited', top: '1' },
+  ...{ limit: '1', since: 'start', format: 'csv', excel: '1', key: 'board', action: 'visited', top: '1' },
   ...{ interval: 'month', zone: 'Europe/Vienna', by: 'board', order: 'recent' },
 };
 

@@ -84,7 +84,9 @@ class Statements implements Translator {
     const derivation = this.#derivation;
     return {
       // A store gives every statement an id; a file may have some that have come from nowhere else.
-      id: derivation.eventNumberOf(typeof id === 'string' ? id.toLowerCase() : JSON.stringify(record, withDigits)),
+      id: derivation.eventNumberOf(
+        typeof id === 'string' ? id.toLowerCase() : JSON.stringify(record, withDigits),
+      ),
       ...{ ...meaning, actor, timestamp },
       owner: isObject(instructor) ? this.#personOf(instructor, 'context.instructor') : undefined,
       board: { id: derivation.numberOf('board', course.iri), title: course.title },

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { caliper } from '../../../src/ingest/formats/caliper.ts';
+import { plainDerivation } from '../../../src/ingest/formats/derivation.ts';
 import { discourse } from '../../../src/ingest/formats/discourse.ts';
 import type { Format } from '../../../src/ingest/formats/format.ts';
 import { moodleLog } from '../../../src/ingest/formats/moodle-log.ts';
@@ -121,7 +122,7 @@ describe('records that hold anything', () => {
       );
       fc.assert(
         fc.property(fc.constantFrom(...pathsOf(record)), words, (path, word) => {
-          const translator = format.open({ timeZone: 'Europe/Paris', dateOrder: 'dmy' });
+          const translator = format.open({ timeZone: 'Europe/Paris', dateOrder: 'dmy' }, plainDerivation);
           const text = JSON.stringify(replaced(record, path));
           const source = JSON.parse(text.replace(PLACE, () => JSON.stringify(word)));
           try {
