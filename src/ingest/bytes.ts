@@ -1,11 +1,11 @@
 /**
- * The plain bytes of an input: from a file or standard input, uncompressed on the way, and what their first ones
- * tell about the form of the rest.
+ * The bytes of an input, from a file or standard input, and what the first ones tell about the form
+ * of the rest.
  */
 import { createReadStream } from 'node:fs';
-import type { Readable, Transform } from 'node:stream';
-import { createGunzip, createZstdDecompress } from 'node:zlib';
+import type { Readable } from 'node:stream';
 import type { Compression, Form } from './bundle.ts';
+import { CHUNK_BYTES, unpack } from './decompression.ts';
 import { type FileIdentity, openFound } from './found-file.ts';
 import { Damage } from './refusal.ts';
 import { refuseFile } from './refuse-file.ts';
@@ -15,9 +15,6 @@ export interface Source {
   /** `last` says that nothing will be read again, so that nothing need be kept. */
   read(last: boolean): AsyncIterable<Buffer>;
 }
-
-/** More at a time would make texts that are too large for the young part of the heap, which takes longer. */
-const CHUNK_BYTES = 65_536;
 
 /** With an `identity` only this very file is read. */
 export function fileSource(path: string, name: string, identity?: FileIdentity): Source {
@@ -53,56 +50,6 @@ export function streamSource(stream: Readable, name: string): Source {
       }
     },
   };
-}
-
-/** The plain bytes. Throws `Damage` after the last of them when the compressed ones are cut short or broken. */
-export async function* unpack(
-  packed: AsyncIterable<Buffer>,
-  compression: Compression,
-): AsyncGenerator<Buffer> {
-  if (compression === 'none') yield* packed;
-  else if (compression === 'gzip') {
-    yield* decompress(packed, createGunzip({ chunkSize: CHUNK_BYTES }), compression);
-  } else {
-    yield* decompress(packed, createZstdDecompress({ chunkSize: CHUNK_BYTES }), compression);
-  }
-}
-
-/**
- * Pushes piece by piece and takes what came out, because a stream that fails throws away what it has ready, and the
- * records before the damage are wanted.
- */
-async function* decompress(
-  packed: AsyncIterable<Buffer>,
-  transform: Transform,
-  compression: Compression,
-): AsyncGenerator<Buffer> {
-  const ready: Buffer[] = [];
-  let failure: Error | undefined;
-  const ended = new Promise<void>((resolve) => {
-    transform.on('data', (piece: Buffer) => ready.push(piece));
-    transform.on('error', (error) => {
-      failure = error;
-    });
-    transform.on('close', resolve);
-  });
-  try {
-    let isEmpty = true;
-    for await (const piece of packed) {
-      isEmpty = false;
-      await Promise.race([new Promise((resolve) => transform.write(piece, resolve)), ended]);
-      yield* ready.splice(0);
-      if (failure !== undefined) break;
-    }
-    if (isEmpty) return;
-    transform.end();
-    await ended;
-    yield* ready.splice(0);
-    if (failure !== undefined)
-      throw new Damage(`the ${compression} data is broken or cut short: ${failure.message}`);
-  } finally {
-    transform.destroy();
-  }
 }
 
 /** What the first bytes tell; when they tell nothing else, `otherwise`. */

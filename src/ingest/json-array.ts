@@ -3,7 +3,7 @@
  * elements begin and end; whether each is valid JSON is found when it is read.
  */
 import { isUtf8 } from 'node:buffer';
-import { type Line, LONGEST_RECORD_BYTES, TOO_LONG, withoutMark } from './lines.ts';
+import { KEPT_OF_OVERLONG, type Line, LONGEST_RECORD_BYTES, TOO_LONG, withoutMark } from './lines.ts';
 import { Damage } from './refusal.ts';
 
 const QUOTE = 0x22;
@@ -151,7 +151,8 @@ class ElementCutter {
 
 function makeElement(bytes: Buffer, line: number, length: number): Line {
   const text = bytes.toString('utf8').trim();
-  if (length > LONGEST_RECORD_BYTES) return { line, text: text.slice(0, 1000), problem: TOO_LONG };
+  if (length > LONGEST_RECORD_BYTES)
+    return { line, text: text.slice(0, KEPT_OF_OVERLONG), problem: TOO_LONG };
   if (!isUtf8(bytes)) return { line, text, problem: 'is not UTF-8; save the file as UTF-8' };
   return { line, text };
 }

@@ -24,7 +24,7 @@ const WINDOWS_1252 = new TextDecoder('windows-1252');
 const LINE_FEED = 10;
 const MARK = Buffer.from('\ufeff');
 /** How much of an overlong line is kept to recognize it by. */
-const KEPT_OF_OVERLONG = 1000;
+export const KEPT_OF_OVERLONG = 1000;
 
 /** Whole lines as bytes, the last one without its line feed. */
 export interface Block {

@@ -1,12 +1,14 @@
 /** Reads a Parquet input as JSON texts, whatever it comes from; the reader of Parquet itself is given. */
 import { createWriteStream } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../app-error.ts';
 import { openTemporaryFolder } from '../temporary-folder.ts';
 import type { Input } from './bundle.ts';
-import { unpack } from './bytes.ts';
+import { unpack } from './decompression.ts';
 import { openFound } from './found-file.ts';
+import { KEPT_OF_OVERLONG, type Line, LONGEST_RECORD_BYTES, TOO_LONG } from './lines.ts';
 import type { OpenInput } from './open-input.ts';
 import { Damage } from './refusal.ts';
 
@@ -25,7 +27,7 @@ export async function* readParquetInput(
   open: OpenInput,
   isLast: boolean,
   readParquet: ReadParquet,
-): AsyncGenerator<readonly ParquetRow[]> {
+): AsyncGenerator<readonly Line[]> {
   const { input, form, source } = open;
   if (form.compression === 'none') {
     await using plain = await openPlainFile(input);
@@ -36,7 +38,9 @@ export async function* readParquetInput(
   }
   using folder = openTemporaryFolder();
   const path = join(folder.path, 'input.parquet');
-  await pipeline(unpack(source.read(isLast), form.compression), createWriteStream(path));
+  const { bavail, bsize } = await statfs(folder.path);
+  const bytes = atMost(unpack(source.read(isLast), form.compression), (bavail * bsize) / 2);
+  await pipeline(bytes, createWriteStream(path));
   yield* readPlainParquet(path, readParquet);
 }
 
@@ -60,11 +64,33 @@ async function openPlainFile({
   return { path: `/proc/self/fd/${file.fd}`, [Symbol.asyncDispose]: () => file.close() };
 }
 
-async function* readPlainParquet(path: string, readParquet: ReadParquet) {
+/**
+ * Throws `Damage` when there are more: other programs have their temporary files on the same disk.
+ */
+async function* atMost(bytes: AsyncIterable<Buffer>, most: number): AsyncGenerator<Buffer> {
+  let count = 0;
+  for await (const chunk of bytes) {
+    count += chunk.length;
+    if (count > most) {
+      throw new Damage(
+        'the Parquet data takes more than half of the room for temporary files (TMPDIR); ' +
+          'give it as a plain file, which is read where it lies',
+      );
+    }
+    yield chunk;
+  }
+}
+
+async function* readPlainParquet(path: string, readParquet: ReadParquet): AsyncGenerator<readonly Line[]> {
   try {
-    yield* readParquet(path);
+    for await (const rows of readParquet(path)) yield rows.map(lineOf);
   } catch (error) {
     if (error instanceof AppError) throw new Damage(error.message);
     throw error;
   }
+}
+
+function lineOf(row: ParquetRow): Line {
+  if (row.text.length <= LONGEST_RECORD_BYTES) return row;
+  return { line: row.line, text: row.text.slice(0, KEPT_OF_OVERLONG), problem: TOO_LONG };
 }

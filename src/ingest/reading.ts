@@ -3,8 +3,8 @@
  * a refusal at its line; what ends the reading comes last.
  */
 import type { Input } from './bundle.ts';
-import { unpack } from './bytes.ts';
 import { RowCutter } from './csv.ts';
+import { unpack } from './decompression.ts';
 import { checkHeader, type Written } from './form.ts';
 import type { Format } from './formats/format.ts';
 import { asArray, readElements } from './json-array.ts';

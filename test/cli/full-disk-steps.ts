@@ -1,9 +1,11 @@
 /**
- * What commands do on a disk that is full: a program for `full-disk.test.ts`, which runs it where the folder that it is
- * given is a small disk of its own. Prints what it saw as JSON.
+ * What commands do on a disk that is full: a program for `full-disk.test.ts`, which runs it where
+ * the folder that it is given is a small disk of its own. Prints what it saw as JSON.
  */
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { closeSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { openDuckdbStore } from '../../src/dataset/duckdb/store.ts';
 import type { NewKey } from '../../src/keys/keyring.ts';
 import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
@@ -44,6 +46,14 @@ const revoke = ({ entry }: NewKey) =>
 // Makes the reserve.
 await run(['keys', 'create', '--organization', 'school', '--data', data]);
 
+// Beside the disk there is room.
+const packed = join(disk, '../users.parquet.gz');
+writeFileSync(packed, gzipSync(randomBytes(2_500_000)));
+const spooled = await run(
+  ['import', packed, '--organization', 'school', '--data', join(disk, '../elsewhere')],
+  { environment: { TMPDIR: disk } },
+);
+
 fillDisk();
 const imported = await importInto('new');
 const beside = await revoke(keys[0]!);
@@ -63,5 +73,13 @@ const importedAlone = await importInto('new');
 rmSync(filler);
 const listed = await run(['keys', 'list', '--json', '--data', data]);
 process.stdout.write(
-  JSON.stringify({ beside, accepted, alone, imported, importedAlone, listed: JSON.parse(listed.stdout) }),
+  JSON.stringify({
+    spooled,
+    beside,
+    accepted,
+    alone,
+    imported,
+    importedAlone,
+    listed: JSON.parse(listed.stdout),
+  }),
 );

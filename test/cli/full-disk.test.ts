@@ -1,4 +1,7 @@
-/** Commands on a data folder whose disk is full: a small one in memory, which the test mounts for itself. */
+/**
+ * Commands on a data folder whose disk is full: a small one in memory, which the test mounts for
+ * itself.
+ */
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -14,6 +17,7 @@ const UNSHARE = ['unshare', '--map-root-user', '--mount', 'sh', '-c'] as const;
 const MOUNT = 'mount -t tmpfs -o size=4m tmpfs "$1"';
 
 interface Seen {
+  readonly spooled: Result;
   readonly imported: Result;
   readonly beside: Result;
   readonly accepted: string;
@@ -54,6 +58,14 @@ describe('a full disk', { skip: canMount() ? false : 'a small disk cannot be mou
     assert.deepEqual(
       seen.listed.map(({ status }) => status),
       ['revoked', 'revoked', 'revoked', 'active'],
+    );
+  });
+
+  it('is not what Parquet makes of the room for temporary files, of which it may take half', () => {
+    assert.equal(seen.spooled.code, 1);
+    assert.match(
+      seen.spooled.stderr,
+      /the Parquet data takes more than half of the room for temporary files/,
     );
   });
 

@@ -129,3 +129,25 @@ test('Parquet on standard input is read from a file that is gone afterwards', as
   assert.equal(report.records, 1);
   await assert.rejects(readFile(seen), { code: 'ENOENT' });
 });
+
+test('a row of a Parquet file that is longer than 16 MiB is a bad record', async (t) => {
+  const text = `{"id":5,"title":"${'x'.repeat(16 * 1024 * 1024)}"}`;
+  const { report, store } = await importFiles(
+    t,
+    { 'boards.parquet': 'PAR1' },
+    {
+      skipInvalid: join(await makeFolder(t), 'rejects.ndjson'),
+      async *readParquet() {
+        yield [
+          { line: 1, text },
+          { line: 2, text: '{"id":6,"title":"T"}' },
+        ];
+      },
+    },
+  );
+  assert.deepEqual(
+    report.problems.map(({ line, reason }) => [line, reason]),
+    [[1, 'is longer than 16 MiB']],
+  );
+  assert.equal(store.published.length, 1);
+});

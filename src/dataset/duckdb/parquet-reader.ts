@@ -1,6 +1,7 @@
 /** Reads the rows of a Parquet file as JSON, for an import. */
-import type { DuckDBConnection } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
 import { AppError } from '../../app-error.ts';
+import { refusalOfFooter } from './parquet-footer.ts';
 import { literal, openScratchDatabase } from './scratch-database.ts';
 
 export interface ParquetRow {
@@ -10,6 +11,8 @@ export interface ParquetRow {
   readonly text: string;
 }
 
+/** Of the texts of rows that are given together, about. */
+const MOST_CHARACTERS = 1_000_000;
 const INSTANT_FORM = '%Y-%m-%dT%H:%M:%S.%g+00:00';
 
 /**
@@ -17,7 +20,10 @@ const INSTANT_FORM = '%Y-%m-%dT%H:%M:%S.%g+00:00';
  * rows, when the file is not Parquet or is damaged. DuckDB takes paths for patterns: `path` must hold no `*`, `?`, `[`.
  */
 export async function* readParquet(path: string): AsyncGenerator<readonly ParquetRow[]> {
-  using database = await openScratchDatabase([path]);
+  const refusal = await refusalOfFooter(path);
+  if (refusal !== undefined) throw unreadable(refusal);
+  // Nothing is written to the disk: what does not fit into memory is refused.
+  using database = await openScratchDatabase([path], [], { temp_directory: '' });
   yield* readRows(database.connection, path);
 }
 
@@ -31,12 +37,34 @@ async function* readRows(connection: DuckDBConnection, path: string): AsyncGener
     for (;;) {
       const chunk = await result.fetchChunk();
       if (chunk === null || chunk.rowCount === 0) return;
-      yield chunk.getColumnValues(0).map((value) => ({ line: ++line, text: String(value) }));
+      for (const texts of textsOf(chunk)) yield texts.map((text) => ({ line: ++line, text }));
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message.split('\n')[0]?.replaceAll(path, 'the file') : '';
-    throw new AppError('file-unreadable', `The Parquet data cannot be read: ${reason}`, { cause: error });
+    const isTooLarge = /^Out of Memory/.test(reason ?? '');
+    throw unreadable(isTooLarge ? 'some of its rows together take more than 512 MB' : `${reason}`, error);
   }
+}
+
+/** The texts of a chunk, few at a time when they are long. */
+function* textsOf(chunk: DuckDBDataChunk): Generator<string[]> {
+  const vector = chunk.getColumnVector(0);
+  let texts: string[] = [];
+  let characters = 0;
+  for (let row = 0; row < chunk.rowCount; row += 1) {
+    const text = String(vector.getItem(row));
+    texts.push(text);
+    characters += text.length;
+    if (characters < MOST_CHARACTERS) continue;
+    yield texts;
+    texts = [];
+    characters = 0;
+  }
+  if (texts.length > 0) yield texts;
+}
+
+function unreadable(reason: string, cause?: unknown): AppError {
+  return new AppError('file-unreadable', `The Parquet data cannot be read: ${reason}`, { cause });
 }
 
 /** The table with its instants as text, which would lose their offset otherwise. */

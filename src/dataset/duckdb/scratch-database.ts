@@ -5,17 +5,19 @@ const MEMORY_LIMIT = '512MB';
 
 /**
  * The caller disposes of it. DuckDB takes paths for patterns: none may hold `*`, `?`, `[`. In a folder it may open every
- * file.
+ * file. `settings` are further ones of DuckDB.
  */
 export async function openScratchDatabase(
   paths: readonly string[],
   folders: readonly string[] = [],
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly connection: DuckDBConnection } & Disposable> {
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: MEMORY_LIMIT,
     threads: '1',
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
+    ...settings,
   });
   const connection = await instance.connect();
   const database = {
