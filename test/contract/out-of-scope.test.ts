@@ -30,11 +30,22 @@ const PLACEHOLDERS: Readonly<Record<string, Naming>> = {
   val: users(({ lms }) => lms['sis_user_id'] ?? ''),
 };
 
-/** A value for each parameter; undefined where it is a placeholder, or cannot be made up. */
+/**
+ * A value for each parameter, with what it requires beside it; undefined where it is a placeholder,
+ * or cannot be made up.
+ */
 const VALUES: Readonly<Record<ParameterName, string | undefined>> = {
   ...{ board: undefined, user: undefined, cursor: undefined },
   ...{ start: '1514764800000', end: '1546300800000', at: '1546300800000' },
-  ...{ limit: '1', since: 'start', format: 'csv', excel: '1', key: 'board', action: 'visited', top: '1' },
+  ...{
+    limit: '1',
+    since: 'start',
+    format: 'csv',
+    excel: '1&format=csv',
+    key: 'board',
+    action: 'visited',
+    top: '1',
+  },
   ...{ interval: 'month', zone: 'Europe/Vienna', by: 'board', order: 'recent' },
 };
 
