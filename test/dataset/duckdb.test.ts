@@ -64,7 +64,7 @@ describe('the files of the embedded store', () => {
       return dataset?.organization.title;
     };
     assert.equal(await titleOfEarlier(), 'Two');
-    await writeFile(join(folder, 'acme', 'generations', '2.duckdb'), 'damaged as well');
+    await writeFile(join(folder, 'organizations', 'acme', 'generations', '2.duckdb'), 'damaged as well');
     assert.equal(await titleOfEarlier(), 'One');
     await store.close();
   });

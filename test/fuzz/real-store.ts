@@ -44,7 +44,7 @@ export async function importIntoRealStore(
   const data = join(sandbox.work, 'data');
   await cp(folder, data, { recursive: true });
   const versions = () =>
-    readdirSync(join(data, NAME, 'generations'))
+    readdirSync(join(data, 'organizations', NAME, 'generations'))
       .sort()
       .join();
   const before = versions();

@@ -20,7 +20,7 @@ async function withStand(options: StandOptions, test: (stand: Stand) => Promise<
 }
 
 function fileOf({ folder }: Stand, generation: number): string {
-  return join(folder, 'data', ORGANIZATION, 'generations', `${generation}.duckdb`);
+  return join(folder, 'data', 'organizations', ORGANIZATION, 'generations', `${generation}.duckdb`);
 }
 
 const DAMAGES: Readonly<Record<string, (file: string) => Promise<void>>> = {

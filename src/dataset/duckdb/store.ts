@@ -60,7 +60,7 @@ class DuckdbStore implements Store {
   async openEarlier(name: string): Promise<Dataset | undefined> {
     const { name: folder, generation } = this.#catalog.entry(name);
     if (generation === undefined) return undefined;
-    const generations = new Generations(join(this.#dataFolder, folder));
+    const generations = new Generations(organizationFolder(this.#dataFolder, folder));
     for (const earlier of await generations.before(generation)) {
       try {
         return await openGeneration(generations.file(earlier), generations.spillFolder('reading'));

@@ -37,7 +37,7 @@ describe('a generation of format 3', () => {
     await store.createOrganization('school', {});
     await publishRecords(store, 'school', WORLD);
     await publishRecords(store, 'school', { users: [{ id: 1n, email: 'ann2@x.example', name: 'Ann Bee' }] });
-    await makeEarlier(join(folder, 'school', 'generations', '2.duckdb'));
+    await makeEarlier(join(folder, 'organizations', 'school', 'generations', '2.duckdb'));
   });
   after(async () => {
     await store.close();

@@ -75,7 +75,7 @@ async function openWorld(t: TestContext) {
   await store.createOrganization('acme', {});
   await publishRecords(store, 'acme', WORLD);
   const dataset = await openPublished(store, 'acme');
-  const file = join(folder, 'acme', 'generations', '1.duckdb');
+  const file = join(folder, 'organizations', 'acme', 'generations', '1.duckdb');
   const instance = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY', threads: '1' });
   const connection = await instance.connect();
   t.after(async () => {
