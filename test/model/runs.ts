@@ -11,7 +11,7 @@ export function runs(most: number, kind: StorageKind = EMBEDDED) {
   const numRuns = Math.max(usual, Number.isSafeInteger(wanted) ? wanted : 0);
   return {
     numRuns,
-    interruptAfterTimeLimit: Math.max(60_000, numRuns * 5_000),
+    interruptAfterTimeLimit: Math.max(240_000, numRuns * 5_000),
     markInterruptAsFailure: true,
   };
 }
