@@ -71,7 +71,7 @@ it('gives an event the id of its sync_id, whatever id and actor stand elsewhere 
   const plain = await keep(event(5, 'one'), readPage);
   const odd = event(5, 'one').replace(
     '{"type"',
-    '{"id":4,"sync_id":"two","organization":{"id":1,"actor":{"id":6}},"type"',
+    '{"id":4,"organization":{"id":1,"sync_id":"two","actor":{"id":6}},"type"',
   );
   const [id, oddId] = await Promise.all(
     [plain, await keep(odd, readPage)].map(async (path) => {

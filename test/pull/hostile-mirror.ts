@@ -65,7 +65,7 @@ export function prepareMirrors(): { place: string; newMirror: (manner: HostileMa
 
 function mirrorOf(server: HostileServer, { store }: Storage, organization: string, folder: string): Mirror {
   const common = { url: server.url, key: 'key', folder };
-  const patience = { firstPauseMs: 1, idleMs: 300 };
+  const patience = { firstPauseMs: 1, idleMs: 2_000 };
   const again = () =>
     pull({
       ...{ ...common, limits: LIMITS, patience },

@@ -60,7 +60,7 @@ describe('a pull from a server that is not to be trusted', () => {
     ['an object instead of a list', USERS, '{"users":[]}', /must hold one JSON array/],
     ['a list instead of a map', POINTS, '[]', /must hold one JSON object/],
     ['points of another board', POINTS, pointsOf('"board_id":8'), /is not the board that was asked for/],
-    ['points that are a text', POINTS, pointsOf(`"board_id":${BOARD},"total_points":"3"`), INTEGER],
+    ['points that are a text', POINTS, pointsOf(`"board_id":${BOARD}`, '"3"'), INTEGER],
     ['a map of numbers', POINTS, '{"a":1}', /record 1: must be an object/],
     [
       'an event whose actor has no id',
@@ -180,8 +180,8 @@ describe('a pull from a server that is not to be trusted', () => {
   });
 });
 
-function pointsOf(members: string): string {
-  return `{"a":{"user_id":1,"total_points":3,"participation_score":2,${members}}}`;
+function pointsOf(members: string, totalPoints = '3'): string {
+  return `{"a":{"user_id":1,"total_points":${totalPoints},"participation_score":2,${members}}}`;
 }
 
 function manyPeople(count: number): string {
