@@ -141,7 +141,8 @@ describe('the reason of an adjustment by hand', () => {
   it('is shown to a key that redacts nothing, and to no other one', async () => {
     const { text } = await ask(path);
     assert.match(text, /"late work"/);
-    for (const field of REDACTABLE) {
+    // With pseudonymous ids another path names the user: test/contract/redacted-ids.test.ts.
+    for (const field of REDACTABLE.filter((name) => name !== 'id')) {
       const key = await world.makeKey('harbor', { redact: { ...NO_REDACTION, [field]: true } });
       const redacted = await load(path, key);
       const lines = redacted['lines'] as { what: string; reason: string }[];
