@@ -72,7 +72,7 @@ export function KeyForm({ reason }: { readonly reason: string | undefined }) {
         </p>
       </form>
       <p className="door-foot">
-        Rather read? <a href="/docs">The reference of the interface</a>
+        <a href="/docs">API reference</a> · <a href="/console/licenses.md">Licences</a>
       </p>
     </main>
   );

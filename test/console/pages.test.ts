@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import axe from 'axe-core';
 import { AT_ONCE, NO_BROWSER } from './browser.ts';
 import { BOARD, type ConsoleStand, openConsole, PERSON, type Visit } from './visit.ts';
@@ -41,6 +42,23 @@ const PAGES = [
   { name: 'no-such-page', path: '/console/elsewhere', heading: 'No such page' },
 ] as const;
 
+/** Pages that the server makes; they need no script. */
+const PLAIN_PAGES = ['/docs', '/problems/not-found'];
+/** Cumulative Layout Shift up to which a page counts as good (web.dev). */
+const GOOD_SHIFT = 0.1;
+/** Long enough for a page to be painted before its data come. */
+const RESPONSE_DELAY_MS = 150;
+const IS_CLIPPED = `[...document.querySelectorAll('.table tbody tr > :first-child')].some(
+  (cell) => cell.scrollWidth > cell.clientWidth)`;
+
+/** How far everything that has been painted has moved since; without a shift the observer is never called. */
+const LAYOUT_SHIFT = `new Promise((resolve) => {
+  new PerformanceObserver((list) => {
+    resolve(list.getEntries().reduce((sum, { value }) => sum + value, 0));
+  }).observe({ type: 'layout-shift', buffered: true });
+  setTimeout(() => resolve(0), 500);
+})`;
+
 interface Violation {
   readonly id: string;
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary?: string }[];
@@ -70,7 +88,7 @@ describe('pages', { skip: NO_BROWSER, concurrency: AT_ONCE }, () => {
   for (const theme of ['light', 'dark'] as const) {
     for (const [size, width] of [
       ['wide', 1360],
-      ['phone', 360],
+      ['phone', 320],
     ] as const) {
       it(`are without a violation and fit, ${theme}, ${size}`, async () => {
         const visit = await stand.visit({ theme, width });
@@ -111,6 +129,49 @@ describe('pages', { skip: NO_BROWSER, concurrency: AT_ONCE }, () => {
       await visit.end();
     });
   }
+
+  for (const width of [1360, 360]) {
+    it(`hardly move while their data come, ${width} pixels wide`, async () => {
+      const visit = await stand.visit({ width });
+      visit.forgive(/404 \(Not Found\)/);
+      await visit.page.route('**/v1/**', async (route) => {
+        await pause(RESPONSE_DELAY_MS);
+        await route.continue();
+      });
+      const shifts: Record<string, unknown> = {};
+      for (const { name, path } of PAGES) {
+        await visit.go(path);
+        shifts[name] = await visit.page.evaluate(LAYOUT_SHIFT);
+      }
+      const tooFar = Object.entries(shifts).filter(([, shift]) => Number(shift) >= GOOD_SHIFT);
+      assert.deepEqual(tooFar, []);
+      await visit.end();
+    });
+  }
+
+  it('show the whole time of each event and award', async () => {
+    // Times are longest in this locale.
+    const visit = await stand.visit({ width: 1400, locale: 'en-US' });
+    for (const path of ['/console/events', `/console/people/${PERSON}/ledger`]) {
+      await visit.go(path);
+      assert.equal(await visit.page.evaluate(IS_CLIPPED), false, path);
+    }
+    await visit.end();
+  });
+
+  it('of the server itself are without a violation and fit a small phone', async () => {
+    const visit = await stand.visit({ width: 320 });
+    const found: string[] = [];
+    for (const path of PLAIN_PAGES) {
+      await visit.page.goto(stand.url + path);
+      found.push(...(await violationsOf(visit)).map((violation) => `${path}: ${violation}`));
+      assert.equal(await visit.page.locator('main').count(), 1, path);
+      const beyond = await visit.page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      assert.equal(beyond, 0, `${path} does not scroll sideways`);
+    }
+    assert.deepEqual(found, []);
+    await visit.end();
+  });
 
   it('keep a chart whose frame has no room for a moment, as when they are printed', async () => {
     const visit = await stand.visit();

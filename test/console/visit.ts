@@ -35,6 +35,7 @@ export interface VisitWishes {
   readonly theme?: 'light' | 'dark';
   readonly width?: number;
   readonly height?: number;
+  readonly locale?: string;
 }
 
 export interface Visit {
@@ -78,10 +79,10 @@ export async function openConsole(): Promise<ConsoleStand> {
 }
 
 async function beginVisit(browser: Browser, url: string, wishes: VisitWishes): Promise<Visit> {
-  const { key, theme = 'light', width = 1280, height = 900 } = wishes;
+  const { key, theme = 'light', width = 1280, height = 900, locale = 'en-GB' } = wishes;
   const context = await browser.newContext({
     ...{ viewport: { width, height }, colorScheme: theme, reducedMotion: 'reduce' },
-    ...{ locale: 'en-GB', timezoneId: 'Europe/Vienna', acceptDownloads: true },
+    ...{ locale, timezoneId: 'Europe/Vienna', acceptDownloads: true },
   });
   await context.addInitScript(() => {
     // What is saved by way of a dialog cannot be seen from here.

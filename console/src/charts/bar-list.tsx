@@ -11,6 +11,21 @@ export interface BarItem {
   readonly color?: number;
 }
 
+/** As many rows as are asked for, for a list that is loading. */
+export function BlankBarList({
+  rows,
+  hasNotes = false,
+}: {
+  readonly rows: number;
+  readonly hasNotes?: boolean;
+}) {
+  const items = Array.from({ length: rows }, (_, row) => ({
+    ...{ key: String(row), name: 'Loading', value: 1 },
+    ...(hasNotes && { note: 'Loading' }),
+  }));
+  return <BarList items={items} />;
+}
+
 export function BarList({ items }: { readonly items: readonly BarItem[] }) {
   const most = Math.max(1, ...items.map(({ value }) => value));
   return (

@@ -54,6 +54,11 @@ export function HeatMap({ hours }: { readonly hours: readonly (readonly number[]
   );
 }
 
+/** A week without events, for one that is loading. */
+export function BlankHeatMap() {
+  return <HeatMap hours={Array.from({ length: 7 }, () => Array.from({ length: 24 }, () => 0))} />;
+}
+
 /** By square roots, so that quiet hours can be told from silent ones. */
 function levelOf(count: number, most: number): number {
   return count === 0 ? 0 : Math.max(1, Math.ceil(LEVELS * Math.sqrt(count / most)));

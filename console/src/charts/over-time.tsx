@@ -31,6 +31,25 @@ export function StackedBars({
   );
 }
 
+const BLANK_PERIOD = '2026-01-01T00:00:00.000Z';
+
+/** A chart without bars, for one that is loading; `names` are those of its legend. */
+export function BlankBars({
+  names,
+  height,
+}: {
+  readonly names: readonly string[];
+  readonly height?: number;
+}) {
+  const series = names.map((name) => ({ name, color: 0, values: [0] }));
+  return (
+    <StackedBars
+      {...{ name: 'Loading', periods: [BLANK_PERIOD], interval: 'day', zone: 'UTC', series }}
+      {...(height !== undefined && { height })}
+    />
+  );
+}
+
 function sumOf(series: readonly Series[], period: number): number {
   return series.reduce((sum, { values }) => sum + (values[period] ?? 0), 0);
 }

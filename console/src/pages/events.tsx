@@ -6,7 +6,7 @@ import { useAnswer, useBoards, usePages, usePeople } from '../api/queries.ts';
 import { ExportCard } from '../export/export-card.tsx';
 import { Card } from '../parts/card.tsx';
 import { Combobox } from '../parts/combobox.tsx';
-import { type Column, DataTable } from '../parts/data-table.tsx';
+import { type Column, DataTable, INSTANT_WIDTH } from '../parts/data-table.tsx';
 import { BoardLink, nameOf, PersonLink } from '../parts/links.tsx';
 import { Page } from '../parts/page.tsx';
 import { Empty, Failure, Skeleton } from '../parts/states.tsx';
@@ -150,7 +150,7 @@ function columnsIn(zone: string): readonly Column<CommunityEvent>[] {
     {
       key: 'when',
       title: 'When',
-      width: '11.25rem',
+      width: INSTANT_WIDTH,
       render: ({ timestamp }) => formatInstant(timestamp, zone),
     },
     { key: 'actor', title: 'Who', render: ({ actor }) => <PersonLink person={actor} /> },

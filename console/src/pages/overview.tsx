@@ -1,10 +1,11 @@
 /** The community at a glance. */
+import type { UseQueryResult } from '@tanstack/react-query';
 import type { HeatMapAnswer, Overview, RankedBoard, RankedPerson, Returning } from '../api/answers.ts';
 import { pathWith } from '../api/client.ts';
 import { useAnswer } from '../api/queries.ts';
-import { BarList } from '../charts/bar-list.tsx';
-import { HeatMap } from '../charts/heat-map.tsx';
-import { PeriodTable, StackedBars } from '../charts/over-time.tsx';
+import { BarList, BlankBarList } from '../charts/bar-list.tsx';
+import { BlankHeatMap, HeatMap } from '../charts/heat-map.tsx';
+import { BlankBars, PeriodTable, StackedBars } from '../charts/over-time.tsx';
 import { type About, ActivityCard, useActionColors } from '../parts/activity-card.tsx';
 import { Card, Tile, Tiles } from '../parts/card.tsx';
 import { BoardLink, PageLink, PersonLink } from '../parts/links.tsx';
@@ -13,7 +14,17 @@ import { Loaded } from '../parts/states.tsx';
 import { capitalize, formatCount, formatDate, formatNumber } from '../view/format.ts';
 import { useInterval, useRange, useWhole } from '../view/use-view.ts';
 
+type TileFigures = Pick<Overview, 'events' | 'people' | 'boards' | 'pins' | 'first' | 'last'>;
+
 const TOP = 8;
+/** In pixels. */
+const RETURNING_HEIGHT = 220;
+const BLANK_RANKING = <BlankBarList rows={TOP} hasNotes />;
+/** Figures and dates of a usual length. */
+const BLANK: TileFigures = {
+  ...{ events: 100_000, people: 1_000, boards: 10, pins: 1_000 },
+  ...{ first: '2026-01-01T00:00:00.000Z', last: '2026-12-31T00:00:00.000Z' },
+};
 
 export function OverviewPage() {
   const { start, end, zone } = useRange();
@@ -21,14 +32,14 @@ export function OverviewPage() {
   const figures = useAnswer<Overview>(pathWith('/insights/v1/overview', { start, end }));
   return (
     <Page title={whole.data?.organization.name ?? 'Overview'} above="Overview">
-      <Loaded answer={figures} height={92}>
+      <Loaded answer={figures} shape={<Figures data={BLANK} zone={zone} />}>
         {(data) => <Figures data={data} zone={zone} />}
       </Loaded>
       <div className="grid">
         <div className="wide">
           <ActivityCard />
         </div>
-        <ActionsCard figures={figures.data} />
+        <ActionsCard figures={figures} />
         <BoardsCard />
         <PeopleCard />
         <ReturningCard />
@@ -38,7 +49,7 @@ export function OverviewPage() {
   );
 }
 
-function Figures({ data, zone }: { readonly data: Overview; readonly zone: string }) {
+function Figures({ data, zone }: { readonly data: TileFigures; readonly zone: string }) {
   return (
     <Tiles>
       <Tile name="Events" value={formatNumber(data.events)} note={spanOf(data, zone)} />
@@ -55,20 +66,26 @@ export function spanOf({ first, last }: Pick<Overview, 'first' | 'last'>, zone: 
   return from === to ? from : `${from} – ${to}`;
 }
 
-function ActionsCard({ figures }: { readonly figures: Overview | undefined }) {
+function ActionsCard({ figures }: { readonly figures: UseQueryResult<Overview> }) {
   const colors = useActionColors();
-  if (figures === undefined || figures.actions.length === 0) return null;
-  const items = figures.actions.slice(0, TOP).map(({ action, events }) => ({
-    ...{ key: action, value: events, color: colors(action) },
-    name: (
-      <PageLink to="/console/events" more={{ action }} className="name">
-        {capitalize(action)}
-      </PageLink>
-    ),
-  }));
+  const itemsOf = ({ actions }: Overview) =>
+    actions.slice(0, TOP).map(({ action, events }) => ({
+      ...{ key: action, value: events, color: colors(action) },
+      name: (
+        <PageLink to="/console/events" more={{ action }} className="name">
+          {capitalize(action)}
+        </PageLink>
+      ),
+    }));
   return (
     <Card title="What people do" note="Events by action">
-      <BarList items={items} />
+      <Loaded
+        answer={figures}
+        shape={<BlankBarList rows={TOP} />}
+        isEmpty={({ actions }) => actions.length === 0}
+      >
+        {(data) => <BarList items={itemsOf(data)} />}
+      </Loaded>
     </Card>
   );
 }
@@ -78,7 +95,7 @@ function BoardsCard() {
   const answer = useAnswer<readonly RankedBoard[]>(pathWith('/insights/v1/boards', { start, end, top: TOP }));
   return (
     <Card title="Most active boards" tools={<PageLink to="/console/boards">All boards</PageLink>}>
-      <Loaded answer={answer} height={320} isEmpty={(boards) => boards.length === 0}>
+      <Loaded answer={answer} shape={BLANK_RANKING} isEmpty={(boards) => boards.length === 0}>
         {(boards) => (
           <BarList
             items={boards.map(({ board, events, people }) => ({
@@ -97,7 +114,7 @@ function PeopleCard() {
   const answer = useAnswer<readonly RankedPerson[]>(pathWith('/insights/v1/users', { start, end, top: TOP }));
   return (
     <Card title="Most active people" tools={<PageLink to="/console/people">All people</PageLink>}>
-      <Loaded answer={answer} height={320} isEmpty={(people) => people.length === 0}>
+      <Loaded answer={answer} shape={BLANK_RANKING} isEmpty={(people) => people.length === 0}>
         {(people) => (
           <BarList
             items={people.map(({ user, events, boards }) => ({
@@ -135,11 +152,16 @@ function ReturningCard() {
     <Card title="New and returning people" note="New: who acts for the first time" table={table}>
       <Loaded
         answer={answer}
-        height={240}
+        shape={<BlankBars names={['Returning', 'New']} height={RETURNING_HEIGHT} />}
         isEmpty={({ newcomers, returning }) => [...newcomers, ...returning].every((count) => count === 0)}
       >
         {(data) => (
-          <StackedBars name="New and returning people" {...data} series={series(data)} height={220} />
+          <StackedBars
+            name="New and returning people"
+            {...data}
+            series={series(data)}
+            height={RETURNING_HEIGHT}
+          />
         )}
       </Loaded>
     </Card>
@@ -153,7 +175,7 @@ export function HeatMapCard({ about = {} }: { readonly about?: About }) {
     <Card title="When in the week" note={`Events by day and hour, ${zone}`} className="wide">
       <Loaded
         answer={answer}
-        height={240}
+        shape={<BlankHeatMap />}
         isEmpty={({ hours }) => hours.flat().every((count) => count === 0)}
       >
         {({ hours }) => <HeatMap hours={hours} />}

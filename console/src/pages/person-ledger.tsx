@@ -2,7 +2,7 @@
 import type { Ledger, PointsMap } from '../api/answers.ts';
 import { useAnswer, useBoards } from '../api/queries.ts';
 import { Card } from '../parts/card.tsx';
-import { type Column, DataTable } from '../parts/data-table.tsx';
+import { type Column, DataTable, INSTANT_WIDTH } from '../parts/data-table.tsx';
 import { Empty, Loaded } from '../parts/states.tsx';
 import { capitalize, formatInstant, formatNumber } from '../view/format.ts';
 import { useParameters, useRange } from '../view/use-view.ts';
@@ -80,7 +80,7 @@ function columnsIn(zone: string): readonly Column<Line>[] {
     {
       key: 'when',
       title: 'When',
-      width: '11.25rem',
+      width: INSTANT_WIDTH,
       render: ({ timestamp }) => (timestamp === null ? '–' : formatInstant(timestamp, zone)),
     },
     { key: 'what', title: 'What', render: ({ what }) => <span title={what}>{what}</span> },

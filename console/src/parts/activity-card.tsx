@@ -2,7 +2,7 @@
 import type { Activity, Overview } from '../api/answers.ts';
 import { pathWith } from '../api/client.ts';
 import { useAnswer } from '../api/queries.ts';
-import { PeriodTable, StackedBars } from '../charts/over-time.tsx';
+import { BlankBars, PeriodTable, StackedBars } from '../charts/over-time.tsx';
 import type { Series } from '../charts/plot.tsx';
 import { capitalize } from '../view/format.ts';
 import { INTERVALS, type Interval } from '../view/range.ts';
@@ -15,6 +15,8 @@ type Split = (typeof SPLITS)[number];
 
 /** The palette has eight colours, and grey for the rest. */
 const MOST_SERIES = 8;
+/** As many names of a usual length as a legend has as a rule. */
+const USUAL_NAMES = ['Commented', 'Created', 'Followed', 'Liked', 'Visited'];
 
 export interface About {
   readonly board?: string;
@@ -79,7 +81,7 @@ export function ActivityCard({
     >
       <Loaded
         answer={answer}
-        height={300}
+        shape={<BlankBars names={split === 'people' ? [] : USUAL_NAMES} />}
         isEmpty={({ people }) => people.every((count) => count === 0)}
         empty="No events in this range"
       >

@@ -20,6 +20,9 @@ interface Sorting {
   readonly isDown: boolean;
 }
 
+/** Of a column of dates with times, in any locale. */
+export const INSTANT_WIDTH = '13.5rem';
+
 const ROW_HEIGHT = 44;
 const AHEAD = 10;
 const NEAR_END = 30;

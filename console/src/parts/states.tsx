@@ -3,13 +3,29 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { ApiError } from '../api/client.ts';
 
-/** Grey shapes in the height of what comes. */
-export function Skeleton({ height = 120 }: { readonly height?: number }) {
+/** A grey area in the height of what comes: a number of pixels, or the height of a shape. */
+export function Skeleton({ height = 120, shape }: SkeletonSize) {
   return (
-    <div className="skeleton" style={{ height }} role="status">
+    <div className="skeleton" style={shape === undefined ? { height } : undefined} role="status">
       <span className="unseen">Loading</span>
+      {shape !== undefined && <Unseen>{shape}</Unseen>}
     </div>
   );
+}
+
+/** Takes its room, and is neither seen nor read. */
+function Unseen({ children }: { readonly children: ReactNode }) {
+  return (
+    <div className="loaded skeleton-shape" aria-hidden="true" inert>
+      {children}
+    </div>
+  );
+}
+
+interface SkeletonSize {
+  readonly height?: number | undefined;
+  /** The same layout with made-up data, so that nothing moves when the data come. It is not seen. */
+  readonly shape?: ReactNode;
 }
 
 export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
@@ -67,21 +83,28 @@ function NotVisible() {
 export function Loaded<T>({
   answer,
   height,
+  shape,
   isEmpty,
   empty = 'Nothing in this range',
   children,
-}: {
+}: SkeletonSize & {
   readonly answer: UseQueryResult<T>;
-  readonly height?: number;
   readonly isEmpty?: (data: T) => boolean;
   readonly empty?: string;
   readonly children: (data: T) => ReactNode;
 }) {
   const { data, error, isPending, isPlaceholderData, refetch } = answer;
-  if (isPending) return <Skeleton {...(height !== undefined && { height })} />;
+  if (isPending) return <Skeleton height={height} shape={shape} />;
   if (error !== null) return <Failure error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return null;
-  if (isEmpty?.(data)) return <Empty title={empty} />;
+  if (isEmpty?.(data)) {
+    return (
+      <div className="layers">
+        {shape !== undefined && <Unseen>{shape}</Unseen>}
+        <Empty title={empty} />
+      </div>
+    );
+  }
   return (
     <div className={isPlaceholderData ? 'loaded is-stale' : 'loaded'} aria-busy={isPlaceholderData}>
       {children(data)}
