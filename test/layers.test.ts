@@ -15,34 +15,45 @@ const LAYER_RULES = ['noRestrictedImports', 'noProcessEnv', 'noImportCycles'];
 
 /** The table of rooms: what each may import beside itself. Who imports a driver or reads the environment is told apart. */
 const ROOMS = {
-  'src/dataset': ['src/app-error.ts'],
-  'src/dataset/duckdb': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
-  'src/dataset/postgres': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset', 'src/points'],
+  'src/dataset': ['src/app-error.ts', 'src/time-slice.ts'],
+  'src/dataset/duckdb': [
+    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/time-slice.ts', 'src/dataset', 'src/points'],
+  ],
+  'src/dataset/postgres': [
+    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/time-slice.ts', 'src/dataset', 'src/points'],
+  ],
   'src/dataset/resident': [
-    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/shelf.ts', 'src/dataset', 'src/points'],
+    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/shelf.ts', 'src/time-slice.ts', 'src/dataset'],
+    'src/points',
   ],
   'src/points': ['src/app-error.ts', 'src/nearest-name.ts', 'src/zone.ts', 'src/dataset'],
-  'src/insights': ['src/app-error.ts', 'src/dataset', 'src/points'],
-  'src/render': ['src/app-error.ts', 'src/nearest-name.ts', 'src/shelf.ts', 'src/dataset'],
+  'src/insights': ['src/app-error.ts', 'src/time-slice.ts', 'src/dataset', 'src/points'],
+  'src/render': [
+    ...['src/app-error.ts', 'src/json-text.ts', 'src/nearest-name.ts', 'src/shelf.ts'],
+    ...['src/time-slice.ts', 'src/dataset'],
+  ],
   'src/keys': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset'],
   'src/ingest': [
-    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/temporary-folder.ts', 'src/dataset', 'src/points'],
-    'src/ingest/formats',
+    ...['src/app-error.ts', 'src/json-text.ts', 'src/nearest-name.ts', 'src/temporary-folder.ts'],
+    ...['src/dataset', 'src/points', 'src/ingest/formats'],
   ],
   'src/ingest/formats': ['src/app-error.ts'],
-  'src/export': ['src/app-error.ts', 'src/dataset'],
+  'src/export': ['src/app-error.ts', 'src/json-text.ts', 'src/dataset'],
   'src/client': [],
   'src/pull': ['src/app-error.ts', 'src/ingest'],
   'src/server': [
-    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/shelf.ts', 'src/zone.ts', 'src/dataset'],
-    ...['src/points', 'src/insights', 'src/render', 'src/keys'],
+    ...['src/app-error.ts', 'src/json-text.ts', 'src/nearest-name.ts', 'src/shelf.ts'],
+    ...['src/time-slice.ts', 'src/zone.ts'],
+    ...['src/dataset', 'src/points', 'src/insights', 'src/render', 'src/keys'],
   ],
   'src/cli': [
     ...[
       'src/app-error.ts',
+      'src/json-text.ts',
       'src/nearest-name.ts',
       'src/shelf.ts',
       'src/temporary-folder.ts',
+      'src/time-slice.ts',
       'src/zone.ts',
       'src/dataset',
       'src/dataset/duckdb',
@@ -67,7 +78,8 @@ const ROOMS = {
 const DRIVERS = { '@duckdb/node-api': 'src/dataset/duckdb', pg: 'src/dataset/postgres' };
 const ENVIRONMENT_ROOM = 'src/cli';
 const SHARED_FILES = [
-  ...['src/app-error.ts', 'src/nearest-name.ts', 'src/shelf.ts', 'src/temporary-folder.ts', 'src/zone.ts'],
+  ...['src/app-error.ts', 'src/json-text.ts', 'src/nearest-name.ts', 'src/shelf.ts'],
+  ...['src/temporary-folder.ts', 'src/time-slice.ts', 'src/zone.ts'],
 ];
 
 /** As from a page of the console, and whether they are refused. */

@@ -23,6 +23,8 @@ export const STORAGES = [
 ] as const;
 export type StorageKind = (typeof STORAGES)[number];
 export const [EMBEDDED] = STORAGES;
+/** The store of a data folder, read directly and from memory. */
+export const EMBEDDED_STORAGES = STORAGES.filter(({ store }) => store === 'DuckDB');
 export const DIRECT = STORAGES.filter(({ resident }) => !resident);
 /** For tests that take long: datasets in memory only when `CORKBOARD_RUNS` asks for more. */
 export const STORES = process.env['CORKBOARD_RUNS'] === undefined ? DIRECT : STORAGES;

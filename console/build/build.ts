@@ -18,6 +18,7 @@ await build({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    license: { fileName: 'licenses.md' },
     rolldownOptions: {
       onLog(level, log, defaultHandler) {
         // React's note to servers that render; here all runs in the browser.

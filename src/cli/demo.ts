@@ -9,7 +9,7 @@ import { addExamples } from './examples.ts';
 import { importInto, refuseUnpublished } from './import.ts';
 import { print, remark } from './output.ts';
 import { addListenOptions, type ListenOptions, listen, renderBaseUrls, waitForSignal } from './serve.ts';
-import { keepResident, withKeyring, withStore } from './storage.ts';
+import { keepResident, withKeyring, withNewStore } from './storage.ts';
 import { readTextInput } from './text-input.ts';
 
 const ORGANIZATION = 'demo';
@@ -32,7 +32,7 @@ export function addDemoCommand(program: Command): void {
 }
 
 async function serveDemo(options: ListenOptions): Promise<void> {
-  await withStore(options, (store) =>
+  await withNewStore(options, (store) =>
     withKeyring(options, async (keyring) => {
       await loadBundle(store);
       const server = await listen({

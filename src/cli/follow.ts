@@ -15,6 +15,7 @@ export interface FollowWords extends JsonOption, WrittenBy {
   readonly skipInvalid?: string;
   readonly dryRun?: boolean;
   readonly followSymlinks?: boolean;
+  readonly settings?: boolean;
   readonly follow?: boolean;
   /** In milliseconds. */
   readonly every?: number;
@@ -24,12 +25,15 @@ const EVERY_MS = 5000;
 
 /** Throws `option-malformed` where the words do not go together. */
 export function checkFollow(paths: readonly string[], words: FollowWords): void {
-  const { follow, every, dryRun, fromLrs } = words;
+  const { follow, every, dryRun, fromLrs, settings } = words;
   if (follow !== true) {
     if (every === undefined) return;
     throw new AppError('option-malformed', '--every is for --follow.');
   }
   if (dryRun === true) throw new AppError('option-malformed', '--follow publishes; leave out --dry-run.');
+  if (settings === true) {
+    throw new AppError('option-malformed', '--follow takes records alone; leave out --settings.');
+  }
   if (fromLrs !== undefined || paths.length !== 1) {
     throw new AppError(
       'option-malformed',

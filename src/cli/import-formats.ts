@@ -7,7 +7,7 @@ import { RECORD_KINDS, type RecordKind } from '../dataset/staging.ts';
 import { type DateOrder, FORMAT_TITLES } from '../ingest/formats/choices.ts';
 import type { Foreign } from '../ingest/translating.ts';
 import { isZone } from '../zone.ts';
-import { print, renderTable } from './output.ts';
+import { type JsonOption, printResult, renderTable } from './output.ts';
 
 /** Who has written the files, and what they do not say. */
 export interface WrittenBy {
@@ -74,9 +74,10 @@ interface As {
   readonly foreign?: Foreign;
 }
 
-export function printFormats(): never {
-  print(renderTable(['FORMAT', 'WHAT'], Object.entries(FORMAT_TITLES)));
-  process.exit(0);
+export function printFormats(options: JsonOption): void {
+  const formats = Object.entries(FORMAT_TITLES);
+  const described = formats.map(([format, title]) => ({ format, title }));
+  printResult(options, described, () => renderTable(['FORMAT', 'WHAT'], formats));
 }
 
 /** Throws `option-malformed` and `file-unreadable`. */

@@ -5,17 +5,20 @@ import { renderCell, renderTable } from './output.ts';
 
 /** What was read, what that changes, and how it ended. */
 export function renderReport(report: ImportReport): string {
-  const files = report.files.map((file) => [file.name, file.kind, file.records] as const);
   const changes = RECORD_KINDS.flatMap((kind) => {
     const change = report.changes?.[kind];
     if (change === undefined || change.added + change.changed + change.unchanged === 0) return [];
     return [[kind, change.added, change.changed, change.unchanged] as const];
   });
   return [
-    ...(files.length > 0 ? [renderTable(['FILE', 'HOLDS', 'RECORDS'], files), ''] : []),
+    ...renderFiles(report),
     ...(changes.length > 0 ? [renderTable(['KIND', 'ADDED', 'CHANGED', 'UNCHANGED'], changes), ''] : []),
     ...renderTranslated(report),
-    ...(report.passedOver.length > 0 ? [`Passed over: ${report.passedOver.map(renderCell).join(', ')}`] : []),
+    ...(report.settings.length > 0
+      ? [`Settings ${report.settingsTaken ? '' : 'not '}taken: ${renderNames(report.settings)}`]
+      : []),
+    ...(report.settings.length > 0 && !report.settingsTaken ? ['--settings takes them.'] : []),
+    ...(report.passedOver.length > 0 ? [`Passed over: ${renderNames(report.passedOver)}`] : []),
     ...(report.erased > 0
       ? [`Events erased, of people who are forgotten: ${renderCell(report.erased)}`]
       : []),
@@ -25,6 +28,28 @@ export function renderReport(report: ImportReport): string {
     ...(report.rejected > 0 ? [`Rejected: ${renderCell(report.rejected)}`] : []),
     `${renderOutcome(report)} (${(report.durationMs / 1000).toFixed(1)} s)`,
   ].join('\n');
+}
+
+/** More files than these are summed up by what they hold. */
+const FILES_LISTED = 50;
+const NAMES_LISTED = 10;
+
+function renderFiles({ files }: ImportReport): string[] {
+  if (files.length === 0) return [];
+  if (files.length <= FILES_LISTED) {
+    const rows = files.map(({ name, kind, records }) => [name, kind, records] as const);
+    return [renderTable(['FILE', 'HOLDS', 'RECORDS'], rows), ''];
+  }
+  const rows = [...Map.groupBy(files, ({ kind }) => kind)].map(
+    ([kind, of]) => [kind, of.length, of.reduce((sum, { records }) => sum + records, 0)] as const,
+  );
+  return [renderTable(['HOLDS', 'FILES', 'RECORDS'], rows), ''];
+}
+
+function renderNames(names: readonly string[]): string {
+  const more = names.length - NAMES_LISTED;
+  const listed = names.slice(0, NAMES_LISTED).map(renderCell).join(', ');
+  return more > 0 ? `${listed} and ${renderCell(more)} more` : listed;
 }
 
 /** What was made of the records of other software. */
@@ -64,5 +89,6 @@ export function renderProblems(report: ImportReport): string {
       .join(': '),
   );
   const more = report.problemCount - report.problems.length;
-  return [...lines, ...(more > 0 ? [`and ${renderCell(more)} more`] : [])].join('\n');
+  const least = report.problemCountIsLeast ? 'at least ' : '';
+  return [...lines, ...(more > 0 ? [`and ${least}${renderCell(more)} more`] : [])].join('\n');
 }

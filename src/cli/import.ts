@@ -13,18 +13,22 @@ import { openProgressDisplay } from './import-progress.ts';
 import { renderProblems, renderReport } from './import-report.ts';
 import { readSeconds } from './options.ts';
 import { printResult, remark } from './output.ts';
-import { openStore, type StorageOptions, withStore } from './storage.ts';
+import { hasStorage, openStore, type StorageOptions, withNewStore } from './storage.ts';
 
-type ImportOptions = StorageOptions & FollowWords;
+type ImportOptions = StorageOptions & FollowWords & { readonly formats?: boolean };
 
 export function addImportCommand(program: Command): void {
+  const organization = new Option(
+    '--organization <name>',
+    'the organization; it is made when there is none',
+  ).makeOptionMandatory();
   const command = program
     .command('import')
     .description(
       'Check files and publish what they hold as the next version, all or nothing. Importing the same file twice changes nothing. docs/import.md describes the files.',
     )
     .argument('[path...]', 'files, folders, or - for standard input; files are named by what they hold')
-    .requiredOption('--organization <name>', 'the organization; it is made when there is none')
+    .addOption(organization)
     .addOption(
       new Option(
         '--as <kind>',
@@ -46,8 +50,10 @@ export function addImportCommand(program: Command): void {
       'statements of the learning record store there, instead of files; CORKBOARD_LRS_AUTHORIZATION is its header Authorization',
     )
     .option('--since <instant>', 'only statements that the store has got since; ISO 8601')
-    .addOption(new Option('--formats', 'list the formats of other software that --as understands'))
-    .on('option:formats', printFormats)
+    .option('--formats', 'list the formats of other software that --as understands')
+    .on('option:formats', () => {
+      organization.mandatory = false;
+    })
     .option(
       '--skip-invalid <file>',
       'publish the good records; every bad one is kept in this file, with its reason',
@@ -55,6 +61,10 @@ export function addImportCommand(program: Command): void {
     .option(
       '--follow-symlinks',
       'follow symbolic links inside folders, which are refused otherwise; links that are named as paths are always followed',
+    )
+    .option(
+      '--settings',
+      'take the settings and the points policy, too, that an export has written into the folder as organization.json and policy.json',
     )
     .option('--dry-run', 'check everything and publish nothing')
     .option(
@@ -73,6 +83,7 @@ export function addImportCommand(program: Command): void {
     );
   addExamples(command, [
     'corkboard import ./bundle --organization school',
+    'corkboard import ./school --organization school --settings',
     'corkboard import users.csv events-2026.ndjson.gz --organization school --dry-run',
     'corkboard import ./bundle --organization school --skip-invalid rejects.ndjson',
     'zcat events.csv.gz | corkboard import - --as events --organization school --json',
@@ -85,24 +96,43 @@ export function addImportCommand(program: Command): void {
 }
 
 async function importPaths(paths: readonly string[], options: ImportOptions): Promise<void> {
+  if (options.formats) return printFormats(options);
   checkFollow(paths, options);
   if (options.follow) {
-    await withStore(options, (store) => follow(store, paths[0]!, options));
+    await withNewStore(options, (store) => follow(store, paths[0]!, options));
     return;
   }
-  const report = await withStore(options, (store) => importInto(store, readPaths(paths, options), options));
+  const report = await withTarget(options, (store) => importInto(store, readPaths(paths, options), options));
   printResult(options, report, () => renderReport(report));
   refuseUnpublished(report);
 }
 
-/** Throws `import-refused` when bad records have kept an import from being published. */
-export function refuseUnpublished({ outcome, problemCount }: ImportReport): void {
-  if (outcome !== 'refused') return;
-  const records = problemCount === 1 ? '1 bad record' : `${problemCount.toLocaleString('en')} bad records`;
-  throw new AppError(
-    'import-refused',
-    `Nothing was published because of ${records}; correct them, or leave them out with --skip-invalid FILE.`,
-  );
+/** A dry run makes no data folder: where there is none, it has an empty one for itself. */
+async function withTarget<T>(options: ImportOptions, use: (store: Store) => Promise<T>): Promise<T> {
+  if (!options.dryRun || hasStorage(options)) return await withNewStore(options, use);
+  const { openTemporaryFolder, removeFoldersOnSignals } = await import('../temporary-folder.ts');
+  removeFoldersOnSignals();
+  using folder = openTemporaryFolder();
+  return await withNewStore({ data: join(folder.path, 'data') }, use);
+}
+
+/** Throws `import-refused` when an import was not published because of its records. */
+export function refuseUnpublished(report: ImportReport): void {
+  if (report.outcome === 'refused') throw new AppError('import-refused', reasonOf(report));
+}
+
+function reasonOf({ records, rejected, problemCount, problemCountIsLeast }: ImportReport): string {
+  // Bad records that are set aside refuse nothing.
+  if (problemCount === rejected) {
+    return `Nothing was published: none of ${countOf(records, 'record')} stands for an event, a user or a board. The report says why they were dropped; check --as and --mapping.`;
+  }
+  const bad = `${problemCountIsLeast ? 'at least ' : ''}${countOf(problemCount, 'bad record')}`;
+  const unchecked = problemCountIsLeast ? ' (references are checked once there are none)' : '';
+  return `Nothing was published because of ${bad}${unchecked}; correct them, or leave them out with --skip-invalid FILE.`;
+}
+
+function countOf(count: number, what: string): string {
+  return count === 1 ? `1 ${what}` : `${count.toLocaleString('en')} ${what}s`;
 }
 
 /** Imports with the progress and the problems on standard error. */
@@ -128,8 +158,11 @@ export async function importInto(
       paths,
       ...(await readAs(options)),
       skipInvalid: options.skipInvalid,
+      takesSettings: options.settings,
       followsLinks: options.followSymlinks,
       dryRun: options.dryRun,
+      // What has come since then may all be of no interest.
+      mayDropAll: options.since !== undefined,
       readParquet,
       openScratchStore,
       stdin: await readStream(options),

@@ -59,19 +59,25 @@ export function renderKeys(entries: readonly KeyEntry[]): string {
 
 /** The only place that shows a key. */
 export function printNewKey({ entry, key }: NewKey, options: JsonOption): void {
-  const fields = [
+  printResult(options, { id: entry.id, key, ...describeKey(entry) }, () => renderKey(entry, key));
+  remark('The key is not shown again; keep it now.');
+}
+
+/** Lines about one key; with the key itself only when it has just been made. */
+export function renderKey(entry: KeyEntry, key?: string): string {
+  const { rateLimit } = entry;
+  return renderFields([
     ['id', entry.id],
-    ['key', key],
+    ...(key === undefined ? [] : [['key', key] as const]),
     ['organization', entry.organization],
     ['boards', renderPart(entry.scope.boards)],
     ['users', renderPart(entry.scope.users)],
     ['redacted', redactedFields(entry.redact).join(',')],
     ['LMS look-up', mayLookUpPeople(entry) ? 'allowed' : 'refused'],
+    ['rate limit', rateLimit && `${rateLimit.requests} in ${rateLimit.perSeconds} s`],
     ['expires', renderInstant(entry.expiresMs) ?? 'never'],
     ['label', entry.label],
-  ] as const;
-  printResult(options, { id: entry.id, key, ...describeKey(entry) }, () => renderFields(fields));
-  remark('The key is not shown again; keep it now.');
+  ]);
 }
 
 function formatOptional(instantMs: number | undefined): string | undefined {

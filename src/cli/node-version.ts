@@ -4,7 +4,7 @@
 export const LEAST_NODE = '24.15';
 
 /** What older versions can do, too. */
-const HARMLESS: ReadonlySet<string> = new Set(['--help', '--version']);
+const HARMLESS: ReadonlySet<string> = new Set(['--help', '-h', '--version', '-V']);
 
 /** Why a command cannot run on this version, like `20.20.2`; absent when it can. */
 export function refusalOfNode(version: string, words: readonly string[]): string | undefined {

@@ -7,9 +7,12 @@ import { InvalidArgumentError } from 'commander';
 import { AppError } from '../app-error.ts';
 import { parseIdentifier } from '../dataset/identifier.ts';
 import { LATEST_INSTANT_MS, parseInstant } from '../dataset/instant.ts';
+import { isLine, LINE_RULE } from '../dataset/organization-name.ts';
 import { REDACTABLE, type Redaction } from '../dataset/redaction.ts';
 import type { Scope } from '../dataset/scope.ts';
-import type { RateLimit } from '../keys/keyring.ts';
+import type { Expiry, RateLimit } from '../keys/keyring.ts';
+import { nearestName } from '../nearest-name.ts';
+import { isLimitName, LIMIT_NAMES, LIMITS, type LimitName, type Limits } from '../server/limits.ts';
 
 const DAY_MS = 86_400_000;
 const UNITS_MS = new Map([
@@ -28,7 +31,6 @@ const UNITS_BYTES = new Map([
   ['MB', 1e6],
   ['GB', 1e9],
 ]);
-const LINE_LENGTH = 200;
 const MOST_WORKERS = 256;
 
 export function readPort(text: string): number {
@@ -118,10 +120,13 @@ export function readUsers(text: string): Scope['users'] {
   return text === 'all' || text === 'of-boards' ? text : readIdentifiers(text);
 }
 
+/** Names between commas; `none` or the empty text redacts nothing. */
 export function readRedaction(text: string): Redaction {
-  const names = readList(text);
+  const names = text === 'none' ? [] : readList(text);
   if (!names.every((name) => REDACTABLE.some((field) => field === name)))
-    throw new InvalidArgumentError('What can be redacted is email, name and id, with commas between them.');
+    throw new InvalidArgumentError(
+      'What can be redacted is email, name and id, with commas between them, or none.',
+    );
   return { email: names.includes('email'), name: names.includes('name'), id: names.includes('id') };
 }
 
@@ -136,9 +141,7 @@ export function readSwitch(text: string): boolean {
 }
 
 export function readLine(text: string): string {
-  if (text.length > LINE_LENGTH || /\p{Cc}/u.test(text)) {
-    throw new InvalidArgumentError(`Give one line of at most ${LINE_LENGTH} characters.`);
-  }
+  if (!isLine(text)) throw new InvalidArgumentError(`Give ${LINE_RULE}.`);
   return text;
 }
 
@@ -161,16 +164,22 @@ export function readSeconds(text: string): number {
  * The instant from which on a key is refused: after a duration from now, at a date-time with an offset, or, of a
  * date, at the end of that day in UTC. May lie in the past.
  */
-export function readExpiry(text: string, nowMs: number): number {
+export function readExpiry(text: string, nowMs: number): Expiry {
+  if (text === 'never') return text;
   const durationMs = parseDuration(text);
   const instantMs = durationMs === undefined ? parseDateOrInstant(text) : nowMs + durationMs;
   if (instantMs === undefined || instantMs > LATEST_INSTANT_MS) {
     throw new InvalidArgumentError(
       'Give a duration (30d, 12h, 15m, 45s), a date (2027-01-31: to the end of that day in UTC), ' +
-        'or a date-time with its offset (2027-01-31T17:00:00+01:00).',
+        'a date-time with its offset (2027-01-31T17:00:00+01:00), or never.',
     );
   }
   return instantMs;
+}
+
+/** `100/minute` and the like; `default` is that of the server. */
+export function readRateLimitOrDefault(text: string): RateLimit | 'default' {
+  return text === 'default' ? text : readRateLimit(text);
 }
 
 /** `100/minute` and the like. */
@@ -181,6 +190,32 @@ export function readRateLimit(text: string): RateLimit {
     throw new InvalidArgumentError('A rate limit is 10/second, 100/minute, 5000/hour or the like.');
   }
   return { requests: Number(requests), perSeconds };
+}
+
+/**
+ * Adds limits, `name=value` with spaces between several, to those given before; the last one of a
+ * name counts.
+ */
+export function readLimits(text: string, previous: Partial<Limits> = {}): Partial<Limits> {
+  const words = text.split(/\s+/).filter((word) => word !== '');
+  return { ...previous, ...Object.fromEntries(words.map(readLimit)) };
+}
+
+function readLimit(text: string): [LimitName, number] {
+  const [, name = '', value] = /^([^=]*)=(.*)$/.exec(text) ?? [];
+  if (value === undefined) throw new InvalidArgumentError('A limit is a name and a value, like streams=100.');
+  if (isLimitName(name)) return [name, readLimitValue(name, value)];
+  const nearest = nearestName(name, LIMIT_NAMES);
+  const hint = nearest === undefined ? '"corkboard serve --help" lists them' : `did you mean ${nearest}`;
+  throw new InvalidArgumentError(`There is no limit ${name}; ${hint}.`);
+}
+
+function readLimitValue(name: LimitName, text: string): number {
+  const { unit } = LIMITS[name];
+  if (unit === 'duration') return readDuration(text);
+  if (unit !== 'count') return readSize(text);
+  if (/^\d{1,7}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError(`${name} is a number from 0 to 9999999.`);
 }
 
 /** Adds one origin to those given before. */

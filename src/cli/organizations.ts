@@ -1,13 +1,14 @@
 /** `corkboard organizations`: makes, lists, shows and configures organizations. */
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { AppError } from '../app-error.ts';
+import { USER_POINTS_KEYS } from '../dataset/dataset.ts';
 import type { OrganizationEntry, Settings, Store } from '../dataset/store.ts';
 import { readPolicy } from '../points/policy.ts';
 import { addExamples } from './examples.ts';
 import { readIdentifier, readLine, readNames, readSwitch } from './options.ts';
 import { type JsonOption, printResult, remark, renderFields, renderJson, renderTable } from './output.ts';
 import { describePolicy } from './policy-form.ts';
-import { type StorageOptions, withStore } from './storage.ts';
+import { type StorageOptions, withNewStore, withStore } from './storage.ts';
 import { readTextInput } from './text-input.ts';
 
 type SettingOptions = StorageOptions & JsonOption & Partial<Settings>;
@@ -47,7 +48,7 @@ function addCreate(organizations: Command): void {
 
 async function createOrganization(name: string, options: SettingOptions): Promise<void> {
   const { data: _data, database: _database, json: _json, ...settings } = options;
-  await withStore(options, async (store) => {
+  await withNewStore(options, async (store) => {
     const entry = await store.createOrganization(name, settings);
     const description = await describeOrganization(store, entry);
     printResult(options, description, () => `Organization ${entry.name} has the id ${entry.settings.id}.`);
@@ -111,6 +112,12 @@ function addConfigure(organizations: Command): void {
       'LMS properties that find users, like a,b; "" for none',
       readNames,
     )
+    .addOption(
+      new Option(
+        '--user-points-key <form>',
+        "names in a user's points map: user-id (the user's id, with :board after the first board) or board-id",
+      ).choices(USER_POINTS_KEYS),
+    )
     .option('--title <text>', 'name in the API', readLine)
     .option('--domain <domain>', 'domain in the API', readLine)
     .option('--category-id <number>', 'category id in the API', readIdentifier)
@@ -121,6 +128,7 @@ function addConfigure(organizations: Command): void {
   addExamples(configure, [
     'corkboard organizations configure school --policy policy.json',
     'corkboard organizations configure school --course-lookup on --lms-user-properties sis_id,login',
+    'corkboard organizations configure school --user-points-key board-id',
   ]);
 }
 
@@ -185,6 +193,7 @@ function renderOrganization(
     ['pins', description.pins],
     ['course look-up', settings.courseLookup ? 'on' : 'off'],
     ['LMS user properties', settings.lmsUserProperties.join(',')],
+    ['user points key', settings.userPointsKey],
     ['derived ids', description.derivedIds],
     ['points policy', settings.policy === '' ? 'default' : 'configured'],
   ]);
@@ -197,7 +206,7 @@ async function describeOrganization(store: Store, entry: OrganizationEntry) {
   const dataset = await store.openDataset(entry.name);
   const counts = dataset?.counts ?? { events: 0, users: 0, boards: 0, pins: 0 };
   await dataset?.close();
-  const { courseLookup, lmsUserProperties, policy } = entry.settings;
+  const { courseLookup, lmsUserProperties, userPointsKey, policy } = entry.settings;
   return {
     ...describeEntry(entry),
     events: counts.events,
@@ -206,6 +215,7 @@ async function describeOrganization(store: Store, entry: OrganizationEntry) {
     pins: counts.pins,
     courseLookup,
     lmsUserProperties,
+    userPointsKey,
     policy: describePolicy(readPolicy(policy)),
   };
 }

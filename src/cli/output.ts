@@ -1,4 +1,5 @@
 /** What commands say: results on standard output, everything else on standard error, JSON for programs. */
+import { escapeLineEnds } from '../json-text.ts';
 import { concealKeys } from '../keys/key-format.ts';
 
 declare global {
@@ -39,12 +40,9 @@ export function remark(text: string): void {
 
 /** Indented JSON, or in one line, with `bigint` as a number digit for digit (decision 3) and what is absent as null. */
 export function renderJson(value: unknown, indent = 2): string {
-  return JSON.stringify(
-    value,
-    (_name, member: unknown) =>
-      typeof member === 'bigint' ? JSON.rawJSON(String(member)) : member === undefined ? null : member,
-    indent,
-  );
+  const exact = (_name: string, member: unknown) =>
+    typeof member === 'bigint' ? JSON.rawJSON(String(member)) : member === undefined ? null : member;
+  return escapeLineEnds(JSON.stringify(value, exact, indent));
 }
 
 /** A value as a cell of a table or the right side of a line: one line, "-" for nothing. */

@@ -31,7 +31,7 @@ function describeRule({ on, to, points, minWords, excludeSelf, ...span }: Rule):
 
 function describeSpan({ fromMs, untilMs }: Span): object {
   return {
-    ...(fromMs !== undefined && { from: formatInstant(fromMs) }),
-    ...(untilMs !== undefined && { until: formatInstant(untilMs) }),
+    from: fromMs === undefined ? null : formatInstant(fromMs),
+    until: untilMs === undefined ? null : formatInstant(untilMs),
   };
 }

@@ -23,8 +23,8 @@ const PACKAGE_FILE = join(import.meta.dirname, '../../package.json');
 export function buildProgram(): Command {
   const program = new Command('corkboard')
     .description('Read-only data API of a social-learning community: events, boards, users and points.')
-    .version(readVersion(), '--version', 'print the version')
-    .helpOption('--help', 'print this help')
+    .version(readVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
     .addOption(new Option('--data <dir>', 'the data folder').default('./data').env('CORKBOARD_DATA'))
     .addOption(
       new Option(

@@ -10,7 +10,7 @@ import { importInto, refuseUnpublished } from './import.ts';
 import { renderReport } from './import-report.ts';
 import { type JsonOption, printResult, remark } from './output.ts';
 import { withPullFolder } from './pull-folder.ts';
-import { type StorageOptions, withStore } from './storage.ts';
+import { type StorageOptions, withNewStore } from './storage.ts';
 import { readTextInput } from './text-input.ts';
 
 interface PullCommandOptions extends StorageOptions, JsonOption {
@@ -52,7 +52,7 @@ async function pullFrom(url: string, options: PullCommandOptions): Promise<void>
   const { organization } = options;
   let report: ImportReport | undefined;
   const publish = async (paths: readonly string[]) => {
-    report = await withStore(options, (store) => importInto(store, paths, { organization }));
+    report = await withNewStore(options, (store) => importInto(store, paths, { organization }));
     return report.outcome !== 'refused';
   };
   const pulled = await withPullFolder(

@@ -6,10 +6,12 @@ import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { AppError } from '../app-error.ts';
 import type { RateLimit } from '../keys/keyring.ts';
+import { LIMIT_NAMES, LIMITS, type Limits, renderDefault } from '../server/limits.ts';
 import type { RunningServer, ServerOptions } from '../server/start.ts';
 import { addExamples } from './examples.ts';
 import { keepRoom } from './full-disk.ts';
 import {
+  readLimits,
   readOrigin,
   readPort,
   readProxies,
@@ -20,7 +22,13 @@ import {
 } from './options.ts';
 import { print, remark } from './output.ts';
 import { openSharedLog } from './shared-log.ts';
-import { keepResident, type ResidentOption, type StorageOptions, withKeyring, withStore } from './storage.ts';
+import {
+  keepResident,
+  type ResidentOption,
+  type StorageOptions,
+  withKeyring,
+  withNewStore,
+} from './storage.ts';
 import { runAsWorker } from './worker.ts';
 
 export interface ListenOptions extends StorageOptions, ResidentOption {
@@ -33,6 +41,7 @@ interface ServeOptions extends ListenOptions {
   readonly workers: number;
   readonly variant: 'a' | 'b';
   readonly rateLimit?: RateLimit;
+  readonly limit?: Partial<Limits>;
   readonly corsOrigin?: readonly string[];
   readonly trustProxy?: readonly string[];
   readonly metricsOrganizations?: boolean;
@@ -63,6 +72,14 @@ export function addServeCommand(program: Command): void {
     )
     .addOption(
       new Option(
+        '--limit <name=value>',
+        'what keys and organizations may take at once in each process; can be repeated; the names are below',
+      )
+        .argParser(readLimits)
+        .env('CORKBOARD_LIMITS'),
+    )
+    .addOption(
+      new Option(
         '--database-read <url>',
         'a replica of the database that answers, too; can be repeated, and name several hosts between commas',
       )
@@ -77,6 +94,7 @@ export function addServeCommand(program: Command): void {
     )
     .option('--metrics-organizations', 'name organizations in /metrics, which requires no key')
     .action((_options: unknown, command: Command) => serveData(command.optsWithGlobals()));
+  serve.addHelpText('after', renderLimits());
   addExamples(serve, [
     'corkboard serve',
     'corkboard serve --data /srv/corkboard --host 0.0.0.0 --port 80',
@@ -84,9 +102,17 @@ export function addServeCommand(program: Command): void {
     'corkboard serve --workers 1 --resident-limit 0',
     'CORKBOARD_DATABASE=postgres://corkboard@db.example.org/corkboard corkboard serve --host 0.0.0.0',
     'corkboard serve --database postgres://db1/corkboard --database-read postgres://db2,db3/corkboard',
+    'corkboard serve --limit responses-per-key=8 --limit response-memory=2GB',
     'corkboard serve --trust-proxy 127.0.0.1,10.20.0.0/16',
     'corkboard serve --variant b --rate-limit 100/minute --cors-origin https://dashboard.example.org',
   ]);
+}
+
+function renderLimits(): string {
+  const lines = LIMIT_NAMES.map(
+    (name) => `  ${name}\n      ${LIMITS[name].help} (default: ${renderDefault(name)})`,
+  );
+  return ['', 'Limits, for each process:', ...lines].join('\n');
 }
 
 /** The options of a command that listens. */
@@ -139,7 +165,7 @@ async function serveHere(
   options: ServeOptions,
   use: (server: RunningServer) => Promise<void>,
 ): Promise<void> {
-  await withStore(options, (store) =>
+  await withNewStore(options, (store) =>
     withKeyring(options, async (keyring) => {
       const server = await listen({
         store: await keepResident(store, options, options.workers),
@@ -150,6 +176,7 @@ async function serveHere(
         defaultVariant: options.variant,
         logLevel: options.logLevel,
         rateLimit: options.rateLimit,
+        limits: options.limit,
         corsOrigins: options.corsOrigin,
         trustedProxies: options.trustProxy,
         metricsOrganizations: options.metricsOrganizations,

@@ -2,6 +2,7 @@
  * Where a command has its data: the PostgreSQL database that `--database` names, else the data folder of `--data`.
  * Opens what lives there, and closes it whatever happens.
  */
+import { existsSync } from 'node:fs';
 import { AppError } from '../app-error.ts';
 import type { Copying } from '../dataset/copying.ts';
 import type { Database } from '../dataset/postgres/database.ts';
@@ -114,7 +115,17 @@ export async function keepResident(
   return withResidentDatasets(store, { limitBytes: (residentLimit ?? defaultResidentLimit()) / workers });
 }
 
+/** Throws `data-unreadable` for a data folder that does not exist, instead of making it. */
 export async function withStore<T>(options: StorageOptions, use: (store: Store) => Promise<T>): Promise<T> {
+  requireFolder(options);
+  return await withNewStore(options, use);
+}
+
+/** For commands that may be the first ones: makes the data folder where there is none. */
+export async function withNewStore<T>(
+  options: StorageOptions,
+  use: (store: Store) => Promise<T>,
+): Promise<T> {
   const store = await openStore(options);
   try {
     return await use(store);
@@ -123,16 +134,32 @@ export async function withStore<T>(options: StorageOptions, use: (store: Store) 
   }
 }
 
+/** Throws `data-unreadable` for a data folder that does not exist. */
 export async function withKeyring<T>(
   options: StorageOptions,
   use: (keyring: Keyring) => Promise<T>,
 ): Promise<T> {
+  requireFolder(options);
   const keyring = await openKeyring(options);
   try {
     return await use(keyring);
   } finally {
     await keyring.close();
   }
+}
+
+/** Whether there is anything to read from: the data folder exists, or a database is named. */
+export function hasStorage({ data, database: url }: StorageOptions): boolean {
+  return Boolean(url) || existsSync(data);
+}
+
+function requireFolder(options: StorageOptions): void {
+  if (hasStorage(options)) return;
+  throw new AppError(
+    'data-unreadable',
+    `There is no data folder ${options.data}. Name the one that has the data with --data or CORKBOARD_DATA. ` +
+      '"corkboard import" and "corkboard organizations create" make a new one.',
+  );
 }
 
 /** A database in whatever state. */

@@ -77,7 +77,10 @@ export interface ClientA extends ListsClient<VariantA.Event, VariantA.Board, Var
 }
 
 export interface KeyedOptions extends RangeOptions {
-  /** Every record under the id of its board; without it the first one stands under the id of the user (decision 8). */
+  /**
+   * Every record under the id of its board; without it as the organization has it set up (decision
+   * 8). Read `board_id` of the records, never their names.
+   */
   readonly key?: VariantA.Operations['getPointsOfUser']['query']['key'];
 }
 

@@ -21,8 +21,12 @@ export type ProblemCode =
   | 'method-not-allowed'
   | 'not-acceptable'
   | 'request-timeout'
+  | 'precondition-failed'
   | 'uri-too-long'
   | 'rate-limited'
+  | 'too-many-responses'
+  | 'too-many-own-streams'
+  | 'too-many-connections'
   | 'headers-too-large'
   | 'internal'
   | 'method-not-implemented'
@@ -30,4 +34,5 @@ export type ProblemCode =
   | 'data-unreadable'
   | 'database-away'
   | 'too-many-streams'
+  | 'server-busy'
   | 'no-room';

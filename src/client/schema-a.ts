@@ -133,7 +133,7 @@ interface Parameters {
   readonly excel?: '1';
   /** Only what has changed since an answer was made: its header `Sync-Token`, or `start` for everything in the form that changes have (`sync_id`, `forgotten`). JSON and NDJSON only. */
   readonly since?: string;
-  /** With `board` every record sits under the id of its board. */
+  /** With `board` the name of every record is the id of its board, whatever the organization has set up. */
   readonly key?: 'board';
 }
 

@@ -26,6 +26,7 @@ export interface Dataset {
   readonly version: string;
   readonly organization: Organization;
   readonly lookups: Lookups;
+  readonly userPointsKey: UserPointsKey;
   /** The points policy in force, as text for `points/policy`. */
   readonly policy: string;
   readonly counts: Counts;
@@ -36,6 +37,12 @@ export interface Dataset {
   readonly lastSequence: number;
   /** Every kind of event, by index. */
   readonly kinds: readonly Kind[];
+
+  /**
+   * Evaluates a scope in slices of time, for the queries that follow; absent when that is done or
+   * not needed. Without it, the first query with the scope evaluates it without a pause.
+   */
+  prepare?(scope: Scope): Promise<void> | undefined;
 
   /** Everybody, every board, every pin, in the order of their indices, for rendering. Not scoped: no answer by itself. */
   people(): AsyncIterable<readonly Person[]>;
@@ -99,6 +106,13 @@ export interface Counts {
   readonly boards: number;
   readonly pins: number;
 }
+
+/**
+ * Under what the records of a user's points map stand (decision 8): `user-id` is the id of the user,
+ * followed by that of the board after the first record; `board-id` is the id of the board.
+ */
+export const USER_POINTS_KEYS = ['user-id', 'board-id'] as const;
+export type UserPointsKey = (typeof USER_POINTS_KEYS)[number];
 
 /** Which look-ups by LMS names the organization has switched on (decision 11). */
 export interface Lookups {

@@ -1,10 +1,14 @@
 /**
  * A ledger from the rows that a store finds (decisions 27, 50). Integers are numbers or bigints.
  */
+import { inSlices } from '../time-slice.ts';
 import type { Adjustment, AwardOutcome, Ledger, LedgerLine } from './dataset.ts';
 import { bigint, text } from './stored-values.ts';
 
 type Row = readonly unknown[];
+
+/** Lines between two looks at the clock. */
+const LINES_AT_ONCE = 512;
 
 const OUTCOMES: readonly AwardOutcome[] = [
   'counted',
@@ -29,13 +33,23 @@ export interface LedgerRows {
   readonly standing: Row | undefined;
 }
 
-export function ledgerOf({ awards, sums = [], adjustments, imported, standing }: LedgerRows): Ledger {
-  const [countedPoints, weeklyMaximum] = sums;
-  const lines = recount(awards.map(ledgerLine), Number(weeklyMaximum ?? Number.POSITIVE_INFINITY));
-  const counted = lines.filter(({ outcome }) => outcome === 'counted');
+export async function ledgerOf(rows: LedgerRows): Promise<Ledger> {
+  const { awards, sums = [], adjustments, imported, standing } = rows;
+  const [pointsOfAll, weeklyMaximum] = sums;
+  const recount = recounter(Number(weeklyMaximum ?? Number.POSITIVE_INFINITY));
+  const lines: LedgerLine[] = [];
+  let countedPoints = 0;
+  const read = (from: number, to: number) => {
+    for (let row = from; row < to; row++) {
+      const line = recount(ledgerLine(awards[row]!));
+      if (line.outcome === 'counted') countedPoints += line.points;
+      lines.push(line);
+    }
+  };
+  await inSlices(0, awards.length, read, LINES_AT_ONCE);
   return {
     lines,
-    otherPoints: Number(countedPoints) - counted.reduce((sum, { points }) => sum + points, 0),
+    otherPoints: Number(pointsOfAll) - countedPoints,
     adjustments: adjustments.map(adjustment),
     imported: imported && figures(imported),
     standing: standing && figures(standing),
@@ -58,18 +72,18 @@ function ledgerLine(row: Row): LedgerLine {
 }
 
 /**
- * Applies the weekly maximum (decision 24) to these lines alone. Outcomes as published would tell
- * in which week something happened that the scope hides.
+ * Applies the weekly maximum (decision 24) to these lines alone, in their order. Outcomes as
+ * published would tell in which week something happened that the scope hides.
  */
-function recount(lines: readonly LedgerLine[], weeklyMaximum: number): readonly LedgerLine[] {
+function recounter(weeklyMaximum: number): (line: LedgerLine) => LedgerLine {
   const sums = new Map<number | undefined, number>();
-  return lines.map((line) => {
+  return (line) => {
     if (line.outcome !== 'counted' && line.outcome !== 'weekly-maximum') return line;
     const before = sums.get(line.weekStartMs) ?? 0;
     if (before >= weeklyMaximum) return { ...line, outcome: 'weekly-maximum' };
     sums.set(line.weekStartMs, before + line.points);
     return { ...line, outcome: 'counted' };
-  });
+  };
 }
 
 function outcomeOf(name: string): AwardOutcome {

@@ -17,6 +17,15 @@ export function checkOrganizationName(name: string): void {
   );
 }
 
+const LONGEST_LINE = 200;
+
+/** What a title or a domain, and every other text of one line that an operator gives, must be. */
+export const LINE_RULE = `one line of at most ${LONGEST_LINE} characters`;
+
+export function isLine(text: string): boolean {
+  return text.length <= LONGEST_LINE && !/\p{Cc}/u.test(text);
+}
+
 export function unknownOrganization(name: string): AppError {
   return new AppError(
     'organization-unknown',
@@ -43,6 +52,7 @@ export function defaultSettings(name: string, largestId: bigint): Settings {
     categoryId: 0n,
     courseLookup: false,
     lmsUserProperties: [],
+    userPointsKey: 'user-id',
     policy: '',
   };
 }

@@ -1,7 +1,7 @@
 /**
  * The port of a store: the organizations it keeps, their published datasets, and the way to publish the next one.
  */
-import type { Counts, Dataset } from './dataset.ts';
+import type { Counts, Dataset, UserPointsKey } from './dataset.ts';
 import type { EventColumns, Problem, RecordKind, RecordOf } from './staging.ts';
 
 /** An organization's settings. They are part of every version: changing them publishes one (decision 11, 23). */
@@ -12,6 +12,7 @@ export interface Settings {
   readonly categoryId: bigint;
   readonly courseLookup: boolean;
   readonly lmsUserProperties: readonly string[];
+  readonly userPointsKey: UserPointsKey;
   /** The points policy as JSON text, checked by `points/policy`; empty: the default policy. */
   readonly policy: string;
 }

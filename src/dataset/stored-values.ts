@@ -1,4 +1,5 @@
 /** Values of a database's answer as the type that their column has. */
+import { USER_POINTS_KEYS, type UserPointsKey } from './dataset.ts';
 import type { DerivedIds } from './store.ts';
 
 export function text(value: unknown): string {
@@ -9,6 +10,12 @@ export function text(value: unknown): string {
 export function bigint(value: unknown): bigint {
   if (typeof value !== 'bigint') throw new Error('expected an integer in the database');
   return value;
+}
+
+export function userPointsKey(value: unknown): UserPointsKey {
+  const key = USER_POINTS_KEYS.find((one) => one === value);
+  if (key === undefined) throw new Error('expected user-id or board-id in the database');
+  return key;
 }
 
 export function derivedIds(value: unknown): DerivedIds {

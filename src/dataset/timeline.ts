@@ -2,6 +2,7 @@
  * The timeline of a version in memory: every event as a row, in the order of decision 4, and the rows that answer a
  * question. A selection is plain typed arrays over shared memory, as the rows are, so that another thread can read it.
  */
+import { slice } from '../time-slice.ts';
 import {
   actorOf,
   BatchMemory,
@@ -49,6 +50,8 @@ export interface Timeline {
 }
 
 const BATCH_EVENTS = 2048;
+/** Rows between two looks at the clock: rows outside the selection take time, too. */
+const STREAMED_ROWS = 32_768;
 const TOUCHED_ROWS = 128;
 
 /** Whether every position of the selection is part of it. */
@@ -81,6 +84,24 @@ export function* readSelection(
     memory = reused ? memory.clear() : new BatchMemory(Math.min(size, to - at, left));
   }
   if (memory.count > 0) yield memory.batch;
+}
+
+/** As `readSelection`, in slices of time. */
+export async function* streamSelection(
+  events: EventRows,
+  selection: Selection,
+  { limit = Number.POSITIVE_INFINITY, reused = false } = {},
+): AsyncGenerator<EventBatch, void> {
+  let left = limit;
+  for (let from = selection.from; from < selection.to && left > 0; from += STREAMED_ROWS) {
+    if (slice.isOver()) await slice.pass();
+    const to = Math.min(from + STREAMED_ROWS, selection.to);
+    for (const batch of readSelection(events, { ...selection, from, to }, { limit: left, reused })) {
+      left -= batch.count;
+      yield batch;
+      if (slice.isOver()) await slice.pass();
+    }
+  }
 }
 
 /** Adds events from position `at` on, at most `most` and as many as there is room for; answers the next position. */

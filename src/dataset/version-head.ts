@@ -1,15 +1,15 @@
 /** What every version says of itself, from the rows that a store finds. */
 import type { Dataset } from './dataset.ts';
-import { bigint, text } from './stored-values.ts';
+import { bigint, text, userPointsKey } from './stored-values.ts';
 
 export type VersionHead = Pick<
   Dataset,
-  'version' | 'organization' | 'lookups' | 'policy' | 'counts' | 'lastSequence' | 'kinds'
+  'version' | 'organization' | 'lookups' | 'userPointsKey' | 'policy' | 'counts' | 'lastSequence' | 'kinds'
 >;
 
 /** The columns of the row that `headOf` wants first. */
 export const HEAD_COLUMNS =
-  'version, last_sequence, organization_id, title, domain, category_id, course_lookup, lms_user_properties, policy';
+  'version, last_sequence, organization_id, title, domain, category_id, course_lookup, lms_user_properties, user_points_key, policy';
 
 /** `counts`: of events, users, boards and pins; `kinds`: type and action, by index. Integers are numbers or bigints. */
 export function headOf(
@@ -17,7 +17,8 @@ export function headOf(
   counts: readonly unknown[],
   kinds: readonly (readonly unknown[])[],
 ): VersionHead {
-  const [version, lastSequence, organizationId, title, domain, categoryId, course, properties, policy] = head;
+  const [version, lastSequence, organizationId, title, domain, categoryId] = head;
+  const [course, properties, pointsKey, policy] = head.slice(6);
   const [events, users, boards, pins] = counts.map(Number) as [number, number, number, number];
   return {
     version: text(version),
@@ -29,6 +30,7 @@ export function headOf(
       categoryId: bigint(categoryId),
     },
     lookups: { course: course === true, lmsUserProperties: JSON.parse(text(properties)) },
+    userPointsKey: userPointsKey(pointsKey),
     policy: text(policy),
     counts: { events, users, boards, pins },
     kinds: kinds.map(([type, action]) => ({ type: text(type), action: text(action) })),

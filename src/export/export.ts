@@ -175,11 +175,13 @@ async function writeTexts(
 
 /** What no record says: how the organization is set up, for whoever makes it anew. */
 async function writeSettings(folder: string, { entry }: Original): Promise<void> {
-  const { id, title, domain, categoryId, courseLookup, lmsUserProperties, policy } = entry.settings;
+  const { id, title, domain, categoryId, courseLookup, lmsUserProperties, userPointsKey, policy } =
+    entry.settings;
   const settings = {
     ...{ name: entry.name, id: JSON.rawJSON(String(id)), title, domain },
     ...{ category_id: JSON.rawJSON(String(categoryId)), course_lookup: courseLookup },
     lms_user_properties: lmsUserProperties,
+    user_points_key: userPointsKey,
   };
   await writeFile(join(folder, 'organization.json'), `${JSON.stringify(settings, null, 2)}\n`, {
     mode: 0o600,

@@ -1,11 +1,12 @@
 /** Records as text: lines of NDJSON, and rows of CSV under a header. */
+import { escapeLineEnds } from '../json-text.ts';
 import type { BundleRecord, Value } from './records.ts';
 
 /** What is absent is not written; integers are written digit for digit. */
 export function ndjsonOf(records: readonly BundleRecord[]): string {
   const exact = (_name: string, value: unknown) =>
     typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value;
-  return records.map((record) => `${JSON.stringify(record, exact)}\n`).join('');
+  return records.map((record) => `${escapeLineEnds(JSON.stringify(record, exact))}\n`).join('');
 }
 
 export function csvHeaderOf(fields: readonly string[]): string {
@@ -18,7 +19,7 @@ export function csvOf(records: readonly BundleRecord[], fields: readonly string[
 }
 
 function cellOf(value: Value): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value ?? '');
+  return typeof value === 'object' ? escapeLineEnds(JSON.stringify(value)) : String(value ?? '');
 }
 
 function rowOf(cells: readonly string[]): string {

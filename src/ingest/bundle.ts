@@ -2,6 +2,7 @@
  * Finds what a bundle holds (decision 28): which files, of which kind of record, in which format. Reads names only,
  * never what stands in the files.
  */
+import type { Dirent } from 'node:fs';
 import { access, constants, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { AppError } from '../app-error.ts';
@@ -18,6 +19,8 @@ export type Compression = 'none' | 'gzip' | 'zstd';
 export interface Form {
   readonly format: Format;
   readonly compression: Compression;
+  /** Whether rows of CSV end at carriage returns alone. */
+  readonly endsAtReturns?: boolean;
 }
 
 export interface Input {
@@ -49,17 +52,24 @@ export interface PathRules {
 export interface Bundle {
   /** In the order of `RECORD_KINDS`; within a kind as given, in a folder by name, numbers in names as numbers. */
   readonly inputs: readonly Input[];
-  /** Files of folders that are not named by what they hold. */
+  /** Files of folders that hold settings of an organization. */
+  readonly settings: readonly string[];
+  /** Other files of folders that are not named by what they hold. */
   readonly passedOver: readonly string[];
 }
+
+const SETTINGS = /^(?:organization|policy)\.json$/;
 
 /** Stands for standard input in a list of paths. */
 export const STANDARD_INPUT = '-';
 
 const NAME = new RegExp(
-  `^(?<kind>${RECORD_KINDS.join('|')})(?:[-_.].*)?\\.(?<format>csv|ndjson|json|parquet)(?:\\.(?<packed>gz|zst))?$`,
+  `^(?<kind>${RECORD_KINDS.join('|')})(?:[-_.].*)?\\.(?<format>csv|ndjson|jsonl|json|parquet)(?:\\.(?<packed>gz|zst))?$`,
+  'i',
 );
-const FORM = /\.(?<format>csv|ndjson|json|parquet|xml)(?:\.(?<packed>gz|zst))?$/;
+const FORM = /\.(?<format>csv|ndjson|jsonl|json|parquet|xml)(?:\.(?<packed>gz|zst))?$/i;
+const ARCHIVE = /\.(?:zip|7z|rar|tar|tgz|tar\.\w+)$/i;
+const WORKBOOK = /\.(?:xls\w?|ods|numbers)$/i;
 export const NATURAL_ORDER = new Intl.Collator('en', { numeric: true });
 
 /**
@@ -79,16 +89,17 @@ export async function findBundle(
   const searched = { foreign, followsLinks };
   const told = foreign === undefined ? as : 'events';
   const inputs: Input[] = [];
+  const settings: string[] = [];
   const passedOver: string[] = [];
   for (const path of paths) {
     if (path === STANDARD_INPUT) inputs.push(standardInput(told, stdinName));
     else if (!areFound && (await entryAt(path)).isDirectory()) {
-      await searchFolder(path, searched, inputs, passedOver);
+      await searchFolder(path, searched, { inputs, settings, passedOver });
     } else inputs.push(await givenFile(path, told, searched, areFound));
   }
   await refuseRepeats(inputs);
   inputs.sort((one, other) => RECORD_KINDS.indexOf(one.kind) - RECORD_KINDS.indexOf(other.kind));
-  return { inputs: inputs.map((input) => ({ ...input, foreign })), passedOver };
+  return { inputs: inputs.map((input) => ({ ...input, foreign })), settings, passedOver };
 }
 
 function standardInput(as: RecordKind | undefined, name: string): Input {
@@ -108,8 +119,9 @@ async function givenFile(
   if (kind === undefined) {
     throw new AppError(
       'option-malformed',
-      `The name of ${path} does not tell what it holds. Name it like events.csv or events-2024.ndjson.gz, ` +
-        `or say it: --as ${[...RECORD_KINDS, ...Object.keys(FORMAT_TITLES)].join('|')}.`,
+      adviceFor(path) ??
+        `The name of ${path} does not tell what it holds. Name it like events.csv or events-2024.ndjson.gz, ` +
+          `or say it: --as ${[...RECORD_KINDS, ...Object.keys(FORMAT_TITLES)].join('|')}.`,
     );
   }
   if (!isFound) return await namedInput(path, kind, searched.foreign);
@@ -118,36 +130,58 @@ async function givenFile(
   return input;
 }
 
+/** What to do about a file that cannot be read as it is; absent where its name does not show that. */
+function adviceFor(path: string): string | undefined {
+  if (ARCHIVE.test(path)) return `${path} is an archive. Unpack it, and import the files in it.`;
+  return WORKBOOK.test(path) ? `${path} is a workbook. Save each sheet as a CSV file (UTF-8).` : undefined;
+}
+
 interface Searched {
   readonly foreign: ForeignFormat | undefined;
   readonly followsLinks: boolean;
 }
 
+/** What has been found so far. */
+interface Found {
+  readonly inputs: Input[];
+  readonly settings: string[];
+  readonly passedOver: string[];
+}
+
 async function searchFolder(
   folder: string,
   searched: Searched,
-  inputs: Input[],
-  passedOver: string[],
+  { inputs, settings, passedOver }: Found,
 ): Promise<void> {
-  const names = await readdir(folder).catch((error: unknown) => refuseFile(folder, error));
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) =>
+    refuseFile(folder, error),
+  );
   const before = inputs.length;
   const { foreign } = searched;
-  for (const name of names.sort(NATURAL_ORDER.compare)) {
+  for (const { name } of entries.sort((one, other) => NATURAL_ORDER.compare(one.name, other.name))) {
     const path = join(folder, name);
     const kind = kindInFolder(name, foreign);
     const input = kind && (await foundInput(path, kind, searched));
-    if (input === undefined) passedOver.push(path);
-    else inputs.push(input);
+    if (input !== undefined) inputs.push(input);
+    else if (SETTINGS.test(name)) settings.push(path);
+    else passedOver.push(path);
   }
-  if (inputs.length === before) {
-    throw new AppError(
-      'option-malformed',
-      foreign !== undefined
-        ? `The folder ${folder} has no file of ${foreign.name}: ${FORMAT_TITLES[foreign.name]}.`
-        : `The folder ${folder} has no file named by what it holds, like users.csv or events-2024.ndjson.gz. ` +
-            `Of files of other software say whose they are: --as ${Object.keys(FORMAT_TITLES).join('|')}.`,
-    );
-  }
+  if (inputs.length === before) throw nothingIn(folder, entries, foreign);
+}
+
+function nothingIn(folder: string, entries: readonly Dirent[], foreign: ForeignFormat | undefined): AppError {
+  const archive = entries
+    .map(({ name }) => adviceFor(join(folder, name)))
+    .find((advice) => advice !== undefined);
+  const reason =
+    entries.length > 0 && entries.every((entry) => entry.isDirectory())
+      ? `The folder ${folder} holds only folders, which are not searched. Name them instead, like ${join(folder, entries[0]!.name)}.`
+      : (archive ??
+        (foreign === undefined
+          ? `The folder ${folder} has no file named by what it holds, like users.csv or events-2024.ndjson.gz. ` +
+            `Of files of other software say whose they are: --as ${Object.keys(FORMAT_TITLES).join('|')}.`
+          : `The folder ${folder} has no file of ${foreign.name}: ${FORMAT_TITLES[foreign.name]}.`));
+  return new AppError('option-malformed', reason);
 }
 
 /** What a file of a folder holds, by its name; absent when it is passed over. */
@@ -184,16 +218,18 @@ async function foundInput(
 }
 
 function kindOf(path: string): RecordKind | undefined {
-  const kind = NAME.exec(basename(path))?.groups?.['kind'];
+  const kind = NAME.exec(basename(path))?.groups?.['kind']?.toLowerCase();
   return RECORD_KINDS.find((known) => known === kind);
 }
 
 function formOf(path: string, mayBeXml: boolean): Form | undefined {
-  const { format, packed } = FORM.exec(path)?.groups ?? {};
+  const { format, packed } = FORM.exec(path.toLowerCase())?.groups ?? {};
   if (format === 'xml' && !mayBeXml) return undefined;
   const compression = packed === undefined ? 'none' : packed === 'gz' ? 'gzip' : 'zstd';
-  // The pattern names the formats; a name without one leaves the form to the first bytes.
-  return format === undefined ? undefined : { format: format as Format, compression };
+  // A name without a format leaves the form to the first bytes.
+  if (format === undefined) return undefined;
+  // The pattern names the formats.
+  return { format: format === 'jsonl' ? 'ndjson' : (format as Format), compression };
 }
 
 async function entryAt(path: string) {

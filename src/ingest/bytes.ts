@@ -1,13 +1,8 @@
-/**
- * The bytes of an input, from a file or standard input, and what the first ones tell about the form
- * of the rest.
- */
+/** The bytes of an input, from a file or standard input. */
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
-import type { Compression, Form } from './bundle.ts';
-import { CHUNK_BYTES, unpack } from './decompression.ts';
+import { CHUNK_BYTES } from './decompression.ts';
 import { type FileIdentity, openFound } from './found-file.ts';
-import { Damage } from './refusal.ts';
 import { refuseFile } from './refuse-file.ts';
 
 /** Bytes that can be read from their start more than once. */
@@ -50,37 +45,4 @@ export function streamSource(stream: Readable, name: string): Source {
       }
     },
   };
-}
-
-/** What the first bytes tell; when they tell nothing else, `otherwise`. */
-export async function sniff(source: Source, otherwise: 'csv' | 'ndjson' | 'xml'): Promise<Form> {
-  const start = await readStart(source.read(false));
-  const compression: Compression =
-    start.readUInt16BE(0) === 0x1f8b ? 'gzip' : start.readUInt32LE(0) === 0xfd2fb528 ? 'zstd' : 'none';
-  const plain = compression === 'none' ? start : await readStart(unpack(source.read(false), compression));
-  if (plain.toString('latin1', 0, 4) === 'PAR1') return { format: 'parquet', compression };
-  const first = plain
-    .toString('utf8')
-    .replace(/^\ufeff/, '')
-    .trimStart()[0];
-  return { format: first === '{' ? 'ndjson' : first === '[' ? 'json' : otherwise, compression };
-}
-
-const START_BYTES = 64;
-
-/** The first bytes, filled up with zeros. */
-async function readStart(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let length = 0;
-  try {
-    for await (const piece of bytes) {
-      pieces.push(piece);
-      length += piece.length;
-      if (length >= START_BYTES) break;
-    }
-  } catch (error) {
-    // Reading it for good will say so, with the line reached.
-    if (!(error instanceof Damage)) throw error;
-  }
-  return Buffer.concat(pieces, START_BYTES);
 }

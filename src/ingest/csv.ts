@@ -32,11 +32,17 @@ const ONE_ROW = { record_delimiter: '\0', relax_column_count: true } as const;
 
 /** Makes rows of lines; empty lines between rows are passed over. */
 export class RowCutter {
+  readonly #lineEnd: string;
   #rows: Row[] = [];
   /** Lines of a row whose quotes do not pair yet. */
   #open: Line[] = [];
   #openLength = 0;
   #isQuoted = false;
+
+  /** Lines come without what is between them. */
+  constructor(lineEnd: '\n' | '\r' = '\n') {
+    this.#lineEnd = lineEnd;
+  }
 
   /** Whether the lines so far end inside a row. */
   get isOpen(): boolean {
@@ -70,7 +76,7 @@ export class RowCutter {
   }
 
   #finish(): void {
-    const raw = withoutReturn(this.#open.map(({ text }) => text).join('\n'));
+    const raw = withoutReturn(this.#open.map(({ text }) => text).join(this.#lineEnd));
     const problem = this.#open.find((line) => line.problem !== undefined)?.problem;
     const cells = cutCells(raw);
     if (typeof cells === 'string') {

@@ -31,35 +31,51 @@ export async function* unpack(
     yield* packed;
     return;
   }
-  const options = { chunkSize: CHUNK_BYTES };
-  const transform = compression === 'gzip' ? createGunzip(options) : createZstdDecompress(options);
-  const decompression = new Decompression(transform, compression);
+  let decompression = new Decompression(compression);
   try {
-    for await (const piece of packed) yield* decompression.add(piece);
+    for await (const piece of packed) {
+      yield* decompression.add(piece);
+      for (let left = decompression.left; left > 0; left = decompression.left) {
+        yield* decompression.end();
+        decompression = decompression.next();
+        yield* decompression.add(piece.subarray(piece.length - left));
+      }
+    }
     yield* decompression.end();
   } finally {
-    transform.destroy();
+    decompression.destroy();
   }
 }
 
+type Packed = Exclude<Compression, 'none'>;
+
+/** Of all parts of a file. */
+interface Totals {
+  bytesIn: number;
+  bytesOut: number;
+}
+
 class Decompression {
-  readonly #transform: Transform;
-  readonly #compression: Compression;
+  readonly #transform: Transform & { readonly bytesWritten: number };
+  readonly #compression: Packed;
+  readonly #totals: Totals;
   readonly #ready: Buffer[] = [];
   #failure: Error | undefined;
   #isClosed = false;
   #wake = () => {};
-  #bytesIn = 0;
-  #bytesOut = 0;
+  #given = 0;
 
   /**
    * The transform is only paused, never read from otherwise: a stream that fails throws away what
    * it has ready, and the records before the damage are wanted. While it is paused it decompresses
    * one chunk ahead, and no more.
    */
-  constructor(transform: Transform, compression: Compression) {
+  constructor(compression: Packed, totals: Totals = { bytesIn: 0, bytesOut: 0 }) {
+    const options = { chunkSize: CHUNK_BYTES };
+    const transform = compression === 'gzip' ? createGunzip(options) : createZstdDecompress(options);
     this.#transform = transform;
     this.#compression = compression;
+    this.#totals = totals;
     transform.on('data', (chunk: Buffer) => {
       this.#ready.push(chunk);
       transform.pause();
@@ -76,7 +92,8 @@ class Decompression {
 
   /** What comes out with this piece. Throws `Damage`. */
   async *add(piece: Buffer): AsyncGenerator<Buffer> {
-    this.#bytesIn += piece.length;
+    this.#given += piece.length;
+    this.#totals.bytesIn += piece.length;
     let isTaken = false;
     this.#transform.write(piece, () => {
       isTaken = true;
@@ -87,9 +104,28 @@ class Decompression {
 
   /** What comes out after the last piece; nothing when there was none. Throws `Damage`. */
   async *end(): AsyncGenerator<Buffer> {
-    if (this.#bytesIn === 0) return;
+    if (this.#given === 0) return;
     this.#transform.end();
     yield* this.#takeUntil(() => false);
+  }
+
+  /**
+   * So many of the last bytes were not taken, because they lie behind the end of a Zstandard frame:
+   * files are put together of several, but Node's stream ends with the first one that does not end
+   * together with what it was given. Of gzip it reads all members itself.
+   */
+  get left(): number {
+    return this.#compression === 'zstd' ? this.#given - this.#transform.bytesWritten : 0;
+  }
+
+  /** For what is left, once this one has ended. */
+  next(): Decompression {
+    this.#totals.bytesIn -= this.left;
+    return new Decompression(this.#compression, this.#totals);
+  }
+
+  destroy(): void {
+    this.#transform.destroy();
   }
 
   /** Until it is done, or the stream has closed. */
@@ -115,8 +151,9 @@ class Decompression {
   }
 
   #count(bytes: number): void {
-    this.#bytesOut += bytes;
-    if (this.#bytesOut <= UNCHECKED_BYTES || this.#bytesOut <= LARGEST_RATIO * this.#bytesIn) return;
+    this.#totals.bytesOut += bytes;
+    const { bytesIn, bytesOut } = this.#totals;
+    if (bytesOut <= UNCHECKED_BYTES || bytesOut <= LARGEST_RATIO * bytesIn) return;
     throw new Damage(
       `the ${this.#compression} data expands to more than 1,000 times its size; if that is right, ` +
         'decompress it and import what comes out',

@@ -135,7 +135,9 @@ function explainInstant(written: string): string {
 
 function readTags(value: unknown, name: string, isCell: boolean): readonly string[] | undefined {
   if (value === null || value === undefined) return undefined;
-  const list = isCell && typeof value === 'string' ? readTagCell(value, name) : value;
+  // Parquet of the API has a JSON array as text, and so has what others make of it.
+  const isText = typeof value === 'string' && (isCell || value.startsWith('['));
+  const list = isText ? readTagCell(value, name) : value;
   if (!Array.isArray(list)) throw new Refusal(name, `must be an array of texts, but is ${describe(list)}`);
   if (list.length > TAGS) throw new Refusal(name, `must have at most ${TAGS} tags, but has ${list.length}`);
   return list.map((tag: unknown) => {

@@ -7,6 +7,7 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { AppError } from '../app-error.ts';
 import type { Problem } from '../dataset/staging.ts';
+import { escapeLineEnds } from '../json-text.ts';
 
 /** A bad record, or, with line 0, a whole file. */
 export interface ReportedProblem {
@@ -40,7 +41,7 @@ export class Findings {
     const problem = { file: this.#names[file] ?? '', line, field, reason };
     this.count += 1;
     if (this.first.length < REPORTED) this.first.push(problem);
-    this.#rejects?.add(`${JSON.stringify({ ...problem, record: raw ?? '' })}\n`);
+    this.#rejects?.add(`${escapeLineEnds(JSON.stringify({ ...problem, record: raw ?? '' }))}\n`);
   }
 
   /** Writes out the rejects gathered, when they are many. */

@@ -53,6 +53,8 @@ export async function followFolder(
   }
 }
 
+const FOLLOWED = { areFound: true, addsRejects: true, mayDropAll: true };
+
 interface Seen extends Entry {
   readonly identity: FileIdentity;
 }
@@ -104,9 +106,7 @@ class FolderFollower {
     const path = join(this.#folder, entry.name);
     const digest = await digestOf(path, options.followsLinks ? undefined : entry.identity);
     const isKnown = this.#finished?.hasDigest(digest) === true;
-    const report = isKnown
-      ? undefined
-      : await importBundle({ ...options, paths: [path], areFound: true, addsRejects: true });
+    const report = isKnown ? undefined : await importBundle({ ...options, ...FOLLOWED, paths: [path] });
     if (report?.outcome === 'refused') return report;
     // What has grown while it was read is read again, once it is complete.
     const after = await this.#entryOf(entry.name);

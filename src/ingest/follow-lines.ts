@@ -88,6 +88,7 @@ async function importLines(
     stdinForm: NDJSON,
     linesBefore,
     addsRejects: true,
+    mayDropAll: true,
   });
 }
 

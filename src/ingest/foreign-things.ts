@@ -18,18 +18,20 @@ import {
 const THINGS = ['users', 'boards', 'pins'] as const;
 type Thing = (typeof THINGS)[number];
 
-/** The ids of what is described already: by what is published, and by this import. */
+type Ids = Record<Thing, Set<bigint>>;
+
+/**
+ * The ids of what is described already: by what is published, by this import, and by the record that
+ * is being read, whose ids count for later records only if all of it holds.
+ */
 export class ForeignThings {
   readonly #published: Record<Thing, BigInt64Array> = {
     users: new BigInt64Array(),
     boards: new BigInt64Array(),
     pins: new BigInt64Array(),
   };
-  readonly #described: Record<Thing, Set<bigint>> = {
-    users: new Set(),
-    boards: new Set(),
-    pins: new Set(),
-  };
+  readonly #described = noIds();
+  readonly #ofRecord = noIds();
 
   /** Learns what is published. */
   async learn(dataset: Dataset): Promise<void> {
@@ -41,7 +43,22 @@ export class ForeignThings {
     for (const thing of THINGS) this.#published[thing] = BigInt64Array.from(ids[thing]).sort();
   }
 
-  /** The records that an event brings; to be followed by `keep` when all of them hold. Throws `Refusal`. */
+  /** Begins a record of the source, and forgets what one before it described that did not hold. */
+  beginRecord(): void {
+    for (const thing of THINGS) this.#ofRecord[thing].clear();
+  }
+
+  /** Notes that the record holds: what it describes is described for later ones, too. */
+  keepRecord(): void {
+    for (const thing of THINGS) {
+      for (const id of this.#ofRecord[thing]) this.#described[thing].add(id);
+    }
+  }
+
+  /**
+   * The records of one event or description. To be called in the order of the source: a later one
+   * derives nothing for what an earlier one has described. Throws `Refusal`.
+   */
   *recordsOf(one: ForeignEvent | Described, at: Staged): Generator<ThingRecord> {
     if ('describes' in one) {
       if (one.describes === 'users') yield* this.#userOf(one.person, at);
@@ -58,7 +75,9 @@ export class ForeignThings {
     const { board, owner = UNKNOWN_OWNER } = event;
     const isNew = !this.#isKnown('pins', pin.id);
     const pinTitle = this.#detailOf('pins', pin.id, pin.title);
-    if (!isNew && pinTitle === undefined && event.owner === undefined) return;
+    this.#describe('pins', pin.id);
+    const isGiven = [pinTitle, pin.body, pin.tags, event.owner].some((one) => one !== undefined);
+    if (!isNew && !isGiven) return;
     yield {
       kind: 'pins',
       record: {
@@ -72,23 +91,11 @@ export class ForeignThings {
     };
   }
 
-  /** Notes that what the event names is described now. */
-  keep({ owner = UNKNOWN_OWNER, actor, board, pin }: ForeignEvent): void {
-    for (const { id } of [owner, actor]) this.#described.users.add(id);
-    this.#described.boards.add(board.id);
-    if (pin !== undefined) this.#described.pins.add(pin.id);
-  }
-
-  /** The same for what is described without an event. */
-  keepDescribed(one: Described): void {
-    if (one.describes === 'users') this.#described.users.add(one.person.id);
-    else this.#described.boards.add(one.board.id);
-  }
-
   *#userOf(person: Person, at: Staged): Generator<ThingRecord> {
     const { createdAt } = person;
     const address = this.#detailOf('users', person.id, person.email);
     const name = this.#detailOf('users', person.id, person.name);
+    this.#describe('users', person.id);
     if (address === undefined && name === undefined && createdAt === undefined) return;
     yield {
       kind: 'users',
@@ -103,6 +110,7 @@ export class ForeignThings {
 
   *#boardOf({ id, title }: ForeignBoard, at: Staged): Generator<ThingRecord> {
     const read = this.#detailOf('boards', id, title);
+    this.#describe('boards', id);
     if (read === undefined) return;
     yield { kind: 'boards', record: { ...at, id, title: text.read(read, 'title of the board', false) } };
   }
@@ -111,8 +119,14 @@ export class ForeignThings {
     return isGiven || !this.#isKnown(thing, id) ? text : undefined;
   }
 
+  #describe(thing: Thing, id: bigint): void {
+    if (!this.#isKnown(thing, id)) this.#ofRecord[thing].add(id);
+  }
+
   #isKnown(thing: Thing, id: bigint): boolean {
-    return this.#described[thing].has(id) || holds(this.#published[thing], id);
+    return (
+      this.#described[thing].has(id) || this.#ofRecord[thing].has(id) || holds(this.#published[thing], id)
+    );
   }
 }
 
@@ -120,6 +134,10 @@ export type ThingRecord =
   | { readonly kind: 'users'; readonly record: UserRecord }
   | { readonly kind: 'boards'; readonly record: BoardRecord }
   | { readonly kind: 'pins'; readonly record: PinRecord };
+
+function noIds(): Ids {
+  return { users: new Set(), boards: new Set(), pins: new Set() };
+}
 
 function holds(ascending: BigInt64Array, id: bigint): boolean {
   let [from, to] = [0, ascending.length];

@@ -124,7 +124,7 @@ export function checkHeader(kind: RecordKind, header: readonly string[]): void {
   if (header.length === 1 && /[;\t|]/.test(header[0] ?? '')) {
     throw new Refusal('', 'the cells of the header must be separated by commas');
   }
-  if (header.some((name) => name.includes('\r'))) throw new Refusal('', 'lines must end with LF or CRLF');
+  checkLineEnds(header);
   const seen = new Set<string>();
   for (const name of header) {
     if (seen.has(name)) throw new Refusal(name, 'stands twice in the header');
@@ -133,6 +133,11 @@ export function checkHeader(kind: RecordKind, header: readonly string[]): void {
   }
   const missing = required.find((name) => !seen.has(name));
   if (missing !== undefined) throw new Refusal(missing, 'is required, but is not in the header');
+}
+
+/** Throws a `Refusal` for what was read as one row and is more: lines end in more than one way. */
+export function checkLineEnds(header: readonly string[]): void {
+  if (header.some((name) => name.includes('\r'))) throw new Refusal('', 'lines must end with LF or CRLF');
 }
 
 /** Absent when the property is given as null. Throws when the name is that of no field. */

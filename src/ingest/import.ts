@@ -14,6 +14,7 @@ import { keyedDerivation, plainDerivation } from './formats/derivation.ts';
 import { type OpenInput, openInput } from './open-input.ts';
 import type { ReadParquet } from './parquet-input.ts';
 import { type ImportProgress, Meter } from './progress.ts';
+import { checkSameOrganization, readSettings } from './settings-files.ts';
 import { type ImportedFile, stageInputs } from './staging-run.ts';
 import { openTarget, type Target } from './target.ts';
 import { checkForeign, type Foreign, type Translated, Translations } from './translating.ts';
@@ -26,6 +27,8 @@ export interface ImportOptions {
   readonly paths: readonly string[];
   /** What files given by name and standard input hold, when their names do not tell. */
   readonly as?: RecordKind | undefined;
+  /** Whether the settings that folders hold become those of the organization. */
+  readonly takesSettings?: boolean | undefined;
   /** Whether symbolic links inside folders are followed; those named in `paths` always are. */
   readonly followsLinks?: boolean | undefined;
   /**
@@ -37,6 +40,11 @@ export interface ImportOptions {
   readonly foreign?: Foreign | undefined;
   /** Publish the good records and keep every bad one in this file (decision 30). */
   readonly skipInvalid?: string | undefined;
+  /**
+   * Whether an import may make nothing of any record. Otherwise it is refused, because the files
+   * are hardly what they were taken for; of what comes in small amounts all may be of no interest.
+   */
+  readonly mayDropAll?: boolean | undefined;
   /** Check everything, publish nothing. */
   readonly dryRun?: boolean | undefined;
   /** Needed for Parquet files. */
@@ -88,9 +96,17 @@ export interface ImportReport {
   /** The first hundred, in the order in which they were found. */
   readonly problems: readonly ReportedProblem[];
   readonly problemCount: number;
+  /**
+   * Whether there may be more: without `skipInvalid`, records are not checked against each other
+   * when some are bad by themselves.
+   */
+  readonly problemCountIsLeast: boolean;
   /** What was made of the records of other software; absent for a bundle. */
   readonly translated: Translated | undefined;
-  /** Files of folders that are not named by what they hold. */
+  /** Files of folders that hold settings of an organization, and whether they were taken. */
+  readonly settings: readonly string[];
+  readonly settingsTaken: boolean;
+  /** Other files of folders that are not named by what they hold. */
   readonly passedOver: readonly string[];
   readonly durationMs: number;
 }
@@ -105,16 +121,20 @@ const WAIT_MS = 600_000;
 export async function importBundle(options: ImportOptions): Promise<ImportReport> {
   const startMs = performance.now();
   const { foreign } = options;
-  const { inputs, passedOver } = await findInputs(options);
+  const { inputs, settings: settingsFiles, passedOver } = await findInputs(options);
   // Before anything is made.
   if (foreign !== undefined) checkForeign(foreign, inputs);
   refuseOverwriting(inputs, options.skipInvalid);
+  const settings =
+    options.takesSettings === true
+      ? await readSettings(settingsFiles, options.followsLinks ?? false)
+      : undefined;
   const meter = new Meter(inputs, options.onProgress);
   const opened: OpenInput[] = [];
   for (const input of inputs)
     opened.push(await openInput(input, options.stdin, (bytes) => meter.addBytes(bytes)));
   const readParquet = options.readParquet ?? refuseParquet;
-  await using target = await openTarget(options, opened, readParquet);
+  await using target = await openTarget({ ...options, settings }, opened, readParquet);
   await using rejects =
     options.skipInvalid === undefined
       ? undefined
@@ -126,10 +146,15 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
   );
   const publication = await beginPublication(options, target);
   try {
+    if (settings !== undefined) {
+      // Another import may have published while this one waited for it.
+      checkSameOrganization(settings, await target.store.organization(target.entry.name));
+      publication.changeSettings(settings);
+    }
     const translations = foreign && (await openTranslations(foreign, target));
     const files = await stageInputs({
       inputs: opened,
-      organizationId: target.entry.settings.id,
+      organizationId: settings?.id ?? target.entry.settings.id,
       readParquet,
       keepsRaw: rejects !== undefined,
       publication,
@@ -137,7 +162,13 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
       meter,
       translations,
     });
-    const ending = await endPublication(publication, findings, rejects, options.dryRun ?? false);
+    const ending = await endPublication({
+      publication,
+      findings,
+      rejects,
+      isAllDropped: translations?.isAllDropped === true && options.mayDropAll !== true,
+      dryRun: options.dryRun ?? false,
+    });
     return {
       organization: target.entry.name,
       dryRun: options.dryRun ?? false,
@@ -149,6 +180,8 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
       problems: findings.first,
       problemCount: findings.count,
       translated: translations?.report,
+      settings: settingsFiles,
+      settingsTaken: settings !== undefined,
       passedOver,
       durationMs: Math.round(performance.now() - startMs),
     };
@@ -159,23 +192,27 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
 
 async function findInputs(options: ImportOptions) {
   const { paths, as, foreign, stdinName, stdinForm: form } = options;
-  const { inputs, passedOver } = await findBundle(paths, as, foreign?.format, stdinName, options);
+  const { inputs, ...others } = await findBundle(paths, as, foreign?.format, stdinName, options);
   const isTold = (input: Input) => form !== undefined && input.path === undefined;
-  return { inputs: inputs.map((input) => (isTold(input) ? { ...input, form } : input)), passedOver };
+  return { inputs: inputs.map((input) => (isTold(input) ? { ...input, form } : input)), ...others };
 }
 
 type Ending = Pick<
   ImportReport,
-  'outcome' | 'published' | 'version' | 'changes' | 'counts' | 'leftOut' | 'erased'
+  'outcome' | 'published' | 'version' | 'changes' | 'counts' | 'leftOut' | 'erased' | 'problemCountIsLeast'
 >;
 
+interface Staged {
+  readonly publication: Publication;
+  readonly findings: Findings;
+  readonly rejects: RejectsFile | undefined;
+  readonly isAllDropped: boolean;
+  readonly dryRun: boolean;
+}
+
 /** Checks what is staged against each other and what is published, and publishes it if it may be. */
-async function endPublication(
-  publication: Publication,
-  findings: Findings,
-  rejects: RejectsFile | undefined,
-  dryRun: boolean,
-): Promise<Ending> {
+async function endPublication(staged: Staged): Promise<Ending> {
+  const { publication, findings, rejects, isAllDropped, dryRun } = staged;
   const refused: Ending = {
     outcome: 'refused',
     published: false,
@@ -184,16 +221,18 @@ async function endPublication(
     counts: undefined,
     leftOut: 0,
     erased: 0,
+    problemCountIsLeast: false,
   };
   // What refers to a record that was refused already would only be refused for that.
-  if (rejects === undefined && findings.count > 0) return refused;
+  if (rejects === undefined && findings.count > 0) return { ...refused, problemCountIsLeast: true };
   const leftOut = await publication.check((problem) => findings.add(problem));
   if (rejects === undefined && findings.count > 0) return refused;
   // Before the data: a crash in between leaves rejects of an import to be repeated, not an import without rejects.
   await rejects?.finish();
+  if (isAllDropped) return refused;
   if (dryRun) return { ...refused, outcome: 'checked', ...(await publication.preview()), leftOut };
   const outcome = await publication.publish();
-  return { ...outcome, outcome: outcome.published ? 'published' : 'unchanged', leftOut };
+  return { ...refused, ...outcome, outcome: outcome.published ? 'published' : 'unchanged', leftOut };
 }
 
 /**

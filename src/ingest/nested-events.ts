@@ -4,6 +4,7 @@
  */
 import { readPlainInstant } from '../dataset/instant.ts';
 import type { EventRecord } from '../dataset/staging.ts';
+import { escapeLineEnds } from '../json-text.ts';
 import type { Written } from './form.ts';
 import type { Latest, Things, WrittenOut } from './written-out.ts';
 
@@ -112,7 +113,7 @@ export class NestedEvents {
       event['pin'],
       event['board'],
       event['timestamp'],
-    ].map((member) => JSON.stringify(member, withoutBigint));
+    ].map(writtenByApi);
     const start = `{"type":${JSON.stringify(type)},"action":${JSON.stringify(action)}`;
     const pinned = pin === undefined ? '' : `,"pin":${pin}`;
     const rest = `,"organization":${organization}${pinned},"board":${board},"timestamp":${timestamp}}`;
@@ -208,6 +209,12 @@ export class NestedEvents {
 
 function viewOf(text: string): DataView {
   return new DataView(new TextEncoder().encode(text).buffer);
+}
+
+/** A member of an event as the API writes it; absent where it is. */
+function writtenByApi(member: unknown): string | undefined {
+  const json: string | undefined = JSON.stringify(member, withoutBigint);
+  return json === undefined ? undefined : escapeLineEnds(json);
 }
 
 /** No text holds it: an integer beyond 2^53 is left to the careful way. */

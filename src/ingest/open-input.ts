@@ -2,7 +2,8 @@
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import type { Form, Input } from './bundle.ts';
-import { fileSource, type Source, sniff, streamSource } from './bytes.ts';
+import { fileSource, type Source, streamSource } from './bytes.ts';
+import { findForm } from './found-form.ts';
 
 /** What can be read: an input whose form is known, and its bytes. */
 export interface OpenInput {
@@ -18,13 +19,7 @@ export async function openInput(
   onBytes: (bytes: number) => void,
 ): Promise<OpenInput> {
   const source = countedSource(sourceOf(input, stdin), onBytes);
-  return { input, form: input.form ?? (await sniff(source, otherwiseOf(input))), source };
-}
-
-/** What an input is that begins neither like JSON nor like Parquet. */
-function otherwiseOf({ foreign }: Input): 'csv' | 'ndjson' | 'xml' {
-  if (foreign === undefined || foreign.forms.includes('csv')) return 'csv';
-  return foreign.forms.includes('xml') ? 'xml' : 'ndjson';
+  return { input, form: await findForm(input, source), source };
 }
 
 function sourceOf({ name, path, byteLength, identity }: Input, stdin: Readable | undefined): Source {

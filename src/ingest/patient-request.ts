@@ -4,6 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../app-error.ts';
+import { type Body, type HttpResponse, requestResponse } from './http-response.ts';
 
 const ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 500;
@@ -35,9 +36,6 @@ export interface Answered<T> {
   readonly content: T;
 }
 
-/** The parts of a body as they come. A body that ends before its time throws between two of them. */
-type Body = AsyncIterable<Uint8Array>;
-
 /**
  * The first answer that says something: any status but 429 and those from 500 on. `read` gets each body from its start.
  * `refuse` makes the error of the last attempt. A redirection is refused: followed, it would take credentials along.
@@ -45,7 +43,7 @@ type Body = AsyncIterable<Uint8Array>;
 export async function askPatiently<T>(
   url: URL,
   headers: Readonly<Record<string, string>>,
-  read: (body: Body, answer: Response) => Promise<T>,
+  read: (body: Body, response: HttpResponse) => Promise<T>,
   refuse: (reason: string) => AppError,
   { firstPauseMs = FIRST_PAUSE_MS, idleMs = IDLE_MS, longestMs = LONGEST_MS, onPause }: Patience = {},
 ): Promise<Answered<T>> {
@@ -66,7 +64,7 @@ interface Failed {
 async function ask<T>(
   url: URL,
   headers: Readonly<Record<string, string>>,
-  read: (body: Body, answer: Response) => Promise<T>,
+  read: (body: Body, response: HttpResponse) => Promise<T>,
   idleMs: number,
   longestMs: number,
 ): Promise<Answered<T> | Failed> {
@@ -74,28 +72,38 @@ async function ask<T>(
   const stop = (reason: string) => stalled.abort(new Error(reason));
   const timer = setTimeout(stop, idleMs, 'its response comes too slowly');
   const end = setTimeout(stop, longestMs, 'its response does not end');
+  let response: HttpResponse | undefined;
   try {
-    const answer = await fetch(url, { headers, redirect: 'error', signal: stalled.signal });
-    const { status, body } = answer;
+    response = await requestResponse(url, headers, stalled.signal);
+    const { status } = response;
     if (status === 429 || status >= 500) {
-      await body?.cancel();
-      return { reason: `it answers ${status}`, retryAfterMs: retryAfterMs(answer) };
+      return { reason: `it answers ${status}`, retryAfterMs: retryAfterMs(response) };
     }
-    return { status, headers: answer.headers, content: await read(watched(body, timer), answer) };
+    if (REDIRECTIONS.has(status)) return { reason: 'unexpected redirect', retryAfterMs: 0 };
+    const content = await read(watched(response.body, timer), response);
+    return { status, headers: response.headers, content };
   } catch (error) {
     if (error instanceof AppError) throw error;
-    const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    return { reason: reason instanceof Error ? reason.message : String(reason), retryAfterMs: 0 };
+    return { reason: reasonOf(stalled.signal.aborted ? stalled.signal.reason : error), retryAfterMs: 0 };
   } finally {
     clearTimeout(timer);
     clearTimeout(end);
+    response?.discard();
   }
 }
 
-async function* watched(body: Response['body'], timer: NodeJS.Timeout): AsyncGenerator<Uint8Array> {
+const REDIRECTIONS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** Errors of several addresses of one host have a code alone. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.message || ('code' in error ? String(error.code) : error.name);
+}
+
+async function* watched(body: Body, timer: NodeJS.Timeout): AsyncGenerator<Uint8Array> {
   timer.refresh();
   let bytes = 0;
-  for await (const part of body ?? []) {
+  for await (const part of body) {
     bytes += part.length;
     if (bytes >= LEAST_BYTES) {
       timer.refresh();
@@ -106,7 +114,7 @@ async function* watched(body: Response['body'], timer: NodeJS.Timeout): AsyncGen
 }
 
 /** In seconds, or a date. */
-function retryAfterMs({ headers }: Response): number {
+function retryAfterMs({ headers }: HttpResponse): number {
   const text = headers.get('retry-after') ?? '';
   if (/^\d+$/.test(text)) return Number(text) * 1000;
   return Math.max(0, (Date.parse(text) || 0) - Date.now());

@@ -5,11 +5,11 @@
 import type { Input } from './bundle.ts';
 import { RowCutter } from './csv.ts';
 import { unpack } from './decompression.ts';
-import { checkHeader, type Written } from './form.ts';
+import { checkHeader, checkLineEnds, type Written } from './form.ts';
 import type { Format } from './formats/format.ts';
 import { asArray, readElements } from './json-array.ts';
 import { readJsonLines } from './json-lines.ts';
-import { cutLines, readBlocks } from './lines.ts';
+import { cutLines, LINE_FEED, type LineEnd, RETURN, readBlocks } from './lines.ts';
 import type { NestedEvents } from './nested-events.ts';
 import type { OpenInput } from './open-input.ts';
 import { type ReadParquet, readParquetInput } from './parquet-input.ts';
@@ -55,7 +55,7 @@ async function* readForm(open: OpenInput, { readParquet, isLast, plainFile, nest
     return;
   }
   const bytes = unpack(source.read(isLast), form.compression);
-  if (form.format === 'csv') yield* readCsv(bytes, input, plainFile);
+  if (form.format === 'csv') yield* readCsv(bytes, open, plainFile);
   else if (form.format === 'xml') yield* readRows(bytes);
   else if (form.format === 'json') {
     const array = input.foreign === undefined ? bytes : asArray(bytes);
@@ -65,12 +65,13 @@ async function* readForm(open: OpenInput, { readParquet, isLast, plainFile, nest
 
 async function* readCsv(
   bytes: AsyncIterable<Buffer>,
-  input: Input,
+  { input, form }: OpenInput,
   plainFile: number | undefined,
 ): AsyncGenerator<readonly Reading[] | PlainEvents> {
-  const table = new Table(input);
+  const lineEnd = form.endsAtReturns === true ? RETURN : LINE_FEED;
+  const table = new Table(input, lineEnd);
   let line = 1;
-  for await (const block of readBlocks(bytes)) {
+  for await (const block of readBlocks(bytes, lineEnd)) {
     let place = 0;
     const plain = block.isOverlong || plainFile === undefined ? undefined : table.plainEvents(plainFile);
     while (plain !== undefined) {
@@ -85,6 +86,7 @@ async function* readCsv(
       { ...block, bytes: block.bytes.subarray(place) },
       line,
       input.foreign !== undefined,
+      lineEnd,
     );
     line += lines.length;
     for (const one of lines) table.cutter.add(one);
@@ -98,15 +100,18 @@ async function* readCsv(
 
 /** A CSV file on its way through: the header, once it has come, and the rows under it. */
 class Table {
-  readonly cutter = new RowCutter();
+  readonly cutter: RowCutter;
   /** No record can hold under a header that does not. */
   isRefused = false;
   readonly #input: Input;
+  readonly #lineEnd: LineEnd;
   #header: readonly string[] | undefined;
   #plainEvents: PlainEvents | undefined;
 
-  constructor(input: Input) {
+  constructor(input: Input, lineEnd: LineEnd) {
+    this.cutter = new RowCutter(lineEnd === RETURN ? '\r' : '\n');
     this.#input = input;
+    this.#lineEnd = lineEnd;
   }
 
   get hasHeader(): boolean {
@@ -115,7 +120,7 @@ class Table {
 
   /** Takes plain events; absent when there can be none at this place. */
   plainEvents(file: number): PlainEvents | undefined {
-    if (this.#header === undefined || this.cutter.isOpen) return undefined;
+    if (this.#header === undefined || this.cutter.isOpen || this.#lineEnd !== LINE_FEED) return undefined;
     if (this.#input.kind !== 'events' || this.#input.foreign !== undefined) return undefined;
     this.#plainEvents ??= PlainEvents.under(this.#header, file);
     return this.#plainEvents;
@@ -156,6 +161,7 @@ function refusalOfHeader(input: Input, header: readonly string[]): Refusal | und
 }
 
 function checkForeignHeader({ name, columns }: Format, header: readonly string[]): void {
+  checkLineEnds(header);
   const missing = columns?.find((column) => !header.includes(column));
   if (missing !== undefined) throw new Refusal(missing, `is not in the header; it is no ${name}`);
 }

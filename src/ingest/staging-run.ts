@@ -154,6 +154,7 @@ function takeTranslated(
   const made = translator.translate(source.value);
   const taken: (() => void)[] = [];
   const takeLater: Take = (kind, record) => taken.push(() => take(kind, record));
+  translations.things.beginRecord();
   for (const one of made) {
     if ('dropped' in one) continue;
     for (const { kind, record } of translations.things.recordsOf(one, at)) takeLater(kind, record);

@@ -1,9 +1,10 @@
 /** Finds or makes the organization that an import is for, and the store in which it is. */
 import { AppError } from '../app-error.ts';
-import type { OrganizationEntry, Store } from '../dataset/store.ts';
+import type { OrganizationEntry, Settings, Store } from '../dataset/store.ts';
 import { findIdentity } from './identity.ts';
 import type { OpenInput } from './open-input.ts';
 import type { ReadParquet } from './parquet-input.ts';
+import { checkSameOrganization } from './settings-files.ts';
 
 /** Where records go. Disposing of it closes a store that was opened for it. */
 export interface Target extends AsyncDisposable {
@@ -14,6 +15,8 @@ export interface Target extends AsyncDisposable {
 export interface TargetOptions {
   readonly store: Store;
   readonly organization: string;
+  /** Of a new organization, and of one without data; checked against those of any other. */
+  readonly settings?: Partial<Settings> | undefined;
   readonly dryRun?: boolean | undefined;
   readonly openScratchStore?: (() => Promise<Store>) | undefined;
 }
@@ -23,14 +26,21 @@ export interface TargetOptions {
  * data, also when the import is refused. A dry run makes it in a store to throw away.
  */
 export async function openTarget(
-  { store, organization, dryRun, openScratchStore }: TargetOptions,
+  { store, organization, settings = {}, dryRun, openScratchStore }: TargetOptions,
   inputs: readonly OpenInput[],
   readParquet: ReadParquet,
 ): Promise<Target> {
   const known = await findOrganization(store, organization);
-  if (known !== undefined) return { store, entry: known, [Symbol.asyncDispose]: async () => {} };
+  if (known !== undefined) {
+    checkSameOrganization(settings, known);
+    return { store, entry: known, [Symbol.asyncDispose]: async () => {} };
+  }
+  const make = async (into: Store) => {
+    const identity = await findIdentity(inputs, readParquet);
+    return await makeOrganization(into, organization, { ...identity, ...settings });
+  };
   if (dryRun !== true) {
-    const entry = await makeOrganization(store, organization, inputs, readParquet);
+    const entry = await make(store);
     return { store, entry, [Symbol.asyncDispose]: async () => {} };
   }
   if (openScratchStore === undefined) {
@@ -41,7 +51,7 @@ export async function openTarget(
   }
   const scratch = await openScratchStore();
   try {
-    const entry = await makeOrganization(scratch, organization, inputs, readParquet);
+    const entry = await make(scratch);
     return { store: scratch, entry, [Symbol.asyncDispose]: () => scratch.close() };
   } catch (error) {
     await scratch.close();
@@ -61,10 +71,8 @@ async function findOrganization(store: Store, name: string): Promise<Organizatio
 async function makeOrganization(
   store: Store,
   name: string,
-  inputs: readonly OpenInput[],
-  readParquet: ReadParquet,
+  identity: Partial<Settings>,
 ): Promise<OrganizationEntry> {
-  const identity = await findIdentity(inputs, readParquet);
   try {
     return await store.createOrganization(name, identity);
   } catch (error) {

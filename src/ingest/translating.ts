@@ -91,20 +91,27 @@ export class Translations {
     return this.#whole;
   }
 
-  /** Counts what a record that holds has become, and notes what it names; `place` says where it stands. */
+  /**
+   * Counts what a record that holds has become, and keeps what it describes; `place` is its file
+   * and line.
+   */
   count(translations: readonly Translation[], place: string): void {
+    this.things.keepRecord();
     for (const translation of translations) {
       if ('dropped' in translation) this.#drop(translation.dropped, place);
       else if ('describes' in translation) {
-        this.things.keepDescribed(translation);
         const { describes } = translation;
         this.#described.set(describes, (this.#described.get(describes) ?? 0) + 1);
       } else {
-        this.things.keep(translation);
         const kind = `${translation.type}.${translation.action}`;
         this.#events.set(kind, (this.#events.get(kind) ?? 0) + 1);
       }
     }
+  }
+
+  /** Whether there were records, and nothing was made of any. */
+  get isAllDropped(): boolean {
+    return this.#dropped.size > 0 && this.#events.size === 0 && this.#described.size === 0;
   }
 
   get report(): Translated {

@@ -1,9 +1,11 @@
 /** Activity over time: events and active people by period, and when in the week. */
 import type { Dataset } from '../dataset/dataset.ts';
+import type { EventBatch } from '../dataset/query.ts';
 import type { Groups } from './groups.ts';
 import { HeatMap } from './heat-map.ts';
 import type { Periods } from './periods.ts';
 import { type Asked, kindsOf, scanEvents } from './scan.ts';
+import { SeriesCounts } from './series.ts';
 
 export interface Activity {
   /** Where periods begin, and where the last one ends. */
@@ -11,11 +13,15 @@ export interface Activity {
   readonly endMs: number;
   /** People who act in each period. */
   readonly people: readonly number[];
-  /** By place of the group: events in each period. */
-  readonly events: readonly (readonly number[])[];
+  /** By place of the group: all of its events, and those in each period, absent if none. */
+  readonly totals: Float64Array;
+  readonly events: readonly (Int32Array | undefined)[];
 }
 
-/** Periods from the start of the range, or the first event, to the end of the range, or the last event. */
+/**
+ * Periods from the start of the range, or the first event, to the end of the range, or the last
+ * event. Throws `range-too-fine` for too many periods, and for too many figures.
+ */
 export async function countActivity(
   dataset: Dataset,
   asked: Asked,
@@ -25,53 +31,66 @@ export async function countActivity(
   const wanted = kindsOf(dataset, asked.action);
   const seenIn = new Int32Array(dataset.counts.users);
   const people: number[] = [];
-  const events = names.map((): number[] => []);
-  // Of the period at hand, by place of the group.
-  const eventsNow = new Int32Array(names.length);
-  let peopleNow = 0;
-  const leave = () => {
-    if (people.length === 0) return;
-    people[people.length - 1] = peopleNow;
-    for (const [place, counts] of events.entries()) counts[counts.length - 1] = eventsNow[place]!;
-  };
-  const enter = (ms: number) => {
-    const period = periods.indexOf(ms);
-    if (period < people.length) return;
-    leave();
-    for (const counts of [people, ...events]) while (counts.length <= period) counts.push(0);
-    eventsNow.fill(0);
-    peopleNow = 0;
-  };
-  enterStart(asked, enter);
-  await scanEvents(dataset, asked, (batch) => {
+  const series = new SeriesCounts(names.length);
+  let period = -1;
+  let endMs = Number.NEGATIVE_INFINITY;
+  await enterStart(asked, periods);
+  await scanEvents(dataset, asked, async (batch) => {
+    await enterAll(batch, wanted, periods);
+    lengthen(people, periods);
     const { count, kind, actor, timestampMs } = batch;
     const values = batch[column];
-    let { endMs } = periods;
     for (let row = 0; row < count; row++) {
       if (wanted[kind[row]!] === 0) continue;
       if (timestampMs[row]! >= endMs) {
-        enter(timestampMs[row]!);
-        endMs = periods.endMs;
+        series.leave(period);
+        period = periods.placeOf(timestampMs[row]!, period);
+        endMs = periods.endOf(period);
       }
-      eventsNow[groupOf[values[row]!]!]! += 1;
+      series.add(groupOf[values[row]!]!);
       const person = actor[row]!;
-      if (seenIn[person] === people.length) continue;
-      seenIn[person] = people.length;
-      peopleNow += 1;
+      if (seenIn[person] === period + 1) continue;
+      seenIn[person] = period + 1;
+      people[period]! += 1;
     }
+    series.refuseTooMany(periods.startsMs.length);
   });
-  enterEnd(asked, enter);
-  leave();
-  return { startsMs: periods.startsMs, endMs: periods.endMs, people, events };
+  series.leave(period);
+  await enterEnd(asked, periods);
+  lengthen(people, periods);
+  series.refuseTooMany(periods.startsMs.length);
+  const events = await series.inPeriods(periods.startsMs.length);
+  return { startsMs: periods.startsMs, endMs: periods.endMs, people, totals: series.totals, events };
 }
 
 /** A range has periods from its start on, whether something happens in them or not. */
-function enterStart({ range: { startMs, endMs } }: Asked, enter: (ms: number) => void): void {
-  if (startMs !== undefined && startMs !== endMs) enter(startMs);
+async function enterStart({ range: { startMs, endMs } }: Asked, periods: Periods): Promise<void> {
+  if (startMs !== undefined && startMs !== endMs) await periods.reach(startMs);
 }
 
-function enterEnd({ range: { startMs, endMs } }: Asked, enter: (ms: number) => void): void {
-  if (startMs !== undefined && endMs !== undefined && startMs < endMs) enter(endMs - 1);
+async function enterEnd({ range: { startMs, endMs } }: Asked, periods: Periods): Promise<void> {
+  if (startMs !== undefined && endMs !== undefined && startMs < endMs) await periods.reach(endMs - 1);
+}
+
+/** Adds the periods of the events of a batch that count and are not before an instant. */
+async function enterAll(
+  { count, kind, timestampMs }: EventBatch,
+  wanted: Uint8Array,
+  periods: Periods,
+  fromMs = Number.NEGATIVE_INFINITY,
+): Promise<void> {
+  let last = count - 1;
+  while (last >= 0 && wanted[kind[last]!] === 0) last -= 1;
+  if (last < 0 || timestampMs[last]! < Math.max(fromMs, periods.endMs)) return;
+  let first = 0;
+  while (wanted[kind[first]!] === 0 || timestampMs[first]! < fromMs) first += 1;
+  await periods.reach(timestampMs[first]!);
+  await periods.reach(timestampMs[last]!);
+}
+
+/** Adds counts of 0 until there is one for each period. */
+function lengthen(counts: number[], { startsMs }: Periods): void {
+  while (counts.length < startsMs.length) counts.push(0);
 }
 
 export interface Returning {
@@ -91,18 +110,21 @@ export async function countReturning(dataset: Dataset, asked: Asked, periods: Pe
   const newcomers: number[] = [];
   const returning: number[] = [];
   let period = -1;
-  const enter = (ms: number) => {
-    period = periods.indexOf(ms);
-    for (const counts of [newcomers, returning]) while (counts.length <= period) counts.push(0);
-  };
-  enterStart(asked, enter);
+  let endMs = Number.NEGATIVE_INFINITY;
+  await enterStart(asked, periods);
   const sinceEver = { ...asked, range: { endMs: asked.range.endMs } };
-  await scanEvents(dataset, sinceEver, ({ count, kind, actor, timestampMs }) => {
+  await scanEvents(dataset, sinceEver, async (batch) => {
+    await enterAll(batch, wanted, periods, startMs);
+    for (const counts of [newcomers, returning]) lengthen(counts, periods);
+    const { count, kind, actor, timestampMs } = batch;
     for (let row = 0; row < count; row++) {
       if (wanted[kind[row]!] === 0) continue;
       const person = actor[row]!;
       if (timestampMs[row]! >= startMs) {
-        if (timestampMs[row]! >= periods.endMs) enter(timestampMs[row]!);
+        if (timestampMs[row]! >= endMs) {
+          period = periods.placeOf(timestampMs[row]!, period);
+          endMs = periods.endOf(period);
+        }
         if (seenIn[person] === period + 1) continue;
         seenIn[person] = period + 1;
         (known[person] === 1 ? returning : newcomers)[period]! += 1;
@@ -110,7 +132,8 @@ export async function countReturning(dataset: Dataset, asked: Asked, periods: Pe
       known[person] = 1;
     }
   });
-  enterEnd(asked, enter);
+  await enterEnd(asked, periods);
+  for (const counts of [newcomers, returning]) lengthen(counts, periods);
   return { startsMs: periods.startsMs, endMs: periods.endMs, newcomers, returning };
 }
 

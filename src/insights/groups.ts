@@ -26,10 +26,10 @@ export async function groupsOf(dataset: Dataset, split: Split, asked: Asked, mos
     case 'type':
       return { column: 'kind', ...groupWords(dataset.kinds.map((kind) => kind[split])) };
     case 'role':
-      return { column: 'actor', ...groupWords(await rolesOf(dataset)) };
+      return await rolesOf(dataset);
     case 'board': {
-      const ranked = topOf(await countEvents(dataset, asked, 'board'));
-      return groupIndices(dataset.counts.boards, ranked.slice(0, most));
+      const ranked = await topOf(await countEvents(dataset, asked, 'board'), most);
+      return groupIndices(dataset.counts.boards, ranked);
     }
   }
 }
@@ -50,10 +50,10 @@ function groupIndices(count: number, indices: readonly number[]): Groups {
   return { column: 'board', groupOf, names: [...indices, undefined] };
 }
 
-const roles = new WeakMap<Dataset, Promise<readonly string[]>>();
+const roles = new WeakMap<Dataset, Promise<Groups>>();
 
-/** Platform roles by index of the user. */
-function rolesOf(dataset: Dataset): Promise<readonly string[]> {
+/** A group for each platform role; read once for each dataset. */
+function rolesOf(dataset: Dataset): Promise<Groups> {
   let known = roles.get(dataset);
   if (known === undefined) {
     known = readRoles(dataset);
@@ -63,8 +63,16 @@ function rolesOf(dataset: Dataset): Promise<readonly string[]> {
   return known;
 }
 
-async function readRoles(dataset: Dataset): Promise<readonly string[]> {
-  const all: string[] = [];
-  for await (const people of dataset.people()) for (const { role } of people) all.push(role);
-  return all;
+async function readRoles(dataset: Dataset): Promise<Groups> {
+  const groupOf = new Int32Array(dataset.counts.users);
+  const places = new Map<string, number>();
+  let user = 0;
+  for await (const people of dataset.people()) {
+    for (const { role } of people) {
+      const place = places.get(role) ?? places.size;
+      places.set(role, place);
+      groupOf[user++] = place;
+    }
+  }
+  return { column: 'actor', groupOf, names: [...places.keys()] };
 }

@@ -1,6 +1,5 @@
 /** What there is, in a handful of figures, and who and what stands out. */
 import type { Dataset } from '../dataset/dataset.ts';
-import { topOf } from './ranking.ts';
 import { type Asked, kindsOf, scanEvents } from './scan.ts';
 
 export interface Overview {
@@ -38,8 +37,8 @@ export async function summarize(dataset: Dataset, asked: Asked): Promise<Overvie
     }
   });
   const ofAction = new Map<string, number>();
-  for (const kind of topOf(ofKind)) {
-    const { action } = kinds[kind]!;
+  for (const [kind, { action }] of kinds.entries()) {
+    if (ofKind[kind] === 0) continue;
     ofAction.set(action, (ofAction.get(action) ?? 0) + ofKind[kind]!);
   }
   return {

@@ -2,6 +2,8 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Scope } from '../dataset/scope.ts';
 import type { BoardPolicy, Span } from '../points/policy.ts';
+import { inSlices } from '../time-slice.ts';
+import { Top } from './top.ts';
 
 /** Tenths of the goal; the last one is the goal and beyond. */
 export const BINS = 11;
@@ -45,23 +47,12 @@ export async function measureParticipation(
   { atMs, most }: { readonly atMs: number | undefined; readonly most: number },
 ): Promise<Participation> {
   const { goal, window } = policy;
-  const { count, user, totalPoints, participationScore } = await dataset.standings({
-    scope,
-    range: {},
-    of: { board },
-  });
-  const distribution = new Array<number>(BINS).fill(0);
-  for (let row = 0; row < count; row++) {
-    const tenths = Math.floor((totalPoints[row]! * (BINS - 1)) / goal);
-    distribution[Math.min(tenths, BINS - 1)]! += 1;
-  }
+  const standings = await dataset.standings({ scope, range: {}, of: { board } });
+  const { count, user, totalPoints, participationScore } = standings;
   const elapsed = atMs === undefined ? undefined : elapsedAt(window, atMs);
   const pacePoints = elapsed === undefined ? undefined : elapsed * goal;
-  const behind = Array.from(totalPoints.keys())
-    .filter((row) => totalPoints[row]! < (pacePoints ?? goal))
-    .sort((one, other) => totalPoints[one]! - totalPoints[other]!);
-  const reached = totalPoints.filter((points) => points >= goal).length;
-  const notStarted = totalPoints.filter((points) => points === 0).length;
+  const { distribution, reached, notStarted } = await spread(totalPoints, goal);
+  const { first, all } = await fewest(totalPoints, pacePoints ?? goal, most);
   return {
     goal,
     windowStartMs: window.fromMs,
@@ -71,16 +62,46 @@ export async function measureParticipation(
     underWay: count - reached - notStarted,
     notStarted,
     distribution,
-    medianPoints: medianOf(totalPoints),
+    medianPoints: await medianOf(totalPoints),
     elapsed,
     pacePoints,
-    atRisk: behind.slice(0, most).map((row) => ({
+    atRisk: first.map((row) => ({
       user: user[row]!,
       totalPoints: totalPoints[row]!,
       participationScore: participationScore[row]!,
     })),
-    atRiskCount: behind.length,
+    atRiskCount: all,
   };
+}
+
+async function spread(totalPoints: Float64Array, goal: number) {
+  const distribution = new Array<number>(BINS).fill(0);
+  let reached = 0;
+  let notStarted = 0;
+  await inSlices(0, totalPoints.length, (from, to) => {
+    for (let row = from; row < to; row++) {
+      const points = totalPoints[row]!;
+      const tenths = Math.floor((points * (BINS - 1)) / goal);
+      distribution[Math.min(tenths, BINS - 1)]! += 1;
+      if (points >= goal) reached += 1;
+      if (points === 0) notStarted += 1;
+    }
+  });
+  return { distribution, reached, notStarted };
+}
+
+/** Rows with less than `below` points: the first ones, fewest points first, and their number. */
+async function fewest(totalPoints: Float64Array, below: number, most: number) {
+  const top = new Top(most);
+  let all = 0;
+  await inSlices(0, totalPoints.length, (from, to) => {
+    for (let row = from; row < to; row++) {
+      if (totalPoints[row]! >= below) continue;
+      all += 1;
+      top.offer(-totalPoints[row]!, row);
+    }
+  });
+  return { first: top.ranked().map(({ place }) => place), all };
 }
 
 function elapsedAt({ fromMs, untilMs }: Span, atMs: number): number | undefined {
@@ -88,7 +109,34 @@ function elapsedAt({ fromMs, untilMs }: Span, atMs: number): number | undefined 
   return Math.min(Math.max((atMs - fromMs) / (untilMs - fromMs), 0), 1);
 }
 
-/** The lower one of the two in the middle; 0 of none. */
-function medianOf(values: Float64Array): number {
-  return values.toSorted()[(values.length - 1) >> 1] ?? 0;
+/**
+ * The lower one of the two in the middle; 0 of none. A binary search for the least integer that
+ * half of the totals do not exceed, because sorting a million totals would block the event loop.
+ */
+async function medianOf(totals: Float64Array): Promise<number> {
+  const half = (totals.length + 1) >> 1;
+  let low = 0;
+  let high = await largestOf(totals);
+  while (low < high) {
+    const middle = low + Math.floor((high - low) / 2);
+    if ((await countUpTo(totals, middle)) >= half) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+async function largestOf(totals: Float64Array): Promise<number> {
+  let largest = 0;
+  await inSlices(0, totals.length, (from, to) => {
+    for (let row = from; row < to; row++) largest = Math.max(largest, totals[row]!);
+  });
+  return largest;
+}
+
+async function countUpTo(totals: Float64Array, value: number): Promise<number> {
+  let count = 0;
+  await inSlices(0, totals.length, (from, to) => {
+    for (let row = from; row < to; row++) if (totals[row]! <= value) count += 1;
+  });
+  return count;
 }

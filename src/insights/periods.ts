@@ -1,5 +1,6 @@
 /** Time in periods of the calendar of a zone, one after the other without a gap. */
 import { AppError } from '../app-error.ts';
+import { slice } from '../time-slice.ts';
 import { Clock } from './clock.ts';
 
 export const INTERVALS = ['hour', 'day', 'week', 'month'] as const;
@@ -29,20 +30,34 @@ export class Periods {
   }
 
   /**
-   * The period of an instant, counted from the first one, which is that of the first instant asked for. Instants ascend:
-   * periods are added up to it. Throws `range-too-fine`.
+   * Adds periods up to that of an instant; the period of the first instant is the first one. In
+   * slices of time, because finding the clock changes of a zone is slow. Throws `range-too-fine`.
    */
-  indexOf(ms: number): number {
+  async reach(ms: number): Promise<void> {
     if (this.startsMs.length === 0) this.#add(this.#startOf(ms));
-    while (ms >= this.endMs) this.#add(this.endMs);
-    return this.startsMs.length - 1;
+    while (ms >= this.endMs) {
+      this.#add(this.endMs);
+      if (slice.isOver()) await slice.pass();
+    }
+  }
+
+  /** The place of the period of an instant that was reached, at `from` or later. */
+  placeOf(ms: number, from: number): number {
+    let place = Math.max(from, 0);
+    while (ms >= this.endOf(place)) place += 1;
+    return place;
+  }
+
+  /** The end of the period at a place. */
+  endOf(place: number): number {
+    return this.startsMs[place + 1] ?? this.endMs;
   }
 
   #add(startMs: number): void {
     if (this.startsMs.length === MOST_PERIODS) {
       throw new AppError(
         'range-too-fine',
-        `The range has more than ${MOST_PERIODS} periods. Ask for a shorter range or a longer interval.`,
+        `The range has more than ${MOST_PERIODS.toLocaleString('en')} periods. Ask for a shorter range or a longer interval.`,
       );
     }
     this.startsMs.push(startMs);

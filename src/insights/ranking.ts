@@ -1,7 +1,9 @@
-/** Boards and people with the most events, or the latest. */
+/** Boards, people and pins with the most events, or the latest. */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { UserOrder } from '../dataset/query.ts';
+import { inSlices } from '../time-slice.ts';
 import { type Asked, kindsOf, queryOf, scanEvents } from './scan.ts';
+import { Top } from './top.ts';
 
 export const ORDERS = ['events', 'recent'] as const;
 export type Order = (typeof ORDERS)[number];
@@ -29,20 +31,11 @@ export async function rank(
   { order, most }: { readonly order: Order; readonly most: number },
 ): Promise<Ranked[]> {
   const events = await countEvents(dataset, asked, by);
+  const ranks = order === 'recent' ? await findLast(dataset, asked, by) : events;
   const users = by === 'actor' ? await dataset.userOrder?.() : undefined;
-  const ranked = topOf(events, users);
-  if (order === 'recent') {
-    const lastMs = await findLast(dataset, asked, by);
-    const placeOf = (index: number) => users?.places[index] ?? index;
-    ranked.sort((one, other) => lastMs[other]! - lastMs[one]! || placeOf(one) - placeOf(other));
-  }
-  const top = ranked.slice(0, most);
-  const looked: Looked[] = [];
-  const others = by === 'board' ? dataset.counts.users : dataset.counts.boards;
-  const atOnce = Math.max(1, Math.floor(MOST_PAIRS / Math.max(1, others)));
-  for (let first = 0; first < top.length; first += atOnce) {
-    looked.push(...(await lookAt(dataset, asked, by, top.slice(first, first + atOnce), others)));
-  }
+  const top = await topOf(events, most, { ranks, order: users });
+  const other = by === 'board' ? 'actor' : 'board';
+  const looked = await lookAt(dataset, asked, { by, indices: top, other });
   return top.map((index, place) => ({ index, events: events[index]!, ...looked[place]! }));
 }
 
@@ -50,28 +43,36 @@ export async function rank(
 export async function countEvents(dataset: Dataset, asked: Asked, by: Column): Promise<Float64Array> {
   const { index, count } = (await dataset.tally(queryOf(dataset, asked)))[by];
   const events = new Float64Array(sizeOf(dataset, by));
-  for (let place = 0; place < index.length; place++) events[index[place]!] = count[place]!;
+  await inSlices(0, index.length, (from, to) => {
+    for (let place = from; place < to; place++) events[index[place]!] = count[place]!;
+  });
   return events;
 }
 
-/** Indices of what is above 0, largest first; of equal ones, in their order. Counts are of events: integers. */
-export function topOf(counts: Float64Array, order?: UserOrder): number[] {
-  const size = counts.length;
-  // One number for both keys of the order: sorting numbers takes a fraction of sorting by a function.
-  const keys = new Float64Array(size);
-  let found = 0;
-  for (let place = 0; place < size; place++) {
-    const count = counts[order?.byPlace[place] ?? place]!;
-    if (count > 0) keys[found++] = count * size + (size - 1 - place);
-  }
-  return Array.from(keys.subarray(0, found).sort().reverse(), (key) => {
-    const place = size - 1 - (key % size);
-    return order?.byPlace[place] ?? place;
-  });
+interface Ranking {
+  /** By index; the counts unless they are given. */
+  readonly ranks?: Float64Array;
+  /** The order of equal ones; that of the indices unless it is given. */
+  readonly order?: UserOrder | undefined;
 }
 
-function sizeOf({ counts }: Dataset, by: Column): number {
-  return by === 'board' ? counts.boards : counts.users;
+/** At most `most` indices with a count above 0, the highest rank first. */
+export async function topOf(
+  counts: Float64Array,
+  most: number,
+  { ranks = counts, order }: Ranking = {},
+): Promise<number[]> {
+  const top = new Top(most);
+  await inSlices(0, counts.length, (from, to) => {
+    for (let index = from; index < to; index++) {
+      if (counts[index]! > 0) top.offer(ranks[index]!, order === undefined ? index : order.places[index]!);
+    }
+  });
+  return top.ranked().map(({ place }) => order?.byPlace[place] ?? place);
+}
+
+function sizeOf({ counts }: Dataset, column: Column | 'pin'): number {
+  return { board: counts.boards, actor: counts.users, pin: counts.pins }[column];
 }
 
 /** By index: the instant of the latest event. */
@@ -91,28 +92,45 @@ type Looked = Pick<Ranked, 'others' | 'lastMs'>;
 /** Pairs of something ranked and another that are looked at together: a bit for each, 16 MB. */
 const MOST_PAIRS = 2 ** 27;
 
-/** For each of a few boards the different people on its events, and the other way round; and its latest event. */
-async function lookAt(
+interface ToLookAt {
+  readonly by: Column | 'pin';
+  /** A few of them. */
+  readonly indices: readonly number[];
+  /** The column whose different values are counted. */
+  readonly other: Column;
+}
+
+/** By place in `indices`: the number of different others in its events, and its latest event. */
+export async function lookAt(dataset: Dataset, asked: Asked, { by, indices, other }: ToLookAt) {
+  const looked: Looked[] = [];
+  const atOnce = Math.max(1, Math.floor(MOST_PAIRS / Math.max(1, sizeOf(dataset, other))));
+  for (let first = 0; first < indices.length; first += atOnce) {
+    const some = indices.slice(first, first + atOnce);
+    looked.push(...(await lookAtOnce(dataset, asked, { by, indices: some, other })));
+  }
+  return looked;
+}
+
+async function lookAtOnce(
   dataset: Dataset,
   asked: Asked,
-  by: Column,
-  indices: readonly number[],
-  others: number,
+  { by, indices, other }: ToLookAt,
 ): Promise<Looked[]> {
   const wanted = kindsOf(dataset, asked.action);
-  const placeOf = new Int32Array(sizeOf(dataset, by)).fill(-1);
-  for (const [place, index] of indices.entries()) placeOf[index] = place;
+  const others = sizeOf(dataset, other);
+  // Counted from 1; 0 is none.
+  const placeOf = new Int32Array(sizeOf(dataset, by));
+  for (const [place, index] of indices.entries()) placeOf[index] = place + 1;
   const seen = new Int32Array(Math.ceil((indices.length * others) / 32));
   const counts = new Int32Array(indices.length);
   const lastMs = new Float64Array(indices.length);
-  await scanEvents(dataset, asked, (batch) => {
-    const { count, kind, timestampMs } = batch;
-    const [ranked, other] = by === 'board' ? [batch.board, batch.actor] : [batch.actor, batch.board];
+  await scanEvents(dataset, asked, ({ count, kind, timestampMs, [by]: ranked, [other]: values }) => {
     for (let row = 0; row < count; row++) {
-      const place = placeOf[ranked[row]!]!;
+      const index = ranked[row]!;
+      const place = index < 0 ? -1 : placeOf[index]! - 1;
       if (place < 0 || wanted[kind[row]!] === 0) continue;
       lastMs[place] = timestampMs[row]!;
-      const pair = place * others + other[row]!;
+      const pair = place * others + values[row]!;
       const bit = 1 << (pair & 31);
       if ((seen[pair >> 5]! & bit) !== 0) continue;
       seen[pair >> 5]! |= bit;

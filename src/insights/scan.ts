@@ -1,9 +1,9 @@
 /** Reading the events that a figure is made of. */
-import { setImmediate } from 'node:timers/promises';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { EventBatch, EventQuery, TimeRange } from '../dataset/query.ts';
 import type { Scope } from '../dataset/scope.ts';
-import { readSelection } from '../dataset/timeline.ts';
+import { streamSelection } from '../dataset/timeline.ts';
+import { slice } from '../time-slice.ts';
 
 /** Which events count. What is absent restricts nothing. */
 export interface Asked {
@@ -15,17 +15,14 @@ export interface Asked {
   readonly action?: string | undefined;
 }
 
-/** After so many events others are served: some milliseconds of work. */
-const EVENTS_AT_ONCE = 131_072;
-
 /**
- * Shows all events asked for, oldest first. A batch stays as it is only until the next one; those of another action are
- * part of it, `counts` tells them apart.
+ * Passes all events asked for to `see`, oldest first, in slices of time. A batch is valid until the
+ * next one. It includes events of other actions; `kindsOf` tells which to count.
  */
 export async function scanEvents(
   dataset: Dataset,
   { scope, range, board, user }: Omit<Asked, 'action'>,
-  see: (batch: EventBatch) => void,
+  see: (batch: EventBatch) => Promise<void> | void,
 ): Promise<void> {
   const query = {
     scope,
@@ -34,17 +31,13 @@ export async function scanEvents(
     ...(user !== undefined && { actor: user }),
   };
   const { timeline } = dataset;
-  if (timeline === undefined) {
-    for await (const batch of dataset.events(query)) see(batch);
-    return;
-  }
-  let events = 0;
-  for (const batch of readSelection(timeline.events, timeline.select(query), { reused: true })) {
-    see(batch);
-    events += batch.count;
-    if (events < EVENTS_AT_ONCE) continue;
-    events = 0;
-    await setImmediate();
+  const batches =
+    timeline === undefined
+      ? dataset.events(query)
+      : streamSelection(timeline.events, timeline.select(query), { reused: true });
+  for await (const batch of batches) {
+    await see(batch);
+    if (slice.isOver()) await slice.pass();
   }
 }
 

@@ -3,9 +3,9 @@
  * into a row and out of it, and the port over which the keyring has the rows.
  */
 import type { Scope } from '../dataset/scope.ts';
-import type { KeyEntry, KeyGrant } from './keyring.ts';
+import type { Expiry, KeyChanges, KeyEntry, KeyGrant } from './keyring.ts';
 
-/** `expires_ms` is what the key was made with and its successor gets; `retires_ms` is the end of an overlap. */
+/** `expires_ms` is the end that was chosen for the key; `retires_ms` is the end of an overlap. */
 export interface KeyRow {
   readonly id: string;
   readonly digest: Uint8Array;
@@ -50,6 +50,11 @@ export interface KeyRows {
   take(rows: readonly KeyRow[]): Promise<void>;
   /** Notes the time unless one is noted, and answers the row as it then is; absent when there is none. */
   revoke(id: string, nowMs: number): Promise<KeyRow | undefined>;
+  /**
+   * Shows the row to `change`, and stores the columns of `CONFIGURE_KEY` of the row that it returns;
+   * when it throws, nothing changes.
+   */
+  configure(id: string, change: (old: KeyRow | undefined) => KeyRow): Promise<void>;
   /** Shows the row to `succeed`, which says what takes its place; when it throws, nothing changes. */
   replace(id: string, succeed: (old: KeyRow | undefined) => Replacement): Promise<void>;
   /** Notes a use unless one after `beforeMs` is noted. Never throws, and holds nobody up. */
@@ -57,10 +62,8 @@ export interface KeyRows {
   close(): Promise<void>;
 }
 
-const COLUMNS = [
-  'id',
-  'digest',
-  'organization',
+/** What can be changed about a key. */
+const CONFIGURED = [
   'label',
   'scope',
   'redact_email',
@@ -69,12 +72,12 @@ const COLUMNS = [
   'allow_lms_lookup',
   'rate_requests',
   'rate_per_seconds',
-  'created_ms',
   'expires_ms',
-  'retires_ms',
-  'revoked_ms',
-  'last_used_ms',
-  'rotated_to',
+] as const satisfies readonly (keyof KeyRow)[];
+const COLUMNS = [
+  ...(['id', 'digest', 'organization'] as const),
+  ...CONFIGURED,
+  ...(['created_ms', 'retires_ms', 'revoked_ms', 'last_used_ms', 'rotated_to'] as const),
 ] as const satisfies readonly (keyof KeyRow)[];
 const NAMES = COLUMNS.join(', ');
 const TRUTHS: ReadonlySet<string> = new Set<keyof KeyRow>([
@@ -96,13 +99,18 @@ export const TAKE_KEY = `${INSERT_KEY} ON CONFLICT (id) DO UPDATE SET
   ${COLUMNS.map((column) => `${column} = ${takenValue(column)}`).join(', ')}`;
 /** Now, and the id. */
 export const REVOKE_KEY = 'UPDATE keys SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?';
+/** `configuredCells`, and the id. */
+export const CONFIGURE_KEY = `
+  UPDATE keys SET ${CONFIGURED.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
 /** End of the overlap, id of the successor, and the id. */
 export const RETIRE_KEY = 'UPDATE keys SET retires_ms = ?, rotated_to = ? WHERE id = ?';
 
 /**
- * What a key that is here already gets of one that is copied, so that an old copy cannot revive it.
+ * What a key that is here already gets of one that is copied: nothing of what can be configured, so
+ * that a copy undoes no change, and no later end, so that an old copy cannot revive it.
  */
 function takenValue(column: keyof KeyRow): string {
+  if (column !== 'expires_ms' && isConfigured(column)) return `keys.${column}`;
   if (column === 'revoked_ms') return 'coalesce(keys.revoked_ms, excluded.revoked_ms)';
   if (column === 'rotated_to') return 'coalesce(excluded.rotated_to, keys.rotated_to)';
   if (column !== 'expires_ms' && column !== 'retires_ms') return `excluded.${column}`;
@@ -111,11 +119,20 @@ function takenValue(column: keyof KeyRow): string {
     ELSE coalesce(excluded.${column}, keys.${column}) END`;
 }
 
+function isConfigured(column: keyof KeyRow): boolean {
+  return CONFIGURED.some((one) => one === column);
+}
+
 export type Cell = string | number | bigint | boolean | Uint8Array | null;
 
 /** The values of a row in the order of the columns. */
 export function rowCells(row: KeyRow): Exclude<Cell, bigint>[] {
   return COLUMNS.map((column) => row[column]);
+}
+
+/** The values of the columns that can be changed. */
+export function configuredCells(row: KeyRow): Exclude<Cell, bigint>[] {
+  return CONFIGURED.map((column) => row[column]);
 }
 
 /** A row as a driver gives it: SQLite has no booleans, and that of PostgreSQL makes a bigint of 64 bits. */
@@ -134,12 +151,31 @@ export function newRow(
   digest: Uint8Array,
   grant: KeyGrant,
   createdMs: number,
-  expiresMs: number | undefined,
+  expiry: Expiry,
 ): KeyRow {
   return {
     id,
     digest,
     organization: grant.organization,
+    ...grantColumns(grant),
+    created_ms: createdMs,
+    expires_ms: expiryColumn(expiry),
+    retires_ms: null,
+    revoked_ms: null,
+    last_used_ms: null,
+    rotated_to: null,
+  };
+}
+
+/** The row of a key whose entry is `entry` after the changes. */
+export function changedRow(row: KeyRow, entry: KeyEntry, changes: KeyChanges): KeyRow {
+  const { expiry } = changes;
+  const expires_ms = expiry === undefined ? row.expires_ms : expiryColumn(expiry);
+  return { ...row, ...grantColumns({ ...entry, ...changes }), expires_ms };
+}
+
+function grantColumns(grant: KeyGrant) {
+  return {
     label: grant.label,
     scope: renderScope(grant.scope),
     redact_email: grant.redact.email,
@@ -148,13 +184,11 @@ export function newRow(
     allow_lms_lookup: grant.allowLmsLookup ?? false,
     rate_requests: grant.rateLimit?.requests ?? null,
     rate_per_seconds: grant.rateLimit?.perSeconds ?? null,
-    created_ms: createdMs,
-    expires_ms: expiresMs ?? null,
-    retires_ms: null,
-    revoked_ms: null,
-    last_used_ms: null,
-    rotated_to: null,
   };
+}
+
+function expiryColumn(expiry: Expiry): number | null {
+  return expiry === 'never' ? null : expiry;
 }
 
 /** The entry of a row; `scope` is its scope where that has been read before. */

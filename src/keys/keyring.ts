@@ -11,12 +11,15 @@ export interface RateLimit {
   readonly perSeconds: number;
 }
 
-/** What a key grants; chosen when it is made and the same for its whole life. */
+/** What a key grants. All of it but the organization can be changed (decision 68). */
 export interface KeyGrant {
   /** Name of the organization in the store. */
   readonly organization: string;
   readonly label: string;
-  /** The same object in every answer about this key, so that what is derived from it can be kept beside it. */
+  /**
+   * The same object in every answer about this key while the scope is the same, so that what is
+   * derived from it can be kept beside it.
+   */
   readonly scope: Scope;
   readonly redact: Redaction;
   /**
@@ -46,6 +49,14 @@ export interface NewKey {
   readonly key: string;
 }
 
+/** The instant from which on a key is refused. */
+export type Expiry = number | 'never';
+
+/** What changes about a key: what is absent stays, a rate limit of `undefined` is taken away. */
+export interface KeyChanges extends Partial<Omit<KeyGrant, 'organization'>> {
+  readonly expiry?: Expiry | undefined;
+}
+
 export interface Keyring {
   /**
    * The entry of a key that is in force now. An expiry counts from its very millisecond, a revocation from the very next
@@ -61,10 +72,16 @@ export interface Keyring {
   /** Ascending by time of creation, then by id; with `organization` only the keys of that one. */
   list(organization?: string): Promise<readonly KeyEntry[]>;
   /**
-   * A new key that grants the same until the same expiry; the old one expires after the overlap, or earlier if it
-   * was to. Throws `key-id-unknown`, `key-revoked`, `key-expired`.
+   * A new key that grants the same. It lives as long from now as the old one was to live from its
+   * creation, or until the expiry that is given. The old one expires after the overlap, or earlier
+   * if it was to. Throws `key-id-unknown`, `key-revoked`.
    */
-  rotate(id: string, overlapMs: number): Promise<NewKey>;
+  rotate(id: string, overlapMs: number, expiry?: Expiry): Promise<NewKey>;
+  /**
+   * Changes what a key grants, without another secret: `change` says what, of the key as it is. Acts
+   * as soon as a revocation does. Throws `key-id-unknown`, `key-revoked`, and what `change` throws.
+   */
+  configure(id: string, change: (entry: KeyEntry) => KeyChanges): Promise<KeyEntry>;
   /** Refuses the key from now on; one revoked before keeps its time. Throws `key-id-unknown`. */
   revoke(id: string): Promise<KeyEntry>;
   close(): Promise<void>;

@@ -6,6 +6,8 @@ import { setImmediate } from 'node:timers/promises';
 import { AppError } from '../app-error.ts';
 import {
   type Cell,
+  CONFIGURE_KEY,
+  configuredCells,
   INSERT_KEY,
   type KeyRow,
   type KeyRows,
@@ -115,6 +117,13 @@ class PostgresKeyRows implements KeyRows {
     return await this.#change(async (session) => {
       await session.rows(numbered(REVOKE_KEY), [nowMs, id]);
       return await selectRow(session, id);
+    });
+  }
+
+  async configure(id: string, change: (old: KeyRow | undefined) => KeyRow): Promise<void> {
+    await this.#change(async (session) => {
+      const row = change(await selectRow(session, id, 'FOR UPDATE'));
+      await session.rows(numbered(CONFIGURE_KEY), [...configuredCells(row), id]);
     });
   }
 

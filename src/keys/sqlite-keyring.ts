@@ -8,6 +8,9 @@ import { setImmediate } from 'node:timers/promises';
 import { AppError } from '../app-error.ts';
 import { inTransaction, openPrivateDatabase } from '../private-database.ts';
 import {
+  type Cell,
+  CONFIGURE_KEY,
+  configuredCells,
   INSERT_KEY,
   type KeyRow,
   type KeyRows,
@@ -115,6 +118,13 @@ class SqliteKeyRows implements KeyRows {
     return this.#row(id);
   }
 
+  async configure(id: string, change: (old: KeyRow | undefined) => KeyRow): Promise<void> {
+    inTransaction(this.#database, () => {
+      const cells = configuredCells(change(this.#row(id)));
+      this.#database.prepare(CONFIGURE_KEY).run(...cells.map(boundValue), id);
+    });
+  }
+
   async replace(id: string, succeed: (old: KeyRow | undefined) => Replacement): Promise<void> {
     inTransaction(this.#database, () => {
       const { successor, retiresMs } = succeed(this.#row(id));
@@ -148,8 +158,7 @@ class SqliteKeyRows implements KeyRows {
   }
 
   #insert(row: KeyRow, statement = INSERT_KEY): void {
-    const cells = rowCells(row).map((cell) => (typeof cell === 'boolean' ? Number(cell) : cell));
-    this.#database.prepare(statement).run(...cells);
+    this.#database.prepare(statement).run(...rowCells(row).map(boundValue));
   }
 }
 
@@ -173,6 +182,11 @@ function prepareSchema(database: DatabaseSync): void {
     database.exec('ROLLBACK');
     throw error;
   }
+}
+
+/** SQLite has no booleans. */
+function boundValue(cell: Exclude<Cell, bigint>): Exclude<Cell, bigint | boolean> {
+  return typeof cell === 'boolean' ? Number(cell) : cell;
 }
 
 /** The columns come in the order in which they were selected. */

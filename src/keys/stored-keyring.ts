@@ -4,10 +4,13 @@
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../app-error.ts';
+import { LATEST_INSTANT_MS } from '../dataset/instant.ts';
 import type { Scope } from '../dataset/scope.ts';
 import { digestKey, isKeyId, makeKey, parseKey } from './key-format.ts';
-import { type KeyRow, type KeyRows, newRow, type Replacement, readKeyEntry } from './key-row.ts';
+import { changedRow, type KeyRow, type KeyRows, newRow, type Replacement, readKeyEntry } from './key-row.ts';
 import {
+  type Expiry,
+  type KeyChanges,
   type KeyEntry,
   type KeyGrant,
   type Keyring,
@@ -52,7 +55,9 @@ export class StoredKeyring implements Keyring {
     // Whoever does not know the key cannot steer its digest, so how long this look-up takes tells nothing either.
     const digest = hash('sha256', key, 'base64url');
     const entry = this.#proven.get(digest) ?? (await this.#prove(key, digest));
-    this.#refuseEnded(entry, 'The API key');
+    refuseRevoked(entry, 'The API key');
+    if (statusOf(entry, this.#now()) === 'expired')
+      throw new RefusedKeyError('key-expired', 'The API key has expired; ask for a new one.', entry);
     return entry;
   }
 
@@ -66,7 +71,7 @@ export class StoredKeyring implements Keyring {
   }
 
   async create(grant: KeyGrant, expiresMs: number | undefined): Promise<NewKey> {
-    const fresh = this.#make(grant, expiresMs);
+    const fresh = this.#make(grant, expiresMs ?? 'never');
     await this.#rows.insert(fresh.row);
     return this.#toNewKey(fresh);
   }
@@ -75,21 +80,33 @@ export class StoredKeyring implements Keyring {
     return (await this.#rows.all(organization)).map((row) => this.#entry(row));
   }
 
-  async rotate(id: string, overlapMs: number): Promise<NewKey> {
+  async rotate(id: string, overlapMs: number, expiry?: Expiry): Promise<NewKey> {
     let fresh: Fresh | undefined;
     await this.#rows.replace(id, (row): Replacement => {
+      const nowMs = this.#now();
       const old = knownRow(row, id);
       const entry = this.#entry(old);
-      this.#refuseEnded(entry, `Key ${id}`);
-      fresh = this.#make(entry, old.expires_ms ?? undefined);
-      return {
-        successor: fresh.row,
-        retiresMs: Math.min(old.retires_ms ?? Infinity, this.#now() + overlapMs),
-      };
+      refuseRevoked(entry, `Key ${id}`);
+      fresh = this.#make(entry, expiry ?? sameLifetime(old, nowMs));
+      return { successor: fresh.row, retiresMs: Math.min(old.retires_ms ?? Infinity, nowMs + overlapMs) };
     });
     this.#forgetProven();
     if (fresh === undefined) throw new Error('A key was replaced by none.');
     return this.#toNewKey(fresh);
+  }
+
+  async configure(id: string, change: (entry: KeyEntry) => KeyChanges): Promise<KeyEntry> {
+    let configured: KeyRow | undefined;
+    await this.#rows.configure(id, (row) => {
+      const old = knownRow(row, id);
+      const entry = this.#entry(old);
+      refuseRevoked(entry, `Key ${id}`);
+      configured = changedRow(old, entry, change(entry));
+      return configured;
+    });
+    this.#forgetProven();
+    if (configured === undefined) throw new Error('A key was changed unseen.');
+    return this.#entry(configured);
   }
 
   async revoke(id: string): Promise<KeyEntry> {
@@ -124,9 +141,9 @@ export class StoredKeyring implements Keyring {
     this.#emptied += 1;
   }
 
-  #make(grant: KeyGrant, expiresMs: number | undefined): Fresh {
+  #make(grant: KeyGrant, expiry: Expiry): Fresh {
     const { id, key } = makeKey();
-    return { key, row: newRow(id, digestKey(key), grant, this.#now(), expiresMs) };
+    return { key, row: newRow(id, digestKey(key), grant, this.#now(), expiry) };
   }
 
   #toNewKey({ key, row }: Fresh): NewKey {
@@ -139,14 +156,16 @@ export class StoredKeyring implements Keyring {
     this.#scopes.set(row.id, { text: row.scope, scope: entry.scope });
     return entry;
   }
+}
 
-  #refuseEnded(entry: KeyEntry, subject: string): void {
-    const status = statusOf(entry, this.#now());
-    if (status === 'revoked')
-      throw new RefusedKeyError('key-revoked', `${subject} has been revoked; ask for a new one.`, entry);
-    if (status === 'expired')
-      throw new RefusedKeyError('key-expired', `${subject} has expired; ask for a new one.`, entry);
-  }
+/** Until when a key lives that is made now and lives as long as this one from its creation on. */
+function sameLifetime({ created_ms: createdMs, expires_ms: expiresMs }: KeyRow, nowMs: number): Expiry {
+  return expiresMs === null ? 'never' : Math.min(nowMs + expiresMs - createdMs, LATEST_INSTANT_MS);
+}
+
+function refuseRevoked(entry: KeyEntry, subject: string): void {
+  if (entry.revokedMs === undefined) return;
+  throw new RefusedKeyError('key-revoked', `${subject} has been revoked; ask for a new one.`, entry);
 }
 
 /** Throws `key-id-unknown`. */

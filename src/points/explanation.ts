@@ -44,29 +44,56 @@ export interface Explanation {
  * version.
  */
 export function explainLedger(ledger: Ledger, policy: BoardPolicy): Explanation {
-  const entries = [
-    ...ledger.lines.map((line) => ({ timestampMs: line.timestampMs, ...explainAward(line, policy) })),
-    ...ledger.adjustments.map((adjustment) => ({
-      timestampMs: adjustment.timestampMs,
-      ...explainAdjustment(adjustment),
-    })),
-  ].sort((one, other) => one.timestampMs - other.timestampMs);
+  return { lines: [...explainLines(ledger, policy)], ...sumLedger(ledger, policy) };
+}
+
+/** The lines of `explainLedger`, made one at a time, because there can be a hundred thousand. */
+export function* explainLines(ledger: Ledger, policy: BoardPolicy): Generator<ExplainedLine, void> {
+  const weeks = new Map<number, string>();
   let runningTotal = 0;
-  const lines = [...entries, ...explainOthers(ledger)].map(({ timestampMs, ...entry }): ExplainedLine => {
+  for (const one of inOrder(ledger)) {
+    const entry = 'rule' in one ? explainAward(one, policy, weeks) : explainAdjustment(one);
     if (entry.counted) runningTotal += entry.points;
-    const timestamp = timestampMs === undefined ? null : formatInstant(timestampMs);
-    return { timestamp, ...entry, runningTotal };
-  });
-  const adjustedPoints = ledger.adjustments.reduce((sum, { points }) => sum + points, 0);
-  const countedPoints = runningTotal - adjustedPoints;
-  const { imported, standing } = ledger;
+    yield { timestamp: formatInstant(one.timestampMs), ...entry, runningTotal };
+  }
+  const { otherPoints } = ledger;
+  if (otherPoints === 0) return;
+  yield { timestamp: null, ...explainOthers(otherPoints), runningTotal: runningTotal + otherPoints };
+}
+
+/** Merges both lists. Sorting a hundred thousand lines is fast when they are in order, as they are. */
+function* inOrder(ledger: Ledger): Generator<LedgerLine | Adjustment, void> {
+  const adjustments = ledger.adjustments.toSorted(byTime);
+  let next = 0;
+  for (const line of ledger.lines.toSorted(byTime)) {
+    for (; next < adjustments.length && byTime(adjustments[next]!, line) < 0; next++) {
+      yield adjustments[next]!;
+    }
+    yield line;
+  }
+  yield* adjustments.slice(next);
+}
+
+function byTime(one: LedgerLine | Adjustment, other: LedgerLine | Adjustment): number {
+  return one.timestampMs - other.timestampMs;
+}
+
+/** The rest of `explainLedger`. */
+export function sumLedger(ledger: Ledger, policy: BoardPolicy): Omit<Explanation, 'lines'> {
+  const { lines, otherPoints, adjustments, imported, standing } = ledger;
+  const adjustedPoints = adjustments.reduce((sum, { points }) => sum + points, 0);
+  const countedPoints = lines.reduce(
+    (sum, { outcome, points }) => sum + (outcome === 'counted' ? points : 0),
+    otherPoints,
+  );
   const summary = summarize(countedPoints, adjustedPoints, ledger, policy);
-  return { lines, countedPoints, adjustedPoints, imported, standing, summary };
+  return { countedPoints, adjustedPoints, imported, standing, summary };
 }
 
 type Entry = Omit<ExplainedLine, 'timestamp' | 'runningTotal'>;
 
-function explainAward(line: LedgerLine, policy: BoardPolicy): Entry {
+/** `weeks` caches the texts of weeks: there are few, and each is slow to format. */
+function explainAward(line: LedgerLine, policy: BoardPolicy, weeks: Map<number, string>): Entry {
   const rule = policy.rules[line.rule];
   if (rule === undefined)
     throw new Error(`The ledger cites rule ${line.rule}, which the policy does not have.`);
@@ -77,7 +104,7 @@ function explainAward(line: LedgerLine, policy: BoardPolicy): Entry {
     points: line.points,
     counted: line.outcome === 'counted',
     reason: describeOutcome(line.outcome, rule, policy),
-    week: line.weekStartMs === undefined ? '' : formatLocal(line.weekStartMs, policy.weekStarts.zone),
+    week: line.weekStartMs === undefined ? '' : describeWeek(line.weekStartMs, policy, weeks),
   };
 }
 
@@ -92,12 +119,11 @@ function explainAdjustment(adjustment: Adjustment): Entry {
   };
 }
 
-/** One line, so that it tells neither how much happened nor when; none where nothing changes. */
-function explainOthers({ otherPoints }: Ledger): (Entry & { readonly timestampMs: undefined })[] {
-  if (otherPoints === 0) return [];
+/** One line, so that it tells neither how much happened nor when. */
+function explainOthers(points: number): Entry {
   const what = 'activity outside the scope of this key';
   const reason = 'makes up the total, which is the same for every key';
-  return [{ timestampMs: undefined, what, rule: '', points: otherPoints, counted: true, reason, week: '' }];
+  return { what, rule: '', points, counted: true, reason, week: '' };
 }
 
 function describeRule(rule: Rule, position: number): string {
@@ -133,6 +159,12 @@ function describeSpan(span: Span): string[] {
     ...(span.fromMs === undefined ? [] : [`from ${formatInstant(span.fromMs)}`]),
     ...(span.untilMs === undefined ? [] : [`until ${formatInstant(span.untilMs)}`]),
   ];
+}
+
+function describeWeek(startMs: number, { weekStarts }: BoardPolicy, weeks: Map<number, string>): string {
+  const known = weeks.get(startMs) ?? formatLocal(startMs, weekStarts.zone);
+  weeks.set(startMs, known);
+  return known;
 }
 
 function formatLocal(instantMs: number, zone: string): string {

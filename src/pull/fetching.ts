@@ -122,8 +122,25 @@ export class Fetching {
         return file;
       }
     }
-    await walkEvents(this.#source, this.#folder, this.#limits, this.#tell);
+    await this.#walk();
     return undefined;
+  }
+
+  /**
+   * After a refusal of the first page the next pull finds out again whether the server has tokens:
+   * another one may answer by then.
+   */
+  async #walk(): Promise<void> {
+    const { progress } = this.#folder;
+    try {
+      await walkEvents(this.#source, this.#folder, this.#limits, this.#tell);
+    } catch (error) {
+      if (progress.walk === undefined && progress.pages.count === 0) {
+        progress.hasTokens = undefined;
+        await this.#folder.save();
+      }
+      throw error;
+    }
   }
 
   async #takePoints(boards: string): Promise<void> {

@@ -2,6 +2,7 @@
  * The server that a pull copies from: its addresses, its refusals, and responses that are checked
  * and kept as files.
  */
+import type { HttpResponse } from '../ingest/http-response.ts';
 import { type Answered, askPatiently, type Patience } from '../ingest/patient-request.ts';
 import { keepLines, type Room } from './kept-lines.ts';
 import { refused } from './refusal.ts';
@@ -55,16 +56,11 @@ export class Source {
     const headers = {
       apikey: this.#key,
       accept,
-      // So that the length that is announced is that of what comes.
-      'accept-encoding': 'identity',
       ...(etag !== undefined && { 'if-none-match': etag }),
     };
-    const read = async (body: AsyncIterable<Uint8Array>, response: Response): Promise<Got | string> => {
+    const read = async (body: AsyncIterable<Uint8Array>, response: HttpResponse): Promise<Got | string> => {
       if (response.status !== 200) return await beginningOf(body);
-      if (unlessTokens && response.headers.has('sync-token')) {
-        await response.body?.cancel();
-        return { outcome: 'tokens' };
-      }
+      if (unlessTokens && response.headers.has('sync-token')) return { outcome: 'tokens' };
       return await keep(wanted, body, response.headers);
     };
     return gotOf(await askPatiently(new URL(url), headers, read, refused, this.#patience));

@@ -22,6 +22,11 @@ export interface Answer<Next = undefined> {
   /** Where the next page begins; absent when the answer is complete (decision 18). */
   readonly next: Next | undefined;
   /**
+   * * About how many bytes are in memory at a time while it is sent (decision 60); absent: all of
+   * them.
+   */
+  readonly heldBytes?: number | undefined;
+  /**
    * The bytes, in chunks of about 256 KiB; to be called at most once. A chunk stays as it is until the second one
    * after it is asked for; then its memory is used again. Ending the iteration early frees everything. Throws when
    * the data cannot be read any further. A first chunk that has room in `memory`, an empty chunk, is written there.
@@ -35,6 +40,12 @@ export interface Answer<Next = undefined> {
   packed?(packing: 'gzip' | 'zstd'): AsyncIterable<Uint8Array>;
 }
 
+/**
+ * Called when an answer turns out to be large, before it is measured, with its `heldBytes`; throws what
+ * refuses it.
+ */
+export type Admit = (heldBytes: number) => Promise<void>;
+
 export type EventsAnswer = Answer<EventPosition>;
 export type ListAnswer = Answer<bigint>;
 
@@ -42,6 +53,8 @@ export type ListAnswer = Answer<bigint>;
 export interface UnsizedAnswer<Next = undefined> {
   /** Where the next page begins; absent when the answer is complete (decision 18). */
   readonly next: Next | undefined;
+  /** The number of its rows is not higher. */
+  readonly mostRows: number;
   /**
    * The bytes, in pieces of any size; to be called at most once. The event loop runs between them. Ending the iteration
    * early frees everything.

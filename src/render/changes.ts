@@ -5,13 +5,14 @@
 import { createCipheriv, hkdfSync } from 'node:crypto';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { EventBatch, EventPosition, EventQuery } from '../dataset/query.ts';
-import type { ChangesRepresentation, EventsAnswer } from './answer.ts';
-import { readAhead, readPage } from './batches.ts';
+import { heldBytesOf, readAdmitted } from './admission.ts';
+import type { Admit, ChangesRepresentation, EventsAnswer } from './answer.ts';
+import { readAhead } from './batches.ts';
 import type { Chunk } from './chunk.ts';
 import { EVENT_COLUMNS } from './event-form.ts';
 import type { EventParts } from './event-run.ts';
 import { listFrame, measureFramed, measureRun, type Run, renderChunks } from './frame.ts';
-import { HELD_EVENTS, heldAnswer } from './held-answer.ts';
+import { heldAnswer } from './held-answer.ts';
 
 const BEFORE_NAME = ',"sync_id":"';
 const AFTER_NAME = '"}';
@@ -77,14 +78,19 @@ function forgottenRun(ids: readonly bigint[]): Run {
   };
 }
 
-/** As `Rendering.changes`; `parts` are those of JSON. */
+interface AskedChanges {
+  readonly since: number | undefined;
+  readonly representation: ChangesRepresentation;
+  readonly admit: Admit | undefined;
+}
+
+/** As `Rendering.changes`; `makeParts` makes those of JSON. */
 export async function answerChanges(
   dataset: Dataset,
-  parts: EventParts,
+  makeParts: () => Promise<EventParts>,
   names: EventNames,
   query: EventQuery,
-  since: number | undefined,
-  representation: ChangesRepresentation,
+  { since, representation, admit }: AskedChanges,
 ): Promise<EventsAnswer> {
   const frame = listFrame(representation, EVENT_COLUMNS);
   // Mostly nothing has changed; that takes no look at the data.
@@ -94,18 +100,17 @@ export async function answerChanges(
   // A walk tells of them on its first page.
   const tells = since !== undefined && query.after === undefined;
   const forgotten = forgottenRun(tells ? await dataset.forgotten(query.scope, since) : []);
-  const page = await readPage(dataset, asked, query.limit ?? HELD_EVENTS);
+  const { page, isHeld } = await readAdmitted(dataset, asked, admit);
+  const parts = await makeParts();
   const changed = (batch: EventBatch) => changedRun(parts, batch, names);
-  if (query.limit !== undefined || page.next === undefined) {
-    return heldAnswer(frame, [forgotten, ...page.batches.map(changed)], page.next);
-  }
+  if (isHeld) return heldAnswer(frame, [forgotten, ...page.batches.map(changed)], page.next);
   const tally = await dataset.tally(asked);
-  const itemBytes = measureRun(forgotten) + parts.measure(tally) + SYNC_BYTES * tally.events;
+  const itemBytes = measureRun(forgotten) + (await parts.measure(tally)) + SYNC_BYTES * tally.events;
   const byteLength = measureFramed(frame, forgotten.count + tally.events, itemBytes);
   async function* runs(): AsyncGenerator<Run, void> {
     yield forgotten;
     for await (const batch of readAhead(dataset.events(asked))) yield changed(batch);
   }
   const chunks = (memory?: Chunk) => renderChunks(frame, runs(), byteLength, memory);
-  return { byteLength, next: undefined, chunks };
+  return { byteLength, next: undefined, heldBytes: heldBytesOf(dataset), chunks };
 }

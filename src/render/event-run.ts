@@ -1,6 +1,7 @@
 /** Events as bytes: a copy of fragments for each row of the columns. */
 import type { EventBatch, EventTally, Occurrences } from '../dataset/query.ts';
 import type { Kind, Organization } from '../dataset/records.ts';
+import { inSlices } from '../time-slice.ts';
 import { type Chunk, copyFragment, copyHead, copyTail } from './chunk.ts';
 import type { EventForm } from './event-form.ts';
 import { BETWEEN_PEOPLE, EventGatherer, WITHOUT_PIN } from './event-gatherer.ts';
@@ -50,10 +51,6 @@ export function makeEventParts(
     const activity = kind.type === 'pin' ? kinds.tailSize(index) : fixed.size(WITHOUT_PIN);
     return always + kinds.headSize(index) + activity;
   });
-  const { largest: largestKind, mean: meanKind } = extentOf(sizeOfKind);
-  const [ofPeople, ofBoards, ofPins] = [people, boards, pins].map((fragments) => extentOf(fragments.sizes()));
-  if (!ofPeople || !ofBoards || !ofPins)
-    throw new Error('unreachable: three sorts of fragments are measured');
   const shared = {
     kinds: kinds.share(),
     fixed: fixed.share(),
@@ -68,18 +65,21 @@ export function makeEventParts(
     memory: isGathered ? memory?.memory : undefined,
     end: form.end,
     sizeOfKind,
-    largest: largestKind + 2 * ofPeople.largest + ofBoards.largest + ofPins.largest,
-    typical: meanKind + 2 * ofPeople.mean + ofBoards.mean + ofPins.mean,
+    largest: largestOf(sizeOfKind) + 2 * shared.people.largest + shared.boards.largest + shared.pins.largest,
+    typical: meanOf(sizeOfKind) + 2 * meanSize(people) + meanSize(boards) + meanSize(pins),
   });
 }
 
-/** Both 0 where there are no sizes. */
-function extentOf(sizes: Float64Array): { readonly largest: number; readonly mean: number } {
-  const sum = sizes.reduce((total, size) => total + size, 0);
-  return {
-    largest: sizes.reduce((largest, size) => Math.max(largest, size), 0),
-    mean: sum / Math.max(1, sizes.length),
-  };
+function largestOf(sizes: Float64Array): number {
+  return sizes.reduce((largest, size) => Math.max(largest, size), 0);
+}
+
+function meanOf(sizes: Float64Array): number {
+  return sizes.reduce((total, size) => total + size, 0) / Math.max(1, sizes.length);
+}
+
+function meanSize(fragments: Fragments): number {
+  return fragments.share().total / Math.max(1, fragments.count);
 }
 
 export class EventParts {
@@ -138,13 +138,13 @@ export class EventParts {
   }
 
   /** Exact bytes of all events of a tally together. */
-  measure(tally: EventTally): number {
+  async measure(tally: EventTally): Promise<number> {
     return (
-      sumSizes(tally.kind, (kind) => this.#sizeOfKind[kind]!) +
-      sumSizes(tally.owner, (owner) => this.people.size(owner)) +
-      sumSizes(tally.actor, (actor) => this.people.size(actor)) +
-      sumSizes(tally.board, (board) => this.boards.size(board)) +
-      sumSizes(tally.pin, (pin) => this.pins.size(pin))
+      (await sumSizes(tally.kind, (kind) => this.#sizeOfKind[kind]!)) +
+      (await sumSizes(tally.owner, (owner) => this.people.size(owner))) +
+      (await sumSizes(tally.actor, (actor) => this.people.size(actor))) +
+      (await sumSizes(tally.board, (board) => this.boards.size(board))) +
+      (await sumSizes(tally.pin, (pin) => this.pins.size(pin)))
     );
   }
 
@@ -161,6 +161,10 @@ export class EventParts {
   }
 }
 
-function sumSizes(occurrences: Occurrences, size: (index: number) => number): number {
-  return occurrences.count.reduce((sum, count, at) => sum + count * size(occurrences.index[at]!), 0);
+async function sumSizes({ index, count }: Occurrences, size: (index: number) => number): Promise<number> {
+  let sum = 0;
+  await inSlices(0, index.length, (from, to) => {
+    for (let place = from; place < to; place++) sum += count[place]! * size(index[place]!);
+  });
+  return sum;
 }

@@ -4,6 +4,7 @@
  */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Person } from '../dataset/records.ts';
+import { escapeLineEnds } from '../json-text.ts';
 import { Shelf } from '../shelf.ts';
 import type { Variant } from './answer.ts';
 import { EVENT_FORMS } from './event-form.ts';
@@ -107,7 +108,7 @@ export class FragmentStock {
     this.#wanted.set('listed pins', (stock) => stock.listedPins());
     return this.#shared.take('listed pins', () =>
       renderFragments(this.#dataset.pins(), ({ id, title, webUrl, tags }) => [
-        `{"id":${id},${JSON.stringify({ title, web_url: webUrl, tags }).slice(1)}`,
+        `{"id":${id},${escapeLineEnds(JSON.stringify({ title, web_url: webUrl, tags })).slice(1)}`,
       ]),
     );
   }

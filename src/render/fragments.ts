@@ -2,7 +2,7 @@
  * Ready-made bytes of people, boards, pins and the like, by index: rendered once, then copied into every answer
  * that speaks of them.
  */
-import { setImmediate } from 'node:timers/promises';
+import { slice } from '../time-slice.ts';
 import type { FragmentMemory } from './fragment-memory.ts';
 
 /** A fragment's text. The tail is there when something else can come between the two halves. */
@@ -18,6 +18,9 @@ export interface Block {
 export interface SharedFragments {
   readonly blocks: readonly SharedArrayBuffer[];
   readonly places: Uint32Array;
+  /** Bytes of the largest fragment, and of all together. */
+  readonly largest: number;
+  readonly total: number;
   /** Whether all lie in the memory of the dataset, which then is the one block; places are addresses there. */
   readonly isGathered: boolean;
 }
@@ -35,6 +38,10 @@ const LARGEST_BLOCK_BYTES = 16 * 1024 * 1024;
 
 /** Integers that describe one fragment in `places`: its block, start, end of its head, end. */
 export const PLACE_LENGTH = 4;
+/** Fragments in one array of places while they are built. */
+const PLACES_AT_ONCE = 4096;
+/** Fragments between two looks at the clock. */
+const RENDERED_AT_ONCE = 32;
 
 export class Fragments {
   readonly blocks: readonly Block[];
@@ -53,15 +60,14 @@ export class Fragments {
     return this.#shared;
   }
 
+  get count(): number {
+    return this.places.length / PLACE_LENGTH;
+  }
+
   /** Bytes of a fragment, both halves; `headSize` and `tailSize` of one half. */
   size(index: number): number {
     const place = index * PLACE_LENGTH;
     return this.places[place + 3]! - this.places[place + 1]!;
-  }
-
-  /** Sizes of all, by index. */
-  sizes(): Float64Array {
-    return Float64Array.from({ length: this.places.length / PLACE_LENGTH }, (_, index) => this.size(index));
   }
 
   headSize(index: number): number {
@@ -96,10 +102,14 @@ export async function renderFragments<R>(
 ): Promise<Fragments> {
   const builder = new FragmentsBuilder(memory);
   try {
+    let rendered = 0;
     for await (const records of source) {
-      for (const record of records) builder.add(...render(record));
-      // A million of them take seconds, in which others are to be served.
-      await setImmediate();
+      for (const record of records) {
+        builder.add(...render(record));
+        rendered += 1;
+        // A million fragments take seconds.
+        if (rendered % RENDERED_AT_ONCE === 0 && slice.isOver()) await slice.pass();
+      }
     }
   } catch (error) {
     builder.giveBack();
@@ -118,7 +128,10 @@ export function fragmentsOf(texts: Iterable<Halves>, memory?: FragmentMemory): F
 class FragmentsBuilder {
   readonly #memory: FragmentMemory | undefined;
   readonly #ownBlocks: SharedArrayBuffer[] = [];
-  readonly #places: number[] = [];
+  readonly #places: Uint32Array[] = [];
+  #count = 0;
+  #largest = 0;
+  #total = 0;
   /** What was taken of the memory: where it begins, and bytes. */
   readonly #taken: (readonly [start: number, bytes: number])[] = [];
   /** The block that is written: all of it, the next free byte, the end of what may be written, whether it is own. */
@@ -139,18 +152,33 @@ class FragmentsBuilder {
     const start = this.#used;
     const headEnd = start + this.#bytes.write(head, start);
     this.#used = headEnd + this.#bytes.write(tail, headEnd);
-    this.#places.push(this.#block, start, headEnd, this.#used);
+    this.#place(start, headEnd, this.#used);
+  }
+
+  #place(start: number, headEnd: number, end: number): void {
+    const at = (this.#count % PLACES_AT_ONCE) * PLACE_LENGTH;
+    if (at === 0) this.#places.push(new Uint32Array(PLACES_AT_ONCE * PLACE_LENGTH));
+    const places = this.#places.at(-1)!;
+    places[at] = this.#block;
+    places[at + 1] = start;
+    places[at + 2] = headEnd;
+    places[at + 3] = end;
+    this.#count += 1;
+    this.#largest = Math.max(this.#largest, end - start);
+    this.#total += end - start;
   }
 
   finish(): Fragments {
     this.#closeBlock();
-    const places = new Uint32Array(
-      new SharedArrayBuffer(this.#places.length * Uint32Array.BYTES_PER_ELEMENT),
-    );
-    places.set(this.#places);
+    const length = this.#count * PLACE_LENGTH;
+    const places = new Uint32Array(new SharedArrayBuffer(length * Uint32Array.BYTES_PER_ELEMENT));
+    for (const [nth, some] of this.#places.entries()) {
+      const at = nth * some.length;
+      places.set(some.subarray(0, length - at), at);
+    }
     const blocks = this.#memory ? [this.#memory.memory.buffer, ...this.#ownBlocks] : this.#ownBlocks;
     const isGathered = this.#memory !== undefined && this.#ownBlocks.length === 0;
-    return new Fragments({ blocks, places, isGathered });
+    return new Fragments({ blocks, places, largest: this.#largest, total: this.#total, isGathered });
   }
 
   /** Nothing is made of it. */

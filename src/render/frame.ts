@@ -2,7 +2,7 @@
  * From items to the chunks of an answer: what stands before, between and after the items, the exact size of it all,
  * and buffers of about 256 KiB.
  */
-import { setImmediate } from 'node:timers/promises';
+import { slice } from '../time-slice.ts';
 import type { TextRepresentation } from './answer.ts';
 import { Chunk, memoryOf } from './chunk.ts';
 
@@ -77,7 +77,7 @@ export function measureFramed(frame: Frame, items: number, itemBytes: number): n
 }
 
 /**
- * The bytes of an answer. The event loop runs between two chunks, so that others are served meanwhile. Throws
+ * The bytes of an answer, in slices of time. Throws
  * when the bytes are not as many as were announced (decision 16), never after more than these have gone out.
  */
 export async function* renderChunks(
@@ -90,7 +90,7 @@ export async function* renderChunks(
   for await (const run of runs) {
     for (const chunk of writer.write(run)) {
       yield chunk;
-      await setImmediate();
+      if (slice.isOver()) await slice.pass();
     }
   }
   yield* writer.end();

@@ -2,6 +2,7 @@
  * Values as text: members of a JSON object without whitespace, and cells of a CSV row (RFC 4180),
  * also for spreadsheets.
  */
+import { escapeLineEnds } from '../json-text.ts';
 import type { Fields, Value } from './fields.ts';
 
 /** How text is written. NDJSON is written as JSON; only what stands around its items differs. */
@@ -26,9 +27,9 @@ export function renderNames<R>(fields: Fields<R>, prefix = ''): string {
     .join(',');
 }
 
-/** Integers digit for digit, also beyond 2^53 (decision 3); text escaped as `JSON.stringify` does. */
+/** Integers digit for digit, also beyond 2^53 (decision 3); no text has a line end (decision 70). */
 export function renderJson(value: Value): string {
-  return typeof value === 'bigint' ? value.toString() : JSON.stringify(value);
+  return typeof value === 'bigint' ? value.toString() : escapeLineEnds(JSON.stringify(value));
 }
 
 /** What `renderFields` has written as JSON, as an object again: with all digits of the id, which comes first. */

@@ -2,9 +2,9 @@
  * Events as the row groups of a Parquet file: what they are made of is gathered row by row, each person, board and pin
  * once, and read back from the fragments when a group is full. The columns are those of CSV.
  */
-import { setImmediate } from 'node:timers/promises';
 import type { EventBatch } from '../dataset/query.ts';
 import type { Kind, Organization } from '../dataset/records.ts';
+import { inSlices } from '../time-slice.ts';
 import { ACTION, KIND, READ_PART } from './event-form.ts';
 import type { EventParts } from './event-run.ts';
 import {
@@ -15,6 +15,7 @@ import {
   PIN_BEFORE_ACTIVITY,
   type Value,
 } from './fields.ts';
+import { renderJson } from './notation.ts';
 import type { ParquetColumn } from './parquet-file.ts';
 import type { ColumnValues } from './parquet-pages.ts';
 
@@ -22,8 +23,9 @@ import type { ColumnValues } from './parquet-pages.ts';
 const MOST_ROWS = 65_536;
 /** Of the people, boards and pins of a row group; one more than fits is taken. */
 const MOST_BYTES = 4 * 1024 * 1024;
-/** So many are read from fragments in a turn of the event loop. */
-const READ_AT_ONCE = 256;
+/** Things read from fragments, and cells made of them, between two looks at the clock. */
+export const READ_AT_ONCE = 64;
+const CELLS_AT_ONCE = 2048;
 
 /** The values of one thing by the names of its fields. */
 type Thing = Readonly<Record<string, Value>>;
@@ -63,8 +65,18 @@ export function typeOf(field: string): 'integer' | 'text' {
 }
 
 /** A field as a cell: lists as in CSV. */
-export function cellOf(value: Value): string | bigint {
-  return typeof value === 'string' || typeof value === 'bigint' ? value : JSON.stringify(value);
+function cellOf(value: Value): string | bigint {
+  return typeof value === 'string' || typeof value === 'bigint' ? value : renderJson(value);
+}
+
+/** A field of all things as cells. */
+export async function cellsOf(things: readonly Thing[], field: string): Promise<(string | bigint)[]> {
+  const cells: (string | bigint)[] = [];
+  const make = (from: number, to: number) => {
+    for (let at = from; at < to; at++) cells.push(cellOf(things[at]![field]!));
+  };
+  await inSlices(0, things.length, make, CELLS_AT_ONCE);
+  return cells;
 }
 
 /** Things in the order in which they were met, and for each row which one it has. */
@@ -140,19 +152,19 @@ export class EventGroup {
       // They stand on both sides of the activity.
       const things = of === 'pin' ? pins : await this.#readAll(of);
       for (const field of fields) {
-        const values = things.map((thing) => cellOf(thing[field]!));
-        yield { values, places: places.subarray(0, this.rows) };
+        yield { values: await cellsOf(things, field), places: places.subarray(0, this.rows) };
       }
     }
     yield { values: this.#timestamps.subarray(0, this.rows) };
   }
 
   async #readAll(of: Section['of']): Promise<readonly Thing[]> {
+    const { indices } = this.#met[of];
     const things: Thing[] = [];
-    for (const index of this.#met[of].indices) {
-      things.push(this.#read(of, index));
-      if (things.length % READ_AT_ONCE === 0) await setImmediate();
-    }
+    const read = (from: number, to: number) => {
+      for (let at = from; at < to; at++) things.push(this.#read(of, indices[at]!));
+    };
+    await inSlices(0, indices.length, read, READ_AT_ONCE);
     return things;
   }
 

@@ -1,6 +1,7 @@
 /** The pages of one column in one row group of a Parquet file: a dictionary with places in it, or plain values. */
 import { promisify } from 'node:util';
 import { constants as zlib, zstdCompress } from 'node:zlib';
+import { inSlices } from '../time-slice.ts';
 import { i32, struct, varint } from './thrift.ts';
 
 /** What a column holds; `instant` is in Unix milliseconds. */
@@ -28,6 +29,8 @@ const DICTIONARY_PAGE = 2;
 
 const ZSTD = { params: { [zlib.ZSTD_c_compressionLevel]: 1 } };
 const INT64_BYTES = 8;
+/** Values between two looks at the clock. */
+const VALUES_AT_ONCE = 2048;
 const LENGTH_BYTES = 4;
 
 /** Of an `optional` column values may be absent. */
@@ -37,10 +40,10 @@ export async function renderColumn(
   { values, places }: ColumnValues,
 ): Promise<ColumnPages> {
   if (places === undefined) return await plainPages(type, optional, values);
-  const { distinct, places: defined } = distinctOf(values, places);
+  const { distinct, places: defined } = await distinctOf(values, places);
   const levels = optional ? levelsOf(places) : Buffer.alloc(0);
   if (defined.length === 0) return pagesOf(await dataPage(places.length, PLAIN, levels));
-  const dictionary = await page(DICTIONARY_PAGE, plainBytes(type, distinct), {
+  const dictionary = await page(DICTIONARY_PAGE, await plainBytes(type, distinct), {
     7: struct({ 1: i32(distinct.length), 2: i32(PLAIN) }),
   });
   const width = Math.max(1, 32 - Math.clz32(distinct.length - 1));
@@ -54,7 +57,7 @@ async function plainPages(
   values: ArrayLike<string | bigint | number>,
 ): Promise<ColumnPages> {
   const levels = optional ? levelsOf(new Int32Array(values.length)) : Buffer.alloc(0);
-  const body = Buffer.concat([levels, plainBytes(type, values)]);
+  const body = Buffer.concat([levels, await plainBytes(type, values)]);
   return pagesOf(await dataPage(values.length, PLAIN, body));
 }
 
@@ -89,14 +92,17 @@ async function page(
  * Each value once: many people have the same role, and fewer values take fewer bits a row. `places` are those of the
  * rows that have a value. Loops, because functions called for each of millions of rows take four times as long.
  */
-function distinctOf(values: ColumnValues['values'], rows: Int32Array) {
+async function distinctOf(values: ColumnValues['values'], rows: Int32Array) {
   const known = new Map<string | bigint | number, number>();
   const placeOf = new Int32Array(values.length);
-  for (let at = 0; at < values.length; at++) {
-    const place = known.get(values[at]!) ?? known.size;
-    if (place === known.size) known.set(values[at]!, place);
-    placeOf[at] = place;
-  }
+  const meet = (from: number, to: number) => {
+    for (let at = from; at < to; at++) {
+      const place = known.get(values[at]!) ?? known.size;
+      if (place === known.size) known.set(values[at]!, place);
+      placeOf[at] = place;
+    }
+  };
+  await inSlices(0, values.length, meet, VALUES_AT_ONCE);
   const places = new Int32Array(rows.length);
   let defined = 0;
   for (const row of rows) if (row >= 0) places[defined++] = placeOf[row]!;
@@ -104,20 +110,35 @@ function distinctOf(values: ColumnValues['values'], rows: Int32Array) {
 }
 
 /** Values in the encoding PLAIN: eight bytes, or a length and the text in UTF-8. */
-function plainBytes(type: ParquetType, values: ColumnValues['values']): Buffer {
-  if (type !== 'text') {
-    const bytes = Buffer.allocUnsafe(values.length * INT64_BYTES);
-    for (let at = 0; at < values.length; at++) bytes.writeBigInt64LE(BigInt(values[at]!), at * INT64_BYTES);
-    return bytes;
-  }
+async function plainBytes(type: ParquetType, values: ColumnValues['values']): Promise<Buffer> {
+  return type === 'text' ? await textBytes(values) : await integerBytes(values);
+}
+
+async function integerBytes(values: ColumnValues['values']): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(values.length * INT64_BYTES);
+  const write = (from: number, to: number) => {
+    for (let at = from; at < to; at++) bytes.writeBigInt64LE(BigInt(values[at]!), at * INT64_BYTES);
+  };
+  await inSlices(0, values.length, write, VALUES_AT_ONCE);
+  return bytes;
+}
+
+async function textBytes(values: ColumnValues['values']): Promise<Buffer> {
   let size = 0;
-  for (let at = 0; at < values.length; at++) size += LENGTH_BYTES + Buffer.byteLength(String(values[at]));
+  const measure = (from: number, to: number) => {
+    for (let at = from; at < to; at++) size += LENGTH_BYTES + Buffer.byteLength(String(values[at]));
+  };
+  await inSlices(0, values.length, measure, VALUES_AT_ONCE);
   const bytes = Buffer.allocUnsafe(size);
-  for (let at = 0, end = 0; at < values.length; at++) {
-    const length = bytes.write(String(values[at]), end + LENGTH_BYTES);
-    bytes.writeUInt32LE(length, end);
-    end += LENGTH_BYTES + length;
-  }
+  let end = 0;
+  const write = (from: number, to: number) => {
+    for (let at = from; at < to; at++) {
+      const length = bytes.write(String(values[at]), end + LENGTH_BYTES);
+      bytes.writeUInt32LE(length, end);
+      end += LENGTH_BYTES + length;
+    }
+  };
+  await inSlices(0, values.length, write, VALUES_AT_ONCE);
   return bytes;
 }
 

@@ -1,7 +1,7 @@
 /** Events, boards and users as Parquet (decision 17): the rows and columns of CSV, with their types. */
-import { setImmediate } from 'node:timers/promises';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { EventBatch, EventPosition, EventQuery, ListQuery } from '../dataset/query.ts';
+import { inSlices, slice } from '../time-slice.ts';
 import type { UnsizedAnswer, Variant } from './answer.ts';
 import { readAhead, readPage } from './batches.ts';
 import { LISTED_BOARD, LISTED_USER } from './fields.ts';
@@ -9,13 +9,11 @@ import type { FragmentStock } from './fragment-stock.ts';
 import type { Fragments } from './fragments.ts';
 import { type ListPage, readListPage } from './list-run.ts';
 import { parseFields } from './notation.ts';
-import { cellOf, EVENT_TABLE, EventGroup, typeOf } from './parquet-events.ts';
+import { cellsOf, EVENT_TABLE, EventGroup, READ_AT_ONCE, typeOf } from './parquet-events.ts';
 import { ParquetFile } from './parquet-file.ts';
 
 /** Of a row group of a list. */
 const LISTED_ROWS = 16_384;
-/** So many are read from fragments in a turn of the event loop. */
-const READ_AT_ONCE = 256;
 
 export class ParquetTables {
   readonly #dataset: Dataset;
@@ -30,10 +28,11 @@ export class ParquetTables {
   async events(query: EventQuery): Promise<UnsizedAnswer<EventPosition>> {
     const { limit } = query;
     if (limit === undefined) {
-      return { next: undefined, pieces: () => this.#events(readAhead(this.#dataset.events(query))) };
+      const pieces = () => this.#events(readAhead(this.#dataset.events(query)));
+      return { next: undefined, mostRows: this.#mostEvents(query), pieces };
     }
     const { batches, next } = await readPage(this.#dataset, query, limit);
-    return { next, pieces: () => this.#events(batches) };
+    return { next, mostRows: limit, pieces: () => this.#events(batches) };
   }
 
   async boards(query: ListQuery, variant: Variant): Promise<UnsizedAnswer<bigint>> {
@@ -50,6 +49,14 @@ export class ParquetTables {
     return listAnswer(Object.keys(LISTED_USER[variant]), items, page);
   }
 
+  /** The events of the range where they are in memory, otherwise all events. */
+  #mostEvents(query: EventQuery): number {
+    const { timeline, counts } = this.#dataset;
+    if (timeline === undefined) return counts.events;
+    const { from, to } = timeline.select(query);
+    return to - from;
+  }
+
   async *#events(
     batches: AsyncIterable<EventBatch> | Iterable<EventBatch>,
   ): AsyncGenerator<Uint8Array, void> {
@@ -64,7 +71,7 @@ export class ParquetTables {
         yield* file.rowGroup(group.rows, group.columns());
         group = new EventGroup(parts, this.#dataset);
       }
-      await setImmediate();
+      if (slice.isOver()) await slice.pass();
     }
     if (group.rows > 0) yield* file.rowGroup(group.rows, group.columns());
     yield file.end();
@@ -72,7 +79,11 @@ export class ParquetTables {
 }
 
 function listAnswer(fields: readonly string[], items: Fragments, page: ListPage): UnsizedAnswer<bigint> {
-  return { next: page.next, pieces: () => renderList(fields, items, page.indices) };
+  return {
+    next: page.next,
+    mostRows: page.indices.length,
+    pieces: () => renderList(fields, items, page.indices),
+  };
 }
 
 async function* renderList(
@@ -91,9 +102,9 @@ async function* renderList(
 
 async function* readColumns(fields: readonly string[], items: Fragments, rows: Int32Array) {
   const listed: Readonly<Record<string, string | bigint>>[] = [];
-  for (const index of rows) {
-    listed.push(parseFields(items.head(index)));
-    if (listed.length % READ_AT_ONCE === 0) await setImmediate();
-  }
-  for (const field of fields) yield { values: listed.map((item) => cellOf(item[field]!)) };
+  const read = (from: number, to: number) => {
+    for (let at = from; at < to; at++) listed.push(parseFields(items.head(rows[at]!)));
+  };
+  await inSlices(0, rows.length, read, READ_AT_ONCE);
+  for (const field of fields) yield { values: await cellsOf(listed, field) };
 }

@@ -3,9 +3,9 @@
  * real ids, in lists or among equal figures, would let anybody who has all of them put the two side
  * by side.
  */
-import { setImmediate } from 'node:timers/promises';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { UserOrder } from '../dataset/query.ts';
+import { inSlices } from '../time-slice.ts';
 import type { UserPseudonyms } from './user-pseudonyms.ts';
 
 export interface PseudonymOrder extends UserOrder {
@@ -13,9 +13,8 @@ export interface PseudonymOrder extends UserOrder {
   readonly pseudonyms: BigInt64Array;
 }
 
-/** Users in a turn of the event loop, which takes a few milliseconds. */
-const MADE_AT_ONCE = 2_048;
-const SORTED_AT_ONCE = 32_768;
+/** Pseudonyms made between two looks at the clock. */
+const MADE_AT_ONCE = 512;
 
 const DIGIT_VALUES = 2 ** 16;
 /** Of an id, in bytes of its little-endian form: the lowest digit first. */
@@ -43,14 +42,14 @@ async function readOrder(dataset: Dataset, users: UserPseudonyms): Promise<Pseud
   const bytes = new DataView(new ArrayBuffer(pseudonyms.byteLength));
   let read = 0;
   for await (const { id } of dataset.tables().users()) {
-    for (let from = 0; from < id.length; from += MADE_AT_ONCE) {
-      for (const pseudonym of users.of(id.subarray(from, from + MADE_AT_ONCE))) {
+    const make = (from: number, to: number) => {
+      for (const pseudonym of users.of(id.subarray(from, to))) {
         pseudonyms[read] = pseudonym;
         bytes.setBigInt64(read * pseudonyms.BYTES_PER_ELEMENT, pseudonym, true);
         read += 1;
       }
-      await setImmediate();
-    }
+    };
+    await inSlices(0, id.length, make, MADE_AT_ONCE);
   }
   // By one digit after the other, the lowest first: sorting by comparisons could not be
   // interrupted.
@@ -75,21 +74,14 @@ async function sortedBy(
 ): Promise<Int32Array<ArrayBuffer>> {
   const starts = new Int32Array(DIGIT_VALUES + 1);
   const sorted = new Int32Array(order.length);
-  await inTurns(order, (index) => {
-    starts[digitOf(index) + 1]! += 1;
+  await inSlices(0, order.length, (from, to) => {
+    for (let at = from; at < to; at++) starts[digitOf(order[at]!) + 1]! += 1;
   });
   for (let digit = 0; digit < DIGIT_VALUES; digit++) starts[digit + 1]! += starts[digit]!;
-  await inTurns(order, (index) => {
-    sorted[starts[digitOf(index)]!++] = index;
+  await inSlices(0, order.length, (from, to) => {
+    for (let at = from; at < to; at++) sorted[starts[digitOf(order[at]!)]!++] = order[at]!;
   });
   return sorted;
-}
-
-async function inTurns(order: Int32Array, work: (index: number) => void): Promise<void> {
-  for (let from = 0; from < order.length; from += SORTED_AT_ONCE) {
-    for (const index of order.subarray(from, from + SORTED_AT_ONCE)) work(index);
-    await setImmediate();
-  }
 }
 
 /** The place of the first pseudonym that is larger. */

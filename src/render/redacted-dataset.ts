@@ -19,6 +19,7 @@ import type { Board, Person, Pin } from '../dataset/records.ts';
 import { hidesAddress, isRedacting } from '../dataset/redaction.ts';
 import type { Scope } from '../dataset/scope.ts';
 import type { Tables } from '../dataset/tables.ts';
+import { inSlices } from '../time-slice.ts';
 import type { Redacting } from './answer.ts';
 import { inOrder, orderByPseudonyms, type PseudonymOrder, placeAfter } from './pseudonym-order.ts';
 import { redactPerson } from './redaction.ts';
@@ -29,6 +30,9 @@ export function redactDataset(dataset: Dataset, redacting: Redacting): Dataset {
   return isRedacting(redacting) ? new RedactedDataset(dataset, redacting) : dataset;
 }
 
+/** Lines of a ledger between two looks at the clock. */
+const LINES_AT_ONCE = 256;
+
 /** Free text that may name anybody. */
 const ADJUSTMENT_REASON = 'adjustment by hand';
 
@@ -36,6 +40,7 @@ class RedactedDataset implements Dataset {
   readonly version;
   readonly organization;
   readonly lookups;
+  readonly userPointsKey;
   readonly policy;
   readonly counts;
   readonly lastSequence;
@@ -51,6 +56,7 @@ class RedactedDataset implements Dataset {
     this.version = dataset.version;
     this.organization = dataset.organization;
     this.lookups = dataset.lookups;
+    this.userPointsKey = dataset.userPointsKey;
     this.policy = dataset.policy;
     this.counts = dataset.counts;
     this.lastSequence = dataset.lastSequence;
@@ -61,6 +67,10 @@ class RedactedDataset implements Dataset {
     const users = redacting.id ? new UserPseudonyms(redacting.secret) : undefined;
     this.#users = users;
     this.userOrder = users && (() => orderByPseudonyms(dataset, users));
+  }
+
+  prepare(scope: Scope): Promise<void> | undefined {
+    return this.#dataset.prepare?.(scope);
   }
 
   async *people(): AsyncGenerator<readonly Person[], void> {
@@ -129,7 +139,7 @@ class RedactedDataset implements Dataset {
     const standings = await this.#dataset.standings(query);
     // Those of one user ascend by board.
     if (this.userOrder === undefined || 'user' in query.of) return standings;
-    return standingsInOrder(standings, await this.userOrder());
+    return await standingsInOrder(standings, await this.userOrder());
   }
 
   async ledger(...asked: Parameters<Dataset['ledger']>): Promise<Ledger> {
@@ -138,7 +148,7 @@ class RedactedDataset implements Dataset {
     return {
       ...ledger,
       adjustments,
-      lines: this.#users ? redactLines(ledger.lines, this.#users) : ledger.lines,
+      lines: this.#users ? await redactLines(ledger.lines, this.#users) : ledger.lines,
     };
   }
 
@@ -147,11 +157,16 @@ class RedactedDataset implements Dataset {
 }
 
 /** Of one board, on which each user has one record. */
-function standingsInOrder(standings: Standings, { byPlace, places }: PseudonymOrder): Standings {
+async function standingsInOrder(
+  standings: Standings,
+  { byPlace, places }: PseudonymOrder,
+): Promise<Standings> {
   const { count, user, board, totalPoints, participationScore } = standings;
   // 1 beyond the row of the user at each place.
   const rows = new Int32Array(byPlace.length);
-  for (let row = 0; row < count; row++) rows[places[user[row]!]!] = row + 1;
+  await inSlices(0, count, (from, to) => {
+    for (let row = from; row < to; row++) rows[places[user[row]!]!] = row + 1;
+  });
   const ordered = {
     count,
     user: new Int32Array(count),
@@ -160,20 +175,33 @@ function standingsInOrder(standings: Standings, { byPlace, places }: PseudonymOr
     participationScore: new Float64Array(count),
   };
   let at = 0;
-  for (let place = 0; place < rows.length; place++) {
-    const row = rows[place]! - 1;
-    if (row < 0) continue;
-    ordered.user[at] = user[row]!;
-    ordered.board[at] = board[row]!;
-    ordered.totalPoints[at] = totalPoints[row]!;
-    ordered.participationScore[at] = participationScore[row]!;
-    at += 1;
-  }
+  await inSlices(0, rows.length, (from, to) => {
+    for (let place = from; place < to; place++) {
+      const row = rows[place]! - 1;
+      if (row < 0) continue;
+      ordered.user[at] = user[row]!;
+      ordered.board[at] = board[row]!;
+      ordered.totalPoints[at] = totalPoints[row]!;
+      ordered.participationScore[at] = participationScore[row]!;
+      at += 1;
+    }
+  });
   return ordered;
 }
 
-function redactLines(lines: readonly LedgerLine[], users: UserPseudonyms): readonly LedgerLine[] {
-  const actors = users.of(BigInt64Array.from(lines, ({ actorId }) => actorId));
-  const owners = users.of(BigInt64Array.from(lines, ({ ownerId }) => ownerId));
-  return lines.map((line, at) => ({ ...line, actorId: actors[at]!, ownerId: owners[at]! }));
+async function redactLines(
+  lines: readonly LedgerLine[],
+  users: UserPseudonyms,
+): Promise<readonly LedgerLine[]> {
+  const redacted: LedgerLine[] = [];
+  const redact = (from: number, to: number) => {
+    const some = lines.slice(from, to);
+    const actors = users.of(BigInt64Array.from(some, ({ actorId }) => actorId));
+    const owners = users.of(BigInt64Array.from(some, ({ ownerId }) => ownerId));
+    for (const [at, line] of some.entries()) {
+      redacted.push({ ...line, actorId: actors[at]!, ownerId: owners[at]! });
+    }
+  };
+  await inSlices(0, lines.length, redact, LINES_AT_ONCE);
+  return redacted;
 }

@@ -8,7 +8,9 @@ import type { Dataset } from '../dataset/dataset.ts';
 import type { EventQuery, ListQuery, StandingsQuery } from '../dataset/query.ts';
 import { isWhole } from '../dataset/timeline.ts';
 import { Shelf } from '../shelf.ts';
+import { HELD_EVENTS, heldBytesOf, readAdmitted } from './admission.ts';
 import type {
+  Admit,
   Answer,
   ChangesRepresentation,
   EventsAnswer,
@@ -17,7 +19,7 @@ import type {
   TextRepresentation,
   Variant,
 } from './answer.ts';
-import { readAhead, readPage } from './batches.ts';
+import { readAhead } from './batches.ts';
 import { answerChanges, EventNames } from './changes.ts';
 import type { Chunk } from './chunk.ts';
 import { EVENT_COLUMNS } from './event-form.ts';
@@ -25,7 +27,7 @@ import type { EventParts } from './event-run.ts';
 import { LISTED_BOARD, LISTED_USER } from './fields.ts';
 import { FragmentStock } from './fragment-stock.ts';
 import { type Frame, JSON_OBJECT, listFrame, measureFramed, type Run, renderChunks } from './frame.ts';
-import { HELD_EVENTS, heldAnswer } from './held-answer.ts';
+import { heldAnswer, longAnswer } from './held-answer.ts';
 import { ListRun, readListPage } from './list-run.ts';
 import { type Notation, parseFields, renderNames } from './notation.ts';
 import { PackedAnswers } from './packed-answer.ts';
@@ -41,7 +43,7 @@ export interface Rendering {
   /** The same as events, boards and users, as Parquet. */
   readonly tables: ParquetTables;
   /** Events of the query (contract 2.1). With a limit, `next` is the position of the last event delivered. */
-  events(query: EventQuery, representation: TextRepresentation): Promise<EventsAnswer>;
+  events(query: EventQuery, representation: TextRepresentation, admit?: Admit): Promise<EventsAnswer>;
   /**
    * What has changed of the query since the dataset's `lastSequence` was this one; absent: everything, in the same form.
    */
@@ -49,6 +51,7 @@ export interface Rendering {
     query: EventQuery,
     since: number | undefined,
     representation: ChangesRepresentation,
+    admit?: Admit,
   ): Promise<EventsAnswer>;
   /** Boards, and users, of the query (contract 2.6, 2.7). With a limit, `next` is the last id delivered. */
   boards(query: ListQuery, variant: Variant, representation: TextRepresentation): Promise<ListAnswer>;
@@ -106,13 +109,11 @@ class DatasetRendering implements Rendering {
     if ((dataset.timeline?.events.count ?? 0) > HELD_EVENTS) workshop?.thread.prepare();
   }
 
-  async events(query: EventQuery, representation: TextRepresentation): Promise<EventsAnswer> {
-    const [parts, page] = await Promise.all([
-      this.#stock.eventParts(notationOf(representation)),
-      readPage(this.dataset, query, query.limit ?? HELD_EVENTS),
-    ]);
+  async events(query: EventQuery, representation: TextRepresentation, admit?: Admit): Promise<EventsAnswer> {
+    const { page, isHeld } = await readAdmitted(this.dataset, query, admit);
+    const parts = await this.#stock.eventParts(notationOf(representation));
     const frame = listFrame(representation, EVENT_COLUMNS);
-    if (query.limit !== undefined || page.next === undefined) {
+    if (isHeld) {
       return heldAnswer(
         frame,
         page.batches.map((batch) => parts.run(batch)),
@@ -121,7 +122,7 @@ class DatasetRendering implements Rendering {
     }
     const byteLength = await this.#sizes.take(questionOf([query, representation]), async () => {
       const tally = await this.dataset.tally(query);
-      return measureFramed(frame, tally.events, parts.measure(tally));
+      return measureFramed(frame, tally.events, await parts.measure(tally));
     });
     return this.#largeAnswer(parts, query, frame, byteLength);
   }
@@ -130,9 +131,10 @@ class DatasetRendering implements Rendering {
     query: EventQuery,
     since: number | undefined,
     representation: ChangesRepresentation,
+    admit?: Admit,
   ): Promise<EventsAnswer> {
-    const parts = await this.#stock.eventParts('json');
-    return await answerChanges(this.dataset, parts, this.#names, query, since, representation);
+    const makeParts = () => this.#stock.eventParts('json');
+    return await answerChanges(this.dataset, makeParts, this.#names, query, { since, representation, admit });
   }
 
   #largeAnswer(parts: EventParts, query: EventQuery, frame: Frame, byteLength: number): EventsAnswer {
@@ -141,7 +143,7 @@ class DatasetRendering implements Rendering {
     if (timeline === undefined || packed === undefined) {
       const chunks = (memory?: Chunk) =>
         renderChunks(frame, this.#eventRuns(parts, query), byteLength, memory);
-      return { byteLength, next: undefined, chunks };
+      return { byteLength, next: undefined, heldBytes: heldBytesOf(this.dataset), chunks };
     }
     const selection = timeline.select(query);
     const job: RenderJob = {
@@ -159,6 +161,7 @@ class DatasetRendering implements Rendering {
     return {
       byteLength,
       next: undefined,
+      heldBytes: heldBytesOf(this.dataset),
       chunks: () => packed.plainChunks(job, name),
       packed: (packing) => packed.chunks(job, name, packing),
     };
@@ -173,11 +176,8 @@ class DatasetRendering implements Rendering {
         () => this.#stock.boardIdentities(),
       ),
     ]);
-    return heldAnswer(
-      listFrame(representation, renderNames(LISTED_BOARD[variant])),
-      [new ListRun(items, page.indices)],
-      page.next,
-    );
+    const frame = listFrame(representation, renderNames(LISTED_BOARD[variant]));
+    return await longAnswer(frame, new ListRun(items, page.indices), page.next);
   }
 
   async users(query: ListQuery, variant: Variant, representation: TextRepresentation): Promise<ListAnswer> {
@@ -189,11 +189,8 @@ class DatasetRendering implements Rendering {
         () => this.#stock.userIdentities(),
       ),
     ]);
-    return heldAnswer(
-      listFrame(representation, renderNames(LISTED_USER[variant])),
-      [new ListRun(items, page.indices)],
-      page.next,
-    );
+    const frame = listFrame(representation, renderNames(LISTED_USER[variant]));
+    return await longAnswer(frame, new ListRun(items, page.indices), page.next);
   }
 
   async standings(query: StandingsQuery, keyedBy: StandingKey): Promise<Answer> {
@@ -202,7 +199,8 @@ class DatasetRendering implements Rendering {
       this.#stock.boardIdentities(),
       this.dataset.standings(query),
     ]);
-    return heldAnswer(JSON_OBJECT, [new StandingRun(standings, keyedBy, users, boards)], undefined);
+    const run = new StandingRun(standings, keyedBy, users, boards);
+    return await longAnswer(JSON_OBJECT, run, undefined);
   }
 
   async described(): Promise<Described> {

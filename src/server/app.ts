@@ -9,14 +9,16 @@ import type { Keyring, RateLimit } from '../keys/keyring.ts';
 import type { Variant } from '../render/answer.ts';
 import { authenticate, keyOf } from './authenticate.ts';
 import { checkRequest } from './check-request.ts';
-import { acceptsNothingNew, cachingFields, namesTag, sendNotModified } from './conditional.ts';
+import { acceptsNothingNew, cachingFields, namesTag, sendNotModified, unmetMatch } from './conditional.ts';
 import { prepareConnections, refuseConnection } from './connection.ts';
 import { addConsoleRoutes, readConsole } from './console.ts';
 import { allowOrigin, isPreflight, sendPreflight } from './cors.ts';
 import { type DatasetNews, Datasets } from './datasets.ts';
+import { FixedFile } from './fixed-file.ts';
 import { frameworkOptions, type LogOptions } from './framework.ts';
 import { addHealthRoutes } from './health.ts';
 import { Impaired } from './impaired.ts';
+import { type Limits, resolveLimits } from './limits.ts';
 import { LiveStreams, type LiveTimes } from './live.ts';
 import { gatherLines } from './log-lines.ts';
 import { LoggedPaths } from './logged-path.ts';
@@ -30,8 +32,10 @@ import { sendProblem } from './problem.ts';
 import { readQuestion } from './question.ts';
 import { createRateLimiter } from './rate-limit.ts';
 import { addIndexRoute, addReferenceRoutes } from './reference.ts';
+import { refuseRecalled } from './replaced-versions.ts';
 import type { Ask, Interface, Route } from './route.ts';
 import { sendAnswer, sendFinished } from './send.ts';
+import { openShares } from './shares.ts';
 import { checkLookup } from './subject.ts';
 import { isKeyed, publishedBases, routeUrls } from './variants.ts';
 
@@ -42,6 +46,10 @@ export interface AppOptions extends LogOptions, LiveTimes {
   readonly defaultVariant: Variant;
   /** Processes that share the machine; absent: this one alone. */
   readonly workers?: number;
+  /**
+   * What keys and organizations may take at once; absent ones have their defaults (decision 60).
+   */
+  readonly limits?: Partial<Limits> | undefined;
   /** For keys without a limit of their own; absent: none (decision 20). */
   readonly rateLimit?: RateLimit | undefined;
   /** Whether `/metrics` counts by organization, by name; absent: it names none. */
@@ -56,27 +64,33 @@ export interface AppOptions extends LogOptions, LiveTimes {
 
 export interface App {
   readonly fastify: FastifyInstance;
+  readonly limits: Limits;
   /** From now on `/readyz` answers 503. */
   beginStop(): void;
   /** Closes the datasets; to be called when the last answer has ended. */
   close(): Promise<void>;
 }
 
+/** Of the OpenAPI documents. */
+const JSON_TYPE = 'application/json; charset=utf-8';
+
 export function buildApp(options: AppOptions): App {
   const { store, keyring, corsOrigins = [], logLevel = 'info', logStream = process.stdout } = options;
   const published = publishedBases(options.defaultVariant);
+  const limits = resolveLimits(options.limits, options.workers);
   const impaired = new Impaired();
   const metrics = createMetrics(impaired, options.metricsOrganizations);
   const lines = gatherLines(logStream);
   const app = fastify({
-    ...frameworkOptions(logLevel, lines, options.trustedProxies),
+    ...frameworkOptions(logLevel, lines, limits, options.trustedProxies),
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, observe),
   });
   const paths = new LoggedPaths(published);
   app.addHook('onRoute', ({ url }) => paths.add(url));
   const observe = createObserver(app.log, lines, metrics, paths);
-  const datasets = new Datasets(store, hear, { processes: options.workers, impaired });
-  const live = new LiveStreams(datasets, keyring, options);
+  const datasets = new Datasets(store, hear, { processes: options.workers, impaired, limits });
+  const shares = openShares(limits, keyring, datasets.replaced, metrics);
+  const live = new LiveStreams(datasets, keyring, shares, options);
   const limitRate = createRateLimiter(options.rateLimit);
   let stopping = false;
 
@@ -94,6 +108,7 @@ export function buildApp(options: AppOptions): App {
     if (isPreflight(request, corsOrigins)) return sendPreflight(reply);
     if (keyed) {
       request.visit.key = await authenticate(request.raw, keyring);
+      shares.connections.claim(request.raw.socket, request.visit.key);
       await limitRate(request.visit.key, reply);
     }
     checkRequest(request);
@@ -108,6 +123,7 @@ export function buildApp(options: AppOptions): App {
     checkLookup(subject, key);
     if (representation === 'event-stream') return await live.send(question, request, reply);
     const lease = await datasets.lease(key.organization);
+    let endTurn: (() => void) | undefined;
     try {
       const { walk, place, since, etag, syncToken } = lease.questions.bind(question, key);
       const caching = cachingFields(etag, syncToken, request.headers);
@@ -121,20 +137,35 @@ export function buildApp(options: AppOptions): App {
         reply.headers({ ...caching, ...content, ...linkToNext(target, finished.next) });
         return sendFinished(reply, finished.bytes, encoding);
       }
+      if (lease.dataset.timeline === undefined) endTurn = await shares.turns.take(key);
+      // The client may have gone away while it waited.
+      if (reply.raw.destroyed) return reply.hijack();
       const rendering = lease.rendering(key.redact);
       const { dataset } = rendering;
-      const ask: Ask = { dataset, rendering, scope: key.scope, parameters, place, since, representation };
+      const preparing = dataset.prepare?.(key.scope);
+      if (preparing !== undefined) await preparing;
+      using large = shares.underWay.placeOf(request, lease.version);
+      const admit = async (heldBytes: number) => {
+        large.begin(heldBytes);
+        endTurn ??= await shares.turns.take(key);
+      };
+      const { scope } = key;
+      const ask: Ask = { dataset, rendering, scope, parameters, place, since, representation, admit };
       const render = await subject.find(ask);
       if (acceptsNothingNew(known)) return sendNotModified(reply, caching);
       const answer = await render();
+      endTurn?.();
+      endTurn = undefined;
       const next = cursorOfNext(ask, answer.next, walk, lease.secrets);
       reply.headers({ ...caching, ...content, ...linkToNext(target, next) });
       const keep = (bytes: Buffer) => lease.keep(etag, { bytes, next });
-      return await sendAnswer(request, reply, answer, encoding, keep);
+      refuseRecalled(lease.version);
+      return await sendAnswer({ request, reply, encoding, place: large, keep }, answer, shares.files);
     } catch (error) {
       lease.failed(error);
       throw error;
     } finally {
+      endTurn?.();
       lease.end();
     }
   }
@@ -143,7 +174,10 @@ export function buildApp(options: AppOptions): App {
   app.addHook('onRequest', admit);
   app.addHook('onSend', (request, reply, _payload, done) => {
     reply.header('server-timing', request.visit.timing());
-    done();
+    shares.connections.limitIdleTime(request.raw.socket, reply);
+    const unmet = unmetMatch(request, reply);
+    if (unmet === undefined) done();
+    else done(unmet);
   });
   app.setErrorHandler(sendProblem);
   app.setNotFoundHandler(async () => {
@@ -155,8 +189,10 @@ export function buildApp(options: AppOptions): App {
         addRoute(app, url, (request, reply) => answerRoute(table.variant, route, request, reply));
       }
     }
-    const document = describeVariant(table, base);
-    addRoute(app, path, async (_request, reply) => reply.header('cache-control', 'no-cache').send(document));
+    const document = new FixedFile(JSON.stringify(describeVariant(table, base)), JSON_TYPE);
+    addRoute(app, path, async (request, reply) =>
+      document.send(request, reply.header('cache-control', 'no-cache')),
+    );
   }
   const site = options.consoleFolder === undefined ? undefined : readConsole(options.consoleFolder);
   if (site === undefined) addIndexRoute(app, published);
@@ -164,12 +200,17 @@ export function buildApp(options: AppOptions): App {
   addReferenceRoutes(app, published);
   addHealthRoutes(app, store, metrics, impaired, () => stopping);
   prepareConnections(app.server);
+  shares.connections.watch(app.server);
   return {
     fastify: app,
+    limits,
     beginStop: () => {
       stopping = true;
       live.end();
     },
-    close: () => datasets.close(),
+    close: async () => {
+      shares.underWay.close();
+      await datasets.close();
+    },
   };
 }

@@ -2,6 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../app-error.ts';
 import { ALLOWED_METHODS, isAllowedMethod } from './methods.ts';
+import { hasUnexpectedBody } from './request-body.ts';
 import { LONGEST_TARGET_BYTES, readTarget } from './target.ts';
 
 /** Throws `method-not-allowed`, `uri-too-long`, `request-malformed` or `body-not-expected`. */
@@ -18,9 +19,8 @@ export function checkRequest({ method, originalUrl, raw }: FastifyRequest): void
   if (hosts > 1 || (hosts === 0 && raw.httpVersion === '1.1')) {
     throw new AppError('request-malformed', 'Send exactly one header "Host".');
   }
-  const { 'content-length': length = '0', 'transfer-encoding': coding } = raw.headers;
-  if (Number(length) > 0 || coding !== undefined) {
-    throw new AppError('body-not-expected', `Send ${method} without a body.`);
+  if (hasUnexpectedBody(raw)) {
+    throw new AppError('body-not-expected', 'Send no body. Up to 64 KiB are ignored with GET and HEAD.');
   }
 }
 

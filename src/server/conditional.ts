@@ -4,11 +4,14 @@
  */
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '../app-error.ts';
+import { isSameRedaction } from '../dataset/redaction.ts';
 import type { Scope } from '../dataset/scope.ts';
+import type { KeyGrant } from '../keys/keyring.ts';
 
 /** To be raised when the same data gets other bytes, so that what clients have kept is not taken for the new form. */
-const FORM = 2;
+const FORM = 3;
 
 /** Of base64url: 132 of the 256 bits of the digest. */
 const TAG_CHARACTERS = 22;
@@ -38,6 +41,28 @@ export function acceptsNothingNew(ifNoneMatch: string | undefined): boolean {
   return ifNoneMatch?.trim() === '*';
 }
 
+/**
+ * To be called before a response leaves: `precondition-failed` when `If-Match` names other entity
+ * tags than it has. They are compared strongly, and only where the response would otherwise be sent
+ * or be 304 (RFC 9110, 13.1.1 and 13.2). `If-Unmodified-Since` has no effect, because nothing has a
+ * `Last-Modified`.
+ */
+export function unmetMatch({ headers }: FastifyRequest, reply: FastifyReply): AppError | undefined {
+  const { 'if-match': expected } = headers;
+  if (expected === undefined || ![200, 304].includes(reply.statusCode)) return undefined;
+  if (expected.trim() === '*' || namesTagStrongly(expected, reply.getHeader('etag'))) return undefined;
+  return new AppError(
+    'precondition-failed',
+    'The header "If-Match" does not name the entity tag of this response. Leave it out, or send the present tag.',
+  );
+}
+
+function namesTagStrongly(ifMatch: string, tag: unknown): boolean {
+  return [...ifMatch.matchAll(/(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g)].some(
+    ([, weak, named]) => weak === undefined && named === tag,
+  );
+}
+
 export function sendNotModified(reply: FastifyReply, caching: Record<string, string>): FastifyReply {
   return reply.code(304).headers(caching).send();
 }
@@ -65,6 +90,11 @@ export function scopeText(scope: Scope): string {
     scopeTexts.set(scope, text);
   }
   return text;
+}
+
+/** Whether both see the same: a key may have been changed since it was looked up (decision 68). */
+export function seesTheSame(one: KeyGrant, other: KeyGrant): boolean {
+  return scopeText(one.scope) === scopeText(other.scope) && isSameRedaction(one.redact, other.redact);
 }
 
 function idsText(ids: string | readonly bigint[]): string {

@@ -9,6 +9,7 @@ import { Socket } from 'node:net';
 import type { ConnectionError } from 'fastify';
 import { addressOf, type Observe } from './observe.ts';
 import { PROBLEMS, type ProblemCode, problemBody, problemHeaders } from './problem.ts';
+import { hasIgnoredBody, receiveBody } from './request-body.ts';
 import { LONGEST_TARGET_BYTES } from './target.ts';
 
 /** So many may be in line on a connection, with the one being answered; while more are, nothing is read from it. */
@@ -24,9 +25,15 @@ interface Turn {
 /** By socket: the request that is being answered, and after it those that wait until its answer has ended. */
 const turns = new WeakMap<Socket, Turn[]>();
 
+/** Sockets from which the body of the first request is still being received. */
+const receiving = new WeakSet<Socket>();
+
+/** Requests whose clients wait for "100 Continue" before they send a body. */
+const expectant = new WeakSet<IncomingMessage>();
+
 /** While it does, writing a refusal would garble an answer, and closing would cut it. */
-function isAnswering(socket: Socket): boolean {
-  return turns.has(socket);
+export function isAnswering(socket: Socket): boolean {
+  return turns.has(socket) && !receiving.has(socket);
 }
 
 /** Sockets on which nothing more can be understood; they close after the answers under way. */
@@ -59,20 +66,39 @@ function startTurn(socket: Socket, turn: Turn, answer: Answer): void {
   response.once('close', () => endTurn(socket, answer));
   // Node does this for all but those it takes for the beginning of a tunnel.
   if (response.socket === null) response.assignSocket(socket);
-  answer(turn);
+  if (hasIgnoredBody(turn.request)) answerAfterBody(socket, turn, answer);
+  else answer(turn);
+}
+
+/**
+ * Until the body is there the connection counts as idle, so one that is malformed or takes too long
+ * is refused like any other request that has not been received.
+ */
+function answerAfterBody(socket: Socket, turn: Turn, answer: Answer): void {
+  receiving.add(socket);
+  if (expectant.has(turn.request)) turn.response.writeContinue();
+  receiveBody(turn.request, () => {
+    receiving.delete(socket);
+    answer(turn);
+  });
 }
 
 function endTurn(socket: Socket, answer: Answer): void {
   const queue = turns.get(socket) ?? [];
   queue.shift();
   const next = queue[0];
-  if (next !== undefined && socket.writable) {
+  if (next !== undefined && socket.writable && !lacksBody(socket, next.request)) {
     if (queue.length <= MOST_IN_LINE && socket.isPaused()) socket.resume();
     startTurn(socket, next, answer);
   } else {
     turns.delete(socket);
     if (incomprehensible.has(socket)) socket.destroySoon();
   }
+}
+
+/** Whether the body of the request can no longer arrive. */
+function lacksBody(socket: Socket, request: IncomingMessage): boolean {
+  return incomprehensible.has(socket) && hasIgnoredBody(request) && !request.complete;
 }
 
 /**
@@ -92,14 +118,22 @@ function closeOnlyIdleConnections(server: Server): void {
 
 export function prepareConnections(server: Server): void {
   closeOnlyIdleConnections(server);
+  // While a response is being made, the client waits for the server, not the other way round.
+  server.on('timeout', (socket: Socket) => {
+    if (!isAnswering(socket) || socket.writableLength > 0) socket.destroy();
+  });
   const listeners = server.listeners('request');
   const answer: Answer = ({ request, response }) => {
     for (const listener of listeners) Reflect.apply(listener, server, [request, response]);
   };
   server.removeAllListeners('request');
   server.on('request', (request, response) => answerInTurn(request.socket, { request, response }, answer));
-  // No body is wanted, so none is invited; other expectations may be passed over (RFC 9110, 10.1.1).
-  server.on('checkContinue', (request, response) => server.emit('request', request, response));
+  // Only a body that is going to be received is invited; other expectations may be ignored (RFC
+  // 9110, 10.1.1).
+  server.on('checkContinue', (request, response) => {
+    expectant.add(request);
+    server.emit('request', request, response);
+  });
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.on('connect', (request, socket) => {
     if (!(socket instanceof Socket)) return socket.destroy();

@@ -1,15 +1,12 @@
 /**
- * The web console at `/` and under `/console/`: the files of its build, held in memory with their tags and compressed
- * forms. The console is a client of the interface like any other: nothing here knows a key or any data.
+ * The web console at `/` and under `/console/`: the files of its build, held in memory. The console
+ * is a client of the interface like any other: nothing here knows a key or any data.
  */
-import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../app-error.ts';
-import { namesTag } from './conditional.ts';
+import { FixedFile } from './fixed-file.ts';
 import { addRoute } from './methods.ts';
 import { readTarget } from './target.ts';
 
@@ -17,6 +14,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.md': 'text/markdown; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
 
@@ -35,19 +33,13 @@ const POLICY = [
 
 /** The names of these carry a digest of their content, so they never change. */
 const ASSETS = '/console/assets/';
-const BEST_LEVEL = 9;
-
-interface ConsoleFile {
-  readonly bytes: Buffer;
-  readonly gzipped: Promise<Buffer>;
-  readonly etag: string;
-  readonly type: string;
-}
 
 export interface Console {
-  readonly index: ConsoleFile;
+  readonly index: FixedFile;
+  /** The notices of the libraries that the scripts contain. */
+  readonly licenses: FixedFile;
   /** By path. */
-  readonly assets: ReadonlyMap<string, ConsoleFile>;
+  readonly assets: ReadonlyMap<string, FixedFile>;
 }
 
 /** Absent when the folder holds no build. */
@@ -56,29 +48,26 @@ export function readConsole(folder: string): Console | undefined {
   const names = readdirSync(join(folder, 'assets'));
   return {
     index: readConsoleFile(join(folder, 'index.html')),
+    licenses: readConsoleFile(join(folder, 'licenses.md')),
     assets: new Map(names.map((name) => [ASSETS + name, readConsoleFile(join(folder, 'assets', name))])),
   };
 }
 
-function readConsoleFile(path: string): ConsoleFile {
-  const bytes = readFileSync(path);
-  return {
-    bytes,
-    gzipped: promisify(gzip)(bytes, { level: BEST_LEVEL }),
-    etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
-    type: TYPES[extname(path)] ?? 'application/octet-stream',
-  };
+function readConsoleFile(path: string): FixedFile {
+  return new FixedFile(readFileSync(path), TYPES[extname(path)] ?? 'application/octet-stream');
 }
 
 /** Whatever under `/console/` is no file is a page of the console, which finds its own way. */
-export function addConsoleRoutes(app: FastifyInstance, { index, assets }: Console): void {
-  const sendIndex = (request: FastifyRequest, reply: FastifyReply) =>
-    sendFile(request, reply.headers({ 'cache-control': 'no-cache' }), index);
+export function addConsoleRoutes(app: FastifyInstance, { index, licenses, assets }: Console): void {
+  const sendPage = (page: FixedFile) => (request: FastifyRequest, reply: FastifyReply) =>
+    sendFile(request, reply.headers({ 'cache-control': 'no-cache' }), page);
+  const sendIndex = sendPage(index);
   addRoute(app, '/', sendIndex);
   addRoute(app, '/console', sendIndex);
+  addRoute(app, '/console/licenses.md', sendPage(licenses));
   addRoute(app, '/console/*', (request, reply) => {
     const { decodedPath } = readTarget(request.originalUrl);
-    if (!decodedPath.startsWith(ASSETS)) return sendIndex(request, reply);
+    if (!`${decodedPath}/`.startsWith(ASSETS)) return sendIndex(request, reply);
     const asset = assets.get(decodedPath);
     if (asset === undefined) throw new AppError('not-found', 'The console has no such file. Load it anew.');
     const caching = { 'cache-control': 'public, max-age=31536000, immutable' };
@@ -89,19 +78,13 @@ export function addConsoleRoutes(app: FastifyInstance, { index, assets }: Consol
 async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
-  file: ConsoleFile,
+  file: FixedFile,
 ): Promise<FastifyReply> {
-  const { 'if-none-match': known, 'accept-encoding': accepted = '' } = request.headers;
   reply.headers({
-    etag: file.etag,
-    vary: [reply.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', '),
     'content-security-policy': POLICY,
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
     'referrer-policy': 'no-referrer',
   });
-  if (namesTag(known, file.etag)) return reply.code(304).send();
-  reply.header('content-type', file.type);
-  if (!/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(String(accepted))) return reply.send(file.bytes);
-  return reply.header('content-encoding', 'gzip').send(await file.gzipped);
+  return await file.send(request, reply);
 }

@@ -4,15 +4,18 @@
  */
 import { AppError } from '../app-error.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import { EmptyDataset } from '../dataset/empty-dataset.ts';
 import type { Redaction } from '../dataset/redaction.ts';
 import type { Store } from '../dataset/store.ts';
 import type { Rendering } from '../render/rendering.ts';
 import { Workshop } from '../render/workshop.ts';
-import { type Failure, failureOf } from './failure.ts';
+import { type Failure, failureOf, unreadable } from './failure.ts';
 import { type FinishedAnswer, FinishedAnswers } from './finished-answers.ts';
 import { Impaired, type Impairment } from './impaired.ts';
+import { type Limits, resolveLimits } from './limits.ts';
 import { OpenedDataset } from './opened-dataset.ts';
 import type { BoundQuestions } from './question.ts';
+import { type HeldVersion, ReplacedVersions } from './replaced-versions.ts';
 import { deriveSecrets, type Secrets } from './secrets.ts';
 
 const POLL_MS = 500;
@@ -24,6 +27,7 @@ const MOST_OPEN = 64;
 /** A hold on one version, from the first to the last byte of an answer. */
 export interface Lease {
   readonly dataset: Dataset;
+  readonly version: HeldVersion;
   readonly secrets: Secrets;
   readonly questions: BoundQuestions;
   rendering(redact: Redaction): Rendering;
@@ -76,10 +80,12 @@ export interface DatasetsOptions {
   readonly pollMs?: number;
   /** Where it is noted whose version in force cannot be read. */
   readonly impaired?: Impaired;
+  readonly limits?: Limits;
   readonly now?: () => number;
 }
 
 export class Datasets {
+  readonly replaced: ReplacedVersions;
   readonly #store: Store;
   readonly #tell: (news: DatasetNews) => void;
   readonly #mostOpen: number;
@@ -102,9 +108,11 @@ export class Datasets {
       processes = 1,
       pollMs = POLL_MS,
       impaired = new Impaired(),
+      limits = resolveLimits(),
       now = Date.now,
     }: DatasetsOptions = {},
   ) {
+    this.replaced = new ReplacedVersions(limits);
     this.#workshop = new Workshop(processes);
     this.#store = store;
     this.#tell = tell;
@@ -116,8 +124,9 @@ export class Datasets {
   }
 
   /**
-   * The version in force; while it cannot be opened, an earlier one. Throws `not-published` while
-   * there is none, and `data-unreadable` when no version can be opened.
+   * The version in force; while it cannot be opened, an earlier one; while there is none, an empty
+   * one. Throws `not-published` when the store does not know the organization, and
+   * `data-unreadable` when no version can be opened.
    */
   async lease(organization: string): Promise<Lease> {
     const served = await this.#serve(organization);
@@ -125,11 +134,11 @@ export class Datasets {
     served.lastLeaseMs = performance.now();
     if (served.current === undefined) await this.#open(served);
     const opened = served.current;
-    if (opened === undefined)
-      throw served.failure === undefined ? notPublished() : unreadable(served.failure);
+    if (opened === undefined) throw unreadable(served.failure);
     opened.hold();
     return {
       dataset: opened.dataset,
+      version: opened,
       secrets: served.secrets,
       questions: opened.questions,
       rendering: (redact) => opened.rendering(redact),
@@ -200,7 +209,7 @@ export class Datasets {
     const { organization, failure } = served;
     if (failure !== undefined && this.#now() < failure.retryAtMs) return await this.#openEarlier(served);
     try {
-      await this.#putInService(served, () => this.#store.openDataset(organization));
+      await this.#putInService(served, () => this.#openInForce(organization));
       served.failure = undefined;
       this.#impaired.clear(organization);
     } catch (error) {
@@ -208,6 +217,12 @@ export class Datasets {
       if (error instanceof AppError && error.code !== 'data-unreadable') throw error;
       await this.#fail(served, error);
     }
+  }
+
+  /** While nothing is published, an empty version (decision 67). */
+  async #openInForce(organization: string): Promise<Dataset> {
+    const dataset = await this.#store.openDataset(organization);
+    return dataset ?? new EmptyDataset(await this.#store.organization(organization));
   }
 
   async #fail(served: Served, error: unknown): Promise<void> {
@@ -247,7 +262,7 @@ export class Datasets {
     if (dataset === undefined) return;
     const before = served.current;
     // While it had no data the organization may have been replaced by a copy, which has the secret of its original.
-    if (before === undefined) {
+    if (before === undefined || isEmpty(before)) {
       served.secrets = await this.#readSecrets(served.organization).catch(async (error: unknown) => {
         await dataset.close();
         throw error;
@@ -267,12 +282,15 @@ export class Datasets {
     else await this.#makeRoom();
     const ms = performance.now() - startMs;
     this.#tell({ type: 'dataset-opened', organization: served.organization, version: dataset.version, ms });
+    opened.hold();
+    await this.replaced.recallForgotten(served.organization, dataset);
+    opened.release();
   }
 
   /** Closes what was not asked for longest when more organizations are open than shall be. */
   async #makeRoom(): Promise<void> {
     const all = await Promise.all([...this.#served.values()].map((entry) => entry.catch(() => undefined)));
-    const open = all.filter((served) => served?.current !== undefined);
+    const open = all.filter((served) => served?.current !== undefined && !isEmpty(served.current));
     if (open.length <= this.#mostOpen) return;
     const [oldest] = open.sort((one, other) => (one?.lastLeaseMs ?? 0) - (other?.lastLeaseMs ?? 0));
     if (oldest?.current === undefined) return;
@@ -282,11 +300,15 @@ export class Datasets {
 
   #retire({ organization }: Served, opened: OpenedDataset): void {
     this.#finished.forget(opened.dataset);
+    const forget = this.replaced.add(organization, opened);
     const closing = opened
       .retire()
       .then(() => this.#tell({ type: 'dataset-closed', organization, version: opened.dataset.version }))
       .catch((error: unknown) => this.#tell({ type: 'dataset-failed', organization, error }))
-      .finally(() => this.#closings.delete(closing));
+      .finally(() => {
+        forget();
+        this.#closings.delete(closing);
+      });
     this.#closings.add(closing);
   }
 
@@ -304,6 +326,7 @@ export class Datasets {
   }
 
   #pollUnlessPolling(): void {
+    this.replaced.recallExcess();
     this.#polling ??= this.#poll().finally(() => {
       this.#polling = undefined;
     });
@@ -330,6 +353,13 @@ export class Datasets {
     this.#impaired.clear(served.organization);
   }
 
+  /** The settings and the secret of an organization without data change without a publication. */
+  async #pollEmpty(served: Served, asked: OpenedDataset | undefined): Promise<void> {
+    if (!isEmpty(asked)) return;
+    const { version } = new EmptyDataset(await this.#store.organization(served.organization));
+    if (version !== asked.dataset.version) await this.#open(served);
+  }
+
   /** A version that cannot be opened leaves the one before in service. */
   async #pollOne(entry: Promise<Served>): Promise<void> {
     const served = await entry.catch(() => undefined);
@@ -340,7 +370,8 @@ export class Datasets {
     try {
       const published = await this.#store.currentVersion(served.organization);
       // Where another was opened, or all closed, meanwhile, the answer says nothing of what is in service now.
-      if (served.current !== asked || published === undefined) return;
+      if (served.current !== asked) return;
+      if (published === undefined) return await this.#pollEmpty(served, asked);
       if (published === asked?.dataset.version) return this.#noteInForce(served);
       // Another version than the one that has failed does not wait for its pause.
       if (served.failure?.version !== published) served.failure = undefined;
@@ -353,19 +384,14 @@ export class Datasets {
   }
 }
 
-/** The reason goes to the log: a client can do nothing about it. */
-function unreadable({ error }: Failure): AppError {
-  return new AppError(
-    'data-unreadable',
-    'The data of the organization cannot be read now. Its operator finds the reason in the log of the server.',
-    { cause: error },
-  );
+function isEmpty(opened: OpenedDataset | undefined): opened is OpenedDataset {
+  return opened?.dataset instanceof EmptyDataset;
 }
 
-function notPublished(cause?: unknown): AppError {
+function notPublished(cause: unknown): AppError {
   return new AppError(
     'not-published',
-    'The organization has no data yet. Ask again when data has been imported.',
+    'This server does not have the organization of the key yet. Ask again when it has been restored.',
     { cause },
   );
 }

@@ -94,5 +94,5 @@ async function answerEvents(
   if (since === undefined) return eventsOf(ask, query);
   if (representation === 'parquet' || representation === 'csv' || representation === 'excel')
     throw new Error('`readQuestion` refuses tables with `since`.');
-  return rendering.changes(query, since.sequence, representation);
+  return rendering.changes(query, since.sequence, representation, ask.admit);
 }

@@ -1,6 +1,7 @@
 /**
  * A version that could not be opened, and when to try again: not with each request (decision 65).
  */
+import { AppError } from '../app-error.ts';
 
 /**
  * The first pause; each further one is twice the one before, because a large version can take long
@@ -31,4 +32,13 @@ export function failureOf(
   const pauseMs = before === undefined ? FIRST_PAUSE_MS : Math.min(2 * before.pauseMs, LONGEST_PAUSE_MS);
   const isNew = before?.version !== version || String(before?.error) !== String(error);
   return { version, error, isNew, retryAtMs: nowMs + pauseMs, pauseMs };
+}
+
+/** The reason goes to the log: a client can do nothing about it. */
+export function unreadable(failure: Failure | undefined): AppError {
+  return new AppError(
+    'data-unreadable',
+    'The data of the organization cannot be read now. Its operator finds the reason in the log of the server.',
+    { cause: failure?.error },
+  );
 }

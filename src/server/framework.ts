@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import { type FastifyHttpOptions, LogController } from 'fastify';
+import type { Limits } from './limits.ts';
 import { type LogLines, type LogStream, WRITER } from './log-lines.ts';
 import { routablePath } from './target.ts';
 
@@ -14,9 +15,6 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const TIMEOUTS_EXACT_TO_MS = 5_000;
 /** Longer than the idle time of usual proxies, so that they close first and never write into a closing connection. */
 const KEEP_ALIVE_MS = 72_000;
-/** A client that takes no byte for so long is gone. */
-const STALLED_MS = 120_000;
-
 type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
 
 export interface LogOptions {
@@ -28,6 +26,7 @@ export interface LogOptions {
 export function frameworkOptions(
   logLevel: LogLevel,
   lines: LogLines,
+  limits: Limits,
   trustedProxies: readonly string[] = [],
 ) {
   return {
@@ -50,7 +49,8 @@ export function frameworkOptions(
     forceCloseConnections: 'idle',
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    connectionTimeout: STALLED_MS,
+    // Half of it: when a part of the last bytes has left, Node waits once more for the same time.
+    connectionTimeout: limits['stalled-after'] / 2,
     http: {
       maxHeaderSize: LARGEST_HEADERS_BYTES,
       headersTimeout: HEADERS_TIMEOUT_MS,

@@ -1,7 +1,7 @@
 /** The answers of the insights: figures of `src/insights`, in the words of the interface. */
 import { formatInstant } from '../dataset/instant.ts';
-import { countActivity, countHoursOfWeek, countReturning } from '../insights/activity.ts';
-import { groupsOf, noGroups } from '../insights/groups.ts';
+import { type Activity, countActivity, countHoursOfWeek, countReturning } from '../insights/activity.ts';
+import { type Groups, groupsOf, noGroups } from '../insights/groups.ts';
 import { countInteractions } from '../insights/interactions.ts';
 import { summarize } from '../insights/overview.ts';
 import { measureParticipation } from '../insights/participation.ts';
@@ -9,9 +9,10 @@ import { Periods } from '../insights/periods.ts';
 import { rankPins } from '../insights/pins.ts';
 import { rank } from '../insights/ranking.ts';
 import { type Asked, queryOf } from '../insights/scan.ts';
-import { explainLedger } from '../points/explanation.ts';
+import { explainLines, sumLedger } from '../points/explanation.ts';
 import { policyOf, readPolicy } from '../points/policy.ts';
 import type { Answer } from '../render/answer.ts';
+import { jsonAnswer } from '../render/json-body.ts';
 import { type AnyAnswer, type Ask, eventsAsked, eventsOf } from './route.ts';
 import { findNamed } from './subject.ts';
 
@@ -25,7 +26,7 @@ export async function answerOverview(ask: Ask): Promise<Answer> {
   const { firstMs, lastMs, ...figures } = await summarize(ask.dataset, asked);
   const { id, title: name, domain, categoryId } = ask.dataset.organization;
   const describe = await ask.rendering.described();
-  return jsonAnswer({
+  return await jsonAnswer({
     organization: { id, name, domain, category_id: categoryId },
     board: asked.board === undefined ? null : describe.board(asked.board),
     user: asked.user === undefined ? null : describe.user(asked.user),
@@ -44,40 +45,37 @@ export async function answerActivity(ask: Ask): Promise<Answer> {
   const { by, top = DEFAULT_SERIES } = parameters;
   const asked = await eventsCounted(ask);
   const groups = by === undefined ? noGroups(dataset) : await groupsOf(dataset, by, asked, top);
-  const { people, events, ...periods } = await countActivity(dataset, asked, periodsAsked(ask), groups);
+  const activity = await countActivity(dataset, asked, periodsAsked(ask), groups);
   const describe = await ask.rendering.described();
-  const series = groups.names.map((name, place) => ({
-    label: typeof name === 'string' ? name : null,
-    board: typeof name === 'number' ? describe.board(name) : null,
-    events: events[place],
-  }));
   // The boards that have no series of their own share one, unless there are none.
-  const shown = by === undefined ? series : rankSeries(series.filter(({ events = [] }) => sum(events) > 0));
-  return jsonAnswer({ ...described(ask, periods), by: by ?? null, people, series: shown });
+  const shown = by === undefined ? [0] : rankSeries(groups, activity);
+  const series = shown.map((place) => {
+    const name = groups.names[place];
+    return {
+      label: typeof name === 'string' ? name : null,
+      board: typeof name === 'number' ? describe.board(name) : null,
+      events: activity.events[place] ?? new Int32Array(activity.startsMs.length),
+    };
+  });
+  return await jsonAnswer({ ...described(ask, activity), by: by ?? null, people: activity.people, series });
 }
 
-interface Series {
-  readonly label: string | null;
-  readonly events: readonly number[] | undefined;
-}
-
-/** Words with the most events first, so that the order does not tell in which they were imported; boards are so already. */
-function rankSeries<S extends Series>(series: readonly S[]): readonly S[] {
-  if (series.some(({ label }) => label === null)) return series;
-  return series.toSorted(
-    (one, other) =>
-      sum(other.events ?? []) - sum(one.events ?? []) || ((one.label ?? '') < (other.label ?? '') ? -1 : 1),
+/**
+ * Places of the groups that have events, most events first, so that the order does not reveal in
+ * which order words were imported. Boards are in that order already.
+ */
+function rankSeries({ names, column }: Groups, { totals }: Activity): readonly number[] {
+  const places = [...names.keys()].filter((place) => totals[place]! > 0);
+  if (column === 'board') return places;
+  return places.sort(
+    (one, other) => totals[other]! - totals[one]! || ((names[one] ?? '') < (names[other] ?? '') ? -1 : 1),
   );
-}
-
-function sum(counts: readonly number[]): number {
-  return counts.reduce((total, count) => total + count, 0);
 }
 
 export async function answerReturning(ask: Ask): Promise<Answer> {
   const asked = await eventsCounted(ask);
   const { newcomers, returning, ...periods } = await countReturning(ask.dataset, asked, periodsAsked(ask));
-  return jsonAnswer({ ...described(ask, periods), newcomers, returning });
+  return await jsonAnswer({ ...described(ask, periods), newcomers, returning });
 }
 
 export async function answerHeatMap(ask: Ask): Promise<Answer> {
@@ -86,14 +84,14 @@ export async function answerHeatMap(ask: Ask): Promise<Answer> {
   const hours = Array.from({ length: 7 }, (_, day) =>
     Array.from(counts.subarray(day * HOURS_OF_DAY, (day + 1) * HOURS_OF_DAY)),
   );
-  return jsonAnswer({ zone, hours });
+  return await jsonAnswer({ zone, hours });
 }
 
 export async function answerBoards(ask: Ask): Promise<Answer> {
   const { order = 'events', top: most = DEFAULT_RANKED } = ask.parameters;
   const ranked = await rank(ask.dataset, await eventsCounted(ask), 'board', { order, most });
   const { board } = await ask.rendering.described();
-  return jsonAnswer(
+  return await jsonAnswer(
     ranked.map(({ index, events, others, lastMs }) => ({
       ...{ board: board(index), events, people: others, last: formatInstant(lastMs) },
     })),
@@ -104,7 +102,7 @@ export async function answerUsers(ask: Ask): Promise<Answer> {
   const { order = 'events', top: most = DEFAULT_RANKED } = ask.parameters;
   const ranked = await rank(ask.dataset, await eventsCounted(ask), 'actor', { order, most });
   const { user } = await ask.rendering.described();
-  return jsonAnswer(
+  return await jsonAnswer(
     ranked.map(({ index, events, others, lastMs }) => ({
       ...{ user: user(index), events, boards: others, last: formatInstant(lastMs) },
     })),
@@ -116,7 +114,7 @@ export async function answerPins(ask: Ask, board: number): Promise<Answer> {
   const { top, pins } = await rankPins(ask.dataset, { ...(await eventsCounted(ask)), board }, most);
   const describe = await ask.rendering.described();
   const describePin = await ask.rendering.describedPins();
-  return jsonAnswer({
+  return await jsonAnswer({
     board: describe.board(board),
     pins,
     ranked: top.map(({ pin, owner, firstMs, lastMs, ...figures }) => ({
@@ -134,7 +132,7 @@ export async function answerParticipation(ask: Ask, board: number): Promise<Answ
   const atMs = parameters.at ?? lastMs;
   const { top: most = DEFAULT_RANKED } = parameters;
   const { atRisk, ...figures } = await measureParticipation(dataset, scope, board, policy, { atMs, most });
-  return jsonAnswer({
+  return await jsonAnswer({
     board: describe.board(board),
     goal: figures.goal,
     window_start: instantOrNull(figures.windowStartMs),
@@ -159,7 +157,7 @@ export async function answerInteractions(ask: Ask, board: number): Promise<Answe
   const { edges, pairs, events, own } = await countInteractions(ask.dataset, asked, top);
   const describe = await ask.rendering.described();
   const people = new Set(edges.flatMap(({ actor, owner }) => [actor, owner]));
-  return jsonAnswer({
+  return await jsonAnswer({
     board: describe.board(board),
     people: [...people].map((person) => describe.user(person)),
     edges: edges.map(({ actor, owner, events: count }) => ({
@@ -179,17 +177,23 @@ export async function answerLedger(ask: Ask, board: number, user: number): Promi
   const describe = await ask.rendering.described();
   const ledger = await dataset.ledger({ scope, board, user });
   const policy = policyOf(readPolicy(dataset.policy), describe.board(board).id);
-  const { lines, imported, standing, ...sums } = explainLedger(ledger, policy);
-  return jsonAnswer({
+  const { imported, standing, ...sums } = sumLedger(ledger, policy);
+  return await jsonAnswer({
     board: describe.board(board),
     user: describe.user(user),
-    lines: lines.map(({ runningTotal, ...line }) => ({ ...line, running_total: runningTotal })),
+    lines: ledgerLines(ledger, policy),
     counted_points: sums.countedPoints,
     adjusted_points: sums.adjustedPoints,
     imported: imported === undefined ? null : inWords(imported),
     standing: standing === undefined ? null : inWords(standing),
     summary: sums.summary,
   });
+}
+
+function* ledgerLines(...explained: Parameters<typeof explainLines>) {
+  for (const { runningTotal, ...line } of explainLines(...explained)) {
+    yield { ...line, running_total: runningTotal };
+  }
 }
 
 /** Throws `not-found` for a board or a user that the key may not see. */
@@ -205,7 +209,11 @@ function periodsAsked({ parameters: { interval = 'day', zone = 'UTC' } }: Ask): 
 function described({ parameters }: Ask, { startsMs, endMs }: { startsMs: readonly number[]; endMs: number }) {
   const { interval = 'day', zone = 'UTC' } = parameters;
   const end = startsMs.length === 0 ? null : formatInstant(endMs);
-  return { interval, zone, periods: startsMs.map(formatInstant), end };
+  return { interval, zone, periods: instants(startsMs), end };
+}
+
+function* instants(allMs: readonly number[]): Generator<string> {
+  for (const ms of allMs) yield formatInstant(ms);
 }
 
 function inWords(figures: { readonly totalPoints: number; readonly participationScore: number }) {
@@ -214,12 +222,4 @@ function inWords(figures: { readonly totalPoints: number; readonly participation
 
 function instantOrNull(ms: number | undefined): string | null {
   return ms === undefined ? null : formatInstant(ms);
-}
-
-/** With all digits of large ids. */
-function jsonAnswer(value: unknown): Answer {
-  const exact = (_: string, member: unknown) =>
-    typeof member === 'bigint' ? JSON.rawJSON(String(member)) : member;
-  const bytes = Buffer.from(JSON.stringify(value, exact));
-  return { byteLength: bytes.length, next: undefined, chunks: () => [bytes] };
 }

@@ -70,7 +70,8 @@ const OF_ORGANIZATION: readonly Route[] = [
     path: '/activity',
     summary: 'Events and active people over time',
     description:
-      'Periods follow each other without a gap, from the start of the range or the first event on, at most 10,000.',
+      'Periods follow each other without a gap, from the start of the range or the first event on, at most 10,000. ' +
+      'All series together have at most 500,000 figures, one for each period; with `by=board`, a smaller `top` makes fewer series.',
     of: 'organization',
     parameters: [...EVENTS, 'interval', 'zone', 'by', 'top'],
     answer: answerActivity,

@@ -46,7 +46,7 @@ export const POINTS_OF_USER = {
   response: PointsMap,
   example: { '12': RECORD, '12:9': { ...RECORD, board_id: 9 } },
   description:
-    'One record a board. The first one, of the lowest board id, sits under the user id, each further one under "user id:board id"; with `key=board` every record sits under its board id.',
+    'One record for each board, ascending by board id. By default the first one has the user id as its name, each further one "user id:board id". With `key=board`, or if the organization is set up so, every name is the board id. Read `user_id` and `board_id` of the records, never the names.',
 } as const;
 
 export function boardId(name: string): PathName {

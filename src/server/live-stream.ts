@@ -16,6 +16,8 @@ export class Stream {
   version = '';
   sequence = 0;
   hasEnded = false;
+  /** Some changes have been sent, and the token after them has not. */
+  #isTelling = false;
   readonly #response: ServerResponse;
   readonly #stalledMs: number;
   #isWoken = false;
@@ -40,6 +42,13 @@ export class Stream {
     this.wake();
   }
 
+  /** Ends in good order between two messages, otherwise so that no client takes it for whole. */
+  cut(): void {
+    this.hasEnded = true;
+    if (this.#isTelling) this.#response.socket?.resetAndDestroy();
+    this.end();
+  }
+
   /** Ends when there may be something to tell, at once when there has been since the last time. */
   async woken(): Promise<void> {
     if (!this.#isWoken) {
@@ -52,9 +61,11 @@ export class Stream {
 
   /** What has changed, and then the token, so that a stream that breaks off in between is told all of it again. */
   async tell(chunks: Chunks, { dataset, questions }: Lease): Promise<void> {
+    this.#isTelling = true;
     for await (const chunk of chunks) await this.write(chunk);
     const { syncToken } = questions.bind(this.question, this.key);
     await this.write(`event: synced\nid: ${syncToken}\ndata: {"sync_token":"${syncToken}"}\n\n`);
+    this.#isTelling = false;
     this.version = dataset.version;
     this.sequence = dataset.lastSequence;
   }

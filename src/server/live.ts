@@ -6,21 +6,25 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../app-error.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import { Shelf } from '../shelf.ts';
+import { slice } from '../time-slice.ts';
 import { authenticate, keyOf } from './authenticate.ts';
+import { seesTheSame } from './conditional.ts';
 import type { Datasets, Lease } from './datasets.ts';
 import { type Chunks, Stream, StreamEnded } from './live-stream.ts';
 import { CONTENT_TYPES } from './negotiation.ts';
 import type { Question, Since } from './question.ts';
+import { isRefusedShare } from './quota.ts';
+import type { HeldVersion } from './replaced-versions.ts';
+import type { LongResponse, Place } from './responses-under-way.ts';
 import type { AnyAnswer } from './route.ts';
-import { takeOver } from './send.ts';
+import { SMALL_ANSWER_BYTES, takeOver } from './send.ts';
+import type { Shares } from './shares.ts';
 
 /** Connections that bring nothing are closed by proxies, many after a minute; it also tells whether the key still holds. */
 const HEARTBEAT_MS = 15_000;
 const HEARTBEAT = ':\n\n';
 /** Who does not take what is sent within this time is cut off: nothing piles up for anybody. */
 const STALLED_MS = 10_000;
-/** In this process; the other connections are for answers. */
-const MOST_STREAMS = 3_072;
 
 /** What is rendered once for all that ask the same, and how many of these are kept. */
 const SHARED_BYTES = 64 * 1024;
@@ -32,9 +36,17 @@ export interface LiveTimes {
   readonly stalledMs?: number | undefined;
 }
 
+type LiveShares = Pick<Shares, 'streams' | 'underWay' | 'turns'>;
+
+/** A live stream that can be cut. */
+interface Watched extends LongResponse {
+  version: HeldVersion | undefined;
+}
+
 export class LiveStreams {
   readonly #datasets: Datasets;
   readonly #keyring: Keyring;
+  readonly #shares: LiveShares;
   readonly #stalledMs: number;
   readonly #streams = new Set<Stream>();
   /** What streams with the same question were told, while others wait for it. */
@@ -44,10 +56,12 @@ export class LiveStreams {
   constructor(
     datasets: Datasets,
     keyring: Keyring,
+    shares: LiveShares,
     { heartbeatMs = HEARTBEAT_MS, stalledMs = STALLED_MS }: LiveTimes = {},
   ) {
     this.#datasets = datasets;
     this.#keyring = keyring;
+    this.#shares = shares;
     this.#stalledMs = stalledMs;
     this.#timer = setInterval(() => this.#wake(() => true), heartbeatMs).unref();
   }
@@ -63,25 +77,36 @@ export class LiveStreams {
     for (const stream of this.#streams) stream.end();
   }
 
-  /** Answers until the client goes, the key holds no longer, or the server stops. Throws what any answer does before. */
+  /**
+   * Responds until the client goes, the key ends or sees something else, or the server stops. Until
+   * it has begun it throws what any response does.
+   */
   async send(question: Question, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    if (this.#streams.size >= MOST_STREAMS) throw tooMany();
+    const share = this.#shares.streams.take(keyOf(request));
     const stream = new Stream(question, keyOf(request), reply.raw, this.#stalledMs);
+    const watched: Watched = { request, version: undefined, isPaced: false, cut: () => stream.cut() };
+    const endWatch = this.#shares.underWay.watch(watched);
     this.#streams.add(stream);
     reply.raw.once('close', () => stream.end());
     try {
-      await this.#begin(stream, request, reply);
+      await this.#reading(stream, watched, (lease, place) =>
+        this.#begin(stream, lease, place, request, reply),
+      );
       while (!stream.hasEnded) {
         await stream.woken();
         if (stream.hasEnded) break;
-        await authenticate(request.raw, this.#keyring);
-        await this.#goOn(stream);
+        const key = await authenticate(request.raw, this.#keyring);
+        // Its token belongs to what the key saw before, so the client begins again from the start.
+        if (!seesTheSame(stream.key, key)) break;
+        await this.#reading(stream, watched, (lease, place) => this.#goOn(stream, lease, place));
       }
     } catch (error) {
       if (!reply.raw.headersSent) throw error;
       // Of an expected one, a revoked key above all, the client learns when it comes back.
       if (!(error instanceof AppError || error instanceof StreamEnded)) request.visit.failure = error;
     } finally {
+      endWatch();
+      share.giveBack();
       this.#streams.delete(stream);
       stream.end();
     }
@@ -92,51 +117,79 @@ export class LiveStreams {
     for (const stream of this.#streams) if (isMeant(stream)) stream.wake();
   }
 
-  /** Everything that can be refused is refused before the first byte. */
-  async #begin(stream: Stream, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { question, key } = stream;
-    const lease = await this.#datasets.lease(key.organization);
+  async #reading(
+    stream: Stream,
+    watched: Watched,
+    read: (lease: Lease, place: Place) => Promise<void>,
+  ): Promise<void> {
+    using place = this.#shares.underWay.placeOf(watched.request);
+    const lease = await this.#datasets.lease(stream.key.organization);
+    watched.version = lease.version;
     try {
-      const bound = lease.questions.bind(question, key);
-      const last = request.headers['last-event-id'];
-      const since =
-        typeof last === 'string' && last !== ''
-          ? { sequence: lease.questions.sequenceOf(question, key, last) }
-          : bound.since;
-      const render = await askAbout(stream, lease, since);
-      const chunks = since === undefined ? [] : chunksOf(await render());
-      const headers = { 'content-type': CONTENT_TYPES['event-stream'], 'cache-control': 'no-store' };
-      // Proxies of the kind of nginx would wait for more than a few lines.
-      takeOver(request, reply.headers({ ...headers, 'x-accel-buffering': 'no' })).flushHeaders();
-      if (request.method === 'HEAD') return stream.end();
-      await stream.tell(chunks, lease);
+      await read(lease, place);
     } finally {
+      watched.version = undefined;
       lease.end();
     }
   }
 
-  async #goOn(stream: Stream): Promise<void> {
-    const lease = await this.#datasets.lease(stream.key.organization);
-    try {
-      if (lease.dataset.version === stream.version) return await stream.write(HEARTBEAT);
-      await stream.tell(await this.#changes(stream, lease), lease);
-    } finally {
-      lease.end();
-    }
+  /** Everything that can be refused is refused before the first byte. */
+  async #begin(
+    stream: Stream,
+    lease: Lease,
+    place: Place,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> {
+    const { question, key } = stream;
+    const bound = lease.questions.bind(question, key);
+    const last = request.headers['last-event-id'];
+    const since =
+      typeof last === 'string' && last !== ''
+        ? { sequence: lease.questions.sequenceOf(question, key, last) }
+        : bound.since;
+    const render = await this.#inTurn(stream, lease, () => askAbout(stream, lease, since, place));
+    const chunks = since === undefined ? [] : chunksOf(await this.#inTurn(stream, lease, render), place);
+    const headers = { 'content-type': CONTENT_TYPES['event-stream'], 'cache-control': 'no-store' };
+    // Proxies of the kind of nginx would wait for more than a few lines.
+    takeOver(request, reply.headers({ ...headers, 'x-accel-buffering': 'no' })).flushHeaders();
+    if (request.method === 'HEAD') return stream.end();
+    await stream.tell(chunks, lease);
+  }
+
+  /** Changes that are too large for the shares that are left wait for the next time. */
+  async #goOn(stream: Stream, lease: Lease, place: Place): Promise<void> {
+    // All streams of an organization go on at once.
+    if (slice.isOver()) await slice.pass();
+    if (lease.dataset.version === stream.version) return await stream.write(HEARTBEAT);
+    const changes = await this.#changes(stream, lease, place).catch((error: unknown) => {
+      if (error instanceof AppError && isRefusedShare(error.code)) return undefined;
+      throw error;
+    });
+    if (changes === undefined) await stream.write(HEARTBEAT);
+    else await stream.tell(changes, lease);
+  }
+
+  async #inTurn<T>({ key }: Stream, { dataset }: Lease, work: () => Promise<T>): Promise<T> {
+    return dataset.timeline === undefined ? await this.#shares.turns.run(key, work) : await work();
   }
 
   /** What has changed is small as a rule, and many wait for the same. */
-  async #changes(stream: Stream, lease: Lease): Promise<Chunks> {
+  async #changes(stream: Stream, lease: Lease, place: Place): Promise<Chunks> {
     const { syncToken } = lease.questions.bind(stream.question, stream.key);
     // The token stands for question, scope and redaction, under the secret of the organization.
     const name = `${lease.dataset.version} ${syncToken} ${stream.sequence}`;
-    const render = async () => chunksAtOnce(await renderChanges(stream, lease));
-    return (await this.#shared.take(name, render)) ?? chunksOf(await renderChanges(stream, lease));
+    const render = (own?: Place) => this.#inTurn(stream, lease, () => renderChanges(stream, lease, own));
+    const shared = await this.#shared.take(name, async () => chunksAtOnce(await render()));
+    return shared ?? chunksOf(await render(place), place);
   }
 }
 
-function chunksOf(answer: AnyAnswer): Chunks {
+/** Throws what refuses a large one. */
+function chunksOf(answer: AnyAnswer, place: Place): Chunks {
   if (!('chunks' in answer)) throw new Error('A stream is made of answers in chunks.');
+  const { byteLength, heldBytes = byteLength } = answer;
+  if (byteLength > SMALL_ANSWER_BYTES) place.begin(heldBytes);
   return answer.chunks();
 }
 
@@ -149,8 +202,8 @@ async function chunksAtOnce(answer: AnyAnswer): Promise<Chunks | undefined> {
   return copies;
 }
 
-async function renderChanges(stream: Stream, lease: Lease): Promise<AnyAnswer> {
-  return await (await askAbout(stream, lease, { sequence: stream.sequence }))();
+async function renderChanges(stream: Stream, lease: Lease, place?: Place): Promise<AnyAnswer> {
+  return await (await askAbout(stream, lease, { sequence: stream.sequence }, place))();
 }
 
 /** Throws `not-found`. */
@@ -158,17 +211,14 @@ async function askAbout(
   { question, key }: Stream,
   lease: Lease,
   since: Since | undefined,
+  place?: Place,
 ): Promise<() => Promise<AnyAnswer>> {
   const { parameters, subject, representation } = question;
   const rendering = lease.rendering(key.redact);
   const { dataset } = rendering;
-  const ask = { dataset, rendering, scope: key.scope, parameters, place: undefined, since, representation };
+  await dataset.prepare?.(key.scope);
+  const { scope } = key;
+  const admit = async (heldBytes: number) => place?.begin(heldBytes);
+  const ask = { dataset, rendering, scope, parameters, place: undefined, since, representation, admit };
   return await subject.find(ask);
-}
-
-function tooMany(): AppError {
-  return new AppError(
-    'too-many-streams',
-    'This server has as many live streams as it takes. Try again later, or ask with since= from time to time.',
-  );
 }

@@ -6,6 +6,7 @@ import cluster from 'node:cluster';
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { joinFigures } from './figures.ts';
 import type { Impaired } from './impaired.ts';
+import { LIMIT_NAMES, type LimitName, type Limits } from './limits.ts';
 import { Tallies } from './tallies.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -80,6 +81,38 @@ export function createMetrics(impaired: Impaired, namesOrganizations = false) {
     /** Requests whose answer has ended. */
     ended,
     inFlight,
+    limitRefusals: new Counter({
+      name: 'corkboard_limit_refusals_total',
+      help: 'What was refused because of a limit, by its name.',
+      labelNames: ['limit'],
+      registers,
+    }),
+    cutResponses: new Counter({
+      name: 'corkboard_cut_responses_total',
+      help: 'Responses that the server has cut, by reason: a limit, key-ended, key-changed or person-forgotten.',
+      labelNames: ['reason'],
+      registers,
+    }),
+    /**
+     * Shows how much is in use of each resource that has a limit for all keys together, beside that
+     * limit.
+     */
+    showInUse(limits: Limits, readers: Readonly<Partial<Record<LimitName, () => number>>>): void {
+      const labelNames = ['limit'];
+      const names = LIMIT_NAMES.filter((name) => readers[name] !== undefined);
+      new Gauge({
+        ...{ name: 'corkboard_in_use', labelNames, registers },
+        help: 'What is in use of a resource, by the name of its limit.',
+        collect() {
+          for (const name of names) this.set({ limit: name }, readers[name]?.() ?? 0);
+        },
+      });
+      const most = new Gauge({
+        ...{ name: 'corkboard_limit', labelNames, registers },
+        help: 'The most that may be in use of a resource, by the name of its limit.',
+      });
+      for (const name of names) most.set({ limit: name }, limits[name]);
+    },
     refusedConnections: new Counter({
       name: 'corkboard_refused_connections_total',
       help: 'Connections that were closed because what came was no HTTP request, by code.',

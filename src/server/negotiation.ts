@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import Negotiator from 'negotiator';
 import { AppError } from '../app-error.ts';
 import type { Representation } from '../render/answer.ts';
+import { FORMATS, type Parameters } from './parameters.ts';
 
 export type Encoding = 'identity' | 'gzip' | 'zstd';
 
@@ -29,40 +30,65 @@ export const CONTENT_TYPES: Readonly<Record<Representation, string>> = {
 /** Most wanted first, where a client likes them alike. */
 const ENCODINGS: Encoding[] = ['zstd', 'gzip', 'identity'];
 
-/** `format` wins over `Accept`. Throws `not-acceptable`. */
+/** `format` wins over `Accept`. Throws `not-acceptable`, which names the one that decided. */
 export function chooseRepresentation(
   request: IncomingMessage,
-  format: Representation | undefined,
+  format: Parameters['format'],
   available: readonly Representation[],
 ): Representation {
-  const types = available.map((representation) => MEDIA_TYPES[representation]);
-  const chosen =
-    format === undefined ? acceptedOf(request, available, types) : available.find((name) => name === format);
+  if (format !== undefined) return ofFormat(format, available);
+  const chosen = acceptedOf(request, available);
   if (chosen !== undefined) return chosen;
+  const types = available.map((representation) => MEDIA_TYPES[representation]);
   throw new AppError(
     'not-acceptable',
-    `None of the accepted media types is available. Accept ${orList(types)}.`,
+    `The header "Accept" allows none of the available media types. Accept ${orList(types)}.`,
+  );
+}
+
+function ofFormat(format: Representation, available: readonly Representation[]): Representation {
+  if (available.includes(format)) return format;
+  const formats = FORMATS.filter((name) => available.includes(name));
+  throw new AppError(
+    'not-acceptable',
+    `The parameter "format" asks for "${format}", which is not available for this request. Use ${orList(formats)}.`,
   );
 }
 
 function acceptedOf(
   request: IncomingMessage,
   available: readonly Representation[],
-  types: readonly string[],
 ): Representation | undefined {
   const { accept } = request.headers;
   // What most programs send, or mean by sending nothing, needs no reading.
   if (accept === undefined || accept === '*/*') return available[0];
-  const type = new Negotiator(request).mediaType([...types]);
+  const headers = { accept: withoutParameters(accept) };
+  const type = new Negotiator({ headers }).mediaType(available.map((name) => MEDIA_TYPES[name]));
   return available.find((representation) => MEDIA_TYPES[representation] === type);
 }
 
-/** Throws `not-acceptable` when every encoding, none included, is forbidden. */
-export function chooseEncoding(request: IncomingMessage): Encoding {
+/** From the semicolon on: a name, and a value that is a token or a quoted text. */
+const PARAMETER = /;\s*([^\s;,="]*)\s*(?:=\s*(?:"(?:\\.|[^"\\])*"|[^\s;,]*))?/g;
+
+/**
+ * `Accept` with bare media types and their weights. Each representation has one form, so no other
+ * parameter chooses between two; clients send `charset` and the like out of habit.
+ */
+function withoutParameters(accept: string): string {
+  return accept.replace(PARAMETER, (parameter, name: string) =>
+    name.toLowerCase() === 'q' ? parameter : '',
+  );
+}
+
+/**
+ * `offered` is in the order of preference. Throws `not-acceptable` when every encoding, none
+ * included, is forbidden.
+ */
+export function chooseEncoding(request: IncomingMessage, offered: readonly Encoding[] = ENCODINGS): Encoding {
   const header = request.headers['accept-encoding'];
   if (header === undefined) return 'identity';
   // Clients that say `*` often mean what they have always been sent, which is not zstd.
-  const available = ENCODINGS.filter((encoding) => encoding !== 'zstd' || /zstd/i.test(String(header)));
+  const available = offered.filter((encoding) => encoding !== 'zstd' || /zstd/i.test(String(header)));
   const negotiator = new Negotiator(request);
   // The published types do not know the second parameter yet.
   const encodings: (available: string[], options: { preferred: string[] }) => string[] = negotiator.encodings;
@@ -71,7 +97,7 @@ export function chooseEncoding(request: IncomingMessage): Encoding {
   if (chosen !== undefined) return chosen;
   throw new AppError(
     'not-acceptable',
-    `None of the accepted content encodings is available. Accept ${orList(ENCODINGS)}.`,
+    `The header "Accept-Encoding" allows none of the available encodings. Accept ${orList(offered)}.`,
   );
 }
 

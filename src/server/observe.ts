@@ -12,6 +12,7 @@ import type { LogLines } from './log-lines.ts';
 import type { LoggedPaths } from './logged-path.ts';
 import type { Metrics } from './metrics.ts';
 import type { ProblemCode } from './problem.ts';
+import type { CutReason } from './replaced-versions.ts';
 import { readTarget } from './target.ts';
 
 type Observation =
@@ -44,6 +45,8 @@ export class Visit {
   /** A known key that has expired or been revoked. */
   refusedKey: KeyEntry | undefined;
   code: ProblemCode | undefined;
+  /** Why the server cut the response; for the log only. */
+  cutFor: CutReason | undefined;
   /** What went wrong unexpectedly; for the log only. */
   failure: unknown;
 
@@ -132,6 +135,7 @@ export function createObserver(
       organization: key?.organization,
       // Left unfinished: by the client, or because of the failure beside it.
       cut: reply.raw.writableFinished ? undefined : true,
+      cut_for: visit.cutFor,
     };
     if (visit.failure === undefined) lines.info(line, 'request');
     else log.error({ ...line, err: visit.failure }, 'request failed');

@@ -35,6 +35,11 @@ export const RESPONSE_HEADERS = {
   'RateLimit-Policy': text('The limit of this key, where rate limits are on.', '"default";q=100;w=60'),
 } as const;
 
+/** Sent with every response to a request that was counted. */
+export const RATE_LIMIT_HEADERS = ['RateLimit', 'RateLimit-Policy'] as const;
+/** Statuses of requests that are refused before they are counted. */
+export const BEFORE_RATE_LIMIT: readonly number[] = [401, 408, 431, 501];
+
 interface Refusal {
   readonly status: number;
   /** Of the component. */
@@ -78,19 +83,20 @@ export const REFUSALS: readonly Refusal[] = [
   refusal('MethodNotAllowed', 'method-not-allowed', 'The interface is read-only.', ['Allow']),
   refusal('NotAcceptable', 'not-acceptable', 'No acceptable representation exists.', ['Vary']),
   refusal('RequestTimeout', 'request-timeout', 'The request took too long to arrive.'),
+  refusal(
+    'PreconditionFailed',
+    'precondition-failed',
+    'The entity tag in `If-Match` is not that of the response.',
+  ),
   refusal('UriTooLong', 'uri-too-long', 'The URL is longer than 8 KiB.'),
-  refusal('TooManyRequests', 'rate-limited', 'The key has used up its requests for now.', [
-    'Retry-After',
-    'RateLimit',
-    'RateLimit-Policy',
-  ]),
+  refusal('TooManyRequests', 'rate-limited', 'The key has used up its requests for now.', ['Retry-After']),
   refusal('HeadersTooLarge', 'headers-too-large', 'The headers are larger than 16 KiB.'),
   refusal('Internal', 'internal', 'Something went wrong inside; the log has it under the request id.'),
   refusal('NotImplemented', 'method-not-implemented', 'HTTP knows no such method.'),
   refusal(
     'ServiceUnavailable',
-    'not-published',
-    'The organization has no data yet, its data cannot be read, or the database cannot be reached.',
+    'data-unreadable',
+    'The data of the organization cannot be read, or the database cannot be reached.',
     ['Retry-After'],
   ),
 ];

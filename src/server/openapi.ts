@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document of a variant, made of its route table, the parameters, the schemas and the problems. */
 import type { TSchema } from 'typebox';
 import { MEDIA_TYPES } from './negotiation.ts';
-import { REFUSALS, RESPONSE_HEADERS } from './openapi-parts.ts';
+import { BEFORE_RATE_LIMIT, RATE_LIMIT_HEADERS, REFUSALS, RESPONSE_HEADERS } from './openapi-parts.ts';
 import { PARAMETERS } from './parameters.ts';
 import type { PathName, Route, VariantTable } from './route.ts';
 import { Problem } from './schemas.ts';
@@ -39,6 +39,7 @@ export function describeVariant(table: VariantTable, base: string): OpenApiDocum
     }
   }
   refer(Problem, components);
+  const responses = referredTo('responses', describeRefusals(), paths);
   const used = new Set(table.routes.map((route) => route.tag));
   return {
     openapi: '3.1.0',
@@ -55,8 +56,8 @@ export function describeVariant(table: VariantTable, base: string): OpenApiDocum
     paths,
     components: {
       schemas: Object.fromEntries(components),
-      headers: RESPONSE_HEADERS,
-      responses: describeRefusals(),
+      headers: referredTo('headers', RESPONSE_HEADERS, [paths, responses]),
+      responses,
       securitySchemes: {
         apikey: { type: 'apiKey', in: 'header', name: 'apikey', description: 'API key of the organization.' },
       },
@@ -77,12 +78,12 @@ function describeRoute(route: Route, operationId: string, components: Map<string
     responses: {
       200: {
         description: 'The answer.',
-        headers: describeHeaders([...headers, 'RateLimit', 'RateLimit-Policy']),
+        headers: describeHeaders([...headers, ...RATE_LIMIT_HEADERS]),
         content: describeContent(route, components),
       },
       304: {
         description: 'The client has the answer already.',
-        headers: describeHeaders(['ETag', 'Cache-Control', 'Vary', ...sync]),
+        headers: describeHeaders(['ETag', 'Cache-Control', 'Vary', ...sync, ...RATE_LIMIT_HEADERS]),
       },
       ...Object.fromEntries(
         REFUSALS.filter(({ status }) => canRefuse(route, status)).map(({ status, name }) => [
@@ -108,8 +109,10 @@ function describeContent(route: Route, components: Map<string, unknown>): unknow
         return [MEDIA_TYPES.json, { schema: refer(route.response, components), example: route.example }];
       }
       const description = `The same, as ${MEDIA_TYPES[representation]}.`;
-      // What is no text has no type (OpenAPI 3.1, "Considerations for File Uploads").
-      const schema = representation === 'parquet' ? { description } : { type: 'string', description };
+      // OpenAPI 3.1 asks for no type here, but generators of clients then take all representations
+      // together for something of any type.
+      const format = representation === 'parquet' ? { format: 'binary' } : {};
+      const schema = { type: 'string', ...format, description };
       return [MEDIA_TYPES[representation], { schema }];
     }),
   );
@@ -133,13 +136,23 @@ function describeHeaders(names: readonly string[]): unknown {
   );
 }
 
-function describeRefusals(): unknown {
+/** Those components that the other parts of the document refer to. */
+function referredTo(kind: string, components: object, others: unknown): object {
+  const text = JSON.stringify(others);
+  const used = ([name]: [string, unknown]) => text.includes(`"#/components/${kind}/${name}"`);
+  return Object.fromEntries(Object.entries(components).filter(used));
+}
+
+function describeRefusals(): object {
   return Object.fromEntries(
-    REFUSALS.map(({ name, description, headers, example }) => [
+    REFUSALS.map(({ name, status, description, headers, example }) => [
       name,
       {
         description,
-        headers: describeHeaders(headers),
+        headers: describeHeaders([
+          ...headers,
+          ...(BEFORE_RATE_LIMIT.includes(status) ? [] : RATE_LIMIT_HEADERS),
+        ]),
         content: {
           'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' }, example },
         },

@@ -4,10 +4,12 @@ import { type Redaction, redactionText } from '../dataset/redaction.ts';
 import { openRendering, type Rendering } from '../render/rendering.ts';
 import type { Workshop } from '../render/workshop.ts';
 import { BoundQuestions } from './question.ts';
+import type { HeldVersion } from './replaced-versions.ts';
 import type { Secrets } from './secrets.ts';
 
-export class OpenedDataset {
+export class OpenedDataset implements HeldVersion {
   readonly dataset: Dataset;
+  recalledFor: HeldVersion['recalledFor'];
   readonly questions: BoundQuestions;
   readonly #secrets: Secrets;
   readonly #workshop: Workshop;

@@ -25,8 +25,16 @@ const MOST_TOP = 1_000;
 
 const INSTANT = Type.Union([
   Type.Integer({ minimum: EARLIEST_INSTANT_MS, maximum: -100_000_000_000, description: 'Unix milliseconds' }),
-  Type.Integer({ minimum: EARLIEST_INSTANT_MS / 1000, maximum: LATEST_INSTANT_MS }),
-  Type.String({ format: 'date-time', pattern: '^(?!0000)\\d{4}-\\d{2}-\\d{2}[Tt]\\d{2}:\\d{2}:[0-5]\\d' }),
+  Type.Integer({
+    minimum: EARLIEST_INSTANT_MS / 1000,
+    maximum: LATEST_INSTANT_MS,
+    description: 'Unix seconds below 100,000,000,000, Unix milliseconds from there on',
+  }),
+  Type.String({
+    format: 'date-time',
+    pattern: '^(?!0000)\\d{4}-\\d{2}-\\d{2}[Tt]\\d{2}:\\d{2}:[0-5]\\d',
+    description: 'ISO 8601 date-time with an offset',
+  }),
 ]);
 
 const INSTANT_EXPECTED =
@@ -65,6 +73,9 @@ function readInteger(text: string): number | undefined {
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
+/** Representations that `format` can name. */
+export const FORMATS = ['json', 'ndjson', 'csv', 'parquet'] as const;
+
 export const PARAMETERS = {
   start: instant('Start of the range; it belongs to the range.', 1_514_764_800_000),
   end: instant('End of the range; it does not belong to the range any more.', 1_546_300_800_000),
@@ -85,7 +96,7 @@ export const PARAMETERS = {
     example: 'start',
     expected: 'the word start, or what the header "Sync-Token" of an earlier answer says',
   }),
-  format: bySchema(Type.Enum(['json', 'ndjson', 'csv', 'parquet']), {
+  format: bySchema(Type.Enum([...FORMATS]), {
     description: 'Representation, for clients that cannot send `Accept`.',
     example: 'csv',
     expected: 'json, ndjson, csv or parquet',
@@ -97,7 +108,8 @@ export const PARAMETERS = {
     expected: '1, or be left out',
   }),
   key: bySchema(Type.Enum(['board']), {
-    description: 'With `board` every record sits under the id of its board.',
+    description:
+      'With `board` the name of every record is the id of its board, whatever the organization has set up.',
     example: 'board',
     expected: 'the word board, or be left out',
   }),

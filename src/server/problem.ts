@@ -4,6 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, type ErrorCode } from '../app-error.ts';
+import { escapeLineEnds } from '../json-text.ts';
 import { RefusedKeyError } from '../keys/keyring.ts';
 import { ALLOWED_METHODS } from './methods.ts';
 import { readTarget, scrubKeys, uriReference } from './target.ts';
@@ -44,8 +45,8 @@ export const PROBLEMS = {
   },
   'range-too-fine': {
     status: 400,
-    title: 'The range has too many periods',
-    remedy: 'Ask for a shorter range or a longer `interval`.',
+    title: 'The range has too many periods or figures',
+    remedy: 'Ask for a shorter range, a longer `interval`, or fewer boards with `top`.',
   },
   'cursor-malformed': {
     status: 400,
@@ -66,7 +67,7 @@ export const PROBLEMS = {
   'body-not-expected': {
     status: 400,
     title: 'The request has a body',
-    remedy: 'Send GET, HEAD and OPTIONS without a body.',
+    remedy: 'Send no body. Up to 64 KiB are ignored with GET and HEAD.',
   },
   'key-missing': {
     status: 401,
@@ -114,11 +115,32 @@ export const PROBLEMS = {
     title: 'The request took too long to arrive',
     remedy: 'Send the whole request at once.',
   },
+  'precondition-failed': {
+    status: 412,
+    title: 'The entity tag is not that of the response',
+    remedy: 'Send the request without `If-Match`, or with the entity tag that the response has now.',
+  },
   'uri-too-long': { status: 414, title: 'The URL is too long', remedy: 'Keep the URL within 8 KiB.' },
   'rate-limited': {
     status: 429,
     title: 'Too many requests',
     remedy: 'Wait as many seconds as the header `Retry-After` says.',
+  },
+  'too-many-responses': {
+    status: 429,
+    title: 'Too many large responses at once',
+    remedy:
+      'Let one of this key or of its organization end first, or ask for pages with `limit`. The detail names the limit.',
+  },
+  'too-many-own-streams': {
+    status: 429,
+    title: 'Too many live streams of one key or organization',
+    remedy: 'Let one end first, or ask with `since` from time to time. The detail names the limit.',
+  },
+  'too-many-connections': {
+    status: 429,
+    title: 'Too many connections of one key or organization',
+    remedy: 'Send further requests over connections that are open. The detail names the limit.',
   },
   'headers-too-large': {
     status: 431,
@@ -137,8 +159,8 @@ export const PROBLEMS = {
   },
   'not-published': {
     status: 503,
-    title: 'The organization has no data yet',
-    remedy: 'Wait until the operator has imported data.',
+    title: 'The organization of the key is not there yet',
+    remedy: 'Wait until the operator has restored it. One without data answers as an empty one.',
   },
   'data-unreadable': {
     status: 503,
@@ -154,6 +176,11 @@ export const PROBLEMS = {
     status: 503,
     title: 'There are too many live streams',
     remedy: 'Try again later, or ask with `since` from time to time.',
+  },
+  'server-busy': {
+    status: 503,
+    title: 'The server is busy',
+    remedy: 'Try again after as many seconds as the header `Retry-After` says.',
   },
   'no-room': {
     status: 503,
@@ -189,7 +216,7 @@ export function problemBody(code: ProblemCode, detail: string, path: string, req
     code,
     request_id: requestId,
   };
-  return Buffer.from(JSON.stringify(problem));
+  return Buffer.from(escapeLineEnds(JSON.stringify(problem)));
 }
 
 /** Header fields that belong to a problem, whoever sends it. A problem is about this moment and is not kept. */
@@ -200,8 +227,9 @@ export function problemHeaders(code: ProblemCode): Record<string, string> {
     'cache-control': 'no-store',
     ...(status === 401 && { 'www-authenticate': 'apikey realm="corkboard"' }),
     ...(status === 405 && { allow: ALLOWED_METHODS }),
-    ...(status === 503 && { 'retry-after': '5' }),
-    ...(code === 'body-not-expected' && { connection: 'close' }),
+    // A rate limit knows by itself how long to wait.
+    ...((status === 503 || (status === 429 && code !== 'rate-limited')) && { 'retry-after': '5' }),
+    ...((code === 'body-not-expected' || code === 'too-many-connections') && { connection: 'close' }),
   };
 }
 
@@ -219,7 +247,10 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   // Of an answer that could not be made.
   return reply
     .removeHeader('etag')
+    .removeHeader('content-encoding')
+    .removeHeader('content-length')
     .removeHeader('link')
+    .removeHeader('sync-token')
     .code(PROBLEMS[code].status)
     .headers(problemHeaders(code))
     .send(problemBody(code, detail, shownPath, request.id));

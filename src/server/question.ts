@@ -103,7 +103,8 @@ export class BoundQuestions {
   bind(question: Question, key: KeyEntry): BoundQuestion {
     const { scope, redact } = key;
     const last = question.lastBound;
-    // A scope never changes, so what was made for this very one belongs to exactly that scope (decision 12).
+    // A scope that is changed becomes another object, so what was made for this one belongs to
+    // exactly this scope (decision 12).
     if (last?.by === this && last.scope === scope && isSameRedaction(last.redact, redact)) return last;
     const { version, lastSequence } = this.#version;
     const common = commonText(question, key);

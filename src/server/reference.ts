@@ -3,18 +3,19 @@
  * documents: they need no script, no further dependency and no other host, so that nothing but their style is allowed.
  */
 import { createHash } from 'node:crypto';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../app-error.ts';
+import { FixedFile } from './fixed-file.ts';
 import { addRoute } from './methods.ts';
 import type { ParameterName } from './parameters.ts';
 import { PARAMETERS } from './parameters.ts';
-import { PROBLEM_CODES, PROBLEMS } from './problem.ts';
+import { PROBLEM_CODES, PROBLEMS, type ProblemCode } from './problem.ts';
 import type { Route } from './route.ts';
 import type { PublishedBase } from './variants.ts';
 
 const STYLE = `
 :root{color-scheme:light dark;--line:#8886;--soft:#8882}
-body{font:1rem/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
+body{font:1rem/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}
 code,pre{font:.9em/1.5 ui-monospace,monospace}
 pre{background:var(--soft);padding:.8rem 1rem;overflow:auto;border-radius:.4rem}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid var(--line)}
@@ -32,39 +33,41 @@ const POLICY = [
 /** What stands at `/` where there is no console. */
 export function addIndexRoute(app: FastifyInstance, published: readonly PublishedBase[]): void {
   const index = page('Corkboard', renderIndex(published));
-  addRoute(app, '/', async (_request, reply) => sendPage(reply, index));
+  addRoute(app, '/', async (request, reply) => await sendPage(request, reply, index));
 }
 
 export function addReferenceRoutes(app: FastifyInstance, published: readonly PublishedBase[]): void {
   const variants = published.filter(({ base }) => base !== '');
   const reference = page('Corkboard API', variants.map(renderVariant).join('') + renderProblems());
-  addRoute(app, '/docs', async (_request, reply) => sendPage(reply, reference));
+  const problems = new Map(PROBLEM_CODES.map((code) => [`/problems/${code}`, renderProblem(code)]));
+  addRoute(app, '/docs', async (request, reply) => await sendPage(request, reply, reference));
   addRoute(app, '/problems/:code', async (request, reply) => {
-    const code = PROBLEM_CODES.find((known) => request.url === `/problems/${known}`);
-    if (code === undefined) throw new AppError('not-found', 'There is no problem of this code. See /docs.');
-    const { status, title, remedy } = PROBLEMS[code];
-    return sendPage(
-      reply,
-      page(title, `<p>Status ${status}, code <code>${code}</code>.</p><p>${markUp(remedy)}</p>`),
-    );
+    const problem = problems.get(request.url);
+    if (problem === undefined)
+      throw new AppError('not-found', 'There is no problem of this code. See /docs.');
+    return await sendPage(request, reply, problem);
   });
 }
 
-function sendPage(reply: FastifyReply, html: string): FastifyReply {
-  return reply
-    .headers({
-      'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': POLICY,
-      'cache-control': 'no-cache',
-      'referrer-policy': 'no-referrer',
-    })
-    .send(html);
+async function sendPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  html: FixedFile,
+): Promise<FastifyReply> {
+  reply.headers({
+    'content-security-policy': POLICY,
+    'cache-control': 'no-cache',
+    'referrer-policy': 'no-referrer',
+  });
+  return await html.send(request, reply);
 }
 
-function page(title: string, body: string): string {
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+function page(title: string, body: string): FixedFile {
+  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${escapeHtml(title)}</title><style>${STYLE}</style></head><body>
-<nav><a href="/">Start</a><a href="/docs">Reference</a></nav><h1>${escapeHtml(title)}</h1>${body}</body></html>`;
+<nav><a href="/">Start</a><a href="/docs">Reference</a></nav>
+<main><h1>${escapeHtml(title)}</h1>${body}</main></body></html>`;
+  return new FixedFile(html, 'text/html; charset=utf-8');
 }
 
 function renderIndex(published: readonly PublishedBase[]): string {
@@ -72,19 +75,21 @@ function renderIndex(published: readonly PublishedBase[]): string {
     return `<tr><td><code>${base}/v1</code></td><td>${escapeHtml(table.title)}, version ${table.version}</td><td><a href="${document}">${document}</a></td></tr>`;
   });
   return `<p>Read-only data of a social-learning community. Every request carries the API key of the organization:</p>
-<pre>curl -H 'apikey: &lt;API_KEY&gt;' ${'$'}BASE_URL/a/v1/boards</pre>
+<pre tabindex="0">curl -H 'apikey: &lt;API_KEY&gt;' ${'$'}BASE_URL/a/v1/boards</pre>
 <table><tr><th>Base</th><th>Interface</th><th>OpenAPI document</th></tr>${rows.join('')}</table>
 <p>Everything about paths, parameters, answers and problems stands in the <a href="/docs">reference</a>.</p>`;
 }
 
 function renderVariant({ base, table, document }: PublishedBase): string {
-  const routes = table.routes.map((route) => renderRoute(base, route)).join('');
+  const routes = table.routes.flatMap((route) => {
+    const paths = [`/v1${route.path}`, ...(table.unversioned.includes(route.path) ? [route.path] : [])];
+    return paths.map((path) => renderRoute(base + path, route));
+  });
   return `<h2 id="${table.variant}">${escapeHtml(table.title)}, version ${table.version}</h2>
-<p>As an OpenAPI document: <a href="${document}">${document}</a></p>${routes}`;
+<p>As an OpenAPI document: <a href="${document}">${document}</a></p>${routes.join('')}`;
 }
 
-function renderRoute(base: string, route: Route): string {
-  const path = `${base}/v1${route.path}`;
+function renderRoute(path: string, route: Route): string {
   const example = route.names.reduce(
     (filled, { name, example }) => filled.replace(`{${name}}`, encodeURIComponent(example)),
     path,
@@ -95,7 +100,7 @@ function renderRoute(base: string, route: Route): string {
   return `<h3><code>GET ${escapeHtml(path)}</code></h3><p><strong>${escapeHtml(route.summary)}.</strong> ${markUp(route.description)}</p>
 <table><tr><th>Name</th><th>In</th><th>Meaning</th></tr>${[...names, ...parameters].join('')}</table>
 <p>Representations: ${forms}. For example:</p>
-<pre>curl -H 'apikey: &lt;API_KEY&gt;' ${'$'}BASE_URL${escapeHtml(example)}
+<pre tabindex="0">curl -H 'apikey: &lt;API_KEY&gt;' ${'$'}BASE_URL${escapeHtml(example)}
 
 ${escapeHtml(JSON.stringify(route.example, undefined, 2))}</pre>`;
 }
@@ -103,6 +108,11 @@ ${escapeHtml(JSON.stringify(route.example, undefined, 2))}</pre>`;
 function renderParameter(name: ParameterName): string {
   const { description, expected } = PARAMETERS[name];
   return row(name, 'query', `${description} It has to be ${expected}.`);
+}
+
+function renderProblem(code: ProblemCode): FixedFile {
+  const { status, title, remedy } = PROBLEMS[code];
+  return page(title, `<p>Status ${status}, code <code>${code}</code>.</p><p>${markUp(remedy)}</p>`);
 }
 
 function renderProblems(): string {

@@ -9,6 +9,7 @@ import { parseIdentifier } from '../dataset/identifier.ts';
 import type { BoardName, EventPosition, EventQuery, ListQuery, UserName } from '../dataset/query.ts';
 import type { Scope } from '../dataset/scope.ts';
 import type {
+  Admit,
   Answer,
   EventsAnswer,
   ListAnswer,
@@ -31,6 +32,7 @@ export interface Ask {
   readonly place: Place | undefined;
   readonly since: Since | undefined;
   readonly representation: Representation;
+  readonly admit?: Admit | undefined;
 }
 
 export type SizedAnswer = EventsAnswer | ListAnswer | Answer;
@@ -130,10 +132,10 @@ function listAsked(ask: Ask): ListQuery {
 }
 
 /** The events of a question, in the representation that is asked for; `boardsOf` and `usersOf` alike. */
-export function eventsOf({ rendering, representation }: Ask, query: EventQuery): Promise<AnyAnswer> {
+export function eventsOf({ rendering, representation, admit }: Ask, query: EventQuery): Promise<AnyAnswer> {
   return representation === 'parquet'
     ? rendering.tables.events(query)
-    : rendering.events(query, representation);
+    : rendering.events(query, representation, admit);
 }
 
 export function boardsOf(ask: Ask, variant: Variant): Promise<AnyAnswer> {

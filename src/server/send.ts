@@ -11,18 +11,24 @@ import { createGzip, createZstdCompress, gzip, constants as zlib, zstdCompress }
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { UnsizedAnswer } from '../render/answer.ts';
 import type { Chunk } from '../render/chunk.ts';
+import { keyOf } from './authenticate.ts';
+import { unmetMatch } from './conditional.ts';
 import type { Encoding } from './negotiation.ts';
 import type { Visit } from './observe.ts';
+import type { Place } from './responses-under-way.ts';
 import type { AnyAnswer, SizedAnswer } from './route.ts';
 import { Scratch } from './scratch.ts';
-import { writeAnswer } from './written-answer.ts';
+import { isLargeFile, type ParquetFiles } from './written-answer.ts';
 
 /** Up to this size an answer is collected and sent in one piece. */
-const SMALL_ANSWER_BYTES = 256 * 1024;
+export const SMALL_ANSWER_BYTES = 256 * 1024;
 
 /** Fast levels: a client on a network of 1 Gbit/s is served sooner by them than by a smaller answer. */
 const GZIP = { level: 1, chunkSize: 64 * 1024 };
 const ZSTD = { params: { [zlib.ZSTD_c_compressionLevel]: 1 }, chunkSize: 64 * 1024 };
+
+/** About what a Parquet file takes in memory while it is made; sending it takes less. */
+const FILE_BYTES = 20e6;
 
 const scratch = new Scratch();
 
@@ -33,41 +39,57 @@ const compressSmall = {
 
 const compressLarge = { gzip: () => createGzip(GZIP), zstd: () => createZstdCompress(ZSTD) } as const;
 
+/** A request, and what its response is made from. */
+export interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly encoding: Encoding;
+  readonly place: Place;
+  /** Gets the bytes of a small response, and may copy them for `sendFinished`. */
+  readonly keep: (bytes: Buffer) => void;
+}
+
 /**
- * Sends a 200 whose other header fields stand in the reply already. Of a large answer the last byte has left then;
- * the bytes of a small one are shown to `keep`, which may copy them for `sendFinished`.
+ * Sends a 200 whose other header fields are in the reply already. Resolves when the last byte of a
+ * large response has left. Throws before anything is sent when a large one is refused.
  */
-export async function sendAnswer(
-  request: FastifyRequest,
-  reply: FastifyReply,
+export function sendAnswer(
+  exchange: Exchange,
   answer: AnyAnswer,
-  encoding: Encoding,
-  keep: (bytes: Buffer) => void,
+  files: ParquetFiles,
 ): Promise<FastifyReply> {
-  if ('pieces' in answer) return await sendWritten(request, reply, answer, keep);
-  if (answer.byteLength <= SMALL_ANSWER_BYTES) {
+  return 'pieces' in answer ? sendWritten(exchange, answer, files) : sendSized(exchange, answer);
+}
+
+/** The size is known only when all of it has been made, so HEAD makes it as well. */
+async function sendWritten(
+  exchange: Exchange,
+  answer: UnsizedAnswer<unknown>,
+  files: ParquetFiles,
+): Promise<FastifyReply> {
+  const { request, reply, place } = exchange;
+  if (isLargeFile(answer)) place.begin(FILE_BYTES);
+  await using written = await files.write(answer, { key: keyOf(request), response: reply.raw });
+  if (written !== undefined) return await sendSized(exchange, written);
+  // The client has gone away, which is its right.
+  return reply.hijack();
+}
+
+async function sendSized(exchange: Exchange, answer: SizedAnswer): Promise<FastifyReply> {
+  const { request, reply, encoding, place, keep } = exchange;
+  const { byteLength, heldBytes = byteLength } = answer;
+  if (byteLength <= SMALL_ANSWER_BYTES) {
     // The length of a body that HEAD leaves out is part of the answer too, hence the same way for both.
     return await sendSmall(reply, answer, encoding, keep);
   }
+  const isBare = request.method === 'HEAD';
+  if (!isBare) place.begin(heldBytes);
   reply.code(200);
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
-  if (encoding === 'identity') reply.header('content-length', answer.byteLength);
-  if (request.method === 'HEAD') return reply.send();
+  if (encoding === 'identity') reply.header('content-length', byteLength);
+  if (isBare) return reply.send();
   await sendLarge(request, reply, answer, encoding);
   return reply;
-}
-
-/** Of an answer whose size is known only when it is made, HEAD has to make it, too. */
-async function sendWritten(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  answer: UnsizedAnswer<unknown>,
-  keep: (bytes: Buffer) => void,
-): Promise<FastifyReply> {
-  await using written = await writeAnswer(answer, () => !reply.raw.destroyed);
-  if (written !== undefined) return await sendAnswer(request, reply, written, 'identity', keep);
-  // The client has gone away, which is its right.
-  return reply.hijack();
 }
 
 async function sendSmall(
@@ -154,8 +176,13 @@ async function sendLarge(
   }
 }
 
-/** The response with the header fields of the reply, to be written past the framework. */
+/**
+ * The response with the header fields of the reply, to be written past the framework. Throws
+ * `precondition-failed`.
+ */
 export function takeOver(request: FastifyRequest, reply: FastifyReply): ServerResponse {
+  const unmet = unmetMatch(request, reply);
+  if (unmet !== undefined) throw unmet;
   reply.hijack();
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value !== undefined) reply.raw.setHeader(name, value);

@@ -4,8 +4,11 @@ import type { Server } from 'node:http';
 import { type AppOptions, buildApp } from './app.ts';
 import { keepTickShape } from './tick-shape.ts';
 
-/** Connections at once, in each worker; more are closed at once, so that those that are served stay quick. */
-const MOST_CONNECTIONS = 4_096;
+/**
+ * Connections that the system holds until they are accepted; beyond it their clients try again after
+ * a second. Linux takes at most `net.core.somaxconn`.
+ */
+const BACKLOG = 4_096;
 const STOP_TIMEOUT_MS = 30_000;
 const IDLE_CHECK_MS = 50;
 
@@ -31,7 +34,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const app = buildApp(options);
   const { server } = app.fastify;
   // Without `dropMaxConnection`, which the types do not know yet, full workers would hand them round among each other.
-  Object.assign(server, { maxConnections: MOST_CONNECTIONS, dropMaxConnection: true });
+  Object.assign(server, { maxConnections: app.limits.connections, dropMaxConnection: true });
   let stopped: Promise<void> | undefined;
 
   async function stop(): Promise<void> {
@@ -42,7 +45,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
   try {
     return {
-      address: await app.fastify.listen({ host: await oneAddress(host), port }),
+      address: await app.fastify.listen({ host: await oneAddress(host), port, backlog: BACKLOG }),
       stop: () => {
         stopped ??= stop();
         return stopped;

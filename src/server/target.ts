@@ -4,7 +4,10 @@
 import { Memory } from './memory.ts';
 
 export interface Target {
-  /** As it was sent, without query. `*` and the authority of a CONNECT stand as they are. */
+  /**
+   * Without query, and with single slashes, none of them at its end (decision 67). `*` and the
+   * authority of a CONNECT stand as they are.
+   */
   readonly path: string;
   /** Without the question mark; empty when there is none. */
   readonly query: string;
@@ -33,13 +36,18 @@ export function readTarget(requestTarget: string): Target {
 function takeApart(requestTarget: string): Target {
   const local = requestTarget.replace(ABSOLUTE_FORM, '');
   const mark = local.indexOf('?');
-  const path = (mark === -1 ? local : local.slice(0, mark)) || '/';
+  const path = withSingleSlashes(mark === -1 ? local : local.slice(0, mark)) || '/';
   const query = mark === -1 ? '' : local.slice(mark + 1);
   return {
     ...{ path, query, fault: faultOf(local) },
     decodedPath: decodeLeniently(path),
     shownPath: scrubKeys(path),
   };
+}
+
+function withSingleSlashes(path: string): string {
+  const single = path.replace(/\/{2,}/g, '/');
+  return single.endsWith('/') ? single.slice(0, -1) : single;
 }
 
 /** A target is visible ASCII without a fragment, and its percent-encodings are UTF-8. */

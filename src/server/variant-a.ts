@@ -97,7 +97,8 @@ async function pointsOfBoard(ask: Ask, board: number) {
 
 async function pointsOfUser(ask: Ask, user: number) {
   const query = { scope: ask.scope, range: rangeAsked(ask), of: { user } };
-  return ask.rendering.standings(query, ask.parameters.key ?? 'user');
+  const usual = ask.dataset.userPointsKey === 'board-id' ? 'board' : 'user';
+  return ask.rendering.standings(query, ask.parameters.key ?? usual);
 }
 
 function rangeAsked(ask: Ask) {

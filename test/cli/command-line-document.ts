@@ -26,6 +26,10 @@ with ids written digit for digit; instants are in UTC, what is absent is \`null\
 \`CORKBOARD_DATA\` and \`CORKBOARD_DATABASE\` are taken, else the folder \`./data\`. Where a database is named, no folder is used;
 an empty \`--database ''\` turns to the folder again. \`copy\` looks at neither, but at \`--from\` and \`--to\`. Keys are shown once, on standard output, and never elsewhere; the
 password of a database never.
+
+A data folder that does not exist is made by \`serve\`, \`import\`, \`pull\`, \`demo\`,
+\`organizations create\` and \`copy --to\`; a dry run makes none. Every other command ends with exit
+code 1 and says that there is none. \`-h\` is short for \`--help\`, \`-V\` for \`--version\`.
 `;
 
 /** Every command with its full name, each before those below it. */

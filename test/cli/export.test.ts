@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { run, runJson, temporaryFolder } from './command.ts';
@@ -34,6 +34,27 @@ describe('export', () => {
       assert.equal((await runJson(['import', out, ...of('school')])).outcome, 'unchanged');
     });
   }
+
+  it('is imported with its settings where --settings says so', async () => {
+    const policy = join(folder, 'policy.json');
+    writeFileSync(policy, '{"goal": 7}');
+    await runJson(['organizations', 'configure', 'school', '--policy', policy, '--title', 'Arts', ...data]);
+    const out = join(folder, 'with-settings');
+    await runJson(['export', out, ...of('school')]);
+    const without = await run(['import', out, ...of('without')]);
+    assert.match(
+      without.stdout,
+      /^Settings not taken: \S+organization\.json, \S+policy\.json\n--settings takes them\.$/m,
+    );
+    const { settingsTaken } = await runJson(['import', out, ...of('copy'), '--settings']);
+    assert.equal(settingsTaken, true);
+    const show = (name: string) => runJson(['organizations', 'show', name, ...data]);
+    const [original, copy] = [await show('school'), await show('copy')];
+    assert.deepEqual([copy.id, copy.title, copy.policy], [original.id, 'Arts', original.policy]);
+    assert.equal((await show('without')).policy.goal, 100);
+    const followed = await run(['import', out, '--follow', '--settings', ...of('copy')]);
+    assert.equal(followed.code, 2);
+  });
 
   it('says what it wrote', async () => {
     const { code, stdout, stderr } = await run(['export', join(folder, 'said'), ...of('school')]);

@@ -36,6 +36,7 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
     '--policy',
     '--course-lookup',
     '--lms-user-properties',
+    '--user-points-key',
     '--title',
     '--domain',
     '--category-id',
@@ -53,7 +54,11 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
     '--json',
   ],
   'corkboard keys list': ['--organization', '--json'],
-  'corkboard keys rotate': ['--overlap', '--organization', '--json'],
+  'corkboard keys configure': [
+    ...['--boards', '--users', '--redact', '--allow-lms-lookup', '--no-allow-lms-lookup', '--expires'],
+    ...['--label', '--rate-limit', '--organization', '--json'],
+  ],
+  'corkboard keys rotate': ['--overlap', '--expires', '--organization', '--json'],
   'corkboard keys revoke': ['--organization', '--json'],
   'corkboard points': [],
   'corkboard points explain': ['--organization', '--board', '--user', '--json'],
@@ -101,5 +106,7 @@ describe('the help', () => {
     assert.equal(help.stderr, '');
     const version = await run(['--version']);
     assert.deepEqual(version, { code: 0, stdout: `${packageFile.version}\n`, stderr: '' });
+    assert.deepEqual(await run(['keys', 'create', '-h']), help);
+    for (const words of [['-V'], ['keys', 'list', '-V']]) assert.deepEqual(await run(words), version);
   });
 });

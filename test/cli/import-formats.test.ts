@@ -34,6 +34,13 @@ describe('import of what other software writes', () => {
     for (const name of Object.keys(FORMAT_TITLES)) assert.match(stdout, new RegExp(`^${name} +\\S`, 'm'));
   });
 
+  it('--formats lists them as JSON with --json, before it or after it', async () => {
+    const formats = Object.entries(FORMAT_TITLES).map(([format, title]) => ({ format, title }));
+    assert.deepEqual(await runJson(['import', '--formats']), formats);
+    const { stdout } = await run(['import', '--json', '--formats']);
+    assert.deepEqual(JSON.parse(stdout), formats);
+  });
+
   it('says what records became and what was dropped, with an example', async () => {
     const { code, stdout, stderr } = await run(['import', logs, ...asLog, ...into('first')]);
     assert.equal(code, 0, stderr);
@@ -49,6 +56,37 @@ describe('import of what other software writes', () => {
     const report = await runJson(['import', logs, ...options, ...into('mapped')]);
     assert.deepEqual(report.translated, { events: { 'board.visited': 2, 'board.graded': 1 }, dropped: [] });
     assert.equal(report.changes.events.added, 3);
+  });
+
+  it('is refused when every record is dropped, whatever is set aside, and says so', async () => {
+    const grades = join(folder, 'grades.csv');
+    const head = 'Time,User full name,Event context,Event name,Description\n';
+    const row = `"13/10/21, 12:37",Ada,Course: Chemistry,Grades viewed,The user with id '4' viewed the course with id '9'.\n`;
+    writeFileSync(grades, head + row + row);
+    const rejects = join(folder, 'rejects.ndjson');
+    for (const more of [[], ['--dry-run'], ['--skip-invalid', rejects]]) {
+      const { code, stdout, stderr } = await run(['import', grades, ...asLog, ...into('grades'), ...more]);
+      assert.equal(code, 1, stderr);
+      assert.match(stdout, /^is no interaction: Grades viewed +2 +\S+grades\.csv:2$/m);
+      assert.match(stderr, /^corkboard: Nothing was published: none of 2 records stands for an event/);
+    }
+    const { code, stdout } = await run(['import', grades, ...asLog, ...into('grades'), '--json']);
+    assert.deepEqual([code, JSON.parse(stdout).outcome], [1, 'refused']);
+    const known = ['import', logs, ...asLog, ...into('known')];
+    await runJson(known);
+    assert.equal((await runJson(known)).outcome, 'unchanged');
+  });
+
+  it('of which every record is dropped is followed all the same', async () => {
+    const statement = {
+      verb: { id: 'http://x.example/verbs/voided' },
+      actor: { mbox: 'mailto:a@x.example' },
+    };
+    const input = `${JSON.stringify({ id: '12345678-1234-5678-1234-567812345678', ...statement, object: { id: 'http://x.example/o' }, timestamp: '2024-03-31T01:30:00Z' })}\n`;
+    const args = ['import', '-', '--follow', '--as', 'xapi', '--every', '0.1', ...into('followed')];
+    const { code, stdout, stderr } = await run([...args, '--json'], { input });
+    assert.equal(code, 0, stderr);
+    assert.equal(JSON.parse(stdout).dropped, 1);
   });
 
   it('--dry-run says what a dump would become, what was dropped, and of whom it tells', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { run, runJson, temporaryFolder } from './command.ts';
@@ -38,9 +38,26 @@ describe('import', () => {
     const lines = stderr.trimEnd().split('\n');
     assert.match(lines[0] ?? '', /users\.csv:5: email: /);
     assert.match(lines[1] ?? '', /users\.csv:6: id: /);
-    assert.equal(lines[100], 'and 21 more');
-    assert.match(lines[101] ?? '', /^corkboard: Nothing was published because of 121 bad records/);
+    assert.equal(lines[100], 'and at least 21 more');
+    assert.match(lines[101] ?? '', /^corkboard: Nothing was published because of at least 121 bad records/);
     assert.equal(lines.length, 102);
+  });
+
+  it('counts all bad records, or says that there may be more', async () => {
+    const dangling = SMALL_BUNDLE['events.csv'].replaceAll(/^(pin,\w+,1),./gm, '$1,99');
+    const events = writeSmallBundle(join(folder, 'dangling'), { 'events.csv': dangling });
+    const all = await run(['import', events, ...into('counted')]);
+    assert.equal(all.code, 1);
+    assert.match(all.stderr, /because of 2 bad records;/);
+    const both = writeSmallBundle(join(folder, 'both'), {
+      'events.csv': dangling,
+      'boards.csv': 'id,title\n7,Rhetoric\n9007199254740993,Far\nx,\n',
+    });
+    const some = await run(['import', both, ...into('counted'), '--json']);
+    assert.equal(some.code, 1);
+    assert.match(some.stderr, /because of at least 1 bad record \(references are checked/);
+    const { problemCount, problemCountIsLeast } = JSON.parse(some.stdout);
+    assert.deepEqual([problemCount, problemCountIsLeast], [1, true]);
   });
 
   it('--skip-invalid publishes the good ones and keeps the bad ones', async () => {
@@ -68,6 +85,20 @@ describe('import', () => {
     assert.equal((await run(['organizations', 'show', 'linked', '--data', data])).code, 1);
     const report = await runJson(['import', linked, ...into('linked'), '--follow-symlinks']);
     assert.equal(report.changes.users.added, 3);
+  });
+
+  it('of very many files sums them up', async () => {
+    const many = join(folder, 'many');
+    mkdirSync(many);
+    for (let at = 0; at < 60; at += 1) {
+      writeFileSync(join(many, `boards-${at}.csv`), `id,title\n${at},Board\n`);
+      writeFileSync(join(many, `note-${at}.txt`), '');
+    }
+    const { code, stdout, stderr } = await run(['import', many, ...into('many')]);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^HOLDS +FILES +RECORDS\nboards +60 +60\n\n/);
+    assert.match(stdout, /^Passed over: .*note-9\.txt and 50 more$/m);
+    assert.equal((await runJson(['import', many, ...into('many')])).files.length, 60);
   });
 
   it('reads standard input', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
 import { run, runJson, temporaryFolder } from './command.ts';
+import { ask, serving } from './serving.ts';
 
 const data = temporaryFolder();
 const keys = (...args: string[]) => runJson(['keys', ...args, '--data', data]);
@@ -138,6 +139,82 @@ describe('keys list', () => {
   });
 });
 
+describe('keys configure', () => {
+  it('changes what a server finds for the same key, and leaves the rest', async () => {
+    const { id, key } = await keys('create', '--organization', 'school', '--label', 'first');
+    const changed = await keys(
+      ...['configure', id, '--boards', '1,2', '--redact', 'email,name', '--allow-lms-lookup'],
+      ...['--expires', '2999-12-31', '--rate-limit', '100/minute'],
+    );
+    assert.deepEqual(
+      [changed.id, changed.label, changed.scope, changed.redact, changed.lmsLookup, changed.expires],
+      [
+        ...[id, 'first', { boards: [1, 2], users: 'of-boards' }, ['email', 'name'], true],
+        '3000-01-01T00:00:00.000+00:00',
+      ],
+    );
+    assert.deepEqual(changed.rateLimit, { requests: 100, perSeconds: 60 });
+    assert.equal(changed.key, undefined);
+    assert.deepEqual((await find(key)).scope, { boards: [1n, 2n], users: 'of-boards' });
+    const back = await keys(
+      ...['configure', id, '--boards', 'all', '--redact', 'none', '--no-allow-lms-lookup'],
+      ...['--expires', 'never', '--rate-limit', 'default', '--label', ''],
+    );
+    assert.deepEqual(
+      [back.scope, back.redact, back.expires, back.rateLimit, back.label],
+      [{ boards: 'all', users: 'all' }, [], null, null, ''],
+    );
+    const found = await find(key);
+    assert.deepEqual([found.allowLmsLookup, found.scope.users], [false, 'all']);
+  });
+
+  it('keeps a list of users when the boards change, and the boards when the users do', async () => {
+    const { id } = await keys('create', '--organization', 'school', '--users', '3');
+    assert.deepEqual((await keys('configure', id, '--boards', '1')).scope, { boards: [1], users: [3] });
+    const { scope } = await keys('configure', id, '--users', 'of-boards');
+    assert.deepEqual(scope, { boards: [1], users: 'of-boards' });
+    assert.deepEqual((await keys('configure', id, '--boards', '')).scope, { boards: [], users: 'of-boards' });
+  });
+
+  it('shows people the key without its secret, and warns of an expiry in the past', async () => {
+    const { id } = await keys('create', '--organization', 'school');
+    const { code, stdout, stderr } = await run([
+      ...['keys', 'configure', id, '--expires', '2020-01-01', '--rate-limit', '5/second', '--data', data],
+    ]);
+    assert.equal(code, 0);
+    assert.match(stdout, /^id +[a-z2-7]{12}\norganization +school\n/);
+    assert.match(stdout, /\nrate limit +5 in 1 s\nexpires +2020-01-02T00:00:00Z/);
+    assert.match(stderr, /lies in the past/);
+  });
+
+  it('is refused without anything to change, for another organization, and for a revoked key', async () => {
+    const { id, key } = await keys('create', '--organization', 'school');
+    const refused = async (...words: string[]) => {
+      const { code, stderr } = await run(['keys', 'configure', id, ...words, '--data', data]);
+      return [code, stderr] as const;
+    };
+    const [nothing, told] = await refused();
+    assert.deepEqual([nothing, /nothing to change/.test(told)], [2, true]);
+    assert.equal((await refused('--redact', 'role'))[0], 2);
+    assert.equal((await refused('--label', 'x', '--organization', 'club'))[0], 1);
+    assert.equal((await find(key)).label, '');
+    await keys('revoke', id);
+    const [code, message] = await refused('--label', 'x');
+    assert.equal(code, 1);
+    assert.match(message, /has been revoked/);
+  });
+
+  it('acts on the next request to a running server', async (t) => {
+    const { id, key } = await keys('create', '--organization', 'school');
+    const { printed } = await serving(t, ['serve', '--data', data]);
+    const url = `${printed['Variant A']}/v1/boards`;
+    const asked = async () => (await ask(url, key)).headers['ratelimit-policy'];
+    assert.equal(await asked(), undefined);
+    await keys('configure', id, '--rate-limit', '100/minute');
+    assert.equal(await asked(), '"default";q=100;w=60');
+  });
+});
+
 describe('keys rotate and revoke', () => {
   it('rotate makes a successor and ends the old key after the overlap', async () => {
     const old = await keys('create', '--organization', 'school', '--boards', '7', '--label', 'rotated');
@@ -148,6 +225,16 @@ describe('keys rotate and revoke', () => {
     assert.ok(Math.abs(expiresMs - Date.now() - 7 * 86_400_000) < 60_000);
     assert.equal(rotatedTo, successor.id);
     await find(successor.key);
+  });
+
+  it('rotate gives the successor the same lifetime again, or the expiry that is asked for', async () => {
+    const old = await keys('create', '--organization', 'school', '--expires', '2020-01-01');
+    assert.equal(old.status, 'expired');
+    const successor = await keys('rotate', old.id, '--expires', '90d');
+    assert.ok(Math.abs(Date.parse(successor.expires) - Date.now() - 90 * 86_400_000) < 60_000);
+    const again = await keys('rotate', successor.id);
+    assert.ok(Date.parse(again.expires) > Date.parse(successor.expires));
+    assert.equal((await keys('rotate', again.id, '--expires', 'never')).expires, null);
   });
 
   it('revoke acts at once and can be said again', async () => {

@@ -24,7 +24,9 @@ describe('the version of Node.js', () => {
         /^Node\.js 24\.15 or later is required, but/,
       );
       assert.equal(refusalOfNode(version, ['keys', 'list', '--help']), undefined);
+      assert.equal(refusalOfNode(version, ['keys', '-h']), undefined);
       assert.equal(refusalOfNode(version, ['--version']), undefined);
+      assert.equal(refusalOfNode(version, ['-V']), undefined);
     }
   });
 

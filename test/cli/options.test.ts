@@ -60,6 +60,7 @@ const VALUES: readonly [reader: (text: string) => unknown, text: string, value: 
   [readLine, 'data warehouse', 'data warehouse'],
   [readDuration, '0s', 0],
   [readDuration, '7d', 7 * 86_400_000],
+  [readExpiryAtNoon, 'never', 'never'],
   [readExpiryAtNoon, '45s', NOON_MS + 45_000],
   [readExpiryAtNoon, '15m', NOON_MS + 900_000],
   [readExpiryAtNoon, '12h', NOON_MS + 43_200_000],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { run, runJson, temporaryFolder } from './command.ts';
@@ -59,6 +59,7 @@ describe('organizations list', () => {
   });
 
   it('tells what to do in an empty folder', async () => {
+    mkdirSync(join(folder, 'empty'));
     const { code, stdout } = await run(['--data', join(folder, 'empty'), 'organizations', 'list']);
     assert.equal(code, 0);
     assert.match(stdout, /corkboard import/);
@@ -103,6 +104,7 @@ describe('organizations configure', () => {
     const earlier = await organizations('show', 'school');
     const later = await organizations(
       ...['configure', 'school', '--course-lookup', 'on', '--lms-user-properties', 'login'],
+      ...['--user-points-key', 'board-id'],
       ...['--title', 'School', '--domain', 'school.example', '--category-id', '5'],
     );
     assert.notEqual(later.version, earlier.version);
@@ -110,6 +112,7 @@ describe('organizations configure', () => {
       [later.courseLookup, later.lmsUserProperties, later.title, later.domain, later.categoryId],
       [true, ['login'], 'School', 'school.example', 5],
     );
+    assert.deepEqual([earlier.userPointsKey, later.userPointsKey], ['user-id', 'board-id']);
     assert.equal(later.events, earlier.events);
   });
 
@@ -126,6 +129,17 @@ describe('organizations configure', () => {
     assert.deepEqual(again.policy, fromFile.policy);
     const reset = await organizations('configure', 'school', '--policy', 'default');
     assert.equal(reset.policy.rules[0].points, 10);
+    assert.deepEqual(reset.policy.window, { from: null, until: null });
+  });
+
+  it('shows the open end of a window that a board has inside a window of the organization', async () => {
+    const policy = { window: { from: 0, until: 100 }, boards: { 7: { window: { until: null } } } };
+    const words = ['organizations', 'configure', 'school', '--policy', '-', '--data', data];
+    const shown = await runJson(words, JSON.stringify(policy));
+    assert.equal(shown.policy.boards['7'].window.until, null);
+    const again = await runJson(words, JSON.stringify(shown.policy));
+    assert.deepEqual(again.policy, shown.policy);
+    await organizations('configure', 'school', '--policy', 'default');
   });
 
   it('refuses a policy that does not hold, an empty one and a missing file, and changes nothing', async () => {

@@ -1,6 +1,7 @@
 /** The commands over a PostgreSQL database instead of a data folder, as an operator meets them: real processes. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { following } from '../import/following.ts';
@@ -106,7 +107,9 @@ describe('the address of a database', () => {
   });
 
   it('that is empty is the data folder, also against the environment', async () => {
-    const words = ['organizations', 'list', '--json', '--data', join(folder, 'data')];
+    const data = join(folder, 'data');
+    mkdirSync(data);
+    const words = ['organizations', 'list', '--json', '--data', data];
     for (const result of await Promise.all([
       run(words, { environment: { CORKBOARD_DATABASE: '' } }),
       run([...words, '--database', ''], { environment: { CORKBOARD_DATABASE: away } }),

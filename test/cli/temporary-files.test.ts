@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
 import { until } from '../server/stand.ts';
@@ -10,6 +10,7 @@ import { run, start, temporaryFolder } from './command.ts';
 
 const folder = temporaryFolder();
 const data = join(folder, 'data');
+mkdirSync(data);
 let temporary: string;
 let count = 0;
 beforeEach(() => {
@@ -23,14 +24,14 @@ after(() => {
 const made = () => readdirSync(temporary).filter((name) => name.startsWith('corkboard-'));
 const environment = () => ({ TMPDIR: temporary });
 
-const DRY_RUN = ['import', '-', '--as', 'users', '--organization', 'new', '--data', data, '--dry-run'];
+const DRY_RUN = ['import', '-', '--as', 'users', '--organization', 'new', '--dry-run', '--data', data];
 /** Enough to tell the form by. */
 const USER = '{"id":1,"email":"ada@example.org","name":"Ada","role":"user","class_role":""}\n';
 
 /** An import that holds a folder, has put something into it, and waits for more of its input. */
-async function startImport(first: string): Promise<ChildProcess> {
+async function startImport(first: string, dataFolder = data): Promise<ChildProcess> {
   const before = made();
-  const child = start(DRY_RUN, environment());
+  const child = start([...DRY_RUN.slice(0, -1), dataFolder], environment());
   children.push(child);
   child.stdin?.write(first);
   const isInUse = (name: string) => readdirSync(join(temporary, name)).some((file) => file !== 'lock');
@@ -52,6 +53,12 @@ describe('an import', () => {
       assert.deepEqual(made(), []);
     });
   }
+
+  it('leaves nothing of a dry run without a data folder behind at SIGTERM', async () => {
+    await end(await startImport(USER, join(folder, 'none')), 'SIGTERM');
+    assert.deepEqual(made(), []);
+    assert.equal(existsSync(join(folder, 'none')), false);
+  });
 
   it('leaves nothing of Parquet on standard input behind at SIGTERM', async () => {
     const child = await startImport(`PAR1${'x'.repeat(100_000)}`);

@@ -115,6 +115,27 @@ describe('workers', () => {
     for (const { body } of await askAll('/v1/boards', 6)) assert.match(body, /"Logic"/);
   });
 
+  it('all have the limits that are given, in the environment or as options', async (t) => {
+    process.env['CORKBOARD_LIMITS'] = 'streams-per-key=0';
+    t.after(() => delete process.env['CORKBOARD_LIMITS']);
+    const limited = await serving(t, ['serve', '--data', data, '--workers', '2']);
+    const headers = { apikey: key, accept: 'text/event-stream', connection: 'close' };
+    for (let times = 0; times < 4; times += 1) {
+      const response = await fetch(`${limited.printed['Variant A']}/v1/events`, { headers });
+      assert.equal(response.status, 429);
+      assert.equal(response.headers.get('retry-after'), '5');
+      assert.match(await response.text(), /"code":"too-many-own-streams"/);
+    }
+    const worker = (line: Record<string, unknown>) =>
+      line['code'] === 'too-many-own-streams' && line['worker'];
+    await until(() => new Set(limited.log.filter(worker).map(worker)).size === 2);
+    assert.equal(await stop(limited.child, 'SIGTERM'), 0);
+    const other = await serving(t, ['serve', '--data', data, '--limit', 'streams=0']);
+    const refused = await fetch(`${other.printed['Variant A']}/v1/events`, { headers });
+    assert.match(await refused.text(), /"code":"too-many-streams"/);
+    assert.equal(await stop(other.child, 'SIGTERM'), 0);
+  });
+
   it('replace one that is killed, and go on answering meanwhile', async () => {
     const [killed = 0, other] = workersOf(server.child.pid);
     process.kill(killed, 'SIGKILL');

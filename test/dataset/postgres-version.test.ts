@@ -22,9 +22,9 @@ const YEAR_2000 = 946_684_800_000;
 const ROWS = `
   CREATE TABLE events_of_2000 PARTITION OF events FOR VALUES FROM (${YEAR_2000}) TO (978307200000);
   INSERT INTO versions VALUES
-    (1, 1, 'first', 0, 5, 77, 'Acme', 'acme.example', 3, false, '[]', '', 5, 2, 2, 1),
-    (1, 2, 'second', 0, 9, 77, 'Acme', 'acme.example', 3, true, '["sis"]', '', 7, 3, 2, 1),
-    (2, 1, 'other', 0, 1, 1, 'Other', '', 0, false, '[]', '', 1, 1, 1, 0);
+    (1, 1, 'first', 0, 5, 77, 'Acme', 'acme.example', 3, false, '[]', '', 5, 2, 2, 1, 'user-id'),
+    (1, 2, 'second', 0, 9, 77, 'Acme', 'acme.example', 3, true, '["sis"]', '', 7, 3, 2, 1, 'board-id'),
+    (2, 1, 'other', 0, 1, 1, 'Other', '', 0, false, '[]', '', 1, 1, 1, 0, 'user-id');
   INSERT INTO kinds VALUES (1, 0, 'pin', 'created', 1), (1, 1, 'board', 'followed', 1), (1, 2, 'pin', 'liked', 2),
     (2, 0, 'board', 'followed', 1);
   INSERT INTO users VALUES
@@ -107,6 +107,7 @@ describe('a version in PostgreSQL', () => {
     });
     assert.deepEqual([first.version, first.lastSequence, first.lookups.course], ['first', 5, false]);
     assert.deepEqual(second.lookups, { course: true, lmsUserProperties: ['sis'] });
+    assert.deepEqual([first.userPointsKey, second.userPointsKey], ['user-id', 'board-id']);
     assert.deepEqual(second.counts, { events: 7, users: 3, boards: 2, pins: 1 });
     assert.deepEqual([first.kinds.length, second.kinds[2]], [2, { type: 'pin', action: 'liked' }]);
     await assert.rejects(openVersion(database, { organization: 1, publication: 9 }), /no publication 9/);

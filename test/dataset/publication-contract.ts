@@ -265,13 +265,14 @@ export function describePublication(name: string, openStore: () => Promise<Store
         store,
         organization,
         {},
-        { policy, title: 'Renamed', courseLookup: true },
+        { policy, title: 'Renamed', courseLookup: true, userPointsKey: 'board-id' },
       );
       assert.ok(outcome.published);
       const dataset = await openPublished(store, organization);
       assert.equal(dataset.organization.title, 'Renamed');
       assert.equal(dataset.policy, policy);
       assert.equal(dataset.lookups.course, true);
+      assert.equal(dataset.userPointsKey, 'board-id');
       assert.equal(dataset.lastSequence, 6);
       await dataset.close();
       assert.equal((await store.organization(organization)).settings.title, 'Renamed');

@@ -34,6 +34,7 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
         categoryId: 4n,
         courseLookup: false,
         lmsUserProperties: [],
+        userPointsKey: 'user-id',
         policy: '',
       });
       assert.deepEqual(

@@ -1,8 +1,8 @@
 /** An organization that is taken out and imported elsewhere answers every question with the same bytes. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { readParquet } from '../../src/dataset/duckdb/parquet-reader.ts';
@@ -108,6 +108,91 @@ for (const kind of DIRECT) {
       });
     }
 
+    it('is imported with its settings into a new organization, to the same answers and points', async () => {
+      const name = 'Harbor with settings';
+      const settings = { ...storeSettings(WORLD_SETTINGS), userPointsKey: 'board-id' } as const;
+      await source.store.createOrganization(name, settings);
+      await source.load(name, WORLD);
+      const out = join(folder, 'with-settings');
+      await exportFrom(source, name, out, { format: 'csv', compression: 'gzip' });
+      const expected = await answersOf(source, name, WORLD_QUESTIONS);
+      for (const [station, copy] of [
+        [target, name],
+        [source, 'Another name'],
+      ] as const) {
+        const { store } = station;
+        const options = { store, organization: copy, paths: [out] };
+        const report = await importBundle({ ...options, takesSettings: true });
+        assert.deepEqual(report.problems, []);
+        assert.deepEqual(
+          report.settings.map((path) => basename(path)),
+          ['organization.json', 'policy.json'],
+        );
+        assert.deepEqual(
+          (await store.organization(copy)).settings,
+          (await source.store.organization(name)).settings,
+        );
+        assert.deepEqual(await answersOf(station, copy, WORLD_QUESTIONS), expected);
+        // Once more changes nothing, and nor does an import that does not take the settings.
+        assert.equal((await importBundle({ ...options, takesSettings: true })).outcome, 'unchanged');
+        const without = await importBundle(options);
+        assert.deepEqual(
+          [without.outcome, without.settingsTaken, without.settings.length],
+          ['unchanged', false, 2],
+        );
+      }
+    });
+
+    it('gives its settings to an organization that is there, unless that one is another', async () => {
+      const name = 'Harbor again';
+      await source.store.createOrganization(name, storeSettings({ ...WORLD_SETTINGS, title: 'New title' }));
+      await source.load(name, WORLD);
+      const out = join(folder, 'again');
+      await exportFrom(source, name, out, { format: 'ndjson', compression: 'none' });
+      const options = { store: source.store, paths: [out], takesSettings: true };
+      // Made before, without data and with another id.
+      await source.store.createOrganization('empty before', {});
+      assert.equal((await importBundle({ ...options, organization: 'empty before' })).outcome, 'published');
+      const made = await source.store.organization('empty before');
+      assert.deepEqual(made.settings, (await source.store.organization(name)).settings);
+      const publication = await source.store.beginPublication('empty before', { waitMs: 0 });
+      publication.changeSettings({ title: 'Old title', policy: '' });
+      await publication.publish();
+      assert.equal((await importBundle({ ...options, organization: 'empty before' })).outcome, 'published');
+      const again = await source.store.organization('empty before');
+      assert.deepEqual(again.settings, made.settings);
+      await source.load('another', WORLD);
+      await assert.rejects(importBundle({ ...options, organization: 'another' }), {
+        code: 'settings-refused',
+      });
+    });
+
+    it('is imported with settings in the names that organizations show prints', async () => {
+      const bundle = join(folder, 'camel-case');
+      await mkdir(bundle);
+      const given = { categoryId: 5, lmsUserProperties: ['sis_id'], userPointsKey: 'board-id' };
+      await writeFile(join(bundle, 'organization.json'), JSON.stringify(given));
+      await writeFile(join(bundle, 'users.csv'), 'id,email,name\n1,one@x.example,One\n');
+      const options = { store: source.store, organization: 'camel', paths: [bundle], takesSettings: true };
+      await source.store.createOrganization('camel', {});
+      const { problems } = await importBundle(options);
+      assert.deepEqual(problems, []);
+      const { settings } = await source.store.organization('camel');
+      assert.deepEqual(
+        [settings.categoryId, settings.lmsUserProperties, settings.userPointsKey],
+        [5n, ['sis_id'], 'board-id'],
+      );
+      for (const refused of [
+        '{"user_points_key": "user"}',
+        '{"constructor": 1}',
+        '{"title": "two\\nlines"}',
+        '{"category_id": 1, "categoryId": 2}',
+      ]) {
+        await writeFile(join(bundle, 'organization.json'), refused);
+        await assert.rejects(importBundle(options), { code: 'settings-refused' }, refused);
+      }
+    });
+
     let worlds = 0;
     it('is imported to the same answers, whatever it is', async () => {
       const property = fc.asyncProperty(
@@ -138,13 +223,15 @@ for (const kind of DIRECT) {
 
     it('says how it is set up, beside its records', async () => {
       const name = 'Settings';
-      await source.store.createOrganization(name, storeSettings({ ...WORLD_SETTINGS, id: 77n }));
+      const world = { ...WORLD_SETTINGS, id: 77n, userPointsKey: 'board-id' } as const;
+      await source.store.createOrganization(name, storeSettings(world));
       await source.load(name, WORLD);
       const out = join(folder, 'settings');
       await exportFrom(source, name, out, { format: 'ndjson', compression: 'none' });
       const settings = JSON.parse(await readFile(join(out, 'organization.json'), 'utf8'));
       assert.equal(settings.id, 77);
       assert.equal(settings.title, WORLD_SETTINGS.title);
+      assert.equal(settings.user_points_key, 'board-id');
       const { policy } = (await source.store.organization(name)).settings;
       if (policy !== '') assert.equal(await readFile(join(out, 'policy.json'), 'utf8'), policy);
     });

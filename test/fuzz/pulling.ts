@@ -19,6 +19,16 @@ interface PullCase {
 
 /** More than any pull here needs that ends. */
 const MOST_REQUESTS = 1_500;
+const PATIENCE = { firstPauseMs: 1, idleMs: 2_000, longestMs: 8_000 };
+/** Far above the recording, far below what is sent without end. */
+const LIMITS = {
+  listBytes: 16e6,
+  eventsBytes: 32e6,
+  pageBytes: 16e6,
+  pointsBytes: 16e6,
+  boards: 1_000,
+  pages: 500,
+};
 /** What is kept of replies that have no end. */
 const MOST_KEPT_BYTES = 80e6;
 
@@ -70,7 +80,7 @@ async function runPulls(
 
 async function pullInto(folder: string, url: string, { organizationId }: Recording): Promise<Pulled> {
   return await pull({
-    ...{ url, key: 'cork_key', folder, patience: { firstPauseMs: 1 } },
+    ...{ url, key: 'cork_key', folder, patience: PATIENCE, limits: LIMITS },
     async publish(paths) {
       const store = openRecordingStore({ school: organizationId });
       const { outcome } = await importBundle({ store, organization: 'school', paths });

@@ -258,6 +258,16 @@ export async function caliperEnvelopes(): Promise<readonly Files[]> {
       object: { id: 'https://x.example/page', type: 'WebPage' },
       group: section,
     }),
+    // Entities, and an event that names them by their identifiers.
+    { ...section, '@context': 'http://purl.imsglobal.org/ctx/caliper/v1p1' },
+    {
+      ...{ id: 'https://x.example/users/3', type: 'Person', name: 'Eve' },
+      otherIdentifiers: [{ identifierType: 'EmailAddress', identifier: 'eve@x.example' }],
+    },
+    event(44, {
+      ...{ type: 'ViewEvent', action: 'Viewed', group: section.id },
+      ...{ actor: 'https://x.example/users/3', object: thread.id },
+    }),
   ];
   const envelope = {
     ...{ sensor: 'https://x.example/sensors/1', sendTime: '2016-11-15T11:05:01.000Z' },

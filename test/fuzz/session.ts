@@ -119,12 +119,15 @@ async function runProcess(
     progressFile,
     replayed: plan.replayed,
   };
+  // A process that has ended already is found out below.
+  child.on('error', () => {});
   child.send(order);
   const watch = watchProcess(child, () => numberIn(progressFile), onResident);
   try {
     const [printed] = await Promise.all([tailOf(child), once(child, 'exit')]);
     if (figures !== undefined) return figures;
-    const number = numberIn(progressFile) ?? from;
+    const number = numberIn(progressFile);
+    if (number === undefined) throw new Error(`${target} cannot be begun: ${printed}`);
     if (isLost) return number;
     const complaint = watch.complaint() ?? { kind: 'crash', what: crashOf(child, printed) };
     plan.onFound({ ...complaint, target, seed, number, one: await caseOf(plan, number) });

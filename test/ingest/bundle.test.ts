@@ -33,6 +33,37 @@ test('a folder is read in the order of kinds, within a kind by name with numbers
   );
 });
 
+test('the case of letters in a name does not matter', async (t) => {
+  const folder = await makeFolder(t, { 'Users.CSV': '', 'BOARDS-1.NdJson.GZ': '' });
+  const { inputs, passedOver } = await findBundle([folder], undefined);
+  assert.deepEqual(
+    inputs.map(({ kind, form }) => [kind, form]),
+    [
+      ['users', { format: 'csv', compression: 'none' }],
+      ['boards', { format: 'ndjson', compression: 'gzip' }],
+    ],
+  );
+  assert.deepEqual(passedOver, []);
+});
+
+test('what has to be unpacked or saved otherwise is told with what to do', async (t) => {
+  const folder = await makeFolder(t, {
+    'logs.zip': '',
+    'users.xlsx': '',
+    'a/users.csv': '',
+    'b/users.csv': '',
+  });
+  const onlyFolders = await makeFolder(t, { 'a/users.csv': '', 'b/users.csv': '' });
+  for (const [path, message] of [
+    [join(folder, 'logs.zip'), /logs\.zip is an archive\. Unpack it/],
+    [join(folder, 'users.xlsx'), /users\.xlsx is a workbook\. Save each sheet as a CSV file/],
+    [folder, /logs\.zip is an archive/],
+    [onlyFolders, /holds only folders, which are not searched\. Name them instead, like .*a\./],
+  ] as const) {
+    await assert.rejects(findBundle([path], undefined), { code: 'option-malformed', message }, path);
+  }
+});
+
 test('files given by name keep their order within a kind', async (t) => {
   const folder = await makeFolder(t, { 'events-b.csv': '', 'events-a.csv': '', 'users.csv': '' });
   const paths = ['events-b.csv', 'users.csv', 'events-a.csv'].map((name) => join(folder, name));

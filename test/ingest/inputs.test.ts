@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { unpack } from '../../src/ingest/decompression.ts';
 import { importBundle } from '../../src/ingest/import.ts';
-import { importFiles, lines, USERS } from './imported-files.ts';
+import { BOARDS, importFiles, lines, USERS } from './imported-files.ts';
 import { openRecordingStore } from './recording-store.ts';
 import { makeFolder } from './temporary-folder.ts';
 
@@ -29,7 +30,55 @@ for (const [flaw, name, content, reason] of [
     Buffer.from('id,title\n').fill(0xff, 0, 2),
     /^the header is not UTF-8; save/,
   ],
-  ['no array', 'boards.json', '{"code":"key-missing"}', /^must hold one JSON array and nothing else$/],
+  ['no array', 'boards.json', '{\n"code":"key-missing"\n}', /^must hold one JSON array and nothing else$/],
+  [
+    'UTF-16 with a mark',
+    'users.csv',
+    Buffer.from('\ufeffid,email,name\n', 'utf16le'),
+    /is UTF-16 text; save it as/,
+  ],
+  [
+    'UTF-16 without a mark',
+    'boards.json',
+    Buffer.from('[{"id":1}]', 'utf16le'),
+    /is UTF-16 text; save it as/,
+  ],
+  [
+    'UTF-16 of the other order',
+    'boards.ndjson',
+    Buffer.from('{"id":1}', 'utf16le').swap16(),
+    /is UTF-16 text/,
+  ],
+  [
+    'a first line with some NUL characters',
+    'boards.ndjson',
+    'a\0b\0junk\n',
+    /NUL|is not JSON|Unexpected token/,
+  ],
+  [
+    'a zip archive',
+    'users.csv',
+    Buffer.from('PK\x03\x04\x14\0\0\0'),
+    /is a zip archive or a workbook; unpack it/,
+  ],
+  [
+    'a gzip that is called a table',
+    'users.csv',
+    gzipSync(USERS),
+    /is compressed with gzip; give it a name that ends in/,
+  ],
+  [
+    'a zstd that is called a table',
+    'users.csv',
+    zstdCompressSync(USERS),
+    /is compressed with Zstandard; give it a/,
+  ],
+  [
+    'lines of different ends',
+    'users.csv',
+    'id,email,name\r\r\n1,a@x,A\r\r\n',
+    /^lines must end with LF or CRLF$/,
+  ],
   [
     'what is no gzip',
     'boards.ndjson.gz',
@@ -54,6 +103,12 @@ for (const [flaw, name, content, reason] of [
     cut(zstdCompressSync(MANY)),
     /^the zstd data is broken or cut short: /,
   ],
+  [
+    'something behind the end',
+    'boards.ndjson.zst',
+    Buffer.concat([zstdCompressSync(MANY), Buffer.from('more')]),
+    /^the zstd data is broken or cut short: .* \(after the record of line 20000\)$/,
+  ],
 ] as const) {
   test(`${flaw} in ${name} refuses the import`, async (t) => {
     const { report } = await importFiles(t, { [name]: content });
@@ -72,6 +127,26 @@ test('with --skip-invalid a damaged file keeps its good records, and the damage 
   const reject: unknown = JSON.parse(await readFile(skipInvalid, 'utf8'));
   assert.equal(Reflect.get(Object(reject), 'line'), store.published.at(-1)?.record.line);
 });
+
+for (const [name, pack] of [
+  ['boards.ndjson.gz', gzipSync],
+  ['boards.ndjson.zst', zstdCompressSync],
+] as const) {
+  test(`all parts of ${name} are read, wherever its bytes are cut`, async (t) => {
+    const parts = [MANY.slice(0, 70_000), MANY.slice(70_000, 70_001), '', MANY.slice(70_001)];
+    const packed = Buffer.concat(parts.map((part) => pack(part)));
+    const { report } = await importFiles(t, { [name]: packed });
+    assert.deepEqual([report.problems, report.records], [[], 20_000]);
+    for (const length of [1, 7, 1000, packed.length - 1]) {
+      async function* pieces() {
+        for (let at = 0; at < packed.length; at += length) yield packed.subarray(at, at + length);
+      }
+      const plain = [];
+      for await (const piece of unpack(pieces(), name.endsWith('gz') ? 'gzip' : 'zstd')) plain.push(piece);
+      assert.ok(Buffer.concat(plain).equals(Buffer.from(MANY)), `in pieces of ${length} bytes`);
+    }
+  });
+}
 
 test('a table with nothing but a header is a table without records', async (t) => {
   const { report } = await importFiles(t, { 'users.csv': 'id,email,name\n' });
@@ -110,6 +185,87 @@ for (const [form, content] of [
     );
   });
 }
+
+const TITLES = [
+  { id: 1, title: 'é {' },
+  { id: 2, title: ']' },
+];
+
+for (const [name, content] of [
+  ['boards.json', lines(TITLES)],
+  ['boards.json', `\ufeff\r\n\n ${lines(TITLES).replaceAll('\n', '\r\n\r\n')}`],
+  [
+    'boards.json',
+    lines([
+      { id: 1, title: 'x'.repeat(60_000) },
+      { id: 2, title: 'y'.repeat(60_000) },
+    ]),
+  ],
+  ['boards.json.gz', gzipSync(lines(TITLES))],
+  ['boards.json.zst', zstdCompressSync(lines(TITLES))],
+  ['boards.jsonl', lines(TITLES)],
+  ['boards-2026.jsonl.gz', gzipSync(lines(TITLES))],
+] as const) {
+  test(`JSON lines are read from ${name} of ${content.length} bytes`, async (t) => {
+    const { report, store } = await importFiles(t, { [name]: content });
+    assert.deepEqual(report.problems, []);
+    assert.deepEqual(
+      store.published.map(({ record }) => ('id' in record ? record.id : undefined)),
+      [1n, 2n],
+    );
+  });
+}
+
+test('a bad line of a JSON file of lines leaves the others good', async (t) => {
+  const skipInvalid = join(await makeFolder(t), 'rejects.ndjson');
+  const [first = '', second = ''] = lines(TITLES).split('\n');
+  const files = { 'boards.json': `${first}\n{"id":\n${second}\n` };
+  const { report, store } = await importFiles(t, files, { skipInvalid });
+  assert.deepEqual(
+    report.problems.map(({ line }) => line),
+    [2],
+  );
+  assert.equal(store.published.length, 2);
+});
+
+for (const [name, content] of [
+  ['plain', 'id,email,name\r1,a@x,A\r2,b@x,B\r'],
+  ['without a last line end', 'id,email,name\r1,a@x,A\r2,b@x,B'],
+  ['with an empty row', 'id,email,name\r\r1,a@x,A\r\r2,b@x,B\r'],
+  ['with line ends in cells', '\ufeff"id","email","name"\r1,a@x,"A\n\r\n1"\r2,b@x,"B\r2"\r'],
+  ['gzipped', gzipSync('id,email,name\r1,a@x,A\r2,b@x,B\r')],
+] as const) {
+  test(`a table whose rows end at carriage returns is read: ${name}`, async (t) => {
+    const packed = typeof content !== 'string';
+    const { report, store } = await importFiles(t, { [packed ? 'users.csv.gz' : 'users.csv']: content });
+    assert.deepEqual(report.problems, []);
+    assert.deepEqual(
+      store.published.map(({ record }) => ('name' in record ? record.name : undefined)),
+      name === 'with line ends in cells' ? ['A\n\r\n1', 'B\r2'] : ['A', 'B'],
+    );
+  });
+}
+
+test('events of a table whose rows end at carriage returns are those of one with line feeds', async (t) => {
+  const table =
+    'type,action,owner_id,actor_id,board_id,timestamp\nboard,followed,1,2,3,5\nboard,followed,1,2,3,6\n';
+  const files = (text: string) => ({ 'users.csv': USERS, 'boards.ndjson': BOARDS, 'events.csv': text });
+  const fed = await importFiles(t, files(table));
+  const returned = await importFiles(t, files(table.replaceAll('\n', '\r')));
+  assert.equal(fed.report.records, 6);
+  assert.deepEqual(returned.store.published, fed.store.published);
+});
+
+test('a bad row of a table whose rows end at carriage returns is told with its line', async (t) => {
+  const { report } = await importFiles(t, { 'users.csv': 'id,email,name\r1,a@x,A\rx,b@x,B\r3,"c@x,C\r' });
+  assert.deepEqual(
+    report.problems.map(({ line, field }) => [line, field]),
+    [
+      [3, 'id'],
+      [4, ''],
+    ],
+  );
+});
 
 test('Parquet on standard input is read from a file that is gone afterwards', async () => {
   const store = openRecordingStore({ school: 7n });

@@ -33,7 +33,7 @@ export function openRecordingStore(
   const entries = new Map<string, OrganizationEntry>();
   const add = (name: string, settings: Partial<Settings>) => {
     const defaults = { id: 1n, title: name, domain: '', categoryId: 0n, courseLookup: false, policy: '' };
-    const full = { ...defaults, lmsUserProperties: [], ...settings };
+    const full = { ...defaults, lmsUserProperties: [], userPointsKey: 'user-id' as const, ...settings };
     const entry = {
       name,
       settings: full,
@@ -89,7 +89,7 @@ export function openRecordingStore(
         },
         preview: async () => ({ changes: changes(), erased: 0 }),
         async publish() {
-          published.push(...staged);
+          for (const one of staged) published.push(one);
           const counts = { events: 0, users: 0, boards: 0, pins: 0 };
           return { published: true, version: 'recorded', changes: changes(), counts, erased: 0 };
         },

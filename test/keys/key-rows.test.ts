@@ -69,11 +69,23 @@ for (const [kind, open] of [
     const kept = async () =>
       (await bench.rows.all('school')).map((row) => ({ ...row, digest: Buffer.from(row.digest) }));
 
-    it('are what they were, in every column, and replace those of the same id', async () => {
+    it('are what they were, in every column, and change those of the same id', async () => {
       const bare = { ...WHOLE, id: 'bare', rate_requests: null, rate_per_seconds: null, last_used_ms: null };
-      await bench.rows.take([{ ...WHOLE, label: 'before', revoked_ms: null }, bare]);
+      await bench.rows.take([{ ...WHOLE, last_used_ms: null, revoked_ms: null }, bare]);
       await bench.rows.take([WHOLE]);
       assert.deepEqual(await kept(), [WHOLE, bare]);
+    });
+
+    it('keep what has been configured here', async () => {
+      const narrowed = {
+        ...WHOLE,
+        scope: '{"boards":["1"],"users":[]}',
+        redact_email: true,
+        label: 'narrowed',
+      };
+      await bench.rows.take([narrowed]);
+      await bench.rows.take([{ ...WHOLE, scope: '{"boards":"all","users":"all"}', redact_email: false }]);
+      assert.deepEqual(await kept(), [narrowed]);
     });
 
     it('stay revoked where they were revoked', async () => {

@@ -224,7 +224,7 @@ export function testKeyring(kind: KindOfKeyring): void {
         redact: { email: true, name: true, id: false },
         rateLimit: { requests: 5, perSeconds: 1 },
       };
-      const old = await keyring.create(grant, nowMs + 10 * HOUR_MS);
+      const old = await keyring.create(grant, undefined);
       const successor = await keyring.rotate(old.entry.id, HOUR_MS);
       const { id, ...granted } = successor.entry;
       const { id: oldId, ...grantedBefore } = old.entry;
@@ -242,13 +242,32 @@ export function testKeyring(kind: KindOfKeyring): void {
       assert.equal((await keyring.find(old.key)).expiresMs, nowMs + MINUTE_MS);
     });
 
-    it('gives the original expiry on, also from a key that is in its overlap', async () => {
+    it('gives the new key the same lifetime again, also from a key that is in its overlap', async () => {
       const old = await keyring.create(GRANT, nowMs + 10 * HOUR_MS);
-      await keyring.rotate(old.entry.id, HOUR_MS);
+      nowMs += 9 * HOUR_MS;
+      const successor = await keyring.rotate(old.entry.id, MINUTE_MS);
+      assert.equal(successor.entry.expiresMs, nowMs + 10 * HOUR_MS);
       const again = await keyring.rotate(old.entry.id, 2 * HOUR_MS);
       assert.equal(again.entry.expiresMs, nowMs + 10 * HOUR_MS);
-      assert.equal((await keyring.find(old.key)).expiresMs, nowMs + HOUR_MS);
+      assert.equal((await keyring.find(old.key)).expiresMs, nowMs + MINUTE_MS);
       assert.equal((await keyring.find(old.key)).rotatedTo, again.entry.id);
+    });
+
+    it('gives the new key the expiry that is asked for, or none', async () => {
+      const old = await keyring.create(GRANT, nowMs + HOUR_MS);
+      const longer = await keyring.rotate(old.entry.id, 0, nowMs + 2 * HOUR_MS);
+      assert.equal(longer.entry.expiresMs, nowMs + 2 * HOUR_MS);
+      const endless = await keyring.rotate(longer.entry.id, 0, 'never');
+      assert.equal(endless.entry.expiresMs, undefined);
+      assert.equal((await keyring.rotate(endless.entry.id, 0)).entry.expiresMs, undefined);
+    });
+
+    it('gives a key that has expired a successor, and leaves it expired', async () => {
+      const old = await keyring.create(GRANT, nowMs + HOUR_MS);
+      nowMs += 2 * HOUR_MS;
+      const successor = await keyring.rotate(old.entry.id, HOUR_MS);
+      assert.equal((await keyring.find(successor.key)).expiresMs, nowMs + HOUR_MS);
+      await assert.rejects(keyring.find(old.key), refused('key-expired'));
     });
 
     it('without an overlap ends the old key at once', async () => {
@@ -257,14 +276,69 @@ export function testKeyring(kind: KindOfKeyring): void {
       await assert.rejects(keyring.find(old.key), refused('key-expired'));
     });
 
-    it('is refused for revoked, expired and unknown keys, and then makes none', async () => {
+    it('is refused for revoked and unknown keys, and then makes none', async () => {
       const revoked = await keyring.create(GRANT, undefined);
       await keyring.revoke(revoked.entry.id);
-      const expired = await keyring.create(GRANT, nowMs);
       await assert.rejects(keyring.rotate(revoked.entry.id, 0), refused('key-revoked'));
-      await assert.rejects(keyring.rotate(expired.entry.id, 0), refused('key-expired'));
       await assert.rejects(keyring.rotate('abcdefghijkl', 0), refused('key-id-unknown'));
-      assert.equal((await keyring.list()).length, 2);
+      assert.equal((await keyring.list()).length, 1);
+    });
+  });
+
+  describe('a change', () => {
+    const GRANTED = {
+      label: 'changed',
+      scope: { boards: [-1n, 2n ** 63n - 1n], users: [3n] },
+      redact: { email: true, name: false, id: true },
+      allowLmsLookup: true,
+      rateLimit: { requests: 5, perSeconds: 60 },
+    } as const;
+
+    it('gives the same secret another grant, in other processes when they have had time to notice', async () => {
+      const { key, entry } = await keyring.create(GRANT, undefined);
+      const server = place.open(now);
+      const before = await server.find(key);
+      const changed = await keyring.configure(entry.id, () => ({ ...GRANTED, expiry: nowMs + HOUR_MS }));
+      assert.deepEqual(changed, { ...entry, ...GRANTED, expiresMs: nowMs + HOUR_MS });
+      assert.deepEqual(await keyring.find(key), changed);
+      nowMs += kind.noticeMs;
+      const found = await server.find(key);
+      assert.deepEqual(found, changed);
+      assert.notEqual(found.scope, before.scope);
+      assert.equal((await server.find(key)).scope, found.scope);
+      await server.close();
+    });
+
+    it('leaves what it does not name, the end of an overlap included', async () => {
+      const { entry } = await keyring.create({ ...GRANT, ...GRANTED }, nowMs + 10 * HOUR_MS);
+      const { entry: successor } = await keyring.rotate(entry.id, HOUR_MS);
+      const before = (await keyring.list()).find(({ id }) => id === entry.id);
+      const renamed = await keyring.configure(entry.id, () => ({ label: 'old' }));
+      assert.deepEqual(renamed, { ...before, label: 'old' });
+      const extended = await keyring.configure(entry.id, () => ({ expiry: 'never' }));
+      assert.equal(extended.expiresMs, nowMs + HOUR_MS);
+      assert.equal(extended.rotatedTo, successor.id);
+    });
+
+    it('is made of the key as it is, and takes a rate limit and an end away', async () => {
+      const { entry } = await keyring.create({ ...GRANT, ...GRANTED }, nowMs + HOUR_MS);
+      const changed = await keyring.configure(entry.id, (old) => {
+        assert.deepEqual(old, entry);
+        return { rateLimit: undefined, expiry: 'never' };
+      });
+      assert.deepEqual([changed.rateLimit, changed.expiresMs], [undefined, undefined]);
+    });
+
+    it('brings an expired key back to life, but is refused for revoked and unknown ones', async () => {
+      const { key, entry } = await keyring.create(GRANT, nowMs);
+      await assert.rejects(keyring.find(key), refused('key-expired'));
+      await keyring.configure(entry.id, () => ({ expiry: nowMs + HOUR_MS }));
+      assert.equal((await keyring.find(key)).expiresMs, nowMs + HOUR_MS);
+      await keyring.revoke(entry.id);
+      const change = () => ({ label: 'new' });
+      await assert.rejects(keyring.configure(entry.id, change), refused('key-revoked'));
+      await assert.rejects(keyring.configure('abcdefghijkl', change), refused('key-id-unknown'));
+      assert.equal((await keyring.list())[0]?.label, 'dashboard');
     });
   });
 

@@ -179,7 +179,10 @@ function pointsOfBoard(model: Model, scope: Scope, board: Board, range: TimeRang
   );
 }
 
-/** Decision 8: the first record under the user's id, each further one under `user:board`. */
+/**
+ * Decision 8: the first record under the user's id, each further one under `user:board`; or all under
+ * their boards, where the request or the organization asks for that.
+ */
 function pointsOfUser(
   model: Model,
   scope: Scope,
@@ -193,7 +196,8 @@ function pointsOfUser(
       .filter((board) => isOnBoard(model, user, board))
       .map((board, index) => {
         const byUser = index === 0 ? `${user.id}` : `${user.id}:${board.id}`;
-        return [keyedBy === 'user' ? byUser : `${board.id}`, renderPoints(model, user, board, range)];
+        const isByUser = keyedBy === 'user' && model.settings.userPointsKey !== 'board-id';
+        return [isByUser ? byUser : `${board.id}`, renderPoints(model, user, board, range)];
       }),
   );
 }

@@ -213,6 +213,7 @@ export const organizationArbitrary: fc.Arbitrary<OrganizationPlan> = fc
       categoryId: fc.constantFrom(0n, 3n, 2n ** 53n + 9n),
       courseLookup: fc.boolean(),
       lmsUserProperties: fc.subarray(LMS_PROPERTIES),
+      userPointsKey: fc.constantFrom('user-id' as const, 'board-id' as const),
       policy: fc.option(policyArbitrary(boardIds), { nil: undefined }),
     });
     return fc

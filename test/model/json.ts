@@ -9,15 +9,20 @@ export type Json =
   | ReadonlyMap<string, Json>
   | { readonly [name: string]: Json | undefined };
 
+/** The JSON of a text without characters that readers of lines take for line ends (decision 70). */
+export function escaped(json: string): string {
+  return json.replaceAll('\u0085', '\\u0085').replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
+}
+
 /** Compact JSON text, members in the order given; members that are `undefined` are left out. */
 export function renderJson(value: Json): string {
   if (typeof value === 'bigint') return String(value);
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (typeof value !== 'object' || value === null) return escaped(JSON.stringify(value));
   if (isList(value)) return `[${value.map(renderJson).join(',')}]`;
   const members = value instanceof Map ? [...value] : Object.entries(value);
   const texts = members
     .filter(([, member]) => member !== undefined)
-    .map(([name, member]) => `${JSON.stringify(name)}:${renderJson(member)}`);
+    .map(([name, member]) => `${escaped(JSON.stringify(name))}:${renderJson(member)}`);
   return `{${texts.join(',')}}`;
 }
 

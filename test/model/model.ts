@@ -69,6 +69,8 @@ export interface ModelSettings {
   readonly categoryId: bigint;
   readonly courseLookup: boolean;
   readonly lmsUserProperties: readonly string[];
+  /** Absent: `user-id`. */
+  readonly userPointsKey?: 'user-id' | 'board-id';
   /** Absent: the default policy. */
   readonly policy: PolicyInput | undefined;
 }

@@ -51,7 +51,8 @@ describeOver(DIRECT, 'a pull', {}, (kind) => {
         const organization = `random-${organizations}`;
         const { settings } = await source.store.createOrganization(
           organization,
-          storeSettings(plan.settings),
+          // A setting of each organization, which a pull does not bring.
+          storeSettings({ ...plan.settings, userPointsKey: 'user-id' }),
         );
         let model = emptyModel({ ...plan.settings, id: settings.id });
         const key = await source.makeKey(organization, { scope, redact });

@@ -161,6 +161,9 @@ describe('a pull from a server that is not to be trusted', () => {
     ['what is no HTTP', { isRaw: true, body: 'SSH-2.0-OpenSSH_9.9\r\n' }, /./],
     ['a response that dribbles', { body: dribbling }, /too slowly/],
   ];
+  it('is refused for a token of a server that has no pages', () =>
+    assertRefused('plain', at(EVENTS, { headers: { 'sync-token': 'x' }, body: '[]' }), /JSON object/));
+
   for (const [what, reply, reason] of wires) {
     it(`is refused for ${what}`, () => assertRefused('plain', at(BOARDS, reply), reason));
   }

@@ -3,6 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance, DuckDBTimestampTZValue, type DuckDBValue } from '@duckdb/node-api';
+import { escaped } from '../model/json.ts';
 
 export interface ParquetRows {
   readonly columns: readonly (readonly [name: string, type: string])[];
@@ -63,7 +64,7 @@ function eventCells({ type, action, timestamp, ...parts }: Cells) {
 
 function cell(value: unknown): string | bigint | null {
   if (value === null || typeof value === 'bigint') return value;
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : escaped(JSON.stringify(value));
 }
 
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;

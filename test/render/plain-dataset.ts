@@ -44,6 +44,7 @@ export class PlainDataset implements Dataset {
   readonly version: string = 'plain';
   readonly policy = '';
   readonly lookups = { course: false, lmsUserProperties: [] };
+  readonly userPointsKey = 'user-id';
   readonly organization: Organization;
   readonly kinds: readonly Kind[];
   readonly counts;

@@ -1,6 +1,7 @@
 /** What answers must be, made the slow and obvious way: objects through `JSON.stringify`, and rows of text for CSV. */
 import type { Person } from '../../src/dataset/records.ts';
 import type { Answer } from '../../src/render/answer.ts';
+import { escaped } from '../model/json.ts';
 import type { PlainEvent, PlainWorld } from './plain-dataset.ts';
 
 declare global {
@@ -11,9 +12,9 @@ declare global {
 }
 
 export function jsonOf(value: unknown): string {
-  return JSON.stringify(value, (_, member) =>
-    typeof member === 'bigint' ? JSON.rawJSON(member.toString()) : member,
-  );
+  const exact = (_: string, member: unknown) =>
+    typeof member === 'bigint' ? JSON.rawJSON(member.toString()) : member;
+  return escaped(JSON.stringify(value, exact));
 }
 
 export function ndjsonOf(values: readonly unknown[]): string {
@@ -52,7 +53,7 @@ export function eventRow(world: PlainWorld, event: PlainEvent): string[] {
   const pinCells =
     pin === undefined
       ? Array.from({ length: 7 }, () => '')
-      : [...Object.values(pin).slice(0, -1), JSON.stringify(pin.tags)];
+      : [...Object.values(pin).slice(0, -1), jsonOf(pin.tags)];
   return [
     type,
     action,

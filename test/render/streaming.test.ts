@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { FULL_SCOPE } from '../../src/dataset/scope.ts';
 import { readAhead } from '../../src/render/batches.ts';
 import { openRendering } from '../../src/render/rendering.ts';
+import { withTimeRunning } from '../running-time.ts';
 import { PlainDataset } from './plain-dataset.ts';
 import { collect, textOf } from './reference.ts';
 import { NO_REDACTION, worldOf } from './worlds.ts';
@@ -81,21 +82,14 @@ test('bytes that are not as many as announced make the chunks throw, and never e
   }
 });
 
-test('the event loop turns between two chunks', async () => {
+test('the event loop turns between two chunks when the time of a slice has passed', async () => {
   const { rendering } = open(2048);
-  let turns = 0;
-  let chunks = 0;
-  let counting = setImmediate(function count() {
-    turns += 1;
-    counting = setImmediate(count);
-  });
   const answer = await rendering.events(EVERYTHING, 'json');
-  turns = 0;
-  try {
-    for await (const chunk of answer.chunks()) chunks += Math.sign(chunk.length);
-  } finally {
-    clearImmediate(counting);
-  }
+  const { result: chunks, turns } = await withTimeRunning(async () => {
+    let count = 0;
+    for await (const chunk of answer.chunks()) count += Math.sign(chunk.length);
+    return count;
+  });
   assert.ok(chunks > 10 && turns >= chunks - 1, `${turns} turns in ${chunks} chunks`);
 });
 
@@ -139,6 +133,18 @@ test('fragments that could not be made are made when asked for again', async () 
   await assert.rejects(rendering.warm(), /pins cannot be read/);
   await rendering.warm();
   assert.equal(dataset.readings.pins, 2);
+});
+
+test('a large answer that is refused makes no fragments and is not measured', async () => {
+  const { dataset, rendering } = open();
+  const refuse = () => Promise.reject(new Error('refused'));
+  for (const ask of [
+    () => rendering.events(EVERYTHING, 'json', refuse),
+    () => rendering.changes(EVERYTHING, undefined, 'json', refuse),
+  ]) {
+    await assert.rejects(ask(), /refused/);
+  }
+  assert.deepEqual(dataset.readings, { people: 0, boards: 0, pins: 0 });
 });
 
 test('renderings of one dataset share what redaction does not touch', async () => {

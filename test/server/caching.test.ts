@@ -214,6 +214,15 @@ describe('negotiation', () => {
     ['text/csv;q=0.5, application/x-ndjson', 'application/x-ndjson'],
     ['application/json;q=0.1, text/csv;q=0.2', 'text/csv'],
     ['application/json;q=0, */*', 'application/x-ndjson'],
+    ['application/json; charset=utf-8', 'application/json'],
+    ['application/json;odata=verbose', 'application/json'],
+    ['application/x-ndjson;charset=UTF-8', 'application/x-ndjson'],
+    ['text/csv; charset=utf-8; header=present', 'text/csv'],
+    ['text/csv ; note="a, b; q=0 \\"c\\"" ; q=0.9, application/json;q=0.8', 'text/csv'],
+    ['text/csv; charset=utf-8; q=0.1, application/json; charset=utf-8; Q=0.2', 'application/json'],
+    ['application/vnd.apache.parquet; version=2', 'application/vnd.apache.parquet'],
+    ['application/*;charset=utf-8;q=0.1, text/*;charset=utf-8', 'text/csv'],
+    ['application/json;', 'application/json'],
   ] as const;
   for (const [accept, type] of cases) {
     it(`Accept: ${accept} gives ${type}`, async () => {
@@ -222,6 +231,31 @@ describe('negotiation', () => {
       await response.text();
     });
   }
+
+  it('a live stream is chosen by its media type with any parameters', async () => {
+    const accept = 'text/event-stream; charset=utf-8';
+    const response = await stand.get('/a/v1/events', { accept }, 'HEAD');
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get('content-type'), 'text/event-stream');
+  });
+
+  it('the 406 names what has chosen: the parameter "format" or the header "Accept"', async () => {
+    const detailOf = async (path: string, headers: Record<string, string> = {}) => {
+      const response = await stand.get(path, headers);
+      assert.equal(response.status, 406);
+      const problem: { readonly detail: string } = JSON.parse(await response.text());
+      return problem.detail;
+    };
+    for (const format of ['csv', 'parquet']) {
+      const detail = await detailOf(`/a/v1/events?format=${format}&since=start`);
+      assert.match(detail, new RegExp(`"format" asks for "${format}".* Use json or ndjson\\.$`));
+      assert.doesNotMatch(detail, /Accept/);
+    }
+    const accepted = await detailOf('/a/v1/events?since=start', { accept: 'text/csv' });
+    assert.match(accepted, /^The header "Accept" allows none/);
+    const encoded = await detailOf('/a/v1/events', { 'accept-encoding': 'identity;q=0' });
+    assert.match(encoded, /^The header "Accept-Encoding" allows none/);
+  });
 
   it('?format= wins over Accept', async () => {
     const response = await stand.get('/b/v1/boards?format=csv', { accept: 'image/png' });

@@ -140,6 +140,24 @@ describe('turns on a connection', () => {
     }
   }
 
+  it('a body of GET that does not come is 408, and the request never begins', async () => {
+    let begun = 0;
+    const handle: Handle = () => {
+      begun += 1;
+    };
+    const options = { requestTimeout: 50, headersTimeout: 50, connectionsCheckingInterval: 10 };
+    await withServer(
+      handle,
+      async ({ client, socket, text }) => {
+        client.write('GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{');
+        await until(() => socket.destroyed);
+        assert.deepEqual(statuses(text()), [408]);
+        assert.equal(begun, 0);
+      },
+      options,
+    );
+  });
+
   it('a request begins when the answer before it has ended', async () => {
     const underWay: ServerResponse[] = [];
     let begun = 0;

@@ -1,6 +1,6 @@
 /** How the files of a console are sent; `test/console/` uses the real one in a browser. */
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -9,12 +9,15 @@ import { assertProblem, head, openStand, type Stand, sendRaw } from './stand.ts'
 const INDEX = '<!doctype html><title>Console</title>';
 const SCRIPT = 'export const twice = (value) => 2 * value;\n'.repeat(50);
 
+const LICENSES = '# Licenses\n';
+
 let stand: Stand;
 let folder: string;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'corkboard-console-'));
   await mkdir(join(folder, 'assets'));
   await writeFile(join(folder, 'index.html'), INDEX);
+  await writeFile(join(folder, 'licenses.md'), LICENSES);
   await writeFile(join(folder, 'assets/index-abc.js'), SCRIPT);
   stand = await openStand({ consoleFolder: folder, defaultVariant: 'b' });
 });
@@ -34,6 +37,16 @@ describe('the console', () => {
       assert.equal(await response.text(), INDEX);
       assert.equal(response.headers.get('content-type'), 'text/html; charset=utf-8');
       assert.equal(response.headers.get('cache-control'), 'no-cache');
+    }
+  });
+
+  it('has the licence notices of the libraries in its scripts', async () => {
+    const response = await load('/console/licenses.md');
+    assert.equal(await response.text(), LICENSES);
+    assert.equal(response.headers.get('content-type'), 'text/markdown; charset=utf-8');
+    const built = await readFile(join(import.meta.dirname, '../../dist/console/licenses.md'), 'utf8');
+    for (const name of ['react', 'react-dom', 'd3-scale', '@visx/axis', '@tanstack/react-query']) {
+      assert.match(built, new RegExp(`^## ${name} - .*\\n\\n.*(licen[cs]e|copyright)`, 'im'), name);
     }
   });
 
@@ -63,6 +76,19 @@ describe('the console', () => {
       const etag = (await load(path)).headers.get('etag') ?? '';
       const again = await load(path, { 'if-none-match': etag });
       assert.deepEqual([again.status, await again.text()], [304, '']);
+    }
+  });
+
+  it('has a tag for each encoding of a file, and nothing new for a client that has any', async () => {
+    for (const path of ['/', '/console/assets/index-abc.js']) {
+      const tags = ['gzip', 'identity'].map(async (encoding) => {
+        const response = await load(path, { 'accept-encoding': encoding });
+        await response.text();
+        return response.headers.get('etag');
+      });
+      assert.equal(new Set(await Promise.all(tags)).size, 2);
+      assert.equal((await load(path, { 'if-none-match': '*' })).status, 304);
+      assert.equal((await load(path, { 'if-match': '"x"' })).status, 412);
     }
   });
 

@@ -179,12 +179,13 @@ describeOver(DIRECT, 'Parquet', {}, (kind) => {
     }
   });
 
-  it('a failure half way is a problem, because nothing has been sent, and nothing of the answer stands in it', async () => {
+  it('a failure half way is a problem, with nothing of the response in it, its sync token included', async () => {
     trouble.breakAfterBatches = 3;
     try {
       const response = await stand.get('/a/v1/events?start=1', PARQUET);
       assert.equal(response.status, 500);
       assert.equal(response.headers.get('etag'), null);
+      assert.equal(response.headers.get('sync-token'), null);
       assert.equal(response.headers.get('content-type'), 'application/problem+json');
       await response.text();
     } finally {

@@ -12,6 +12,14 @@ after(() => stand.close());
 const ask = (method: string, target: string, fields: Record<string, string> = {}) =>
   sendRaw(stand.port, head(method, target, { apikey: stand.key, ...fields }));
 
+const LARGEST_BODY = 64 * 1024;
+
+/** A body in chunks of at most 10,000 bytes, as it is transferred. */
+function chunked(body: string): string {
+  const chunks = body.match(/.{1,10000}/g) ?? [];
+  return [...chunks, ''].map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('');
+}
+
 describe('the form of a request', () => {
   it('percent-encodings that are malformed or no UTF-8 are 400', async () => {
     for (const path of [
@@ -100,15 +108,86 @@ describe('the form of a request', () => {
     assert.equal((await sendRaw(stand.port, 'GET /livez HTTP/1.0\r\n\r\n')).status, 200);
   });
 
-  it('a body with GET is 400, an empty one is not', async () => {
-    const withBody = head('GET', '/a/v1/boards', { apikey: stand.key, 'content-length': '2' });
-    assertProblem(await sendRaw(stand.port, `${withBody}{}`), 400, 'body-not-expected');
-    const chunked = head('GET', '/a/v1/boards', { apikey: stand.key, 'transfer-encoding': 'chunked' });
-    assertProblem(await sendRaw(stand.port, `${chunked}0\r\n\r\n`), 400, 'body-not-expected');
-    assert.equal(
-      (await ask('GET', '/a/v1/boards', { 'content-length': '0', 'content-type': 'odd' })).status,
-      200,
-    );
+  it('a body of up to 64 KiB with GET or HEAD is ignored, whatever its type', async () => {
+    const fields: Record<string, string>[] = [
+      {},
+      { 'content-type': 'application/json' },
+      { 'content-type': 'odd' },
+    ];
+    for (const method of ['GET', 'HEAD']) {
+      for (const more of fields) {
+        for (const body of ['{}', 'x'.repeat(LARGEST_BODY)]) {
+          const sent = head(method, '/a/v1/boards', {
+            ...{ apikey: stand.key, 'content-length': `${body.length}` },
+            ...more,
+          });
+          assert.equal((await sendRaw(stand.port, sent + body)).status, 200);
+          const inChunks = head(method, '/a/v1/boards', {
+            ...{ apikey: stand.key, 'transfer-encoding': 'chunked' },
+            ...more,
+          });
+          assert.equal((await sendRaw(stand.port, inChunks + chunked(body))).status, 200);
+        }
+      }
+    }
+  });
+
+  it('a larger body, and any with OPTIONS, is 400', async () => {
+    const body = 'x'.repeat(LARGEST_BODY + 1);
+    for (const method of ['GET', 'HEAD']) {
+      const announced = head(method, '/a/v1/boards', {
+        ...{ apikey: stand.key, 'content-length': `${body.length}` },
+      });
+      const inChunks = head(method, '/a/v1/boards', {
+        ...{ apikey: stand.key, 'transfer-encoding': 'chunked' },
+      });
+      for (const sent of [announced + body, announced, inChunks + chunked(body)]) {
+        const reply = await sendRaw(stand.port, sent);
+        assert.equal(reply.status, 400);
+        assert.equal(reply.headers.get('connection'), 'close');
+        if (method === 'GET') assertProblem(reply, 400, 'body-not-expected');
+      }
+    }
+    const options = head('OPTIONS', '/a/v1/boards', { apikey: stand.key, 'content-length': '2' });
+    assertProblem(await sendRaw(stand.port, `${options}{}`), 400, 'body-not-expected');
+  });
+
+  it('requests behind a body are answered in order on the same connection', async () => {
+    const fields = { apikey: stand.key, connection: 'keep-alive' };
+    const requests = [
+      `${head('GET', '/a/v1/boards', { ...fields, 'content-length': '2' })}{}`,
+      head('GET', '/a/v1/nowhere', fields),
+      head('GET', '/a/v1/boards', { ...fields, 'transfer-encoding': 'chunked' }) + chunked('{"a":1}'),
+      head('GET', '/a/v1/nowhere', { ...fields, connection: 'close' }),
+    ];
+    const { status, body } = await sendRaw(stand.port, requests.join(''));
+    const others = [...body.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]));
+    assert.deepEqual([status, ...others], [200, 404, 200, 404]);
+  });
+
+  it('a body that cannot be read is 400', async () => {
+    const sent = head('GET', '/a/v1/boards', { apikey: stand.key, 'transfer-encoding': 'chunked' });
+    assertProblem(await sendRaw(stand.port, `${sent}no length\r\n`), 400, 'request-malformed');
+  });
+
+  it('a body that cannot be read closes the connection after the responses before it', async () => {
+    const fields = { apikey: stand.key, connection: 'keep-alive' };
+    const first = head('GET', '/a/v1/events', fields);
+    const second = head('GET', '/a/v1/boards', { ...fields, 'transfer-encoding': 'chunked' });
+    const { status, body } = await sendRaw(stand.port, `${first}${second}no length\r\n`);
+    assert.equal(status, 200);
+    assert.doesNotMatch(body, /HTTP\/1\.1/);
+  });
+
+  it('a client that waits for "100 Continue" is invited to send a body that is ignored', async () => {
+    const fields = { apikey: stand.key, expect: '100-continue' };
+    const small = `${head('GET', '/a/v1/boards', { ...fields, 'content-length': '2' })}{}`;
+    const reply = await sendRaw(stand.port, small);
+    assert.deepEqual([reply.interim, reply.status], [[100], 200]);
+    const large = head('GET', '/a/v1/boards', { ...fields, 'content-length': '99999' });
+    const refused = await sendRaw(stand.port, large);
+    assertProblem(refused, 400, 'body-not-expected');
+    assert.deepEqual(refused.interim, []);
   });
 
   it('expectations and upgrades are passed over', async () => {

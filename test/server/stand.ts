@@ -91,6 +91,8 @@ export async function openStand(options: StandOptions = {}): Promise<Stand> {
 }
 
 export interface RawReply {
+  /** Statuses of interim responses before it, such as 100. */
+  readonly interim: readonly number[];
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
@@ -105,15 +107,21 @@ export async function sendRaw(port: number, request: string | Uint8Array): Promi
   socket.on('error', () => undefined);
   socket.write(request);
   await once(socket, 'close');
-  const text = Buffer.concat(chunks).toString('latin1');
+  return replyOf(Buffer.concat(chunks).toString('latin1'), []);
+}
+
+function replyOf(text: string, interim: readonly number[]): RawReply {
   const end = text.indexOf('\r\n\r\n');
   const [statusLine = '', ...lines] = text.slice(0, Math.max(end, 0)).split('\r\n');
+  const status = Number(statusLine.split(' ')[1]);
+  const body = text.slice(end + 4);
+  if (status >= 100 && status < 200) return replyOf(body, [...interim, status]);
   const fields = lines.map((line) => [
     line.slice(0, line.indexOf(':')).toLowerCase(),
     line.slice(line.indexOf(':') + 1).trim(),
   ]);
   const headers = new Map(fields.map(([name = '', value = '']) => [name, value]));
-  return { status: Number(statusLine.split(' ')[1]), headers, body: text.slice(end + 4) };
+  return { interim, status, headers, body };
 }
 
 /** Head of a request that closes its connection. */

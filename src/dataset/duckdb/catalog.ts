@@ -13,7 +13,7 @@ import {
   unknownOrganization,
 } from '../organization-name.ts';
 import type { OrganizationEntry, Settings } from '../store.ts';
-import { derivedIds } from '../stored-values.ts';
+import { derivedIds, userPointsKey } from '../stored-values.ts';
 
 /** What the catalog knows of an organization, with the generation in force; absent while nothing is published. */
 export interface CatalogEntry extends OrganizationEntry {
@@ -25,16 +25,19 @@ const SCHEMA = `
     name TEXT PRIMARY KEY COLLATE NOCASE, id INTEGER NOT NULL, title TEXT NOT NULL, domain TEXT NOT NULL,
     category_id INTEGER NOT NULL, course_lookup INTEGER NOT NULL, lms_user_properties TEXT NOT NULL,
     policy TEXT NOT NULL, secret BLOB NOT NULL, generation INTEGER, version TEXT,
-    derived_ids TEXT NOT NULL DEFAULT 'plain'
+    derived_ids TEXT NOT NULL DEFAULT 'plain', user_points_key TEXT NOT NULL DEFAULT 'user-id'
   ) STRICT;`;
 
-/**
- * Organizations that have no data yet have derived nothing, so theirs are keyed like those of new
- * ones.
- */
-const ADD_DERIVED_IDS = `
-  ALTER TABLE organizations ADD derived_ids TEXT NOT NULL DEFAULT 'plain';
-  UPDATE organizations SET derived_ids = 'keyed' WHERE version IS NULL;`;
+/** Columns that came later, and what adds them. */
+const LATER_COLUMNS = {
+  // Organizations that have no data yet have derived nothing, so theirs are keyed like those of new
+  // ones.
+  derived_ids: `
+    ALTER TABLE organizations ADD derived_ids TEXT NOT NULL DEFAULT 'plain';
+    UPDATE organizations SET derived_ids = 'keyed' WHERE version IS NULL;`,
+  user_points_key: `
+    ALTER TABLE organizations ADD user_points_key TEXT NOT NULL DEFAULT 'user-id';`,
+};
 
 export class Catalog {
   readonly #database: DatabaseSync;
@@ -115,7 +118,11 @@ export class Catalog {
 
   #insert(name: string, settings: Settings): void {
     this.#database
-      .prepare(`INSERT INTO organizations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, 'keyed')`)
+      .prepare(
+        `INSERT INTO organizations (name, id, title, domain, category_id, course_lookup,
+         lms_user_properties, policy, user_points_key, secret, derived_ids)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'keyed')`,
+      )
       .run(name, ...columnsOf(settings), randomBytes(32));
   }
 
@@ -128,7 +135,7 @@ export class Catalog {
     this.#database
       .prepare(
         `UPDATE organizations SET id = ?, title = ?, domain = ?, category_id = ?, course_lookup = ?,
-         lms_user_properties = ?, policy = ?, ${assignments} WHERE name = ?`,
+         lms_user_properties = ?, policy = ?, user_points_key = ?, ${assignments} WHERE name = ?`,
       )
       .run(...columnsOf(settings), ...values, name);
   }
@@ -136,21 +143,17 @@ export class Catalog {
 
 function prepareSchema(database: DatabaseSync): void {
   database.exec(SCHEMA);
-  const hasDerivedIds = () =>
-    database
-      .prepare('PRAGMA table_info(organizations)')
-      .all()
-      .some(({ name }) => name === 'derived_ids');
-  if (hasDerivedIds()) return;
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    // Another process may have added the column while this one waited.
-    if (!hasDerivedIds()) database.exec(ADD_DERIVED_IDS);
-    database.exec('COMMIT');
-  } catch (error) {
-    database.exec('ROLLBACK');
-    throw error;
-  }
+  if (missingColumns(database).length === 0) return;
+  inTransaction(database, () => {
+    // Another process may have added them while this one waited.
+    for (const [, addition] of missingColumns(database)) database.exec(addition);
+  });
+}
+
+function missingColumns(database: DatabaseSync): [name: string, addition: string][] {
+  const columns = database.prepare('PRAGMA table_info(organizations)').all();
+  const names = new Set(columns.map(({ name }) => name));
+  return Object.entries(LATER_COLUMNS).filter(([name]) => !names.has(name));
 }
 
 function columnsOf(settings: Settings) {
@@ -162,6 +165,7 @@ function columnsOf(settings: Settings) {
     settings.courseLookup ? 1 : 0,
     JSON.stringify(settings.lmsUserProperties),
     settings.policy,
+    settings.userPointsKey,
   ] as const;
 }
 
@@ -177,6 +181,7 @@ function entryOf(row: Record<string, SQLOutputValue>): CatalogEntry {
       categoryId: BigInt(row['category_id'] as bigint),
       courseLookup: row['course_lookup'] === 1n,
       lmsUserProperties: JSON.parse(String(row['lms_user_properties'])),
+      userPointsKey: userPointsKey(row['user_points_key']),
       policy: String(row['policy']),
     },
     version: row['version'] === null ? undefined : String(row['version']),

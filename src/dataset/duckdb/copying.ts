@@ -21,7 +21,7 @@ import { Database } from './database.ts';
 import { Generations } from './generations.ts';
 import { appendInOrder } from './layout.ts';
 import { acquirePublicationLock } from './publication-lock.ts';
-import { GENERATION_SCHEMA, readFormat } from './schema.ts';
+import { GENERATION_SCHEMA, hasClocks, readFormat } from './schema.ts';
 import { writeVersion } from './version-row.ts';
 
 const MEMORY_LIMIT_MB = 768;
@@ -87,7 +87,7 @@ class DuckdbCopying implements Copying {
   }
 
   async #open(entry: CatalogEntry): Promise<Original> {
-    if (entry.generation === undefined) return new DuckdbOriginal(entry, undefined, undefined, false);
+    if (entry.generation === undefined) return new DuckdbOriginal(entry, undefined, undefined, true);
     const generations = new Generations(organizationFolder(this.#dataFolder, entry.name));
     const database = await Database.open(generations.file(entry.generation), {
       readOnly: true,
@@ -96,7 +96,7 @@ class DuckdbCopying implements Copying {
     });
     try {
       const format = await readFormat(async (sql) => await database.rows(sql));
-      return new DuckdbOriginal(entry, database, await readFacts(database), format === 'earlier');
+      return new DuckdbOriginal(entry, database, await readFacts(database), hasClocks(format));
     } catch (error) {
       database.close();
       throw error;
@@ -108,18 +108,18 @@ class DuckdbOriginal implements Original {
   readonly entry: CatalogEntry;
   readonly facts: VersionFacts | undefined;
   readonly #database: Database | undefined;
-  readonly #isEarlier: boolean;
+  readonly #hasClocks: boolean;
 
   constructor(
     entry: CatalogEntry,
     database: Database | undefined,
     facts: VersionFacts | undefined,
-    isEarlier: boolean,
+    hasAllClocks: boolean,
   ) {
     this.entry = entry;
     this.#database = database;
     this.facts = facts;
-    this.#isEarlier = isEarlier;
+    this.#hasClocks = hasAllClocks;
   }
 
   async *rows(table: CopiedTable): AsyncGenerator<CopiedRows> {
@@ -144,7 +144,7 @@ class DuckdbOriginal implements Original {
   #source(table: CopiedTable): string {
     // Adjustments lie in the order of import, by which they are numbered from 1 elsewhere.
     if (table === 'adjustments') return '(SELECT *, rowid + 1 AS place FROM adjustments)';
-    if (table !== 'users' || !this.#isEarlier) return table;
+    if (table !== 'users' || this.#hasClocks) return table;
     return `(SELECT *, ${LATER_USER_CLOCKS.map((clock) => `revised AS ${clock}`).join(', ')} FROM users)`;
   }
 

@@ -16,6 +16,7 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import { AppError } from '../../app-error.ts';
+import { slice } from '../../time-slice.ts';
 
 /** Parameters by name; a list of ids travels as one value. */
 export type Parameters = Readonly<Record<string, bigint | number | string | null | readonly bigint[]>>;
@@ -26,6 +27,9 @@ export interface DatabaseOptions {
   /** Folder for what does not fit into memory; made and removed by DuckDB. */
   readonly spillFolder: string;
 }
+
+/** Between two looks at the clock. */
+const ROWS_AT_ONCE = 128;
 
 export class Database {
   readonly #instance: DuckDBInstance;
@@ -123,7 +127,20 @@ export async function runRows(
   parameters: Parameters = {},
 ): Promise<DuckDBValue[][]> {
   const result = await connection.run(sql, ...bound(parameters));
-  return await result.getRows();
+  const rows: DuckDBValue[][] = [];
+  for (const chunk of await result.fetchAllChunks()) {
+    for await (const some of rowsOf(chunk)) rows.push(...some);
+  }
+  return rows;
+}
+
+/** The rows of a chunk in slices of time: a row with texts takes some microseconds. */
+export async function* rowsOf(chunk: DuckDBDataChunk): AsyncGenerator<DuckDBValue[][], void> {
+  for (let from = 0; from < chunk.rowCount; from += ROWS_AT_ONCE) {
+    if (from > 0 && slice.isOver()) await slice.pass();
+    const count = Math.min(ROWS_AT_ONCE, chunk.rowCount - from);
+    yield Array.from({ length: count }, (_, row) => chunk.getRowValues(from + row));
+  }
 }
 
 function bound(parameters: Parameters): [Record<string, DuckDBValue>, Record<string, DuckDBType>] {
@@ -159,22 +176,30 @@ export function doubleColumn(chunk: DuckDBDataChunk, column: number): Float64Arr
   return vector['items'].slice(0, chunk.rowCount);
 }
 
-/** One INTEGER column of several chunks in a row. */
-export function joinedIntegers(chunks: readonly DuckDBDataChunk[], column: number): Int32Array {
+/** One INTEGER column of several chunks in a row, in slices of time. */
+export async function joinedIntegers(
+  chunks: readonly DuckDBDataChunk[],
+  column: number,
+): Promise<Int32Array> {
   const joined = new Int32Array(chunks.reduce((sum, chunk) => sum + chunk.rowCount, 0));
   let at = 0;
   for (const chunk of chunks) {
+    if (slice.isOver()) await slice.pass();
     joined.set(integerColumn(chunk, column), at);
     at += chunk.rowCount;
   }
   return joined;
 }
 
-/** One DOUBLE column of several chunks in a row. */
-export function joinedDoubles(chunks: readonly DuckDBDataChunk[], column: number): Float64Array {
+/** One DOUBLE column of several chunks in a row, in slices of time. */
+export async function joinedDoubles(
+  chunks: readonly DuckDBDataChunk[],
+  column: number,
+): Promise<Float64Array> {
   const joined = new Float64Array(chunks.reduce((sum, chunk) => sum + chunk.rowCount, 0));
   let at = 0;
   for (const chunk of chunks) {
+    if (slice.isOver()) await slice.pass();
     joined.set(doubleColumn(chunk, column), at);
     at += chunk.rowCount;
   }

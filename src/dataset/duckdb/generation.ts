@@ -2,7 +2,7 @@
  * A published generation, read straight from its DuckDB file: the `Dataset` port over columns.
  */
 import type { DuckDBValue } from '@duckdb/node-api';
-import type { Counts, Dataset, Ledger, Lookups } from '../dataset.ts';
+import type { Counts, Dataset, Ledger, Lookups, UserPointsKey } from '../dataset.ts';
 import { isDerivedName } from '../derived-name.ts';
 import {
   type BoardName,
@@ -25,10 +25,10 @@ import type { Increment, Tables } from '../tables.ts';
 import { clockOf, type Unseen } from '../user-clocks.ts';
 import { HEAD_COLUMNS, headOf, type VersionHead } from '../version-head.ts';
 import { allOf, type Condition, inRange, inScope, visibleOf, withCreation } from './conditions.ts';
-import { Database, joinedIntegers, type Parameters } from './database.ts';
+import { Database, joinedIntegers, type Parameters, rowsOf } from './database.ts';
 import { readLedger } from './ledger.ts';
 import { readForgotten, readRevisions } from './revisions.ts';
-import { readFormat } from './schema.ts';
+import { hasClocks, readFormat, versionTable } from './schema.ts';
 import { readStandings } from './standings.ts';
 import { readTables } from './tables.ts';
 import { readEventsSince, readSlices, readTally, streamEvents } from './timeline.ts';
@@ -44,7 +44,7 @@ export async function openGeneration(path: string, spillFolder: string): Promise
   const database = await Database.open(path, { readOnly: true, memoryLimitMb: MEMORY_LIMIT_MB, spillFolder });
   try {
     const format = await readFormat(async (sql) => await database.rows(sql));
-    return new Generation(database, await readHead(database), format === 'earlier');
+    return new Generation(database, await readHead(database, format), hasClocks(format));
   } catch (error) {
     database.close();
     throw error;
@@ -60,20 +60,22 @@ class Generation implements Dataset {
   readonly version: string;
   readonly organization: Organization;
   readonly lookups: Lookups;
+  readonly userPointsKey: UserPointsKey;
   readonly policy: string;
   readonly counts: Counts;
   readonly lastSequence: number;
   readonly kinds: readonly Kind[];
   readonly #slices: Float64Array;
   readonly #database: Database;
-  readonly #isEarlier: boolean;
+  readonly #hasClocks: boolean;
 
-  constructor(database: Database, head: Head, isEarlier: boolean) {
+  constructor(database: Database, head: Head, hasAllClocks: boolean) {
     this.#database = database;
-    this.#isEarlier = isEarlier;
+    this.#hasClocks = hasAllClocks;
     this.version = head.version;
     this.organization = head.organization;
     this.lookups = head.lookups;
+    this.userPointsKey = head.userPointsKey;
     this.policy = head.policy;
     this.counts = head.counts;
     this.lastSequence = head.lastSequence;
@@ -126,7 +128,7 @@ class Generation implements Dataset {
 
   /** Of a generation of the format before, every change of a person counts. */
   async revisions(sequence: number, unseen: Unseen = NO_REDACTION): Promise<Revisions> {
-    return await readRevisions(this.#database, sequence, this.#isEarlier ? 'revised' : clockOf(unseen));
+    return await readRevisions(this.#database, sequence, this.#hasClocks ? clockOf(unseen) : 'revised');
   }
 
   async forgotten(scope: Scope, sequence: number): Promise<readonly bigint[]> {
@@ -193,7 +195,9 @@ class Generation implements Dataset {
   }
 
   async *#records<T>(sql: string, record: (row: readonly (DuckDBValue | undefined)[]) => T) {
-    for await (const chunk of this.#database.stream(sql)) yield chunk.getRows().map(record);
+    for await (const chunk of this.#database.stream(sql)) {
+      for await (const rows of rowsOf(chunk)) yield rows.map(record);
+    }
   }
 
   async #list(thing: 'user' | 'board', visible: Condition, query: ListQuery): Promise<Int32Array> {
@@ -208,7 +212,7 @@ class Generation implements Dataset {
       `SELECT ix FROM ${created?.sql ?? `${thing}s`} WHERE ${where.sql} ORDER BY id ${limit}`,
       { ...where.parameters, ...created?.parameters },
     );
-    return joinedIntegers(chunks, 0);
+    return await joinedIntegers(chunks, 0);
   }
 
   /**
@@ -228,8 +232,8 @@ class Generation implements Dataset {
   }
 }
 
-async function readHead(database: Database): Promise<Head> {
-  const [row] = await database.rows(`SELECT ${HEAD_COLUMNS} FROM version`);
+async function readHead(database: Database, format: number): Promise<Head> {
+  const [row] = await database.rows(`SELECT ${HEAD_COLUMNS} FROM ${versionTable(format)}`);
   if (row === undefined) throw new Error('the generation names no version');
   const [counts = []] = await database.rows(
     `SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM users), (SELECT count(*) FROM boards),

@@ -32,5 +32,5 @@ export async function readLedger(database: Database, { scope, board, user }: Led
   const figures = 'SELECT total_points, participation_score FROM';
   const [imported] = await database.rows(`${figures} imported_points WHERE ${ofPair}`, pair);
   const [standing] = await database.rows(`${figures} standings WHERE ${ofPair}`, pair);
-  return ledgerOf({ awards, sums, adjustments, imported, standing });
+  return await ledgerOf({ awards, sums, adjustments, imported, standing });
 }

@@ -20,7 +20,7 @@ import { type Merged, mergeStaged } from './merge.ts';
 import { type MergePosition, nextSequence } from './merge-events.ts';
 import { countRows } from './merge-things.ts';
 import { publishPoints } from './points-tables.ts';
-import { BRING_UP_TO_DATE, GENERATION_SCHEMA, readFormat } from './schema.ts';
+import { bringUpToDate, GENERATION_SCHEMA, readFormat } from './schema.ts';
 import { StagingTables } from './staging-tables.ts';
 import { writeVersion } from './version-row.ts';
 
@@ -73,7 +73,7 @@ export class DuckdbPublication implements Publication {
       const connection = await database.connect();
       if (entry.generation === undefined) await connection.run(GENERATION_SCHEMA);
       const format = await readFormat(async (sql) => await runRows(connection, sql));
-      if (format === 'earlier') await connection.run(BRING_UP_TO_DATE);
+      for (const step of bringUpToDate(format)) await connection.run(step);
       const staging = await StagingTables.create(connection);
       return new DuckdbPublication(catalog, entry, generations, release, { database, connection, staging });
     } catch (error) {

@@ -13,7 +13,7 @@ export async function readRevisions(
 ): Promise<Revisions> {
   const after = async (table: 'users' | 'boards' | 'pins', column: string) => {
     const later = { sequence: BigInt(sequence) };
-    return joinedIntegers(
+    return await joinedIntegers(
       await database.chunks(`SELECT ix FROM ${table} WHERE ${column} > $sequence`, later),
       0,
     );

@@ -9,18 +9,22 @@ import type { DuckDBValue } from '@duckdb/node-api';
 import { AppError } from '../../app-error.ts';
 import { LATER_USER_CLOCKS } from '../user-clocks.ts';
 
-/** Told from that of other versions of Corkboard; to be counted up with every change of the schema. */
-const FORMAT = 'Corkboard generation, format 4';
-/** Is read as it is, and brought up to the present one by the next publication. */
-const EARLIER_FORMAT = 'Corkboard generation, format 3';
+/** Increment on every change of the schema. */
+const FORMAT = 5;
+/** Earlier formats from this one on are read, and brought up to date by the next publication. */
+const EARLIEST_FORMAT = 3;
+/** The format from which on users have all their clocks. */
+const FORMAT_OF_CLOCKS = 4;
+
+const commentOf = (format: number) => `Corkboard generation, format ${format}`;
 
 export const GENERATION_SCHEMA = `
 CREATE TABLE version (
   version VARCHAR, published_ms BIGINT, publication INTEGER, last_sequence BIGINT,
   organization_id BIGINT, title VARCHAR, domain VARCHAR, category_id BIGINT,
-  course_lookup BOOLEAN, lms_user_properties VARCHAR, policy VARCHAR
+  course_lookup BOOLEAN, lms_user_properties VARCHAR, user_points_key VARCHAR, policy VARCHAR
 );
-COMMENT ON TABLE version IS '${FORMAT}';
+COMMENT ON TABLE version IS '${commentOf(FORMAT)}';
 CREATE TABLE users (
   ix INTEGER, id BIGINT, email VARCHAR, name VARCHAR, first_name VARCHAR, last_name VARCHAR,
   role VARCHAR, class_role VARCHAR, created_ms BIGINT, forgotten BOOLEAN, revised BIGINT,
@@ -74,23 +78,39 @@ CREATE TABLE standings (board INTEGER, person INTEGER, total_points BIGINT, part
 CREATE TABLE out_of_order (name VARCHAR, rows BIGINT);
 `;
 
-/**
- * Makes the tables of a generation of the earlier format those of the present one. Earlier changes
- * count for all clocks of users, because it is not known which fields they were about.
- */
-export const BRING_UP_TO_DATE = `
-${LATER_USER_CLOCKS.map((clock) => `ALTER TABLE users ADD COLUMN ${clock} BIGINT;`).join('\n')}
-UPDATE users SET ${LATER_USER_CLOCKS.map((clock) => `${clock} = revised`).join(', ')};
-COMMENT ON TABLE version IS '${FORMAT}';
-`;
+/** What each format added, by the format before it. */
+const STEPS: Readonly<Record<number, string>> = {
+  // Earlier changes count for all clocks of users, because it is not known which fields they were
+  // about.
+  3: `
+    ${LATER_USER_CLOCKS.map((clock) => `ALTER TABLE users ADD COLUMN ${clock} BIGINT;`).join('\n')}
+    UPDATE users SET ${LATER_USER_CLOCKS.map((clock) => `${clock} = revised`).join(', ')};`,
+  4: "ALTER TABLE version ADD COLUMN user_points_key VARCHAR DEFAULT 'user-id';",
+};
+
+/** Statements that make the tables of a generation those of the present format; none if they are. */
+export function bringUpToDate(format: number): readonly string[] {
+  const formats = Array.from({ length: FORMAT - format }, (_, step) => format + step);
+  const steps = formats.flatMap((each) => STEPS[each] ?? []);
+  return steps.length === 0 ? [] : [...steps, `COMMENT ON TABLE version IS '${commentOf(FORMAT)}';`];
+}
+
+/** Whether users have a clock for each way to redact them, and not only `revised`. */
+export function hasClocks(format: number): boolean {
+  return format >= FORMAT_OF_CLOCKS;
+}
+
+/** The table `version` with the columns of the present format. */
+export function versionTable(format: number): string {
+  return format === FORMAT ? 'version' : "(SELECT *, 'user-id' AS user_points_key FROM version)";
+}
 
 /** Throws `data-unreadable` when a generation was written by a version of Corkboard whose tables were others. */
-export async function readFormat(
-  ask: (sql: string) => Promise<DuckDBValue[][]>,
-): Promise<'present' | 'earlier'> {
+export async function readFormat(ask: (sql: string) => Promise<DuckDBValue[][]>): Promise<number> {
   const [row] = await ask("SELECT comment FROM duckdb_tables() WHERE table_name = 'version'");
-  if (row?.[0] === FORMAT) return 'present';
-  if (row?.[0] === EARLIER_FORMAT) return 'earlier';
+  for (let format = FORMAT; format >= EARLIEST_FORMAT; format--) {
+    if (row?.[0] === commentOf(format)) return format;
+  }
   throw new AppError(
     'data-unreadable',
     'The published data was written by another version of Corkboard, in a form that this one does not read. ' +

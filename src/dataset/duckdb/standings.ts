@@ -24,10 +24,10 @@ export async function readStandings(database: Database, query: StandingsQuery): 
   );
   return {
     count: chunks.reduce((sum, chunk) => sum + chunk.rowCount, 0),
-    user: joinedIntegers(chunks, 0),
-    board: joinedIntegers(chunks, 1),
-    totalPoints: joinedDoubles(chunks, 2),
-    participationScore: joinedDoubles(chunks, 3),
+    user: await joinedIntegers(chunks, 0),
+    board: await joinedIntegers(chunks, 1),
+    totalPoints: await joinedDoubles(chunks, 2),
+    participationScore: await joinedDoubles(chunks, 3),
   };
 }
 

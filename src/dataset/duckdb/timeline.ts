@@ -3,7 +3,9 @@
  * slices of the timeline, each sorted by itself, the next one while the present one is consumed.
  */
 import type { DuckDBDataChunk } from '@duckdb/node-api';
+import { slice } from '../../time-slice.ts';
 import type { EventBatch, EventQuery, EventTally, Occurrences } from '../query.ts';
+import { inBulkLane } from './bulk-lane.ts';
 import { allOf, type Condition, ofEvents } from './conditions.ts';
 import { type Database, doubleColumn, integerColumn, joinedDoubles, joinedIntegers } from './database.ts';
 
@@ -24,7 +26,7 @@ export async function readSlices(database: Database): Promise<Float64Array> {
     `SELECT timestamp_ms::DOUBLE AS instant FROM events WHERE rowid % ${SAMPLED} = 0 ORDER BY instant`,
   );
   const every = SLICE_EVENTS / SAMPLED;
-  const cuts = joinedDoubles(chunks, 0).filter((_, place) => place % every === every - 1);
+  const cuts = (await joinedDoubles(chunks, 0)).filter((_, place) => place % every === every - 1);
   return Float64Array.from(new Set(cuts));
 }
 
@@ -59,24 +61,30 @@ export async function* streamEvents(
 export async function readEventsSince(database: Database, sequence: number): Promise<EventBatch> {
   const later = { sql: 'sequence > $sequence', parameters: { sequence: BigInt(sequence) } };
   const chunks = await database.chunks(eventsSql(later), later.parameters);
-  const [kind, actor, owner, board, pin] = [0, 1, 2, 3, 4].map((column) => joinedIntegers(chunks, column));
-  if (!kind || !actor || !owner || !board || !pin) throw new Error('unreachable: five columns are integers');
+  const kind = await joinedIntegers(chunks, 0);
   return {
     count: kind.length,
-    ...{ kind, actor, owner, board, pin },
-    timestampMs: joinedDoubles(chunks, 5),
-    sequence: joinedDoubles(chunks, 6),
+    kind,
+    actor: await joinedIntegers(chunks, 1),
+    owner: await joinedIntegers(chunks, 2),
+    board: await joinedIntegers(chunks, 3),
+    pin: await joinedIntegers(chunks, 4),
+    timestampMs: await joinedDoubles(chunks, 5),
+    sequence: await joinedDoubles(chunks, 6),
   };
 }
 
 function readSlice(database: Database, where: Condition): Promise<DuckDBDataChunk[]> {
-  const slice = database.chunks(eventsSql(where), where.parameters);
+  const slice = inBulkLane(() => database.chunks(eventsSql(where), where.parameters));
   slice.catch(() => undefined);
   return slice;
 }
 
-function* batchesOf(chunks: readonly DuckDBDataChunk[]): Generator<EventBatch> {
-  for (const chunk of chunks) yield batchOf(chunk);
+async function* batchesOf(chunks: readonly DuckDBDataChunk[]): AsyncGenerator<EventBatch> {
+  for (const chunk of chunks) {
+    yield batchOf(chunk);
+    if (slice.isOver()) await slice.pass();
+  }
 }
 
 /** The events of a board, and of an actor, lie together in a table of their own (see `layout.ts`). */
@@ -136,7 +144,10 @@ export async function readTally(database: Database, query: Omit<EventQuery, 'lim
     where.parameters,
   );
   const found = TALLIED.map((): { index: number[]; count: number[] } => ({ index: [], count: [] }));
-  for (const chunk of chunks) collect(chunk, found);
+  for (const chunk of chunks) {
+    collect(chunk, found);
+    if (slice.isOver()) await slice.pass();
+  }
   const [kind, actor, owner, board, pin] = found.map(
     ({ index, count }): Occurrences => ({ index: Int32Array.from(index), count: Float64Array.from(count) }),
   );

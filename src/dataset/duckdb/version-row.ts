@@ -13,8 +13,9 @@ export async function writeVersion(
   await connection.run('DELETE FROM version');
   await runRows(
     connection,
-    `INSERT INTO version SELECT $version, $publishedMs, $publication, $lastSequence,
-       $id, $title, $domain, $categoryId, $courseLookup = 1, $properties, $policy`,
+    `INSERT INTO version (version, published_ms, publication, last_sequence, organization_id, title,
+       domain, category_id, course_lookup, lms_user_properties, user_points_key, policy) SELECT $version, $publishedMs, $publication, $lastSequence,
+       $id, $title, $domain, $categoryId, $courseLookup = 1, $properties, $pointsKey, $policy`,
     {
       version: facts.version,
       publishedMs: BigInt(facts.publishedMs),
@@ -26,6 +27,7 @@ export async function writeVersion(
       categoryId: settings.categoryId,
       courseLookup: settings.courseLookup ? 1n : 0n,
       properties: JSON.stringify(settings.lmsUserProperties),
+      pointsKey: settings.userPointsKey,
       policy: settings.policy,
     },
   );

@@ -12,7 +12,7 @@ import {
   unknownOrganization,
 } from '../organization-name.ts';
 import type { OrganizationEntry, Settings } from '../store.ts';
-import { derivedIds } from '../stored-values.ts';
+import { derivedIds, userPointsKey } from '../stored-values.ts';
 import type { Asking, Database, Parameter, Value } from './database.ts';
 
 /** What the catalog knows of an organization, with the publication in force; absent while nothing is published. */
@@ -26,7 +26,7 @@ export interface CatalogEntry extends OrganizationEntry {
 export const PUBLISHED_CHANNEL = 'corkboard';
 
 const COLUMNS =
-  'organization, name, id, title, domain, category_id, course_lookup, lms_user_properties, policy, secret, publication, version, derived_ids';
+  'organization, name, id, title, domain, category_id, course_lookup, lms_user_properties, policy, user_points_key, secret, publication, version, derived_ids';
 
 export class Catalog {
   readonly #asking: Asking;
@@ -69,15 +69,16 @@ export class Catalog {
     const { version, publication, publishedMs, lastSequence, counts } = facts;
     await this.#asking.rows(
       `INSERT INTO versions (organization, publication, version, published_ms, last_sequence, events, users, boards,
-         pins, organization_id, title, domain, category_id, course_lookup, lms_user_properties, policy)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+         pins, organization_id, title, domain, category_id, course_lookup, lms_user_properties, policy,
+         user_points_key)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
       [
         ...[organization, publication, version, publishedMs, lastSequence],
         ...[counts.events, counts.users, counts.boards, counts.pins],
         ...columnsOf(settings),
       ],
     );
-    await this.#write(organization, settings, ', publication = $9, version = $10', [publication, version]);
+    await this.#write(organization, settings, ', publication = $10, version = $11', [publication, version]);
     // Sent when the transaction ends.
     await this.#asking.rows(
       `SELECT pg_notify('${PUBLISHED_CHANNEL}', name) FROM organizations WHERE organization = $1`,
@@ -130,7 +131,7 @@ export class Catalog {
   async #insert(name: string, settings: Settings): Promise<void> {
     await this.#asking.rows(
       `INSERT INTO organizations (${COLUMNS})
-       SELECT coalesce(max(organization), 0) + 1, $1, $2, $3, $4, $5, $6, $7, $8, $9, NULL, NULL, 'keyed'
+       SELECT coalesce(max(organization), 0) + 1, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL, NULL, 'keyed'
        FROM organizations`,
       [name, ...columnsOf(settings), randomBytes(32)],
     );
@@ -144,13 +145,13 @@ export class Catalog {
   ): Promise<void> {
     await this.#asking.rows(
       `UPDATE organizations SET id = $2, title = $3, domain = $4, category_id = $5, course_lookup = $6,
-         lms_user_properties = $7, policy = $8${assignments} WHERE organization = $1`,
+         lms_user_properties = $7, policy = $8, user_points_key = $9${assignments} WHERE organization = $1`,
       [organization, ...columnsOf(settings), ...values],
     );
   }
 }
 
-/** Settings in the order of the columns: id, title, domain, category_id, course_lookup, lms_user_properties, policy. */
+/** Settings in the order of `COLUMNS`. */
 function columnsOf(settings: Settings): readonly Parameter[] {
   return [
     settings.id,
@@ -160,12 +161,13 @@ function columnsOf(settings: Settings): readonly Parameter[] {
     settings.courseLookup,
     JSON.stringify(settings.lmsUserProperties),
     settings.policy,
+    settings.userPointsKey,
   ];
 }
 
 function entryOf(row: readonly Value[]): CatalogEntry {
   const [organization, name, id, title, domain, categoryId, courseLookup, properties, policy] = row;
-  const [secret, publication, version, derived] = row.slice(9);
+  const [pointsKey, secret, publication, version, derived] = row.slice(9);
   if (!(secret instanceof Uint8Array)) throw new Error('the catalog holds no secret for an organization');
   return {
     organization: Number(organization),
@@ -177,6 +179,7 @@ function entryOf(row: readonly Value[]): CatalogEntry {
       categoryId: BigInt(categoryId as bigint),
       courseLookup: courseLookup === true,
       lmsUserProperties: JSON.parse(String(properties)),
+      userPointsKey: userPointsKey(pointsKey),
       policy: String(policy),
     },
     publication: optional(publication, Number),

@@ -41,5 +41,5 @@ export async function readLedger(
   const figures = 'SELECT total_points, participation_score FROM';
   const [imported] = await database.rows(`${figures} ${rowsAt(at, 'imported_points')} WHERE ${ofPair}`, pair);
   const [standing] = await database.rows(`${figures} ${rowsAt(at, 'standings')} WHERE ${ofPair}`, pair);
-  return ledgerOf({ awards, sums, adjustments, imported, standing });
+  return await ledgerOf({ awards, sums, adjustments, imported, standing });
 }

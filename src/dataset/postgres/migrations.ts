@@ -62,6 +62,14 @@ const REDACT_ID = `
   ALTER TABLE keys ADD redact_id BOOLEAN NOT NULL DEFAULT false;
   ALTER TABLE keys ALTER redact_id DROP DEFAULT;`;
 
+const USER_POINTS_KEY = (['organizations', 'versions'] as const)
+  .map(
+    (table) => `
+  ALTER TABLE ${table} ADD user_points_key TEXT NOT NULL DEFAULT 'user-id';
+  ALTER TABLE ${table} ALTER user_points_key DROP DEFAULT;`,
+  )
+  .join('');
+
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, sql: FIRST_TABLES },
   // Only pins whose words have changed were looked for by it, where a policy counts words; every import had to fill it.
@@ -72,4 +80,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 6, sql: LMS_LOOKUP },
   { number: 7, sql: CLOCKS },
   { number: 8, sql: REDACT_ID },
+  { number: 9, sql: USER_POINTS_KEY },
 ];

@@ -2,7 +2,7 @@
  * A published version, read straight from the database: the `Dataset` port over SQL. The rows of a version stay what
  * they are whatever is published later, so any connection of the pool answers from it.
  */
-import type { Counts, Dataset, Ledger, Lookups } from '../dataset.ts';
+import type { Counts, Dataset, Ledger, Lookups, UserPointsKey } from '../dataset.ts';
 import { isDerivedName } from '../derived-name.ts';
 import {
   type BoardName,
@@ -43,6 +43,7 @@ class Version implements Dataset {
   readonly version: string;
   readonly organization: Organization;
   readonly lookups: Lookups;
+  readonly userPointsKey: UserPointsKey;
   readonly policy: string;
   readonly counts: Counts;
   readonly lastSequence: number;
@@ -56,6 +57,7 @@ class Version implements Dataset {
     this.version = head.version;
     this.organization = head.organization;
     this.lookups = head.lookups;
+    this.userPointsKey = head.userPointsKey;
     this.policy = head.policy;
     this.counts = head.counts;
     this.lastSequence = head.lastSequence;

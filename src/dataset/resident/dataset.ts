@@ -21,9 +21,9 @@ import type { Board, Person, Pin } from '../records.ts';
 import { NO_REDACTION } from '../redaction.ts';
 import type { Scope } from '../scope.ts';
 import type { Tables } from '../tables.ts';
-import { isWhole } from '../timeline.ts';
+import { isWhole, streamSelection } from '../timeline.ts';
 import { clockOf, type Unseen } from '../user-clocks.ts';
-import { type ColumnSizes, streamSelection, tallySelection } from './events.ts';
+import { type ColumnSizes, tallySelection } from './events.ts';
 import { FirstEvents } from './first-events.ts';
 import type { BoardNames, UserNames } from './names.ts';
 import type { Register } from './register.ts';
@@ -53,6 +53,7 @@ export class ResidentDataset implements Dataset {
   readonly version;
   readonly organization;
   readonly lookups;
+  readonly userPointsKey;
   readonly policy;
   readonly counts;
   readonly lastSequence;
@@ -69,6 +70,7 @@ export class ResidentDataset implements Dataset {
     this.version = stored.version;
     this.organization = stored.organization;
     this.lookups = stored.lookups;
+    this.userPointsKey = stored.userPointsKey;
     this.policy = stored.policy;
     this.counts = stored.counts;
     this.lastSequence = stored.lastSequence;
@@ -78,6 +80,10 @@ export class ResidentDataset implements Dataset {
     this.#stored = stored;
     this.#onClose = onClose;
     this.#firstEvents = new FirstEvents(held.timeline, held.visibility, held.sizes);
+  }
+
+  prepare(scope: Scope): Promise<void> | undefined {
+    return this.held.visibility.prepare(scope);
   }
 
   people(): AsyncIterable<readonly Person[]> {
@@ -111,13 +117,13 @@ export class ResidentDataset implements Dataset {
   async listBoards(query: ListQuery): Promise<Int32Array> {
     const { boards, visibility } = this.held;
     const visible = visibility.of(query.scope).boards;
-    return boards.list(query, visible, await this.#firstMs('board', query));
+    return await boards.list(query, visible, await this.#firstMs('board', query));
   }
 
   async listUsers(query: ListQuery): Promise<Int32Array> {
     const { users, visibility } = this.held;
     const visible = visibility.of(query.scope).people;
-    return users.list(query, visible, await this.#firstMs('actor', query));
+    return await users.list(query, visible, await this.#firstMs('actor', query));
   }
 
   /** By index; not worked out without a range, when no list asks for it. */
@@ -138,7 +144,7 @@ export class ResidentDataset implements Dataset {
   }
 
   async standings(query: StandingsQuery): Promise<Standings> {
-    return this.held.standings.answer(query, this.held.visibility.of(query.scope));
+    return await this.held.standings.answer(query, this.held.visibility.of(query.scope));
   }
 
   /** Whoever keeps in step asks for what came last, so the rows are looked for once for all of them. */

@@ -1,17 +1,17 @@
 /** What each standing earned when, kept as running sums, so that any range costs two searches. */
+import { inSlices } from '../../time-slice.ts';
 import type { TimeRange } from '../query.ts';
 import type { EarningRows } from '../tables.ts';
 import { joinDoubles, joinIntegers } from './columns.ts';
 import { indexRows, orderRows } from './row-index.ts';
 import { firstPlace, lengthAfter, type Splice, spliceColumn } from './splice.ts';
-import { inWindows } from './windows.ts';
 
-export function joinEarnings(parts: readonly EarningRows[]): EarningRows {
+export async function joinEarnings(parts: readonly EarningRows[]): Promise<EarningRows> {
   return {
-    board: joinIntegers(parts.map((part) => part.board)),
-    user: joinIntegers(parts.map((part) => part.user)),
-    timestampMs: joinDoubles(parts.map((part) => part.timestampMs)),
-    points: joinDoubles(parts.map((part) => part.points)),
+    board: await joinIntegers(parts.map((part) => part.board)),
+    user: await joinIntegers(parts.map((part) => part.user)),
+    timestampMs: await joinDoubles(parts.map((part) => part.timestampMs)),
+    points: await joinDoubles(parts.map((part) => part.points)),
   };
 }
 
@@ -47,7 +47,7 @@ export class Earnings {
     const { offsets, rows } = index;
     const instants = new Float64Array(rows.length);
     const sums = new Float64Array(rows.length);
-    await inWindows(0, standings, (from, to) => {
+    await inSlices(0, standings, (from, to) => {
       for (let row = from; row < to; row++) {
         let sum = 0;
         for (let place = offsets[row]!; place < offsets[row + 1]!; place++) {
@@ -85,7 +85,7 @@ export class Earnings {
 
   async #offsetsAfter(change: Splice, { standing, earnings }: OtherEarnings): Promise<Int32Array> {
     const lengths = new Int32Array(change.length);
-    await inWindows(0, change.length, (from, to) => {
+    await inSlices(0, change.length, (from, to) => {
       for (let row = from; row < to; row++) lengths[row] = this.#offsets[row + 1]! - this.#offsets[row]!;
     });
     const count = lengthAfter(change);
@@ -93,7 +93,7 @@ export class Earnings {
     const after = await spliceColumn(lengths, none, change, new Int32Array(count));
     for (const [place, row] of standing.entries()) after[row] = earnings.#placesOf(place).length;
     const offsets = new Int32Array(count + 1);
-    await inWindows(0, count, (from, to) => {
+    await inSlices(0, count, (from, to) => {
       for (let row = from; row < to; row++) offsets[row + 1] = offsets[row]! + after[row]!;
     });
     return offsets;

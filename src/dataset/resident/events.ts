@@ -1,26 +1,8 @@
-/** Events of a selection in batches, and what they are made of, with room for other requests in between. */
-import { setImmediate } from 'node:timers/promises';
+/** What the events of a selection are made of. */
+import { inSlices } from '../../time-slice.ts';
 import type { EventRows } from '../event-rows.ts';
 import type { EventBatch, EventTally, Occurrences } from '../query.ts';
-import { readSelection, type Selection } from '../timeline.ts';
-import { WINDOW_ROWS } from './windows.ts';
-
-/** As `readSelection`, window by window: rows that are not part of it take time, too. */
-export async function* streamSelection(
-  events: EventRows,
-  selection: Selection,
-  { limit = Number.POSITIVE_INFINITY, reused = false } = {},
-): AsyncGenerator<EventBatch, void> {
-  let left = limit;
-  for (let from = selection.from; from < selection.to && left > 0; from += WINDOW_ROWS) {
-    if (from > selection.from) await setImmediate();
-    const to = Math.min(from + WINDOW_ROWS, selection.to);
-    for (const batch of readSelection(events, { ...selection, from, to }, { limit: left, reused })) {
-      left -= batch.count;
-      yield batch;
-    }
-  }
-}
+import { type Selection, streamSelection } from '../timeline.ts';
 
 /** How many values a column of events can have: indices from 0 to below. */
 export interface ColumnSizes {
@@ -51,37 +33,47 @@ export async function tallySelection(
     board.add(batch.board);
     pin.add(batch.pin);
   }
-  return {
-    events: total,
-    kind: kind.occurrences(),
-    actor: actor.occurrences(),
-    owner: owner.occurrences(),
-    board: board.occurrences(),
-    pin: pin.occurrences(),
-  };
+  return { events: total, ...(await occurrencesOf({ kind, actor, owner, board, pin })) };
 }
 
 /** A tally of all events after others came; sizes are those of then. */
-export function moreTally(tally: EventTally, events: EventBatch, sizes: ColumnSizes): EventTally {
-  const more = (column: 'kind' | 'actor' | 'owner' | 'board' | 'pin', values: number) => {
+export async function moreTally(
+  tally: EventTally,
+  events: EventBatch,
+  sizes: ColumnSizes,
+): Promise<EventTally> {
+  const more = (column: TalliedColumn, values: number) => {
     const count = new DenseCount(values, tally[column]);
     count.add(events[column]);
-    return count.occurrences();
+    return count;
   };
-  return {
-    events: tally.events + events.count,
+  const counts = {
     kind: more('kind', sizes.kinds),
     actor: more('actor', sizes.users),
     owner: more('owner', sizes.users),
     board: more('board', sizes.boards),
     pin: more('pin', sizes.pins),
   };
+  return { events: tally.events + events.count, ...(await occurrencesOf(counts)) };
+}
+
+type TalliedColumn = Exclude<keyof EventTally, 'events'>;
+
+async function occurrencesOf(counts: Readonly<Record<TalliedColumn, Count>>) {
+  return {
+    kind: await counts.kind.occurrences(),
+    actor: await counts.actor.occurrences(),
+    owner: await counts.owner.occurrences(),
+    board: await counts.board.occurrences(),
+    pin: await counts.pin.occurrences(),
+  };
 }
 
 interface Count {
   /** Negative values are none. */
   add(values: Int32Array): void;
-  occurrences(): Occurrences;
+  /** In slices of time: there can be a million values. */
+  occurrences(): Promise<Occurrences>;
 }
 
 /** A few rows of many possible values are counted without a place for every value. */
@@ -94,7 +86,9 @@ class DenseCount implements Count {
 
   constructor(values: number, before?: Occurrences) {
     this.#counts = new Float64Array(values);
-    for (const [place, value] of before?.index.entries() ?? []) this.#counts[value] = before!.count[place]!;
+    if (before === undefined) return;
+    const { index, count } = before;
+    for (let place = 0; place < index.length; place++) this.#counts[index[place]!] = count[place]!;
   }
 
   add(values: Int32Array): void {
@@ -105,12 +99,23 @@ class DenseCount implements Count {
     }
   }
 
-  occurrences(): Occurrences {
+  async occurrences(): Promise<Occurrences> {
     const counts = this.#counts;
-    const index = new Int32Array(counts.length);
     let found = 0;
-    for (let value = 0; value < counts.length; value++) if (counts[value]! > 0) index[found++] = value;
-    return { index: index.slice(0, found), count: counts.filter((count) => count > 0) };
+    await inSlices(0, counts.length, (from, to) => {
+      for (let value = from; value < to; value++) if (counts[value]! > 0) found += 1;
+    });
+    const index = new Int32Array(found);
+    const count = new Float64Array(found);
+    let place = 0;
+    await inSlices(0, counts.length, (from, to) => {
+      for (let value = from; value < to; value++) {
+        if (counts[value] === 0) continue;
+        index[place] = value;
+        count[place++] = counts[value]!;
+      }
+    });
+    return { index, count };
   }
 }
 
@@ -123,7 +128,7 @@ class SparseCount implements Count {
     }
   }
 
-  occurrences(): Occurrences {
+  async occurrences(): Promise<Occurrences> {
     return { index: Int32Array.from(this.#counts.keys()), count: Float64Array.from(this.#counts.values()) };
   }
 }

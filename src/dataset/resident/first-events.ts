@@ -4,7 +4,8 @@
  */
 import { Shelf } from '../../shelf.ts';
 import type { Scope } from '../scope.ts';
-import { type ColumnSizes, streamSelection } from './events.ts';
+import { streamSelection } from '../timeline.ts';
+import type { ColumnSizes } from './events.ts';
 import type { ResidentTimeline } from './timeline.ts';
 import type { Visibility } from './visibility.ts';
 
@@ -40,7 +41,7 @@ export class FirstEvents {
     return (index) => found[column][index]!;
   }
 
-  /** The event loop runs meanwhile. */
+  /** In slices of time. */
   async #find(scope: Scope): Promise<Found> {
     const actor = new Float64Array(this.#sizes.users).fill(Number.NaN);
     const board = new Float64Array(this.#sizes.boards).fill(Number.NaN);

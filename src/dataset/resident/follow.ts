@@ -2,6 +2,7 @@
  * A version in memory made from an earlier one that is there already and what is new since (decision 47). The earlier
  * one stays as it is, for the answers that are under way; what both have in common, and can, they share.
  */
+import { inSlices } from '../../time-slice.ts';
 import type { Dataset } from '../dataset.ts';
 import { type EventRows, makeEventRows, ROW_WORDS, setEventRows, timestampOf } from '../event-rows.ts';
 import type { EventBatch } from '../query.ts';
@@ -12,7 +13,7 @@ import { readBoards, readPeople, readPoints, readUsers } from './load.ts';
 import { changeBoardNames, moreUserNames, readUserNames, type UserNames } from './names.ts';
 import { changePoints } from './points-changes.ts';
 import type { Register } from './register.ts';
-import { firstPlace, insertion, lengthAfter, type Splice, spliceColumn } from './splice.ts';
+import { firstPlace, insertion, lengthAfter, SEARCHES_AT_ONCE, type Splice, spliceColumn } from './splice.ts';
 import { moreBoardPeople, Visibility } from './visibility.ts';
 
 /** As `loadDataset`, to the same dataset. */
@@ -29,7 +30,10 @@ export async function followDataset(
   const users =
     increment.users === undefined ? await readUsers(stored) : await held.users.with(increment.users);
   const visibility = new Visibility(boards, users, await peopleAfter(held, stored, increment));
-  const change = insertion(held.timeline.events.count, placesOf(held.timeline.events, increment.events));
+  const change = insertion(
+    held.timeline.events.count,
+    await placesOf(held.timeline.events, increment.events),
+  );
   const events = await eventsAfter(held.timeline.events, increment.events, change);
   const holdings: Holdings = {
     users,
@@ -39,7 +43,7 @@ export async function followDataset(
     visibility,
     timeline: await held.timeline.with(events, increment.events, change, counts, visibility, lastSequence),
     sizes,
-    tally: moreTally(held.tally, increment.events, sizes),
+    tally: await moreTally(held.tally, increment.events, sizes),
     standings: await standingsAfter(held, stored, increment, users, boards),
   };
   return new ResidentDataset(stored, holdings, onClose);
@@ -47,7 +51,7 @@ export async function followDataset(
 
 async function boardsAfter({ boards, boardNames }: Holdings, stored: Dataset, { boards: rows }: Increment) {
   if (rows === undefined) return await readBoards(stored);
-  return { boards: await boards.with(rows), boardNames: changeBoardNames(boardNames, rows) };
+  return { boards: await boards.with(rows), boardNames: await changeBoardNames(boardNames, rows) };
 }
 
 async function peopleAfter({ visibility }: Holdings, stored: Dataset, { boardPeople: pairs }: Increment) {
@@ -61,7 +65,7 @@ async function userNamesAfter(
   { properties: rows }: Increment,
 ): Promise<UserNames> {
   if (rows === undefined) return await readUserNames(stored.tables().properties());
-  return moreUserNames(userNames, rows);
+  return await moreUserNames(userNames, rows);
 }
 
 async function standingsAfter(
@@ -76,12 +80,15 @@ async function standingsAfter(
 }
 
 /** Where new events go: behind those of the same instant, since their sequences are larger than all before. */
-function placesOf(events: EventRows, { count, timestampMs }: EventBatch): Int32Array {
+async function placesOf(events: EventRows, { count, timestampMs }: EventBatch): Promise<Int32Array> {
   const places = new Int32Array(count);
-  for (let row = 0; row < count; row++) {
-    const isLater = (place: number) => timestampOf(events, place) > timestampMs[row]!;
-    places[row] = firstPlace(places[row - 1] ?? 0, events.count, isLater);
-  }
+  const find = (from: number, to: number) => {
+    for (let row = from; row < to; row++) {
+      const isLater = (place: number) => timestampOf(events, place) > timestampMs[row]!;
+      places[row] = firstPlace(places[row - 1] ?? 0, events.count, isLater);
+    }
+  };
+  await inSlices(0, count, find, SEARCHES_AT_ONCE);
   return places;
 }
 

@@ -66,11 +66,12 @@ async function readRegisters(stored: Dataset): Promise<Registers> {
 
 export async function readBoards(stored: Dataset): Promise<Pick<Registers, 'boards' | 'boardNames'>> {
   const rows = await collectRuns(stored.tables().boards());
-  return { boards: Register.of(rows, await stored.listBoards(ALL)), boardNames: readBoardNames(rows) };
+  const boards = await Register.of(rows, await stored.listBoards(ALL));
+  return { boards, boardNames: await readBoardNames(rows) };
 }
 
 export async function readUsers(stored: Dataset): Promise<Register> {
-  return Register.of(await collectRuns(stored.tables().users()), await stored.listUsers(ALL));
+  return await Register.of(await collectRuns(stored.tables().users()), await stored.listUsers(ALL));
 }
 
 export async function readPeople(stored: Dataset): Promise<BoardPeople> {

@@ -1,23 +1,27 @@
 /** The names by which an LMS knows boards and users (decision 11). */
+import { inSlices, slice } from '../../time-slice.ts';
 import type { BoardRows, Indexed, PropertyRows } from '../tables.ts';
+
+/** Names between two looks at the clock. */
+const NAMES_AT_ONCE = 1_024;
 
 export interface BoardNames {
   readonly lti: Names;
   readonly course: Names;
 }
 
-export function readBoardNames(parts: readonly BoardRows[]): BoardNames {
+export async function readBoardNames(parts: readonly BoardRows[]): Promise<BoardNames> {
   return {
-    lti: new Names(parts.flatMap((part) => part.ltiId)),
-    course: new Names(parts.flatMap((part) => part.courseId)),
+    lti: await Names.of(parts.flatMap((part) => part.ltiId)),
+    course: await Names.of(parts.flatMap((part) => part.courseId)),
   };
 }
 
 /** The names after boards came, or were called otherwise. */
-export function changeBoardNames(names: BoardNames, boards: Indexed<BoardRows>): BoardNames {
+export async function changeBoardNames(names: BoardNames, boards: Indexed<BoardRows>): Promise<BoardNames> {
   return {
-    lti: names.lti.with(boards.index, boards.ltiId),
-    course: names.course.with(boards.index, boards.courseId),
+    lti: await names.lti.with(boards.index, boards.ltiId),
+    course: await names.course.with(boards.index, boards.courseId),
   };
 }
 
@@ -26,21 +30,32 @@ class Names {
   readonly #names: readonly string[];
   readonly #indices = new Map<string, number>();
 
-  /** By index. */
-  constructor(names: readonly string[]) {
+  private constructor(names: readonly string[]) {
     this.#names = names;
-    for (const [index, name] of names.entries()) if (name !== '') this.#indices.set(name, index);
+  }
+
+  /** By index. */
+  static async of(all: readonly string[]): Promise<Names> {
+    const names = new Names(all);
+    const add = (from: number, to: number) => {
+      for (let index = from; index < to; index++) {
+        const name = all[index]!;
+        if (name !== '') names.#indices.set(name, index);
+      }
+    };
+    await inSlices(0, all.length, add, NAMES_AT_ONCE);
+    return names;
   }
 
   get(name: string): number | undefined {
     return this.#indices.get(name);
   }
 
-  with(indices: Int32Array, names: readonly string[]): Names {
+  async with(indices: Int32Array, names: readonly string[]): Promise<Names> {
     if (indices.every((index, row) => this.#names[index] === names[row])) return this;
     const all = this.#names.slice();
     for (const [row, index] of indices.entries()) all[index] = names[row]!;
-    return new Names(all);
+    return await Names.of(all);
   }
 }
 
@@ -54,11 +69,22 @@ export async function readUserNames(runs: AsyncIterable<PropertyRows>): Promise<
 }
 
 /** The names after others came. */
-export function moreUserNames(names: UserNames, rows: PropertyRows): UserNames {
+export async function moreUserNames(names: UserNames, rows: PropertyRows): Promise<UserNames> {
   if (rows.user.length === 0) return names;
-  const more = new Map(Array.from(names, ([property, values]) => [property, new Map(values)]));
+  const more = new Map<string, Map<string, number>>();
+  for (const [property, values] of names) more.set(property, await copyOf(values));
   addNames(more, rows);
   return more;
+}
+
+/** In slices of time: a million names take a tenth of a second. */
+async function copyOf(names: ReadonlyMap<string, number>): Promise<Map<string, number>> {
+  const copy = new Map<string, number>();
+  for (const [name, index] of names) {
+    copy.set(name, index);
+    if (copy.size % NAMES_AT_ONCE === 0 && slice.isOver()) await slice.pass();
+  }
+  return copy;
 }
 
 function addNames(names: Map<string, Map<string, number>>, { user, property, value }: PropertyRows): void {

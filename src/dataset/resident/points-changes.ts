@@ -98,7 +98,7 @@ async function spliceStandings(
     (one, other) => boards.ranks[added.board[one]!]! - boards.ranks[added.board[other]!]!,
   );
   const numbers = addedRows(change);
-  const additions = placeAdditions(
+  const additions = await placeAdditions(
     byUser,
     inRank.map((row) => added.user[row]!),
     inRank.map((row) => numbers[row]!),

@@ -1,4 +1,5 @@
 /** Users, or boards, by id: finding one, and listing them in the order of decision 4. */
+import { inSlices } from '../../time-slice.ts';
 import { isBounded, type ListQuery } from '../query.ts';
 import type { Indexed, UserRows } from '../tables.ts';
 import { joinDoubles, joinIds } from './columns.ts';
@@ -14,22 +15,21 @@ export class Register {
   /** `created_at` of the import by index; NaN where it gave none. */
   readonly #createdMs: Float64Array;
 
-  private constructor(byId: Int32Array, ids: BigInt64Array, createdMs: Float64Array) {
+  private constructor(byId: Int32Array, ranks: Int32Array, ids: BigInt64Array, createdMs: Float64Array) {
     this.count = ids.length;
     this.byId = byId;
+    this.ranks = ranks;
     this.#ids = ids;
     this.#createdMs = createdMs;
-    this.ranks = new Int32Array(this.count);
-    for (let place = 0; place < this.count; place++) this.ranks[byId[place]!] = place;
   }
 
   /** Of rows in the order of their indices. */
-  static of(parts: readonly UserRows[], byId: Int32Array): Register {
-    const ids = joinIds(parts.map((part) => part.id));
-    const createdMs = joinDoubles(parts.map((part) => part.createdMs));
+  static async of(parts: readonly UserRows[], byId: Int32Array): Promise<Register> {
+    const ids = await joinIds(parts.map((part) => part.id));
+    const createdMs = await joinDoubles(parts.map((part) => part.createdMs));
     if (byId.length !== ids.length)
       throw new Error(`a version lists ${byId.length} things and holds ${ids.length}`);
-    return new Register(byId, ids.sort(), createdMs);
+    return new Register(byId, await ranksOf(byId), await inOrder(ids, byId), createdMs);
   }
 
   /** What it is after others came, and some with another `created_at`. */
@@ -46,8 +46,10 @@ export class Register {
     for (const row of rows) created[index[row]!] = createdMs[row]!;
     const newIndices = Int32Array.from(inOrder, (row) => index[row]!);
     const newIds = BigInt64Array.from(inOrder, (row) => id[row]!);
+    const byId = await spliceColumn(this.byId, newIndices, change, new Int32Array(count));
     return new Register(
-      await spliceColumn(this.byId, newIndices, change, new Int32Array(count)),
+      byId,
+      await ranksOf(byId),
       await spliceColumn(this.#ids, newIds, change, new BigInt64Array(count)),
       created,
     );
@@ -64,11 +66,11 @@ export class Register {
    * an index is the first event that counts as its creation where the import gave none, NaN without
    * any.
    */
-  list(
+  async list(
     { range, afterId, limit }: Omit<ListQuery, 'scope'>,
     visible: Uint8Array | undefined,
     firstMs: (index: number) => number,
-  ): Int32Array {
+  ): Promise<Int32Array> {
     const { startMs, endMs } = range;
     const bounded = isBounded(range);
     let place = 0;
@@ -80,16 +82,18 @@ export class Register {
     if (visible === undefined && !bounded) return this.byId.subarray(place, place + most);
     const found = new Int32Array(most);
     let count = 0;
-    for (; place < this.count && count < most; place++) {
-      const index = this.byId[place]!;
-      if (visible !== undefined && visible[index] !== 1) continue;
-      if (bounded) {
-        const givenMs = this.#createdMs[index]!;
-        // What was never created, NaN, is in no range that has a bound (decision 35).
-        if (!isInside(Number.isNaN(givenMs) ? firstMs(index) : givenMs, startMs, endMs)) continue;
+    await inSlices(place, this.count, (from, to) => {
+      for (let at = from; at < to && count < most; at++) {
+        const index = this.byId[at]!;
+        if (visible !== undefined && visible[index] !== 1) continue;
+        if (bounded) {
+          const givenMs = this.#createdMs[index]!;
+          // What was never created, NaN, is in no range that has a bound (decision 35).
+          if (!isInside(Number.isNaN(givenMs) ? firstMs(index) : givenMs, startMs, endMs)) continue;
+        }
+        found[count++] = index;
       }
-      found[count++] = index;
-    }
+    });
     return found.subarray(0, count);
   }
 
@@ -97,6 +101,28 @@ export class Register {
   #placeFrom(id: bigint): number {
     return firstPlace(0, this.count, (place) => this.#ids[place]! >= id);
   }
+}
+
+async function ranksOf(byId: Int32Array): Promise<Int32Array> {
+  const ranks = new Int32Array(byId.length);
+  await inSlices(0, byId.length, (from, to) => {
+    for (let place = from; place < to; place++) ranks[byId[place]!] = place;
+  });
+  return ranks;
+}
+
+/** Copies words, because reading a 64-bit integer allocates an object. */
+async function inOrder(ids: BigInt64Array, byId: Int32Array): Promise<BigInt64Array> {
+  const words = new Int32Array(ids.buffer, ids.byteOffset, 2 * ids.length);
+  const ordered = new Int32Array(words.length);
+  await inSlices(0, byId.length, (from, to) => {
+    for (let place = from; place < to; place++) {
+      const index = byId[place]!;
+      ordered[2 * place] = words[2 * index]!;
+      ordered[2 * place + 1] = words[2 * index + 1]!;
+    }
+  });
+  return new BigInt64Array(ordered.buffer);
 }
 
 function isInside(instantMs: number, startMs = Number.NEGATIVE_INFINITY, endMs = Number.POSITIVE_INFINITY) {

@@ -1,19 +1,20 @@
 /** Which rows of a timeline in memory have changed since an earlier version (decision 19). */
-import { setImmediate } from 'node:timers/promises';
+import { slice } from '../../time-slice.ts';
 import type { Revisions } from '../query.ts';
 import { changedRows, rowHasChanged, type Timeline } from '../timeline.ts';
 import { sharedIntegers } from './shared-arrays.ts';
-import { WINDOW_ROWS } from './windows.ts';
 
 /** More are not listed: to read all of them takes no longer. */
 const MOST_LISTED = 65_536;
+/** Rows between two looks at the clock. */
+const ROWS_AT_ONCE = 8_192;
 
-/** The same with its `rows`, unless they are very many. The event loop runs meanwhile. */
+/** The same with its `rows`, unless they are very many. In slices of time. */
 export async function findChanged({ events }: Timeline, revisions: Revisions): Promise<Revisions> {
   const changed = changedRows(revisions);
   const found: number[] = [];
   for (let row = 0; row < events.count; row++) {
-    if (row % WINDOW_ROWS === 0) await setImmediate();
+    if (row % ROWS_AT_ONCE === 0 && slice.isOver()) await slice.pass();
     if (rowHasChanged(events, changed, row)) found.push(row);
     if (found.length > MOST_LISTED) return revisions;
   }

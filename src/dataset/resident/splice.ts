@@ -1,8 +1,7 @@
 /** Rows put into and taken out of columns that stay in order: runs of what stays are copied as a whole. */
-import { setImmediate } from 'node:timers/promises';
-import type { RowIndex } from './row-index.ts';
+import { inSlices, slice } from '../../time-slice.ts';
+import { indexRows, type RowIndex } from './row-index.ts';
 import { sharedIntegers } from './shared-arrays.ts';
-import { inWindows, WINDOW_ROWS } from './windows.ts';
 
 /** A change of a list of rows. */
 export interface Splice {
@@ -50,18 +49,26 @@ interface Run {
   readonly to: number;
 }
 
-/** Works through the list after the change, run by run, and lets others go ahead. `at`: where the run then begins. */
+/** Rows copied between two looks at the clock. */
+const ROWS_AT_ONCE = 16_384;
+/** Rows that could be copied in the time that a run takes beside its rows. */
+const ROWS_PER_RUN = 16;
+/** Searches between two looks at the clock. */
+export const SEARCHES_AT_ONCE = 1_024;
+
+/** Processes the list after the change in slices of time. `at` is where the run begins then. */
 async function inRuns(change: Splice, work: (run: Run, at: number) => void): Promise<void> {
   let at = 0;
-  let atLast = 0;
+  let done = 0;
   for (const { isNew, from, to } of runsAfter(change)) {
-    for (let start = from; start < to; start += WINDOW_ROWS) {
-      const end = Math.min(start + WINDOW_ROWS, to);
+    for (let start = from; start < to; start += ROWS_AT_ONCE) {
+      const end = Math.min(start + ROWS_AT_ONCE, to);
       work({ isNew, from: start, to: end }, at);
       at += end - start;
-      if (at - atLast < WINDOW_ROWS) continue;
-      atLast = at;
-      await setImmediate();
+      done += end - start + ROWS_PER_RUN;
+      if (done < ROWS_AT_ONCE) continue;
+      done = 0;
+      if (slice.isOver()) await slice.pass();
     }
   }
 }
@@ -114,21 +121,25 @@ export interface IndexAdditions {
  * Where rows go in an index; those of one value come in their order. `isBehind`: whether what lies at a place, and has
  * the same value, comes after the new row.
  */
-export function placeAdditions(
+export async function placeAdditions(
   { offsets, rows: held }: RowIndex,
   values: Int32Array,
   rows: Int32Array,
   isBehind: (added: number, place: number) => boolean,
-): IndexAdditions {
-  const order = Int32Array.from(values.keys()).sort(
-    (one, other) => values[one]! - values[other]! || one - other,
-  );
-  const before = order.map((added) => {
-    const value = values[added]!;
-    return firstPlace(offsets[value] ?? held.length, offsets[value + 1] ?? held.length, (place) =>
-      isBehind(added, place),
-    );
-  });
+): Promise<IndexAdditions> {
+  const largest = values.reduce((one, other) => Math.max(one, other), -1);
+  const { rows: order } = await indexRows(values, largest + 1);
+  const before = new Int32Array(order.length);
+  const find = (from: number, to: number) => {
+    for (let at = from; at < to; at++) {
+      const added = order[at]!;
+      const value = values[added]!;
+      before[at] = firstPlace(offsets[value] ?? held.length, offsets[value + 1] ?? held.length, (place) =>
+        isBehind(added, place),
+      );
+    }
+  };
+  await inSlices(0, order.length, find, SEARCHES_AT_ONCE);
   return { values: order.map((added) => values[added]!), rows: order.map((added) => rows[added]!), before };
 }
 
@@ -149,7 +160,7 @@ export async function spliceIndex(
   const come = numbers === undefined ? added.rows : added.rows.map((row) => ~row);
   const rows = await spliceColumn(index.rows, come, places, sharedIntegers(length));
   if (numbers !== undefined) {
-    await inWindows(0, length, (from, to) => {
+    await inSlices(0, length, (from, to) => {
       for (let place = from; place < to; place++) {
         const row = rows[place]!;
         rows[place] = row < 0 ? ~row : numbers[row]!;

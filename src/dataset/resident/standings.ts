@@ -1,6 +1,7 @@
 /** Points of users on boards in memory, with and without a range (decisions 10, 25, 26, 37). */
 import { type BoardPolicy, policyOf, readPolicy } from '../../points/policy.ts';
 import { participationScore, totalPoints } from '../../points/score.ts';
+import { inSlices } from '../../time-slice.ts';
 import type { Standings, StandingsQuery, TimeRange } from '../query.ts';
 import type { EarningRows } from '../tables.ts';
 import { joinDoubles, joinIntegers } from './columns.ts';
@@ -9,9 +10,10 @@ import type { Register } from './register.ts';
 import { indexRows, orderRows, placesOf, type RowIndex } from './row-index.ts';
 import { firstPlace } from './splice.ts';
 import type { View } from './visibility.ts';
-import { inWindows } from './windows.ts';
 
 const NOBODY: Standings = standingsOf(0);
+/** Sums between two looks at the clock; each takes two searches. */
+const SUMS_AT_ONCE = 1_024;
 
 /** Puts standings and what they earned in order; `policy` is the policy of the version as text. */
 export async function orderStandings(
@@ -21,11 +23,11 @@ export async function orderStandings(
   boards: Register,
   policy: string,
 ): Promise<StandingsBook> {
-  const read = joinStandings(parts);
+  const read = await joinStandings(parts);
   const byBoard = await indexRows(read.board, boards.count);
   await orderRows(byBoard, (row) => users.ranks[read.user[row]!]!);
   const standings = standingsOf(read.count);
-  await inWindows(0, read.count, (from, to) => gather(read, byBoard.rows, standings, from, to));
+  await inSlices(0, read.count, (from, to) => gather(read, byBoard.rows, standings, from, to));
   const byUser = await indexRows(standings.user, users.count);
   await orderRows(byUser, (row) => boards.ranks[standings.board[row]!]!);
   const ordered = { standings, offsets: byBoard.offsets, byUser };
@@ -41,10 +43,10 @@ async function readEarnings(
   ordered: OrderedStandings,
   users: Register,
 ): Promise<Earnings> {
-  const earned = joinEarnings(parts);
+  const earned = await joinEarnings(parts);
   const { board, user } = earned;
   const standing = new Int32Array(board.length);
-  await inWindows(0, board.length, (from, to) => {
+  await inSlices(0, board.length, (from, to) => {
     for (let row = from; row < to; row++) {
       const { place, found } = findStanding(ordered, users, board[row]!, user[row]!);
       if (!found) throw new Error('a version holds earnings of a user who is not on the board');
@@ -99,42 +101,47 @@ export class StandingsBook {
     this.held = held;
   }
 
-  answer({ of, range }: Omit<StandingsQuery, 'scope'>, { boards, people }: View): Standings {
+  async answer({ of, range }: Omit<StandingsQuery, 'scope'>, view: View): Promise<Standings> {
     const { startMs, endMs } = range;
     const bounded = startMs !== undefined || endMs !== undefined;
     // A range of no time at all is answered with nothing, not with everybody at 0 (decision 5).
     if (bounded && startMs === endMs) return NOBODY;
-    const { user, board } = this.held.standings;
-    const rows = this.#rowsOf(of).filter(
-      (row) =>
-        (boards === undefined || boards[board[row]!] === 1) &&
-        (people === undefined || people[user[row]!] === 1),
-    );
+    const rows = await this.#rowsOf(of, view);
     const standings = standingsOf(rows.length);
-    gather(this.held.standings, rows, standings, 0, rows.length);
-    return bounded ? this.#inRange(standings, rows, range) : standings;
+    await inSlices(0, rows.length, (from, to) => gather(this.held.standings, rows, standings, from, to));
+    if (bounded) await this.#cutToRange(standings, rows, range);
+    return standings;
   }
 
-  #rowsOf(of: StandingsQuery['of']): Int32Array {
-    if ('user' in of) {
-      const { from, to } = placesOf(this.held.byUser.offsets, of.user);
-      return this.held.byUser.rows.subarray(from, to);
-    }
-    const { from, to } = placesOf(this.held.offsets, of.board);
-    const rows = new Int32Array(to - from);
-    for (let place = 0; place < rows.length; place++) rows[place] = from + place;
-    return rows;
+  /** The rows inside the scope. */
+  async #rowsOf(of: StandingsQuery['of'], { boards, people }: View): Promise<Int32Array> {
+    const { standings, byUser } = this.held;
+    const rows = 'user' in of ? byUser.rows : undefined;
+    const { from, to } =
+      'user' in of ? placesOf(byUser.offsets, of.user) : placesOf(this.held.offsets, of.board);
+    const found = new Int32Array(to - from);
+    let count = 0;
+    await inSlices(from, to, (first, end) => {
+      for (let place = first; place < end; place++) {
+        const row = rows === undefined ? place : rows[place]!;
+        if (boards !== undefined && boards[standings.board[row]!] !== 1) continue;
+        if (people !== undefined && people[standings.user[row]!] !== 1) continue;
+        found[count++] = row;
+      }
+    });
+    return found.subarray(0, count);
   }
 
-  #inRange(standings: Standings, rows: Int32Array, range: TimeRange): Standings {
-    const totals = Float64Array.from(rows, (row) => totalPoints(this.held.earnings.sum(row, range), 0));
-    return {
-      ...standings,
-      totalPoints: totals,
-      participationScore: totals.map((total, row) =>
-        participationScore(this.held.policyOf(standings.board[row]!), total),
-      ),
+  async #cutToRange(standings: Standings, rows: Int32Array, range: TimeRange): Promise<void> {
+    const { earnings, policyOf } = this.held;
+    const sum = (from: number, to: number) => {
+      for (let place = from; place < to; place++) {
+        const total = totalPoints(earnings.sum(rows[place]!, range), 0);
+        standings.totalPoints[place] = total;
+        standings.participationScore[place] = participationScore(policyOf(standings.board[place]!), total);
+      }
     };
+    await inSlices(0, rows.length, sum, SUMS_AT_ONCE);
   }
 }
 
@@ -148,13 +155,13 @@ export function standingsOf(count: number): Standings {
   };
 }
 
-function joinStandings(parts: readonly Standings[]): Standings {
+async function joinStandings(parts: readonly Standings[]): Promise<Standings> {
   return {
     count: parts.reduce((sum, part) => sum + part.count, 0),
-    user: joinIntegers(parts.map((part) => part.user)),
-    board: joinIntegers(parts.map((part) => part.board)),
-    totalPoints: joinDoubles(parts.map((part) => part.totalPoints)),
-    participationScore: joinDoubles(parts.map((part) => part.participationScore)),
+    user: await joinIntegers(parts.map((part) => part.user)),
+    board: await joinIntegers(parts.map((part) => part.board)),
+    totalPoints: await joinDoubles(parts.map((part) => part.totalPoints)),
+    participationScore: await joinDoubles(parts.map((part) => part.participationScore)),
   };
 }
 

@@ -68,7 +68,7 @@ export class ResidentTimeline implements Timeline {
     const numbers = await renumberRows(change);
     const more = async (index: RowIndex, values: Int32Array, count: number) => {
       const isBehind = (row: number, place: number) => index.rows[place]! >= change.before[row]!;
-      return await spliceIndex(index, count, numbers, placeAdditions(index, values, added, isBehind));
+      return await spliceIndex(index, count, numbers, await placeAdditions(index, values, added, isBehind));
     };
     const byBoard = await more(this.#byBoard, board, sizes.boards);
     const byActor = await more(this.#byActor, actor, sizes.users);

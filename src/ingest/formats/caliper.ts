@@ -1,8 +1,10 @@
 /**
- * Envelopes of IMS Caliper Analytics 1.1 and 1.2, one a record, with any number of events; or events by themselves. Of
- * its profiles those are read that speak of visiting, discussing and judging.
+ * Envelopes of IMS Caliper Analytics 1.1 and 1.2, one a record, with any number of events and of
+ * entities that describe what those name; or one of these by itself. Of its profiles those are read
+ * that speak of visiting, discussing and judging.
  */
 import { Refusal } from '../refusal.ts';
+import { addressOf, courseOf, Entities, iriOf, isCourse, isDescription } from './caliper-entities.ts';
 import {
   type Derivation,
   type Detail,
@@ -33,9 +35,6 @@ export const PROFILES: Readonly<Record<string, Readonly<Record<string, string>>>
 };
 
 const CONTEXT = /^https?:\/\/purl\.imsglobal\.org\/ctx\/caliper\/v1p[12](?:\/|$)/;
-const COURSES = new Set(['CourseOffering', 'CourseSection']);
-/** Deeper things are not looked for, and nothing can be part of itself for ever. */
-const DEEPEST = 16;
 
 export const caliper: Format = {
   name: 'caliper',
@@ -53,32 +52,57 @@ class Envelopes implements Translator {
   }
 
   translate(record: Source): readonly Translation[] {
-    if (!('data' in record)) return [this.#translate(record, '')];
+    if (!('data' in record)) {
+      checkContext(record['@context'], '@context');
+      return this.#translateAll([record], () => '');
+    }
     textOf(record, 'sensor');
     textOf(record, 'sendTime');
     checkContext(record['dataVersion'], 'dataVersion');
     const { data } = record;
     if (!Array.isArray(data)) throw new Refusal('data', 'must be a list');
-    return data.map((event: unknown, place) => {
-      if (isObject(event)) return this.#translate(event, `data.${place}.`);
+    return this.#translateAll(data, (place) => `data.${place}.`);
+  }
+
+  #translateAll(data: readonly unknown[], before: (place: number) => string): readonly Translation[] {
+    const entities = new Entities(data);
+    return data.map((one, place) => {
+      if (isDescription(one)) return this.#translateEntity(one);
+      if (isObject(one)) return this.#translateEvent(one, before(place), entities);
       throw new Refusal(`data.${place}`, 'must be an object');
     });
   }
 
-  #translate(event: Source, before: string): Translation {
+  /** What an entity says of a person or a course; of others, events of its envelope can use it. */
+  #translateEntity(entity: Source): Translation {
+    const type = wordOf(entity['type']);
+    const dropped = { dropped: `is an entity, not an event: ${type}` };
+    if (iriOf(entity) === '') return dropped;
+    const title = nameOf(entity);
+    if (isCourse(entity) && title.isGiven) {
+      const id = this.#derivation.numberOf('board', iriOf(entity));
+      return { describes: 'boards', board: { id, title } };
+    }
+    const person = this.#personOf(entity);
+    const isDescribed = person.name.isGiven || person.email.isGiven;
+    return type === 'Person' && isDescribed ? { describes: 'users', person } : dropped;
+  }
+
+  #translateEvent(event: Source, before: string, entities: Entities): Translation {
     checkContext(event['@context'], `${before}@context`);
     const type = textOf(event, 'type', `${before}type`);
     const action = textOf(event, 'action', `${before}action`);
     const id = textOf(event, 'id', `${before}id`);
     const timestamp = textOf(event, 'eventTime', `${before}eventTime`);
-    const who = entityOf(event, 'actor', before);
-    const what = entityOf(event, 'object', before);
+    const who = entityOf(event, 'actor', before, entities);
+    const what = entityOf(event, 'object', before, entities);
     if (who['type'] !== undefined && who['type'] !== 'Person') {
       return { dropped: `is not by a person, but by ${wordOf(who['type'])}` };
     }
-    const course = courseOf(event, what);
+    const around = entities.around(what);
+    const course = courseOf(entities.find(event['group']), around);
     if (course === undefined) return { dropped: 'names no course' };
-    const subject = subjectOf(what);
+    const subject = subjectOf(around) ?? what;
     const courseId = iriOf(course);
     const isPin = iriOf(subject) !== courseId;
     const meaning = this.#meaningOf(type, action, isPin ? 'pin' : 'board');
@@ -87,7 +111,7 @@ class Envelopes implements Translator {
     const derivation = this.#derivation;
     return {
       ...{ id: derivation.eventNumberOf(id.toLowerCase()), ...meaning, timestamp },
-      ...{ actor: this.#personOf(who), owner: this.#ownerOf(subject) },
+      ...{ actor: this.#personOf(who), owner: this.#ownerOf(subject, entities) },
       board: { id: derivation.numberOf('board', courseId), title: nameOf(course) },
       ...(meaning.type === 'pin' && {
         pin: pinOf(derivation, iriOf(subject), nameOf(subject), bodyOf(subject)),
@@ -95,17 +119,20 @@ class Envelopes implements Translator {
     };
   }
 
-  #ownerOf(thing: Source): Person | undefined {
-    const { creators } = thing;
-    const creator: unknown = Array.isArray(creators) ? creators[0] : undefined;
-    if (typeof creator === 'string') return this.#personOf({ id: creator });
-    return isEntity(creator) ? this.#personOf(creator) : undefined;
+  #ownerOf({ creators }: Source, entities: Entities): Person | undefined {
+    const creator = Array.isArray(creators) ? entities.find(creators[0]) : undefined;
+    return creator && this.#personOf(creator);
   }
 
   #personOf(entity: Source): Person {
     const iri = iriOf(entity);
     const person = this.#derivation.personOf({ text: iri, word: iri, kind: 'caliper' });
-    return { ...person, name: detailOf(entity['name'], person.name.text) };
+    const { name, email } = person;
+    return {
+      ...person,
+      name: detailOf(entity['name'], name.text),
+      email: detailOf(addressOf(entity), email.text),
+    };
   }
 
   /** By `ViewEvent Viewed` first, then by the action alone. */
@@ -130,15 +157,11 @@ function checkContext(given: unknown, name: string): void {
 }
 
 /** An entity can be written as its IRI alone. Throws `Refusal`. */
-function entityOf(event: Source, member: string, before: string): Source {
+function entityOf(event: Source, member: string, before: string, entities: Entities): Source {
   const given = event[member];
   const entity = typeof given === 'string' ? { id: given } : memberOf(event, member, `${before}${member}`);
   textOf(entity, 'id', `${before}${member}.id`);
-  return entity;
-}
-
-function iriOf(entity: Source): string {
-  return wordOf(entity['id']);
+  return entities.find(entity) ?? entity;
 }
 
 function nameOf(entity: Source): Detail {
@@ -146,23 +169,6 @@ function nameOf(entity: Source): Detail {
 }
 
 /** A message is a comment on the thread that it is part of. */
-function subjectOf(object: Source): Source {
-  const thread = object['isPartOf'];
-  return object['type'] === 'Message' && isEntity(thread) ? thread : object;
-}
-
-/** The group of the event, when it is a course, else what the object is part of. */
-function courseOf(event: Source, object: Source): Source | undefined {
-  const { group } = event;
-  if (isEntity(group) && COURSES.has(wordOf(group['type']))) return group;
-  let thing: unknown = object;
-  for (let depth = 0; depth < DEEPEST && isEntity(thing); depth++) {
-    if (COURSES.has(wordOf(thing['type']))) return thing;
-    thing = thing['isPartOf'];
-  }
-  return isEntity(group) ? group : undefined;
-}
-
-function isEntity(value: unknown): value is Source {
-  return isObject(value) && typeof value['id'] === 'string';
+function subjectOf([object, thread]: readonly Source[]): Source | undefined {
+  return object?.['type'] === 'Message' ? thread : undefined;
 }

@@ -1,6 +1,7 @@
 /**
- * What Discourse answers about itself: topics with their posts, categories, people and what they have liked, each a JSON
- * document; and its list of users, which administrators export as CSV. Documents speak of one another.
+ * What Discourse answers about itself: topics with their posts, single posts, categories, people and
+ * what they have liked, each a JSON document; and its list of users, which administrators export as
+ * CSV. Documents speak of one another. Each is recognized by its members (decision 69).
  */
 import { Refusal } from '../refusal.ts';
 import {
@@ -51,10 +52,18 @@ export const discourse: Format = {
   open: (options, derivation) => new Documents(options, derivation),
 };
 
+/** Members that posts have, and no other document. */
+const OF_POSTS = ['id', 'username', 'topic_id', 'post_number'];
+/** Members of accounts; where a person is only named there is no more than an id and a user name. */
+const OF_ACCOUNTS = ['trust_level', 'email'];
+/** Members of posts and of actions on them, which no user has. */
+const OF_NO_USER = ['topic_id', 'post_id', 'post_number', 'user_id'];
+
+/** Undefined is what no document says. */
 interface Topic {
-  readonly title: string;
+  readonly title: Detail;
   readonly categoryId: bigint | undefined;
-  readonly isPrivate: boolean;
+  readonly isPrivate: boolean | undefined;
   readonly tags: readonly string[] | undefined;
   readonly owner: Person | undefined;
 }
@@ -63,6 +72,8 @@ class Documents implements Translator {
   readonly #meanings: Readonly<Record<string, string | null>>;
   readonly #derivation: Derivation;
   readonly #topics = new Map<bigint, Topic>();
+  /** What single posts say of their topics; used where no document has the topic. */
+  readonly #topicsOfPosts = new Map<bigint, Topic>();
   readonly #categories = new Map<bigint, string>();
   /** Posts that stand in some document. */
   readonly #posts = new Set<bigint>();
@@ -74,17 +85,35 @@ class Documents implements Translator {
 
   survey(record: Source): void {
     for (const category of categoriesOf(record) ?? []) {
-      this.#categories.set(idOf(category, 'id'), wordOf(category['name']));
+      const id = idOf(category, 'id');
+      const name = wordOf(category['name']);
+      if (name !== '') this.#categories.set(id, name);
     }
-    if (!isTopic(record)) return;
-    // A document of further posts has no title.
-    if (typeof record['title'] === 'string') this.#topics.set(idOf(record, 'id'), topicOf(record));
-    for (const post of postsOf(record)) this.#posts.add(idOf(post, 'id'));
+    if (isTopic(record)) {
+      // A document of further posts has no title.
+      if (typeof record['title'] === 'string') learn(this.#topics, idOf(record, 'id'), topicOf(record));
+      for (const post of postsOf(record)) this.#posts.add(idOf(post, 'id'));
+    }
+    for (const post of singlePostsOf(record)) this.#surveySinglePost(post);
+  }
+
+  #surveySinglePost(post: Source): void {
+    this.#posts.add(idOf(post, 'id'));
+    const id = idOf(post, 'topic_id');
+    const topic = topicOfPost(post, id);
+    // A post that says nothing of its topic needs a document that does.
+    if (topic.title.isGiven || topic.categoryId !== undefined) learn(this.#topicsOfPosts, id, topic);
   }
 
   translate(record: Source): readonly Translation[] {
     if (isTopic(record)) return this.#translateTopic(record);
-    const { user_actions: actions } = record;
+    if (isPost(record)) return [this.#translateSinglePost(record, '')];
+    const { user_actions: actions, latest_posts: posts } = record;
+    if (posts !== undefined) {
+      return objectsOf(posts, 'latest_posts').map((post, place) =>
+        this.#translateSinglePost(post, `latest_posts.${place}.`),
+      );
+    }
     if (actions !== undefined) {
       return objectsOf(actions, 'user_actions').map((action, place) =>
         this.#translateAction(action, `user_actions.${place}.`),
@@ -95,8 +124,12 @@ class Documents implements Translator {
     if (categories !== undefined) {
       return categories.map((one) => ({ describes: 'boards', board: this.#boardOf(idOf(one, 'id')) }));
     }
-    if ('username' in record) return [{ describes: 'users', person: listedPerson(record) }];
-    throw new Refusal('', 'is neither a topic, nor categories, nor user actions, nor a user');
+    if (isUser(record)) return [{ describes: 'users', person: listedPerson(record) }];
+    throw new Refusal(
+      '',
+      'is neither a topic, a post, categories nor user actions, and not certainly a user, who has an id, ' +
+        'a username, and a trust_level or an email',
+    );
   }
 
   #translateTopic(record: Source): readonly Translation[] {
@@ -112,6 +145,10 @@ class Documents implements Translator {
     return [...translated, ...listed.filter(isMissing).map(() => ({ dropped }))];
   }
 
+  #translateSinglePost(post: Source, before: string): Translation {
+    return this.#translatePost(idOf(post, 'topic_id', `${before}topic_id`), post, before);
+  }
+
   #translatePost(topicId: bigint, post: Source, before: string): Translation {
     const id = idOf(post, 'id', `${before}id`);
     const number = idOf(post, 'post_number', `${before}post_number`);
@@ -119,12 +156,12 @@ class Documents implements Translator {
     const userId = idIfAny(post, 'user_id', `${before}user_id`);
     const type = typeOf(post['post_type'] ?? 1);
     if (type !== '1') return { dropped: `is no post, but ${lookUp(POST_TYPES, type) ?? `of type ${type}`}` };
-    if (wordOf(post['deleted_at']) !== '') return { dropped: 'was deleted' };
+    if (isDeleted(post)) return { dropped: 'was deleted' };
     const deed = number === 1n ? 'topic' : 'reply';
     if (userId === undefined) return { dropped: `names nobody: ${deed}` };
     const eventId = this.#derivation.eventNumberOf(`discourse post ${id}`);
     const actor = personOf(userId, post['name'], post['username']);
-    const body = wordOf(post['raw']) || wordOf(post['cooked']);
+    const body = wordOf(post['raw']) || wordOf(post['cooked']) || undefined;
     return this.#eventOf(deed, {
       ...{ id: eventId, topicId, actor, timestamp },
       body: number === 1n ? body : undefined,
@@ -146,14 +183,14 @@ class Documents implements Translator {
   #eventOf(deed: string, { topicId, body, ...event }: Deed): Translation {
     const meaning = meaningOf(lookUp(this.#meanings, deed));
     if (meaning === undefined) return { dropped: `is mapped to nothing: ${deed}` };
-    const topic = this.#topics.get(topicId);
+    const topic = merged(this.#topicsOfPosts.get(topicId), this.#topics.get(topicId));
     if (topic === undefined) return { dropped: `is about a topic that no file here has: ${deed}` };
     if (topic.isPrivate) return { dropped: 'is part of a private message' };
     const { categoryId, tags, title, owner } = topic;
     if (categoryId === undefined) return { dropped: 'is of a topic without a category' };
     const about = { ...event, ...meaning, owner, board: this.#boardOf(categoryId) };
     if (meaning.type !== 'pin') return about;
-    return { ...about, pin: { id: topicId, title: given(title), body, tags } };
+    return { ...about, pin: { id: topicId, title, body, tags } };
   }
 
   #boardOf(id: bigint): ForeignBoard {
@@ -181,6 +218,24 @@ function isTopic(record: Source): boolean {
   return 'post_stream' in record;
 }
 
+function isPost(record: Source): boolean {
+  return OF_POSTS.every((member) => member in record);
+}
+
+/** The posts of a document that is not a topic. */
+function singlePostsOf(record: Source): readonly Source[] {
+  if (isPost(record)) return [record];
+  return 'latest_posts' in record ? objectsOf(record['latest_posts'], 'latest_posts') : [];
+}
+
+function isUser(record: Source): boolean {
+  return (
+    ['id', 'username'].every((member) => member in record) &&
+    OF_ACCOUNTS.some((member) => member in record) &&
+    !OF_NO_USER.some((member) => member in record)
+  );
+}
+
 function postsOf(topic: Source): readonly Source[] {
   return objectsOf(memberOf(topic, 'post_stream')['posts'], 'post_stream.posts');
 }
@@ -201,16 +256,52 @@ function objectsOf(list: unknown, name: string): readonly Source[] {
   throw new Refusal(name, 'must be a list of objects');
 }
 
+/** By a moderator, or by its author, which leaves it in place for a day. */
+function isDeleted(post: Source): boolean {
+  return wordOf(post['deleted_at']) !== '' || post['user_deleted'] === true;
+}
+
+function isFirst(post: Source): boolean {
+  return post['post_number'] === 1;
+}
+
 function topicOf(record: Source): Topic {
   const { details, tags } = record;
   const creator = isObject(details) ? details['created_by'] : undefined;
-  const first = postsOf(record).find((post) => post['post_number'] === 1);
+  const first = postsOf(record).find(isFirst);
   return {
-    title: textOf(record, 'title'),
+    title: given(textOf(record, 'title')),
     categoryId: idIfAny(record, 'category_id'),
-    isPrivate: record['archetype'] === 'private_message',
+    isPrivate: 'archetype' in record ? record['archetype'] === 'private_message' : undefined,
     tags: Array.isArray(tags) ? tags.map(tagOf).filter((tag) => tag !== '') : undefined,
     owner: isObject(creator) ? ownerOf(creator, 'id') : first && ownerOf(first, 'user_id'),
+  };
+}
+
+/** What a single post says of its topic; a private message has no category. */
+function topicOfPost(post: Source, id: bigint): Topic {
+  return {
+    title: detailOf(post['topic_title'], `Topic ${id}`),
+    categoryId: idIfAny(post, 'category_id'),
+    isPrivate: undefined,
+    tags: undefined,
+    owner: isFirst(post) ? ownerOf(post, 'user_id') : undefined,
+  };
+}
+
+function learn(topics: Map<bigint, Topic>, id: bigint, said: Topic): void {
+  topics.set(id, merged(topics.get(id), said) ?? said);
+}
+
+/** What is said later wins, but takes nothing away that it does not say. */
+function merged(known: Topic | undefined, said: Topic | undefined): Topic | undefined {
+  if (known === undefined || said === undefined) return said ?? known;
+  return {
+    title: said.title.isGiven ? said.title : known.title,
+    categoryId: said.categoryId ?? known.categoryId,
+    isPrivate: said.isPrivate ?? known.isPrivate,
+    tags: said.tags ?? known.tags,
+    owner: said.owner?.name.isGiven ? said.owner : (known.owner ?? said.owner),
   };
 }
 

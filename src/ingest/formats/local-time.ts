@@ -7,6 +7,9 @@ import { wordOf } from './format.ts';
 const WRITTEN =
   /^\s*(?<one>\d{1,4})[/.-](?<two>\d{1,2})[/.-](?<three>\d{1,4}),?\s+(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2}))?(?:\s*(?<half>[AP])\.?M\.?)?\s*$/i;
 
+/** The date is all text before the time of day, in any language. */
+const TIME_OF_DAY = /^(?<date>.*?)[\s,]+\d{1,2}[:.]\d{2}\b/u;
+
 const MONTHS = 12;
 const NOON = 12;
 const CENTURY = 100;
@@ -31,6 +34,9 @@ export class LocalTimes {
   #monthFirst = 0;
   #yearFirst = 0;
   #yearLast = 0;
+  /** The first that cannot be read. */
+  #unread: string | undefined;
+  #areRead = false;
   /** A file has many events of the same minute. */
   #last = { written: '', local: '', timestamp: '' };
 
@@ -41,23 +47,30 @@ export class LocalTimes {
 
   survey(written: unknown): void {
     const parts = partsOf(written);
-    if (parts === undefined) return;
+    if (parts === undefined) {
+      this.#unread ??= wordOf(written);
+      return;
+    }
+    this.#areRead = true;
     if (parts.one.length > 2) this.#yearFirst += 1;
     else if (Number(parts.one) > MONTHS) this.#dayFirst += 1;
     else if (Number(parts.two) > MONTHS) this.#monthFirst += 1;
     if (parts.three.length > 2) this.#yearLast += 1;
   }
 
-  /** Throws `Refusal` when the order can neither be told nor was given, or when the file tells another one. */
+  /**
+   * Throws `Refusal` when the order is neither given nor found in the dates, when no time can be
+   * read, which an order would not help, or when the dates contradict the given order.
+   */
   endSurvey(name: string): void {
     const told = this.#told();
     if (told !== undefined && this.#order !== undefined && told !== this.#order && !this.#mayBeYearFirst()) {
       throw new Refusal(name, `tells the order ${told}, not ${this.#order}; leave out --date-order`);
     }
     this.#order ??= told;
-    if (this.#order === undefined) {
-      throw new Refusal(name, 'does not tell days from months; say their order: --date-order dmy|mdy|ymd');
-    }
+    if (this.#order !== undefined) return;
+    if (!this.#areRead && this.#unread !== undefined) throw unreadable(name, this.#unread);
+    throw new Refusal(name, 'does not tell days from months; say their order: --date-order dmy|mdy|ymd');
   }
 
   #told(): DateOrder | undefined {
@@ -90,7 +103,7 @@ export class LocalTimes {
 
   #make(text: string, name: string): { local: string; timestamp: string } {
     const parts = partsOf(text);
-    if (parts === undefined) throw new Refusal(name, `"${text.slice(0, 50)}" is no date and time`);
+    if (parts === undefined) throw unreadable(name, text);
     const { one, two, three, minute, second, half } = parts;
     const [day, month, year] =
       this.#order === 'ymd'
@@ -120,6 +133,22 @@ function partsOf(written: unknown): Parts | undefined {
     ...{ one, two, three, half: half?.toUpperCase() },
     ...{ hour: Number(hour), minute: Number(minute), second: Number(second) },
   };
+}
+
+/** A date without a year is a word and one number (`11 May`), or two numbers (`11/05`). */
+function hasNoYear(text: string): boolean {
+  const date = TIME_OF_DAY.exec(text.slice(0, 100))?.groups?.['date'] ?? '';
+  const numbers = date.match(/\d+/g) ?? [];
+  const isWord = /\p{L}/u.test(date);
+  return numbers.length === (isWord ? 1 : 2) && numbers.every((digits) => digits.length <= 2);
+}
+
+function unreadable(name: string, text: string): Refusal {
+  const quoted = `"${text.slice(0, 50)}"`;
+  if (!hasNoYear(text)) return new Refusal(name, `${quoted} is no date and time`);
+  const instead =
+    'set a format with a year in Moodle (strftimerecent of langconfig) and download the log again';
+  return new Refusal(name, `${quoted} has no year; add it, as in 11/05/2020, 09:44, or ${instead}`);
 }
 
 function yearOf(written: string): number {

@@ -18,12 +18,15 @@ import { idsOf, openPublished, publishRecords, WORLD } from '../small-world.ts';
 const ALL = { scope: FULL_SCOPE, range: {} };
 const BOTH: Unseen = { email: true, name: true };
 
-/** What format 4 has added goes. */
-async function makeEarlier(file: string): Promise<void> {
+/** What later formats have added goes. */
+async function makeEarlier(file: string, format: 3 | 4): Promise<void> {
   const instance = await DuckDBInstance.create(file);
   const connection = await instance.connect();
-  for (const clock of LATER_USER_CLOCKS) await connection.run(`ALTER TABLE users DROP COLUMN ${clock}`);
-  await connection.run("COMMENT ON TABLE version IS 'Corkboard generation, format 3'");
+  await connection.run('ALTER TABLE version DROP COLUMN user_points_key');
+  if (format === 3) {
+    for (const clock of LATER_USER_CLOCKS) await connection.run(`ALTER TABLE users DROP COLUMN ${clock}`);
+  }
+  await connection.run(`COMMENT ON TABLE version IS 'Corkboard generation, format ${format}'`);
   connection.closeSync();
   instance.closeSync();
 }
@@ -37,7 +40,7 @@ describe('a generation of format 3', () => {
     await store.createOrganization('school', {});
     await publishRecords(store, 'school', WORLD);
     await publishRecords(store, 'school', { users: [{ id: 1n, email: 'ann2@x.example', name: 'Ann Bee' }] });
-    await makeEarlier(join(folder, 'organizations', 'school', 'generations', '2.duckdb'));
+    await makeEarlier(join(folder, 'organizations', 'school', 'generations', '2.duckdb'), 3);
   });
   after(async () => {
     await store.close();
@@ -83,5 +86,24 @@ describe('a generation of format 3', () => {
     assert.deepEqual(await changedSince(6, BOTH), []);
     assert.deepEqual(await changedSince(5, BOTH), [1n]);
     assert.deepEqual(await changedSince(6, { email: false, name: true }), [1n]);
+  });
+});
+
+describe('a generation of format 4', () => {
+  it("is read with points maps of users under the users' ids, and is brought up to date", async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'corkboard-earlier-'));
+    t.after(() => rm(folder, { recursive: true }));
+    const store = await openDuckdbStore(folder);
+    t.after(() => store.close());
+    await store.createOrganization('school', {});
+    await publishRecords(store, 'school', WORLD);
+    await makeEarlier(join(folder, 'organizations', 'school', 'generations', '1.duckdb'), 4);
+    const before = await openPublished(store, 'school');
+    assert.equal(before.userPointsKey, 'user-id');
+    await before.close();
+    await publishRecords(store, 'school', {}, { userPointsKey: 'board-id' });
+    const after = await openPublished(store, 'school');
+    assert.deepEqual([after.userPointsKey, after.policy], ['board-id', '']);
+    await after.close();
   });
 });

@@ -36,6 +36,17 @@ const view = (place: number, changes: object = {}) => ({
   ...changes,
 });
 
+/** As the standard has entities beside events: with a context of their own. */
+const entity = (type: string, id: string, more: object = {}) => ({
+  ...{ '@context': EVENT['@context'], id, type },
+  ...more,
+});
+const ADDRESSES = [
+  { type: 'SystemIdentifier', identifierType: 'LisSourcedId', identifier: 'x:1' },
+  { type: 'SystemIdentifier', identifierType: 'EmailAddress', identifier: 'no address' },
+  { type: 'SystemIdentifier', identifierType: 'EmailAddress', identifier: 'ada@x.example' },
+];
+
 describe('envelopes of Caliper', () => {
   async function imported(
     t: Parameters<typeof makeFolder>[0],
@@ -48,7 +59,16 @@ describe('envelopes of Caliper', () => {
       paths: [folder],
       foreign: { format: caliper, options },
     });
-    return { report, records, events: eventsOf(records) };
+    /** What is said last of each thing that is named, by kind. */
+    const said = (kind: string, member: string) => {
+      const found = new Map<unknown, unknown>();
+      for (const one of records) {
+        const value = Reflect.get(one.record, member);
+        if (one.kind === kind && value !== undefined) found.set(Reflect.get(one.record, 'id'), value);
+      }
+      return [...found.values()].map(String).sort();
+    };
+    return { report, records, events: eventsOf(records), said };
   }
 
   it('make a message a comment on its thread, whose maker owns it', async (t) => {
@@ -132,6 +152,110 @@ describe('envelopes of Caliper', () => {
       ],
     );
     assert.deepEqual(report.translated?.events, {});
+  });
+
+  it('describe a thing in any order, whether or not they name it', async (t) => {
+    const object = { id: 'https://x.example/page', type: 'WebPage' };
+    const tells = view(1, { object: { ...object, description: 'On acids' } });
+    for (const data of [
+      [tells, view(2)],
+      [view(2), tells],
+    ]) {
+      const { records } = await imported(t, data);
+      const bodies = records.flatMap(({ kind, record }) =>
+        kind === 'pins' ? [Reflect.get(record, 'body')] : [],
+      );
+      assert.ok(bodies.includes('On acids'), JSON.stringify(bodies));
+    }
+  });
+
+  it('use entities beside the events for what these name by an identifier, in any order', async (t) => {
+    const thin = (id: number, more: object = {}) =>
+      view(id, { actor: EVENT.actor.id, object: 'https://x.example/page', group: SECTION.id, ...more });
+    const entities = [
+      entity('Person', EVENT.actor.id, { name: 'Ada', otherIdentifiers: ADDRESSES }),
+      entity('CourseSection', SECTION.id, { name: 'Chemistry' }),
+      entity('WebPage', 'https://x.example/page', { name: 'Acids', description: 'On acids' }),
+      entity('SoftwareApplication', 'https://x.example'),
+    ];
+    const events = [thin(1), thin(2, { actor: 'https://x.example' })];
+    for (const data of [
+      [...entities, ...events],
+      [...events, ...entities],
+    ]) {
+      const { report, said, events: found } = await imported(t, [envelope(data)]);
+      assert.deepEqual(report.problems, []);
+      assert.deepEqual(
+        found.map(({ type, action }) => `${type}.${action}`),
+        ['pin.visited'],
+      );
+      assert.deepEqual(said('users', 'name'), ['Ada', 'Unknown']);
+      assert.deepEqual(said('users', 'email'), ['ada@x.example', 'unknown@owner.invalid']);
+      assert.deepEqual(said('boards', 'title'), ['Chemistry']);
+      assert.deepEqual([said('pins', 'title'), said('pins', 'body')], [['Acids'], ['On acids']]);
+      assert.deepEqual(report.translated?.described, { users: 1, boards: 1 });
+      assert.deepEqual(report.translated?.dropped.map(({ reason, count }) => `${reason} ${count}`).sort(), [
+        'is an entity, not an event: SoftwareApplication 1',
+        'is an entity, not an event: WebPage 1',
+        'is not by a person, but by SoftwareApplication 1',
+      ]);
+    }
+  });
+
+  it('hold nothing but entities, or an entity is by itself, and later ones name them', async (t) => {
+    const { report, said } = await imported(t, [
+      envelope([entity('Person', EVENT.actor.id, { name: 'Ada' })], 'v1p1'),
+      entity('CourseSection', SECTION.id, { name: 'Chemistry' }),
+      entity('CourseOffering', 'https://x.example/courses/1'),
+      view(1, { actor: EVENT.actor.id, group: SECTION.id }),
+    ]);
+    assert.deepEqual(report.problems, []);
+    assert.deepEqual(said('users', 'name'), ['Ada', 'Unknown']);
+    assert.deepEqual(said('boards', 'title'), ['Chemistry']);
+    assert.deepEqual(report.translated?.described, { users: 1, boards: 1 });
+  });
+
+  it('are refused where an event beside entities is damaged', async (t) => {
+    const person = entity('Person', EVENT.actor.id, { name: 'Ada' });
+    const { report } = await imported(t, [
+      envelope([person, view(1, { eventTime: undefined })]),
+      envelope([person, view(2, { action: undefined, eventTime: undefined })]),
+      envelope([person, { ...person, id: undefined }, view(3)]),
+      envelope([person, { name: 'Ada' }]),
+    ]);
+    assert.deepEqual(
+      report.problems.map(({ line, field }) => `${line} ${field}`),
+      ['1 data.1.eventTime', '2 data.1.action', '4 data.1.@context'],
+    );
+  });
+
+  it('name groups, threads and what things are part of by identifiers alone', async (t) => {
+    const message = (id: number, isPartOf: unknown, group: unknown) => ({
+      ...EVENT,
+      ...{ id: `urn:uuid:${id}`, group },
+      object: { id: `${THREAD.id}/messages/${id}`, type: 'Message', isPartOf },
+    });
+    const page = (id: number, type: string, isPartOf: unknown) =>
+      view(id, { group: undefined, object: { id: `https://x.example/${id}`, type, isPartOf } });
+    const { report, events } = await imported(t, [
+      message(1, THREAD, undefined),
+      message(2, THREAD.id, SECTION.id),
+      message(3, { id: THREAD.id, type: 'Thread', isPartOf: 'https://x.example/forums/2' }, SECTION),
+      page(4, 'WebPage', SECTION.id),
+      page(5, 'Chapter', { id: 'https://x.example/book', type: 'Document', isPartOf: SECTION.id }),
+      message(6, THREAD.id, undefined),
+      page(7, 'Thread', 'https://x.example/forums/2'),
+      page(8, 'WebPage', 'https://x.example/8'),
+    ]);
+    assert.deepEqual(report.problems, []);
+    assert.deepEqual(
+      report.translated?.dropped.map(({ reason, count }) => [reason, count]),
+      [['names no course', 3]],
+    );
+    assert.equal(new Set(events.map(({ boardId }) => boardId)).size, 1);
+    const [first, ...others] = events.map(({ pinId }) => pinId);
+    assert.deepEqual(others.slice(0, 2), [first, first]);
+    assert.equal(new Set(others).size, 3);
   });
 
   it('mean what a mapping says', async (t) => {

@@ -136,10 +136,11 @@ describe('documents of Discourse', () => {
       post(12, 3, 7, { post_type: 4 }),
       post(13, 4, 7, { deleted_at: at(14) }),
       post(14, 5, 7, { user_id: null }),
+      post(17, 7, 7, { user_deleted: true, cooked: '<p>(post deleted by author)</p>' }),
     ];
     const { dropped, events } = await imported(t, {
       'topics.json': written([
-        topic(1, posts, { post_stream: { posts, stream: [10, 11, 12, 13, 14, 15, 16, 99] } }),
+        topic(1, posts, { post_stream: { posts, stream: [10, 11, 12, 13, 14, 15, 16, 17, 99] } }),
         topic(2, [post(20, 1, 7)], { archetype: 'private_message', category_id: null }),
         topic(3, [post(30, 1, 7)], { category_id: null }),
         { id: 1, post_stream: { posts: [post(15, 6, 8)] } },
@@ -157,7 +158,7 @@ describe('documents of Discourse', () => {
     assert.deepEqual(dropped, {
       'is no post, but a note of the system': 1,
       'is no post, but a whisper': 1,
-      'was deleted': 1,
+      'was deleted': 2,
       'names nobody: reply': 1,
       'is listed in its topic, but stands in no file: ask for all posts, with ?print=true': 2,
       'is part of a private message': 1,
@@ -188,11 +189,78 @@ describe('documents of Discourse', () => {
         '1 timestamp: "yesterday" is neither an ISO 8601 date-',
         '2 post_stream.posts.1.post_number: is not an integer',
         '3 post_stream.posts: must be a list of objects',
-        '4 : is neither a topic, nor categories, nor ',
+        '4 : is neither a topic, a post, categories n',
         '5 user_actions.0.acting_user_id: is required',
         '1 id: is not in the header; it is no discourse',
       ],
     );
+  });
+
+  it('are posts alone, as of /posts/ID.json, which tell of their topic and of no user', async (t) => {
+    const told = { topic_title: 'Why is the sky blue?', category_id: 5 };
+    const single = (id: number, number: number, user: number, more: object = {}) =>
+      post(id, number, user, { ...told, topic_slug: 'why', trust_level: 2, yours: false, ...more });
+    const { events, found, dropped, report } = await imported(t, {
+      'post-7.json': written(single(7, 2, 8, { name: 'Bob' })),
+      'post-8.json': written({ ...single(8, 3, 9), category_id: undefined }),
+      'post-9.json': written(single(9, 1, 7, { raw: 'Why?' })),
+      'post-10.json': written(post(10, 2, 7, { topic_id: 2 })),
+      'latest.json': written({ latest_posts: [single(11, 4, 7), single(12, 5, 7, { category_id: 6 })] }),
+      'user-list.csv': USERS,
+    });
+    assert.deepEqual(
+      events.map(({ action, actorId, ownerId, boardId, pinId }) =>
+        [action, actorId, ownerId, boardId, pinId].join(' '),
+      ),
+      ['commented 7 7 5 1', 'commented 7 7 5 1', 'commented 8 7 5 1', 'commented 9 7 5 1', 'created 7 7 5 1'],
+    );
+    const { title, body } = found('pins', 1n);
+    assert.deepEqual([title, body], ['Why is the sky blue?', 'Why?']);
+    assert.equal(found('users', 7n)['name'], 'Ada Lovelace');
+    assert.equal(found('users', 8n)['name'], 'Bob');
+    assert.equal(found('users', 11n)['name'], undefined, 'the id of a post is that of no user');
+    assert.deepEqual(dropped, { 'is about a topic that no file here has: reply': 1 });
+    assert.deepEqual(report.translated?.described, { users: 2 });
+  });
+
+  it('keep what one of them says of a topic or a category, where another leaves it out', async (t) => {
+    const told = topic(1, [post(10, 1, 7)], { details: { created_by: { id: 7, name: 'Ada' } } });
+    const bare = { id: 1, title: 'Topic 1', post_stream: { posts: [post(11, 2, 8)] } };
+    const unnamed = { categories: [{ id: 5 }] };
+    for (const documents of [
+      [told, CATEGORIES, bare, unnamed],
+      [unnamed, bare, CATEGORIES, told],
+    ]) {
+      const { events, found } = await imported(t, { 'all.json': written(documents) });
+      assert.deepEqual(
+        events.map(({ ownerId, boardId, pinId }) => [ownerId, boardId, pinId]),
+        [
+          [7n, 5n, 1n],
+          [7n, 5n, 1n],
+        ],
+      );
+      assert.deepEqual(found('pins', 1n)['tags'], ['sky', 'blue']);
+      assert.equal(found('boards', 5n)['title'], 'Physics');
+    }
+  });
+
+  it('are no users unless they certainly are, whatever names an id and a user name', async (t) => {
+    const { report } = await imported(t, {
+      'a.ndjson': [
+        { id: 7, username: 'ada', avatar_template: '/a.png' },
+        { id: 8, username: 'bob', trust_level: 1, user_id: 9 },
+        { id: 9, username: 'eve', email: 'eve@x.example', post_id: 5 },
+        { id: 10, username: 'dan', trust_level: 0 },
+      ]
+        .map((one) => JSON.stringify(one))
+        .join('\n'),
+      'b.csv': 'id,username,topic_id\n7,ada,1\n',
+    });
+    assert.deepEqual(
+      report.problems.map(({ line, reason }) => `${line} ${/not certainly a user/.exec(reason)?.[0]}`),
+      [1, 2, 3, 2].map((line) => `${line} not certainly a user`),
+    );
+    assert.deepEqual(report.translated?.described, { users: 1 });
   });
 
   it('of every size are counted: action, board and person agree with a count of the documents', async (t) => {

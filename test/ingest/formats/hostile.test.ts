@@ -38,6 +38,10 @@ const ENVELOPE = {
       ...{ object: { id: 'https://x.example/page', creators: [{ id: 'https://x.example/users/2' }] } },
       ...{ group: SECTION, eventTime: '2016-11-15T10:15:00.000Z' },
     },
+    {
+      ...{ id: 'https://x.example/users/2', type: 'Person', name: 'Bob' },
+      otherIdentifiers: [{ identifierType: 'EmailAddress', identifier: 'bob@x.example' }],
+    },
   ],
 };
 const TOPIC = {
@@ -53,6 +57,11 @@ const LIKES = {
     { action_type: 1, created_at: '2024-05-01T10:00:00Z', post_id: 10, topic_id: 1, acting_user_id: 8 },
   ],
 };
+const POST = {
+  ...{ id: 20, post_number: 2, topic_id: 2, topic_title: 'Sea', category_id: 5, user_id: 7, username: 'ada' },
+  created_at: '2024-05-01T10:00:00Z',
+};
+const USER = { id: 7, username: 'ada', trust_level: 1, created_at: '2024-05-01T10:00:00Z' };
 const CATEGORIES = { category_list: { categories: [{ id: 5, name: 'P', subcategory_list: [{ id: 6 }] }] } };
 
 /** What no record should hold, as JSON. */
@@ -95,7 +104,7 @@ describe('records that hold anything', () => {
   for (const [format, samples] of [
     [xapi, [STATEMENT]],
     [caliper, [ENVELOPE]],
-    [discourse, [TOPIC, LIKES, CATEGORIES]],
+    [discourse, [TOPIC, LIKES, CATEGORIES, POST, { latest_posts: [POST] }, USER]],
   ] as const satisfies readonly (readonly [Format, readonly unknown[]])[]) {
     it(`are findings of an import as ${format.name}`, async (t) => {
       const skipInvalid = join(await makeFolder(t), 'rejects.ndjson');

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { FULL_SCOPE } from '../../../src/dataset/scope.ts';
+import { caliper } from '../../../src/ingest/formats/caliper.ts';
 import type { Format, FormatOptions } from '../../../src/ingest/formats/format.ts';
 import { moodleLog } from '../../../src/ingest/formats/moodle-log.ts';
 import { xapi } from '../../../src/ingest/formats/xapi.ts';
@@ -16,7 +17,13 @@ async function openSchool(t: TestContext, kind: StorageKind) {
   t.after(() => storage.close());
   const { store } = storage;
   let files = 0;
-  const load = async (name: string, text: string, format?: Format, options: FormatOptions = {}) => {
+  const load = async (
+    name: string,
+    text: string,
+    format?: Format,
+    options: FormatOptions = {},
+    skipInvalid?: string,
+  ) => {
     files += 1;
     const place = await makeFolder(t, { [`${files}/${name}`]: text });
     const foreign = format && { format, options };
@@ -25,6 +32,7 @@ async function openSchool(t: TestContext, kind: StorageKind) {
       organization: 'school',
       paths: [join(place, String(files), name)],
       foreign,
+      skipInvalid,
     });
   };
   const described = async () => {
@@ -61,6 +69,22 @@ const statement = (id: string, actor: object, object: object = {}) => ({
   timestamp: '2026-01-05T08:00:00Z',
 });
 
+const SECTION = { id: 'https://x.example/sections/1', type: 'CourseSection' };
+const view = (id: number, actor: object, object: object = {}) => ({
+  '@context': 'http://purl.imsglobal.org/ctx/caliper/v1p2',
+  ...{ id: `urn:uuid:${id}`, type: 'ViewEvent', action: 'Viewed', group: SECTION },
+  actor: { id: 'https://x.example/users/1', type: 'Person', ...actor },
+  object: { id: 'https://x.example/page', ...object },
+  eventTime: '2026-01-05T08:00:00Z',
+});
+const envelope = (...data: readonly object[]) => ({
+  sensor: 'https://x.example/sensor',
+  sendTime: '2026-01-05T09:00:00Z',
+  dataVersion: 'http://purl.imsglobal.org/ctx/caliper/v1p2',
+  data,
+});
+const ADA = { name: 'Ada' };
+
 for (const kind of DIRECT) {
   it(`what is derived replaces nothing that is known, what is given does, ${kind.store}`, async (t) => {
     const { load, described } = await openSchool(t, kind);
@@ -86,6 +110,32 @@ for (const kind of DIRECT) {
     const { seen } = await described();
     assert.ok(seen.includes('ada@x.example Ada'));
     assert.ok(seen.includes('Acids'));
+  });
+
+  it(`a name that a record gives stays, wherever the record leaves it out, ${kind.store}`, async (t) => {
+    const { load, described } = await openSchool(t, kind);
+    const mails = { mbox: 'mailto:eve@x.example' };
+    const { context, ...told } = statement('1', mails);
+    const statements = [
+      { ...told, context: { ...context, instructor: { ...mails, name: 'Eve' } } },
+      { ...statement('2', {}), actor: { mbox: 'mailto:bob@x.example', name: 'Bob' } },
+      { ...statement('3', mails), actor: mails },
+    ];
+    await load('all.json', JSON.stringify(statements), xapi);
+    await load('envelope.json', JSON.stringify(envelope(view(1, ADA), view(2, {}))), caliper);
+    const { seen } = await described();
+    for (const name of ['eve@x.example Eve', 'bob@x.example Bob']) assert.ok(seen.includes(name), name);
+    assert.equal(seen.filter((one) => one.endsWith(' Ada')).length, 1, seen.join());
+  });
+
+  it(`what a record that is refused describes is not known, ${kind.store}`, async (t) => {
+    const { load, described } = await openSchool(t, kind);
+    const refused = envelope(view(1, ADA), { ...view(2, {}), eventTime: 'yesterday' });
+    const lines = [refused, envelope(view(3, {}))].map((one) => JSON.stringify(one)).join('\n');
+    const rejects = join(await makeFolder(t), 'rejects.ndjson');
+    const report = await load('all.ndjson', lines, caliper, {}, rejects);
+    assert.deepEqual([report.outcome, report.rejected], ['published', 1]);
+    assert.equal((await described()).seen.filter((one) => one.includes(' Person ')).length, 1);
   });
 
   it(`rows are known again in overlapping files, with another zone and another mapping, ${kind.store}`, async (t) => {

@@ -146,6 +146,35 @@ describe('a log of Moodle', () => {
     assert.equal(found('pins', 9n)?.ownerId, 0n);
   });
 
+  it('whose lines end at carriage returns is read like any other', async (t) => {
+    const rows = [
+      row('17/10/21, 12:39', 'Course viewed', course),
+      row('17/10/21, 12:40', 'Course viewed', course, '"Course: Chemistry\n2"'),
+    ];
+    const [fed, returned] = await Promise.all(
+      ['\n', '\r'].map(async (end) => {
+        const folder = await makeFolder(t, { 'log.csv': [HEADER, ...rows, ''].join(end) });
+        const foreign = { format: moodleLog, options: { timeZone: 'UTC' } };
+        return await importRecorded({ paths: [folder], foreign });
+      }),
+    );
+    assert.equal(fed?.report.records, 2);
+    assert.equal(eventsOf(fed?.records ?? []).length, 2);
+    assert.deepEqual(returned?.records, fed?.records);
+  });
+
+  it('whose lines end in several ways is refused', async (t) => {
+    const text = `${HEADER}\r\r\n${row('17/10/21, 12:39', 'Course viewed', course)}\r\r\n`;
+    const folder = await makeFolder(t, { 'log.csv': text });
+    const foreign = { format: moodleLog, options: { timeZone: 'UTC' } };
+    const { report } = await importRecorded({ paths: [folder], foreign });
+    assert.equal(report.outcome, 'refused');
+    assert.deepEqual(
+      report.problems.map(({ line, reason }) => [line, reason]),
+      [[1, 'lines must end with LF or CRLF']],
+    );
+  });
+
   it('has local times of the zone that is given, summer time included', async (t) => {
     const rows = ['31/03/24, 01:30', '31/03/24, 03:30', '13/01/24, 12:00'].map((time) =>
       row(time, 'Course viewed', course),
@@ -178,6 +207,21 @@ describe('a log of Moodle', () => {
     await assert.rejects(imported(t, rows), { code: 'option-malformed', message: /--date-order dmy/ });
     const { events } = await imported(t, rows, { timeZone: 'UTC', dateOrder: 'mdy' });
     assert.equal(events[0]?.timestampMs, Date.UTC(2024, 0, 2, 10));
+  });
+
+  for (const time of ['11 May, 09:44', 'May 11, 9:44 AM', 'Mo. 11. mai, 09:44', '11/05, 09:44']) {
+    it(`says that the year is missing in ${time}, with and without an order`, async (t) => {
+      const rows = [row(time, 'Course viewed', course)];
+      const message = /has no year; add it, as in 11\/05\/2020, 09:44/;
+      await assert.rejects(imported(t, rows), { code: 'option-malformed', message });
+      const { report } = await imported(t, rows, { timeZone: 'UTC', dateOrder: 'dmy' });
+      assert.match(report.problems[0]?.reason ?? '', message);
+    });
+  }
+
+  it('does not ask for the order where no time can be read', async (t) => {
+    const rows = [row('11 May 2020, 09:44', 'Course viewed', course)];
+    await assert.rejects(imported(t, rows), { message: /"11 May 2020, 09:44" is no date and time/ });
   });
 
   it('is refused without a zone, a course or its columns', async (t) => {

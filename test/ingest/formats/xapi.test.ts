@@ -158,6 +158,19 @@ describe('a statement', () => {
     assert.equal(report.problems.length, 1);
   });
 
+  it('may be a line of a file that is called JSON', async (t) => {
+    const statements = [STATEMENT, { ...STATEMENT, id: '12345678-1234-5678-1234-567812345679' }];
+    const folder = await makeFolder(t, {
+      'lines.json': statements.map((statement) => `${JSON.stringify(statement)}\n`).join(''),
+    });
+    const { report, records } = await importRecorded({
+      paths: [folder],
+      foreign: { format: xapi, options: {} },
+    });
+    assert.deepEqual(report.problems, []);
+    assert.equal(eventsOf(records).length, 2);
+  });
+
   it('is dropped where it is about nobody, nothing or no course', async (t) => {
     const { report, events } = await imported(t, [
       { ...STATEMENT, actor: { objectType: 'Group', member: [] } },

@@ -1,0 +1,93 @@
+/**
+ * The entities of a Caliper envelope. An event gives each entity that it names whole or by its
+ * identifier (an IRI) alone; the envelope can list entities beside events to describe them.
+ */
+import { isObject, type Source, wordOf } from './format.ts';
+
+const COURSES = new Set(['CourseOffering', 'CourseSection']);
+/** Types of entities that, in the standard, are part of something other than a course. */
+const PARTS_OF_OTHERS = new Set([
+  ...['Message', 'Thread', 'AssessmentItem', 'QuestionnaireItem', 'Frame', 'MediaLocation', 'Chapter'],
+]);
+/** A limit, because an entity can be part of itself. */
+const DEEPEST = 16;
+const ADDRESS = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,255}$/u;
+
+export class Entities {
+  readonly #described = new Map<string, Source>();
+
+  /** `data` are the events and entities of an envelope. */
+  constructor(data: readonly unknown[]) {
+    for (const one of data) {
+      if (isDescription(one) && iriOf(one) !== '')
+        this.#described.set(iriOf(one), this.#withDescription(one));
+    }
+  }
+
+  /** The entity given whole or by its IRI, with what the envelope says of it; absent for others. */
+  find(given: unknown): Source | undefined {
+    const entity = typeof given === 'string' ? { id: given } : given;
+    return isObject(entity) && iriOf(entity) !== '' ? this.#withDescription(entity) : undefined;
+  }
+
+  /** The entity, what it is part of, what that is part of, and so on. */
+  around(entity: Source): readonly Source[] {
+    const found = [entity];
+    let next = this.find(entity['isPartOf']);
+    while (
+      next !== undefined &&
+      found.length < DEEPEST &&
+      !found.some((one) => iriOf(one) === iriOf(next!))
+    ) {
+      found.push(next);
+      next = this.find(next['isPartOf']);
+    }
+    return found;
+  }
+
+  #withDescription(entity: Source): Source {
+    const described = this.#described.get(iriOf(entity));
+    if (described === undefined) return entity;
+    const given = Object.entries(entity).filter(([, value]) => value !== null && value !== '');
+    return { ...described, ...Object.fromEntries(given) };
+  }
+}
+
+/** Whether an item of an envelope is an entity rather than an event. */
+export function isDescription(one: unknown): one is Source {
+  if (!isObject(one) || 'action' in one || 'eventTime' in one) return false;
+  const type = wordOf(one['type']);
+  return type !== '' && !type.endsWith('Event');
+}
+
+export function iriOf(entity: Source): string {
+  return wordOf(entity['id']);
+}
+
+export function isCourse(entity: Source): boolean {
+  return COURSES.has(wordOf(entity['type']));
+}
+
+/**
+ * The course of an event: the group, when it is one; else a course that the object is part of; else
+ * the group, whatever it is; else what the object is part of in the end, when only its IRI is known
+ * and it can be a course.
+ */
+export function courseOf(group: Source | undefined, around: readonly Source[]): Source | undefined {
+  if (group !== undefined && isCourse(group)) return group;
+  const course = around.find(isCourse) ?? group;
+  if (course !== undefined) return course;
+  const [part, whole] = around.slice(-2);
+  const isOpen = part !== undefined && whole !== undefined && whole['type'] === undefined;
+  return isOpen && !PARTS_OF_OTHERS.has(wordOf(part['type'])) ? whole : undefined;
+}
+
+/** The first e-mail address among the identifiers that a person has elsewhere (Caliper 1.2). */
+export function addressOf(person: Source): string | undefined {
+  const { otherIdentifiers: listed } = person;
+  const identifiers = Array.isArray(listed) ? listed.filter(isObject) : [];
+  return identifiers
+    .filter(({ identifierType }) => identifierType === 'EmailAddress')
+    .map(({ identifier }) => wordOf(identifier))
+    .find((address) => ADDRESS.test(address));
+}

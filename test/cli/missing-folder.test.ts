@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { run, runJson, temporaryFolder } from './command.ts';
+import { writeSmallBundle } from './small-bundle.ts';
+
+const folder = temporaryFolder();
+const ID = 'abcdefghijkl';
+
+/** All that read a data folder, or change what is in it. */
+const COMMANDS: readonly (readonly string[])[] = [
+  ['organizations', 'list'],
+  ['organizations', 'show', 'school'],
+  ['organizations', 'configure', 'school', '--title', 'School'],
+  ['keys', 'list'],
+  ['keys', 'list', '--organization', 'school'],
+  ['keys', 'create', '--organization', 'school'],
+  ['keys', 'configure', ID, '--label', 'x'],
+  ['keys', 'rotate', ID],
+  ['keys', 'revoke', ID],
+  ['points', 'explain', '--organization', 'school', '--board', '1', '--user', '1'],
+  ['forget', '--organization', 'school', '--user', '1'],
+  ['export', join(folder, 'out'), '--organization', 'school'],
+];
+
+describe('a data folder that does not exist', () => {
+  for (const words of COMMANDS) {
+    it(`is not made by "corkboard ${words.slice(0, 2).join(' ')}", which names the option`, async () => {
+      const data = join(folder, 'typo');
+      const { code, stdout, stderr } = await run([...words, '--data', data]);
+      assert.deepEqual([code, stdout], [1, '']);
+      assert.match(stderr, /^corkboard: (There is no data folder \S*typo|The folder holds no data)/);
+      assert.match(stderr, /--data/);
+      assert.ok(!existsSync(data));
+    });
+  }
+
+  it('is not made by a dry run, which checks a first import all the same', async () => {
+    const data = join(folder, 'dry');
+    const bundle = writeSmallBundle(join(folder, 'bundle'));
+    const words = ['import', bundle, '--organization', 'school', '--dry-run', '--data', data];
+    assert.ok((await runJson(words)).changes.events.added > 0);
+    assert.ok(!existsSync(data));
+  });
+
+  it('is made by the first command that brings something into it', async () => {
+    const data = join(folder, 'new');
+    await runJson(['organizations', 'create', 'school', '--data', data]);
+    const list = await runJson(['organizations', 'list', '--data', data]);
+    assert.deepEqual(
+      list.map(({ name }: { name: string }) => name),
+      ['school'],
+    );
+  });
+});

@@ -1,0 +1,56 @@
+/** Rows of a log report of Moodle, in one file. */
+import fc from 'fast-check';
+import type { Source } from '../../../../src/ingest/formats/format.ts';
+import { MEANINGS, moodleLog } from '../../../../src/ingest/formats/moodle-log.ts';
+import { type Documents, numbered, page, person } from './documents.ts';
+
+const COLUMNS = ['Time', 'User full name', 'Affected user', 'Event context', 'Event name', 'Description'];
+const COURSE = "viewed the course with id '111'.";
+
+const nameOf = (number: number) => fc.constantFrom(`Given person ${number}`, '-', '');
+const contextOf = (number: number) =>
+  fc.constantFrom(`Page: Given page ${number}`, 'Other', 'Course: Given course');
+
+const descriptionOf = (who: number, whom: number, about: number) =>
+  fc.constantFrom(
+    `The user with id '${who}' ${COURSE}`,
+    `The user with id '${who}' viewed the 'page' activity with course module id '${about}'.`,
+    `The user with id '${who}' enrolled the user with id '${whom}' in the course with id '111'.`,
+    `The user with id '${who}' viewed the course with id '112'.`,
+    'Somebody did something.',
+  );
+
+const row = (number: number): fc.Arbitrary<Source> =>
+  fc.tuple(person, person, page).chain(([who, whom, about]) =>
+    fc.record({
+      Time: fc.oneof(
+        { arbitrary: fc.constant(`25/02/24, 10:${10 + number}`), weight: 9 },
+        { arbitrary: fc.constantFrom('11 May, 09:44', '31/02/24, 10:00', ''), weight: 1 },
+      ),
+      'User full name': nameOf(who),
+      'Affected user': nameOf(whom),
+      'Event context': contextOf(about),
+      'Event name': fc.constantFrom(...Object.keys(MEANINGS), 'Grades viewed'),
+      Description: descriptionOf(who, whom, about),
+    }),
+  );
+
+/** The course is that of the first row that names one. */
+const FIRST = {
+  ...{ Time: '25/02/24, 10:00', 'User full name': '-', 'Affected user': '-', 'Event context': 'Other' },
+  ...{ 'Event name': 'Grades viewed', Description: `The user with id '1' ${COURSE}` },
+};
+
+export const logs: Documents = {
+  format: moodleLog,
+  options: { timeZone: 'UTC' },
+  records: numbered(row),
+  isValid: ({ Time: time }) => String(time).startsWith('25/02/24'),
+  write(records) {
+    const rows = [FIRST, ...records];
+    const cells = (one: Source) => COLUMNS.map((name) => `"${one[name]}"`).join(',');
+    const text = [COLUMNS.join(','), ...rows.map(cells), ''].join('\n');
+    return [{ name: 'log.csv', text, firstLine: 2, records: rows }];
+  },
+  countOf: () => 1,
+};

@@ -1,0 +1,88 @@
+/** The bounds of activity: periods, series, and figures. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { AppError } from '../../src/app-error.ts';
+import { FULL_SCOPE } from '../../src/dataset/scope.ts';
+import { countActivity } from '../../src/insights/activity.ts';
+import { groupsOf } from '../../src/insights/groups.ts';
+import { Periods } from '../../src/insights/periods.ts';
+import { SeriesCounts } from '../../src/insights/series.ts';
+import { PlainDataset } from '../render/plain-dataset.ts';
+import { worldOf } from '../render/worlds.ts';
+
+const HOUR_MS = 3_600_000;
+const START_MS = Date.UTC(2018, 2, 12);
+const MOST_FIGURES = 500_000;
+
+/** Activity by board: each board has one event, all of them in the first hour of the range. */
+async function activityOf(boards: number, hours: number, top = 1_000) {
+  const world = worldOf(1);
+  const dataset = new PlainDataset({
+    ...world,
+    boards: Array.from({ length: boards }, (_, board) => ({ ...world.boards[0]!, id: BigInt(board) })),
+    events: Array.from({ length: boards }, (_, board) => ({
+      ...{ ...world.events[0]!, board, timestampMs: START_MS },
+    })),
+  });
+  const asked = { scope: FULL_SCOPE, range: { startMs: START_MS, endMs: START_MS + hours * HOUR_MS } };
+  const groups = await groupsOf(dataset, 'board', asked, top);
+  return await countActivity(dataset, asked, new Periods('hour', 'UTC'), groups);
+}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'range-too-fine';
+}
+
+describe('activity', () => {
+  it('has at most 10,000 periods, 1,000 series and 500,000 figures', async () => {
+    for (const [boards, hours, top] of [
+      [50, 10_000, 1_000],
+      [1_000, 500, 1_000],
+      [1, 10_000, 1],
+    ] as const) {
+      const { events, startsMs } = await activityOf(boards, hours, top);
+      assert.equal(startsMs.length, hours);
+      assert.equal(events.filter((series) => series?.length === hours).length, Math.min(boards, top));
+    }
+  });
+
+  it('is refused beyond these bounds, and the refusal says what to do', async () => {
+    await assert.rejects(activityOf(51, 10_000), isRefused);
+    await assert.rejects(activityOf(1_000, 501), isRefused);
+    await assert.rejects(activityOf(1, 10_001), isRefused);
+    // The boards beyond the first 1,000 share a series of their own.
+    await assert.rejects(activityOf(1_001, 500), isRefused);
+    await assert.rejects(activityOf(1_000, 501), /500,000 figures.*shorter range.*"top"/);
+    assert.equal((await activityOf(1_000, 501, 100)).startsMs.length, 501);
+  });
+});
+
+it('series equal a plain count, and only groups with events count towards the bound', async () => {
+  const groups = 5;
+  const periods = 6;
+  const event = fc.record({ group: fc.nat({ max: groups - 1 }), period: fc.nat({ max: periods - 1 }) });
+  const property = fc.asyncProperty(fc.array(event, { maxLength: 40 }), async (events) => {
+    const counts = new SeriesCounts(groups);
+    for (let period = 0; period < periods; period++) {
+      for (const { group } of events.filter((one) => one.period === period)) counts.add(group);
+      counts.leave(period);
+    }
+    const expected = Array.from({ length: groups }, (_, group) => {
+      const own = events.filter((one) => one.group === group);
+      if (own.length === 0) return undefined;
+      return Array.from({ length: periods }, (_, at) => own.filter(({ period }) => period === at).length);
+    });
+    const series = await counts.inPeriods(periods);
+    assert.deepEqual(
+      series.map((one) => one && [...one]),
+      expected,
+    );
+    const shown = expected.filter((one) => one !== undefined).length;
+    if (shown === 0) return counts.refuseTooMany(Number.MAX_SAFE_INTEGER);
+    const most = Math.floor(MOST_FIGURES / shown);
+    counts.refuseTooMany(most);
+    assert.throws(() => counts.refuseTooMany(most + 1), isRefused);
+  });
+  await fc.assert(property);
+});

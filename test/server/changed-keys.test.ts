@@ -1,0 +1,149 @@
+/** Keys whose scope or redaction changes while a server runs (decision 68). */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { KeyChanges } from '../../src/keys/keyring.ts';
+import { describeOverStorages } from '../storage.ts';
+import { askSlowly, metric } from './slow-client.ts';
+import { largeRecords, openStand, type Stand, until } from './stand.ts';
+
+const STREAM = { accept: 'text/event-stream' };
+const EIGHT: KeyChanges = { scope: { boards: [8n], users: 'of-boards' } };
+const WIDE: KeyChanges = { scope: { boards: 'all', users: 'all' } };
+const VISIT = { type: 'board', action: 'visited', ownerId: 5n, actorId: 1n };
+const PSEUDONYMS: KeyChanges = { redact: { email: true, name: true, id: false } };
+
+const configure = ({ keyring }: Stand, key: string, changes: KeyChanges) =>
+  keyring.configure(key.split('_')[1] ?? '', () => changes);
+
+describeOverStorages('a key that was changed', (kind) => {
+  let stand: Stand;
+  let key: string;
+  before(async () => {
+    stand = await openStand({ kind });
+  });
+  after(() => stand.close());
+
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    stand.get(path, { apikey: key, ...headers });
+  const textOf = async (path: string) => await (await get(path)).text();
+  const statusOf = async (path: string, headers: Record<string, string> = {}) => {
+    const response = await get(path, headers);
+    await response.text();
+    return response.status;
+  };
+  const tagOf = async (path: string) => (await get(path)).headers.get('etag') ?? '';
+  const code = async (path: string) => {
+    const { code }: { code?: string } = JSON.parse(await textOf(path));
+    return code;
+  };
+
+  it('sees from the next request on what a key sees that was made so', async () => {
+    key = await stand.makeKey();
+    const paths = ['/a/v1/events', '/a/v1/boards', '/b/v1/users', '/a/v1/board/8/points'];
+    const narrow = await stand.makeKey({ scope: { boards: [8n], users: 'of-boards' } });
+    for (const path of paths) {
+      // Asked for twice, so that it is kept.
+      const wide = [await textOf(path), await textOf(path)];
+      const wideTag = await tagOf(path);
+      await configure(stand, key, EIGHT);
+      const expected = await stand.get(path, { apikey: narrow });
+      assert.equal(await textOf(path), await expected.text(), path);
+      assert.notEqual(await tagOf(path), wideTag);
+      assert.equal(await statusOf(path, { 'if-none-match': wideTag }), 200);
+      assert.equal(await tagOf(path), expected.headers.get('etag'));
+      await configure(stand, key, WIDE);
+      assert.deepEqual(wide, [await textOf(path), await textOf(path)]);
+      assert.equal(await statusOf(path, { 'if-none-match': wideTag }), 304);
+    }
+    await configure(stand, key, EIGHT);
+    assert.equal(await statusOf('/a/v1/events/board/7'), 404);
+  });
+
+  it('shows pseudonyms from the next request on, and loses look-ups unless they are allowed', async () => {
+    key = await stand.makeKey();
+    const tag = await tagOf('/a/v1/users');
+    assert.match(await textOf('/a/v1/users'), /eve@x\.example/);
+    assert.equal(await statusOf('/a/v1/lms_user/sis/B-1/points'), 200);
+    await configure(stand, key, PSEUDONYMS);
+    assert.doesNotMatch(await textOf('/a/v1/users'), /@x\.example/);
+    assert.equal(await statusOf('/a/v1/users', { 'if-none-match': tag }), 200);
+    assert.equal(await statusOf('/a/v1/lms_user/sis/B-1/points'), 403);
+    await configure(stand, key, { allowLmsLookup: true });
+    assert.equal(await statusOf('/a/v1/lms_user/sis/B-1/points'), 200);
+  });
+
+  it('is refused with the cursors and sync tokens of before', async () => {
+    for (const changes of [EIGHT, PSEUDONYMS]) {
+      key = await stand.makeKey();
+      const page = await get('/a/v1/events?limit=1');
+      await page.text();
+      const next = /<([^>]+)>/.exec(page.headers.get('link') ?? '')?.[1] ?? '';
+      const list = await get('/a/v1/boards?limit=1');
+      await list.text();
+      const nextOfList = /<([^>]+)>/.exec(list.headers.get('link') ?? '')?.[1] ?? '';
+      const token = page.headers.get('sync-token') ?? '';
+      const since = `/a/v1/events?since=${token}`;
+      assert.deepEqual(
+        [await statusOf(next), await statusOf(nextOfList), await statusOf(since)],
+        [200, 200, 200],
+      );
+      await configure(stand, key, changes);
+      assert.equal(await code(next), 'cursor-malformed');
+      assert.equal(await code(nextOfList), 'cursor-malformed');
+      assert.equal(await code(since), 'since-invalid');
+      const again = await stand.get('/a/v1/events', { apikey: key, ...STREAM, 'last-event-id': token });
+      assert.equal(again.status, 400);
+      await again.text();
+    }
+  });
+
+  it('has another rate limit from the next request on', async () => {
+    key = await stand.makeKey();
+    assert.equal((await get('/a/v1/boards')).headers.get('ratelimit-policy'), null);
+    await configure(stand, key, { rateLimit: { requests: 1, perSeconds: 3600 } });
+    assert.deepEqual([await statusOf('/a/v1/boards'), await statusOf('/a/v1/boards')], [200, 429]);
+    await configure(stand, key, { rateLimit: undefined });
+    assert.equal(await statusOf('/a/v1/boards'), 200);
+  });
+
+  it('ends its live streams, which go on after a change of its label and expiry', {
+    timeout: 60_000,
+  }, async () => {
+    for (const [timestampMs, changes] of [EIGHT, PSEUDONYMS].entries()) {
+      key = await stand.makeKey();
+      const stream = await askSlowly(stand, '/a/v1/events', { apikey: key, ...STREAM });
+      const text = stream.takeRest();
+      await until(() => stream.bodyText().includes('event: synced'));
+      await configure(stand, key, { label: 'renamed', expiry: Date.now() + 1e6 });
+      await stand.publish({ events: [{ ...VISIT, boardId: 7n, timestampMs }] });
+      await until(() => /"action":"visited".*event: synced\n.*\n.*\n\n/s.test(stream.bodyText()));
+      await configure(stand, key, changes);
+      await stand.publish({ users: [{ id: 1n, email: `changed-${timestampMs}@x.example` }] });
+      const told = (await text).toString();
+      assert.match(told, /"action":"visited"/);
+      assert.ok(!told.includes(`changed-${timestampMs}@`));
+      assert.ok(told.endsWith('0\r\n\r\n'), 'ends in good order');
+    }
+  });
+});
+
+describe('a large response under way', { timeout: 120_000 }, () => {
+  it('is cut when its key sees something else, and not for other changes of the key', async (t) => {
+    const stand = await openStand({ records: largeRecords(24) });
+    t.after(() => stand.close());
+    for (const changes of [EIGHT, PSEUDONYMS]) {
+      const key = await stand.makeKey();
+      const narrowed = await askSlowly(stand, '/a/v1/events', { apikey: key });
+      const other = await stand.makeKey();
+      const renamed = await askSlowly(stand, '/a/v1/events', { apikey: other });
+      await configure(stand, other, { label: 'renamed', expiry: Date.now() + 1e6 });
+      await configure(stand, key, changes);
+      const before = stand.log.length;
+      await until(() => stand.log.slice(before).some((line) => line['cut_for'] === 'key-changed'), 30_000);
+      const lengthOf = (headers: string) => Number(/\r\ncontent-length: (\d+)/i.exec(headers)?.[1]);
+      assert.ok((await narrowed.takeRest()).length < lengthOf(narrowed.headers));
+      assert.equal((await renamed.takeRest()).length, lengthOf(renamed.headers));
+    }
+    assert.equal(await metric(stand, 'corkboard_cut_responses_total{reason="key-changed"}'), 2);
+  });
+});

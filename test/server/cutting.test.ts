@@ -1,0 +1,176 @@
+/** Responses that are cut because they must not go on (decision 60), over real sockets. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { publishRecords, type Records } from '../dataset/small-world.ts';
+import { describeOver, EMBEDDED_STORAGES } from '../storage.ts';
+import { askSlowly, metric, type SlowClient } from './slow-client.ts';
+import { largeRecords, openStand, type Stand, until } from './stand.ts';
+
+const STREAM = { accept: 'text/event-stream' };
+
+function idOf(key: string): string {
+  return key.split('_')[1] ?? '';
+}
+
+function lengthOf({ headers }: SlowClient): number {
+  return Number(/\r\ncontent-length: (\d+)/i.exec(headers)?.[1]);
+}
+
+/** Resolves when the log has so many responses that were cut for this reason. */
+async function untilCut({ log }: Stand, reason: string, times = 1): Promise<void> {
+  await until(() => log.filter((line) => line['cut_for'] === reason).length >= times, 30_000);
+}
+
+async function assertCut(client: SlowClient): Promise<void> {
+  const body = await client.takeRest();
+  assert.ok(body.length < lengthOf(client), `${body.length} of ${lengthOf(client)} bytes came`);
+}
+
+async function assertWhole(client: SlowClient): Promise<void> {
+  const body = await client.takeRest();
+  assert.equal(body.length, lengthOf(client));
+}
+
+/** Resolves when the version with these records is in service. */
+async function publish(stand: Stand, records: Records): Promise<void> {
+  const tag = async () => (await stand.get('/a/v1/boards')).headers.get('etag');
+  const before = await tag();
+  await stand.publish(records);
+  await until(async () => (await tag()) !== before);
+}
+
+describeOver(EMBEDDED_STORAGES, 'an export under way', { timeout: 120_000 }, (kind) => {
+  let stand: Stand;
+  before(async () => {
+    stand = await openStand({ kind, records: largeRecords(24), stalledMs: 60_000 });
+  });
+  after(() => stand.close());
+
+  it('is cut when its key is revoked, as are its live streams, and those of other keys are not', async () => {
+    const key = await stand.makeKey();
+    const [own, csv, other, idle, telling] = await Promise.all([
+      askSlowly(stand, '/a/v1/events', { apikey: key }),
+      askSlowly(stand, '/a/v1/events', { apikey: key, accept: 'text/csv' }),
+      askSlowly(stand, '/a/v1/events'),
+      askSlowly(stand, '/a/v1/events', { apikey: key, ...STREAM }),
+      askSlowly(stand, '/a/v1/events?since=start', { apikey: key, ...STREAM }),
+    ]);
+    await stand.keyring.revoke(idOf(key));
+    await untilCut(stand, 'key-ended', 4);
+    await assertCut(own);
+    await assertCut(csv);
+    const told = (await telling.takeRest()).toString();
+    assert.ok(!told.includes('event: synced') && !told.endsWith('0\r\n\r\n'));
+    // Everything had been sent, so it ends in good order.
+    assert.ok((await idle.takeRest()).toString().endsWith('0\r\n\r\n'));
+    await assertWhole(other);
+    assert.ok((await metric(stand, 'corkboard_cut_responses_total{reason="key-ended"}')) >= 4);
+    await until(async () => (await metric(stand, 'corkboard_in_use{limit="responses"}')) === 0);
+  });
+
+  it('is cut when its key expires', async () => {
+    const key = await stand.makeKey({}, Date.now() + 2_000);
+    const client = await askSlowly(stand, '/a/v1/events', { apikey: key });
+    assert.equal(client.status, 200);
+    await untilCut(stand, 'key-ended', 5);
+    await assertCut(client);
+  });
+
+  it('goes on through publications, and is cut when a person whom its version holds is forgotten', async () => {
+    await stand.store.createOrganization(`lake-${kind.resident}`, {});
+    await publishRecords(stand.store, `lake-${kind.resident}`, largeRecords(24));
+    const otherKey = await stand.makeKey({ organization: `lake-${kind.resident}` });
+    const going = await askSlowly(stand, '/a/v1/events');
+    const other = await askSlowly(stand, '/a/v1/events', { apikey: otherKey });
+    await publish(stand, { boards: [{ id: 7n, title: 'Renamed' }] });
+    await assertWhole(going);
+    const first = await askSlowly(stand, '/a/v1/events');
+    await publish(stand, { boards: [{ id: 7n, title: 'Renamed again' }] });
+    const second = await askSlowly(stand, '/a/v1/events');
+    const forgotten = {
+      id: 3n,
+      email: 'user-3@forgotten.invalid',
+      name: 'Forgotten',
+      forgotten: true,
+    } as const;
+    await publish(stand, { users: [forgotten] });
+    const third = await askSlowly(stand, '/a/v1/events');
+    await untilCut(stand, 'person-forgotten', 2);
+    await assertCut(first);
+    await assertCut(second);
+    await assertWhole(third);
+    await assertWhole(other);
+    await until(async () => (await metric(stand, 'corkboard_in_use{limit="replaced-versions"}')) === 0);
+  });
+});
+
+describe('a client that hardly takes anything', { timeout: 120_000 }, () => {
+  it('is cut when it takes less than the least rate', async (t) => {
+    const stand = await openStand({
+      records: largeRecords(24),
+      limits: { 'least-rate': 2e6, 'least-rate-after': 100 },
+    });
+    t.after(() => stand.close());
+    const client = await askSlowly(stand, '/a/v1/events');
+    await untilCut(stand, 'least-rate');
+    await assertCut(client);
+    await until(async () => (await metric(stand, 'corkboard_in_use{limit="responses"}')) === 0);
+  });
+
+  it('is cut when it takes nothing; one that waits for its response is not', async (t) => {
+    const gate = Promise.withResolvers<void>();
+    const stand = await openStand({
+      records: largeRecords(24),
+      limits: { 'stalled-after': 500 },
+      around: (store) =>
+        new Proxy(store, {
+          get(target, name) {
+            if (name !== 'organization') {
+              const value: unknown = Reflect.get(target, name);
+              return typeof value === 'function' ? value.bind(target) : value;
+            }
+            return async (organization: string) => {
+              if (organization === 'lake') await gate.promise;
+              return await target.organization(organization);
+            };
+          },
+        }),
+    });
+    t.after(() => stand.close());
+    await stand.store.createOrganization('lake', {});
+    await publishRecords(stand.store, 'lake', { boards: [{ id: 1n, title: 'One' }] });
+    // In service before the other one is held up.
+    await stand.get('/a/v1/boards');
+    const waiting = stand.get('/a/v1/boards', { apikey: await stand.makeKey({ organization: 'lake' }) });
+    const stalled = await askSlowly(stand, '/a/v1/events');
+    await until(() => stand.log.some((line) => line['cut'] === true));
+    await assertCut(stalled);
+    gate.resolve();
+    assert.equal((await waiting).status, 200);
+  });
+});
+
+describe('a version that has been replaced', { timeout: 120_000 }, () => {
+  it('is read on for a time only', async (t) => {
+    const stand = await openStand({ records: largeRecords(24), limits: { 'replaced-age': 10 } });
+    t.after(() => stand.close());
+    const client = await askSlowly(stand, '/a/v1/events');
+    await publish(stand, { boards: [{ id: 7n, title: 'Renamed' }] });
+    await untilCut(stand, 'replaced-age');
+    await assertCut(client);
+    await until(async () => (await metric(stand, 'corkboard_datasets_open')) === 1);
+  });
+
+  it('is given up when there are too many, the oldest first', async (t) => {
+    const limits = { 'replaced-versions-per-organization': 1 };
+    const stand = await openStand({ records: largeRecords(24), limits });
+    t.after(() => stand.close());
+    const first = await askSlowly(stand, '/a/v1/events');
+    await publish(stand, { boards: [{ id: 7n, title: 'Renamed' }] });
+    const second = await askSlowly(stand, '/a/v1/events');
+    await publish(stand, { boards: [{ id: 7n, title: 'Renamed again' }] });
+    await untilCut(stand, 'replaced-versions-per-organization');
+    await assertCut(first);
+    await assertWhole(second);
+  });
+});

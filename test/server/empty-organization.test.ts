@@ -1,0 +1,109 @@
+/** An organization without data answers as an empty one, on every route (decision 67). */
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { MEDIA_TYPES } from '../../src/server/negotiation.ts';
+import type { Route } from '../../src/server/route.ts';
+import { WORLD } from '../dataset/small-world.ts';
+import { describeOverStorages } from '../storage.ts';
+import { type OpenApiDocument, type Oracle, openOracle } from './document-oracle.ts';
+import { PUBLISHED_PATHS } from './published-paths.ts';
+import {
+  assertProblem,
+  head,
+  ORGANIZATION,
+  openStand,
+  type RawReply,
+  type Stand,
+  sendRaw,
+  until,
+} from './stand.ts';
+
+describeOverStorages('an organization without data', (kind) => {
+  let stand: Stand;
+  let keys: readonly string[];
+  const oracles = new Map<string, Oracle>();
+
+  before(async () => {
+    stand = await openStand({ kind, records: undefined });
+    const boards = await stand.makeKey({ scope: { boards: [7n], users: 'of-boards' } });
+    const redact = { email: true, name: true, id: true };
+    const redacting = await stand.makeKey({ redact, allowLmsLookup: true });
+    keys = [stand.key, boards, redacting];
+    for (const base of new Set(PUBLISHED_PATHS.map((published) => published.base))) {
+      const path = base === '/insights' ? '/insights/v1/openapi.json' : `${base}/openapi.json`;
+      const document: OpenApiDocument = JSON.parse(await (await fetch(stand.url + path)).text());
+      oracles.set(base, openOracle(document));
+    }
+  });
+  after(() => stand.close());
+
+  /** Status and body are those without any record, and conform to the OpenAPI document. */
+  function assertEmpty(reply: RawReply, base: string, route: Route): void {
+    if (route.of !== 'organization') {
+      const isCourse = route.path.startsWith('/course/');
+      assertProblem(reply, 404, isCourse ? 'lookup-not-configured' : 'not-found');
+      return;
+    }
+    assert.equal(reply.status, 200, reply.body);
+    oracles.get(base)?.check(reply, `/v1${route.path}`, 'GET');
+    const type = reply.headers.get('content-type')?.split(';')[0];
+    if (type === MEDIA_TYPES.json && base !== '/insights') assert.equal(reply.body, '[]');
+    if (type === MEDIA_TYPES.ndjson) assert.equal(reply.body, '');
+    if (type === MEDIA_TYPES.csv) assert.match(reply.body, /^[a-z_,]+\r\n$/);
+  }
+
+  it('answers with nothing, or 404 for a board or a user, on every route and in every form', async () => {
+    for (const { base, path, route } of PUBLISHED_PATHS) {
+      for (const apikey of keys) {
+        for (const representation of route.representations) {
+          if (representation === 'event-stream') continue;
+          const fields = { apikey, accept: MEDIA_TYPES[representation] };
+          assertEmpty(await sendRaw(stand.port, head('GET', path, fields)), base, route);
+        }
+      }
+    }
+  });
+
+  it('has entity tags that hold', async () => {
+    const tag = (await stand.get('/a/v1/events')).headers.get('etag') ?? '';
+    assert.equal((await stand.get('/a/v1/events', { 'if-none-match': tag })).status, 304);
+  });
+
+  it('has settings that can change, and another entity tag afterwards', async () => {
+    const overview = async () => {
+      const response = await stand.get('/insights/v1/overview');
+      const { organization } = (await response.json()) as { organization: { name: string } };
+      return { name: organization.name, tag: response.headers.get('etag') };
+    };
+    const before = await overview();
+    const publication = await stand.store.beginPublication(ORGANIZATION, { waitMs: 0 });
+    publication.changeSettings({ title: 'Renamed' });
+    await publication.publish();
+    await until(async () => (await overview()).name === 'Renamed');
+    assert.notEqual((await overview()).tag, before.tag);
+  });
+
+  it('leaves its server ready', async () => {
+    assert.equal((await fetch(`${stand.url}/readyz`)).status, 200);
+  });
+
+  it('gives sync tokens and live streams that go on with its first version', async () => {
+    const changes = await stand.get('/a/v1/events?since=start');
+    assert.equal(await changes.text(), '[]');
+    const token = changes.headers.get('sync-token') ?? '';
+    const stream = await stand.get('/a/v1/events', { accept: 'text/event-stream' });
+    const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+    assert.ok(reader);
+    let told = '';
+    while (!told.includes('event: synced')) told += (await reader.read()).value;
+    assert.ok(!told.includes('"sync_id"'));
+    await stand.publish(WORLD);
+    const count = WORLD.events?.length ?? 0;
+    while (told.split('"sync_id"').length <= count) told += (await reader.read()).value;
+    await reader.cancel();
+    const since = `/a/v1/events?since=${encodeURIComponent(token)}`;
+    await until(async () => (await (await stand.get(since)).text()) !== '[]');
+    const next: unknown[] = JSON.parse(await (await stand.get(since)).text());
+    assert.equal(next.length, count);
+  });
+});

@@ -1,0 +1,26 @@
+/** Every path of the route tables, with names of the small world in it. */
+import type { Route } from '../../src/server/route.ts';
+import { publishedBases, routeUrls } from '../../src/server/variants.ts';
+
+/** By the name of a parameter, as the router spells it. */
+const NAMES: Readonly<Record<string, string>> = {
+  ...{ board_id: '7', boardId: '7', user_id: '1', userId: '1' },
+  ...{ ltiId: 'lti-7', courseId: 'C%208', prop: 'sis', val: 'B-1' },
+};
+
+export interface PublishedPath {
+  /** Under which the variant answers; empty for the root. */
+  readonly base: string;
+  readonly path: string;
+  readonly route: Route;
+}
+
+export const PUBLISHED_PATHS: readonly PublishedPath[] = publishedBases('a').flatMap(({ base, table }) =>
+  table.routes.flatMap((route) =>
+    routeUrls(base, table, route).map((url) => ({
+      base,
+      path: url.replace(/:(\w+)/g, (_, name: string) => NAMES[name] ?? name),
+      route,
+    })),
+  ),
+);

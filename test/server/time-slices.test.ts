@@ -1,0 +1,138 @@
+/** Requests that process many rows yield to the event loop once for some thousand rows. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Dataset } from '../../src/dataset/dataset.ts';
+import { openDuckdbStore } from '../../src/dataset/duckdb/store.ts';
+import { withResidentDatasets } from '../../src/dataset/resident/store.ts';
+import { FULL_SCOPE, type Scope } from '../../src/dataset/scope.ts';
+import type { Store } from '../../src/dataset/store.ts';
+import { openRendering, type Rendering } from '../../src/render/rendering.ts';
+import {
+  answerActivity,
+  answerBoards,
+  answerHeatMap,
+  answerInteractions,
+  answerLedger,
+  answerOverview,
+  answerParticipation,
+  answerPins,
+  answerReturning,
+  answerUsers,
+} from '../../src/server/insight-answers.ts';
+import type { Parameters } from '../../src/server/parameters.ts';
+import type { AnyAnswer, Ask } from '../../src/server/route.ts';
+import { openPublished, publishRecords, type Records } from '../dataset/small-world.ts';
+import { PlainDataset } from '../render/plain-dataset.ts';
+import { NO_REDACTION, worldOf } from '../render/worlds.ts';
+import { withTimeRunning } from '../running-time.ts';
+
+const USERS = 40_000;
+const EVENTS = 40_000;
+/** At least this often all rows together are interrupted by a look at the clock. */
+const LOOKS = EVENTS / 10_000;
+const START_MS = Date.UTC(2024, 0, 1);
+const BOARD = 0;
+const USER = 0;
+
+/** One board: the first user acts in every other event, every other user at most once. */
+function recordsOf(): Records {
+  const users = Array.from({ length: USERS }, (_, user) => ({
+    id: BigInt(user + 1),
+    email: `user${user}@x.example`,
+    name: `User ${user}`,
+  }));
+  const events = Array.from({ length: EVENTS }, (_, event) => ({
+    type: 'pin',
+    action: 'commented',
+    ownerId: BigInt(1 + ((event * 7) % USERS)),
+    actorId: event % 2 === 0 ? 1n : BigInt(event + 1),
+    boardId: 1n,
+    pinId: BigInt(1 + (event % 3)),
+    timestampMs: START_MS + event * 60_000,
+  }));
+  const pins = [1n, 2n, 3n].map((id) => ({ id, boardId: 1n, ownerId: 1n, title: 'Pin', body: '' }));
+  return { users, boards: [{ id: 1n, title: 'One' }], pins, events };
+}
+
+describe('a request that processes many rows', () => {
+  let folder: string;
+  let store: Store;
+  let dataset: Dataset;
+  let rendering: Rendering;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'corkboard-slices-'));
+    store = withResidentDatasets(await openDuckdbStore(folder), { limitBytes: Number.POSITIVE_INFINITY });
+    await store.createOrganization('acme', {});
+    await publishRecords(store, 'acme', recordsOf());
+    dataset = await openPublished(store, 'acme');
+    rendering = openRendering(dataset, NO_REDACTION);
+    // Reads from the disk come first, because their turns are not those of the work.
+    await rendering.described();
+    await rendering.describedPins();
+    await rendering.standings({ scope: FULL_SCOPE, range: {}, of: { board: BOARD } }, 'email');
+    const ledger = await dataset.ledger({ scope: FULL_SCOPE, board: BOARD, user: USER });
+    dataset.ledger = async () => ledger;
+  });
+  after(async () => {
+    await rendering.close();
+    await dataset.close();
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const ask = (parameters: Parameters): Ask => ({
+    ...{ dataset, rendering, scope: FULL_SCOPE, parameters },
+    ...{ place: undefined, since: undefined, representation: 'json' },
+  });
+  const insights: Record<string, () => Promise<AnyAnswer>> = {
+    overview: () => answerOverview(ask({})),
+    activity: () => answerActivity(ask({ interval: 'hour' })),
+    'activity by board': () => answerActivity(ask({ interval: 'hour', by: 'board' })),
+    'periods without events': () =>
+      answerActivity(ask({ start: START_MS - 9_000 * 3_600_000, end: START_MS, interval: 'hour' })),
+    returning: () => answerReturning(ask({ interval: 'hour' })),
+    'heat map': () => answerHeatMap(ask({})),
+    'ranked boards': () => answerBoards(ask({})),
+    'ranked users': () => answerUsers(ask({ order: 'recent' })),
+    pins: () => answerPins(ask({}), BOARD),
+    interactions: () => answerInteractions(ask({}), BOARD),
+    participation: () => answerParticipation(ask({}), BOARD),
+    ledger: () => answerLedger(ask({}), BOARD, USER),
+  };
+  for (const [name, answer] of Object.entries(insights)) {
+    it(`yields to the event loop: ${name}`, async () => {
+      const { turns } = await withTimeRunning(answer);
+      assert.ok(turns >= LOOKS, `${turns} turns`);
+    });
+  }
+
+  it('yields to the event loop: lists, points and the evaluation of a scope', async () => {
+    const everybody = { scope: FULL_SCOPE, range: { startMs: START_MS } };
+    const scope: Scope = { boards: 'all', users: Array.from({ length: 10_000 }, (_, user) => BigInt(user)) };
+    const works: Record<string, () => Promise<unknown>> = {
+      list: () => rendering.users(everybody, 'a', 'json'),
+      points: () => rendering.standings({ ...everybody, of: { board: BOARD } }, 'email'),
+      scope: async () => dataset.prepare?.(scope),
+    };
+    for (const [name, work] of Object.entries(works)) {
+      // Reads from the disk come first.
+      if (name !== 'scope') await work();
+      const { turns } = await withTimeRunning(work);
+      assert.ok(turns >= LOOKS, `${name}: ${turns} turns`);
+    }
+    assert.equal(dataset.prepare?.(scope), undefined, 'it is evaluated once');
+  });
+});
+
+it('making pseudonyms of many people yields to the event loop', async () => {
+  const world = worldOf(0);
+  const people = Array.from({ length: 8_192 }, (_, id) => ({ ...world.people[0]!, id: BigInt(id) }));
+  const redaction = { email: true, name: true, id: false, secret: new Uint8Array(32) };
+  const rendering = openRendering(new PlainDataset({ ...world, people }, 2_048), redaction);
+  const { turns } = await withTimeRunning(() => rendering.described());
+  assert.ok(turns >= people.length / 100, `${turns} turns`);
+  await rendering.close();
+});
