@@ -13,8 +13,8 @@ const LEAST_USERS = 20_000;
 const EVENTS_PER_USER = 50;
 const PINS_PER_BOARD = 3;
 const EVENTS_PER_BOARD = 100;
-const FIRST_USER = 100_001;
-const FIRST_BOARD = 1_001;
+export const FIRST_USER = 100_001;
+export const FIRST_BOARD = 1_001;
 const FIRST_PIN = 5_000_001;
 const START_MS = Date.UTC(2025, 0, 6, 6);
 const SPAN_MS = 300 * 86_400_000;
@@ -44,11 +44,15 @@ export function communityOf(events: number): Community {
   };
 }
 
-/** Writes the bundle into an existing folder. */
-export async function writeCommunity(folder: string, community: Community): Promise<void> {
+/** Writes the bundle into an existing folder. Bodies of pins are longer by so many characters. */
+export async function writeCommunity(
+  folder: string,
+  community: Community,
+  moreCharacters = 0,
+): Promise<void> {
   await writeLines(join(folder, 'users.csv'), userLines(makeRandom(1), community.users));
   await writeLines(join(folder, 'boards.csv'), boardLines(makeRandom(2), community.boards));
-  await writeLines(join(folder, 'pins.ndjson'), pinLines(makeRandom(3), community));
+  await writeLines(join(folder, 'pins.ndjson'), pinLines(makeRandom(3), community, moreCharacters));
   await writeLines(join(folder, 'events.csv'), eventLines(makeRandom(4), community));
 }
 
@@ -122,7 +126,7 @@ function* boardLines(random: Random, boards: number): Generator<string> {
   }
 }
 
-function* pinLines(random: Random, { boards, users }: Community): Generator<string> {
+function* pinLines(random: Random, { boards, users }: Community, moreCharacters: number): Generator<string> {
   const tags = WORDS.split(' ').slice(0, 12);
   for (let pin = 0; pin < boards * PINS_PER_BOARD; pin++) {
     const id = FIRST_PIN + pin;
@@ -131,7 +135,7 @@ function* pinLines(random: Random, { boards, users }: Community): Generator<stri
       board_id: FIRST_BOARD + Math.floor(pin / PINS_PER_BOARD),
       owner_id: ownerOfIndex(pin, users),
       title: text(random, 30 + random.below(40)),
-      body: text(random, 80 + random.below(300)),
+      body: text(random, moreCharacters + 80 + random.below(300)),
       web_url: `https://campus.example/read/${id}`,
       image_url: random.next() < 0.5 ? `https://campus.example/images/${id}.jpg` : '',
       tags: Array.from({ length: random.below(4) }, () => random.pick(tags)),

@@ -105,6 +105,13 @@ export type Corkboard = Running & {
   readonly listeningMs: number;
 };
 
+interface StartOptions {
+  readonly logFile?: string;
+  readonly options?: readonly string[];
+  /** A module that is loaded first, and talked to by messages. */
+  readonly preload?: string;
+}
+
 /**
  * Starts `corkboard serve` on a free port, without a line of log for each request, which nobody else writes either, else
  * with its defaults or the options given; resolves once it says where it listens.
@@ -112,13 +119,19 @@ export type Corkboard = Running & {
 export async function startCorkboard(
   dataDir: string,
   signal: AbortSignal,
-  { logFile = '/dev/null', options = [] }: { logFile?: string; options?: readonly string[] } = {},
+  { logFile = '/dev/null', options = [], preload }: StartOptions = {},
 ): Promise<Corkboard> {
   await using log = await open(logFile, 'a');
   const startMs = performance.now();
   const quiet = options.includes('--log-level') ? [] : ['--log-level', 'warn'];
-  const args = ['serve', ...placeWords(dataDir), '--port', '0', ...quiet, ...options];
-  const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', log.fd], signal });
+  const args = [MAIN, 'serve', ...placeWords(dataDir), '--port', '0', ...quiet, ...options];
+  const child =
+    preload === undefined
+      ? spawn(process.execPath, args, { stdio: ['ignore', 'pipe', log.fd], signal })
+      : spawn(process.execPath, ['--import', preload, ...args], {
+          stdio: ['ignore', 'pipe', log.fd, 'ipc'],
+          signal,
+        });
   const running = runningOf(child);
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const refuse = () => reject(new Error('corkboard serve did not say where it listens.'));

@@ -61,7 +61,7 @@ async function measure(options: Options, folder: string, report: Report, signal:
     differentBytes: options.quick ? 2e6 : Math.max(256e6, 4 * CACHE_BYTES * availableParallelism()),
     cachedBytes: CACHE_BYTES * availableParallelism(),
     chosen: (name: string) =>
-      name === 'peers' || name === 'postgres'
+      name === 'peers' || name === 'postgres' || name === 'blocking'
         ? options[name]
         : options.only.length === 0 || options.only.includes(name),
   };

@@ -13,6 +13,7 @@ const SCENARIOS = [
     'unchanged',
     'mixed',
     'insights',
+    'blocking',
     'oulad',
     'peers',
     'postgres',
@@ -26,6 +27,7 @@ export const HELP = `npm run bench -- [options]
   --only NAME    only this scenario; may be repeated:
                  ${SCENARIOS.join(', ')}
   --peers        comparable servers, too; they are installed into bench/peers and wanted by "postgresql" of the system
+  --blocking     how long a request of each kind blocks the event loop of the server
   --postgres     the product over PostgreSQL beside the embedded store; wants "postgresql" of the system
   --quick        little data and short rounds: shows that all works, not how fast
   --no-build     measure dist/ as it is
@@ -44,6 +46,7 @@ export interface Options {
   readonly only: readonly string[];
   readonly peers: boolean;
   readonly postgres: boolean;
+  readonly blocking: boolean;
   readonly quick: boolean;
   readonly build: boolean;
   readonly soak: boolean;
@@ -63,6 +66,7 @@ export function readOptions(args: readonly string[]): Options {
       only: { type: 'string', multiple: true, default: [] },
       peers: { type: 'boolean', default: false },
       postgres: { type: 'boolean', default: false },
+      blocking: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       'no-build': { type: 'boolean', default: false },
       soak: { type: 'boolean', default: false },
@@ -81,6 +85,7 @@ export function readOptions(args: readonly string[]): Options {
     only: values.only,
     peers: values.peers || values.only.includes('peers'),
     postgres: values.postgres || values.only.includes('postgres'),
+    blocking: values.blocking || values.only.includes('blocking'),
     quick,
     build: !values['no-build'],
     soak: values.soak,

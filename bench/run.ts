@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { type Ground, openBed, type Plan, prepareGround } from './bed.ts';
 import { boardIds, communityOf, writeCommunity } from './community.ts';
 import { countEvents } from './corkboard.ts';
+import { BOARD_OF_ALL, crowdOf, writeCrowd } from './crowd.ts';
 import { SMALL_KINDS } from './questions.ts';
+import { measureBlocking } from './scenarios/blocking.ts';
 import { measureExports } from './scenarios/exports.ts';
 import { measureGrowth } from './scenarios/growth.ts';
 import { addImport, measureIncrement, measureNestedImport } from './scenarios/imports.ts';
@@ -49,6 +51,7 @@ export async function runScenarios(run: Run, folder: string): Promise<void> {
     if (run.chosen(name)) await remarkStolen(run.report, title, () => inFolder(join(folder, name), work));
   };
   if (!run.quick) await part('oulad', 'OULAD', (place) => measureOulad(run, place));
+  await part('blocking', 'Longest stalls', (place) => measureStalls(run, sizes[0]!, place));
   await part('postgres', 'PostgreSQL', (place) => measureOverPostgres(run, sizes[0]!, place));
   const events = run.quick ? QUICK_PEER_EVENTS : PEER_EVENTS;
   await part('peers', 'Comparable servers', (place) => measurePeers(run, events, place));
@@ -115,6 +118,15 @@ async function measureOverPostgres(run: Run, events: number, folder: string): Pr
   const place = join(folder, 'oulad');
   await mkdir(place);
   await measurePostgres(run, { ...OULAD_DATA, folder: place }, OULAD);
+}
+
+async function measureStalls(run: Run, events: number, folder: string): Promise<void> {
+  const community = crowdOf(events);
+  const bundle = join(folder, 'bundle');
+  await mkdir(bundle);
+  await writeCrowd(bundle, community);
+  const firstPath = `/a/v1/events/board/${BOARD_OF_ALL}`;
+  await measureBlocking(run, { title: size(events), community, folder, firstPath }, bundle);
 }
 
 async function measureOulad(run: Run, folder: string): Promise<void> {

@@ -42,6 +42,11 @@ export const TABLES = {
     note: 'Over all events, computed anew; one connection, nothing else asked; with curl.',
     header: ['data', 'figure', 'median', 'slowest', 'size'],
   },
+  blocking: {
+    title: 'Longest stalls',
+    note: 'For how long one request blocks the event loop of the server: CPU time of its main thread, and by the clock; the minimum of several. "First": after a start. A tick of a millisecond is included.',
+    header: ['data', 'request', 'first', 'by the clock', 'again', 'by the clock'],
+  },
   import: {
     title: 'Import',
     note: 'The whole command, from its start to its end.',

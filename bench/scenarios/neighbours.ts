@@ -9,7 +9,7 @@ import { boardIds, communityOf, timeSpan, writeCommunity, writeIncrement } from 
 import { type Corkboard, createKey, importFiles, revokeKey, startCorkboard } from '../corkboard.ts';
 import type { AttackerFigures, AttackerOrder } from '../neighbours/attacker.ts';
 import { ATTACK_NAMES, type AttackName } from '../neighbours/attacks.ts';
-import { WARM_MS } from '../neighbours/bounds.ts';
+import { mostAddedBytes, WARM_MS } from '../neighbours/bounds.ts';
 import { ServerWatch, type Taken, takenBy } from '../neighbours/server-watch.ts';
 import { addPhase, type Revocation } from '../neighbours/verdict.ts';
 import type { VictimFigures, VictimMessage, VictimOrder } from '../neighbours/victim.ts';
@@ -45,6 +45,9 @@ const RECOVER_MS = 3_000;
 const MESSAGE_MS = 60_000;
 const BOARDS_ASKED = 16;
 
+/** What the holder of a key can do without an import by the operator, which takes the same cores. */
+const WITHOUT_IMPORTS = ATTACK_NAMES.filter((name) => name !== 'replaced versions');
+
 /** What every phase starts from. */
 interface Ground extends Neighbours {
   readonly dataDir: string;
@@ -74,9 +77,9 @@ export async function runNeighbours(plan: Neighbours): Promise<void> {
     victimKey,
     seconds: plan.quick ? QUICK_SECONDS : PHASE_SECONDS,
   };
-  await runPhase(ground, 'nobody else', []);
+  await runPhase(ground, 'no attack', []);
   for (const name of ATTACK_NAMES) await runPhase(ground, name, [name]);
-  await runPhase(ground, 'all together', ATTACK_NAMES);
+  await runPhase(ground, 'all together', WITHOUT_IMPORTS);
 }
 
 async function importAttacker({ events, folder, signal }: Neighbours, dataDir: string): Promise<void> {
@@ -114,6 +117,7 @@ async function runPhase(ground: Ground, title: string, names: readonly AttackNam
   addPhase(report, {
     title,
     isAttack: names.length > 0,
+    mostAddedBytes: mostAddedBytes(names.includes('replaced versions') ? VERSIONS : 0, ground.events),
     victim,
     before,
     peak,
