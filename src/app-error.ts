@@ -35,11 +35,12 @@ export type ErrorCode =
   | 'not-published'
   | 'data-unreadable'
   | 'database-away'
+  | 'chunks-away'
   | 'no-room'
   | 'too-many-streams'
   | 'server-busy'
   | 'internal'
-  // The command is refused (command line), also with `data-unreadable` and `database-away`.
+  // The command is refused (command line), also with `data-unreadable`, `database-away`, `chunks-away`.
   | 'organization-unknown'
   | 'organization-exists'
   | 'organization-malformed'

@@ -33,6 +33,7 @@ export type ProblemCode =
   | 'not-published'
   | 'data-unreadable'
   | 'database-away'
+  | 'chunks-away'
   | 'too-many-streams'
   | 'server-busy'
   | 'no-room';

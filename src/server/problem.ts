@@ -172,6 +172,11 @@ export const PROBLEMS = {
     title: 'The database cannot be reached',
     remedy: 'Try again after as many seconds as the header `Retry-After` says.',
   },
+  'chunks-away': {
+    status: 503,
+    title: 'The place where chunks lie cannot be reached',
+    remedy: 'Try again after as many seconds as the header `Retry-After` says.',
+  },
   'too-many-streams': {
     status: 503,
     title: 'There are too many live streams',
