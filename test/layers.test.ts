@@ -26,6 +26,7 @@ const ROOMS = {
     ...['src/app-error.ts', 'src/nearest-name.ts', 'src/shelf.ts', 'src/time-slice.ts', 'src/dataset'],
     'src/points',
   ],
+  'src/store/chunks': ['src/app-error.ts'],
   'src/points': ['src/app-error.ts', 'src/nearest-name.ts', 'src/zone.ts', 'src/dataset'],
   'src/insights': ['src/app-error.ts', 'src/time-slice.ts', 'src/dataset', 'src/points'],
   'src/render': [
@@ -61,6 +62,7 @@ const ROOMS = {
     ...[
       'src/dataset/postgres',
       'src/dataset/resident',
+      'src/store/chunks',
       'src/points',
       'src/insights',
       'src/render',
@@ -75,7 +77,11 @@ const ROOMS = {
   ],
 } as const satisfies Record<string, readonly string[]>;
 
-const DRIVERS = { '@duckdb/node-api': 'src/dataset/duckdb', pg: 'src/dataset/postgres' };
+const DRIVERS = {
+  '@duckdb/node-api': 'src/dataset/duckdb',
+  pg: 'src/dataset/postgres',
+  '@aws-sdk/client-s3': 'src/store/chunks',
+};
 const ENVIRONMENT_ROOM = 'src/cli';
 const SHARED_FILES = [
   ...['src/app-error.ts', 'src/json-text.ts', 'src/nearest-name.ts', 'src/shelf.ts'],
@@ -92,6 +98,7 @@ const CONSOLE_IMPORTS: readonly (readonly [from: string, isRefused: boolean])[] 
   ['../../build/budget.ts', true],
   ['node:fs', true],
   ['pg', true],
+  ['@aws-sdk/client-s3', true],
 ];
 
 function consolePlant(from: string): string {
