@@ -1,0 +1,122 @@
+/**
+ * What trouble with a bucket means to the people who run Corkboard: the bucket is away for the
+ * moment, or a setting is wrong, which waiting does not mend.
+ */
+import { AppError } from '../../app-error.ts';
+
+/** What the SDK says: `name` is the code of the service, `code` that of the system. */
+export interface BucketTrouble {
+  readonly name: string;
+  readonly code: string;
+  /** 0 without a response. */
+  readonly status: number;
+}
+
+/** Codes with which a bucket says "later" under a status that is not 5xx. */
+const THROTTLED = /^(SlowDown|Throttl|RequestLimitExceeded|RequestTimeout$|TooManyRequests|InternalError)/;
+const NETWORK = /^(E[A-Z_]+|HPE_[A-Z_]+|ERR_STREAM_PREMATURE_CLOSE)$/;
+const OUT_OF_TIME = /^(AbortError|TimeoutError)$/;
+const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|^(EPROTO|ERR_TLS|ERR_SSL)/;
+
+/** What to check, by the code of the service; the first that fits. */
+const REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [
+    /ProviderError$/,
+    'No credentials for the bucket were found. Put them into the environment (AWS_ACCESS_KEY_ID, ' +
+      'AWS_SECRET_ACCESS_KEY), a shared credentials file or a role of the machine.',
+  ],
+  [
+    /TooSkewed/,
+    'The bucket refuses requests because the clocks of both machines differ. Set the clock of this machine.',
+  ],
+  [
+    /Token|InvalidAccessKeyId|SignatureDoesNotMatch/,
+    'The bucket does not accept the credentials. Check the access key and its secret in the environment, ' +
+      'in the shared credentials file or in the role of the machine.',
+  ],
+  [
+    /PermanentRedirect|TemporaryRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint/,
+    'The bucket lies in another region. Name it: region=… in the address of the bucket, or AWS_REGION.',
+  ],
+  [
+    /^KMS/,
+    'The bucket cannot encrypt with the key. Check kms-key in the address of the bucket, and the rights to it.',
+  ],
+  [
+    /^NotImplemented$/,
+    'The server of the bucket does not support the request. Check whether it supports the encryption that ' +
+      'the address of the bucket names with sse.',
+  ],
+  [
+    /NoSuchBucket|InvalidBucketName/,
+    'The bucket does not exist. Check its name, the endpoint, and whether the address needs path-style=true.',
+  ],
+  [
+    /AccessDenied|Forbidden|AllAccessDisabled|AccountProblem/,
+    'The bucket refuses access. Check its name, and that the credentials have the rights to list it and to ' +
+      'read, write and delete in it (s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject).',
+  ],
+];
+
+/** Absent for what is no error of the SDK or of the system. */
+export function readTrouble(error: unknown): BucketTrouble | undefined {
+  if (!(error instanceof Error) || error instanceof AppError) return undefined;
+  const code = 'code' in error ? String(error.code) : '';
+  const status =
+    numberIn(error, '$metadata', 'httpStatusCode') ?? numberIn(error, '$response', 'statusCode') ?? 0;
+  return { name: error.name, code, status };
+}
+
+/** An `AppError` `chunks-away` or `data-unreadable`; what is neither stays as it is, a bug. */
+export function bucketError(error: unknown): unknown {
+  const trouble = readTrouble(error);
+  if (!(error instanceof Error) || trouble === undefined) return error;
+  const cause = withoutSecrets(error, trouble);
+  if (CERTIFICATE.test(trouble.code))
+    return new AppError(
+      'data-unreadable',
+      'The endpoint of the bucket has no TLS connection that can be trusted. Check whether it is http:// or ' +
+        'https://, and name the certificate of its authority in NODE_EXTRA_CA_CERTS.',
+      { cause },
+    );
+  if (isAway(trouble)) return new AppError('chunks-away', awayMessage(trouble), { cause });
+  if (error.message === 'Region is missing')
+    return new AppError(
+      'data-unreadable',
+      'The region of the bucket is not set. Name it: region=… in the address of the bucket, or AWS_REGION.',
+      { cause },
+    );
+  const remedy = REMEDIES.find(([name]) => name.test(trouble.name))?.[1];
+  if (remedy === undefined && trouble.status === 0) return error;
+  return new AppError('data-unreadable', remedy ?? refusal(trouble), { cause });
+}
+
+function isAway({ name, code, status }: BucketTrouble): boolean {
+  if (THROTTLED.test(name) || status === 429 || (status >= 500 && status !== 501)) return true;
+  return status === 0 && (NETWORK.test(code) || OUT_OF_TIME.test(name));
+}
+
+function awayMessage({ code }: BucketTrouble): string {
+  return code === 'ENOTFOUND'
+    ? 'The host of the bucket is not known. Check the endpoint and the region, and whether the address of ' +
+        'the bucket needs path-style=true.'
+    : 'The bucket cannot be reached. Try again in a moment.';
+}
+
+function refusal({ name, status }: BucketTrouble): string {
+  const code = /^[A-Za-z][A-Za-z0-9.]{0,63}$/.test(name) ? `${status}, ${name}` : String(status);
+  return `The bucket refuses the request (${code}). Check its name, region and endpoint, and the rights to it.`;
+}
+
+/** For the log. Errors of the SDK can have members with the access key, and what was signed. */
+function withoutSecrets({ message }: Error, { name, code, status }: BucketTrouble): Error {
+  const words = [name, code, status || '', message.slice(0, 300)];
+  return new Error(words.filter((word) => word !== '').join(' '));
+}
+
+function numberIn(error: Error, member: string, inner: string): number | undefined {
+  const outer: unknown = Object.getOwnPropertyDescriptor(error, member)?.value;
+  if (typeof outer !== 'object' || outer === null) return undefined;
+  const value: unknown = Object.getOwnPropertyDescriptor(outer, inner)?.value;
+  return typeof value === 'number' ? value : undefined;
+}

@@ -1,0 +1,90 @@
+/**
+ * A bucket for tests, on an S3-compatible server (s3rver, which checks signatures) in a process of
+ * its own. `CORKBOARD_TEST_BUCKET` names another bucket by its address, which is used instead with
+ * the credentials of the environment; what tests store there lies under a random prefix.
+ */
+import { fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface TestBucket {
+  /** As `parseBucketAddress` reads it. */
+  readonly address: string;
+  /** The same bucket behind a proxy, whose endpoint is an `http://` address. */
+  addressAt(endpoint: string): string;
+  /** The address of the server, for a proxy. */
+  readonly endpoint: string;
+  /** For the process that opens the bucket. */
+  readonly env: Readonly<Record<string, string>>;
+  close(): Promise<void>;
+}
+
+const BUCKET = 'corkboard-test';
+/** The only account of s3rver. */
+const ACCOUNT = 'S3RVER';
+
+/** Closed after the test or suite `t`, or by the caller. */
+export async function startBucket(t?: { after(work: () => Promise<void>): void }): Promise<TestBucket> {
+  const given = process.env['CORKBOARD_TEST_BUCKET'];
+  const bucket = given === undefined ? await startServer() : givenBucket(given);
+  t?.after(() => bucket.close());
+  return bucket;
+}
+
+async function startServer(): Promise<TestBucket> {
+  const folder = await mkdtemp(join(tmpdir(), 'corkboard-s3-'));
+  // s3rver encrypts the tokens of a listing's pages with DES, which OpenSSL 3 calls legacy.
+  const server = fork(join(import.meta.dirname, 'server-process.ts'), [folder, BUCKET], {
+    execArgv: ['--openssl-legacy-provider'],
+  });
+  const [port] = await once(server, 'message', { signal: AbortSignal.timeout(30_000) });
+  const endpoint = `http://127.0.0.1:${port}`;
+
+  function addressAt(at: string): string {
+    return `s3://${BUCKET}?endpoint=${at}&path-style=true`;
+  }
+
+  return {
+    address: addressAt(endpoint),
+    addressAt,
+    endpoint,
+    env: {
+      AWS_ACCESS_KEY_ID: ACCOUNT,
+      AWS_SECRET_ACCESS_KEY: ACCOUNT,
+      AWS_REGION: 'us-east-1',
+      // Nothing of the machine on which the tests run.
+      AWS_CONFIG_FILE: '/dev/null',
+      AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
+      AWS_EC2_METADATA_DISABLED: 'true',
+    },
+    async close() {
+      const ended = once(server, 'exit');
+      server.kill('SIGKILL');
+      await ended;
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+function givenBucket(given: string): TestBucket {
+  const at = given.indexOf('?');
+  const [path, search] = at < 0 ? [given, ''] : [given.slice(0, at), given.slice(at + 1)];
+  const place = `${path.replace(/\/$/, '')}/${randomUUID()}`;
+
+  function addressAt(endpoint: string): string {
+    const parameters = new URLSearchParams(search);
+    parameters.set('endpoint', endpoint);
+    return `${place}?${parameters}`;
+  }
+
+  return {
+    address: `${place}?${search}`,
+    addressAt,
+    endpoint: new URLSearchParams(search).get('endpoint') ?? '',
+    env: {},
+    close: async () => {},
+  };
+}
