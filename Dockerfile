@@ -1,4 +1,4 @@
-# The server and all commands, as a user without rights. Everything that is written lies below /data (the data folder)
+# The server and all commands, as a user without rights. Everything that is written lies below /data (the data folder, or the local cache)
 # and /scratch (temporary files); the rest can be read-only.
 # How to pin the image below by its digest: docs/operations.md.
 
@@ -23,7 +23,7 @@ COPY package.json LICENSE ./
 COPY demo ./demo
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
-ENV NODE_ENV=production CORKBOARD_DATA=/data TMPDIR=/scratch
+ENV NODE_ENV=production CORKBOARD_DATA=/data CORKBOARD_CACHE=/data/cache TMPDIR=/scratch
 USER node
 VOLUME ["/data", "/scratch"]
 EXPOSE 8080

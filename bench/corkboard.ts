@@ -1,7 +1,10 @@
 /** The product as its users run it: the built command line, with its defaults. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { readPeak, readProcessTree } from './memory.ts';
 import { type Running, runningOf } from './processes.ts';
@@ -11,6 +14,12 @@ const START_TIMEOUT_MS = 10 * 60_000;
 const MEMORY_EVERY_MS = 20;
 const MAIN = new URL('../dist/cli/main.js', import.meta.url).pathname;
 const ORGANIZATION = 'bench';
+/** Local copies lie with the other files of a run. */
+const ENVIRONMENT = {
+  ...process.env,
+  CORKBOARD_CACHE: join(tmpdir(), `corkboard-bench-cache-${process.pid}`),
+};
+process.once('exit', () => rmSync(ENVIRONMENT.CORKBOARD_CACHE, { recursive: true, force: true }));
 
 export interface CommandOutcome {
   readonly stdout: string;
@@ -23,6 +32,7 @@ export interface CommandOutcome {
 async function runCorkboard(args: readonly string[], signal: AbortSignal): Promise<CommandOutcome> {
   const startMs = performance.now();
   const child = spawn(process.execPath, [MAIN, ...args], {
+    env: ENVIRONMENT,
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: COMMAND_TIMEOUT_MS,
     signal,
@@ -127,9 +137,10 @@ export async function startCorkboard(
   const args = [MAIN, 'serve', ...placeWords(dataDir), '--port', '0', ...quiet, ...options];
   const child =
     preload === undefined
-      ? spawn(process.execPath, args, { stdio: ['ignore', 'pipe', log.fd], signal })
+      ? spawn(process.execPath, args, { stdio: ['ignore', 'pipe', log.fd], signal, env: ENVIRONMENT })
       : spawn(process.execPath, ['--import', preload, ...args], {
           stdio: ['ignore', 'pipe', log.fd, 'ipc'],
+          env: ENVIRONMENT,
           signal,
         });
   const running = runningOf(child);

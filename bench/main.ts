@@ -10,6 +10,7 @@ import { run } from './processes.ts';
 import { Report, renderCircumstances } from './report.ts';
 import { runScenarios } from './run.ts';
 import { runNeighbours } from './scenarios/neighbours.ts';
+import { runShared } from './scenarios/shared.ts';
 import { runSoak } from './soak/soak.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -37,6 +38,7 @@ async function main(options: Options): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-bench-'));
   try {
     if (options.soak) await runSoak({ minutes: options.minutes, folder, signal, report });
+    else if (options.shared) await share(options, folder, report, signal);
     else if (options.neighbours) await attack(options, folder, report, signal);
     else await measure(options, folder, report, signal);
     if (report.failed) process.exitCode = 1;
@@ -74,6 +76,12 @@ async function measure(options: Options, folder: string, report: Report, signal:
   if (options.quick || options.only.length > 0) return;
   await writeFile(RESULTS, text);
   await writeFile(PLOT, renderPlot(report, options.events));
+}
+
+async function share(options: Options, folder: string, report: Report, signal: AbortSignal): Promise<void> {
+  const { minutes, quick } = options;
+  await runShared({ minutes, quick, folder, signal, report });
+  process.stdout.write(`\n${renderCircumstances(readVersion(), 'fetch')}\n${report.render()}`);
 }
 
 async function attack(options: Options, folder: string, report: Report, signal: AbortSignal): Promise<void> {

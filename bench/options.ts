@@ -32,8 +32,9 @@ export const HELP = `npm run bench -- [options]
   --quick        little data and short rounds: shows that all works, not how fast
   --no-build     measure dist/ as it is
   --soak         instead: mixed load with publications, checked for mixed versions, errors and growing memory
-  --minutes N    how long the soak lasts (5)
+  --minutes N    how long the soak, or --shared, lasts (5)
   --neighbours   instead: one tenant attacks with one key while another one works
+  --shared       instead: four servers and two importers with 200 organizations on one PostgreSQL, for --minutes
   --workers N    processes of the server that is attacked (1)
   --help         this text
 
@@ -52,6 +53,7 @@ export interface Options {
   readonly soak: boolean;
   readonly minutes: number;
   readonly neighbours: boolean;
+  readonly shared: boolean;
   readonly workers: number;
   readonly help: boolean;
 }
@@ -72,6 +74,7 @@ export function readOptions(args: readonly string[]): Options {
       soak: { type: 'boolean', default: false },
       minutes: { type: 'string' },
       neighbours: { type: 'boolean', default: false },
+      shared: { type: 'boolean', default: false },
       workers: { type: 'string', default: '1' },
       help: { type: 'boolean', default: false },
     },
@@ -91,6 +94,7 @@ export function readOptions(args: readonly string[]): Options {
     soak: values.soak,
     minutes: readMinutes(values.minutes ?? (quick ? '0.5' : '5')),
     neighbours: values.neighbours,
+    shared: values.shared,
     workers: readCount('workers', values.workers),
     help: values.help,
   };

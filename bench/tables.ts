@@ -67,6 +67,11 @@ export const TABLES = {
     note: 'The embedded store and PostgreSQL in turn, in the same rounds; "ratio": how often PostgreSQL is as fast, or how much more memory it takes. "From memory": resident, the default; "straight": with --resident-limit 0. PostgreSQL with its default settings, on the same cores; memory without / with its processes.',
     header: ['data', 'what', 'ratio', 'embedded store', 'PostgreSQL'],
   },
+  shared: {
+    title: 'Many organizations in a shared store',
+    note: 'Four servers and two importers on one machine with the database. Taken up: from the end of an import until a server shows it. Moved: from the database to all servers; "ratio": moved beside what has changed, for each server.',
+    header: ['organizations', 'versions', 'taken up', 'p99', 'slowest', 'changed', 'moved', 'ratio'],
+  },
   peers: {
     title: 'Comparable servers',
     note: 'The same data everywhere; the times as often as corkboard is faster, of boards with its defaults / with a process for each core, which are asked in the same rounds as the other server. Memory: all processes of the server and its database.',

@@ -6,6 +6,7 @@ import { AppError } from './app-error.ts';
 import { moveOrganizations } from './organization-folders.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
+const RETRY_MS = 10;
 
 /** Opens, and makes when there is none, a file of the folder, and the folder too. Throws `data-unreadable`. */
 export function openPrivateDatabase(dataFolder: string, name: string): DatabaseSync {
@@ -16,7 +17,8 @@ export function openPrivateDatabase(dataFolder: string, name: string): DatabaseS
     // SQLite makes files for everybody to read, and its companions like the file itself.
     closeSync(openSync(path, 'a', 0o600));
     const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+    switchToWriteAheadLog(database);
+    database.exec('PRAGMA synchronous = FULL');
     return database;
   } catch (error) {
     if (error instanceof AppError) throw error;
@@ -26,6 +28,21 @@ export function openPrivateDatabase(dataFolder: string, name: string): DatabaseS
       `The data folder cannot be used (${reason}); --data must name a folder that can be read and written.`,
       { cause: error },
     );
+  }
+}
+
+/** SQLite refuses at once, without its timeout, when two processes switch a new file at the same time. */
+function switchToWriteAheadLog(database: DatabaseSync): void {
+  const deadlineMs = performance.now() + BUSY_TIMEOUT_MS;
+  for (;;) {
+    try {
+      database.exec('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      const isLocked = error instanceof Error && error.message.includes('locked');
+      if (!isLocked || performance.now() > deadlineMs) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+    }
   }
 }
 

@@ -4,12 +4,12 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { Database } from '../src/dataset/postgres/database.ts';
-import { openPostgresStore } from '../src/dataset/postgres/store.ts';
+import { PostgresDatabase } from '../src/store/catalog/postgres-database.ts';
 import { publishRecords, WORLD } from './dataset/small-world.ts';
+import { makeFolder } from './ingest/temporary-folder.ts';
 import { sharedPostgres } from './postgres/throwaway.ts';
 import { lacking, runs } from './recipes/blocks.ts';
-import { migrateDatabase } from './storage.ts';
+import { migrateDatabase, openCachedStore } from './storage.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8');
@@ -92,7 +92,7 @@ describe('the commands in docs/operations.md', () => {
 });
 
 describe('deploy/postgres-role.sh', { skip: lacking(['psql', () => runs('psql', '--version')]) }, () => {
-  it('makes a role that is no superuser and can do all that Corkboard needs', async () => {
+  it('makes a role that is no superuser and can do all that Corkboard needs', async (t) => {
     const { hostname, port } = new URL(await (await sharedPostgres()).newDatabase());
     const password = `it's "a" \\ password`;
     const made = spawnSync('sh', [join(ROOT, 'deploy/postgres-role.sh')], {
@@ -104,7 +104,7 @@ describe('deploy/postgres-role.sh', { skip: lacking(['psql', () => runs('psql', 
     });
     assert.equal(made.status, 0, made.stderr);
     const url = `postgres://corkboard@${hostname}:${port}/corkboard`;
-    const database = new Database(url);
+    const database = new PostgresDatabase(url);
     const [rights] = await database.rows(
       `SELECT rolsuper OR rolcreatedb OR rolcreaterole OR rolreplication OR rolbypassrls
        FROM pg_roles WHERE rolname = current_user`,
@@ -116,7 +116,7 @@ describe('deploy/postgres-role.sh', { skip: lacking(['psql', () => runs('psql', 
     );
     await database.close();
     await migrateDatabase(url);
-    const store = await openPostgresStore(url);
+    const store = await openCachedStore(url, await makeFolder(t));
     await store.createOrganization('acme', {});
     assert.equal((await publishRecords(store, 'acme', WORLD)).published, true);
     await store.close();

@@ -19,7 +19,7 @@ function killBefore(name: 'renameSync' | 'mkdirSync' | 'rmSync' | 'fsyncSync'): 
   });
 }
 
-const { openDuckdbStore } = await import('../src/dataset/duckdb/store.ts');
+const { openFolderStore } = await import('../src/store/open-folder.ts');
 const { openSqliteKeyring } = await import('../src/keys/sqlite-keyring.ts');
 if (fatal > 0) {
   for (const name of ['renameSync', 'mkdirSync', 'rmSync', 'fsyncSync'] as const) killBefore(name);
@@ -27,7 +27,7 @@ if (fatal > 0) {
 }
 const folder = process.argv[2] ?? '';
 await openSqliteKeyring(folder).close();
-const store = await openDuckdbStore(folder);
+const store = await openFolderStore(folder);
 for (const { name, version } of await store.organizations()) {
   const dataset = await store.openDataset(name);
   if (dataset?.version !== version) throw new Error(`${name} has another version than its catalog says`);

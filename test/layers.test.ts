@@ -19,14 +19,15 @@ const ROOMS = {
   'src/dataset/duckdb': [
     ...['src/app-error.ts', 'src/nearest-name.ts', 'src/time-slice.ts', 'src/dataset', 'src/points'],
   ],
-  'src/dataset/postgres': [
-    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/time-slice.ts', 'src/dataset', 'src/points'],
+  'src/store': [
+    ...['src/app-error.ts', 'src/dataset', 'src/dataset/duckdb', 'src/store/catalog', 'src/store/chunks'],
   ],
+  'src/store/catalog': ['src/app-error.ts', 'src/dataset'],
+  'src/store/chunks': ['src/app-error.ts'],
   'src/dataset/resident': [
     ...['src/app-error.ts', 'src/nearest-name.ts', 'src/shelf.ts', 'src/time-slice.ts', 'src/dataset'],
     'src/points',
   ],
-  'src/store/chunks': ['src/app-error.ts'],
   'src/points': ['src/app-error.ts', 'src/nearest-name.ts', 'src/zone.ts', 'src/dataset'],
   'src/insights': ['src/app-error.ts', 'src/time-slice.ts', 'src/dataset', 'src/points'],
   'src/render': [
@@ -60,9 +61,10 @@ const ROOMS = {
       'src/dataset/duckdb',
     ],
     ...[
-      'src/dataset/postgres',
-      'src/dataset/resident',
+      'src/store',
+      'src/store/catalog',
       'src/store/chunks',
+      'src/dataset/resident',
       'src/points',
       'src/insights',
       'src/render',
@@ -79,7 +81,9 @@ const ROOMS = {
 
 const DRIVERS = {
   '@duckdb/node-api': 'src/dataset/duckdb',
-  pg: 'src/dataset/postgres',
+  pg: 'src/store/catalog',
+  kysely: 'src/store/catalog',
+  'kysely/migration': 'src/store/catalog',
   '@aws-sdk/client-s3': 'src/store/chunks',
 };
 const ENVIRONMENT_ROOM = 'src/cli';
@@ -98,7 +102,6 @@ const CONSOLE_IMPORTS: readonly (readonly [from: string, isRefused: boolean])[] 
   ['../../build/budget.ts', true],
   ['node:fs', true],
   ['pg', true],
-  ['@aws-sdk/client-s3', true],
 ];
 
 function consolePlant(from: string): string {
@@ -217,7 +220,9 @@ interface Diagnostic {
 describe('every source file', async () => {
   const tests = await sourceFiles('test');
   const product = (
-    await Promise.all(['src', 'bench', 'conformance', 'console'].map((folder) => sourceFiles(folder)))
+    await Promise.all(
+      ['src', 'upgrade', 'bench', 'conformance', 'console'].map((folder) => sourceFiles(folder)),
+    )
   ).flat();
   const files = [...product, ...tests];
 

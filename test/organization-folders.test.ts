@@ -19,8 +19,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { openDuckdbStore } from '../src/dataset/duckdb/store.ts';
 import { openSqliteKeyring } from '../src/keys/sqlite-keyring.ts';
+import { openFolderStore } from '../src/store/open-folder.ts';
 import { openPublished, publishRecords, WORLD } from './dataset/small-world.ts';
 
 /** In earlier versions each of them could be published, one beside the other. */
@@ -45,7 +45,7 @@ before(async () => {
 after(() => rmSync(place, { recursive: true }));
 
 async function publishInto(folder: string, names: readonly string[]): Promise<void> {
-  const store = await openDuckdbStore(folder);
+  const store = await openFolderStore(folder);
   for (const name of names) {
     await store.createOrganization(name, { title: `The ${name}` });
     await publishRecords(store, name, WORLD);
@@ -74,7 +74,7 @@ function oldFolder(): string {
  */
 async function assertWhole(folder: string, names = NAMES): Promise<void> {
   const keyring = openSqliteKeyring(folder);
-  const store = await openDuckdbStore(folder);
+  const store = await openFolderStore(folder);
   for (const name of names) {
     const dataset = await openPublished(store, name);
     assert.equal(dataset.counts.events, 5, name);
@@ -138,7 +138,7 @@ describe('a data folder of an earlier version', () => {
     const folder = oldFolder();
     assert.equal(await open(folder), 0);
     cpSync(join(original, 'acme'), join(folder, 'acme'), { recursive: true });
-    await assert.rejects(openDuckdbStore(folder), { code: 'data-unreadable', message: /"acme" twice/ });
+    await assert.rejects(openFolderStore(folder), { code: 'data-unreadable', message: /"acme" twice/ });
     assert.ok(existsSync(join(folder, 'acme', 'generations', '1.duckdb')));
     assert.ok(existsSync(join(folder, 'organizations', 'acme', 'generations', '1.duckdb')));
   });
@@ -162,7 +162,7 @@ describe('an organization', () => {
   it('has one folder, however its name is written', async () => {
     const folder = join(place, 'case');
     await publishInto(folder, ['School']);
-    const store = await openDuckdbStore(folder);
+    const store = await openFolderStore(folder);
     await assert.rejects(store.createOrganization('sCHOOL', {}), { code: 'organization-exists' });
     await publishRecords(store, 'SCHOOL', {}, { title: 'The other school' });
     assert.deepEqual(readdirSync(join(folder, 'organizations')), ['School']);

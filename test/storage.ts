@@ -2,24 +2,27 @@
  * Where the data and the keys of a test lie: each of the stores, read directly and from memory. Suites that speak of
  * what is served run over all of them.
  */
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, type TestOptions } from 'node:test';
-import { openDuckdbStore } from '../src/dataset/duckdb/store.ts';
-import { Database } from '../src/dataset/postgres/database.ts';
-import { migrate } from '../src/dataset/postgres/migrate.ts';
-import { openPostgresStore } from '../src/dataset/postgres/store.ts';
 import { withResidentDatasets } from '../src/dataset/resident/store.ts';
 import type { Store } from '../src/dataset/store.ts';
 import type { Keyring } from '../src/keys/keyring.ts';
 import { openPostgresKeyring } from '../src/keys/postgres-keyring.ts';
 import { openSqliteKeyring } from '../src/keys/sqlite-keyring.ts';
+import { migrate } from '../src/store/catalog/migrate.ts';
+import { PostgresCatalog } from '../src/store/catalog/postgres-catalog.ts';
+import { PostgresDatabase } from '../src/store/catalog/postgres-database.ts';
+import { openFolderStore } from '../src/store/open-folder.ts';
+import { openSharedStore } from '../src/store/open-shared.ts';
 import { sharedPostgres } from './postgres/throwaway.ts';
+import { sharedBucket } from './s3/server.ts';
 
 export const STORAGES = [
   { store: 'DuckDB', resident: false },
   { store: 'DuckDB', resident: true },
   { store: 'PostgreSQL', resident: false },
-  { store: 'PostgreSQL', resident: true },
+  { store: 'PostgreSQL with a bucket', resident: true },
 ] as const;
 export type StorageKind = (typeof STORAGES)[number];
 export const [EMBEDDED] = STORAGES;
@@ -77,15 +80,32 @@ async function opened(store: StorageKind['store'], folder: string, now?: () => n
   if (store === 'DuckDB') {
     const data = join(folder, 'data');
     // The store makes the folder in which the keys lie, too.
-    const files = await openDuckdbStore(data);
+    const files = await openFolderStore(data);
     return { store: files, keyring: openSqliteKeyring(data, now), words: ['--data', data] };
   }
   const url = await newMigratedDatabase();
+  if (store === 'PostgreSQL with a bucket') await putChunksInBucket(url);
+  const cache = join(folder, 'cache');
   return {
-    store: await openPostgresStore(url),
-    keyring: openPostgresKeyring(new Database(url), now),
-    words: ['--database', url],
+    store: await openCachedStore(url, cache),
+    keyring: openPostgresKeyring(new PostgresDatabase(url), now),
+    words: ['--database', url, '--cache', cache],
   };
+}
+
+/** New organizations have their chunks in a bucket, in a folder of its own. */
+async function putChunksInBucket(url: string): Promise<void> {
+  const { address, env } = await sharedBucket();
+  // For this process and the commands that it starts.
+  Object.assign(process.env, env);
+  const catalog = new PostgresCatalog(new PostgresDatabase(url));
+  await catalog.setPlace(address.replace('?', `/${randomUUID()}?`));
+  await catalog.close();
+}
+
+/** The store of a migrated database, with a local cache that holds whatever tests make. */
+export async function openCachedStore(url: string, cache: string, leaseMs?: number) {
+  return await openSharedStore(new PostgresDatabase(url), { folder: cache, limitBytes: 1e9 }, { leaseMs });
 }
 
 /** Of the PostgreSQL that the tests of this process share. */
@@ -96,7 +116,7 @@ export async function newMigratedDatabase(): Promise<string> {
 }
 
 export async function migrateDatabase(url: string): Promise<void> {
-  const database = new Database(url);
+  const database = new PostgresDatabase(url);
   await migrate(database);
   await database.close();
 }

@@ -1,31 +1,32 @@
 /** `corkboard copy`: moves organizations from one store to another, exactly. */
 import type { Command } from 'commander';
-import type { Original } from '../dataset/copying.ts';
+import type { Counts } from '../dataset/dataset.ts';
 import { openCopyDisplay } from './copy-progress.ts';
 import { addExamples } from './examples.ts';
 import { readName, readPlace } from './options.ts';
 import { type JsonOption, printResult, remark, renderTable } from './output.ts';
 import { type Place, type StorageOptions, withPlace } from './storage.ts';
 
+type PlaceOptions = ReturnType<typeof readPlace>;
+
 interface CopyCommandOptions extends JsonOption {
-  readonly from: StorageOptions;
-  readonly to: StorageOptions;
+  readonly cache: string;
+  readonly cacheLimit: number;
+  readonly from: PlaceOptions;
+  readonly to: PlaceOptions;
   readonly organization?: readonly string[];
   /** False with `--no-keys`. */
   readonly keys: boolean;
 }
 
-interface Copied {
+interface Copied extends Counts {
   readonly organization: string;
   /** Absent where nothing is published. */
   readonly version: string | undefined;
-  readonly events: number;
-  readonly users: number;
-  readonly boards: number;
-  readonly pins: number;
   readonly keys: number;
 }
 
+const NOTHING: Counts = { events: 0, users: 0, boards: 0, pins: 0 };
 /** How long it waits for an import into the target to end. */
 const WAIT_MS = 60_000;
 
@@ -48,7 +49,7 @@ export function addCopyCommand(program: Command): void {
     .option('--organization <name>', 'only this one; can be repeated (default: all)', readName)
     .option('--no-keys', 'leave the keys behind; with them, keys that are given out open the copy, too')
     .option('--json', 'print a JSON array')
-    .action((_options: unknown, command: Command) => copyOrganizations(command.opts()));
+    .action((_options: unknown, command: Command) => copyOrganizations(command.optsWithGlobals()));
   addExamples(copy, [
     'corkboard copy --from ./data --to postgres://corkboard@db.example.org/corkboard',
     'corkboard copy --from postgres://corkboard@db.example.org/corkboard --to ./data --organization school',
@@ -57,8 +58,10 @@ export function addCopyCommand(program: Command): void {
 }
 
 async function copyOrganizations(options: CopyCommandOptions): Promise<void> {
-  const copied = await withPlace(options.from, true, (from) =>
-    withPlace(options.to, false, (to) => copyAll(from, to, options)),
+  const { cache, cacheLimit } = options;
+  const placed = (place: PlaceOptions): StorageOptions => ({ data: '', ...place, cache, cacheLimit });
+  const copied = await withPlace(placed(options.from), true, (from) =>
+    withPlace(placed(options.to), false, (to) => copyAll(from, to, options)),
   );
   printResult(options, copied, () => renderCopied(copied));
 }
@@ -69,32 +72,28 @@ export async function copyAll(
   to: Place,
   options: Pick<CopyCommandOptions, 'organization' | 'keys'>,
 ): Promise<Copied[]> {
-  const names = options.organization ?? (await from.copying.names());
-  for (const name of names) {
-    const original = await from.copying.open(name);
-    await original.close();
-    await to.copying.checkFree(original.entry.name);
-  }
+  const known = await from.store.organizations();
+  const names = options.organization ?? known.map(({ name }) => name);
+  for (const name of names) await to.store.checkFree((await from.store.organization(name)).name);
   const copied: Copied[] = [];
   for (const name of names) copied.push(await copyOne(from, to, name, options.keys));
   return copied;
 }
 
-async function copyOne(from: Place, to: Place, name: string, keys: boolean): Promise<Copied> {
-  const original = await from.copying.open(name);
-  const display = openCopyDisplay(original);
+async function copyOne(from: Place, to: Place, organization: string, keys: boolean): Promise<Copied> {
+  const { name } = await from.store.organization(organization);
+  // First: keys of an organization without data open nothing, data without keys would be a copy by half.
+  const copiedKeys = keys ? await copyKeys(from, to, name) : 0;
+  const display = openCopyDisplay(name, 'bytes');
   try {
-    // First: keys of an organization without data open nothing, data without keys would be a copy by half.
-    const copied = keys ? await copyKeys(from, to, original.entry.name) : 0;
-    await to.copying.write(original, {
+    const { entry, counts } = await from.store.copyTo(to.store, name, {
       waitMs: WAIT_MS,
       onWait: () => remark(`Waiting for another change of ${name} to end.`),
-      onRows: (table, count) => display.show(table, count),
+      onBytes: (done, total) => display.show(done, total, ''),
     });
-    return describeCopied(original, copied);
+    return { organization: entry.name, version: entry.version, ...(counts ?? NOTHING), keys: copiedKeys };
   } finally {
     display.end();
-    await original.close();
   }
 }
 
@@ -102,11 +101,6 @@ async function copyKeys(from: Place, to: Place, organization: string): Promise<n
   const rows = await from.keys.all(organization);
   await to.keys.take(rows);
   return rows.length;
-}
-
-function describeCopied({ entry, facts }: Original, keys: number): Copied {
-  const { events, users, boards, pins } = facts?.counts ?? { events: 0, users: 0, boards: 0, pins: 0 };
-  return { organization: entry.name, version: facts?.version, events, users, boards, pins, keys };
 }
 
 function renderCopied(copied: readonly Copied[]): string {

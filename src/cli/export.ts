@@ -2,6 +2,8 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { AppError } from '../app-error.ts';
+import type { Counts } from '../dataset/dataset.ts';
+import type { RecordKind } from '../dataset/staging.ts';
 import {
   EXPORT_COMPRESSIONS,
   EXPORT_FORMATS,
@@ -9,7 +11,7 @@ import {
   type ExportFormat,
 } from '../export/choices.ts';
 import type { ExportedFile } from '../export/export.ts';
-import { openCopyDisplay } from './copy-progress.ts';
+import { type CopyDisplay, openCopyDisplay } from './copy-progress.ts';
 import { addExamples } from './examples.ts';
 import { type JsonOption, printResult, renderTable } from './output.ts';
 import { type StorageOptions, withPlace } from './storage.ts';
@@ -56,31 +58,40 @@ async function exportInto(folder: string, options: ExportCommandOptions): Promis
   if (options.format === 'parquet' && options.compression !== 'none') {
     throw new AppError('option-malformed', 'Parquet is compressed by itself; leave out --compression.');
   }
-  const exported = await withPlace(options, true, async ({ copying }): Promise<Exported> => {
+  const exported = await withPlace(options, true, async ({ store }): Promise<Exported> => {
     const { exportBundle } = await import('../export/export.ts');
-    const { TABLE_OF } = await import('../export/records.ts');
     const { writeParquet } = await import('../dataset/duckdb/parquet-writer.ts');
-    const original = await copying.open(options.organization);
-    const { facts } = original;
-    if (facts === undefined) {
+    const original = await store.openRows(options.organization);
+    const { entry, counts } = original;
+    if (entry.version === undefined || counts === undefined) {
       await original.close();
       throw new AppError(
         'not-published',
         `${options.organization} has no data yet; there is nothing to export.`,
       );
     }
-    const display = openCopyDisplay(original);
+    const display = openCopyDisplay(entry.name, 'records');
     try {
       const { format, compression } = options;
-      const onRecords = (kind: keyof typeof TABLE_OF, count: number) => display.show(TABLE_OF[kind], count);
+      const onRecords = showRecords(display, counts);
       const files = await exportBundle({ original, folder, format, compression, writeParquet, onRecords });
-      return { organization: original.entry.name, version: facts.version, folder, files };
+      return { organization: entry.name, version: entry.version, folder, files };
     } finally {
       display.end();
       await original.close();
     }
   });
   printResult(options, exported, () => renderExported(exported));
+}
+
+function showRecords(display: CopyDisplay, counts: Counts) {
+  // The other kinds are of no known number, and of few records.
+  const total = counts.events + counts.users + counts.boards + counts.pins;
+  let records = 0;
+  return (kind: RecordKind, count: number) => {
+    if (kind in counts) records += count;
+    display.show(records, total, kind);
+  };
 }
 
 function renderExported({ organization, version, folder, files }: Exported): string {

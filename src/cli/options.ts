@@ -3,6 +3,7 @@
  * sentence that says what is expected (exit code 2).
  */
 import { isIP } from 'node:net';
+import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { AppError } from '../app-error.ts';
 import { parseIdentifier } from '../dataset/identifier.ts';
@@ -13,6 +14,7 @@ import type { Scope } from '../dataset/scope.ts';
 import type { Expiry, RateLimit } from '../keys/keyring.ts';
 import { nearestName } from '../nearest-name.ts';
 import { isLimitName, LIMIT_NAMES, LIMITS, type LimitName, type Limits } from '../server/limits.ts';
+import { checkPlaceAddress, IN_DATABASE } from '../store/chunks/places.ts';
 
 const DAY_MS = 86_400_000;
 const UNITS_MS = new Map([
@@ -32,6 +34,7 @@ const UNITS_BYTES = new Map([
   ['GB', 1e9],
 ]);
 const MOST_WORKERS = 256;
+const ADDRESS = /^[a-z][a-z\d+.-]*:\/\//i;
 
 export function readPort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Infinity;
@@ -62,10 +65,19 @@ export function readDatabase(text: string): string {
   return text;
 }
 
+/** The place for chunks, as the catalog keeps it: the address of a bucket, the whole path of a folder, or `IN_DATABASE`. */
+export function readBucket(text: string): string {
+  if (text === '')
+    throw new InvalidArgumentError('Name a bucket (s3://bucket/prefix), a folder, or "database".');
+  const address = text === 'database' ? IN_DATABASE : ADDRESS.test(text) ? text : resolve(text);
+  checkPlaceAddress(address);
+  return address;
+}
+
 /** Where organizations are copied from or to: the address of a database, or a folder. */
 export function readPlace(text: string): { readonly database: string } | { readonly data: string } {
   if (text === '') throw new InvalidArgumentError('Name a folder or the address of a database.');
-  if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text)) return { data: text };
+  if (!ADDRESS.test(text)) return { data: text };
   checkDatabaseUrl(text, 'A place to copy from or to is a folder or a database; a database');
   return { database: text };
 }
@@ -73,23 +85,6 @@ export function readPlace(text: string): { readonly database: string } | { reado
 /** Adds one name to those given before. */
 export function readName(text: string, previous: readonly string[] = []): readonly string[] {
   return [...new Set([...previous, text])];
-}
-
-/**
- * Adds addresses of replicas, between commas or spaces, to those given before. One address may name several hosts
- * between commas, each with its port; it stands for as many addresses.
- */
-export function readReplicas(text: string, previous: readonly string[] = []): readonly string[] {
-  const urls = text.split(/,(?=\s*postgres(?:ql)?:\/\/)|[\s,]+(?=\s|$)|\s+/).filter((url) => url !== '');
-  const replicas = urls.flatMap(eachHost);
-  const subject = 'A database to read from (--database-read or CORKBOARD_DATABASE_READ)';
-  for (const url of replicas) checkDatabaseUrl(url, subject);
-  return [...previous, ...replicas];
-}
-
-function eachHost(url: string): readonly string[] {
-  const [, before = '', hosts, after = ''] = /^(\w+:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/.exec(url) ?? [];
-  return hosts === undefined ? [url] : hosts.split(',').map((host) => `${before}${host}${after}`);
 }
 
 function checkDatabaseUrl(url: string, subject: string): void {

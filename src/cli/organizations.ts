@@ -47,7 +47,7 @@ function addCreate(organizations: Command): void {
 }
 
 async function createOrganization(name: string, options: SettingOptions): Promise<void> {
-  const { data: _data, database: _database, json: _json, ...settings } = options;
+  const settings = settingsIn(options);
   await withNewStore(options, async (store) => {
     const entry = await store.createOrganization(name, settings);
     const description = await describeOrganization(store, entry);
@@ -132,8 +132,19 @@ function addConfigure(organizations: Command): void {
   ]);
 }
 
+const SETTINGS = [
+  ...(['id', 'title', 'domain', 'categoryId', 'courseLookup', 'lmsUserProperties'] as const),
+  ...(['userPointsKey', 'policy'] as const),
+] as const satisfies readonly (keyof Settings)[];
+
+/** What was given of an organization, without the options of the command. */
+function settingsIn(options: SettingOptions): Partial<Settings> {
+  const given = SETTINGS.filter((name) => options[name] !== undefined);
+  return Object.fromEntries(given.map((name) => [name, options[name]]));
+}
+
 async function configureOrganization(name: string, options: SettingOptions): Promise<void> {
-  const { data: _data, database: _database, json: _json, ...given } = options;
+  const given = settingsIn(options);
   const changes =
     given.policy === undefined ? given : { ...given, policy: await readPolicyOption(given.policy) };
   if (Object.keys(changes).length === 0) {

@@ -1,5 +1,5 @@
 /**
- * Runs the program `corkboard` once, with the words of the command line. Expected trouble is told
+ * Runs the program `corkboard`, or another one, once, with the words of the command line. Expected trouble is told
  * in one sentence, anything else with its stack, because it is a bug.
  */
 import { CommanderError } from 'commander';
@@ -15,7 +15,7 @@ const MISUSED = 2;
  * Returns when the command has ended, and sets the exit code: 0 done, 1 refused or failed, 2
  * misuse.
  */
-export async function runProgram(): Promise<void> {
+export async function runProgram(build = buildProgram): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The reader has seen enough (`corkboard keys list | head -1`).
     if (error.code === 'EPIPE') process.exit();
@@ -27,7 +27,7 @@ export async function runProgram(): Promise<void> {
   const words = process.argv.join(' ');
   if (concealSecrets(words) !== words) process.title = concealSecrets(words);
   try {
-    await buildProgram().parseAsync();
+    await build().parseAsync();
   } catch (error) {
     process.exitCode = tell(error);
   }

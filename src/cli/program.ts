@@ -10,12 +10,13 @@ import { addForgetCommand } from './forget.ts';
 import { addImportCommand } from './import.ts';
 import { addKeysCommands } from './keys.ts';
 import { addMigrateCommand } from './migrate.ts';
-import { readDatabase } from './options.ts';
+import { readDatabase, readSize } from './options.ts';
 import { addOrganizationsCommands } from './organizations.ts';
 import { concealSecrets } from './output.ts';
 import { addPointsCommands } from './points.ts';
 import { addPullCommand } from './pull.ts';
 import { addServeCommand } from './serve.ts';
+import { DEFAULT_CACHE_BYTES, defaultCache } from './storage.ts';
 
 // The same place from src/cli and from dist/cli.
 const PACKAGE_FILE = join(import.meta.dirname, '../../package.json');
@@ -33,6 +34,20 @@ export function buildProgram(): Command {
       )
         .argParser(readDatabase)
         .env('CORKBOARD_DATABASE'),
+    )
+    .addOption(
+      new Option('--cache <dir>', 'folder for local copies of what lies in the database')
+        .default(defaultCache(), '~/.cache/corkboard')
+        .env('CORKBOARD_CACHE'),
+    )
+    .addOption(
+      new Option(
+        '--cache-limit <size>',
+        'what they may take, like 50GB; least recently used versions go first',
+      )
+        .argParser(readSize)
+        .default(DEFAULT_CACHE_BYTES, '20GB')
+        .env('CORKBOARD_CACHE_LIMIT'),
     )
     // Before the commands are added, because they inherit it.
     .configureHelp({ showGlobalOptions: true })

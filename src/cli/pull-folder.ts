@@ -22,9 +22,9 @@ export async function withPullFolder<T>(
   // organization's folder.
   if ((await stat(folder).catch(() => undefined))?.isFile()) await rm(folder, { force: true });
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const { acquirePublicationLock } = await import('../dataset/duckdb/publication-lock.ts');
+  const { lockFile } = await import('../store/file-lock.ts');
   // The system ends it with the process.
-  const release = await acquirePublicationLock(lock, options);
+  const release = await lockFile(lock, options);
   try {
     return await use(folder);
   } finally {

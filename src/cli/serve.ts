@@ -16,7 +16,6 @@ import {
   readPort,
   readProxies,
   readRateLimit,
-  readReplicas,
   readSize,
   readWorkers,
 } from './options.ts';
@@ -38,6 +37,7 @@ export interface ListenOptions extends StorageOptions, ResidentOption {
 }
 
 interface ServeOptions extends ListenOptions {
+  readonly databaseRead?: string;
   readonly workers: number;
   readonly variant: 'a' | 'b';
   readonly rateLimit?: RateLimit;
@@ -47,6 +47,8 @@ interface ServeOptions extends ListenOptions {
   readonly metricsOrganizations?: boolean;
 }
 
+/** A request waits so long for data that come from elsewhere, then is asked to try again. */
+const PATIENCE_MS = 8_000;
 /** Beside what ships; in `src/` there is none, so that a server run from there shows a plain page. */
 const CONSOLE_FOLDER = join(import.meta.dirname, '../console');
 // npx and npm pass a Ctrl-C on to a program that the terminal has told already.
@@ -78,14 +80,7 @@ export function addServeCommand(program: Command): void {
         .argParser(readLimits)
         .env('CORKBOARD_LIMITS'),
     )
-    .addOption(
-      new Option(
-        '--database-read <url>',
-        'a replica of the database that answers, too; can be repeated, and name several hosts between commas',
-      )
-        .argParser(readReplicas)
-        .env('CORKBOARD_DATABASE_READ'),
-    )
+    .addOption(new Option('--database-read <url>').env('CORKBOARD_DATABASE_READ').hideHelp())
     .option('--cors-origin <origin>', 'let pages of this origin read; can be repeated', readOrigin)
     .option(
       '--trust-proxy <addresses>',
@@ -101,7 +96,7 @@ export function addServeCommand(program: Command): void {
     'corkboard serve --workers 4 --resident-limit 8GB',
     'corkboard serve --workers 1 --resident-limit 0',
     'CORKBOARD_DATABASE=postgres://corkboard@db.example.org/corkboard corkboard serve --host 0.0.0.0',
-    'corkboard serve --database postgres://db1/corkboard --database-read postgres://db2,db3/corkboard',
+    'corkboard serve --database postgres://db1/corkboard --cache /var/cache/corkboard --cache-limit 50GB',
     'corkboard serve --limit responses-per-key=8 --limit response-memory=2GB',
     'corkboard serve --trust-proxy 127.0.0.1,10.20.0.0/16',
     'corkboard serve --variant b --rate-limit 100/minute --cors-origin https://dashboard.example.org',
@@ -138,10 +133,10 @@ function defaultWorkers(): number {
 }
 
 async function serveData(options: ServeOptions): Promise<void> {
-  if (!options.database && options.databaseRead?.length) {
+  if (options.databaseRead) {
     throw new AppError(
       'option-malformed',
-      '--database-read (CORKBOARD_DATABASE_READ) names replicas of a database, which --database names.',
+      '--database-read (CORKBOARD_DATABASE_READ) is gone: servers read from their own cache (--cache), not from the database. Leave it out; --database may name several hosts of one database.',
     );
   }
   if (cluster.isWorker) {
@@ -165,25 +160,28 @@ async function serveHere(
   options: ServeOptions,
   use: (server: RunningServer) => Promise<void>,
 ): Promise<void> {
-  await withNewStore(options, (store) =>
-    withKeyring(options, async (keyring) => {
-      const server = await listen({
-        store: await keepResident(store, options, options.workers),
-        keyring,
-        workers: options.workers,
-        host: options.host,
-        port: options.port,
-        defaultVariant: options.variant,
-        logLevel: options.logLevel,
-        rateLimit: options.rateLimit,
-        limits: options.limit,
-        corsOrigins: options.corsOrigin,
-        trustedProxies: options.trustProxy,
-        metricsOrganizations: options.metricsOrganizations,
-      });
-      await use(server);
-      await server.stop();
-    }),
+  await withNewStore(
+    options,
+    (store) =>
+      withKeyring(options, async (keyring) => {
+        const server = await listen({
+          store: await keepResident(store, options, options.workers),
+          keyring,
+          workers: options.workers,
+          host: options.host,
+          port: options.port,
+          defaultVariant: options.variant,
+          logLevel: options.logLevel,
+          rateLimit: options.rateLimit,
+          limits: options.limit,
+          corsOrigins: options.corsOrigin,
+          trustedProxies: options.trustProxy,
+          metricsOrganizations: options.metricsOrganizations,
+        });
+        await use(server);
+        await server.stop();
+      }),
+    PATIENCE_MS,
   );
 }
 

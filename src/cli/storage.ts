@@ -3,51 +3,55 @@
  * Opens what lives there, and closes it whatever happens.
  */
 import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
 import { AppError } from '../app-error.ts';
-import type { Copying } from '../dataset/copying.ts';
-import type { Database } from '../dataset/postgres/database.ts';
 import type { Store } from '../dataset/store.ts';
 import type { KeyRows } from '../keys/key-row.ts';
 import type { Keyring } from '../keys/keyring.ts';
-import { remark } from './output.ts';
+import type { PostgresCatalog } from '../store/catalog/postgres-catalog.ts';
+import type { PostgresDatabase } from '../store/catalog/postgres-database.ts';
+import type { OpenPlace } from '../store/shared-files.ts';
+import type { VersionStore } from '../store/version-store.ts';
+
+const CONNECT_MS = 5_000;
 
 export interface StorageOptions {
   readonly data: string;
   /** Address of the database, with or without its password; absent or empty: the folder. */
   readonly database?: string | undefined;
-  /** Addresses of its replicas, for servers. */
-  readonly databaseRead?: readonly string[];
+  /** Folder for local copies of what lies in the database. */
+  readonly cache?: string;
+  /** In bytes. */
+  readonly cacheLimit?: number;
 }
 
-/** The store. Throws `data-unreadable`, `database-away`. */
-export async function openStore({ data, database: url, databaseRead }: StorageOptions): Promise<Store> {
+/** Enough for the versions of most databases, and little of most disks. */
+export const DEFAULT_CACHE_BYTES = 20e9;
+
+/**
+ * The store. `patienceMs`: how long a caller waits for a version that is not in the local cache.
+ * Throws `data-unreadable`, `database-away`.
+ */
+export async function openStore(options: StorageOptions, patienceMs?: number): Promise<VersionStore> {
   // Loaded only when it is needed, like the server and the import, so that help and misuse answer at once.
+  const { data, database: url } = options;
   if (!url) {
-    const { openDuckdbStore } = await import('../dataset/duckdb/store.ts');
-    return await openDuckdbStore(data);
+    const { openFolderStore } = await import('../store/open-folder.ts');
+    return await openFolderStore(data);
   }
-  await (await openMigrated(url)).close();
-  const { openPostgresStore } = await import('../dataset/postgres/store.ts');
-  await tryReplicas(databaseRead ?? []);
-  return await openPostgresStore(url, databaseRead);
+  const { openSharedStore } = await import('../store/open-shared.ts');
+  return await meet(openSharedStore(await openMigrated(url), cacheOf(options), { patienceMs }));
 }
 
-/** A replica that cannot be used is told, but keeps nobody from serving: the primary answers in its place. */
-async function tryReplicas(urls: readonly string[]): Promise<void> {
-  const { checkMigrations } = await import('../dataset/postgres/migrate.ts');
-  await Promise.all(
-    urls.map(async (url) => {
-      const database = await connect(url);
-      try {
-        await checkMigrations(database);
-      } catch (error) {
-        const reason = reasonOf(error instanceof AppError ? (error.cause ?? error) : error);
-        remark(`corkboard: The replica ${new URL(url).host} is not read from for now (${reason}).`);
-      } finally {
-        await database.close();
-      }
-    }),
-  );
+function cacheOf({ cache, cacheLimit }: StorageOptions) {
+  return { folder: cache ?? defaultCache(), limitBytes: cacheLimit ?? DEFAULT_CACHE_BYTES };
+}
+
+/** As the base directory specification of freedesktop.org has it, on macOS and Windows as well. */
+export function defaultCache(): string {
+  const base = process.env['XDG_CACHE_HOME'];
+  return join(base !== undefined && isAbsolute(base) ? base : join(homedir(), '.cache'), 'corkboard');
 }
 
 async function openKeyring({ data, database: url }: StorageOptions): Promise<Keyring> {
@@ -59,22 +63,24 @@ async function openKeyring({ data, database: url }: StorageOptions): Promise<Key
   return openPostgresKeyring(await openMigrated(url));
 }
 
+/** Those that are open, by address: the store and the keys of a process share one. */
+const databases = new Map<string, PostgresDatabase>();
+
 /** A database whose tables are those of this version. */
-async function openMigrated(url: string): Promise<Database> {
-  const { checkMigrations } = await import('../dataset/postgres/migrate.ts');
-  const database = await connect(url);
+async function openMigrated(url: string): Promise<PostgresDatabase> {
+  const opened = databases.get(url);
+  if (opened?.isOpen) return opened.hold();
+  const { checkMigrations } = await import('../store/catalog/migrate.ts');
+  const { PostgresDatabase } = await import('../store/catalog/postgres-database.ts');
+  const database = new PostgresDatabase(url);
   try {
     await meet(checkMigrations(database));
+    databases.set(url, database);
     return database;
   } catch (error) {
     await database.close();
     throw error;
   }
-}
-
-async function connect(url: string): Promise<Database> {
-  const { Database } = await import('../dataset/postgres/database.ts');
-  return new Database(url);
 }
 
 /** The first questions to a database: what refuses them is most often its address, its rights or its state. */
@@ -125,8 +131,9 @@ export async function withStore<T>(options: StorageOptions, use: (store: Store) 
 export async function withNewStore<T>(
   options: StorageOptions,
   use: (store: Store) => Promise<T>,
+  patienceMs?: number,
 ): Promise<T> {
-  const store = await openStore(options);
+  const store = await openStore(options, patienceMs);
   try {
     return await use(store);
   } finally {
@@ -162,9 +169,13 @@ function requireFolder(options: StorageOptions): void {
   );
 }
 
-/** A database in whatever state. */
-export async function withDatabase<T>(url: string, use: (database: Database) => Promise<T>): Promise<T> {
-  const database = await connect(url);
+/** A database in whatever state, whose statements may take as long as they like. */
+export async function withDatabase<T>(
+  url: string,
+  use: (database: PostgresDatabase) => Promise<T>,
+): Promise<T> {
+  const { PostgresDatabase } = await import('../store/catalog/postgres-database.ts');
+  const database = new PostgresDatabase(url, { connectMs: CONNECT_MS, answerMs: 0 });
   try {
     return await meet(use(database));
   } finally {
@@ -172,9 +183,25 @@ export async function withDatabase<T>(url: string, use: (database: Database) => 
   }
 }
 
+/** The catalog of a migrated database, and the way to open places for chunks beside it. */
+export async function withCatalog<T>(
+  url: string,
+  use: (catalog: PostgresCatalog, openPlace: OpenPlace) => Promise<T>,
+): Promise<T> {
+  const { PostgresCatalog } = await import('../store/catalog/postgres-catalog.ts');
+  const { openPlace } = await import('../store/chunks/places.ts');
+  const database = await openMigrated(url);
+  const catalog = new PostgresCatalog(database);
+  try {
+    return await use(catalog, (address) => openPlace(address, database));
+  } finally {
+    await catalog.close();
+  }
+}
+
 /** A store of whatever sort, for moving organizations with their keys. */
 export interface Place {
-  readonly copying: Copying;
+  readonly store: VersionStore;
   readonly keys: KeyRows;
 }
 
@@ -183,29 +210,32 @@ export interface Place {
  * making a folder that is not there.
  */
 export async function withPlace<T>(
-  { database: url, data }: StorageOptions,
+  options: StorageOptions,
   mustExist: boolean,
   use: (place: Place) => Promise<T>,
 ): Promise<T> {
-  const place = url ? await openDatabasePlace(url) : await openFolderPlace(data, mustExist);
+  const store = await (mustExist ? openExisting(options) : openStore(options));
+  let keys: KeyRows | undefined;
   try {
-    return await use(place);
+    keys = await openKeyRows(options);
+    return await use({ store, keys });
   } finally {
-    await place.keys.close();
-    await place.copying.close();
+    await keys?.close();
+    await store.close();
   }
 }
 
-async function openFolderPlace(folder: string, mustExist: boolean): Promise<Place> {
-  const { openDuckdbCopying } = await import('../dataset/duckdb/copying.ts');
-  const { openSqliteKeyRows } = await import('../keys/sqlite-keyring.ts');
-  const copying = openDuckdbCopying(folder, mustExist);
-  return { copying, keys: openSqliteKeyRows(folder) };
+async function openExisting(options: StorageOptions): Promise<VersionStore> {
+  if (options.database) return await openStore(options);
+  const { openExistingFolderStore } = await import('../store/open-folder.ts');
+  return await openExistingFolderStore(options.data);
 }
 
-async function openDatabasePlace(url: string): Promise<Place> {
-  const { openPostgresCopying } = await import('../dataset/postgres/copying.ts');
+async function openKeyRows({ database: url, data }: StorageOptions): Promise<KeyRows> {
+  if (!url) {
+    const { openSqliteKeyRows } = await import('../keys/sqlite-keyring.ts');
+    return openSqliteKeyRows(data);
+  }
   const { openPostgresKeyRows } = await import('../keys/postgres-keyring.ts');
-  const database = await openMigrated(url);
-  return { copying: openPostgresCopying(url), keys: openPostgresKeyRows(database) };
+  return openPostgresKeyRows(await openMigrated(url));
 }

@@ -26,7 +26,6 @@ export interface WorkersOptions {
   readonly logLevel: ServerOptions['logLevel'];
   /** Told to the workers in their environment. */
   readonly database?: string | undefined;
-  readonly databaseRead?: readonly string[];
 }
 
 /** Resolves when all listen. Throws what keeps one of them from it, as a server of one process would. */
@@ -53,10 +52,9 @@ export async function startWorkers(options: WorkersOptions): Promise<RunningServ
 
 /** The words of a command without addresses of databases, which who lists the processes need not see once more. */
 function withoutDatabase(args: readonly string[]): string[] {
-  const names = /^--database(-read)?$/;
+  const names = /^--database$/;
   return args.filter(
-    (arg, index) =>
-      !names.test(arg) && !names.test(args[index - 1] ?? '') && !/^--database(-read)?=/.test(arg),
+    (arg, index) => !names.test(arg) && !names.test(args[index - 1] ?? '') && !/^--database=/.test(arg),
   );
 }
 
@@ -92,8 +90,8 @@ class Workers {
   readonly #listening = new Set<Worker>();
   readonly #stopping = new AbortController();
 
-  constructor({ logLevel, database = '', databaseRead = [] }: WorkersOptions) {
-    this.#environment = { CORKBOARD_DATABASE: database, CORKBOARD_DATABASE_READ: databaseRead.join(' ') };
+  constructor({ logLevel, database = '' }: WorkersOptions) {
+    this.#environment = { CORKBOARD_DATABASE: database };
     this.#logLevel = logLevel;
   }
 

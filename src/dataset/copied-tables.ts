@@ -117,7 +117,7 @@ export function columnsOf(table: CopiedTable): readonly CopiedColumn[] {
 }
 
 /** A name as SQL: some are words of the language. */
-export function quoted(name: string): string {
+function quoted(name: string): string {
   return `"${name}"`;
 }
 

@@ -17,7 +17,7 @@ import type {
 } from './query.ts';
 import type { Board, Kind, Organization, Person, Pin } from './records.ts';
 import type { Scope } from './scope.ts';
-import type { Increment, Tables } from './tables.ts';
+import type { Tables } from './tables.ts';
 import type { Timeline } from './timeline.ts';
 import type { Unseen } from './user-clocks.ts';
 
@@ -52,10 +52,11 @@ export interface Dataset {
   /** What else the version holds, as columns, for whoever keeps all of it in memory. Not scoped, either. */
   tables(): Tables;
   /**
-   * What is new since an earlier version of the same store and organization, for whoever has that one in memory. Absent
-   * when it cannot be told, or is so much that reading everything takes no longer. Not scoped, either.
+   * The events that are new since an earlier version of the same store and organization, for whoever has that one in
+   * memory: in the order of decision 4, as one batch of any size. Kinds and earlier events stay as they are. Absent
+   * when events have gone, or so many are new that reading everything takes no longer. Not scoped, either.
    */
-  since?(before: Dataset): Promise<Increment | undefined>;
+  eventsSince?(before: Dataset): Promise<EventBatch | undefined>;
 
   /**
    * What has changed since `lastSequence` was this, for a reader who does not see all of people;

@@ -2,7 +2,7 @@
  * What a version holds beside its events, as columns, for whoever keeps a whole version in memory. Not scoped: no
  * answer by itself. Every table comes in runs of rows, none too large to copy; users and boards are known by index.
  */
-import type { EventBatch, Standings } from './query.ts';
+import type { Standings } from './query.ts';
 
 export interface Tables {
   /** In the order of their indices. */
@@ -48,35 +48,4 @@ export interface PairRows {
 export interface EarningRows extends PairRows {
   readonly timestampMs: Float64Array;
   readonly points: Float64Array;
-}
-
-/**
- * What a version has that an earlier one of its organization has not (decision 47). Users, boards and pins are never
- * taken away and keep their index, kinds and events stay as they are. A table that is absent is to be read as a whole.
- */
-export interface Increment {
-  /** Those that came later, in the order of decision 4, as one batch of any size. */
-  readonly events: EventBatch;
-  /** New ones, in the order of their indices, and those whose `created_at` may be different. */
-  readonly users?: Indexed<UserRows> | undefined;
-  /**
-   * New ones, in the order of their indices, and those whose `created_at`, LTI id or course id may
-   * be different.
-   */
-  readonly boards?: Indexed<BoardRows> | undefined;
-  /** New ones; absent when one has gone. */
-  readonly properties?: PropertyRows | undefined;
-  /** New pairs; none ever goes. */
-  readonly boardPeople?: PairRows | undefined;
-  readonly points?: PointsChanges | undefined;
-}
-
-export type Indexed<Rows> = Rows & { readonly index: Int32Array };
-
-/** Pairs whose standing or earnings may be others, each once, with what they have now. */
-export interface PointsChanges {
-  /** Figures are NaN where the user is on the board no longer. In no order. */
-  readonly standings: Standings;
-  /** All of these pairs, in no order. */
-  readonly earnings: EarningRows;
 }

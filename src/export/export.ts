@@ -11,8 +11,8 @@ import { PassThrough, type Transform } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGzip, createZstdCompress } from 'node:zlib';
 import { AppError } from '../app-error.ts';
-import type { Original } from '../dataset/copying.ts';
 import { RECORD_KINDS, type RecordKind } from '../dataset/staging.ts';
+import type { VersionRows } from '../dataset/version-rows.ts';
 import type { ExportCompression, ExportFormat } from './choices.ts';
 import { type BundleRecord, FIELDS, type FieldType, VersionRecords } from './records.ts';
 import { csvHeaderOf, csvOf, ndjsonOf } from './texts.ts';
@@ -25,7 +25,7 @@ export type WriteParquet = (
 ) => Promise<void>;
 
 export interface ExportOptions {
-  readonly original: Original;
+  readonly original: VersionRows;
   /** Made; refused when it is there and not empty. */
   readonly folder: string;
   readonly format: ExportFormat;
@@ -54,7 +54,7 @@ export async function exportBundle(options: ExportOptions): Promise<readonly Exp
   const unfinished = `${folder}.${randomBytes(4).toString('hex')}.tmp`;
   await mkdir(unfinished, { mode: 0o700 }).catch((error: unknown) => refuse(folder, error));
   try {
-    const files = options.original.facts === undefined ? [] : await writeFiles(unfinished, options);
+    const files = options.original.counts === undefined ? [] : await writeFiles(unfinished, options);
     await writeSettings(unfinished, options.original);
     await rmdir(folder).catch(() => undefined);
     await rename(unfinished, folder).catch((error: unknown) => refuse(folder, error));
@@ -174,7 +174,7 @@ async function writeTexts(
 }
 
 /** What no record says: how the organization is set up, for whoever makes it anew. */
-async function writeSettings(folder: string, { entry }: Original): Promise<void> {
+async function writeSettings(folder: string, { entry }: VersionRows): Promise<void> {
   const { id, title, domain, categoryId, courseLookup, lmsUserProperties, userPointsKey, policy } =
     entry.settings;
   const settings = {

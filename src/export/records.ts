@@ -3,9 +3,9 @@
  * follows from them is among them.
  */
 import { type CopiedRows, type CopiedTable, columnsOf } from '../dataset/copied-tables.ts';
-import type { Original } from '../dataset/copying.ts';
 import { formatInstant } from '../dataset/instant.ts';
 import type { RecordKind } from '../dataset/staging.ts';
+import type { VersionRows } from '../dataset/version-rows.ts';
 
 /** The fields of a record that are given. */
 export type BundleRecord = Readonly<Record<string, Value>>;
@@ -58,28 +58,17 @@ export const FIELDS = {
   },
 } as const satisfies Record<RecordKind, Readonly<Record<string, FieldType>>>;
 
-/** The table of a store that has the records of a kind. */
-export const TABLE_OF = {
-  users: 'users',
-  boards: 'boards',
-  pins: 'pins',
-  memberships: 'memberships',
-  events: 'events',
-  points: 'imported_points',
-  adjustments: 'adjustments',
-} as const satisfies Record<RecordKind, CopiedTable>;
-
 type Cell = string | bigint | number | undefined;
 type Row = Readonly<Record<string, Cell>>;
 
 /** The records of a version, kind by kind: those that others name go first, because rows name them by index. */
 export class VersionRecords {
-  readonly #original: Original;
+  readonly #original: VersionRows;
   readonly #users: bigint[] = [];
   readonly #boards: bigint[] = [];
   readonly #pins: bigint[] = [];
 
-  constructor(original: Original) {
+  constructor(original: VersionRows) {
     this.#original = original;
   }
 

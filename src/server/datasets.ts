@@ -21,8 +21,6 @@ import { deriveSecrets, type Secrets } from './secrets.ts';
 const POLL_MS = 500;
 /** After the store could not say which version is in force. */
 const RETRY_MS = 5_000;
-/** Organizations at once; each takes threads and memory. One more closes the one not asked for longest. */
-const MOST_OPEN = 64;
 
 /** A hold on one version, from the first to the last byte of an answer. */
 export interface Lease {
@@ -74,7 +72,6 @@ interface Served {
 }
 
 export interface DatasetsOptions {
-  readonly mostOpen?: number;
   /** That share the machine. */
   readonly processes?: number | undefined;
   readonly pollMs?: number;
@@ -104,7 +101,6 @@ export class Datasets {
     store: Store,
     tell: (news: DatasetNews) => void,
     {
-      mostOpen = MOST_OPEN,
       processes = 1,
       pollMs = POLL_MS,
       impaired = new Impaired(),
@@ -116,7 +112,7 @@ export class Datasets {
     this.#workshop = new Workshop(processes);
     this.#store = store;
     this.#tell = tell;
-    this.#mostOpen = mostOpen;
+    this.#mostOpen = limits['open-organizations'];
     this.#impaired = impaired;
     this.#now = now;
     this.#timer = setInterval(() => this.#pollUnlessPolling(), pollMs).unref();

@@ -23,9 +23,16 @@ interface Limit {
   readonly help: string;
 }
 
+/** What an open organization takes, about, beside its data in memory. */
+const OPEN_BYTES = 32e6;
 const QUARTER_OF_MEMORY = { share: 1 / 4, ofFree: 'memory', least: 96e6 } as const;
 
 export const LIMITS = {
+  'open-organizations': {
+    unit: 'count',
+    default: { share: 1 / OPEN_BYTES, ofFree: 'memory', least: 64 },
+    help: 'organizations that are open; one more closes the one that was not asked for longest',
+  },
   responses: {
     unit: 'count',
     default: 256,
@@ -191,6 +198,10 @@ export function resolveLimits(
 export function renderDefault(name: LimitName): string {
   const { unit, default: value }: Limit = LIMITS[name];
   if (typeof value === 'number') return renderValue(unit, value);
+  if (unit === 'count' && 'ofFree' in value) {
+    const bytes = renderValue('bytes', 1 / value.share);
+    return `one for each ${bytes} of the ${value.ofFree} free at the start, divided by the workers, at least ${value.least}`;
+  }
   const share = value.share === 1 / 2 ? 'half' : 'a quarter';
   if ('of' in value) return `${share} of ${value.of}`;
   const least = value.least === 0 ? '' : `, at least ${renderValue(unit, value.least)}`;

@@ -10,6 +10,9 @@ import { after } from 'node:test';
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 // Compiling the same files anew would take most of the time of a command.
 const COMPILE_CACHE = join(tmpdir(), 'corkboard-compile-cache');
+// So that no test leaves versions in the cache of whoever runs it.
+const VERSION_CACHE = mkdtempSync(join(tmpdir(), 'corkboard-version-cache-'));
+process.once('exit', () => rmSync(VERSION_CACHE, { recursive: true, force: true }));
 
 export interface Result {
   readonly code: number | null;
@@ -26,7 +29,11 @@ export function temporaryFolder(): string {
 
 export function start(args: readonly string[], environment: NodeJS.ProcessEnv = {}): ChildProcess {
   return spawn(process.execPath, [MAIN, ...args], {
-    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env, ...environment },
+    env: {
+      ...{ NODE_COMPILE_CACHE: COMPILE_CACHE, CORKBOARD_CACHE: VERSION_CACHE },
+      ...process.env,
+      ...environment,
+    },
   });
 }
 

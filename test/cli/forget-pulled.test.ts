@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { openDuckdbStore } from '../../src/dataset/duckdb/store.ts';
 import { forgetUsers } from '../../src/dataset/forgotten.ts';
+import { openFolderStore } from '../../src/store/open-folder.ts';
 import { ADDRESS, type HostileServer, openHostileServer, pageOf, syncEvent } from '../pull/hostile-server.ts';
 import { newMigratedDatabase } from '../storage.ts';
 import { run, start, temporaryFolder } from './command.ts';
@@ -114,7 +114,7 @@ it('leaves the store as it is when what was kept cannot be removed', async () =>
     environment,
   });
   assert.equal(code, 0);
-  const store = await openDuckdbStore(data);
+  const store = await openFolderStore(data);
   const version = await store.currentVersion('school');
   const beforeErasing = () => Promise.reject(new Error('the disk is gone'));
   await assert.rejects(forgetUsers(store, 'school', [1n], { waitMs: 0, beforeErasing }), /the disk is gone/);

@@ -6,9 +6,9 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { openDuckdbStore } from '../../src/dataset/duckdb/store.ts';
 import type { NewKey } from '../../src/keys/keyring.ts';
 import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
+import { openFolderStore } from '../../src/store/open-folder.ts';
 import { GRANT } from '../keys/keyring-contract.ts';
 import { type Result, run } from './command.ts';
 
@@ -35,7 +35,7 @@ const importInto = (organization: string) =>
   });
 
 // What a server holds open.
-const store = await openDuckdbStore(data);
+const store = await openFolderStore(data);
 await store.createOrganization('school', {});
 const served = openSqliteKeyring(data);
 const keys: NewKey[] = [];

@@ -1,9 +1,10 @@
 /** The commands over a PostgreSQL database instead of a data folder, as an operator meets them: real processes. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { PostgresDatabase } from '../../src/store/catalog/postgres-database.ts';
 import { following } from '../import/following.ts';
 import { startPostgres, type Throwaway } from '../postgres/throwaway.ts';
 import { until } from '../server/stand.ts';
@@ -48,17 +49,35 @@ describe('migrate', () => {
   });
 
   it('makes the tables, once', async () => {
-    const { steps } = await runJson(['migrate', '--database', url]);
-    assert.equal(steps[0], 1);
-    assert.deepEqual(await runJson(['migrate', '--database', url]), { steps: [] });
+    const done = await runJson(['migrate', '--database', url]);
+    assert.deepEqual(done, { steps: [1], setAside: false });
+    assert.deepEqual(await runJson(['migrate', '--database', url]), { steps: [], setAside: false });
     const again = await run(['migrate'], { environment: { CORKBOARD_DATABASE: url } });
     assert.deepEqual(again, { code: 0, stdout: 'The database is up to date.\n', stderr: '' });
   });
 
-  it('says where Citus is missing', async () => {
-    const { code, stderr } = await run(['migrate', '--citus', '--database', url]);
-    assert.equal(code, 1);
-    assert.match(stderr, /^corkboard: The database has no Citus; /);
+  it('sets the tables of version 0.1 aside, and says what is left to do', async () => {
+    const old = await postgres.newDatabase();
+    const database = new PostgresDatabase(old);
+    await database.rows('CREATE SCHEMA corkboard');
+    await database.rows('CREATE TABLE corkboard.migrations AS SELECT generate_series(1, 9) AS number');
+    await database.close();
+    const refused = await run(['organizations', 'list', '--database', old]);
+    assert.equal(refused.code, 1);
+    assert.match(
+      refused.stderr,
+      /^corkboard: The database was made by Corkboard 0\.1; .*"corkboard migrate"/,
+    );
+    const { code, stdout } = await run(['migrate', '--database', old]);
+    assert.equal(code, 0);
+    assert.match(stdout, /^Done: step 1\.\nThe organizations of Corkboard 0\.1 were set aside/);
+    assert.equal((await run(['organizations', 'list', '--database', old])).code, 0);
+  });
+
+  it('says what replaces --citus', async () => {
+    const { code, stdout, stderr } = await run(['migrate', '--citus', '--database', url]);
+    assert.deepEqual([code, stdout], [2, '']);
+    assert.match(stderr, /^corkboard: --citus is gone: versions lie as chunks in any PostgreSQL/);
   });
 
   it('wants a database', async () => {
@@ -120,32 +139,26 @@ describe('the address of a database', () => {
 });
 
 describe('replicas', () => {
-  it('that are not there keep no server from serving, and are told without their password', async (t) => {
-    const away = [`postgres://test:${PASSWORD}@127.0.0.1:1,127.0.0.1:2/x`, url.replace(/\w+$/, 'nothing')];
-    const { printed, remarks } = await serving(t, [
-      ...['serve', '--workers', '2', '--database', url],
-      ...['--database-read', away[0]!, '--database-read', away[1]!],
+  it('are not read from any more, and the message says what replaces them', async () => {
+    const words = ['serve', '--database', url];
+    const results = await Promise.all([
+      run(words, { environment: { CORKBOARD_DATABASE_READ: withPassword(url) } }),
+      run([...words, '--workers', '2', '--database-read', withPassword(url)]),
+      run(['serve', '--data', join(folder, 'none'), '--database-read', withPassword(url)]),
     ]);
-    assert.match(printed['Variant A'] ?? '', /^http/);
-    await until(async () => remarks.length === 6);
-    assert.deepEqual([...new Set(remarks)].sort(), [
-      'corkboard: The replica 127.0.0.1:1 is not read from for now (connect ECONNREFUSED 127.0.0.1:1).',
-      'corkboard: The replica 127.0.0.1:2 is not read from for now (connect ECONNREFUSED 127.0.0.1:2).',
-      `corkboard: The replica ${new URL(url).host} is not read from for now (database "nothing" does not exist).`,
-    ]);
-    const processes = execFileSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8' });
-    assert.ok(!processes.includes(PASSWORD));
+    for (const { code, stdout, stderr } of results) {
+      assert.deepEqual([code, stdout], [2, '']);
+      assert.match(stderr, /^corkboard: --database-read \(CORKBOARD_DATABASE_READ\) is gone: .*--cache/);
+      assert.ok(!stderr.includes(PASSWORD));
+    }
+    assert.ok(!existsSync(join(folder, 'none')));
   });
 
-  it('are of a database, and have addresses', async () => {
-    const words = ['serve', '--workers', '1', '--data', join(folder, 'none')];
-    const [lonely, malformed] = await Promise.all([
-      run(words, { environment: { CORKBOARD_DATABASE_READ: url } }),
-      run([...words, '--database-read', `db:${PASSWORD}`]),
-    ]);
-    assert.deepEqual([lonely.code, malformed.code], [2, 2]);
-    assert.match(lonely.stderr, /^corkboard: --database-read \(CORKBOARD_DATABASE_READ\) names replicas/);
-    assert.ok(!malformed.stderr.includes(PASSWORD));
+  it('are options of no help', async () => {
+    for (const command of ['serve', 'migrate']) {
+      const { stdout } = await run([command, '--help']);
+      assert.doesNotMatch(stdout, /citus|database-read/i);
+    }
   });
 });
 

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Place, withPlace } from '../../src/cli/storage.ts';
 import { COPIED_NAMES, type CopiedRows } from '../../src/dataset/copied-tables.ts';
-import type { Original } from '../../src/dataset/copying.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { TimeRange } from '../../src/dataset/query.ts';
 import { FULL_SCOPE } from '../../src/dataset/scope.ts';
@@ -31,8 +30,8 @@ export async function openStation(kind: StorageKind): Promise<Station> {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-station-'));
   const storage = await openStorage(kind, folder);
   const { store, keyring } = storage;
-  const [option, value = ''] = storage.words;
-  const place = option === '--data' ? { data: value } : { data: '', database: value };
+  const [option, value = '', , cache = ''] = storage.words;
+  const place = option === '--data' ? { data: value } : { data: '', database: value, cache };
   let bundles = 0;
   return {
     ...{ store, keyring },
@@ -64,16 +63,10 @@ export async function openStation(kind: StorageKind): Promise<Station> {
  * ids.
  */
 export async function makePlain({ store, asPlace }: Station, name: string): Promise<void> {
-  const original: Original = {
-    entry: { ...(await store.organization(name)), derivedIds: 'plain' },
-    facts: undefined,
-    rows: () => {
-      throw new Error('nothing is published');
-    },
-    eventYears: async () => new Set(),
-    close: async () => {},
-  };
-  await asPlace(({ copying }) => copying.write(original, { waitMs: 0, onRows: () => {} }));
+  const entry = { ...(await store.organization(name)), derivedIds: 'plain', publication: undefined } as const;
+  await asPlace((place) =>
+    place.store.adopt({ entry, file: undefined }, { waitMs: 0, onBytes: () => undefined }),
+  );
 }
 
 export interface Asked {
@@ -106,20 +99,20 @@ export async function answersOf(station: Station, { keys, questions, ways }: Ask
 
 /** Every row that is kept, the secret and the keys included. */
 export async function contentsOf(station: Station, organization: string) {
-  return await station.asPlace(async ({ copying, keys }) => {
-    const original = await copying.open(organization);
-    const { name, settings, secret, derivedIds, version } = original.entry;
+  return await station.asPlace(async ({ store, keys }) => {
+    const version = await store.openRows(organization);
+    const { name, settings, secret, derivedIds, version: tag } = version.entry;
     const tables: Record<string, unknown> = {};
-    if (original.facts !== undefined)
-      for (const table of COPIED_NAMES) tables[table] = await rowsOf(original.rows(table));
-    await original.close();
+    if (version.counts !== undefined)
+      for (const table of COPIED_NAMES) tables[table] = await rowsOf(version.rows(table));
+    await version.close();
     const kept = (await keys.all(name)).map((row) => ({
       ...row,
       digest: Buffer.from(row.digest).toString('hex'),
     }));
     return {
-      entry: { name, settings, secret: Buffer.from(secret).toString('hex'), derivedIds, version },
-      facts: original.facts,
+      entry: { name, settings, secret: Buffer.from(secret).toString('hex'), derivedIds, version: tag },
+      counts: version.counts,
       tables,
       keys: kept,
     };

@@ -15,7 +15,7 @@ import type { Question } from '../model/answers.ts';
 import { type Bundle, EMPTY_BUNDLE, writeBundle } from '../model/bundle.ts';
 import { nextOf, urlPathOf } from '../model/client.ts';
 import { type KeyWishes, loadFiles, storeSettings } from '../model/deployment.ts';
-import { DIRECT, nameOf, openStorage, type Storage } from '../storage.ts';
+import { DIRECT, openStorage, type Storage } from '../storage.ts';
 import { ADA, BOB, IRONY, RHETORIC, WORLD, WORLD_QUESTIONS, WORLD_SCOPES, WORLD_SETTINGS } from '../world.ts';
 
 const DEMO = join(import.meta.dirname, '../../demo');
@@ -107,7 +107,11 @@ describe('the same bundle', () => {
           store: withSecret(store),
           keyring: storage.keyring,
         });
-        servers.push({ name: nameOf({ store: kind.store, resident }), storage, running });
+        servers.push({
+          name: `${resident ? 'from memory over' : 'straight from'} ${kind.store}`,
+          storage,
+          running,
+        });
       }
     }
   });

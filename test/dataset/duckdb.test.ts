@@ -4,8 +4,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { openDuckdbCopying } from '../../src/dataset/duckdb/copying.ts';
-import { openDuckdbStore } from '../../src/dataset/duckdb/store.ts';
+import { openFolderStore } from '../../src/store/open-folder.ts';
 import { describePublication } from './publication-contract.ts';
 import { openPublished, publishRecords, WORLD } from './small-world.ts';
 import { describeStore } from './store-contract.ts';
@@ -20,13 +19,13 @@ after(async () => {
   for (const folder of folders) await rm(folder, { recursive: true, force: true });
 });
 
-describeStore('DuckDB', async () => await openDuckdbStore(await newFolder()));
-describePublication('DuckDB', async () => await openDuckdbStore(await newFolder()));
+describeStore('DuckDB', async () => await openFolderStore(await newFolder()));
+describePublication('DuckDB', async () => await openFolderStore(await newFolder()));
 
 describe('the files of the embedded store', () => {
   it('are the last three generations, and nothing of what did not come into force', async () => {
     const folder = await newFolder();
-    const store = await openDuckdbStore(folder);
+    const store = await openFolderStore(folder);
     await store.createOrganization('acme', {});
     const generations = join(folder, 'organizations', 'acme', 'generations');
     for (let version = 1; version <= 5; version += 1) {
@@ -41,11 +40,11 @@ describe('the files of the embedded store', () => {
 
   it('are found again by the next process', async () => {
     const folder = await newFolder();
-    const writing = await openDuckdbStore(folder);
+    const writing = await openFolderStore(folder);
     await writing.createOrganization('acme', {});
     await publishRecords(writing, 'acme', WORLD);
     await writing.close();
-    const reading = await openDuckdbStore(folder);
+    const reading = await openFolderStore(folder);
     const dataset = await openPublished(reading, 'acme');
     assert.equal(dataset.counts.events, 5);
     await dataset.close();
@@ -54,7 +53,7 @@ describe('the files of the embedded store', () => {
 
   it('hold the version before the one in force, the latest that can be opened', async () => {
     const folder = await newFolder();
-    const store = await openDuckdbStore(folder);
+    const store = await openFolderStore(folder);
     await store.createOrganization('acme', {});
     assert.equal(await store.openEarlier?.('acme'), undefined);
     for (const title of ['One', 'Two', 'Three']) await publishRecords(store, 'acme', WORLD, { title });
@@ -75,19 +74,15 @@ describe('the files of the embedded store', () => {
       [from, ['One', 'Two', 'Three']],
       [to, ['Somebody else']],
     ] as const) {
-      const store = await openDuckdbStore(folder);
+      const store = await openFolderStore(folder);
       await store.createOrganization('acme', {});
       for (const title of publications) await publishRecords(store, 'acme', WORLD, { title });
       await store.close();
     }
     for (const suffix of ['', '-wal', '-shm']) await rm(join(to, `catalog.db${suffix}`), { force: true });
-    await (await openDuckdbStore(to)).close();
-    const [originals, copies] = [openDuckdbCopying(from, true), openDuckdbCopying(to, true)];
-    const original = await originals.open('acme');
-    await copies.write(original, { waitMs: 0, onRows: () => undefined });
-    await original.close();
-    for (const copying of [originals, copies]) await copying.close();
-    const store = await openDuckdbStore(to);
+    const [originals, store] = [await openFolderStore(from), await openFolderStore(to)];
+    await originals.copyTo(store, 'acme', { waitMs: 0, onBytes: () => undefined });
+    await originals.close();
     assert.equal(await store.openEarlier?.('acme'), undefined);
     await store.close();
   });

@@ -5,13 +5,12 @@ import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { openDuckdbStore } from '../../src/dataset/duckdb/store.ts';
-import { openPostgresStore } from '../../src/dataset/postgres/store.ts';
 import { defaultResidentLimit, estimateResidentBytes } from '../../src/dataset/resident/limit.ts';
 import { withResidentDatasets } from '../../src/dataset/resident/store.ts';
 import { FULL_SCOPE } from '../../src/dataset/scope.ts';
 import type { Store } from '../../src/dataset/store.ts';
-import { newMigratedDatabase } from '../storage.ts';
+import { openFolderStore } from '../../src/store/open-folder.ts';
+import { newMigratedDatabase, openCachedStore } from '../storage.ts';
 import { describePublication } from './publication-contract.ts';
 import { eventsInWords, openPublished, publishRecords, type Records, WORLD } from './small-world.ts';
 import { describeStore } from './store-contract.ts';
@@ -20,10 +19,12 @@ const folders: string[] = [];
 async function openStore(limitBytes: number): Promise<Store> {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-resident-'));
   folders.push(folder);
-  return withResidentDatasets(await openDuckdbStore(folder), { limitBytes });
+  return withResidentDatasets(await openFolderStore(folder), { limitBytes });
 }
-async function openPostgres(): Promise<Store> {
-  const store = await openPostgresStore(await newMigratedDatabase());
+async function openShared(): Promise<Store> {
+  const folder = await mkdtemp(join(tmpdir(), 'corkboard-resident-'));
+  folders.push(folder);
+  const store = await openCachedStore(await newMigratedDatabase(), folder);
   return withResidentDatasets(store, { limitBytes: Number.POSITIVE_INFINITY });
 }
 after(async () => {
@@ -32,8 +33,8 @@ after(async () => {
 
 describeStore('resident', () => openStore(Number.POSITIVE_INFINITY));
 describePublication('resident', () => openStore(Number.POSITIVE_INFINITY));
-describeStore('resident over PostgreSQL', openPostgres);
-describePublication('resident over PostgreSQL', openPostgres);
+describeStore('resident over the shared store', openShared);
+describePublication('resident over the shared store', openShared);
 describeStore('not resident for want of room', () => openStore(0));
 
 const WORLD_BYTES = estimateResidentBytes({ events: 5, users: 5, boards: 3, pins: 1 });

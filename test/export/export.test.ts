@@ -61,8 +61,8 @@ async function load({ store }: Station, organization: string, folder: string) {
 }
 
 async function exportFrom(station: Station, name: string, folder: string, choices: Choices) {
-  return await station.asPlace(async ({ copying }) => {
-    const original = await copying.open(name);
+  return await station.asPlace(async ({ store }) => {
+    const original = await store.openRows(name);
     try {
       return await exportBundle({ original, folder, writeParquet, ...choices });
     } finally {
@@ -256,8 +256,8 @@ for (const kind of DIRECT) {
       await writeFile(file, '');
       const onto = exportFrom(source, 'Settings', file, { format: 'ndjson', compression: 'none' });
       await assert.rejects(onto, { code: 'option-malformed' });
-      const broken = source.asPlace(async ({ copying }) => {
-        const original = await copying.open('Settings');
+      const broken = source.asPlace(async ({ store }) => {
+        const original = await store.openRows('Settings');
         try {
           const writeNothing = () => Promise.reject(new Error('no room'));
           const options = { original, folder: join(folder, 'broken'), writeParquet: writeNothing };

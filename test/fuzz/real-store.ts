@@ -3,13 +3,12 @@ import { readdirSync } from 'node:fs';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDuckdbCopying } from '../../src/dataset/duckdb/copying.ts';
 import { readParquet } from '../../src/dataset/duckdb/parquet-reader.ts';
 import { writeParquet } from '../../src/dataset/duckdb/parquet-writer.ts';
-import { openDuckdbStore } from '../../src/dataset/duckdb/store.ts';
-import type { Store } from '../../src/dataset/store.ts';
 import { exportBundle } from '../../src/export/export.ts';
 import { type ImportOptions, type ImportReport, importBundle } from '../../src/ingest/import.ts';
+import { openFolderStore } from '../../src/store/open-folder.ts';
+import type { VersionStore } from '../../src/store/version-store.ts';
 import { writeBundle } from '../model/bundle.ts';
 import { WORLD } from '../world.ts';
 import type { Sandbox } from './sandbox.ts';
@@ -26,7 +25,7 @@ export async function prepareRealStore(): Promise<RealStore> {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-seed-'));
   const bundle = join(folder, 'bundle');
   await writeBundle(bundle, WORLD, 'ndjson');
-  const store = await openDuckdbStore(join(folder, 'data'));
+  const store = await openFolderStore(join(folder, 'data'));
   try {
     await store.createOrganization(NAME, { id: 7n });
     await importBundle({ store, organization: NAME, paths: [bundle] });
@@ -48,7 +47,7 @@ export async function importIntoRealStore(
       .sort()
       .join();
   const before = versions();
-  const store = await openDuckdbStore(data);
+  const store = await openFolderStore(data);
   const complaints: Complaint[] = [];
   try {
     const version = await store.currentVersion(NAME);
@@ -76,7 +75,7 @@ function half(what: string): Complaint {
 
 /** What was published can be read, exported, and imported again. */
 async function judgePublished(
-  store: Store,
+  store: VersionStore,
   data: string,
   report: ImportReport,
 ): Promise<readonly Complaint[]> {
@@ -84,13 +83,11 @@ async function judgePublished(
   const counts = dataset?.counts;
   await dataset?.close();
   const exported = join(data, '../exported');
-  const copying = openDuckdbCopying(data, true);
-  const original = await copying.open(NAME);
+  const original = await store.openRows(NAME);
   try {
     await exportBundle({ original, folder: exported, format: 'ndjson', compression: 'none', writeParquet });
   } finally {
     await original.close();
-    await copying.close();
   }
   const again = await importElsewhere(join(data, '../elsewhere'), exported);
   const [problem] = again.problems;
@@ -103,7 +100,7 @@ async function judgePublished(
 
 /** Into a new store, in which the organization is made with the identity that the export tells. */
 async function importElsewhere(data: string, bundle: string): Promise<ImportReport> {
-  const store = await openDuckdbStore(data);
+  const store = await openFolderStore(data);
   try {
     return await importBundle({ store, organization: NAME, paths: [bundle], readParquet });
   } finally {

@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { Database } from '../../src/dataset/postgres/database.ts';
 import type { KeyRow, KeyRows } from '../../src/keys/key-row.ts';
 import type { Keyring } from '../../src/keys/keyring.ts';
 import { openPostgresKeyRows, openPostgresKeyring } from '../../src/keys/postgres-keyring.ts';
 import { openSqliteKeyRows, openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
+import { PostgresDatabase } from '../../src/store/catalog/postgres-database.ts';
 import { until } from '../server/stand.ts';
 import { newMigratedDatabase } from '../storage.ts';
 import { GRANT, refused } from './keyring-contract.ts';
@@ -48,8 +48,8 @@ async function openFolder(): Promise<Bench> {
 
 async function openDatabase(): Promise<Bench> {
   const url = await newMigratedDatabase();
-  const rows = openPostgresKeyRows(new Database(url));
-  return { rows, keyring: openPostgresKeyring(new Database(url)), remove: async () => {} };
+  const rows = openPostgresKeyRows(new PostgresDatabase(url));
+  return { rows, keyring: openPostgresKeyring(new PostgresDatabase(url)), remove: async () => {} };
 }
 
 for (const [kind, open] of [

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { Database } from '../../src/dataset/postgres/database.ts';
-import { migrate } from '../../src/dataset/postgres/migrate.ts';
 import type { Keyring } from '../../src/keys/keyring.ts';
 import { type KeyDatabase, openPostgresKeyring } from '../../src/keys/postgres-keyring.ts';
+import { migrate } from '../../src/store/catalog/migrate.ts';
+import { PostgresDatabase } from '../../src/store/catalog/postgres-database.ts';
 import { startPostgres, type Throwaway } from '../postgres/throwaway.ts';
 import { until } from '../server/stand.ts';
 import { GRANT, refused, testKeyring } from './keyring-contract.ts';
@@ -12,12 +12,12 @@ const NOTICE_MS = 500;
 
 let postgres: Throwaway;
 let url: string;
-let database: Database;
+let database: PostgresDatabase;
 
 before(async () => {
   postgres = await startPostgres();
   url = await postgres.newDatabase();
-  database = new Database(url);
+  database = new PostgresDatabase(url);
   await migrate(database);
 });
 
@@ -35,7 +35,7 @@ describe('the keyring in PostgreSQL', () => {
   testKeyring({
     noticeMs: NOTICE_MS,
     place: async () => ({
-      open: (now) => openPostgresKeyring(new Database(url), now, now),
+      open: (now) => openPostgresKeyring(new PostgresDatabase(url), now, now),
       contents: async () => String(await database.rows('SELECT keys::text FROM keys')),
       remove: async () => {
         await database.rows('TRUNCATE keys');
@@ -46,7 +46,7 @@ describe('the keyring in PostgreSQL', () => {
 
 /** The same database, which writes down what it is asked. */
 function listening(asked: string[]): KeyDatabase {
-  const inner = new Database(url);
+  const inner = new PostgresDatabase(url);
   return {
     rows: (sql, parameters) => {
       asked.push(sql);
@@ -87,7 +87,7 @@ describe('a server that looks up keys', () => {
   it('finds a key that was made a moment ago, without waiting', async () => {
     const { key } = await server.create(GRANT, undefined);
     await server.find(key);
-    const other = openPostgresKeyring(new Database(url), now, now);
+    const other = openPostgresKeyring(new PostgresDatabase(url), now, now);
     const { key: fresh, entry } = await other.create(GRANT, undefined);
     assert.equal((await server.find(fresh)).id, entry.id);
     await other.close();
@@ -130,13 +130,14 @@ describe('a server that looks up keys', () => {
 
   it('passes over a use of a key that somebody else is changing', async () => {
     const { entry } = await server.create(GRANT, undefined);
-    const other = await database.open();
-    await other.run('BEGIN; UPDATE corkboard.keys SET label = label');
-    const ring = openPostgresKeyring(new Database(url), now, now);
+    const other = await database.connect();
+    await other.rows('BEGIN');
+    await other.rows('UPDATE keys SET label = label');
+    const ring = openPostgresKeyring(new PostgresDatabase(url), now, now);
     ring.recordUse(entry);
     await ring.close();
-    await other.run('ROLLBACK');
-    other.close();
+    await other.rows('ROLLBACK');
+    await other.close();
     const [row] = await database.rows('SELECT last_used_ms FROM keys WHERE id = $1', [entry.id]);
     assert.deepEqual(row, [null]);
   });

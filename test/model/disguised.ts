@@ -28,7 +28,8 @@ function disguise(id: bigint): bigint {
 function disguiseUser({ id, email, name, first_name, last_name, ...others }: UserInput): UserInput {
   const mark = USER_IDS.indexOf(id);
   const address = email.startsWith('other') ? `qmail${mark}x@hidden.example` : `qmail${mark}@hidden.example`;
-  const local = address.slice(0, address.indexOf('@'));
+  // Contains the local part of either address: a name made from an earlier one is not told (decision 63).
+  const local = `qmail${mark}x`;
   const disguised = (text: string) =>
     text === 'Riker' ? local : text === 'Juan de la Cruz' ? `<${address}>` : `${text} Nymph${mark}`;
   return {

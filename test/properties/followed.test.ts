@@ -48,18 +48,18 @@ const changedSettings = fc.record(
   { requiredKeys: [] },
 );
 
-/** The same store; counts the increments that it tells. */
+/** The same store; counts how often it tells what is new. */
 function counting(store: Store): { readonly store: Store; told(): number } {
   let count = 0;
   const openDataset = async (name: string) => {
     const dataset = await store.openDataset(name);
-    const since = dataset?.since?.bind(dataset);
-    if (dataset === undefined || since === undefined) return dataset;
+    const eventsSince = dataset?.eventsSince?.bind(dataset);
+    if (dataset === undefined || eventsSince === undefined) return dataset;
     return Object.assign(dataset, {
-      since: async (earlier: Dataset) => {
-        const increment = await since(earlier);
-        if (increment !== undefined) count += 1;
-        return increment;
+      eventsSince: async (earlier: Dataset) => {
+        const added = await eventsSince(earlier);
+        if (added !== undefined) count += 1;
+        return added;
       },
     });
   };

@@ -6,6 +6,7 @@
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,6 +35,14 @@ export async function startBucket(t?: { after(work: () => Promise<void>): void }
   return bucket;
 }
 
+let shared: Promise<TestBucket> | undefined;
+
+/** One for all tests of a process; it ends with it. */
+export function sharedBucket(): Promise<TestBucket> {
+  shared ??= startBucket();
+  return shared;
+}
+
 async function startServer(): Promise<TestBucket> {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-s3-'));
   // s3rver encrypts the tokens of a listing's pages with DES, which OpenSSL 3 calls legacy.
@@ -42,6 +51,10 @@ async function startServer(): Promise<TestBucket> {
   });
   const [port] = await once(server, 'message', { signal: AbortSignal.timeout(30_000) });
   const endpoint = `http://127.0.0.1:${port}`;
+  // A test file that is done must not wait for it.
+  server.unref();
+  server.channel?.unref();
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 
   function addressAt(at: string): string {
     return `s3://${BUCKET}?endpoint=${at}&path-style=true`;
@@ -61,6 +74,7 @@ async function startServer(): Promise<TestBucket> {
       AWS_EC2_METADATA_DISABLED: 'true',
     },
     async close() {
+      server.ref();
       const ended = once(server, 'exit');
       server.kill('SIGKILL');
       await ended;

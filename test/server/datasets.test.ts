@@ -7,10 +7,12 @@ import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { OrganizationEntry, Store } from '../../src/dataset/store.ts';
 import { type DatasetNews, Datasets, type DatasetsOptions } from '../../src/server/datasets.ts';
 import { Impaired } from '../../src/server/impaired.ts';
+import { resolveLimits } from '../../src/server/limits.ts';
 import { PlainDataset } from '../render/plain-dataset.ts';
 import { worldOf } from '../render/worlds.ts';
 import { until } from './stand.ts';
 
+const mostOpen = (count: number) => resolveLimits({ 'open-organizations': count });
 const REDACT = { email: false, name: false, id: false };
 
 class VersionedDataset extends PlainDataset {
@@ -134,7 +136,7 @@ describe('datasets in service', () => {
   }
 
   it('are as many as shall be open; one more closes the one not asked for longest, which opens again when asked for', async () => {
-    const { store, datasets } = serve({ a: 'a1', b: 'b1', c: 'c1' }, { mostOpen: 2 });
+    const { store, datasets } = serve({ a: 'a1', b: 'b1', c: 'c1' }, { limits: mostOpen(2) });
     for (const name of ['a', 'b', 'a', 'c']) (await datasets.lease(name)).end();
     assert.deepEqual(store.open.toSorted(), ['a1', 'c1']);
     (await datasets.lease('b')).end();
@@ -157,7 +159,7 @@ describe('datasets in service', () => {
   });
 
   it('stay open as long as an answer holds them, whoever needs the room', async () => {
-    const { store, datasets, next } = serve({ a: 'a1', b: 'b1' }, { mostOpen: 1 });
+    const { store, datasets, next } = serve({ a: 'a1', b: 'b1' }, { limits: mostOpen(1) });
     const held = await datasets.lease('a');
     (await datasets.lease('b')).end();
     assert.deepEqual(store.open.toSorted(), ['a1', 'b1']);
@@ -216,7 +218,7 @@ describe('datasets in service', () => {
   }
 
   it('are closed once, also when their room is needed while the next version is made', async () => {
-    const { store, datasets, next } = serve({ a: 'a1', b: 'b1' }, { mostOpen: 1 });
+    const { store, datasets, next } = serve({ a: 'a1', b: 'b1' }, { limits: mostOpen(1) });
     const held = await datasets.lease('a');
     await held.rendering(REDACT).users({ scope: { boards: 'all', users: 'all' }, range: {} }, 'a', 'csv');
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -288,7 +290,7 @@ describe('datasets in service', () => {
 
   it('that cannot be opened leave the version before in service, which is opened if needed', async () => {
     const { options } = watched();
-    const { store, datasets, told } = serve({ a: 'a2', b: 'b1' }, { ...options, mostOpen: 1 });
+    const { store, datasets, told } = serve({ a: 'a2', b: 'b1' }, { ...options, limits: mostOpen(1) });
     store.earlier.set('a', 'a1');
     store.damaged.add('a2');
     assert.equal(await versionOf(datasets, 'a'), 'a1');

@@ -1,14 +1,16 @@
 /** Servers over PostgreSQL hear of a publication at once, and find out by themselves when they do not. */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Database } from '../../src/dataset/postgres/database.ts';
-import { openPostgresStore } from '../../src/dataset/postgres/store.ts';
 import type { Store } from '../../src/dataset/store.ts';
 import { Datasets } from '../../src/server/datasets.ts';
+import { PostgresDatabase } from '../../src/store/catalog/postgres-database.ts';
+import { temporaryFolder } from '../cli/command.ts';
 import { publishRecords, WORLD } from '../dataset/small-world.ts';
-import { newMigratedDatabase } from '../storage.ts';
+import { newMigratedDatabase, openCachedStore } from '../storage.ts';
 
+const folder = temporaryFolder();
 const NEVER_MS = 1e9;
 /** Much less than never, and enough for a busy machine. */
 const SOON_MS = 20_000;
@@ -22,8 +24,11 @@ describe('a server over PostgreSQL', () => {
   /** A server that has given out a first version, and a command elsewhere that publishes. */
   async function serve(pollMs: number) {
     const url = await newMigratedDatabase();
-    const database = new Database(url);
-    const [publishing, serving] = [await openPostgresStore(url), await openPostgresStore(url)];
+    const database = new PostgresDatabase(url);
+    const [publishing, serving] = [
+      await openCachedStore(url, join(folder, 'publishing')),
+      await openCachedStore(url, join(folder, 'serving')),
+    ];
     await publishing.createOrganization('acme', {});
     await publishRecords(publishing, 'acme', WORLD);
     const datasets = new Datasets(serving, () => undefined, { pollMs });

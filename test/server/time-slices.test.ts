@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { openDuckdbStore } from '../../src/dataset/duckdb/store.ts';
 import { withResidentDatasets } from '../../src/dataset/resident/store.ts';
 import { FULL_SCOPE, type Scope } from '../../src/dataset/scope.ts';
 import type { Store } from '../../src/dataset/store.ts';
@@ -24,6 +23,7 @@ import {
 } from '../../src/server/insight-answers.ts';
 import type { Parameters } from '../../src/server/parameters.ts';
 import type { AnyAnswer, Ask } from '../../src/server/route.ts';
+import { openFolderStore } from '../../src/store/open-folder.ts';
 import { openPublished, publishRecords, type Records } from '../dataset/small-world.ts';
 import { PlainDataset } from '../render/plain-dataset.ts';
 import { NO_REDACTION, worldOf } from '../render/worlds.ts';
@@ -64,7 +64,7 @@ describe('a request that processes many rows', () => {
   let rendering: Rendering;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'corkboard-slices-'));
-    store = withResidentDatasets(await openDuckdbStore(folder), { limitBytes: Number.POSITIVE_INFINITY });
+    store = withResidentDatasets(await openFolderStore(folder), { limitBytes: Number.POSITIVE_INFINITY });
     await store.createOrganization('acme', {});
     await publishRecords(store, 'acme', recordsOf());
     dataset = await openPublished(store, 'acme');

@@ -21,7 +21,7 @@ import type { Board, Kind, Organization, Person, Pin } from '../records.ts';
 import { NO_REDACTION } from '../redaction.ts';
 import { FULL_SCOPE, type Scope } from '../scope.ts';
 import { bigint, text } from '../stored-values.ts';
-import type { Increment, Tables } from '../tables.ts';
+import type { Tables } from '../tables.ts';
 import { clockOf, type Unseen } from '../user-clocks.ts';
 import { HEAD_COLUMNS, headOf, type VersionHead } from '../version-head.ts';
 import { allOf, type Condition, inRange, inScope, visibleOf, withCreation } from './conditions.ts';
@@ -39,14 +39,26 @@ const MEMORY_LIMIT_MB = 1024;
 /** More new events than that, and than a quarter of those before, take as long as reading all. */
 const LEAST_TOLD_EVENTS = 4_096;
 
-/** Opens a generation for reading; the file is never written again. Throws when it is damaged. */
-export async function openGeneration(path: string, spillFolder: string): Promise<Dataset> {
-  const database = await Database.open(path, { readOnly: true, memoryLimitMb: MEMORY_LIMIT_MB, spillFolder });
+/** The file of a version, which is never written again. */
+export interface VersionFile {
+  readonly path: string;
+  /** Where DuckDB may put what does not fit into memory, for this opening alone. */
+  readonly spillFolder: string;
+  /** To be called once, when the file is no longer read. */
+  release(): void;
+}
+
+/** Opens a version for reading; the dataset releases the file. Throws when it is damaged. */
+export async function openGeneration({ path, spillFolder, release }: VersionFile): Promise<Dataset> {
+  let database: Database | undefined;
   try {
-    const format = await readFormat(async (sql) => await database.rows(sql));
-    return new Generation(database, await readHead(database, format), hasClocks(format));
+    database = await Database.open(path, { readOnly: true, memoryLimitMb: MEMORY_LIMIT_MB, spillFolder });
+    const asked = database;
+    const format = await readFormat(async (sql) => await asked.rows(sql));
+    return new Generation(database, await readHead(database, format), hasClocks(format), release);
   } catch (error) {
-    database.close();
+    database?.close();
+    release();
     throw error;
   }
 }
@@ -68,10 +80,12 @@ class Generation implements Dataset {
   readonly #slices: Float64Array;
   readonly #database: Database;
   readonly #hasClocks: boolean;
+  readonly #release: () => void;
 
-  constructor(database: Database, head: Head, hasAllClocks: boolean) {
+  constructor(database: Database, head: Head, hasAllClocks: boolean, release: () => void) {
     this.#database = database;
     this.#hasClocks = hasAllClocks;
+    this.#release = release;
     this.version = head.version;
     this.organization = head.organization;
     this.lookups = head.lookups;
@@ -136,12 +150,12 @@ class Generation implements Dataset {
   }
 
   /** Events alone: no other row says when it came (decision 47). */
-  async since(before: Dataset): Promise<Increment | undefined> {
+  async eventsSince(before: Dataset): Promise<EventBatch | undefined> {
     const come = this.counts.events - before.counts.events;
     if (come > Math.max(LEAST_TOLD_EVENTS, before.counts.events / 4)) return undefined;
     // Then events have gone, too.
     if ((await this.forgotten(FULL_SCOPE, before.lastSequence)).length > 0) return undefined;
-    return { events: await readEventsSince(this.#database, before.lastSequence) };
+    return await readEventsSince(this.#database, before.lastSequence);
   }
 
   events(query: EventQuery): AsyncIterable<EventBatch> {
@@ -192,6 +206,7 @@ class Generation implements Dataset {
 
   async close(): Promise<void> {
     this.#database.close();
+    this.#release();
   }
 
   async *#records<T>(sql: string, record: (row: readonly (DuckDBValue | undefined)[]) => T) {

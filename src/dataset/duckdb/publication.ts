@@ -8,17 +8,16 @@ import { readPolicy } from '../../points/policy.ts';
 import type { EventColumns, Problem, RecordKind, RecordOf } from '../staging.ts';
 import { type Changes, isSameOrganization, type Outcome, type Publication, type Settings } from '../store.ts';
 import { text } from '../stored-values.ts';
-import type { Catalog, CatalogEntry } from './catalog.ts';
 import { checkStaged } from './checks.ts';
 import { compact } from './compact.ts';
 import { Database, runRows } from './database.ts';
 import { deriveTables } from './derived-tables.ts';
 import { countAllAsNew, leaveOutForgotten } from './erase.ts';
-import type { Generations } from './generations.ts';
 import { restoreOrder } from './layout.ts';
 import { type Merged, mergeStaged } from './merge.ts';
 import { type MergePosition, nextSequence } from './merge-events.ts';
 import { countRows } from './merge-things.ts';
+import type { NextVersion } from './next-version.ts';
 import { publishPoints } from './points-tables.ts';
 import { bringUpToDate, GENERATION_SCHEMA, readFormat } from './schema.ts';
 import { StagingTables } from './staging-tables.ts';
@@ -28,54 +27,40 @@ import { writeVersion } from './version-row.ts';
 const MEMORY_LIMIT_MB = 768;
 
 export class DuckdbPublication implements Publication {
-  readonly #catalog: Catalog;
-  readonly #entry: CatalogEntry;
-  readonly #generations: Generations;
-  readonly #release: () => void;
+  readonly #next: NextVersion;
   readonly #database: Database;
   readonly #connection: DuckDBConnection;
   readonly #staging: StagingTables;
   #settings: Settings;
   #merged: Merged | undefined;
-  #ended = false;
+  #isClosed = false;
 
   private constructor(
-    catalog: Catalog,
-    entry: CatalogEntry,
-    generations: Generations,
-    release: () => void,
+    next: NextVersion,
     building: { database: Database; connection: DuckDBConnection; staging: StagingTables },
   ) {
-    this.#catalog = catalog;
-    this.#entry = entry;
-    this.#generations = generations;
-    this.#release = release;
+    this.#next = next;
     this.#database = building.database;
     this.#connection = building.connection;
     this.#staging = building.staging;
-    this.#settings = entry.settings;
+    this.#settings = next.entry.settings;
   }
 
-  /** Takes over the lock: `release` is called when the publication ends. */
-  static async begin(
-    catalog: Catalog,
-    entry: CatalogEntry,
-    generations: Generations,
-    release: () => void,
-  ): Promise<DuckdbPublication> {
-    await generations.prepare(entry.generation);
-    const database = await Database.open(generations.building, {
+  /** Takes over the turn to publish, which ends with the publication. */
+  static async begin(next: NextVersion): Promise<DuckdbPublication> {
+    const { file, spillFolder } = next;
+    const database = await Database.open(file, {
       readOnly: false,
       memoryLimitMb: MEMORY_LIMIT_MB,
-      spillFolder: generations.spillFolder('building'),
+      spillFolder,
     });
     try {
       const connection = await database.connect();
-      if (entry.generation === undefined) await connection.run(GENERATION_SCHEMA);
+      if (next.publication === undefined) await connection.run(GENERATION_SCHEMA);
       const format = await readFormat(async (sql) => await runRows(connection, sql));
       for (const step of bringUpToDate(format)) await connection.run(step);
       const staging = await StagingTables.create(connection);
-      return new DuckdbPublication(catalog, entry, generations, release, { database, connection, staging });
+      return new DuckdbPublication(next, { database, connection, staging });
     } catch (error) {
       database.close();
       throw error;
@@ -98,7 +83,7 @@ export class DuckdbPublication implements Publication {
   async check(report: (problem: Problem) => void): Promise<number> {
     this.#staging.flush();
     const leftOut = await leaveOutForgotten(this.#connection);
-    const checked = this.#entry.version === undefined ? [] : this.#entry.settings.lmsUserProperties;
+    const checked = this.#next.publication === undefined ? [] : this.#next.entry.settings.lmsUserProperties;
     await checkStaged(this.#connection, this.#settings, checked, report);
     return leftOut;
   }
@@ -119,43 +104,32 @@ export class DuckdbPublication implements Publication {
     ]);
     const counts = { events, users, boards, pins };
     if (!this.#isWorthAVersion(changes)) {
-      this.#catalog.configure(this.#entry.name, this.#settings);
-      // What a forgetting that died has left goes now; under the lock, since another publication may come next.
-      if (this.#entry.generation !== undefined) await this.#generations.prune(this.#entry.generation);
-      await this.discard();
-      return { published: false, version: this.#entry.version, changes, counts, erased: 0 };
+      this.#close();
+      await this.#next.configure(this.#settings);
+      return { published: false, version: this.#next.entry.version, changes, counts, erased: 0 };
     }
     const version = `${position.publication}-${randomBytes(12).toString('hex')}`;
+    const publishedMs = Date.now();
+    const forgets = erased !== undefined;
     await this.#reviseOrganization(position);
-    if (erased !== undefined) await countAllAsNew(this.#connection);
-    await deriveTables(this.#connection, erased !== undefined);
+    if (forgets) await countAllAsNew(this.#connection);
+    await deriveTables(this.#connection, forgets);
     const { policy } = this.#settings;
-    await publishPoints(this.#connection, policy, policy !== position.policy || erased !== undefined);
+    await publishPoints(this.#connection, policy, policy !== position.policy || forgets);
     await restoreOrder(this.#connection);
-    await this.#writeVersion(version, position);
+    await this.#writeVersion({ version, publishedMs }, position);
     // Closing would write the rest into the file as well, but keep a failure, a full disk above all, to itself.
     await this.#connection.run('CHECKPOINT');
-    this.#closeDatabase();
-    if (erased !== undefined) {
-      await compact(this.#generations.building);
-      // Before it is in force: should the process die then, whatever is removed next is all that lies before.
-      await this.#generations.keepFrom(position.publication);
-    }
-    await this.#generations.settle(position.publication);
-    this.#catalog.publish(this.#entry.name, this.#settings, position.publication, version);
-    this.#end();
-    // The version is in force: what cannot be removed now is removed by the next publication. But who is to be forgotten
-    // must not be taken for forgotten; to forget again then removes what is left.
-    const pruning = this.#generations.prune(position.publication);
-    await (erased === undefined ? pruning.catch(() => undefined) : pruning);
+    this.#close();
+    if (forgets) await compact(this.#next.file);
+    const { publication } = position;
+    await this.#next.publish({ settings: this.#settings, publication, version, publishedMs, forgets });
     return { published: true, version, changes, counts, erased: erased?.events ?? 0 };
   }
 
   async discard(): Promise<void> {
-    if (this.#ended) return;
-    this.#closeDatabase();
-    await this.#generations.discard();
-    this.#end();
+    this.#close();
+    await this.#next.discard();
   }
 
   async #merge(): Promise<Merged> {
@@ -167,7 +141,7 @@ export class DuckdbPublication implements Publication {
   async #position(): Promise<MergePosition & { readonly policy: string | undefined }> {
     const [row] = await runRows(this.#connection, 'SELECT last_sequence, policy FROM version');
     return {
-      publication: (this.#entry.generation ?? 0) + 1,
+      publication: (this.#next.publication ?? 0) + 1,
       lastSequence: Number(row?.[0] ?? 0),
       policy: row === undefined ? undefined : text(row[1]),
     };
@@ -177,33 +151,34 @@ export class DuckdbPublication implements Publication {
   #isWorthAVersion(changes: Changes): boolean {
     if (Object.values(changes).some(({ added, changed }) => added + changed > 0)) return true;
     return (
-      this.#entry.version !== undefined && comparable(this.#settings) !== comparable(this.#entry.settings)
+      this.#next.publication !== undefined &&
+      comparable(this.#settings) !== comparable(this.#next.entry.settings)
     );
   }
 
   /** The organization stands in every event, as the boards do: when it is another, all of them are. */
   async #reviseOrganization(position: MergePosition): Promise<void> {
-    if (isSameOrganization(this.#settings, this.#entry.settings)) return;
+    if (isSameOrganization(this.#settings, this.#next.entry.settings)) return;
     await this.#connection.run(`UPDATE boards SET revised = ${nextSequence(position)}`);
   }
 
   /** The clock goes on even when no event has come, for what was altered. */
-  async #writeVersion(version: string, position: MergePosition): Promise<void> {
+  async #writeVersion(
+    made: { readonly version: string; readonly publishedMs: number },
+    position: MergePosition,
+  ): Promise<void> {
     const [row] = await runRows(this.#connection, 'SELECT max(sequence) FROM events');
     const lastSequence = Math.max(Number(row?.[0] ?? 0), nextSequence(position));
-    const facts = { version, publication: position.publication, publishedMs: Date.now(), lastSequence };
+    const facts = { ...made, publication: position.publication, lastSequence };
     await writeVersion(this.#connection, this.#settings, facts);
   }
 
-  #closeDatabase(): void {
+  #close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     this.#staging.close();
     this.#connection.closeSync();
     this.#database.close();
-  }
-
-  #end(): void {
-    this.#ended = true;
-    this.#release();
   }
 }
 

@@ -1,14 +1,23 @@
 /** The one row of the table `version` of a generation. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { VersionFacts } from '../copying.ts';
 import type { Settings } from '../store.ts';
 import { runRows } from './database.ts';
+
+/** What is known of a version beside its settings and its rows. */
+export interface VersionFacts {
+  readonly version: string;
+  /** Its number; the next publication gets the next one. */
+  readonly publication: number;
+  readonly publishedMs: number;
+  /** Of the event published last. */
+  readonly lastSequence: number;
+}
 
 /** Puts the row in the place of the one that is there. */
 export async function writeVersion(
   connection: DuckDBConnection,
   settings: Settings,
-  facts: Omit<VersionFacts, 'counts'>,
+  facts: VersionFacts,
 ): Promise<void> {
   await connection.run('DELETE FROM version');
   await runRows(

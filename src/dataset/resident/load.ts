@@ -51,7 +51,7 @@ async function readEvents(stored: Dataset): Promise<EventRows> {
 }
 
 /** Everything but events. */
-async function readRegisters(stored: Dataset): Promise<Registers> {
+export async function readRegisters(stored: Dataset): Promise<Registers> {
   const { boards, boardNames } = await readBoards(stored);
   const users = await readUsers(stored);
   return {
@@ -64,21 +64,21 @@ async function readRegisters(stored: Dataset): Promise<Registers> {
   };
 }
 
-export async function readBoards(stored: Dataset): Promise<Pick<Registers, 'boards' | 'boardNames'>> {
+async function readBoards(stored: Dataset): Promise<Pick<Registers, 'boards' | 'boardNames'>> {
   const rows = await collectRuns(stored.tables().boards());
   const boards = await Register.of(rows, await stored.listBoards(ALL));
   return { boards, boardNames: await readBoardNames(rows) };
 }
 
-export async function readUsers(stored: Dataset): Promise<Register> {
+async function readUsers(stored: Dataset): Promise<Register> {
   return await Register.of(await collectRuns(stored.tables().users()), await stored.listUsers(ALL));
 }
 
-export async function readPeople(stored: Dataset): Promise<BoardPeople> {
+async function readPeople(stored: Dataset): Promise<BoardPeople> {
   return await indexBoardPeople(await collectRuns(stored.tables().boardPeople()), stored.counts.boards);
 }
 
-export async function readPoints(stored: Dataset, users: Register, boards: Register): Promise<StandingsBook> {
+async function readPoints(stored: Dataset, users: Register, boards: Register): Promise<StandingsBook> {
   const tables = stored.tables();
   const standings = await collectRuns(tables.standings());
   return await orderStandings(standings, await collectRuns(tables.earnings()), users, boards, stored.policy);

@@ -1,9 +1,9 @@
 /** Users, or boards, by id: finding one, and listing them in the order of decision 4. */
 import { inSlices } from '../../time-slice.ts';
 import { isBounded, type ListQuery } from '../query.ts';
-import type { Indexed, UserRows } from '../tables.ts';
+import type { UserRows } from '../tables.ts';
 import { joinDoubles, joinIds } from './columns.ts';
-import { firstPlace, insertion, lengthAfter, spliceColumn } from './splice.ts';
+import { firstPlace } from './splice.ts';
 
 export class Register {
   readonly count: number;
@@ -30,29 +30,6 @@ export class Register {
     if (byId.length !== ids.length)
       throw new Error(`a version lists ${byId.length} things and holds ${ids.length}`);
     return new Register(byId, await ranksOf(byId), await inOrder(ids, byId), createdMs);
-  }
-
-  /** What it is after others came, and some with another `created_at`. */
-  async with({ index, id, createdMs }: Indexed<UserRows>): Promise<Register> {
-    if (index.length === 0) return this;
-    const rows = Array.from(index.keys());
-    const added = rows.filter((row) => index[row]! >= this.count);
-    const inOrder = added.toSorted((one, other) => (id[one]! < id[other]! ? -1 : 1));
-    const places = Int32Array.from(inOrder, (row) => this.#placeFrom(id[row]!));
-    const change = insertion(this.count, places);
-    const count = lengthAfter(change);
-    const created = new Float64Array(count);
-    created.set(this.#createdMs);
-    for (const row of rows) created[index[row]!] = createdMs[row]!;
-    const newIndices = Int32Array.from(inOrder, (row) => index[row]!);
-    const newIds = BigInt64Array.from(inOrder, (row) => id[row]!);
-    const byId = await spliceColumn(this.byId, newIndices, change, new Int32Array(count));
-    return new Register(
-      byId,
-      await ranksOf(byId),
-      await spliceColumn(this.#ids, newIds, change, new BigInt64Array(count)),
-      created,
-    );
   }
 
   /** Index of an id; absent when nothing has it. */

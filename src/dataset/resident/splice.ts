@@ -1,27 +1,18 @@
-/** Rows put into and taken out of columns that stay in order: runs of what stays are copied as a whole. */
+/** Rows put into columns that stay in order: runs of what is there are copied as a whole. */
 import { inSlices, slice } from '../../time-slice.ts';
 import { indexRows, type RowIndex } from './row-index.ts';
 import { sharedIntegers } from './shared-arrays.ts';
 
-/** A change of a list of rows. */
-export interface Splice {
+/** Where new rows go in a list. */
+export interface Insertion {
   /** Rows of the list before. */
   readonly length: number;
   /** New row `i` goes before the old row `before[i]`, and behind everything where that is the length. Ascending. */
   readonly before: Int32Array;
-  /** Old rows that are taken out, ascending. */
-  readonly gone: Int32Array;
 }
 
-const NONE = new Int32Array();
-
-/** A change that only adds. */
-export function insertion(length: number, before: Int32Array): Splice {
-  return { length, before, gone: NONE };
-}
-
-export function lengthAfter({ length, before, gone }: Splice): number {
-  return length + before.length - gone.length;
+export function lengthAfter({ length, before }: Insertion): number {
+  return length + before.length;
 }
 
 interface Column<Self> {
@@ -33,7 +24,7 @@ interface Column<Self> {
 export async function spliceColumn<C extends Column<C>>(
   column: C,
   added: C,
-  change: Splice,
+  change: Insertion,
   target: C,
   stride = 1,
 ): Promise<C> {
@@ -57,7 +48,7 @@ const ROWS_PER_RUN = 16;
 export const SEARCHES_AT_ONCE = 1_024;
 
 /** Processes the list after the change in slices of time. `at` is where the run begins then. */
-async function inRuns(change: Splice, work: (run: Run, at: number) => void): Promise<void> {
+async function inRuns(change: Insertion, work: (run: Run, at: number) => void): Promise<void> {
   let at = 0;
   let done = 0;
   for (const { isNew, from, to } of runsAfter(change)) {
@@ -74,15 +65,10 @@ async function inRuns(change: Splice, work: (run: Run, at: number) => void): Pro
 }
 
 /** The list after the change, in runs of old and of new rows; some are empty. */
-function* runsAfter({ length, before, gone }: Splice): Generator<Run> {
+function* runsAfter({ length, before }: Insertion): Generator<Run> {
   let from = 0;
-  let left = 0;
   for (let row = 0; row <= before.length; row++) {
     const until = before[row] ?? length;
-    for (; left < gone.length && gone[left]! < until; left++) {
-      yield { isNew: false, from, to: gone[left]! };
-      from = gone[left]! + 1;
-    }
     yield { isNew: false, from, to: until };
     from = until;
     if (row < before.length) yield { isNew: true, from: row, to: row + 1 };
@@ -90,18 +76,14 @@ function* runsAfter({ length, before, gone }: Splice): Generator<Run> {
 }
 
 /** The rows that were added, by their numbers after the change. */
-export function addedRows({ before, gone }: Splice): Int32Array {
-  let left = 0;
-  return before.map((place, row) => {
-    while (left < gone.length && gone[left]! < place) left += 1;
-    return place + row - left;
-  });
+export function addedRows({ before }: Insertion): Int32Array {
+  return before.map((place, row) => place + row);
 }
 
 /** From the number of a row to its number after the change; absent where all keep theirs. */
-export async function renumberRows(change: Splice): Promise<Int32Array | undefined> {
-  const { length, before, gone } = change;
-  if ((before[0] ?? length) === length && gone.length === 0) return undefined;
+export async function renumberRows(change: Insertion): Promise<Int32Array | undefined> {
+  const { length, before } = change;
+  if ((before[0] ?? length) === length) return undefined;
   const numbers = new Int32Array(length);
   await inRuns(change, ({ isNew, from, to }, at) => {
     if (!isNew) for (let row = from; row < to; row++) numbers[row] = at + row - from;
@@ -113,7 +95,7 @@ export async function renumberRows(change: Splice): Promise<Int32Array | undefin
 export interface IndexAdditions {
   readonly values: Int32Array;
   readonly rows: Int32Array;
-  /** As `Splice.before`, of the places in `RowIndex.rows`. */
+  /** As `Insertion.before`, of the places in `RowIndex.rows`. */
   readonly before: Int32Array;
 }
 
@@ -143,18 +125,14 @@ export async function placeAdditions(
   return { values: order.map((added) => values[added]!), rows: order.map((added) => rows[added]!), before };
 }
 
-/**
- * An index after its rows were changed, which `renumberRows` has numbered, and of as many values as it then has. `gone`
- * are places in `index.rows`, ascending.
- */
+/** An index after rows were added, which `renumberRows` has numbered, and of as many values as it then has. */
 export async function spliceIndex(
   index: RowIndex,
   values: number,
   numbers: Int32Array | undefined,
   added: IndexAdditions,
-  gone: Int32Array = NONE,
 ): Promise<RowIndex> {
-  const places = { length: index.rows.length, before: added.before, gone };
+  const places = { length: index.rows.length, before: added.before };
   const length = lengthAfter(places);
   // Rows that have their number already are told from the others by their sign.
   const come = numbers === undefined ? added.rows : added.rows.map((row) => ~row);
@@ -167,24 +145,21 @@ export async function spliceIndex(
       }
     });
   }
-  return { rows, offsets: spliceOffsets(index.offsets, values, places, added.values) };
+  return { rows, offsets: offsetsAfter(index.offsets, values, places, added.values) };
 }
 
 /** `added`: the values of what is new, in its order. */
-export function spliceOffsets(
+function offsetsAfter(
   offsets: Int32Array,
   values: number,
-  { length, gone }: Splice,
+  { length }: Insertion,
   added: Int32Array,
 ): Int32Array {
   const after = sharedIntegers(values + 1);
   let come = 0;
-  let left = 0;
   for (let value = 0; value < values; value++) {
-    const end = offsets[value + 1] ?? length;
     while (come < added.length && added[come]! <= value) come += 1;
-    while (left < gone.length && gone[left]! < end) left += 1;
-    after[value + 1] = end + come - left;
+    after[value + 1] = (offsets[value + 1] ?? length) + come;
   }
   return after;
 }

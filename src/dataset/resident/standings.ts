@@ -57,7 +57,7 @@ async function readEarnings(
 }
 
 /** Where the standing of a pair is, or would go. */
-export function findStanding(
+function findStanding(
   { standings, offsets }: Pick<OrderedStandings, 'standings' | 'offsets'>,
   { ranks }: Register,
   board: number,
@@ -71,7 +71,7 @@ export function findStanding(
 }
 
 /** The policy of a board by its index (decision 23). */
-export function readPolicies(text: string, boards: Register): (board: number) => BoardPolicy {
+function readPolicies(text: string, boards: Register): (board: number) => BoardPolicy {
   const policy = readPolicy(text);
   const own = new Map<number, BoardPolicy>();
   for (const id of policy.boards.keys()) {
@@ -145,7 +145,7 @@ export class StandingsBook {
   }
 }
 
-export function standingsOf(count: number): Standings {
+function standingsOf(count: number): Standings {
   return {
     count,
     user: new Int32Array(count),
@@ -166,13 +166,7 @@ async function joinStandings(parts: readonly Standings[]): Promise<Standings> {
 }
 
 /** Takes over the rows at `[from, to)` of the list, to the same places. */
-export function gather(
-  source: Standings,
-  rows: Int32Array,
-  target: Standings,
-  from: number,
-  to: number,
-): void {
+function gather(source: Standings, rows: Int32Array, target: Standings, from: number, to: number): void {
   for (let place = from; place < to; place++) {
     const row = rows[place]!;
     target.user[place] = source.user[row]!;

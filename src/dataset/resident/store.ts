@@ -68,16 +68,15 @@ class ResidentStore implements Store {
   /** From the version before and what is new, where that can be told, else as a whole. */
   async #bringIn(name: string, stored: Dataset, onClose: () => void): Promise<ResidentDataset> {
     const before = this.#latest.get(name);
-    const increment = before && (await stored.since?.(before));
+    const added = before && (await stored.eventsSince?.(before));
     // A restored store may have different events before the new ones, and an earlier version has
     // fewer.
     const isWhole =
       before !== undefined &&
       before.lastSequence <= stored.lastSequence &&
-      before.counts.events === stored.counts.events - (increment?.events.count ?? 0);
-    if (before === undefined || increment === undefined || !isWhole)
-      return await loadDataset(stored, onClose);
-    return await followDataset(before, stored, increment, onClose);
+      before.counts.events === stored.counts.events - (added?.count ?? 0);
+    if (before === undefined || added === undefined || !isWhole) return await loadDataset(stored, onClose);
+    return await followDataset(before, stored, added, onClose);
   }
 
   #bytesBeside(name: string): number {

@@ -12,7 +12,7 @@ import type { EventBatch, EventPosition, EventQuery, TimeRange } from '../query.
 import { changedRows, flagsOf, type Selection, type Timeline } from '../timeline.ts';
 import { indexRows, placesOf, type RowIndex } from './row-index.ts';
 import { sharedIntegers } from './shared-arrays.ts';
-import { addedRows, placeAdditions, renumberRows, type Splice, spliceIndex } from './splice.ts';
+import { addedRows, type Insertion, placeAdditions, renumberRows, spliceIndex } from './splice.ts';
 import type { View, Visibility } from './visibility.ts';
 
 /** Rows of a scope are listed when they are at most so many, and at most this share of all: a list is kept a scope. */
@@ -59,7 +59,7 @@ export class ResidentTimeline implements Timeline {
   async with(
     events: EventRows,
     { board, actor }: Pick<EventBatch, 'board' | 'actor'>,
-    change: Splice,
+    change: Insertion,
     sizes: { readonly boards: number; readonly users: number },
     visibility: Visibility,
     lastSequence: number,

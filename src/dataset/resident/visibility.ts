@@ -9,7 +9,6 @@ import { joinIntegers } from './columns.ts';
 import type { Register } from './register.ts';
 import { indexRows, type RowIndex } from './row-index.ts';
 import { sharedFlags } from './shared-arrays.ts';
-import { placeAdditions, spliceIndex } from './splice.ts';
 
 /** Flags by index, 1 for what is visible; absent where everything is. */
 export interface View {
@@ -36,16 +35,6 @@ export async function indexBoardPeople(parts: readonly PairRows[], boards: numbe
     for (let place = from; place < to; place++) rows[place] = users[rows[place]!]!;
   });
   return { offsets, rows };
-}
-
-/** The people of so many boards after pairs came. */
-export async function moreBoardPeople(
-  people: BoardPeople,
-  boards: number,
-  { board, user }: PairRows,
-): Promise<BoardPeople> {
-  const added = await placeAdditions(people, board, user, () => false);
-  return await spliceIndex(people, boards, undefined, added);
 }
 
 export class Visibility {

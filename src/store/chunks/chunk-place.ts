@@ -4,6 +4,8 @@
  * compare what they get with the digest, so a place need not check what it stores.
  */
 export interface ChunkPlace {
+  /** How many transfers at the same time are useful. */
+  readonly parallel: number;
   /**
    * The chunk is durable when the promise is fulfilled. Storing it again under its name is
    * harmless. Throws `chunks-away` when the place cannot be reached, after retries.

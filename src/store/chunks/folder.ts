@@ -25,6 +25,9 @@ const AWAY: ReadonlySet<unknown> = new Set([
   ...['ECONNABORTED', 'EHOSTDOWN', 'EHOSTUNREACH', 'ENETDOWN', 'ENETUNREACH', 'EREMOTEIO', 'ESHUTDOWN'],
 ]);
 
+/** A file is synchronized on its own, which many disks do side by side. */
+const PARALLEL = 8;
+
 /**
  * `folder` must exist: creating it could hide that its file system is not mounted. The methods also
  * throw `data-unreadable` when the folder's permissions do not suffice, and what the system says of
@@ -35,6 +38,7 @@ export function openChunkFolder(folder: string): ChunkPlace {
 }
 
 class ChunkFolder implements ChunkPlace {
+  readonly parallel = PARALLEL;
   readonly #folder: string;
   /** Folders of organizations whose names are durable. */
   readonly #synchronized = new Set<string>();

@@ -44,6 +44,7 @@ export function openS3Bucket(address: BucketAddress, bounds: Partial<BucketBound
 type Send<Output> = (client: S3Client, options: { readonly abortSignal: AbortSignal }) => Promise<Output>;
 
 class S3Bucket implements ChunkPlace {
+  readonly parallel = SOCKETS;
   readonly #address: BucketAddress;
   readonly #bounds: BucketBounds;
   readonly #client: S3Client;

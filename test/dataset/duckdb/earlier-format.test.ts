@@ -8,11 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { openDuckdbCopying } from '../../../src/dataset/duckdb/copying.ts';
-import { openDuckdbStore } from '../../../src/dataset/duckdb/store.ts';
 import { FULL_SCOPE } from '../../../src/dataset/scope.ts';
-import type { Store } from '../../../src/dataset/store.ts';
 import { LATER_USER_CLOCKS, type Unseen } from '../../../src/dataset/user-clocks.ts';
+import { openFolderStore } from '../../../src/store/open-folder.ts';
+import type { VersionStore } from '../../../src/store/version-store.ts';
 import { idsOf, openPublished, publishRecords, WORLD } from '../small-world.ts';
 
 const ALL = { scope: FULL_SCOPE, range: {} };
@@ -33,10 +32,10 @@ async function makeEarlier(file: string, format: 3 | 4): Promise<void> {
 
 describe('a generation of format 3', () => {
   let folder: string;
-  let store: Store;
+  let store: VersionStore;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'corkboard-earlier-'));
-    store = await openDuckdbStore(folder);
+    store = await openFolderStore(folder);
     await store.createOrganization('school', {});
     await publishRecords(store, 'school', WORLD);
     await publishRecords(store, 'school', { users: [{ id: 1n, email: 'ann2@x.example', name: 'Ann Bee' }] });
@@ -66,18 +65,16 @@ describe('a generation of format 3', () => {
     assert.deepEqual(await changedSince(5, BOTH), [1n]);
   });
 
-  it('is copied with the clocks that it has not', async () => {
-    const copying = openDuckdbCopying(folder, true);
-    const original = await copying.open('school');
+  it('is exported with the clocks that it lacks', async () => {
+    const version = await store.openRows('school');
     let rows = 0;
-    for await (const { count, columns } of original.rows('users')) {
+    for await (const { count, columns } of version.rows('users')) {
       rows += count;
       const [revised, ...clocks] = columns.slice(-1 - LATER_USER_CLOCKS.length);
       for (const clock of clocks) assert.deepEqual(clock, revised);
     }
     assert.equal(rows, 5);
-    await original.close();
-    await copying.close();
+    await version.close();
   });
 
   it('is brought up to date by the next publication, from which on fields are told apart', async () => {
@@ -93,7 +90,7 @@ describe('a generation of format 4', () => {
   it("is read with points maps of users under the users' ids, and is brought up to date", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'corkboard-earlier-'));
     t.after(() => rm(folder, { recursive: true }));
-    const store = await openDuckdbStore(folder);
+    const store = await openFolderStore(folder);
     t.after(() => store.close());
     await store.createOrganization('school', {});
     await publishRecords(store, 'school', WORLD);

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { openDuckdbStore } from '../../../src/dataset/duckdb/store.ts';
 import { FULL_SCOPE } from '../../../src/dataset/scope.ts';
 import type { Store } from '../../../src/dataset/store.ts';
+import { openFolderStore } from '../../../src/store/open-folder.ts';
 import { openPublished, publishRecords, type Records } from '../small-world.ts';
 import { readGeneration } from './generation-rows.ts';
 
@@ -32,7 +32,7 @@ describe('the layout of a generation', () => {
   let store: Store;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'corkboard-layout-'));
-    store = await openDuckdbStore(folder);
+    store = await openFolderStore(folder);
   });
   after(async () => {
     await store.close();

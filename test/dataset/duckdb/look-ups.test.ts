@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { it, mock, type TestContext } from 'node:test';
 import { DuckDBConnection, DuckDBInstance, type DuckDBValue } from '@duckdb/node-api';
 import type { Dataset } from '../../../src/dataset/dataset.ts';
-import { openDuckdbStore } from '../../../src/dataset/duckdb/store.ts';
 import type { Scope } from '../../../src/dataset/scope.ts';
+import { openFolderStore } from '../../../src/store/open-folder.ts';
 import { makeFolder } from '../../ingest/temporary-folder.ts';
 import { openPublished, publishRecords, type Records } from '../small-world.ts';
 
@@ -71,7 +71,7 @@ async function workOf(connection: DuckDBConnection, [sql, ...values]: Run): Prom
 
 async function openWorld(t: TestContext) {
   const folder = join(await makeFolder(t), 'data');
-  const store = await openDuckdbStore(folder);
+  const store = await openFolderStore(folder);
   await store.createOrganization('acme', {});
   await publishRecords(store, 'acme', WORLD);
   const dataset = await openPublished(store, 'acme');

@@ -4,13 +4,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openDuckdbStore } from '../../../src/dataset/duckdb/store.ts';
 import type { Person } from '../../../src/dataset/records.ts';
+import { openFolderStore } from '../../../src/store/open-folder.ts';
 import { openPublished, publishRecords, type Records } from '../small-world.ts';
 
 test('decision 29: the half of a name that is not given stays', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-names-'));
-  const store = await openDuckdbStore(folder);
+  const store = await openFolderStore(folder);
   t.after(async () => {
     await store.close();
     await rm(folder, { recursive: true });

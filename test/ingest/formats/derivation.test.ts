@@ -7,18 +7,15 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { it, type TestContext } from 'node:test';
-import { openDuckdbStore } from '../../../src/dataset/duckdb/store.ts';
 import { forgetUsers } from '../../../src/dataset/forgotten.ts';
-import { Database } from '../../../src/dataset/postgres/database.ts';
-import { MIGRATIONS } from '../../../src/dataset/postgres/migrations.ts';
-import { openPostgresStore } from '../../../src/dataset/postgres/store.ts';
 import type { Person } from '../../../src/dataset/records.ts';
 import type { Store } from '../../../src/dataset/store.ts';
 import { caliper } from '../../../src/ingest/formats/caliper.ts';
 import type { Format } from '../../../src/ingest/formats/format.ts';
 import { xapi } from '../../../src/ingest/formats/xapi.ts';
 import { importBundle } from '../../../src/ingest/import.ts';
-import { DIRECT, migrateDatabase, newMigratedDatabase, type StorageKind } from '../../storage.ts';
+import { openFolderStore } from '../../../src/store/open-folder.ts';
+import { DIRECT, openStorage, type StorageKind } from '../../storage.ts';
 import { makeFolder } from '../temporary-folder.ts';
 
 const ADDRESS = 'ada.lovelace@uni.example';
@@ -48,41 +45,9 @@ function numberOf(text: string): bigint {
   return BigInt.asUintN(53, hash('sha256', text, 'buffer').readBigUInt64BE());
 }
 
-interface Place {
-  open(): Promise<Store>;
-  /** Takes back what has come with keyed ids. */
-  revert(): Promise<void>;
-}
-
-async function makePlace(t: TestContext, kind: StorageKind): Promise<Place> {
-  if (kind.store === 'DuckDB') {
-    const folder = join(await makeFolder(t), 'data');
-    return {
-      open: () => openDuckdbStore(folder),
-      async revert() {
-        const catalog = new DatabaseSync(join(folder, 'catalog.db'));
-        catalog.exec('ALTER TABLE organizations DROP COLUMN derived_ids');
-        catalog.close();
-      },
-    };
-  }
-  const url = await newMigratedDatabase();
-  return {
-    open: () => openPostgresStore(url),
-    async revert() {
-      const database = new Database(url);
-      await database.rows('ALTER TABLE corkboard.organizations DROP derived_ids');
-      const step = MIGRATIONS.find(({ sql }) => sql.includes('derived_ids'));
-      await database.rows('DELETE FROM corkboard.migrations WHERE number = $1', [step!.number]);
-      await database.close();
-      await migrateDatabase(url);
-    },
-  };
-}
-
 async function openEmpty(t: TestContext, kind: StorageKind): Promise<Store> {
-  const store = await (await makePlace(t, kind)).open();
-  t.after(() => store.close());
+  const { store, close } = await openStorage(kind, await makeFolder(t));
+  t.after(close);
   return store;
 }
 
@@ -143,36 +108,38 @@ for (const kind of DIRECT) {
     assert.equal(again.outcome, 'unchanged');
     assert.ok(!(await peopleOf(store, 'school')).some(({ email }) => email === ADDRESS));
   });
-
-  it(`an organization that had data before keyed ids derives as before, one without has keyed ones, ${kind.store}`, async (t) => {
-    const place = await makePlace(t, kind);
-    const before = await place.open();
-    await before.createOrganization('empty', {});
-    const folder = await makeFolder(t, { 'users.csv': 'id,email,name\n1,one@x.example,One\n' });
-    await importBundle({ store: before, organization: 'school', paths: [folder] });
-    await before.close();
-    await place.revert();
-    const store = await place.open();
-    t.after(() => store.close());
-    const derivedIds = (await store.organizations()).map((entry) => [entry.name, entry.derivedIds]);
-    assert.deepEqual(derivedIds, [
-      ['empty', 'keyed'],
-      ['school', 'plain'],
-    ]);
-    await load(t, store, 'school', xapi, STATEMENTS);
-    const people = await peopleOf(store, 'school');
-    const seen = people.slice(1).map(({ id, email, name }) => `${id} ${email} ${name}`);
-    const [login, openid, digest] = [
-      'ada.lovelace',
-      'https://ada.lovelace.example/id',
-      AGENTS[3]?.mbox_sha1sum,
-    ];
-    const loginId = numberOf(`https://ada.lovelace.example ${login}`);
-    assert.deepEqual(seen, [
-      `${GUESSED} ${ADDRESS} ${ADDRESS}`,
-      `${loginId} ${loginId}@ada.lovelace.example.invalid ${login}`,
-      `${numberOf(openid ?? '')} ${numberOf(openid ?? '')}@openid.invalid ${openid}`,
-      `${numberOf(digest ?? '')} ${numberOf(digest ?? '')}@sha1.invalid ${digest}`,
-    ]);
-  });
 }
+
+it('an organization that had data before keyed ids derives as before, one without has keyed ones', async (t) => {
+  const data = join(await makeFolder(t), 'data');
+  const before = await openFolderStore(data);
+  await before.createOrganization('empty', {});
+  const folder = await makeFolder(t, { 'users.csv': 'id,email,name\n1,one@x.example,One\n' });
+  await importBundle({ store: before, organization: 'school', paths: [folder] });
+  await before.close();
+  const catalog = new DatabaseSync(join(data, 'catalog.db'));
+  catalog.exec('ALTER TABLE organizations DROP COLUMN derived_ids');
+  catalog.close();
+  const store = await openFolderStore(data);
+  t.after(() => store.close());
+  const derivedIds = (await store.organizations()).map((entry) => [entry.name, entry.derivedIds]);
+  assert.deepEqual(derivedIds, [
+    ['empty', 'keyed'],
+    ['school', 'plain'],
+  ]);
+  await load(t, store, 'school', xapi, STATEMENTS);
+  const people = await peopleOf(store, 'school');
+  const seen = people.slice(1).map(({ id, email, name }) => `${id} ${email} ${name}`);
+  const [login, openid, digest] = [
+    'ada.lovelace',
+    'https://ada.lovelace.example/id',
+    AGENTS[3]?.mbox_sha1sum,
+  ];
+  const loginId = numberOf(`https://ada.lovelace.example ${login}`);
+  assert.deepEqual(seen, [
+    `${GUESSED} ${ADDRESS} ${ADDRESS}`,
+    `${loginId} ${loginId}@ada.lovelace.example.invalid ${login}`,
+    `${numberOf(openid ?? '')} ${numberOf(openid ?? '')}@openid.invalid ${openid}`,
+    `${numberOf(digest ?? '')} ${numberOf(digest ?? '')}@sha1.invalid ${digest}`,
+  ]);
+});

@@ -9,12 +9,12 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
-import { openDuckdbStore } from '../../../src/dataset/duckdb/store.ts';
 import type { Store } from '../../../src/dataset/store.ts';
 import { keyedDerivation } from '../../../src/ingest/formats/derivation.ts';
 import type { Detail, Source, Translation } from '../../../src/ingest/formats/format.ts';
 import { type ImportReport, importBundle } from '../../../src/ingest/import.ts';
 import { Refusal } from '../../../src/ingest/refusal.ts';
+import { openFolderStore } from '../../../src/store/open-folder.ts';
 import { runs } from '../../model/runs.ts';
 import { openRecordingStore, type StagedRecord } from '../recording-store.ts';
 import { makeFolder } from '../temporary-folder.ts';
@@ -226,6 +226,6 @@ for (const documents of [statements, envelopes, logs, site, dump]) {
 }
 
 async function openStore(folder: string): Promise<Store & AsyncDisposable> {
-  const store = await openDuckdbStore(folder);
+  const store = await openFolderStore(folder);
   return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() });
 }

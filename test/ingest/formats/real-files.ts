@@ -1,9 +1,9 @@
 /** Real files of other software, which lie beside the checkout, and counts of what an import made of them. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { openDuckdbStore } from '../../../src/dataset/duckdb/store.ts';
 import type { RecordOf } from '../../../src/dataset/staging.ts';
 import { type ImportOptions, importBundle } from '../../../src/ingest/import.ts';
+import { openFolderStore } from '../../../src/store/open-folder.ts';
 import { openRecordingStore, type StagedRecord } from '../recording-store.ts';
 
 const DATA = join(import.meta.dirname, '../../../../shared/data');
@@ -30,7 +30,7 @@ export async function importRecorded(options: Choices) {
 
 /** Two imports of the same into a real store. */
 export async function importTwice(folder: string, options: Choices) {
-  const store = await openDuckdbStore(folder);
+  const store = await openFolderStore(folder);
   try {
     const first = await importBundle({ store, organization: 'school', ...options });
     const second = await importBundle({ store, organization: 'school', ...options });

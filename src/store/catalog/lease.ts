@@ -1,0 +1,133 @@
+/**
+ * The turn to publish an organization in a shared store: a row that its holder renews, and an epoch
+ * by which the database refuses whoever has lost it. A lease that was not renewed in time is anybody's
+ * to take, and so is one whose holder has no connection any more. Who loses it unnoticed can publish
+ * nothing: `publish` of the catalog asks for the epoch in its transaction.
+ */
+import { AppError } from '../../app-error.ts';
+import { waitForTurn } from '../../dataset/publication-turn.ts';
+import type { PublicationOptions } from '../../dataset/store.ts';
+import type { OwnConnection, PostgresDatabase } from './postgres-database.ts';
+
+/** After so long without a sign of its holder. */
+export const LEASE_MS = 15_000;
+/** The first half of Corkboard's advisory locks: "cork" in ASCII. The second is the number of an organization. */
+const LOCKS = 0x636f726b;
+
+const TAKE = `
+  INSERT INTO leases (organization, epoch, ends, locked) VALUES ($1, 1, now() + $2 * interval '1 ms', $3)
+  ON CONFLICT (organization) DO UPDATE
+    SET epoch = leases.epoch + 1, ends = excluded.ends, locked = excluded.locked
+    WHERE leases.ends < now() OR (leases.locked AND excluded.locked)
+  RETURNING epoch`;
+const RENEW = `
+  UPDATE leases SET ends = now() + $3 * interval '1 ms', locked = $4
+  WHERE organization = $1 AND epoch = $2`;
+
+export class Lease {
+  readonly organization: number;
+  readonly epoch: bigint;
+  readonly #database: PostgresDatabase;
+  readonly #leaseMs: number;
+  readonly #timer: NodeJS.Timeout;
+  #connection: OwnConnection | undefined;
+  #hasLock: boolean;
+  #renewing: Promise<void> | undefined;
+
+  private constructor(
+    database: PostgresDatabase,
+    connection: OwnConnection,
+    held: Taken & { readonly organization: number; readonly leaseMs: number },
+  ) {
+    this.organization = held.organization;
+    this.epoch = held.epoch;
+    this.#database = database;
+    this.#connection = connection;
+    this.#hasLock = held.hasLock;
+    this.#leaseMs = held.leaseMs;
+    this.#timer = setInterval(() => this.#renewUnlessRenewing(), held.leaseMs / 5).unref();
+  }
+
+  /** Waits up to `waitMs` for another publication to end, then throws `organization-busy`. */
+  static async acquire(
+    database: PostgresDatabase,
+    organization: number,
+    options: PublicationOptions,
+    leaseMs: number,
+  ): Promise<Lease> {
+    const connection = await database.connect();
+    let taken: Taken | undefined;
+    try {
+      await waitForTurn(async () => {
+        taken = await tryToTake(connection, organization, leaseMs);
+        return taken !== undefined;
+      }, options);
+      return new Lease(database, connection, { ...taken!, organization, leaseMs });
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+  }
+
+  async release(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#renewing;
+    const connection = this.#connection;
+    this.#connection = undefined;
+    // What fails here ends by itself: with the connection, or after some seconds.
+    await connection?.rows(RENEW, [this.organization, this.epoch, 0, false]).catch(() => undefined);
+    await connection?.close();
+  }
+
+  #renewUnlessRenewing(): void {
+    this.#renewing ??= this.#renew()
+      .catch(() => this.#reconnect())
+      .catch(() => undefined)
+      .finally(() => {
+        this.#renewing = undefined;
+      });
+  }
+
+  async #renew(): Promise<void> {
+    const { organization, epoch } = this;
+    await this.#connection?.rows(RENEW, [organization, epoch, this.#leaseMs, this.#hasLock]);
+  }
+
+  async #reconnect(): Promise<void> {
+    await this.#connection?.close();
+    this.#connection = await this.#database.connect();
+    this.#hasLock = await takeLock(this.#connection, this.organization);
+    await this.#renew();
+  }
+}
+
+interface Taken {
+  readonly epoch: bigint;
+  /** Whether the lock tells others that the holder is there. */
+  readonly hasLock: boolean;
+}
+
+/** Absent while somebody else holds the lease. */
+async function tryToTake(
+  connection: OwnConnection,
+  organization: number,
+  leaseMs: number,
+): Promise<Taken | undefined> {
+  // Nobody else has the lock: a holder who had it has ended, or will find that it has lost the lease.
+  const hasLock = await takeLock(connection, organization);
+  const [row] = await connection.rows(TAKE, [organization, leaseMs, hasLock]);
+  return row && { epoch: row[0] as bigint, hasLock };
+}
+
+/** The lock lasts as long as the connection; behind a pooler that shares connections it may outlive its holder. */
+async function takeLock(connection: OwnConnection, organization: number): Promise<boolean> {
+  const [row] = await connection.rows('SELECT pg_try_advisory_lock($1, $2)', [LOCKS, organization]);
+  return row?.[0] === true;
+}
+
+export function lostLease(): AppError {
+  return new AppError(
+    'organization-busy',
+    'This command stood still for so long that another import or configuration of the organization has taken its place. Nothing was changed; run it again.',
+  );
+}

@@ -1,0 +1,98 @@
+/**
+ * The tables of a shared store in PostgreSQL, in the schema `corkboard`, and the numbered steps that
+ * make them, which are only ever added to. Versions are files cut into chunks; the tables say which
+ * chunks a version has, and hold the chunks themselves unless these lie in a bucket.
+ */
+import { type Generated, type Kysely, sql } from 'kysely';
+import type { Migration } from 'kysely/migration';
+import type { OrganizationRow } from './catalog.ts';
+
+export interface CatalogTables {
+  /** One row. */
+  catalog: {
+    /** Random; names the folder of this catalog in local caches. */
+    id: string;
+    /** Counts what is published or configured, in the order in which it comes into force. */
+    tick: bigint;
+    /** Where the chunks of new organizations lie: the address of a bucket or folder; empty: in `chunks`. */
+    place: string;
+  };
+  organizations: OrganizationRow & {
+    organization: Generated<number>;
+    /** Random; the folder of its chunks, wherever they lie. */
+    folder: Generated<string>;
+    /** Where they lie, as `place` of the catalog. */
+    place: Generated<string>;
+    /** The oldest version that is kept; absent while nothing is published. */
+    oldest: number | null;
+    /** The tick at which it was last changed. */
+    changed: Generated<bigint>;
+  };
+  /** Every version that was published. Those that are kept have a manifest. */
+  versions: {
+    organization: number;
+    publication: number;
+    version: string;
+    published_ms: bigint;
+    bytes: bigint;
+    /** What of them was new to the place. */
+    uploaded_bytes: bigint;
+    manifest: Uint8Array | null;
+  };
+  /** The turn to publish. A higher epoch takes it from those before. */
+  leases: {
+    organization: number;
+    epoch: bigint;
+    ends: Date;
+    /** Whether its holder has the advisory lock: then the turn is free when the lock is. */
+    locked: boolean;
+  };
+  chunks: { name: string; bytes: Uint8Array };
+}
+
+const FIRST_TABLES = `
+  CREATE TABLE catalog (id TEXT NOT NULL, tick BIGINT NOT NULL, place TEXT NOT NULL);
+  INSERT INTO catalog VALUES (gen_random_uuid()::text, 0, '');
+  CREATE TABLE organizations (
+    organization INTEGER PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    name TEXT NOT NULL, id BIGINT NOT NULL, title TEXT NOT NULL, domain TEXT NOT NULL,
+    category_id BIGINT NOT NULL, course_lookup BOOLEAN NOT NULL, lms_user_properties TEXT NOT NULL,
+    policy TEXT NOT NULL, user_points_key TEXT NOT NULL, secret BYTEA NOT NULL, derived_ids TEXT NOT NULL,
+    generation INTEGER, version TEXT,
+    folder TEXT NOT NULL UNIQUE DEFAULT gen_random_uuid()::text,
+    place TEXT NOT NULL DEFAULT '', oldest INTEGER, changed BIGINT NOT NULL DEFAULT 0
+  );
+  CREATE UNIQUE INDEX organizations_by_name ON organizations (lower(name));
+  CREATE INDEX organizations_by_change ON organizations (changed);
+  CREATE TABLE versions (
+    organization INTEGER NOT NULL REFERENCES organizations, publication INTEGER NOT NULL,
+    version TEXT NOT NULL, published_ms BIGINT NOT NULL, bytes BIGINT NOT NULL,
+    uploaded_bytes BIGINT NOT NULL, manifest BYTEA,
+    PRIMARY KEY (organization, publication)
+  );
+  CREATE TABLE leases (
+    organization INTEGER PRIMARY KEY REFERENCES organizations, epoch BIGINT NOT NULL,
+    ends TIMESTAMPTZ NOT NULL, locked BOOLEAN NOT NULL
+  );
+  CREATE TABLE chunks (name TEXT COLLATE "C" PRIMARY KEY, bytes BYTEA NOT NULL);
+  -- They are dense; compressing them again takes time and gains little.
+  ALTER TABLE chunks ALTER bytes SET STORAGE EXTERNAL;
+  CREATE TABLE keys (
+    id TEXT PRIMARY KEY, digest BYTEA NOT NULL, organization TEXT NOT NULL, label TEXT NOT NULL,
+    scope TEXT NOT NULL, redact_email BOOLEAN NOT NULL, redact_name BOOLEAN NOT NULL,
+    redact_id BOOLEAN NOT NULL, allow_lms_lookup BOOLEAN NOT NULL,
+    rate_requests INTEGER, rate_per_seconds INTEGER,
+    created_ms BIGINT NOT NULL, expires_ms BIGINT, retires_ms BIGINT, revoked_ms BIGINT,
+    last_used_ms BIGINT, rotated_to TEXT
+  );
+  CREATE TABLE key_changes (changes BIGINT NOT NULL);
+  INSERT INTO key_changes VALUES (0);`;
+
+/** The names sort in the order of the steps. */
+export const STEPS: Readonly<Record<string, Migration>> = {
+  '0001': { up: (database) => run(database, FIRST_TABLES) },
+};
+
+async function run(database: Kysely<unknown>, statements: string): Promise<void> {
+  await sql.raw(statements).execute(database);
+}

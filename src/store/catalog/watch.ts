@@ -1,0 +1,55 @@
+/**
+ * Hears of publications as they happen. What it misses, whoever watches finds out by asking: while the connection is
+ * being made again, and always where a pooler in between delivers nothing.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PostgresDatabase } from './postgres-database.ts';
+
+/** On which the names of organizations are told that have a new version. */
+export const PUBLISHED_CHANNEL = 'corkboard';
+
+const RECONNECT_MS = 1_000;
+
+export class Watch {
+  readonly #database: PostgresDatabase;
+  readonly #onPublished: (organization: string) => void;
+  readonly #ending = new AbortController();
+  readonly #listening: Promise<void>;
+
+  /** Begins at once; trouble with the connection is nobody's but its own. */
+  constructor(database: PostgresDatabase, onPublished: (organization: string) => void) {
+    this.#database = database;
+    this.#onPublished = onPublished;
+    this.#listening = this.#listen();
+  }
+
+  /** Fulfilled when nothing is told any more, and the connection is closed. */
+  async end(): Promise<void> {
+    this.#ending.abort();
+    await this.#listening;
+  }
+
+  async #listen(): Promise<void> {
+    const { signal } = this.#ending;
+    while (!signal.aborted) {
+      await this.#listenOnce().catch(() => undefined);
+      await delay(RECONNECT_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  /** Until the connection breaks, or the watch ends. */
+  async #listenOnce(): Promise<void> {
+    const { signal } = this.#ending;
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const end = () => resolve();
+    const tell = (organization: string) => {
+      if (!signal.aborted) this.#onPublished(organization);
+    };
+    const connection = await this.#database.listen(PUBLISHED_CHANNEL, tell, end);
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+    await ended;
+    signal.removeEventListener('abort', end);
+    await connection.close();
+  }
+}

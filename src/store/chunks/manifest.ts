@@ -1,0 +1,121 @@
+/**
+ * Which chunks a version consists of. Its file is cut behind the header of DuckDB (12 KiB) every
+ * 256 KiB, which is DuckDB's own block size, so that a publication changes the chunks of the blocks
+ * that it writes and no others.
+ */
+import { hash } from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
+
+const HEADER_BYTES = 12 * 1024;
+export const CHUNK_BYTES = 256 * 1024;
+const DIGEST_BYTES = 32;
+const EPOCH_BYTES = 8;
+const ENTRY_BYTES = EPOCH_BYTES + DIGEST_BYTES;
+const SIZE_BYTES = 8;
+
+export interface Chunk {
+  /** SHA-256 of its bytes, in hexadecimal digits. */
+  readonly digest: string;
+  /**
+   * Of the lease under which it was stored. It is part of the name: whoever has lost the turn to
+   * publish can remove no chunk that was stored after it.
+   */
+  readonly epoch: bigint;
+}
+
+export interface Manifest {
+  /** Of the file. */
+  readonly bytes: number;
+  /** In the order of the file. */
+  readonly chunks: readonly Chunk[];
+}
+
+/** The name of a chunk at its place. `folder`: of its organization. */
+export function chunkName(folder: string, { epoch, digest }: Chunk): string {
+  return `${folder}/${epoch}-${digest}`;
+}
+
+/** What a name says of its chunk. */
+export function digestIn(name: string): string {
+  return name.slice(name.lastIndexOf('-') + 1);
+}
+
+export function epochIn(name: string): bigint {
+  return BigInt(name.slice(name.indexOf('/') + 1, name.lastIndexOf('-')));
+}
+
+/** Where a chunk lies in its file. */
+export function chunkSpan(
+  index: number,
+  fileBytes: number,
+): { readonly start: number; readonly length: number } {
+  const start = index === 0 ? 0 : HEADER_BYTES + (index - 1) * CHUNK_BYTES;
+  const end = HEADER_BYTES + index * CHUNK_BYTES;
+  return { start, length: Math.min(end, fileBytes) - start };
+}
+
+export function chunkCount(fileBytes: number): number {
+  return 1 + Math.max(0, Math.ceil((fileBytes - HEADER_BYTES) / CHUNK_BYTES));
+}
+
+export function digestOf(bytes: Uint8Array): string {
+  return hash('sha256', bytes, 'hex');
+}
+
+/** The digests of a file, in order. */
+export async function digestsOf(
+  path: string,
+): Promise<{ readonly bytes: number; readonly digests: string[] }> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    const digests: string[] = [];
+    for (let index = 0; index < chunkCount(size); index++) {
+      digests.push(digestOf(await readChunk(file, index, size, buffer)));
+    }
+    return { bytes: size, digests };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Reads a chunk into the buffer. Throws when the file is shorter than it should be. */
+export async function readChunk(
+  file: FileHandle,
+  index: number,
+  fileBytes: number,
+  buffer: Buffer = Buffer.allocUnsafe(CHUNK_BYTES),
+): Promise<Buffer> {
+  const { start, length } = chunkSpan(index, fileBytes);
+  const { bytesRead } = await file.read(buffer, 0, length, start);
+  if (bytesRead !== length) throw new Error('a version file is shorter than it was when it was opened');
+  return buffer.subarray(0, length);
+}
+
+/** Size of the file, then epoch and digest of each chunk; integers are big-endian. */
+export function encodeManifest({ bytes, chunks }: Manifest): Buffer {
+  const encoded = Buffer.alloc(SIZE_BYTES + chunks.length * ENTRY_BYTES);
+  encoded.writeBigUInt64BE(BigInt(bytes));
+  for (const [index, { epoch, digest }] of chunks.entries()) {
+    const start = SIZE_BYTES + index * ENTRY_BYTES;
+    encoded.writeBigUInt64BE(epoch, start);
+    encoded.write(digest, start + EPOCH_BYTES, 'hex');
+  }
+  return encoded;
+}
+
+/** Throws where it is not whole. */
+export function decodeManifest(encoded: Uint8Array): Manifest {
+  const view = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength);
+  const bytes = Number(view.readBigUInt64BE());
+  if (view.length !== SIZE_BYTES + chunkCount(bytes) * ENTRY_BYTES) throw new Error('a manifest is damaged');
+  const chunks = Array.from({ length: chunkCount(bytes) }, (_, index) => {
+    const start = SIZE_BYTES + index * ENTRY_BYTES;
+    return {
+      epoch: view.readBigUInt64BE(start),
+      digest: view.toString('hex', start + EPOCH_BYTES, start + ENTRY_BYTES),
+    };
+  });
+  return { bytes, chunks };
+}

@@ -1,0 +1,50 @@
+/** The places for chunks, by their addresses: the one list of them. */
+import { isAbsolute } from 'node:path';
+import { AppError } from '../../app-error.ts';
+import { parseBucketAddress } from './bucket-address.ts';
+import type { ChunkPlace } from './chunk-place.ts';
+import { openChunkFolder } from './folder.ts';
+import { type ChunkDatabase, openChunkTable } from './postgres-table.ts';
+
+/** An address that names the database of the catalog. */
+export const IN_DATABASE = '';
+
+interface Kind {
+  /** Throws `option-malformed`. */
+  readonly isMeant: (address: string) => boolean;
+  readonly open: (address: string, database: ChunkDatabase) => Promise<ChunkPlace>;
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    isMeant: (address) => address === IN_DATABASE,
+    open: async (_, database) => openChunkTable(database),
+  },
+  {
+    isMeant: (address) => address.startsWith('s3:') && parseBucketAddress(address) !== undefined,
+    async open(address) {
+      // Loading the driver takes time.
+      const { openS3Bucket } = await import('./s3-bucket.ts');
+      return openS3Bucket(parseBucketAddress(address));
+    },
+  },
+  { isMeant: isAbsolute, open: async (address) => openChunkFolder(address) },
+];
+
+/** Throws `option-malformed` for an address that is none. */
+export function checkPlaceAddress(address: string): void {
+  kindOf(address);
+}
+
+export async function openPlace(address: string, database: ChunkDatabase): Promise<ChunkPlace> {
+  return await kindOf(address).open(address, database);
+}
+
+function kindOf(address: string): Kind {
+  const kind = KINDS.find(({ isMeant }) => isMeant(address));
+  if (kind !== undefined) return kind;
+  throw new AppError(
+    'option-malformed',
+    'A place for chunks is a bucket (s3://bucket/prefix), a folder, or "database".',
+  );
+}

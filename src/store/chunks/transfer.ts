@@ -1,0 +1,136 @@
+/** Moving chunks between a file and their place, several at a time, each compared with its digest. */
+import type { FileHandle } from 'node:fs/promises';
+import { AppError } from '../../app-error.ts';
+import type { ChunkPlace } from './chunk-place.ts';
+import {
+  CHUNK_BYTES,
+  type Chunk,
+  chunkCount,
+  chunkName,
+  chunkSpan,
+  digestIn,
+  digestOf,
+  readChunk,
+} from './manifest.ts';
+
+/** A damaged answer may come right; a damaged chunk stays so. */
+const ATTEMPTS = 3;
+
+export interface Transfer {
+  readonly place: ChunkPlace;
+  /** Of the organization. */
+  readonly folder: string;
+  readonly file: FileHandle;
+  readonly fileBytes: number;
+  /** Told after each chunk. */
+  readonly onChunk?: ((bytes: number) => void) | undefined;
+}
+
+/** A chunk and its number in the file. */
+export interface PlacedChunk extends Chunk {
+  readonly index: number;
+}
+
+export interface Uploaded {
+  /** All chunks of the file, in order. */
+  readonly chunks: readonly Chunk[];
+  /** Bytes of those that were stored now. */
+  readonly bytes: number;
+}
+
+/**
+ * Stores the chunks of the file that are not at the place: `stored` says which are, by digest, and
+ * under which epoch. Reads the file once.
+ */
+export async function upload(
+  { place, folder, file, fileBytes, onChunk }: Transfer,
+  stored: ReadonlyMap<string, bigint>,
+  epoch: bigint,
+): Promise<Uploaded> {
+  const known = new Map(stored);
+  const chunks: Chunk[] = [];
+  let uploaded = 0;
+  const indices = Array.from({ length: chunkCount(fileBytes) }, (_, index) => index);
+  // One more than transfers are useful, which digests meanwhile.
+  await inParallel(indices, place.parallel + 1, async (index, buffer) => {
+    const bytes = await readChunk(file, index, fileBytes, buffer);
+    const digest = digestOf(bytes);
+    const isNew = !known.has(digest);
+    const chunk = { digest, epoch: known.get(digest) ?? epoch };
+    known.set(digest, chunk.epoch);
+    chunks[index] = chunk;
+    if (isNew) {
+      await place.put(chunkName(folder, chunk), bytes);
+      uploaded += bytes.length;
+    }
+    onChunk?.(bytes.length);
+  });
+  return { chunks, bytes: uploaded };
+}
+
+/** Writes chunks into the file. Throws `data-unreadable` when one is missing, or is not what its name says. */
+export async function download(chunks: readonly PlacedChunk[], transfer: Transfer): Promise<void> {
+  const { place, folder, file, fileBytes, onChunk } = transfer;
+  await inParallel(chunks, place.parallel, async (chunk) => {
+    const { start, length } = chunkSpan(chunk.index, fileBytes);
+    const bytes = await fetchVerified(place, chunkName(folder, chunk), chunk.digest);
+    await file.write(bytes, 0, length, start);
+    onChunk?.(length);
+  });
+}
+
+export interface Move {
+  readonly source: ChunkPlace;
+  readonly target: ChunkPlace;
+  /** Told how many chunks have been stored so far. */
+  readonly onChunk: (done: number) => void;
+}
+
+/** Stores chunks, by their names, at another place as well. Throws as `download` does. */
+export async function moveChunks(names: readonly string[], { source, target, onChunk }: Move): Promise<void> {
+  let done = 0;
+  await inParallel(names, Math.min(source.parallel, target.parallel), async (name) => {
+    await target.put(name, await fetchVerified(source, name, digestIn(name)));
+    done += 1;
+    onChunk(done);
+  });
+}
+
+async function fetchVerified(place: ChunkPlace, name: string, digest: string): Promise<Uint8Array> {
+  let bytes: Uint8Array | undefined;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    bytes = await place.get(name);
+    if (bytes !== undefined && digestOf(bytes) === digest) return bytes;
+  }
+  throw new AppError(
+    'data-unreadable',
+    bytes === undefined
+      ? `A chunk of the version is missing where chunks lie (${name}). Restore it from a backup, or publish again.`
+      : `A chunk of the version is damaged where chunks lie (${name}). Restore it from a backup, or publish again.`,
+  );
+}
+
+/** Runs `work` for each, at most `parallel` at a time, with a buffer for each. The first failure ends it. */
+async function inParallel<T>(
+  items: readonly T[],
+  parallel: number,
+  work: (item: T, buffer: Buffer) => Promise<void>,
+): Promise<void> {
+  const rest = items.values();
+  const signal = { failed: false };
+  const run = async () => {
+    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    for (const item of rest) {
+      if (signal.failed) return;
+      await work(item, buffer);
+    }
+  };
+  const runs = Array.from({ length: Math.min(parallel, items.length) }, () =>
+    run().catch((error: unknown) => {
+      signal.failed = true;
+      throw error;
+    }),
+  );
+  const results = await Promise.allSettled(runs);
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}

@@ -1,0 +1,163 @@
+/** Cutting a version into chunks, and the list of them. */
+import assert from 'node:assert/strict';
+import { open, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { CHUNK_NAME } from '../../src/store/chunks/chunk-place.ts';
+import {
+  CHUNK_BYTES,
+  chunkCount,
+  chunkName,
+  chunkSpan,
+  decodeManifest,
+  digestOf,
+  digestsOf,
+  encodeManifest,
+  readChunk,
+} from '../../src/store/chunks/manifest.ts';
+import { temporaryFolder } from '../cli/command.ts';
+import { runs } from '../model/runs.ts';
+
+/** What DuckDB writes before its blocks. */
+const HEADER_BYTES = 12 * 1024;
+
+/** Sizes around the header and around whole blocks behind it, and others. */
+const sizeArbitrary = fc.oneof(
+  fc.integer({ min: 0, max: 3 * CHUNK_BYTES }),
+  fc
+    .record({ blocks: fc.integer({ min: 0, max: 5 }), more: fc.integer({ min: -2, max: 2 }) })
+    .map(({ blocks, more }) => HEADER_BYTES + blocks * CHUNK_BYTES + more),
+  fc
+    .record({ blocks: fc.integer({ min: 1, max: 5 }), more: fc.integer({ min: -2, max: 2 }) })
+    .map(({ blocks, more }) => blocks * CHUNK_BYTES + more),
+);
+/** Up to eight TiB, which no test writes. */
+const anySizeArbitrary = fc.oneof(sizeArbitrary, fc.integer({ min: 0, max: 2 ** 43 }));
+const epochArbitrary = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
+const digestArbitrary = fc
+  .uint8Array({ minLength: 32, maxLength: 32 })
+  .map((bytes) => Buffer.from(bytes).toString('hex'));
+
+const folder = temporaryFolder();
+
+describe('the chunks of a file', () => {
+  it('cover it exactly once, in order, the first one its header', () => {
+    fc.assert(
+      fc.property(sizeArbitrary, (bytes) => {
+        let end = 0;
+        for (let index = 0; index < chunkCount(bytes); index += 1) {
+          const { start, length } = chunkSpan(index, bytes);
+          assert.equal(start, end);
+          assert.ok(length <= CHUNK_BYTES && (length > 0 || bytes === 0));
+          end = start + length;
+        }
+        assert.equal(end, bytes);
+        assert.equal(chunkSpan(0, bytes).length, Math.min(bytes, HEADER_BYTES));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('are cut where DuckDB has its blocks, however large the file is', () => {
+    fc.assert(
+      fc.property(anySizeArbitrary, fc.double({ min: 0, max: 1, noNaN: true }), (bytes, part) => {
+        const count = chunkCount(bytes);
+        const index = Math.floor(part * (count - 1));
+        const { start, length } = chunkSpan(index, bytes);
+        assert.equal(index === 0 ? start : (start - HEADER_BYTES) % CHUNK_BYTES, 0);
+        const last = chunkSpan(count - 1, bytes);
+        assert.equal(last.start + last.length, bytes);
+        if (index > 0 && index < count - 1) assert.equal(length, CHUNK_BYTES);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('are read back as they were written, and their digests are those of their bytes', async () => {
+    const path = join(folder, 'version');
+    const property = fc.asyncProperty(sizeArbitrary, fc.integer(), async (size, seed) => {
+      const bytes = noise(size, seed);
+      await writeFile(path, bytes);
+      const { bytes: told, digests } = await digestsOf(path);
+      assert.deepEqual([told, digests.length], [size, chunkCount(size)]);
+      const file = await open(path);
+      try {
+        const chunks: Buffer[] = [];
+        for (const [index, digest] of digests.entries()) {
+          const chunk = await readChunk(file, index, size);
+          assert.equal(digestOf(chunk), digest);
+          chunks.push(chunk);
+        }
+        assert.ok(Buffer.concat(chunks).equals(bytes));
+      } finally {
+        await file.close();
+      }
+    });
+    await fc.assert(property, { ...runs(40) });
+  });
+
+  it('are not read from a file that has become shorter', async () => {
+    const path = join(folder, 'short');
+    await writeFile(path, noise(CHUNK_BYTES, 1));
+    const file = await open(path);
+    await assert.rejects(readChunk(file, 1, HEADER_BYTES + CHUNK_BYTES), /shorter/);
+    await file.close();
+  });
+});
+
+describe('a manifest', () => {
+  const manifestArbitrary = fc
+    .record({ bytes: sizeArbitrary, chunks: fc.array(fc.tuple(epochArbitrary, digestArbitrary)) })
+    .filter(({ chunks }) => chunks.length > 0)
+    .map(({ bytes, chunks }) => ({
+      bytes,
+      chunks: Array.from({ length: chunkCount(bytes) }, (_, index) => {
+        const [epoch, digest] = chunks[index % chunks.length]!;
+        return { epoch, digest };
+      }),
+    }));
+
+  it('is decoded as it was encoded, also from the middle of a larger buffer', () => {
+    fc.assert(
+      fc.property(manifestArbitrary, fc.integer({ min: 0, max: 20 }), (manifest, before) => {
+        const encoded = encodeManifest(manifest);
+        assert.deepEqual(decodeManifest(encoded), manifest);
+        const larger = Buffer.concat([Buffer.alloc(before), encoded, Buffer.alloc(7)]);
+        assert.deepEqual(
+          decodeManifest(new Uint8Array(larger).subarray(before, before + encoded.length)),
+          manifest,
+        );
+      }),
+    );
+  });
+
+  it('that was cut off is refused', () => {
+    fc.assert(
+      fc.property(manifestArbitrary, fc.integer({ min: 1, max: 40 }), (manifest, missing) => {
+        const encoded = encodeManifest(manifest);
+        assert.throws(() => decodeManifest(encoded.subarray(0, encoded.length - missing)));
+      }),
+    );
+  });
+
+  it('names chunks by words that every place can keep', () => {
+    const organization = '0e0f6c0a-32d4-4a7e-9d0b-6a1c3d6c8f55';
+    fc.assert(
+      fc.property(epochArbitrary, digestArbitrary, (epoch, digest) => {
+        assert.match(chunkName(organization, { epoch, digest }), CHUNK_NAME);
+      }),
+    );
+  });
+});
+
+/** The same for the same seed, and nothing that repeats. */
+function noise(size: number, seed: number): Buffer {
+  const bytes = Buffer.alloc(size);
+  let state = seed | 1;
+  for (let at = 0; at < size; at += 1) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
+    bytes[at] = state >>> 24;
+  }
+  return bytes;
+}

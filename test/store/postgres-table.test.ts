@@ -1,0 +1,14 @@
+/** The table for chunks against the contract of places. */
+import { after } from 'node:test';
+import { PostgresDatabase } from '../../src/store/catalog/postgres-database.ts';
+import { openChunkTable } from '../../src/store/chunks/postgres-table.ts';
+import { newMigratedDatabase } from '../storage.ts';
+import { describeChunkPlace } from './chunk-place-contract.ts';
+
+let opened: PostgresDatabase | undefined;
+after(() => opened?.close());
+
+describeChunkPlace('in a table of PostgreSQL', async () => {
+  opened ??= new PostgresDatabase(await newMigratedDatabase());
+  return openChunkTable(opened);
+});

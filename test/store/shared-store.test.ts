@@ -1,0 +1,15 @@
+/** The shared store against the contract of stores. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { describePublication } from '../dataset/publication-contract.ts';
+import { describeStore } from '../dataset/store-contract.ts';
+import { newMigratedDatabase, openCachedStore } from '../storage.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'corkboard-shared-'));
+after(() => rm(folder, { recursive: true, force: true }));
+const openStore = async () => await openCachedStore(await newMigratedDatabase(), folder);
+
+describeStore('the shared store', openStore);
+describePublication('the shared store', openStore);
