@@ -115,7 +115,10 @@ export type UserName =
 
 export interface StandingsQuery {
   readonly scope: Scope;
-  /** Only awards inside the range count; imported points carry no time and count only without one (decision 26). */
+  /**
+   * Only awards and adjustments inside the range count, and imported figures, which carry no time,
+   * where it contains every event on their board that the scope sees (decision 71).
+   */
   readonly range: TimeRange;
   /** Index of the board whose users are wanted, or of the user whose boards are wanted. */
   readonly of: { readonly board: number } | { readonly user: number };

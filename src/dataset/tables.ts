@@ -14,7 +14,7 @@ export interface Tables {
   /** Everybody who acts or owns on a board, is or was on it, once and in no order: who is `of-boards` (decision 12). */
   boardPeople(): AsyncIterable<PairRows>;
   /** Who is on which board, with the figures of all time (decisions 10, 25, 26), in no order. */
-  standings(): AsyncIterable<Standings>;
+  standings(): AsyncIterable<StandingRows>;
   /**
    * What standings in a range add up (decision 37): awards that counted and adjustments, of pairs that have a standing
    * and no imported figures, in no order.
@@ -43,6 +43,11 @@ export interface PropertyRows {
 export interface PairRows {
   readonly board: Int32Array;
   readonly user: Int32Array;
+}
+
+export interface StandingRows extends Standings {
+  /** 1 where the figures are imported ones. */
+  readonly imported: Uint8Array;
 }
 
 export interface EarningRows extends PairRows {

@@ -8,6 +8,7 @@ import * as fixture from '../world.ts';
 /** Days of March 2018 as the form of the example has them: 13 digits. */
 const MONDAY_MS = Date.parse('2018-03-12T17:00:45.567Z');
 const TUESDAY_MS = Date.parse('2018-03-13T00:00:00.000Z');
+const THURSDAY_MS = Date.parse('2018-03-15T12:30:00.250Z');
 
 interface Row {
   readonly statement: string;
@@ -23,7 +24,7 @@ const WEDNESDAY_EVENTS = ['board.followed', 'board.unfollowed'];
 const ALL = [BADGE, ...MONDAY_EVENTS, ...TUESDAY_EVENTS, ...WEDNESDAY_EVENTS, 'pin.commented'];
 const PINS = ['pin.created', 'pin.commented', ...TUESDAY_EVENTS, 'pin.commented'];
 const ON_RHETORIC = ['ada@harbor.example', 'mute@harbor.example', 'zoe@harbor.example'];
-const ON_STARS = ['ada@harbor.example', 'bob@harbor.example', 'pat@harbor.example'];
+const ON_STARS = ['ada@harbor.example', 'Olive@Harbor.example', 'bob@harbor.example', 'pat@harbor.example'];
 const BOARDS = ['7', '8', '9', '9223372036854775807'];
 const USERS = ['1', '2', '3', '5', '6', '7', '9007199254740993'];
 
@@ -113,6 +114,11 @@ const ROWS: readonly Row[] = [
     answer: ['1', '1:8'],
   },
   { statement: '4.2 /user/:userId/points: not those unfollowed', path: '/a/v1/user/3/points', answer: ['3'] },
+  {
+    statement: '4.2 /user/:userId/points: an owner who is paid and never acts',
+    path: '/a/v1/user/2/points',
+    answer: ['2'],
+  },
   { statement: '4.2 /user/:userId/points: none', path: '/a/v1/user/6/points', answer: [] },
   {
     statement: '4.2 /user/:userId/points?key=board',
@@ -211,7 +217,7 @@ describeOverStorages('contract 4: endpoints', (kind) => {
     );
   });
 
-  it('4.1 start and end: points count the awards inside the range, imported ones only without a range', async () => {
+  it('4.1 start and end: points count the awards inside the range, imported ones where it holds all events of the board', async () => {
     const within = `start=${MONDAY_MS}&end=${TUESDAY_MS}`;
     const rhetoric = await get(`${world.url}/a/v1/user/1/points?${within}`, world.keys.full);
     assert.match(
@@ -222,6 +228,14 @@ describeOverStorages('contract 4: endpoints', (kind) => {
     assert.match(imported.text, /"total_points":123,"participation_score":45/);
     const ranged = await get(`${world.url}/a/v1/user/7/points?${within}`, world.keys.full);
     assert.match(ranged.text, /"total_points":0,"participation_score":0/);
+    for (const whole of ['start=0', `start=${TUESDAY_MS}`, `end=${THURSDAY_MS + 1}`]) {
+      const { text } = await get(`${world.url}/a/v1/user/7/points?${whole}`, world.keys.full);
+      assert.equal(text, imported.text, whole);
+    }
+    for (const part of [`start=${TUESDAY_MS + 1}`, `end=${THURSDAY_MS}`]) {
+      const { text } = await get(`${world.url}/a/v1/user/7/points?${part}`, world.keys.full);
+      assert.equal(text, ranged.text, part);
+    }
   });
 
   it('4.2 /course and /lms_user: 404 that says so where the organization has not configured them', async () => {

@@ -72,7 +72,8 @@ describe('a version built in increments', () => {
       JSON.stringify({ rules: [{ on: 'pin.visited', to: 'actor', points }], goal: 20 });
     const after = await build([...steps, { records: {}, policy: policy(4) }]);
     assert.equal(after['awards']?.length, 2);
-    assert.deepEqual(after['standings'], standingsOf([4, 20], [4, 20]));
+    const adjusted = "{'board': 1, 'person': 1, 'total_points': 3, 'participation_score': 15}";
+    assert.deepEqual(after['standings'], [...standingsOf([4, 20], [4, 20]), adjusted]);
     const more = { ...event, id: 3n, actorId: 2n, timestampMs: 3 };
     const changed = await build([
       { records: first, policy: policy(4) },

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { forgetUsers } from '../../src/dataset/forgotten.ts';
 import { FULL_SCOPE, type Scope } from '../../src/dataset/scope.ts';
 import type { Store } from '../../src/dataset/store.ts';
 import { idsOf, openPublished, publishRecords, WORLD } from './small-world.ts';
@@ -65,15 +66,55 @@ export function describeScopes(name: string, openStore: () => Promise<Store>): v
       const seen = ['2 counted', '2 counted'];
       assert.deepEqual(await explained(FULL_SCOPE), {
         told: ['3 counted', '2 counted', '2 weekly-maximum', '3 counted'],
-        ...{ otherPoints: 0, total: undefined },
+        ...{ otherPoints: 0, total: 15 },
       });
       for (const users of [[1n, 2n], [1n]]) {
         const told = users.length === 2 ? seen : [];
         const otherPoints = users.length === 2 ? 5 : 15;
-        assert.deepEqual(await explained({ boards: 'all', users }), { told, otherPoints, total: undefined });
+        assert.deepEqual(await explained({ boards: 'all', users }), { told, otherPoints, total: 15 });
       }
       assert.deepEqual((await explained({ boards: [], users: 'all' })).told, []);
       await judged.close();
+    });
+
+    it('decisions 12, 72: makes nobody visible because of points', async () => {
+      const rules = [{ on: 'pin.commented', to: 'owner', points: 5 }];
+      await store.createOrganization('paid', { policy: JSON.stringify({ rules }) });
+      const pin = { type: 'pin', action: 'commented', pinId: 70n, timestampMs: 5 };
+      await publishRecords(store, 'paid', {
+        users: [1n, 2n, 3n, 4n].map((id) => ({ id, email: `${id}@x.example`, name: `User ${id}` })),
+        boards: [7n, 8n].map((id) => ({ id, title: `Board ${id}` })),
+        pins: [{ id: 70n, title: 'Pin' }],
+        events: [
+          { ...pin, ownerId: 1n, actorId: 2n, boardId: 7n },
+          // An owner who left, and one who is forgotten below.
+          { ...pin, ownerId: 2n, actorId: 1n, boardId: 8n },
+          { type: 'board', action: 'unfollowed', ownerId: 1n, actorId: 2n, boardId: 8n, timestampMs: 6 },
+          { ...pin, ownerId: 4n, actorId: 1n, boardId: 8n },
+        ],
+        adjustments: [{ userId: 3n, boardId: 7n, points: 4, timestampMs: 5, reason: 'by hand' }],
+      });
+      await forgetUsers(store, 'paid', [4n], { waitMs: 0 });
+      const paid = await openPublished(store, 'paid');
+      const mapOf = async (scope: Scope, of: { board: number } | { user: number }) => {
+        const { user, board, totalPoints } = await paid.standings({ scope, range: {}, of });
+        return Array.from(user, (who, row) => `${who + 1} on ${board[row]! + 7}: ${totalPoints[row]}`);
+      };
+      const ofBoards: Scope = { boards: [7n, 8n], users: 'of-boards' };
+      assert.deepEqual(await mapOf(FULL_SCOPE, { board: 0 }), ['1 on 7: 5', '2 on 7: 0', '3 on 7: 4']);
+      assert.deepEqual(await mapOf(FULL_SCOPE, { board: 1 }), ['1 on 8: 0']);
+      assert.deepEqual(await mapOf(FULL_SCOPE, { user: 2 }), ['3 on 7: 4']);
+      // An adjustment is no activity: such a key does not see its person, in lists neither.
+      assert.deepEqual(await mapOf(ofBoards, { board: 0 }), ['1 on 7: 5', '2 on 7: 0']);
+      assert.deepEqual([...(await paid.listUsers({ scope: ofBoards, range: {} }))], [0, 1, 3]);
+      assert.equal(await paid.findUser(ofBoards, { by: 'id', value: 3n }), undefined);
+      // Points are the same for every key that sees their person.
+      assert.deepEqual(await mapOf({ boards: [7n], users: [1n, 3n] }, { board: 0 }), [
+        '1 on 7: 5',
+        '3 on 7: 4',
+      ]);
+      assert.deepEqual(await mapOf({ boards: [8n], users: [1n] }, { user: 0 }), ['1 on 8: 0']);
+      await paid.close();
     });
   });
 }

@@ -66,6 +66,12 @@ const ALONE: readonly Records[] = [
   // An owner who never acted acts; a second comment that pays the owner; nobody new.
   { events: [event(17n, 'visited', 9n, 6 * DAY_MS)] },
   { events: [event(17n, 'commented', 1n, 6 * DAY_MS, 70n)] },
+  // Somebody else's pin pays its owner; then the owner leaves without having done anything else.
+  { events: [event(14n, 'commented', 2n, 6 * DAY_MS, 70n)] },
+  { events: [event(14n, 'unfollowed', 9n, 7 * DAY_MS)] },
+  // An adjustment of somebody who has nothing to do with the board; one of somebody who left.
+  { adjustments: [{ userId: 3n, boardId: 10n, points: 2, timestampMs: 4, reason: 'alone' }] },
+  { adjustments: [{ userId: 3n, boardId: 13n, points: 2, timestampMs: 4, reason: 'after leaving' }] },
   // A board that the policy named before it was there.
   { boards: [{ id: LATER_BOARD, title: 'Later' }], events: [] },
   { events: [event(LATER_BOARD, 'created', 1n, 6 * DAY_MS, 70n)] },

@@ -206,7 +206,7 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       assert.equal(await dataset.findUser(FULL_SCOPE, { by: 'id', value: 99n }), undefined);
     });
 
-    it('decisions 10, 25, 26: gives the standings of those who are on a board', async () => {
+    it('decisions 10, 25, 26, 71: gives the standings of those who are on a board', async () => {
       const standings = async (query: Partial<Parameters<Dataset['standings']>[0]>, id: bigint) => {
         const found = await dataset.standings({ ...ALL, of: { board: await board(id) }, ...query });
         const users = await people(found.user);
@@ -217,7 +217,14 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       assert.deepEqual(await standings({ range: { endMs: 3_500 } }, 7n), ['1: 10, 10', '4: 0, 0']);
       assert.deepEqual(await standings({ range: { startMs: 3_500 } }, 7n), ['1: 0, 0', '4: 0, 0']);
       assert.deepEqual(await standings({ range: { startMs: 3_000, endMs: 3_000 }, scope: BOARD_7 }, 7n), []);
-      assert.deepEqual(await standings({ range: { startMs: -1_000 } }, 8n), ['5: 0, 0', `${BIG}: 5, 5`]);
+      // The only event on board 8 is at -500.
+      for (const range of [{ startMs: -500 }, { endMs: -499 }, { startMs: -1_000, endMs: 0 }])
+        assert.deepEqual(await standings({ range }, 8n), ['5: 42, 7', `${BIG}: 5, 5`]);
+      assert.deepEqual(await standings({ range: { startMs: -499 } }, 8n), ['5: 0, 0', `${BIG}: 0, 0`]);
+      assert.deepEqual(await standings({ range: { endMs: -500 } }, 8n), ['5: 0, 0', `${BIG}: 0, 0`]);
+      // Who does not see the event sees a board without events.
+      const ofEve: Scope = { boards: 'all', users: [5n] };
+      assert.deepEqual(await standings({ range: { startMs: 9_000 }, scope: ofEve }, 8n), ['5: 42, 7']);
       assert.deepEqual(await standings({ scope: { boards: 'all', users: [4n] } }, 7n), ['4: 0, 0']);
       assert.deepEqual(await standings({ scope: { boards: [8n], users: 'all' } }, 7n), []);
     });

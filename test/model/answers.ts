@@ -3,8 +3,8 @@ import type { TimeRange } from '../../src/dataset/query.ts';
 import type { Scope } from '../../src/dataset/scope.ts';
 import type { Json } from './json.ts';
 import type { Board, Event, Model, User } from './model.ts';
-import { isInside, scoreOf } from './points-model.ts';
-import { isOnBoard, visibleBoards, visibleEvents, visibleUsers } from './scope-model.ts';
+import { hasPoints, isInside, scoreOf } from './points-model.ts';
+import { visibleBoards, visibleEvents, visibleUsers } from './scope-model.ts';
 
 export type Variant = 'a' | 'b';
 
@@ -174,8 +174,8 @@ function pointsOfBoard(model: Model, scope: Scope, board: Board, range: TimeRang
   const users = isNothing(range) ? [] : visibleUsers(model, scope);
   return new Map(
     users
-      .filter((user) => isOnBoard(model, user, board))
-      .map((user) => [user.email, renderPoints(model, user, board, range)]),
+      .filter((user) => hasPoints(model, user, board))
+      .map((user) => [user.email, renderPoints(model, scope, user, board, range)]),
   );
 }
 
@@ -193,11 +193,11 @@ function pointsOfUser(
   const boards = isNothing(range) ? [] : visibleBoards(model, scope);
   return new Map(
     boards
-      .filter((board) => isOnBoard(model, user, board))
+      .filter((board) => hasPoints(model, user, board))
       .map((board, index) => {
         const byUser = index === 0 ? `${user.id}` : `${user.id}:${board.id}`;
         const isByUser = keyedBy === 'user' && model.settings.userPointsKey !== 'board-id';
-        return [isByUser ? byUser : `${board.id}`, renderPoints(model, user, board, range)];
+        return [isByUser ? byUser : `${board.id}`, renderPoints(model, scope, user, board, range)];
       }),
   );
 }
@@ -207,8 +207,8 @@ function isNothing(range: TimeRange): boolean {
   return range.startMs !== undefined && range.startMs === range.endMs;
 }
 
-function renderPoints(model: Model, user: User, board: Board, range: TimeRange): Json {
-  const { total, score } = scoreOf(model, user.id, board.id, range);
+function renderPoints(model: Model, scope: Scope, user: User, board: Board, range: TimeRange): Json {
+  const { total, score } = scoreOf(model, scope, user.id, board.id, range);
   return {
     user_id: user.id,
     board_id: board.id,

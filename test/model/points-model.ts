@@ -1,7 +1,9 @@
 /** The reference model of points: every award one by one, with naive calendar arithmetic (decisions 23 to 26). */
 import { Temporal } from 'temporal-polyfill';
 import type { TimeRange } from '../../src/dataset/query.ts';
-import type { Event, Model } from './model.ts';
+import type { Scope } from '../../src/dataset/scope.ts';
+import type { Board, Event, Model, User } from './model.ts';
+import { isOnBoard, visibleEvents } from './scope-model.ts';
 
 /** A policy in its JSON form. */
 export interface PolicyInput extends BoardPolicyInput {
@@ -53,12 +55,32 @@ const DEFAULTS: BoardPolicy = {
 
 const DAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 
+/**
+ * Who is in the points maps of a board: who is on it, who was paid there without ever acting, and who
+ * has an adjustment (decision 72).
+ */
+export function hasPoints(model: Model, user: User, board: Board): boolean {
+  if (user.forgotten) return false;
+  if (isOnBoard(model, user, board)) return true;
+  if (model.adjustments.some((one) => one.userId === user.id && one.boardId === board.id)) return true;
+  const { rules } = policyOf(model, board.id);
+  const events = model.events.filter(({ boardId }) => boardId === board.id);
+  const hasAward = events.some((event) => rules.some((rule) => meets(rule, event, user.id)));
+  return hasAward && !events.some(({ actorId }) => actorId === user.id);
+}
+
 /** What the points routes say of one user on one board. */
-export function scoreOf(model: Model, userId: bigint, boardId: bigint, range: TimeRange): Score {
+export function scoreOf(
+  model: Model,
+  scope: Scope,
+  userId: bigint,
+  boardId: bigint,
+  range: TimeRange,
+): Score {
   const imported = model.points.find((record) => record.userId === userId && record.boardId === boardId);
   if (imported !== undefined) {
-    const whole = range.startMs === undefined && range.endMs === undefined;
-    return whole
+    const ofBoard = visibleEvents(model, scope).filter((event) => event.boardId === boardId);
+    return ofBoard.every(({ timestampMs }) => isInside(timestampMs, range))
       ? { total: imported.totalPoints, score: imported.participationScore }
       : { total: 0, score: 0 };
   }
@@ -118,11 +140,16 @@ function countedAwards(model: Model, policy: BoardPolicy, userId: bigint, boardI
   return counted;
 }
 
-function pays(model: Model, rule: RuleInput, event: Event, userId: bigint): boolean {
+/** Whether the rule makes an award of the event, which counts or not. */
+function meets(rule: RuleInput, event: Event, userId: bigint): boolean {
   if (rule.on !== `${event.type}.${event.action}`) return false;
   if (userId !== (rule.to === 'actor' ? event.actorId : event.ownerId)) return false;
+  return isInside(event.timestampMs, bounds(rule));
+}
+
+function pays(model: Model, rule: RuleInput, event: Event, userId: bigint): boolean {
+  if (!meets(rule, event, userId)) return false;
   if (rule.excludeSelf === true && event.actorId === event.ownerId) return false;
-  if (!isInside(event.timestampMs, bounds(rule))) return false;
   const body = model.pins.find((pin) => pin.id === event.pinId)?.body ?? '';
   return body.split(/\s+/).filter((word) => word !== '').length >= (rule.minWords ?? 0);
 }

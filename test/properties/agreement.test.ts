@@ -32,6 +32,7 @@ describeOverStorages('the reference model', (kind) => {
         await compare(organization, model, 'b', FULL_SCOPE, {});
         await compare(organization, model, 'a', FULL_SCOPE, range);
         await compare(organization, model, 'a', scope, {});
+        await compare(organization, model, 'a', scope, scopedRange);
         await compare(organization, model, 'b', scope, scopedRange);
       },
     );

@@ -1,20 +1,30 @@
-/** Points of many boards, each with rules, weeks and a window of its own, against the model (decisions 23 to 26). */
+/**
+ * Points of many boards, each with rules, weeks and a window of its own, against the model, and the
+ * readers of points against each other (decisions 23 to 27, 71, 72).
+ */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import fc from 'fast-check';
+import type { TimeRange } from '../../src/dataset/query.ts';
 import { FULL_SCOPE } from '../../src/dataset/scope.ts';
+import { type ExplainedLine, explainLedger } from '../../src/points/explanation.ts';
+import { policyOf, readPolicy } from '../../src/points/policy.ts';
+import { openPublished } from '../dataset/small-world.ts';
 import { answerTo, type Question } from '../model/answers.ts';
 import { instantArbitrary, type OrganizationPlan, rangeArbitrary } from '../model/arbitrary.ts';
 import { type Bundle, EMPTY_BUNDLE } from '../model/bundle.ts';
 import { get, urlPathOf } from '../model/client.ts';
 import { type Deployment, installPlan, openDeployment } from '../model/deployment.ts';
 import { renderJson } from '../model/json.ts';
+import { isInside } from '../model/points-model.ts';
 import { policyArbitrary } from '../model/policy-arbitrary.ts';
 import { runs } from '../model/runs.ts';
 import { describeOverStorages } from '../storage.ts';
 
 const BOARDS = [1n, 2n, 3n, 4n, 5n, 6n];
-const USERS = [1n, 2n];
+const ACTORS = [1n, 2n];
+/** Users 3 and 4 own and never act, and 4 is forgotten now and then; 5 does neither. */
+const USERS = [...ACTORS, 3n, 4n, 5n];
 const BODIES = ['', 'one', 'one two', '  one\u00a0two\nthree  '];
 const ENTITIES: Bundle = {
   ...EMPTY_BUNDLE,
@@ -33,8 +43,8 @@ const timestampArbitrary = instantArbitrary.map((instantMs) => new Date(instantM
 const eventArbitrary = fc.record({
   type: fc.constant('pin'),
   action: fc.constantFrom('created', 'commented'),
-  owner_id: fc.constantFrom(...USERS),
-  actor_id: fc.constantFrom(...USERS),
+  owner_id: fc.constantFrom(1n, 1n, 2n, 2n, 3n, 4n),
+  actor_id: fc.constantFrom(...ACTORS),
   board_id: fc.constantFrom(...BOARDS),
   pin_id: fc.nat(BODIES.length - 1).map(BigInt),
   timestamp: timestampArbitrary,
@@ -47,15 +57,34 @@ const adjustmentArbitrary = fc.record({
   reason: fc.constant('by hand'),
 });
 
+/** Following takes nothing away but from those who acted; leaving does. */
+const followArbitrary = fc.record({
+  type: fc.constant('board'),
+  action: fc.constantFrom('followed', 'unfollowed'),
+  owner_id: fc.constant(1n),
+  actor_id: fc.constantFrom(1n, 2n, 3n),
+  board_id: fc.constantFrom(...BOARDS),
+  timestamp: timestampArbitrary,
+});
+const importedArbitrary = fc.record({
+  user_id: fc.constantFrom(...USERS),
+  board_id: fc.constantFrom(...BOARDS),
+  total_points: fc.nat(300),
+  participation_score: fc.nat(100),
+});
+
 /** Two imports, so that late events change what counts in weeks that were computed before. */
 const planArbitrary: fc.Arbitrary<OrganizationPlan> = fc
   .record({
     policy: policyArbitrary(BOARDS, 4),
     events: fc.array(eventArbitrary, { minLength: 30, maxLength: 90, size: 'max' }),
-    late: fc.array(eventArbitrary, { maxLength: 20 }),
+    follows: fc.array(followArbitrary, { maxLength: 3 }),
+    late: fc.array(fc.oneof({ weight: 9, arbitrary: eventArbitrary }, followArbitrary), { maxLength: 20 }),
+    points: fc.array(importedArbitrary, { maxLength: 3 }),
     adjustments: fc.array(adjustmentArbitrary, { maxLength: 4 }),
+    forgets: fc.boolean(),
   })
-  .map(({ policy, events, late, adjustments }) => ({
+  .map(({ policy, events, follows, late, points, adjustments, forgets }) => ({
     settings: {
       title: 'Points',
       domain: '',
@@ -65,8 +94,12 @@ const planArbitrary: fc.Arbitrary<OrganizationPlan> = fc
       policy,
     },
     bundles: [
-      { ...ENTITIES, events },
-      { ...EMPTY_BUNDLE, events: late, adjustments },
+      { ...ENTITIES, events: [...events, ...follows], points: points.slice(1) },
+      {
+        ...EMPTY_BUNDLE,
+        ...(forgets ? { users: [{ id: 4n, email: 'u4@example.org', forgotten: true }] } : {}),
+        ...{ events: late, points: points.slice(0, 1), adjustments },
+      },
     ],
     format: 'ndjson',
   }));
@@ -100,4 +133,76 @@ describeOverStorages('points', (kind) => {
     );
     await fc.assert(property, runs(5, kind));
   });
+
+  it('are the same in the maps of boards and users, in ledgers and in what explains them', async () => {
+    const property = fc.asyncProperty(planArbitrary, rangeArbitrary, async (plan, range) => {
+      const { organization, model } = await installPlan(deployment, plan);
+      const key = await deployment.makeKey(organization);
+      const read = async (path: string | undefined) =>
+        JSON.parse((await get(deployment.url + path, key)).text);
+      const dataset = await openPublished(deployment.store, organization);
+      for (const [boardIndex, board] of BOARDS.entries()) {
+        const question: Question = { route: 'points of a board', by: 'id', name: `${board}` };
+        const ofBoard = byUser(await read(urlPathOf('a', question)));
+        const ofBoardInRange = byUser(await read(urlPathOf('a', question, range)));
+        for (const [userIndex, user] of USERS.entries()) {
+          const ledger = await dataset.ledger({ scope: FULL_SCOPE, board: boardIndex, user: userIndex });
+          const explained = explainLedger(ledger, policyOf(readPolicy(dataset.policy), board));
+          const { standing = null } = explained;
+          assert.deepEqual(figuresOf(ofBoard.get(user)), standing);
+          const insight = await read(`/insights/v1/boards/${board}/users/${user}/ledger`);
+          assert.deepEqual(figuresOf(insight.standing), standing);
+          for (const [asked, expected] of [
+            [{}, ofBoard],
+            [range, ofBoardInRange],
+          ] as const) {
+            const route: Question = { route: 'points of a user', id: user, keyedBy: 'board' };
+            const ofUser = await read(urlPathOf('a', route, asked));
+            assert.deepEqual(ofUser[`${board}`], expected.get(user));
+          }
+          if (explained.imported !== undefined) continue;
+          // Whoever has a line is there, but for those who left and those who are forgotten.
+          const left = model.events.some(
+            (event) => event.boardId === board && event.actorId === user && event.action === 'unfollowed',
+          );
+          const forgotten = model.users.find(({ id }) => id === user)?.forgotten;
+          if (explained.lines.length > 0 && !left && !forgotten) assert.notEqual(standing, null);
+          if (standing !== null) {
+            const sum = explained.countedPoints + explained.adjustedPoints;
+            assert.equal(standing.totalPoints, Math.max(0, sum));
+          }
+          const inRange = ofBoardInRange.get(user);
+          if (inRange !== undefined) assert.equal(inRange.total_points, sumInside(explained.lines, range));
+        }
+      }
+      await dataset.close();
+    });
+    await fc.assert(property, runs(4, kind));
+  });
 });
+
+interface PointsRecord {
+  readonly user_id: number;
+  readonly total_points: number;
+  readonly participation_score: number;
+}
+
+function byUser(map: Readonly<Record<string, PointsRecord>>): ReadonlyMap<bigint, PointsRecord> {
+  return new Map(Object.values(map).map((record) => [BigInt(record.user_id), record]));
+}
+
+function figuresOf(record: Omit<PointsRecord, 'user_id'> | null | undefined) {
+  if (record === null || record === undefined) return null;
+  return { totalPoints: record.total_points, participationScore: record.participation_score };
+}
+
+/** What the lines of a ledger make inside a range, never below 0. */
+function sumInside(lines: readonly ExplainedLine[], range: TimeRange): number {
+  const inside = lines.filter(
+    ({ counted, timestamp }) => counted && isInside(Date.parse(timestamp ?? ''), range),
+  );
+  return Math.max(
+    0,
+    inside.reduce((sum, { points }) => sum + points, 0),
+  );
+}

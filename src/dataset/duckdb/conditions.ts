@@ -68,6 +68,15 @@ export function inRange(range: TimeRange, column: string): Condition {
   };
 }
 
+/** What `inRange` leaves out, in its parameters; nothing where the range is not bounded. */
+export function outOfRange({ startMs, endMs }: TimeRange, column: string): string {
+  const terms = [
+    ...(startMs === undefined ? [] : [`${column} < $startMs`]),
+    ...(endMs === undefined ? [] : [`${column} >= $endMs`]),
+  ];
+  return terms.length === 0 ? 'false' : terms.join(' OR ');
+}
+
 export function allOf(...conditions: readonly Condition[]): Condition {
   const terms = conditions.map(({ sql }) => sql).filter((sql) => sql !== 'true');
   return {

@@ -120,7 +120,10 @@ const TOUCHED_STANDINGS = `
   DELETE FROM standings WHERE rowid IN (
     SELECT s.rowid FROM standings s SEMI JOIN touched_standings t ON t.board = s.board AND t.person = s.person);`;
 
-/** Standings of those who are on a board; `touched` may leave out rows of a table with `board` and `person`. */
+/**
+ * Standings of those who have points on a board; `touched` may leave out rows of a table with
+ * `board` and `person`.
+ */
 function standings(touched: string): string {
   return `
     WITH earned AS (
@@ -129,12 +132,36 @@ function standings(touched: string): string {
         UNION ALL SELECT board, person, points FROM adjustments
       ) ${touched} GROUP BY board, person
     ),
+    ${paidOwners(touched)},
     totals AS (
       SELECT board, person, greatest(coalesce(e.points, 0), 0)::BIGINT AS total_points
-      FROM (FROM board_people ${touched} WHERE present) LEFT JOIN earned e USING (board, person)
+      FROM (
+        SELECT board, person FROM board_people ${touched} WHERE present
+        UNION SELECT board, person FROM adjustments ${touched}
+        UNION SELECT board, person FROM paid_owners
+      ) LEFT JOIN earned e USING (board, person)
     )
     SELECT board, person, coalesce(i.total_points, t.total_points) AS total_points,
       coalesce(i.participation_score, ${participationScoreSql('t.total_points', '//')}) AS participation_score
     FROM totals t JOIN board_policies USING (board) JOIN policies USING (policy)
     LEFT JOIN imported_points i USING (board, person)`;
 }
+
+/**
+ * Who has an award on a board, and never acted there (decision 72). Who acted and is not present has
+ * left. The forgotten can still own what others act on (decision 54).
+ */
+const paidOwners = (touched: string) => `
+    owners AS MATERIALIZED (
+      SELECT board, person FROM board_people ${touched} SEMI JOIN awards USING (board, person)
+      WHERE NOT present AND person NOT IN (SELECT ix FROM users WHERE forgotten)
+    ),
+    paid_owners AS (
+      FROM owners ANTI JOIN (
+        SELECT DISTINCT e.board, e.actor AS person FROM events e
+        SEMI JOIN owners o ON o.board = e.board AND o.person = e.actor
+      ) USING (board, person)
+    )`;
+
+/** Those who have points on a board and no standing, as files of format 5 and before hold them. */
+export const MISSING_STANDINGS = standings('ANTI JOIN standings USING (board, person)');

@@ -8,13 +8,16 @@
 import type { DuckDBValue } from '@duckdb/node-api';
 import { AppError } from '../../app-error.ts';
 import { LATER_USER_CLOCKS } from '../user-clocks.ts';
+import { MISSING_STANDINGS } from './points-tables.ts';
 
 /** Increment on every change of the schema. */
-const FORMAT = 5;
+const FORMAT = 6;
 /** Earlier formats from this one on are read, and brought up to date by the next publication. */
 const EARLIEST_FORMAT = 3;
 /** The format from which on users have all their clocks. */
 const FORMAT_OF_CLOCKS = 4;
+/** The format from which on the table `version` has its present columns. */
+const FORMAT_OF_POINTS_KEY = 5;
 
 const commentOf = (format: number) => `Corkboard generation, format ${format}`;
 
@@ -86,6 +89,8 @@ const STEPS: Readonly<Record<number, string>> = {
     ${LATER_USER_CLOCKS.map((clock) => `ALTER TABLE users ADD COLUMN ${clock} BIGINT;`).join('\n')}
     UPDATE users SET ${LATER_USER_CLOCKS.map((clock) => `${clock} = revised`).join(', ')};`,
   4: "ALTER TABLE version ADD COLUMN user_points_key VARCHAR DEFAULT 'user-id';",
+  // Who was paid without acting had no standing.
+  5: `INSERT INTO standings ${MISSING_STANDINGS};`,
 };
 
 /** Statements that make the tables of a generation those of the present format; none if they are. */
@@ -102,7 +107,7 @@ export function hasClocks(format: number): boolean {
 
 /** The table `version` with the columns of the present format. */
 export function versionTable(format: number): string {
-  return format === FORMAT ? 'version' : "(SELECT *, 'user-id' AS user_points_key FROM version)";
+  return format >= FORMAT_OF_POINTS_KEY ? 'version' : "(SELECT *, 'user-id' AS user_points_key FROM version)";
 }
 
 /** Throws `data-unreadable` when a generation was written by a version of Corkboard whose tables were others. */

@@ -32,6 +32,7 @@ export function readTables(database: Database): Tables {
         user: integerColumn(chunk, 1),
         totalPoints: doubleColumn(chunk, 2),
         participationScore: doubleColumn(chunk, 3),
+        imported: flagColumn(chunk, 4),
       })),
     earnings: () =>
       stream(EARNINGS, (chunk) => ({
@@ -48,7 +49,9 @@ const USERS = `SELECT id, ${CREATED_MS} FROM users ORDER BY ix`;
 const BOARDS = `SELECT id, ${CREATED_MS}, coalesce(lti_id, ''), coalesce(course_id, '') FROM boards ORDER BY ix`;
 const PROPERTIES = 'SELECT person, property, value FROM user_properties';
 const BOARD_PEOPLE = 'SELECT board, person FROM board_people';
-const STANDINGS = 'SELECT board, person, total_points::DOUBLE, participation_score::DOUBLE FROM standings';
+const STANDINGS = `
+  SELECT board, person, s.total_points::DOUBLE, s.participation_score::DOUBLE, i.total_points IS NOT NULL
+  FROM standings s LEFT JOIN imported_points i USING (board, person)`;
 const EARNINGS = `
   SELECT board, person, timestamp_ms::DOUBLE, points::DOUBLE
   FROM (
@@ -60,6 +63,10 @@ const EARNINGS = `
 
 function idColumn(chunk: DuckDBDataChunk, column: number): BigInt64Array {
   return BigInt64Array.from(chunk.getColumnValues(column), bigint);
+}
+
+function flagColumn(chunk: DuckDBDataChunk, column: number): Uint8Array {
+  return Uint8Array.from(chunk.getColumnValues(column), Number);
 }
 
 function textColumn(chunk: DuckDBDataChunk, column: number): string[] {

@@ -30,6 +30,10 @@ export async function joinIds(parts: readonly BigInt64Array[]): Promise<BigInt64
   return await joinColumn(parts, (length) => new BigInt64Array(length));
 }
 
+export async function joinFlags(parts: readonly Uint8Array[]): Promise<Uint8Array> {
+  return await joinColumn(parts, (length) => new Uint8Array(length));
+}
+
 /** Everything that comes, in its order. */
 export async function collectRuns<Rows>(runs: AsyncIterable<Rows>): Promise<Rows[]> {
   const collected: Rows[] = [];

@@ -15,6 +15,7 @@ import {
   type Revisions,
   type Standings,
   type StandingsQuery,
+  type TimeRange,
   type UserName,
 } from '../query.ts';
 import type { Board, Person, Pin } from '../records.ts';
@@ -144,7 +145,19 @@ export class ResidentDataset implements Dataset {
   }
 
   async standings(query: StandingsQuery): Promise<Standings> {
-    return await this.held.standings.answer(query, this.held.visibility.of(query.scope));
+    const isWithin = async (board: number) => !(await this.#hasEventOutside(query, board));
+    return await this.held.standings.answer(query, this.held.visibility.of(query.scope), isWithin);
+  }
+
+  /** Whether the scope sees an event on the board before or after the range. */
+  async #hasEventOutside({ scope, range }: StandingsQuery, board: number): Promise<boolean> {
+    const outside: TimeRange[] = [];
+    if (range.startMs !== undefined) outside.push({ endMs: range.startMs });
+    if (range.endMs !== undefined) outside.push({ startMs: range.endMs });
+    for (const part of outside) {
+      for await (const _ of this.events({ scope, range: part, board, limit: 1 })) return true;
+    }
+    return false;
   }
 
   /** Whoever keeps in step asks for what came last, so the rows are looked for once for all of them. */

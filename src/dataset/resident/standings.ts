@@ -1,10 +1,10 @@
-/** Points of users on boards in memory, with and without a range (decisions 10, 25, 26, 37). */
+/** Points of users on boards in memory, with and without a range (decisions 10, 25, 26, 37, 71). */
 import { type BoardPolicy, policyOf, readPolicy } from '../../points/policy.ts';
 import { participationScore, totalPoints } from '../../points/score.ts';
 import { inSlices } from '../../time-slice.ts';
-import type { Standings, StandingsQuery, TimeRange } from '../query.ts';
-import type { EarningRows } from '../tables.ts';
-import { joinDoubles, joinIntegers } from './columns.ts';
+import { isBounded, type Standings, type StandingsQuery, type TimeRange } from '../query.ts';
+import type { EarningRows, StandingRows } from '../tables.ts';
+import { joinDoubles, joinFlags, joinIntegers } from './columns.ts';
 import { Earnings, joinEarnings } from './earnings.ts';
 import type { Register } from './register.ts';
 import { indexRows, orderRows, placesOf, type RowIndex } from './row-index.ts';
@@ -17,22 +17,27 @@ const SUMS_AT_ONCE = 1_024;
 
 /** Puts standings and what they earned in order; `policy` is the policy of the version as text. */
 export async function orderStandings(
-  parts: readonly Standings[],
+  parts: readonly StandingRows[],
   earned: readonly EarningRows[],
   users: Register,
   boards: Register,
   policy: string,
 ): Promise<StandingsBook> {
-  const read = await joinStandings(parts);
+  const { imported: flags, ...read } = await joinStandings(parts);
   const byBoard = await indexRows(read.board, boards.count);
   await orderRows(byBoard, (row) => users.ranks[read.user[row]!]!);
   const standings = standingsOf(read.count);
-  await inSlices(0, read.count, (from, to) => gather(read, byBoard.rows, standings, from, to));
+  const imported = new Uint8Array(read.count);
+  await inSlices(0, read.count, (from, to) => {
+    gather(read, byBoard.rows, standings, from, to);
+    for (let row = from; row < to; row++) imported[row] = flags[byBoard.rows[row]!]!;
+  });
   const byUser = await indexRows(standings.user, users.count);
   await orderRows(byUser, (row) => boards.ranks[standings.board[row]!]!);
   const ordered = { standings, offsets: byBoard.offsets, byUser };
   return new StandingsBook({
     ...ordered,
+    imported,
     earnings: await readEarnings(earned, ordered, users),
     policyOf: readPolicies(policy, boards),
   });
@@ -90,6 +95,8 @@ export interface OrderedStandings {
 }
 
 export interface StandingsHeld extends OrderedStandings {
+  /** By row, 1 where the figures are imported ones. */
+  readonly imported: Uint8Array;
   readonly earnings: Earnings;
   readonly policyOf: (board: number) => BoardPolicy;
 }
@@ -101,16 +108,39 @@ export class StandingsBook {
     this.held = held;
   }
 
-  async answer({ of, range }: Omit<StandingsQuery, 'scope'>, view: View): Promise<Standings> {
-    const { startMs, endMs } = range;
-    const bounded = startMs !== undefined || endMs !== undefined;
+  /**
+   * `isWithin`: whether the range contains every event on a board that the scope sees; asked for
+   * boards inside the scope.
+   */
+  async answer(
+    { of, range }: Omit<StandingsQuery, 'scope'>,
+    view: View,
+    isWithin: (board: number) => Promise<boolean>,
+  ): Promise<Standings> {
+    const bounded = isBounded(range);
     // A range of no time at all is answered with nothing, not with everybody at 0 (decision 5).
-    if (bounded && startMs === endMs) return NOBODY;
+    if (bounded && range.startMs === range.endMs) return NOBODY;
     const rows = await this.#rowsOf(of, view);
     const standings = standingsOf(rows.length);
     await inSlices(0, rows.length, (from, to) => gather(this.held.standings, rows, standings, from, to));
-    if (bounded) await this.#cutToRange(standings, rows, range);
+    if (bounded) await this.#cutToRange(standings, rows, range, await this.#importedWithin(rows, isWithin));
     return standings;
+  }
+
+  /** Boards of the rows with imported figures that count, because the range cuts nothing off. */
+  async #importedWithin(
+    rows: Int32Array,
+    isWithin: (board: number) => Promise<boolean>,
+  ): Promise<ReadonlySet<number>> {
+    const { standings, imported } = this.held;
+    const boards = new Set<number>();
+    await inSlices(0, rows.length, (from, to) => {
+      for (let place = from; place < to; place++) {
+        if (imported[rows[place]!] === 1) boards.add(standings.board[rows[place]!]!);
+      }
+    });
+    for (const board of boards) if (!(await isWithin(board))) boards.delete(board);
+    return boards;
   }
 
   /** The rows inside the scope. */
@@ -132,10 +162,17 @@ export class StandingsBook {
     return found.subarray(0, count);
   }
 
-  async #cutToRange(standings: Standings, rows: Int32Array, range: TimeRange): Promise<void> {
-    const { earnings, policyOf } = this.held;
+  /** Imported figures stay on the boards `within` alone; elsewhere nothing is earned beside them. */
+  async #cutToRange(
+    standings: Standings,
+    rows: Int32Array,
+    range: TimeRange,
+    within: ReadonlySet<number>,
+  ): Promise<void> {
+    const { earnings, imported, policyOf } = this.held;
     const sum = (from: number, to: number) => {
       for (let place = from; place < to; place++) {
+        if (imported[rows[place]!] === 1 && within.has(standings.board[place]!)) continue;
         const total = totalPoints(earnings.sum(rows[place]!, range), 0);
         standings.totalPoints[place] = total;
         standings.participationScore[place] = participationScore(policyOf(standings.board[place]!), total);
@@ -155,13 +192,16 @@ function standingsOf(count: number): Standings {
   };
 }
 
-async function joinStandings(parts: readonly Standings[]): Promise<Standings> {
+async function joinStandings(
+  parts: readonly StandingRows[],
+): Promise<Standings & Pick<StandingsHeld, 'imported'>> {
   return {
     count: parts.reduce((sum, part) => sum + part.count, 0),
     user: await joinIntegers(parts.map((part) => part.user)),
     board: await joinIntegers(parts.map((part) => part.board)),
     totalPoints: await joinDoubles(parts.map((part) => part.totalPoints)),
     participationScore: await joinDoubles(parts.map((part) => part.participationScore)),
+    imported: await joinFlags(parts.map(({ imported }) => imported)),
   };
 }
 

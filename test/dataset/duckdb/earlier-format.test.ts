@@ -18,10 +18,12 @@ const ALL = { scope: FULL_SCOPE, range: {} };
 const BOTH: Unseen = { email: true, name: true };
 
 /** What later formats have added goes. */
-async function makeEarlier(file: string, format: 3 | 4): Promise<void> {
+async function makeEarlier(file: string, format: 3 | 4 | 5): Promise<void> {
   const instance = await DuckDBInstance.create(file);
   const connection = await instance.connect();
-  await connection.run('ALTER TABLE version DROP COLUMN user_points_key');
+  await connection.run(`DELETE FROM standings WHERE (board, person) NOT IN
+    (SELECT board, person FROM board_people WHERE present)`);
+  if (format < 5) await connection.run('ALTER TABLE version DROP COLUMN user_points_key');
   if (format === 3) {
     for (const clock of LATER_USER_CLOCKS) await connection.run(`ALTER TABLE users DROP COLUMN ${clock}`);
   }
@@ -102,5 +104,42 @@ describe('a generation of format 4', () => {
     const after = await openPublished(store, 'school');
     assert.deepEqual([after.userPointsKey, after.policy], ['board-id', '']);
     await after.close();
+  });
+});
+
+/** Pays Eve, who owns and never acts. */
+const PAYING = JSON.stringify({ rules: [{ on: 'pin.visited', to: 'owner', points: 6 }] });
+
+describe('a generation of format 5', () => {
+  let folder: string;
+  let store: VersionStore;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'corkboard-earlier-'));
+    store = await openFolderStore(folder);
+    await store.createOrganization('school', { policy: PAYING });
+    await publishRecords(store, 'school', WORLD);
+    await makeEarlier(join(folder, 'organizations', 'school', 'generations', '1.duckdb'), 5);
+  });
+  after(async () => {
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+
+  async function pointsOnBoard7(read: VersionStore): Promise<readonly string[]> {
+    const dataset = await openPublished(read, 'school');
+    const users = await idsOf(dataset.people());
+    const board = await dataset.findBoard(FULL_SCOPE, { by: 'id', value: 7n });
+    const { user, totalPoints } = await dataset.standings({ ...ALL, of: { board: board! } });
+    await dataset.close();
+    return Array.from(user, (index, row) => `${users[index]}: ${totalPoints[row]}`);
+  }
+
+  it('is read, without those in points maps who were paid and never acted', async () => {
+    assert.deepEqual(await pointsOnBoard7(store), ['1: 0', '4: 0']);
+  });
+
+  it('is complete once anything is published', async () => {
+    await publishRecords(store, 'school', { users: [{ id: 3n, email: 'una2@x.example' }] });
+    assert.deepEqual(await pointsOnBoard7(store), ['1: 0', '4: 0', '5: 6']);
   });
 });
