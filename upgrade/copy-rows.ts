@@ -1,0 +1,127 @@
+/**
+ * Copies the organizations of a PostgreSQL database of version 0.1, which had its data in tables,
+ * into the store of this version: `node upgrade/copy-rows.ts --help`. For one release.
+ */
+import { Command, Option } from 'commander';
+import { AppError } from '../src/app-error.ts';
+import { addExamples } from '../src/cli/examples.ts';
+import { readDatabase, readName, readPlace, readSize } from '../src/cli/options.ts';
+import { concealSecrets, type JsonOption, printResult, renderTable } from '../src/cli/output.ts';
+import { runProgram } from '../src/cli/program-run.ts';
+import { DEFAULT_CACHE_BYTES, defaultCache, withDatabase, withPlace } from '../src/cli/storage.ts';
+import { PostgresDatabase } from '../src/store/catalog/postgres-database.ts';
+import { removeFoldersOnSignals } from '../src/temporary-folder.ts';
+import {
+  type CopiedOrganization,
+  type CopyWishes,
+  copyOrganizations,
+  dropTables,
+} from './copy-organizations.ts';
+import { findTables } from './old-database.ts';
+
+interface CopyRowsOptions extends JsonOption, CopyWishes {
+  readonly database?: string;
+  readonly to?: ReturnType<typeof readPlace>;
+  readonly drop?: boolean;
+  readonly cache: string;
+  readonly cacheLimit: number;
+}
+
+/** A cursor over a large table may take its time. */
+const WAITS = { connectMs: 5_000, answerMs: 0 };
+
+function buildProgram(): Command {
+  const program = new Command('copy-rows')
+    .description(
+      'Copy the organizations of a PostgreSQL database of Corkboard 0.1 into the form of this version: settings, the version in force and keys, so that every answer, entity tag, cursor, sync token and pseudonym stays the same. Each is copied whole or not at all. Those that are in the target already are skipped, so what was stopped is run again.',
+    )
+    .helpOption('-h, --help', 'print this help')
+    .addOption(
+      new Option(
+        '--database <url>',
+        'the database of 0.1, after "corkboard migrate"; keep a password in the environment or in a PGPASSFILE',
+      )
+        .argParser(readDatabase)
+        .env('CORKBOARD_DATABASE'),
+    )
+    .addOption(
+      new Option(
+        '--to <dir|url>',
+        'data folder, made when there is none, or migrated database to copy to (default: the same database); then --database needs no "corkboard migrate"',
+      ).argParser(readPlace),
+    )
+    .option('--organization <name>', 'only this one; can be repeated (default: all)', readName)
+    .option('--no-keys', 'leave the keys behind')
+    .option('--drop', 'drop the schema corkboard_0_1 once every organization in it has been copied')
+    .addOption(
+      new Option('--cache <dir>', 'folder for local copies of what lies in a database')
+        .default(defaultCache(), '~/.cache/corkboard')
+        .env('CORKBOARD_CACHE'),
+    )
+    .addOption(
+      new Option('--cache-limit <size>', 'what they may take, like 50GB')
+        .argParser(readSize)
+        .default(DEFAULT_CACHE_BYTES, '20GB')
+        .env('CORKBOARD_CACHE_LIMIT'),
+    )
+    .option('--json', 'print one JSON object')
+    .configureOutput({
+      outputError: (text, write) => write(concealSecrets(text).replace(/^error: /, 'corkboard: ')),
+    })
+    .showHelpAfterError('--help shows what can be given.')
+    .exitOverride()
+    .action((options: CopyRowsOptions) => copyRows(options));
+  addExamples(program, [
+    'node upgrade/copy-rows.ts --database postgres://corkboard@db.example.org/corkboard',
+    'node upgrade/copy-rows.ts --database postgres://corkboard@db.example.org/corkboard --to ./data --organization school',
+    'CORKBOARD_DATABASE=postgres://corkboard@localhost/corkboard node upgrade/copy-rows.ts --drop',
+  ]);
+  return program;
+}
+
+async function copyRows({ database: url, to, cache, cacheLimit, drop, ...options }: CopyRowsOptions) {
+  if (!url) {
+    throw new AppError('option-malformed', 'Name the database of 0.1 with --database or CORKBOARD_DATABASE.');
+  }
+  const target = to ?? { database: url };
+  const isElsewhere = !('database' in target) || target.database !== url;
+  const tables = await withDatabase(url, (database) => findTables(database, isElsewhere));
+  if (drop && !tables.isSetAside) {
+    throw new AppError(
+      'option-malformed',
+      '--drop drops the schema corkboard_0_1, which this database does not have. Leave the option out.',
+    );
+  }
+  removeFoldersOnSignals();
+  const from = new PostgresDatabase(url, WAITS);
+  try {
+    const organizations = await withPlace(
+      { data: '', ...target, cache, cacheLimit },
+      false,
+      async (place) => {
+        const move = { from, tables, to: place };
+        const copied = await copyOrganizations(move, options);
+        if (drop) await dropTables(move);
+        return copied;
+      },
+    );
+    const dropped = drop === true;
+    printResult(options, { organizations, dropped }, () => renderCopied(organizations, dropped));
+  } finally {
+    await from.close();
+  }
+}
+
+function renderCopied(copied: readonly CopiedOrganization[], dropped: boolean): string {
+  const rows = copied.map(({ organization, skipped, version, events, users, boards, pins, keys }) => [
+    ...[organization, skipped ? 'skipped' : (version ?? 'no data yet'), events, users, boards, pins, keys],
+  ]);
+  return [
+    copied.length === 0
+      ? 'There are no organizations to copy.'
+      : renderTable(['NAME', 'VERSION', 'EVENTS', 'USERS', 'BOARDS', 'PINS', 'KEYS'], rows),
+    ...(dropped ? ['The schema corkboard_0_1 was dropped.'] : []),
+  ].join('\n');
+}
+
+await runProgram(buildProgram);

@@ -1,0 +1,191 @@
+/**
+ * The tables of version 0.1 in PostgreSQL, for reading. A row is part of the publications
+ * `born <= publication < died`; events say which publication has brought them, and stay.
+ */
+import { AppError } from '../src/app-error.ts';
+import {
+  type Carried,
+  type Carrier,
+  COPIED_TABLES,
+  type CopiedRows,
+  type CopiedTable,
+  copiedRows,
+  selection,
+} from '../src/dataset/copied-tables.ts';
+import type { Counts } from '../src/dataset/dataset.ts';
+import type { VersionFacts } from '../src/dataset/duckdb/version-row.ts';
+import { bigint, derivedIds, text, userPointsKey } from '../src/dataset/stored-values.ts';
+import type { KeyRow } from '../src/keys/key-row.ts';
+import { openPostgresKeyRows } from '../src/keys/postgres-keyring.ts';
+import type { CatalogEntry } from '../src/store/catalog/catalog.ts';
+import { checkRowSteps, SCHEMA_OF_ROWS } from '../src/store/catalog/migrate.ts';
+import type { OwnConnection, PostgresDatabase, Value } from '../src/store/catalog/postgres-database.ts';
+
+/** Where they are while nobody has set them aside. */
+const IN_PLACE = 'corkboard';
+
+/** Tables whose rows can end. */
+const MORTAL: ReadonlySet<CopiedTable> = new Set([
+  ...(['users', 'user_properties', 'boards', 'pins', 'imported_points', 'user_created'] as const),
+  ...(['board_created', 'board_people', 'policies', 'board_policies', 'awards', 'standings'] as const),
+]);
+
+/** Rows of numbers and rows with texts, which can be long, that are in memory at once. */
+const FETCHED = { numbers: 8_192, texts: 512 } as const;
+
+/** `schema` is that of the tables. */
+export interface OldTables {
+  readonly schema: string;
+  readonly isSetAside: boolean;
+}
+
+export interface OldVersion {
+  readonly entry: CatalogEntry;
+  readonly facts: VersionFacts;
+  readonly counts: Counts;
+  /** All rows of a table in the order of `COPIED_TABLES`, in bounded runs. */
+  rows(table: CopiedTable): AsyncIterable<CopiedRows>;
+}
+
+/** `mayBeInPlace`: the new tables are elsewhere. Throws `data-unreadable` with what to do where there is nothing to read. */
+export async function findTables(database: PostgresDatabase, mayBeInPlace: boolean): Promise<OldTables> {
+  const isSetAside = await hasTables(database, SCHEMA_OF_ROWS);
+  if (!isSetAside && !(await hasTables(database, IN_PLACE))) {
+    throw new AppError(
+      'data-unreadable',
+      'The database has no tables of Corkboard 0.1. Name the one that has them with --database; where they were copied and dropped, nothing is left to do.',
+    );
+  }
+  if (!isSetAside && !mayBeInPlace) {
+    throw new AppError(
+      'data-unreadable',
+      'The tables of Corkboard 0.1 are still in their place: stop its servers and imports, then "corkboard migrate" sets them aside. Or copy to another place, with --to.',
+    );
+  }
+  const schema = isSetAside ? SCHEMA_OF_ROWS : IN_PLACE;
+  await checkRowSteps(database, schema);
+  return { schema, isSetAside };
+}
+
+async function hasTables(database: PostgresDatabase, schema: string): Promise<boolean> {
+  const [row] = await database.rows('SELECT to_regclass($1) IS NOT NULL', [`${schema}.migrations`]);
+  return row?.[0] === true;
+}
+
+/** What is in one snapshot of the tables, however long it is read. The caller closes it. */
+export class OldSnapshot {
+  readonly #connection: OwnConnection;
+
+  private constructor(connection: OwnConnection) {
+    this.#connection = connection;
+  }
+
+  static async open(database: PostgresDatabase, { schema }: OldTables): Promise<OldSnapshot> {
+    const connection = await database.connect();
+    try {
+      for (const statement of [
+        'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+        `SET LOCAL search_path = ${schema}`,
+        'SET LOCAL statement_timeout = 0',
+        'SET LOCAL idle_in_transaction_session_timeout = 0',
+        // All rows of each cursor are wanted.
+        'SET LOCAL cursor_tuple_fraction = 1',
+      ]) {
+        await connection.rows(statement);
+      }
+      return new OldSnapshot(connection);
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+  }
+
+  /** Ascending by name. */
+  async entries(): Promise<readonly CatalogEntry[]> {
+    const rows = await this.#connection.rows(
+      `SELECT ${ENTRY_COLUMNS} FROM organizations ORDER BY lower(name) COLLATE "C"`,
+    );
+    return rows.map(readEntry);
+  }
+
+  async keys(organization: string): Promise<readonly KeyRow[]> {
+    const { rows } = this.#connection;
+    const keys = openPostgresKeyRows({ rows, session: (use) => use({ rows }), close: async () => {} });
+    return await keys.all(organization);
+  }
+
+  /** The version in force; absent while nothing is published. */
+  async version(entry: CatalogEntry): Promise<OldVersion | undefined> {
+    const { name, version, publication } = entry;
+    if (version === undefined || publication === undefined) return undefined;
+    const [row] = await this.#connection.rows(
+      `SELECT o.organization, v.published_ms, v.last_sequence, v.events, v.users, v.boards, v.pins
+       FROM organizations o JOIN versions v USING (organization, publication) WHERE o.name = $1`,
+      [name],
+    );
+    if (row === undefined) throw new Error('the publication in force has no row of its own');
+    const [organization, publishedMs, lastSequence, events, users, boards, pins] = row.map(Number) as [
+      ...[number, number, number, number, number, number, number],
+    ];
+    return {
+      entry,
+      facts: { version, publication, publishedMs, lastSequence },
+      counts: { events, users, boards, pins },
+      rows: (table) => this.#rows(table, conditionOf(table, organization, publication)),
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  async *#rows(table: CopiedTable, condition: string): AsyncGenerator<CopiedRows> {
+    const { list, types } = selection(table);
+    const fetched = types.includes('text') ? FETCHED.texts : FETCHED.numbers;
+    await this.#connection.rows(
+      `DECLARE copied NO SCROLL CURSOR FOR
+       SELECT ${list} FROM ${table} WHERE ${condition} ORDER BY ${COPIED_TABLES[table].order}`,
+    );
+    for (;;) {
+      const rows = await this.#connection.rows(`FETCH ${fetched} FROM copied`);
+      if (rows.length === 0) break;
+      const columns = types.map((type, at) => columnOf(rows, at, type));
+      yield copiedRows(table, rows.length, columns);
+    }
+    await this.#connection.rows('CLOSE copied');
+  }
+}
+
+/** Which rows of a table are part of a version. */
+function conditionOf(table: CopiedTable, organization: number, publication: number): string {
+  const born = table === 'events' ? 'publication' : 'born';
+  const lives = MORTAL.has(table) ? ` AND died > ${publication}` : '';
+  return `organization = ${organization} AND ${born} <= ${publication}${lives}`;
+}
+
+function columnOf(rows: readonly Value[][], at: number, type: Carrier): Carried {
+  if (type === 'int4') return Int32Array.from(rows, (row) => Number(row[at]));
+  if (type === 'int8') return BigInt64Array.from(rows, (row) => bigint(row[at]));
+  return rows.map((row) => text(row[at]));
+}
+
+const ENTRY_COLUMNS = `name, id, title, domain, category_id, course_lookup, lms_user_properties, policy,
+  user_points_key, secret, derived_ids, publication, version`;
+
+function readEntry(row: readonly Value[]): CatalogEntry {
+  const [name, id, title, domain, categoryId, courseLookup, properties, policy] = row;
+  const [pointsKey, secret, derived, publication, version] = row.slice(8);
+  if (!(secret instanceof Uint8Array)) throw new Error('an organization has no secret');
+  return {
+    name: text(name),
+    settings: {
+      ...{ id: bigint(id), title: text(title), domain: text(domain), categoryId: bigint(categoryId) },
+      ...{ courseLookup: courseLookup === true, lmsUserProperties: JSON.parse(text(properties)) },
+      ...{ userPointsKey: userPointsKey(pointsKey), policy: text(policy) },
+    },
+    publication: publication === null ? undefined : Number(publication),
+    version: version === null ? undefined : text(version),
+    secret,
+    derivedIds: derivedIds(derived),
+  };
+}

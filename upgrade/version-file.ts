@@ -1,0 +1,44 @@
+/** A version of 0.1 as the one DuckDB file that it is from now on. Nothing is worked out again (decision 46). */
+import { COPIED_NAMES, type CopiedTable } from '../src/dataset/copied-tables.ts';
+import { Database } from '../src/dataset/duckdb/database.ts';
+import { appendInOrder } from '../src/dataset/duckdb/layout.ts';
+import { MISSING_STANDINGS } from '../src/dataset/duckdb/points-tables.ts';
+import { GENERATION_SCHEMA } from '../src/dataset/duckdb/schema.ts';
+import { writeVersion } from '../src/dataset/duckdb/version-row.ts';
+import { appendRows } from './appended-rows.ts';
+import type { OldVersion } from './old-database.ts';
+
+const MEMORY_LIMIT_MB = 768;
+
+/** Events once more, in the orders in which they are also read. */
+const ORDERED_COPIES = ['board_events', 'actor_events'] as const;
+const ORDERED_COLUMNS = 'sequence, kind, actor, "owner", board, pin, timestamp_ms';
+
+/** `file` and `spillFolder` are not there yet. `onRows` is told of the rows of a table that have been read. */
+export async function writeVersionFile(
+  { entry, facts, rows }: OldVersion,
+  file: string,
+  spillFolder: string,
+  onRows: (table: CopiedTable, count: number) => void,
+): Promise<void> {
+  const database = await Database.open(file, {
+    ...{ readOnly: false, memoryLimitMb: MEMORY_LIMIT_MB, spillFolder },
+  });
+  const connection = await database.connect();
+  try {
+    await connection.run(GENERATION_SCHEMA);
+    for (const table of COPIED_NAMES) {
+      await appendRows(connection, table, rows(table), (count) => onRows(table, count));
+    }
+    for (const copy of ORDERED_COPIES) {
+      await appendInOrder(connection, copy, `SELECT ${ORDERED_COLUMNS} FROM events`);
+    }
+    // Version 0.1 had no standings of those who were paid and never acted (decision 72).
+    await appendInOrder(connection, 'standings', MISSING_STANDINGS);
+    await writeVersion(connection, entry.settings, facts);
+    await connection.run('CHECKPOINT');
+  } finally {
+    connection.closeSync();
+    database.close();
+  }
+}
