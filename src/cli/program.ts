@@ -14,6 +14,7 @@ import { readDatabase, readSize } from './options.ts';
 import { addOrganizationsCommands } from './organizations.ts';
 import { concealSecrets } from './output.ts';
 import { addPointsCommands } from './points.ts';
+import { addPrefetchCommand } from './prefetch.ts';
 import { addPullCommand } from './pull.ts';
 import { addServeCommand } from './serve.ts';
 import { DEFAULT_CACHE_BYTES, defaultCache } from './storage.ts';
@@ -72,6 +73,7 @@ export function buildProgram(): Command {
   addForgetCommand(program);
   addCopyCommand(program);
   addMigrateCommand(program);
+  addPrefetchCommand(program);
   addDemoCommand(program);
   return program;
 }

@@ -2,6 +2,8 @@
  * The store: a catalog of organizations, and the versions of each as files. What a version is and
  * how the next one is made is the same wherever catalog and files lie.
  */
+
+import { stat } from 'node:fs/promises';
 import { AppError } from '../app-error.ts';
 import type { Counts, Dataset } from '../dataset/dataset.ts';
 import { openGeneration, type VersionFile } from '../dataset/duckdb/generation.ts';
@@ -23,6 +25,14 @@ export interface Copied {
   readonly entry: OrganizationEntry;
   /** Absent where nothing is published. */
   readonly counts: Counts | undefined;
+}
+
+export interface Fetched {
+  readonly organization: string;
+  /** Absent where nothing is published. */
+  readonly version: string | undefined;
+  /** Of its file. */
+  readonly bytes: number;
 }
 
 export class VersionStore implements Store {
@@ -82,6 +92,15 @@ export class VersionStore implements Store {
   /** The rows of the version in force, for an export. Throws `organization-unknown`. The caller closes them. */
   async openRows(name: string): Promise<VersionRows> {
     return await this.#withCurrent(name, async ({ entry, file }) => await openVersionRows(entry, file));
+  }
+
+  /** Has the file of the version in force, whole, where it is read from. Throws `organization-unknown`. */
+  async fetchCurrent(name: string): Promise<Fetched> {
+    return await this.#withCurrent(name, async ({ entry, file }) => {
+      const size = file === undefined ? 0 : (await stat(file.path)).size;
+      file?.release();
+      return { organization: entry.name, version: entry.version, bytes: size };
+    });
   }
 
   /**

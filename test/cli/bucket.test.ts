@@ -73,6 +73,14 @@ describe('migrate --bucket', () => {
     );
   });
 
+  it('leaves them to be fetched by a machine that has nothing yet', async () => {
+    const { stdout } = await runCommand('prefetch', '--json');
+    const [{ organization, version, bytes }] = JSON.parse(stdout);
+    assert.equal(organization, 'school');
+    assert.match(version, /^2-/);
+    assert.ok(bytes > 12_288);
+  });
+
   it('moves them to a folder, and back', async () => {
     const shared = join(folder, 'shared');
     mkdirSync(shared);

@@ -62,7 +62,8 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
   'corkboard points': [],
   'corkboard points explain': ['--organization', '--board', '--user', '--json'],
   'corkboard copy': ['--from', '--to', '--organization', '--no-keys', '--json'],
-  'corkboard migrate': ['--json'],
+  'corkboard migrate': ['--bucket', '--json'],
+  'corkboard prefetch': ['--organization', '--json'],
   'corkboard demo': ['--host', '--port', '--log-level', '--resident-limit'],
 };
 

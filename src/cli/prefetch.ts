@@ -1,0 +1,56 @@
+/** `corkboard prefetch`: brings versions into the local cache, so that a server there answers at once. */
+import type { Command } from 'commander';
+import { AppError } from '../app-error.ts';
+import type { Fetched } from '../store/version-store.ts';
+import { addExamples } from './examples.ts';
+import { readName } from './options.ts';
+import { type JsonOption, printResult, remark, renderTable } from './output.ts';
+import { openStore, type StorageOptions } from './storage.ts';
+
+interface PrefetchOptions extends StorageOptions, JsonOption {
+  readonly organization?: readonly string[];
+}
+
+export function addPrefetchCommand(program: Command): void {
+  const prefetch = program
+    .command('prefetch')
+    .description(
+      'Fetch the versions in force from the database into the local cache, and verify what is there. To be run on a new machine before its server starts.',
+    )
+    .option('--organization <name>', 'only this one; can be repeated (default: all)', readName)
+    .option('--json', 'print a JSON array')
+    .action((_options: unknown, command: Command) => prefetchVersions(command.optsWithGlobals()));
+  addExamples(prefetch, [
+    'corkboard prefetch --database postgres://corkboard@db.example.org/corkboard',
+    'corkboard prefetch --organization school --cache /var/cache/corkboard --json',
+  ]);
+}
+
+async function prefetchVersions(options: PrefetchOptions): Promise<void> {
+  if (!options.database) {
+    throw new AppError(
+      'option-malformed',
+      'Name the database with --database or CORKBOARD_DATABASE; a data folder needs no cache.',
+    );
+  }
+  const store = await openStore(options);
+  try {
+    const names = options.organization ?? (await store.organizations()).map(({ name }) => name);
+    const fetched: Fetched[] = [];
+    for (const name of names) {
+      remark(`Fetching ${name}.`);
+      fetched.push(await store.fetchCurrent(name));
+    }
+    printResult(options, fetched, () => renderFetched(fetched));
+  } finally {
+    await store.close();
+  }
+}
+
+function renderFetched(fetched: readonly Fetched[]): string {
+  if (fetched.length === 0) return 'There are no organizations to fetch.';
+  const rows = fetched.map(({ organization, version, bytes }) => [
+    ...[organization, version ?? 'no data yet', bytes],
+  ]);
+  return renderTable(['NAME', 'VERSION', 'BYTES'], rows);
+}
