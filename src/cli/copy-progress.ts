@@ -10,9 +10,9 @@ export interface CopyDisplay {
   end(): void;
 }
 
-/** `unit`: of what is counted, like `records`. */
-export function openCopyDisplay(organization: string, unit: string): CopyDisplay {
-  const name = renderCell(organization);
+/** `label`: what it is about, like the organization; `unit`: of what is counted, like `records`. */
+export function openCopyDisplay(label: string, unit: string): CopyDisplay {
+  const name = renderCell(label);
   const print = process.stderr.isTTY ? openBar(unit) : openLines(unit);
   return {
     show: (done, total, what) => print.show(done, total, what === '' ? name : `${name}: ${what}`),

@@ -60,7 +60,7 @@ async function migrateDatabase(options: MigrateOptions): Promise<void> {
 
 async function moveBucket(url: string, bucket: string): Promise<readonly string[]> {
   const { moveToPlace } = await import('../store/move-chunks.ts');
-  const display = openCopyDisplay('', 'chunks');
+  const display = openCopyDisplay('Moving', 'chunks');
   try {
     return await withCatalog(url, (catalog, openPlace) =>
       moveToPlace(catalog, openPlace, bucket, {

@@ -1,7 +1,7 @@
 /** `corkboard prefetch`: brings versions into the local cache, so that a server there answers at once. */
 import type { Command } from 'commander';
 import { AppError } from '../app-error.ts';
-import type { Fetched } from '../store/version-store.ts';
+import type { Prefetched } from '../store/version-store.ts';
 import { addExamples } from './examples.ts';
 import { readName } from './options.ts';
 import { type JsonOption, printResult, remark, renderTable } from './output.ts';
@@ -36,10 +36,10 @@ async function prefetchVersions(options: PrefetchOptions): Promise<void> {
   const store = await openStore(options);
   try {
     const names = options.organization ?? (await store.organizations()).map(({ name }) => name);
-    const fetched: Fetched[] = [];
+    const fetched: Prefetched[] = [];
     for (const name of names) {
       remark(`Fetching ${name}.`);
-      fetched.push(await store.fetchCurrent(name));
+      fetched.push(await store.prefetch(name));
     }
     printResult(options, fetched, () => renderFetched(fetched));
   } finally {
@@ -47,7 +47,7 @@ async function prefetchVersions(options: PrefetchOptions): Promise<void> {
   }
 }
 
-function renderFetched(fetched: readonly Fetched[]): string {
+function renderFetched(fetched: readonly Prefetched[]): string {
   if (fetched.length === 0) return 'There are no organizations to fetch.';
   const rows = fetched.map(({ organization, version, bytes }) => [
     ...[organization, version ?? 'no data yet', bytes],

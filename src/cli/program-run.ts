@@ -1,5 +1,5 @@
 /**
- * Runs the program `corkboard`, or another one, once, with the words of the command line. Expected trouble is told
+ * Runs a program, like `corkboard`, once, with the arguments of the command line. Expected trouble is told
  * in one sentence, anything else with its stack, because it is a bug.
  */
 import { CommanderError } from 'commander';

@@ -1,6 +1,7 @@
 /**
- * The tables that a copy takes over: those of records and those that follow from them, as every store has them, and how
- * their rows travel. The SQL here is what DuckDB and PostgreSQL read alike.
+ * The tables of a version that are read row by row, for bundles and for copies of version 0.1: those of records and
+ * those that follow from them, and how their rows travel. Version 0.1 had the same tables in PostgreSQL, so the SQL
+ * here is what DuckDB and PostgreSQL read alike.
  */
 
 /** A question mark: the value can be missing. */

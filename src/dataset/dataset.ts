@@ -52,9 +52,10 @@ export interface Dataset {
   /** What else the version holds, as columns, for whoever keeps all of it in memory. Not scoped, either. */
   tables(): Tables;
   /**
-   * The events that are new since an earlier version of the same store and organization, for whoever has that one in
-   * memory: in the order of decision 4, as one batch of any size. Kinds and earlier events stay as they are. Absent
-   * when events have gone, or so many are new that reading everything takes no longer. Not scoped, either.
+   * The events that an earlier version of the same store and organization does not have, in the order of decision 4,
+   * as one batch of any size; for a reader that has the earlier version in memory. Kinds and earlier events are the
+   * same in both. Absent when events have been removed, or when so many are new that reading everything takes no
+   * longer. Not scoped, either.
    */
   eventsSince?(before: Dataset): Promise<EventBatch | undefined>;
 

@@ -12,8 +12,8 @@ const LONGEST_CHANCE_ID = 9_999;
 /**
  * Whether the name of a row of users, or a half of it, contains an address or an IRI, the local
  * part of the person's own address, or the id; or is one word while the address is one that an
- * import has made up, because then both may be made of the same login. In SQL that both stores read
- * alike: publications compare by it (decision 19).
+ * import has made up, because then both may be made of the same login. In SQL, because
+ * publications compare by it (decision 19).
  */
 export function isDerivedName(users: string): string {
   const text = `lower(${users}.name || ' ' || ${users}.first_name || ' ' || ${users}.last_name)`;

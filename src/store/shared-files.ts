@@ -46,9 +46,7 @@ export class SharedFiles implements VersionFiles {
     this.#openPlace = openPlace;
     this.#patienceMs = patienceMs;
     // What must not be kept any more goes from here as soon as it is heard of.
-    catalog.tellChanges(({ folder, oldest }) => {
-      if (oldest !== undefined) cache.dropBefore(folder, oldest).catch(() => undefined);
-    });
+    catalog.tellChanges((folder, oldest) => void cache.dropBefore(folder, oldest).catch(() => undefined));
   }
 
   async current({ name, publication }: CatalogEntry): Promise<VersionFile | undefined> {
@@ -115,8 +113,7 @@ export class SharedFiles implements VersionFiles {
   async #fetchFrom(sharing: Sharing, publication: number): Promise<VersionFile> {
     // Commands do not listen to changes, and their machine may have no server that does.
     if (sharing.oldest !== null) await this.#cache.dropBefore(sharing.folder, sharing.oldest);
-    const kept = await this.#catalog.kept(sharing.organization);
-    const found = kept.find((version) => version.publication === publication);
+    const [found] = await this.#catalog.kept(sharing.organization, publication);
     if (found === undefined) throw new Error('the version is not kept any more');
     const place = await this.#place(sharing.place);
     const wanted = { folder: sharing.folder, publication, manifest: decodeManifest(found.manifest), place };
@@ -181,8 +178,8 @@ export class SharedFiles implements VersionFiles {
   ): Promise<SharedHead> {
     const { publication, version, settings } = entry;
     if (publication === undefined || version === undefined) throw new Error('a file without a version');
-    const head = { settings, publication, version, publishedMs: Date.now(), forgets: true };
-    return await share(turn, head, path, await leftOvers(turn), onBytes);
+    const next = { settings, publication, version, publishedMs: Date.now(), forgets: true };
+    return (await share(turn, next, path, await leftOvers(turn), onBytes)).head;
   }
 }
 

@@ -10,7 +10,14 @@ import type { CatalogEntry } from './catalog/catalog.ts';
 import type { Lease } from './catalog/lease.ts';
 import type { PostgresCatalog, SharedHead, Sharing } from './catalog/postgres-catalog.ts';
 import type { ChunkPlace } from './chunks/chunk-place.ts';
-import { chunkName, decodeManifest, digestIn, encodeManifest, epochIn } from './chunks/manifest.ts';
+import {
+  chunkName,
+  decodeManifest,
+  digestIn,
+  encodeManifest,
+  epochIn,
+  type Manifest,
+} from './chunks/manifest.ts';
 import { upload } from './chunks/transfer.ts';
 import type { CopyOptions } from './version-files.ts';
 
@@ -50,29 +57,26 @@ export class SharedNextVersion implements NextVersion {
 
   async publish(next: PublishedHead): Promise<void> {
     const { lease, sharing, building } = this.#turn;
-    const { organization, folder } = sharing;
-    const stored = await this.#stored();
-    const head = await share(this.#turn, next, building, stored);
+    const { publication, forgets } = next;
+    const { head, manifest } = await share(this.#turn, next, building, await this.#stored());
     await this.#catalog.publish(lease, this.entry.name, head);
-    const { publication } = next;
-    const caching = this.#cache.take(building, {
-      folder,
-      publication,
-      manifest: decodeManifest(head.manifest),
-    });
     // It is in force: what fails now is done by the next publication, or when the version is read.
-    // But who is to be forgotten must not be taken for forgotten.
-    const tidying = caching
-      .catch(() => undefined)
-      .then(() => this.#tidy(organization, folder, next.forgets ? publication : undefined));
-    await (next.forgets ? tidying : tidying.catch(() => undefined));
+    await this.#cache
+      .take(building, { folder: sharing.folder, publication, manifest })
+      .catch(() => undefined);
+    if (forgets) {
+      // Who is to be forgotten must not be taken for forgotten.
+      await this.#tidy();
+      await this.#cache.dropBefore(sharing.folder, publication);
+    } else {
+      await this.#tidy().catch(() => undefined);
+    }
     await this.#end();
   }
 
   async configure(settings: Settings): Promise<void> {
-    const { lease, sharing } = this.#turn;
-    await this.#catalog.configure(lease, this.entry.name, settings);
-    if (this.publication !== undefined) await this.#tidy(sharing.organization, sharing.folder, undefined);
+    await this.#catalog.configure(this.#turn.lease, this.entry.name, settings);
+    if (this.publication !== undefined) await this.#tidy();
     await this.discard();
   }
 
@@ -101,8 +105,9 @@ export class SharedNextVersion implements NextVersion {
    * Removes chunks that no version that is kept needs. Those of a later epoch belong to somebody
    * who has the turn now, which this command has lost.
    */
-  async #tidy(organization: number, folder: string, oldest: number | undefined): Promise<void> {
+  async #tidy(): Promise<void> {
     const { lease, place } = this.#turn;
+    const { organization, folder } = this.#turn.sharing;
     const kept = await this.#catalog.kept(organization);
     const needed = new Set(
       kept.flatMap(({ manifest }) =>
@@ -113,13 +118,18 @@ export class SharedNextVersion implements NextVersion {
       const spare = names.filter((name) => !needed.has(name) && epochIn(name) <= lease.epoch);
       if (spare.length > 0) await place.delete(spare);
     }
-    if (oldest !== undefined) await this.#cache.dropBefore(folder, oldest);
   }
 
   async #end(): Promise<void> {
     this.#hasEnded = true;
     await this.#turn.lease.release();
   }
+}
+
+export interface Shared {
+  readonly head: SharedHead;
+  /** The one of the head. */
+  readonly manifest: Manifest;
 }
 
 /** Stores the chunks of a file that are not there yet, and answers what comes into force with it. */
@@ -129,7 +139,7 @@ export async function share(
   path: string,
   stored: ReadonlyMap<string, bigint>,
   onBytes?: CopyOptions['onBytes'],
-): Promise<SharedHead> {
+): Promise<Shared> {
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
@@ -140,11 +150,9 @@ export async function share(
     };
     const transfer = { place, folder: sharing.folder, file, fileBytes: size, onChunk };
     const { chunks, bytes: uploadedBytes } = await upload(transfer, stored, lease.epoch);
-    const manifest = encodeManifest({ bytes: size, chunks });
-    return {
-      ...{ settings, publication, version, publishedMs, bytes: size, uploadedBytes, manifest },
-      isOnly: forgets,
-    };
+    const manifest = { bytes: size, chunks };
+    const about = { settings, publication, version, publishedMs, bytes: size, uploadedBytes };
+    return { head: { ...about, isOnly: forgets, manifest: encodeManifest(manifest) }, manifest };
   } finally {
     await file.close();
   }

@@ -2,7 +2,6 @@
  * The store: a catalog of organizations, and the versions of each as files. What a version is and
  * how the next one is made is the same wherever catalog and files lie.
  */
-
 import { stat } from 'node:fs/promises';
 import { AppError } from '../app-error.ts';
 import type { Counts, Dataset } from '../dataset/dataset.ts';
@@ -27,7 +26,7 @@ export interface Copied {
   readonly counts: Counts | undefined;
 }
 
-export interface Fetched {
+export interface Prefetched {
   readonly organization: string;
   /** Absent where nothing is published. */
   readonly version: string | undefined;
@@ -95,7 +94,7 @@ export class VersionStore implements Store {
   }
 
   /** Has the file of the version in force, whole, where it is read from. Throws `organization-unknown`. */
-  async fetchCurrent(name: string): Promise<Fetched> {
+  async prefetch(name: string): Promise<Prefetched> {
     return await this.#withCurrent(name, async ({ entry, file }) => {
       const size = file === undefined ? 0 : (await stat(file.path)).size;
       file?.release();

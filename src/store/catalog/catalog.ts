@@ -90,7 +90,7 @@ const COLUMNS = [
 
 const NAME = sql<string>`lower(name)`;
 
-/** The statements. `database` may be a transaction. */
+/** What both catalogs answer alike. `database` may be a transaction. */
 export class Organizations {
   readonly #database: Kysely<OrganizationTables>;
 
@@ -116,38 +116,38 @@ export class Organizations {
     return entry;
   }
 
-  /** To be called in a transaction that lets no other organization be made meanwhile. */
-  async insert(name: string, settings: Partial<Settings>): Promise<CatalogEntry> {
-    checkOrganizationName(name);
-    if ((await this.find(name)) !== undefined) throw existingOrganization(name);
-    const row: Insertable<OrganizationRow> = {
-      ...settingsColumns({ ...defaultSettings(name, await this.#largestId()), ...settings }),
-      ...{ name, secret: randomBytes(32), derived_ids: 'keyed', generation: null, version: null },
-    };
-    await this.#database.insertInto('organizations').values(row).execute();
-    return await this.entry(name);
-  }
-
-  async update(name: string, columns: Partial<OrganizationRow>): Promise<void> {
-    await this.#database
-      .updateTable('organizations')
-      .set(columns)
-      .where(NAME, '=', name.toLowerCase())
-      .execute();
-  }
-
   #select(): SelectQueryBuilder<OrganizationTables, 'organizations', Selectable<OrganizationRow>> {
     return this.#database.selectFrom('organizations').select(COLUMNS);
   }
+}
 
-  async #largestId(): Promise<bigint> {
-    const { largest } = await this.#database
-      .selectFrom('organizations')
-      .select(({ fn }) => fn.max('id').as('largest'))
-      .where('id', '<', LARGE_ID)
-      .executeTakeFirstOrThrow();
-    return largest === null ? 0n : bigint(largest);
-  }
+/**
+ * Makes an organization without data. To be called in a transaction that lets no other organization
+ * be made meanwhile. Throws as `create`.
+ */
+export async function insertOrganization(
+  transaction: Kysely<OrganizationTables>,
+  name: string,
+  settings: Partial<Settings>,
+): Promise<CatalogEntry> {
+  checkOrganizationName(name);
+  const organizations = new Organizations(transaction);
+  if ((await organizations.find(name)) !== undefined) throw existingOrganization(name);
+  const row: Insertable<OrganizationRow> = {
+    ...settingsColumns({ ...defaultSettings(name, await largestId(transaction)), ...settings }),
+    ...{ name, secret: randomBytes(32), derived_ids: 'keyed', generation: null, version: null },
+  };
+  await transaction.insertInto('organizations').values(row).execute();
+  return await organizations.entry(name);
+}
+
+async function largestId(database: Kysely<OrganizationTables>): Promise<bigint> {
+  const { largest } = await database
+    .selectFrom('organizations')
+    .select(({ fn }) => fn.max('id').as('largest'))
+    .where('id', '<', LARGE_ID)
+    .executeTakeFirstOrThrow();
+  return largest === null ? 0n : bigint(largest);
 }
 
 function readEntry(row: Selectable<OrganizationRow>): CatalogEntry {

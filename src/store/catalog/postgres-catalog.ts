@@ -11,8 +11,10 @@ import {
   type CatalogEntry,
   type Head,
   identityColumns,
+  insertOrganization,
   type OrganizationRow,
   Organizations,
+  type OrganizationTables,
   settingsColumns,
 } from './catalog.ts';
 import { LEASE_MS, Lease, lostLease } from './lease.ts';
@@ -31,7 +33,7 @@ export interface Sharing {
   readonly folder: string;
   /** Where its chunks lie: the address of a bucket or folder; empty: in the database. */
   readonly place: string;
-  /** The oldest version that may be kept; absent while nothing is published. */
+  /** Number of the oldest version that may be kept; null while nothing is published. */
   readonly oldest: number | null;
 }
 
@@ -50,12 +52,11 @@ export interface KeptVersion {
   readonly manifest: Uint8Array;
 }
 
-/** Told of each organization once, and then whenever it has changed. */
-export type OnChange = (change: { readonly folder: string; readonly oldest: number | undefined }) => void;
+/** Told of each organization with data once, and then whenever it has changed. `oldest`: the version that may be kept. */
+export type OnChange = (folder: string, oldest: number) => void;
 
-export class PostgresCatalog implements Catalog {
+export class PostgresCatalog extends Organizations implements Catalog {
   readonly #database: PostgresDatabase;
-  readonly #organizations: Organizations;
   readonly #leaseMs: number;
   readonly #watches = new Set<Watch>();
   /** By name in lower case, as of the tick. */
@@ -68,32 +69,16 @@ export class PostgresCatalog implements Catalog {
 
   /** Takes over the database. */
   constructor(database: PostgresDatabase, leaseMs = LEASE_MS) {
+    super(sharedColumns(database.kysely));
     this.#database = database;
-    this.#organizations = organizationsOf(database.kysely);
     this.#leaseMs = leaseMs;
-  }
-
-  get database(): PostgresDatabase {
-    return this.#database;
-  }
-
-  async all(): Promise<readonly CatalogEntry[]> {
-    return await this.#organizations.all();
-  }
-
-  async find(name: string): Promise<CatalogEntry | undefined> {
-    return await this.#organizations.find(name);
-  }
-
-  async entry(name: string): Promise<CatalogEntry> {
-    return await this.#organizations.entry(name);
   }
 
   async create(name: string, settings: Partial<Settings>): Promise<CatalogEntry> {
     return await this.#transact(async (transaction) => {
       // First: two that are made at the same time would get the same id.
       const { tick, place } = await nextTick(transaction);
-      const entry = await organizationsOf(transaction).insert(name, settings);
+      const entry = await insertOrganization(sharedColumns(transaction), name, settings);
       await transaction
         .updateTable('organizations')
         .set({ place, changed: tick })
@@ -148,13 +133,14 @@ export class PostgresCatalog implements Catalog {
     return row;
   }
 
-  /** Versions that are kept, latest first. */
-  async kept(organization: number): Promise<readonly KeptVersion[]> {
+  /** Versions that are kept, latest first; with `publication` that one alone. */
+  async kept(organization: number, publication?: number): Promise<readonly KeptVersion[]> {
     const rows = await this.#database.kysely
       .selectFrom('versions')
       .select(['publication', 'manifest'])
       .where('organization', '=', organization)
       .where('manifest', 'is not', null)
+      .$if(publication !== undefined, (query) => query.where('publication', '=', publication!))
       .orderBy('publication', 'desc')
       .execute();
     return rows.map(({ publication, manifest }) => ({ publication, manifest: manifest! }));
@@ -263,7 +249,7 @@ export class PostgresCatalog implements Catalog {
     for (const { name, version, folder, oldest, changed } of rows) {
       this.#versions.set(name.toLowerCase(), version ?? undefined);
       this.#tick = changed;
-      this.#onChange?.({ folder, oldest: oldest ?? undefined });
+      if (oldest !== null) this.#onChange?.(folder, oldest);
     }
   }
 
@@ -272,9 +258,9 @@ export class PostgresCatalog implements Catalog {
   }
 }
 
-/** The statements about the columns that catalogs have in common. */
-function organizationsOf(database: Kysely<CatalogTables>): Organizations {
-  return new Organizations(database as unknown as ConstructorParameters<typeof Organizations>[0]);
+/** The same tables, with the columns that both catalogs have; the others have defaults. */
+function sharedColumns(database: Kysely<CatalogTables>): Kysely<OrganizationTables> {
+  return database as unknown as Kysely<OrganizationTables>;
 }
 
 /**

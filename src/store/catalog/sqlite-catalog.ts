@@ -11,6 +11,8 @@ import {
   type CatalogEntry,
   type Head,
   identityColumns,
+  insertOrganization,
+  type OrganizationRow,
   Organizations,
   type OrganizationTables,
   settingsColumns,
@@ -42,57 +44,48 @@ export function openSqliteCatalog(dataFolder: string): SqliteCatalog {
   return new SqliteCatalog(new Kysely({ dialect: new SqliteDialect({ database: adapted(database) }) }));
 }
 
-export class SqliteCatalog implements Catalog {
+export class SqliteCatalog extends Organizations implements Catalog {
   readonly #database: Kysely<OrganizationTables>;
-  readonly #organizations: Organizations;
 
   constructor(database: Kysely<OrganizationTables>) {
+    super(database);
     this.#database = database;
-    this.#organizations = new Organizations(database);
-  }
-
-  async all(): Promise<readonly CatalogEntry[]> {
-    return await this.#organizations.all();
-  }
-
-  async find(name: string): Promise<CatalogEntry | undefined> {
-    return await this.#organizations.find(name);
-  }
-
-  async entry(name: string): Promise<CatalogEntry> {
-    return await this.#organizations.entry(name);
   }
 
   async create(name: string, settings: Partial<Settings>): Promise<CatalogEntry> {
     return await this.#database
       .transaction()
-      .execute(async (transaction) => await new Organizations(transaction).insert(name, settings));
+      .execute(async (transaction) => await insertOrganization(transaction, name, settings));
   }
 
   async currentVersion(name: string): Promise<string | undefined> {
-    return (await this.#organizations.entry(name)).version;
+    return (await this.entry(name)).version;
   }
 
   /** Puts a version in force, durably. */
   async publish(name: string, { settings, publication, version }: Head): Promise<void> {
     const columns = { ...settingsColumns(settings), generation: publication, version };
-    await this.#organizations.update(name, columns);
+    await this.#update(name, columns);
   }
 
   /** Puts a copy in force, durably, with all of the original's entry; without data where `publication` is absent. */
   async adopt(original: OrganizationEntry, publication: number | undefined): Promise<void> {
     const { name, settings } = original;
     const columns = { ...settingsColumns(settings), ...identityColumns(original, publication) };
-    await this.#organizations.update(name, columns);
+    await this.#update(name, columns);
   }
 
   /** Keeps settings of an organization that has nothing published yet. */
   async configure(name: string, settings: Settings): Promise<void> {
-    await this.#organizations.update(name, settingsColumns(settings));
+    await this.#update(name, settingsColumns(settings));
   }
 
   async close(): Promise<void> {
     await this.#database.destroy();
+  }
+
+  async #update(name: string, columns: Partial<OrganizationRow>): Promise<void> {
+    await this.#database.updateTable('organizations').set(columns).where('name', '=', name).execute();
   }
 }
 

@@ -10,8 +10,9 @@ import { type ChunkDatabase, openChunkTable } from './postgres-table.ts';
 export const IN_DATABASE = '';
 
 interface Kind {
-  /** Throws `option-malformed`. */
   readonly isMeant: (address: string) => boolean;
+  /** Throws `option-malformed`. */
+  readonly check?: (address: string) => unknown;
   readonly open: (address: string, database: ChunkDatabase) => Promise<ChunkPlace>;
 }
 
@@ -21,7 +22,8 @@ const KINDS: readonly Kind[] = [
     open: async (_, database) => openChunkTable(database),
   },
   {
-    isMeant: (address) => address.startsWith('s3:') && parseBucketAddress(address) !== undefined,
+    isMeant: (address) => address.startsWith('s3:'),
+    check: parseBucketAddress,
     async open(address) {
       // Loading the driver takes time.
       const { openS3Bucket } = await import('./s3-bucket.ts');
@@ -33,7 +35,7 @@ const KINDS: readonly Kind[] = [
 
 /** Throws `option-malformed` for an address that is none. */
 export function checkPlaceAddress(address: string): void {
-  kindOf(address);
+  kindOf(address).check?.(address);
 }
 
 export async function openPlace(address: string, database: ChunkDatabase): Promise<ChunkPlace> {
