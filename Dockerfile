@@ -1,13 +1,13 @@
-# The server and all commands, as a user without rights. Everything that is written lies below /data (the data folder, or the local cache)
-# and /scratch (temporary files); the rest can be read-only.
-# How to pin the image below by its digest: docs/operations.md.
+# The server and all commands, run as an unprivileged user. They write only to /data (the data
+# folder, or the local cache) and /scratch (temporary files); the rest can be read-only.
+# docs/operations.md describes how to pin the base image by digest.
 
 ARG NODE_IMAGE=node:24-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# Without scripts: nothing is compiled, and the Node.js of the image is the one to use.
+# Without install scripts: no package has to be compiled, and the Node.js of the image is used.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src

@@ -2,7 +2,7 @@
 import { cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Community } from './community.ts';
-import { type Corkboard, importFiles, makeKey, migrate, startCorkboard } from './corkboard.ts';
+import { type Corkboard, importFiles, makeKey, migrate, type Program, startCorkboard } from './corkboard.ts';
 import type { LoadClient } from './load.ts';
 import { readProcessTree } from './memory.ts';
 import type { Report } from './report.ts';
@@ -43,6 +43,8 @@ export interface Ground {
   readonly key: string;
   /** Paths that show that the server answers: a board's events first. */
   readonly firstPath: string;
+  /** What serves them; absent: this checkout. */
+  readonly program?: Program;
 }
 
 export interface Bed extends Ground {
@@ -70,7 +72,8 @@ export async function openBed(
   signal: AbortSignal,
   ...options: readonly string[]
 ): Promise<Bed & AsyncDisposable> {
-  const server = await startCorkboard(ground.dataDir, signal, { options });
+  const { dataDir, program } = ground;
+  const server = await startCorkboard(dataDir, signal, { options, ...(program && { program }) });
   const product: Target = { name: 'corkboard', port: server.port, headers: { apikey: ground.key } };
   const bed = { ...ground, server, product, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
   try {

@@ -12,14 +12,26 @@ import { type Running, runningOf } from './processes.ts';
 const COMMAND_TIMEOUT_MS = 60 * 60_000;
 const START_TIMEOUT_MS = 10 * 60_000;
 const MEMORY_EVERY_MS = 20;
-const MAIN = new URL('../dist/cli/main.js', import.meta.url).pathname;
-const ORGANIZATION = 'bench';
+export const ORGANIZATION = 'bench';
 /** Local copies lie with the other files of a run. */
-const ENVIRONMENT = {
-  ...process.env,
-  CORKBOARD_CACHE: join(tmpdir(), `corkboard-bench-cache-${process.pid}`),
-};
-process.once('exit', () => rmSync(ENVIRONMENT.CORKBOARD_CACHE, { recursive: true, force: true }));
+const CACHE = join(tmpdir(), `corkboard-bench-cache-${process.pid}`);
+process.once('exit', () => rmSync(CACHE, { recursive: true, force: true }));
+
+/** A built checkout, and what its commands find in the environment. */
+export interface Program {
+  readonly folder: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export const THIS: Program = { folder: join(import.meta.dirname, '..') };
+
+function mainOf({ folder }: Program): string {
+  return join(folder, 'dist/cli/main.js');
+}
+
+function environmentOf({ environment }: Program): Record<string, string | undefined> {
+  return { ...process.env, CORKBOARD_CACHE: CACHE, ...environment };
+}
 
 export interface CommandOutcome {
   readonly stdout: string;
@@ -29,10 +41,14 @@ export interface CommandOutcome {
 }
 
 /** Runs one `corkboard` command to its end. Throws when it fails or takes longer than an hour. */
-async function runCorkboard(args: readonly string[], signal: AbortSignal): Promise<CommandOutcome> {
+export async function runCorkboard(
+  args: readonly string[],
+  signal: AbortSignal,
+  program = THIS,
+): Promise<CommandOutcome> {
   const startMs = performance.now();
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: ENVIRONMENT,
+  const child = spawn(process.execPath, [mainOf(program), ...args], {
+    env: environmentOf(program),
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: COMMAND_TIMEOUT_MS,
     signal,
@@ -55,7 +71,7 @@ async function runCorkboard(args: readonly string[], signal: AbortSignal): Promi
 }
 
 /** Where the data lie is a folder, or the address of a database. */
-function placeWords(place: string): readonly string[] {
+export function placeWords(place: string): readonly string[] {
   return [place.startsWith('postgres://') ? '--database' : '--data', place];
 }
 
@@ -68,20 +84,23 @@ export function importFiles(
   dataDir: string,
   signal: AbortSignal,
   organization = ORGANIZATION,
+  program = THIS,
 ): Promise<CommandOutcome> {
   return runCorkboard(
     ['import', ...paths, '--organization', organization, ...placeWords(dataDir), '--json'],
     signal,
+    program,
   );
 }
 
-/** Options as of `keys create`; without any, the key sees everything. */
+/** Of the only organization. Options as of `keys create`; without any, the key sees everything. */
 export async function makeKey(
   dataDir: string,
   signal: AbortSignal,
-  ...options: readonly string[]
+  options: readonly string[] = [],
+  program = THIS,
 ): Promise<string> {
-  return (await createKey(dataDir, signal, ORGANIZATION, ...options)).key;
+  return (await createKey(dataDir, signal, ORGANIZATION, options, program)).key;
 }
 
 export interface CreatedKey {
@@ -93,11 +112,12 @@ export async function createKey(
   dataDir: string,
   signal: AbortSignal,
   organization: string,
-  ...options: readonly string[]
+  options: readonly string[] = [],
+  program = THIS,
 ): Promise<CreatedKey> {
   const place = placeWords(dataDir);
   const args = ['keys', 'create', '--organization', organization, ...place, '--json', ...options];
-  return JSON.parse((await runCorkboard(args, signal)).stdout);
+  return JSON.parse((await runCorkboard(args, signal, program)).stdout);
 }
 
 export async function revokeKey(dataDir: string, id: string, signal: AbortSignal): Promise<void> {
@@ -120,6 +140,7 @@ interface StartOptions {
   readonly options?: readonly string[];
   /** A module that is loaded first, and talked to by messages. */
   readonly preload?: string;
+  readonly program?: Program;
 }
 
 /**
@@ -129,18 +150,19 @@ interface StartOptions {
 export async function startCorkboard(
   dataDir: string,
   signal: AbortSignal,
-  { logFile = '/dev/null', options = [], preload }: StartOptions = {},
+  { logFile = '/dev/null', options = [], preload, program = THIS }: StartOptions = {},
 ): Promise<Corkboard> {
   await using log = await open(logFile, 'a');
   const startMs = performance.now();
   const quiet = options.includes('--log-level') ? [] : ['--log-level', 'warn'];
-  const args = [MAIN, 'serve', ...placeWords(dataDir), '--port', '0', ...quiet, ...options];
+  const env = environmentOf(program);
+  const args = [mainOf(program), 'serve', ...placeWords(dataDir), '--port', '0', ...quiet, ...options];
   const child =
     preload === undefined
-      ? spawn(process.execPath, args, { stdio: ['ignore', 'pipe', log.fd], signal, env: ENVIRONMENT })
+      ? spawn(process.execPath, args, { stdio: ['ignore', 'pipe', log.fd], signal, env })
       : spawn(process.execPath, ['--import', preload, ...args], {
           stdio: ['ignore', 'pipe', log.fd, 'ipc'],
-          env: ENVIRONMENT,
+          env,
           signal,
         });
   const running = runningOf(child);

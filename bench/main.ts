@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { openLoadClient } from './load.ts';
 import { HELP, type Options, readOptions } from './options.ts';
 import { renderPlot } from './plot.ts';
@@ -16,7 +16,7 @@ import { runSoak } from './soak/soak.ts';
 const ROOT = join(import.meta.dirname, '..');
 const RESULTS = join(import.meta.dirname, 'results.md');
 const NEIGHBOURS = join(import.meta.dirname, 'neighbours.md');
-const PLOT = join(ROOT, 'docs/speed.svg');
+const PLOT = join(ROOT, 'bench/speed.svg');
 /** What a process keeps of small answers; the different ones that are asked are several times what all keep together. */
 const CACHE_BYTES = 32 * 1024 * 1024;
 
@@ -62,10 +62,8 @@ async function measure(options: Options, folder: string, report: Report, signal:
     },
     differentBytes: options.quick ? 2e6 : Math.max(256e6, 4 * CACHE_BYTES * availableParallelism()),
     cachedBytes: CACHE_BYTES * availableParallelism(),
-    chosen: (name: string) =>
-      name === 'peers' || name === 'postgres' || name === 'blocking'
-        ? options[name]
-        : options.only.length === 0 || options.only.includes(name),
+    against: options.against === undefined ? undefined : { folder: resolve(options.against) },
+    chosen: (name: string) => isChosen(options, name),
   };
   const startMs = performance.now();
   await runScenarios(plan, folder);
@@ -73,9 +71,18 @@ async function measure(options: Options, folder: string, report: Report, signal:
   const about = `- medians of ${options.rounds} rounds (of small requests at most 3 beyond 3 M events), taken in turn; "to": how often corkboard is as fast; ${minutes} minutes`;
   const text = `# Results\n${circumstances.trimEnd()}\n${about}\n\n${options.quick ? 'Quick: shows that all works, not how fast.\n\n' : ''}${report.render()}`;
   process.stdout.write(`\n${text}`);
-  if (options.quick || options.only.length > 0) return;
+  if (options.quick || options.only.length > 0 || options.against !== undefined) return;
   await writeFile(RESULTS, text);
   await writeFile(PLOT, renderPlot(report, options.events));
+}
+
+function isChosen(options: Options, name: string): boolean {
+  if (name === 'peers' || name === 'stores' || name === 'blocking') return options[name];
+  // Beside another checkout nothing else is measured unless it is asked for.
+  const all = options.only.length === 0 && options.against === undefined;
+  if (name === 'against')
+    return options.against !== undefined && (options.only.length === 0 || options.only.includes(name));
+  return all || options.only.includes(name);
 }
 
 async function share(options: Options, folder: string, report: Report, signal: AbortSignal): Promise<void> {

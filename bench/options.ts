@@ -16,7 +16,8 @@ const SCENARIOS = [
     'blocking',
     'oulad',
     'peers',
-    'postgres',
+    'stores',
+    'against',
   ],
 ];
 
@@ -28,7 +29,8 @@ export const HELP = `npm run bench -- [options]
                  ${SCENARIOS.join(', ')}
   --peers        comparable servers, too; they are installed into bench/peers and wanted by "postgresql" of the system
   --blocking     how long a request of each kind blocks the event loop of the server
-  --postgres     the product over PostgreSQL beside the embedded store; wants "postgresql" of the system
+  --stores       import, start and take-up over a folder, PostgreSQL and a bucket; wants "postgresql" of the system
+  --against DIR  another built checkout beside this one; with --stores it has rows there as well
   --quick        little data and short rounds: shows that all works, not how fast
   --no-build     measure dist/ as it is
   --soak         instead: mixed load with publications, checked for mixed versions, errors and growing memory
@@ -38,7 +40,7 @@ export const HELP = `npm run bench -- [options]
   --workers N    processes of the server that is attacked (1)
   --help         this text
 
-A run without --only and --quick writes bench/results.md and docs/speed.svg.
+A run without --only and --quick writes bench/results.md and bench/speed.svg.
 `;
 
 export interface Options {
@@ -46,7 +48,8 @@ export interface Options {
   readonly rounds: number;
   readonly only: readonly string[];
   readonly peers: boolean;
-  readonly postgres: boolean;
+  readonly stores: boolean;
+  readonly against: string | undefined;
   readonly blocking: boolean;
   readonly quick: boolean;
   readonly build: boolean;
@@ -67,7 +70,8 @@ export function readOptions(args: readonly string[]): Options {
       rounds: { type: 'string' },
       only: { type: 'string', multiple: true, default: [] },
       peers: { type: 'boolean', default: false },
-      postgres: { type: 'boolean', default: false },
+      stores: { type: 'boolean', default: false },
+      against: { type: 'string' },
       blocking: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       'no-build': { type: 'boolean', default: false },
@@ -87,7 +91,8 @@ export function readOptions(args: readonly string[]): Options {
     rounds: readCount('rounds', values.rounds ?? (quick ? '1' : '5')),
     only: values.only,
     peers: values.peers || values.only.includes('peers'),
-    postgres: values.postgres || values.only.includes('postgres'),
+    stores: values.stores || values.only.includes('stores'),
+    against: values.against,
     blocking: values.blocking || values.only.includes('blocking'),
     quick,
     build: !values['no-build'],

@@ -5,9 +5,10 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { type Ground, openBed, type Plan, prepareGround } from './bed.ts';
 import { boardIds, communityOf, writeCommunity } from './community.ts';
-import { countEvents } from './corkboard.ts';
+import { countEvents, type Program } from './corkboard.ts';
 import { BOARD_OF_ALL, crowdOf, writeCrowd } from './crowd.ts';
 import { SMALL_KINDS } from './questions.ts';
+import { measureAgainst } from './scenarios/against.ts';
 import { measureBlocking } from './scenarios/blocking.ts';
 import { measureExports } from './scenarios/exports.ts';
 import { measureGrowth } from './scenarios/growth.ts';
@@ -15,9 +16,9 @@ import { addImport, measureIncrement, measureNestedImport } from './scenarios/im
 import { measureInsights } from './scenarios/insights.ts';
 import { measureMixed } from './scenarios/mixed.ts';
 import { measurePeers } from './scenarios/peers.ts';
-import { measurePostgres } from './scenarios/postgres.ts';
 import { measureSmall, measureUnchanged } from './scenarios/small.ts';
 import { measureStart } from './scenarios/start.ts';
+import { measureStores } from './scenarios/stores.ts';
 import { remarkStolen } from './stolen.ts';
 import { size } from './table.ts';
 
@@ -40,6 +41,7 @@ const SERVED = [...SMALL_KINDS, 'unchanged', 'insights', 'mixed'];
 
 export interface Run extends Plan {
   readonly events: readonly number[];
+  readonly against: Program | undefined;
 }
 
 export async function runScenarios(run: Run, folder: string): Promise<void> {
@@ -52,7 +54,8 @@ export async function runScenarios(run: Run, folder: string): Promise<void> {
   };
   if (!run.quick) await part('oulad', 'OULAD', (place) => measureOulad(run, place));
   await part('blocking', 'Longest stalls', (place) => measureStalls(run, sizes[0]!, place));
-  await part('postgres', 'PostgreSQL', (place) => measureOverPostgres(run, sizes[0]!, place));
+  await part('against', 'Against', (place) => measureBoth(run, sizes, place));
+  await part('stores', 'Stores', (place) => measureOverStores(run, sizes, place));
   const events = run.quick ? QUICK_PEER_EVENTS : PEER_EVENTS;
   await part('peers', 'Comparable servers', (place) => measurePeers(run, events, place));
 }
@@ -107,17 +110,34 @@ async function measureServed(run: Run, ground: Ground, aside: boolean): Promise<
   if (run.chosen('mixed')) await measureMixed(bed, run, aside && ground.community.events <= NESTED_EVENTS);
 }
 
-async function measureOverPostgres(run: Run, events: number, folder: string): Promise<void> {
+async function measureBoth(run: Run, sizes: readonly number[], folder: string): Promise<void> {
+  const { against } = run;
+  if (against === undefined) return;
+  for (const events of sizes) {
+    const place = join(folder, `${events}`);
+    await inFolder(place, async () => measureAgainst(run, await bundleOf(events, place), against));
+  }
+}
+
+async function measureOverStores(run: Run, sizes: readonly number[], folder: string): Promise<void> {
+  for (const events of sizes) {
+    const place = join(folder, `${events}`);
+    await inFolder(place, async () => measureStores(run, await bundleOf(events, place), run.against));
+  }
+  if (run.quick || !existsSync(OULAD)) return;
+  await inFolder(join(folder, 'oulad'), (place) =>
+    measureStores(run, { ...OULAD_DATA, folder: place, bundle: OULAD }, run.against),
+  );
+}
+
+/** The invented community in files. */
+async function bundleOf(events: number, folder: string) {
   const community = communityOf(events);
   const bundle = join(folder, 'bundle');
   await mkdir(bundle);
   await writeCommunity(bundle, community);
   const firstPath = `/a/v1/events/board/${boardIds(community)[0]}`;
-  await measurePostgres(run, { title: size(events), community, folder, firstPath }, bundle);
-  if (run.quick || !existsSync(OULAD)) return;
-  const place = join(folder, 'oulad');
-  await mkdir(place);
-  await measurePostgres(run, { ...OULAD_DATA, folder: place }, OULAD);
+  return { title: size(events), community, folder, firstPath, bundle };
 }
 
 async function measureStalls(run: Run, events: number, folder: string): Promise<void> {

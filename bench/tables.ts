@@ -62,10 +62,18 @@ export const TABLES = {
     note: 'The larger data against the smaller one. Small requests: one connection, rendered anew, both servers in the same rounds.',
     header: ['what', 'ratio', 'smaller', 'larger'],
   },
-  postgres: {
-    title: 'Over PostgreSQL',
-    note: 'The embedded store and PostgreSQL in turn, in the same rounds; "ratio": how often PostgreSQL is as fast, or how much more memory it takes. "From memory": resident, the default; "straight": with --resident-limit 0. PostgreSQL with its default settings, on the same cores; memory without / with its processes.',
-    header: ['data', 'what', 'ratio', 'embedded store', 'PostgreSQL'],
+  stores: {
+    title: 'Stores',
+    note: 'The same data and commands in turn, in the same rounds. "To the folder": how often it is as fast as the folder of this checkout. Taken up: from the end of an import until a server that has the version before shows the new one. Started: to the first answer, with nothing in the local cache, and again. Processes, database and bucket share the cores.',
+    header: [
+      ...['data', 'store', 'import', 'to the folder', '1,000 more', 'to the folder'],
+      ...['taken up', 'started with an empty cache', 'again'],
+    ],
+  },
+  against: {
+    title: 'Against another checkout',
+    note: 'Both in turn, in the same rounds, with data of their own in a folder. "Ratio": how often this checkout is as fast, or the other takes as much memory; the median of the ratios of the rounds.',
+    header: ['data', 'what', 'ratio', 'lowest', 'highest', 'this checkout', 'the other'],
   },
   shared: {
     title: 'Many organizations in a shared store',

@@ -7,8 +7,8 @@ import { describe, it } from 'node:test';
 import { PostgresDatabase } from '../src/store/catalog/postgres-database.ts';
 import { publishRecords, WORLD } from './dataset/small-world.ts';
 import { makeFolder } from './ingest/temporary-folder.ts';
-import { sharedPostgres } from './postgres/throwaway.ts';
 import { lacking, runs } from './recipes/blocks.ts';
+import { newDatabase } from './shared-servers.ts';
 import { migrateDatabase, openCachedStore } from './storage.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -93,7 +93,7 @@ describe('the commands in docs/operations.md', () => {
 
 describe('deploy/postgres-role.sh', { skip: lacking(['psql', () => runs('psql', '--version')]) }, () => {
   it('makes a role that is no superuser and can do all that Corkboard needs', async (t) => {
-    const { hostname, port } = new URL(await (await sharedPostgres()).newDatabase());
+    const { hostname, port } = new URL(await newDatabase('empty'));
     const password = `it's "a" \\ password`;
     const made = spawnSync('sh', [join(ROOT, 'deploy/postgres-role.sh')], {
       env: {

@@ -19,7 +19,7 @@ function killBefore(name: 'renameSync' | 'mkdirSync' | 'rmSync' | 'fsyncSync'): 
   });
 }
 
-const { openFolderStore } = await import('../src/store/open-folder.ts');
+const { openFolderStore } = await import('../src/store/files/open-folder.ts');
 const { openSqliteKeyring } = await import('../src/keys/sqlite-keyring.ts');
 if (fatal > 0) {
   for (const name of ['renameSync', 'mkdirSync', 'rmSync', 'fsyncSync'] as const) killBefore(name);

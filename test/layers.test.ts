@@ -6,96 +6,38 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, dirname, extname, join, relative } from 'node:path';
+import { basename, dirname, extname, join, matchesGlob, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import {
+  DRIVERS,
+  importsOf,
+  isOwner,
+  makeOverrides,
+  ROOMS,
+  roomsIn,
+  WIRING_ROOM,
+  withImports,
+} from './layers.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const BIOME = join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
 const LAYER_RULES = ['noRestrictedImports', 'noProcessEnv', 'noImportCycles'];
 
-/** The table of rooms: what each may import beside itself. Who imports a driver or reads the environment is told apart. */
-const ROOMS = {
-  'src/dataset': ['src/app-error.ts', 'src/time-slice.ts'],
-  'src/dataset/duckdb': [
-    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/time-slice.ts', 'src/dataset', 'src/points'],
-  ],
-  'src/store': [
-    ...['src/app-error.ts', 'src/dataset', 'src/dataset/duckdb', 'src/store/catalog', 'src/store/chunks'],
-  ],
-  'src/store/catalog': ['src/app-error.ts', 'src/dataset'],
-  'src/store/chunks': ['src/app-error.ts'],
-  'src/dataset/resident': [
-    ...['src/app-error.ts', 'src/nearest-name.ts', 'src/shelf.ts', 'src/time-slice.ts', 'src/dataset'],
-    'src/points',
-  ],
-  'src/points': ['src/app-error.ts', 'src/nearest-name.ts', 'src/zone.ts', 'src/dataset'],
-  'src/insights': ['src/app-error.ts', 'src/time-slice.ts', 'src/dataset', 'src/points'],
-  'src/render': [
-    ...['src/app-error.ts', 'src/json-text.ts', 'src/nearest-name.ts', 'src/shelf.ts'],
-    ...['src/time-slice.ts', 'src/dataset'],
-  ],
-  'src/keys': ['src/app-error.ts', 'src/nearest-name.ts', 'src/dataset'],
-  'src/ingest': [
-    ...['src/app-error.ts', 'src/json-text.ts', 'src/nearest-name.ts', 'src/temporary-folder.ts'],
-    ...['src/dataset', 'src/points', 'src/ingest/formats'],
-  ],
-  'src/ingest/formats': ['src/app-error.ts'],
-  'src/export': ['src/app-error.ts', 'src/json-text.ts', 'src/dataset'],
-  'src/client': [],
-  'src/pull': ['src/app-error.ts', 'src/ingest'],
-  'src/server': [
-    ...['src/app-error.ts', 'src/json-text.ts', 'src/nearest-name.ts', 'src/shelf.ts'],
-    ...['src/time-slice.ts', 'src/zone.ts'],
-    ...['src/dataset', 'src/points', 'src/insights', 'src/render', 'src/keys'],
-  ],
-  'src/cli': [
-    ...[
-      'src/app-error.ts',
-      'src/json-text.ts',
-      'src/nearest-name.ts',
-      'src/shelf.ts',
-      'src/temporary-folder.ts',
-      'src/time-slice.ts',
-      'src/zone.ts',
-      'src/dataset',
-      'src/dataset/duckdb',
-    ],
-    ...[
-      'src/store',
-      'src/store/catalog',
-      'src/store/chunks',
-      'src/dataset/resident',
-      'src/points',
-      'src/insights',
-      'src/render',
-      'src/keys',
-      'src/ingest',
-      'src/ingest/formats',
-      'src/export',
-      'src/pull',
-      'src/server',
-      'src/client',
-    ],
-  ],
-} as const satisfies Record<string, readonly string[]>;
+/** In the first lines of what a script has written. */
+const GENERATED = 'Made by test/client/generate.ts. */';
+const ALL_ROOMS = [...Object.keys(ROOMS), WIRING_ROOM];
+/** A module of each driver. */
+const MODULES = ['@duckdb/node-api', 'pg', 'kysely', 'kysely/migration', '@aws-sdk/client-s3'];
 
-const DRIVERS = {
-  '@duckdb/node-api': 'src/dataset/duckdb',
-  pg: 'src/store/catalog',
-  kysely: 'src/store/catalog',
-  'kysely/migration': 'src/store/catalog',
-  '@aws-sdk/client-s3': 'src/store/chunks',
-};
-const ENVIRONMENT_ROOM = 'src/cli';
-const SHARED_FILES = [
-  ...['src/app-error.ts', 'src/json-text.ts', 'src/nearest-name.ts', 'src/shelf.ts'],
-  ...['src/temporary-folder.ts', 'src/time-slice.ts', 'src/zone.ts'],
-];
+function mayDrive(room: string, module: string): boolean {
+  return Object.keys(DRIVERS).some((pattern) => matchesGlob(module, pattern) && isOwner(room, pattern));
+}
 
 /** As from a page of the console, and whether they are refused. */
 const CONSOLE_IMPORTS: readonly (readonly [from: string, isRefused: boolean])[] = [
   ['../parts/card.tsx', false],
   ['react', false],
+  ['../../../src/client/client.ts', false],
   ['../../../src/server/app.ts', true],
   ['../../../src/dataset/query.ts', true],
   ['../../../test/world.ts', true],
@@ -115,23 +57,24 @@ interface Plant {
   readonly refused: boolean;
 }
 
-function plantsOf(room: string, mayImport: readonly string[]): readonly Plant[] {
-  const targets = [...Object.keys(ROOMS), ...SHARED_FILES].map((target) => ({
+function plantsOf(room: string): readonly Plant[] {
+  const mayImport = room === WIRING_ROOM ? ALL_ROOMS : importsOf(room);
+  const targets = ALL_ROOMS.map((target) => ({
     name: target === room ? 'itself' : target,
-    from: specifier(room, extname(target) === '' ? `${target}/thing.ts` : target),
+    from: specifier(room, `${target}/thing.ts`),
     refused: target !== room && !mayImport.includes(target),
   }));
-  const drivers = Object.entries(DRIVERS).map(([from, owner]) => ({
+  const drivers = MODULES.map((from) => ({
     name: `the driver ${from}`,
     from,
-    refused: room !== owner,
+    refused: !mayDrive(room, from),
   }));
   const plants = [...targets, ...drivers].map(({ name, from, refused }, index) => ({
     ...{ name: `import ${name}`, path: `${room}/plant-${index}.ts`, refused },
     text: `import { thing } from '${from}';\n\nexport const planted = thing;\n`,
   }));
   const environment = {
-    ...{ name: 'read the environment', path: `${room}/environment.ts`, refused: room !== ENVIRONMENT_ROOM },
+    ...{ name: 'read the environment', path: `${room}/environment.ts`, refused: room !== WIRING_ROOM },
     text: 'export const planted = process.env;\n',
   };
   return [...plants, environment];
@@ -143,10 +86,7 @@ function specifier(room: string, target: string): string {
 }
 
 describe('the rooms of src', () => {
-  const plants = Object.entries(ROOMS).map(([room, mayImport]) => ({
-    room,
-    plants: plantsOf(room, mayImport),
-  }));
+  const plants = ALL_ROOMS.map((room) => ({ room, plants: plantsOf(room) }));
   let garden: string;
   let refused: ReadonlySet<string>;
 
@@ -158,10 +98,6 @@ describe('the rooms of src', () => {
       ...CONSOLE_IMPORTS.map(([from]) => ({
         path: consolePlant(from),
         text: `import { thing } from '${from}';\n\nexport const planted = thing;\n`,
-      })),
-      ...SHARED_FILES.map((path) => ({
-        path,
-        text: "import { thing } from './dataset/thing.ts';\n\nexport const planted = thing;\n",
       })),
     ];
     for (const { path, text } of everything) {
@@ -179,23 +115,40 @@ describe('the rooms of src', () => {
   }
 
   for (const entry of plants) {
-    for (const plant of entry.plants) {
-      it(`${entry.room} may ${plant.refused ? 'not ' : ''}${plant.name}`, () => {
-        assert.equal(refused.has(plant.path), plant.refused);
-      });
-    }
+    it(`${entry.room} may import what its row says, and nothing else`, () => {
+      const wrong = entry.plants.filter((plant) => refused.has(plant.path) !== plant.refused);
+      assert.deepEqual(
+        wrong.map((plant) => `${plant.name}: ${plant.refused ? 'was not refused' : 'was refused'}`),
+        [],
+      );
+    });
   }
 
-  for (const path of SHARED_FILES) {
-    it(`${path} may not import a room`, () => assert.ok(refused.has(path)));
-  }
+  it('do not import each other in a circle', () => {
+    let left = Object.keys(ROOMS);
+    for (let before = Number.POSITIVE_INFINITY; left.length < before; ) {
+      before = left.length;
+      left = left.filter((room) => importsOf(room).some((target) => left.includes(target)));
+    }
+    assert.deepEqual(left, []);
+  });
+
+  it('have the rules and the table that are made from their list', async () => {
+    const again = 'Make it anew: node test/layers.ts';
+    const rules = JSON.parse(await readFile(join(ROOT, 'biome.json'), 'utf8'));
+    assert.deepEqual(rules.overrides, makeOverrides(), again);
+    const table = await readFile(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
+    assert.equal(table, withImports(table), again);
+    assert.deepEqual([...roomsIn(table)].sort(), [...ALL_ROOMS].sort());
+  });
 
   it('keep to the directions', async () => {
     assert.deepEqual([...(await lint(ROOT, 'src'))], []);
     assert.deepEqual([...(await lint(ROOT, 'console'))], []);
-    const rooms = new Set((await sourceFiles('src')).map((path) => dirname(path)));
-    rooms.delete('src');
-    assert.deepEqual([...rooms].sort(), Object.keys(ROOMS).sort(), 'every room has its row in the table');
+    const isWiring = (room: string) => `${room}/`.startsWith(`${WIRING_ROOM}/`);
+    const folders = (await sourceFiles('src')).map((path) => dirname(path));
+    const rooms = new Set(folders.map((room) => (isWiring(room) ? WIRING_ROOM : room)));
+    assert.deepEqual([...rooms].sort(), [...ALL_ROOMS].sort(), 'every room has its row in the list');
   });
 });
 
@@ -227,7 +180,8 @@ describe('every source file', async () => {
   const files = [...product, ...tests];
 
   it('is at most 400 lines long', async () => {
-    assert.deepEqual(await filesWhere(files, (text) => text.split('\n').length - 1 > 400), []);
+    const isLong = (text: string) => text.split('\n').length - 1 > 400 && !text.includes(GENERATED);
+    assert.deepEqual(await filesWhere(files, isLong), []);
   });
 
   it('opens with a doc comment', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nearestName } from '../src/nearest-name.ts';
+import { nearestName } from '../src/domain/nearest-name.ts';
 
 const KNOWN = ['start', 'end', 'limit', 'cursor', 'owner_id', 'created_at'];
 

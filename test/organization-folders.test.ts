@@ -20,7 +20,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openSqliteKeyring } from '../src/keys/sqlite-keyring.ts';
-import { openFolderStore } from '../src/store/open-folder.ts';
+import { openFolderStore } from '../src/store/files/open-folder.ts';
 import { openPublished, publishRecords, WORLD } from './dataset/small-world.ts';
 
 /** In earlier versions each of them could be published, one beside the other. */

@@ -1,7 +1,7 @@
 /** Work under a clock that passes the time of a slice at every look. */
 import { mock } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { SLICE_MS, TURNS_BETWEEN } from '../src/time-slice.ts';
+import { SLICE_MS, TURNS_BETWEEN } from '../src/system/time-slice.ts';
 
 /** Runs the work and counts the turns of the event loop meanwhile. */
 export async function withTimeRunning<T>(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Shelf } from '../src/shelf.ts';
+import { Shelf } from '../src/system/shelf.ts';
 
 test('a full shelf lets go of the oldest, and only of that', async () => {
   const shelf = new Shelf<string>(2);

@@ -1,22 +1,21 @@
 /**
- * Where the data and the keys of a test lie: each of the stores, read directly and from memory. Suites that speak of
- * what is served run over all of them.
+ * Where the data and the keys of a test lie, and how they are read. A test that names no storage uses
+ * the product's default. Only suites for which the storage makes a difference run over several.
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, type TestOptions } from 'node:test';
-import { withResidentDatasets } from '../src/dataset/resident/store.ts';
-import type { Store } from '../src/dataset/store.ts';
 import type { Keyring } from '../src/keys/keyring.ts';
 import { openPostgresKeyring } from '../src/keys/postgres-keyring.ts';
 import { openSqliteKeyring } from '../src/keys/sqlite-keyring.ts';
 import { migrate } from '../src/store/catalog/migrate.ts';
 import { PostgresCatalog } from '../src/store/catalog/postgres-catalog.ts';
 import { PostgresDatabase } from '../src/store/catalog/postgres-database.ts';
-import { openFolderStore } from '../src/store/open-folder.ts';
-import { openSharedStore } from '../src/store/open-shared.ts';
-import { sharedPostgres } from './postgres/throwaway.ts';
-import { sharedBucket } from './s3/server.ts';
+import { openFolderStore } from '../src/store/files/open-folder.ts';
+import { openSharedStore } from '../src/store/files/open-shared.ts';
+import { withResidentDatasets } from '../src/store/resident-store.ts';
+import type { Store } from '../src/store/store.ts';
+import { newDatabase, sharedBucket } from './shared-servers.ts';
 
 export const STORAGES = [
   { store: 'DuckDB', resident: false },
@@ -25,12 +24,16 @@ export const STORAGES = [
   { store: 'PostgreSQL with a bucket', resident: true },
 ] as const;
 export type StorageKind = (typeof STORAGES)[number];
-export const [EMBEDDED] = STORAGES;
-/** The store of a data folder, read directly and from memory. */
-export const EMBEDDED_STORAGES = STORAGES.filter(({ store }) => store === 'DuckDB');
+/** A data folder, read directly, as a version is that does not fit into memory. */
+export const EMBEDDED = STORAGES[0];
+/** The default of the product, and of tests: a data folder, read from memory. */
+export const DEFAULT_STORAGE = STORAGES[1];
+/** The two ways to read: directly and from memory. Every store has the same version files. */
+export const READINGS: readonly StorageKind[] = [EMBEDDED, DEFAULT_STORAGE];
+/** The two catalogs and keyrings, SQLite and PostgreSQL; the last one with chunks in a bucket. */
+export const CATALOGS: readonly StorageKind[] = [DEFAULT_STORAGE, STORAGES[3]];
+/** The two catalogs without a bucket, for what is not read, or reads both ways by itself. */
 export const DIRECT = STORAGES.filter(({ resident }) => !resident);
-/** For tests that take long: datasets in memory only when `CORKBOARD_RUNS` asks for more. */
-export const STORES = process.env['CORKBOARD_RUNS'] === undefined ? DIRECT : STORAGES;
 
 /** More than any test needs. */
 const RESIDENT_LIMIT_BYTES = 1e9;
@@ -45,7 +48,7 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-/** A suite for each storage, each test as often as there are storages. */
+/** For what must be the same wherever the data lie: each test runs as often as there are storages. */
 export function describeOverStorages(name: string, suite: (kind: StorageKind) => void): void {
   describeOver(STORAGES, name, {}, suite);
 }
@@ -59,7 +62,7 @@ export function describeOver(
   for (const kind of storages) describe(`${name}, ${nameOf(kind)}`, options, () => suite(kind));
 }
 
-export function nameOf({ store, resident }: StorageKind): string {
+function nameOf({ store, resident }: StorageKind): string {
   return resident ? `from memory over ${store}` : `straight from ${store}`;
 }
 
@@ -108,11 +111,9 @@ export async function openCachedStore(url: string, cache: string, leaseMs?: numb
   return await openSharedStore(new PostgresDatabase(url), { folder: cache, limitBytes: 1e9 }, { leaseMs });
 }
 
-/** Of the PostgreSQL that the tests of this process share. */
+/** Of the PostgreSQL that all tests share. */
 export async function newMigratedDatabase(): Promise<string> {
-  const url = await (await sharedPostgres()).newDatabase();
-  await migrateDatabase(url);
-  return url;
+  return await newDatabase('migrated');
 }
 
 export async function migrateDatabase(url: string): Promise<void> {

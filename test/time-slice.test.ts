@@ -10,7 +10,7 @@ import {
   type Steps,
   TimeSlice,
   TURNS_BETWEEN,
-} from '../src/time-slice.ts';
+} from '../src/system/time-slice.ts';
 import { withTimeRunning } from './running-time.ts';
 
 describe('a slice of time', () => {

@@ -2,7 +2,7 @@
  * One small organization in which everything that the contract speaks of happens at least once, imported into a real
  * deployment with a key for each way of seeing it.
  */
-import { FULL_SCOPE, type Scope } from '../src/dataset/scope.ts';
+import { FULL_SCOPE, type Scope } from '../src/domain/scope.ts';
 import type { Question } from './model/answers.ts';
 import { type Bundle, EMPTY_BUNDLE, type EventInput } from './model/bundle.ts';
 import { type Deployment, openDeployment, storeSettings } from './model/deployment.ts';

@@ -7,8 +7,8 @@ import {
   INTEGER,
   VARCHAR,
 } from '@duckdb/node-api';
-import { type Carrier, type CopiedRows, type CopiedTable, columnsOf } from '../src/dataset/copied-tables.ts';
-import { CHUNK_ROWS, fillBigints, fillIntegers } from '../src/dataset/duckdb/staging-chunks.ts';
+import { CHUNK_ROWS, fillBigints, fillIntegers } from '../src/store/version/publish/staging-chunks.ts';
+import { type Carrier, type CopiedRows, type CopiedTable, columnsOf } from '../src/store/version-tables.ts';
 
 /** Appends rows to the table, in the order in which they come. */
 export async function appendRows(

@@ -3,17 +3,17 @@
  * is there already is left as it is, so a copy that was stopped is simply run again.
  */
 import { join } from 'node:path';
-import { AppError } from '../src/app-error.ts';
-import { openCopyDisplay } from '../src/cli/copy-progress.ts';
-import { remark } from '../src/cli/output.ts';
-import type { Place } from '../src/cli/storage.ts';
-import type { CopiedTable } from '../src/dataset/copied-tables.ts';
+import type { DataPlace } from '../src/cli/process/storage.ts';
+import { openCopyDisplay } from '../src/cli/terminal/copy-progress.ts';
+import { remark } from '../src/cli/terminal/output.ts';
 import type { Counts } from '../src/dataset/dataset.ts';
-import { unknownOrganization } from '../src/dataset/organization-name.ts';
-import type { OrganizationEntry } from '../src/dataset/store.ts';
+import { AppError } from '../src/domain/app-error.ts';
 import type { CatalogEntry } from '../src/store/catalog/catalog.ts';
 import type { PostgresDatabase } from '../src/store/catalog/postgres-database.ts';
-import { openTemporaryFolder } from '../src/temporary-folder.ts';
+import { unknownOrganization } from '../src/store/organization-name.ts';
+import type { OrganizationEntry } from '../src/store/store.ts';
+import type { CopiedTable } from '../src/store/version-tables.ts';
+import { openTemporaryFolder } from '../src/system/temporary-folder.ts';
 import { OldSnapshot, type OldTables } from './old-database.ts';
 import { writeVersionFile } from './version-file.ts';
 
@@ -36,7 +36,7 @@ export interface CopiedOrganization extends Counts {
 export interface Move {
   readonly from: PostgresDatabase;
   readonly tables: OldTables;
-  readonly to: Place;
+  readonly to: DataPlace;
 }
 
 /** How long it waits for an import into the target to end. */
@@ -116,13 +116,13 @@ async function skip(
   const { name, version } = findEntry(held, old.name);
   const skipped = { organization: name, version, ...NOTHING, skipped: true };
   if (!isCopy(held, old)) {
-    remark(`${name}: skipped, the target has another organization of this name; nothing of it was copied.`);
+    remark(`${name}: skipped; the target has a different organization of this name, so nothing was copied.`);
     return { ...skipped, keys: 0 };
   }
   const snapshot = await OldSnapshot.open(from, tables);
   try {
     const copiedKeys = keys ? await copyKeys(snapshot, to, name) : 0;
-    remark(`${name}: skipped, it is in the target already.`);
+    remark(`${name}: skipped; it is already in the target.`);
     return { ...skipped, keys: copiedKeys };
   } finally {
     await snapshot.close();
@@ -144,18 +144,18 @@ async function copyOne({ from, tables, to }: Move, name: string, keys: boolean):
 }
 
 /** Those that the target does not know; answers how many. */
-async function copyKeys(snapshot: OldSnapshot, to: Place, organization: string): Promise<number> {
+async function copyKeys(snapshot: OldSnapshot, to: DataPlace, organization: string): Promise<number> {
   const held = new Set((await to.keys.all(organization)).map(({ id }) => id));
   const rows = (await snapshot.keys(organization)).filter(({ id }) => !held.has(id));
   await to.keys.take(rows);
   return rows.length;
 }
 
-async function copyVersion(snapshot: OldSnapshot, to: Place, entry: CatalogEntry): Promise<Counts> {
+async function copyVersion(snapshot: OldSnapshot, to: DataPlace, entry: CatalogEntry): Promise<Counts> {
   const version = await snapshot.version(entry);
   const options = {
     waitMs: WAIT_MS,
-    onWait: () => remark(`Waiting for another change of ${entry.name} to end.`),
+    onWait: () => remark(`Waiting for another change of ${entry.name} to finish.`),
   };
   if (version === undefined) {
     await to.store.adopt({ entry, file: undefined }, { ...options, onBytes: () => undefined });

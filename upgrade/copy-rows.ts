@@ -3,14 +3,14 @@
  * into the store of this version: `node upgrade/copy-rows.ts --help`. For one release.
  */
 import { Command, Option } from 'commander';
-import { AppError } from '../src/app-error.ts';
-import { addExamples } from '../src/cli/examples.ts';
-import { readDatabase, readName, readPlace, readSize } from '../src/cli/options.ts';
-import { concealSecrets, type JsonOption, printResult, renderTable } from '../src/cli/output.ts';
+import { DEFAULT_CACHE_BYTES, defaultCache, withDatabase, withPlace } from '../src/cli/process/storage.ts';
 import { runProgram } from '../src/cli/program-run.ts';
-import { DEFAULT_CACHE_BYTES, defaultCache, withDatabase, withPlace } from '../src/cli/storage.ts';
+import { addExamples } from '../src/cli/terminal/examples.ts';
+import { readDatabase, readName, readPlace, readSize } from '../src/cli/terminal/options.ts';
+import { concealSecrets, type JsonOption, printResult, renderTable } from '../src/cli/terminal/output.ts';
+import { AppError } from '../src/domain/app-error.ts';
 import { PostgresDatabase } from '../src/store/catalog/postgres-database.ts';
-import { removeFoldersOnSignals } from '../src/temporary-folder.ts';
+import { removeFoldersOnSignals } from '../src/system/temporary-folder.ts';
 import {
   type CopiedOrganization,
   type CopyWishes,
@@ -33,13 +33,13 @@ const WAITS = { connectMs: 5_000, answerMs: 0 };
 function buildProgram(): Command {
   const program = new Command('copy-rows')
     .description(
-      'Copy the organizations of a PostgreSQL database of Corkboard 0.1 into the form of this version: settings, the version in force and keys, so that every answer, entity tag, cursor, sync token and pseudonym stays the same. Each is copied whole or not at all. Those that are in the target already are skipped, so what was stopped is run again.',
+      'Copy the organizations of a PostgreSQL database of Corkboard 0.1 into the format of this version: settings, the current version and keys. Every body and pseudonym stays the same; cursors and sync tokens are still accepted. Each organization is copied completely or not at all. Organizations that are already in the target are skipped: if the script is stopped, run it again.',
     )
     .helpOption('-h, --help', 'print this help')
     .addOption(
       new Option(
         '--database <url>',
-        'the database of 0.1, after "corkboard migrate"; keep a password in the environment or in a PGPASSFILE',
+        'database of 0.1, after "corkboard migrate"; keep passwords in the environment or in a PGPASSFILE',
       )
         .argParser(readDatabase)
         .env('CORKBOARD_DATABASE'),
@@ -47,19 +47,19 @@ function buildProgram(): Command {
     .addOption(
       new Option(
         '--to <dir|url>',
-        'data folder, made when there is none, or migrated database to copy to (default: the same database); then --database needs no "corkboard migrate"',
+        'data folder or migrated database to copy to (default: the same database); a folder is created if it does not exist, and --database then needs no "corkboard migrate"',
       ).argParser(readPlace),
     )
-    .option('--organization <name>', 'only this one; can be repeated (default: all)', readName)
-    .option('--no-keys', 'leave the keys behind')
+    .option('--organization <name>', 'only this organization; can be repeated (default: all)', readName)
+    .option('--no-keys', 'do not copy the keys')
     .option('--drop', 'drop the schema corkboard_0_1 once every organization in it has been copied')
     .addOption(
-      new Option('--cache <dir>', 'folder for local copies of what lies in a database')
+      new Option('--cache <dir>', 'local cache of the versions in the database')
         .default(defaultCache(), '~/.cache/corkboard')
         .env('CORKBOARD_CACHE'),
     )
     .addOption(
-      new Option('--cache-limit <size>', 'what they may take, like 50GB')
+      new Option('--cache-limit <size>', 'maximum size of the cache, like 50GB')
         .argParser(readSize)
         .default(DEFAULT_CACHE_BYTES, '20GB')
         .env('CORKBOARD_CACHE_LIMIT'),
@@ -68,7 +68,7 @@ function buildProgram(): Command {
     .configureOutput({
       outputError: (text, write) => write(concealSecrets(text).replace(/^error: /, 'corkboard: ')),
     })
-    .showHelpAfterError('--help shows what can be given.')
+    .showHelpAfterError('Use --help for the options and arguments.')
     .exitOverride()
     .action((options: CopyRowsOptions) => copyRows(options));
   addExamples(program, [
@@ -89,7 +89,7 @@ async function copyRows({ database: url, to, cache, cacheLimit, drop, ...options
   if (drop && !tables.isSetAside) {
     throw new AppError(
       'option-malformed',
-      '--drop drops the schema corkboard_0_1, which this database does not have. Leave the option out.',
+      '--drop drops the schema corkboard_0_1, which this database does not have. Leave out --drop.',
     );
   }
   removeFoldersOnSignals();

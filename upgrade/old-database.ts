@@ -2,24 +2,25 @@
  * The tables of version 0.1 in PostgreSQL, for reading. A row is part of the publications
  * `born <= publication < died`; events say which publication has brought them, and stay.
  */
-import { AppError } from '../src/app-error.ts';
+
+import type { Counts } from '../src/dataset/dataset.ts';
+import { AppError } from '../src/domain/app-error.ts';
+import type { KeyRow } from '../src/keys/key-row.ts';
+import { openPostgresKeyRows } from '../src/keys/postgres-keyring.ts';
+import type { CatalogEntry, ColumnValue } from '../src/store/catalog/catalog.ts';
+import { checkRowSteps, SCHEMA_OF_ROWS } from '../src/store/catalog/migrate.ts';
+import type { OwnConnection, PostgresDatabase } from '../src/store/catalog/postgres-database.ts';
+import { bigint, derivedIds, text, userPointsKey } from '../src/store/stored-values.ts';
+import type { VersionFacts } from '../src/store/version/version-row.ts';
 import {
   type Carried,
   type Carrier,
-  COPIED_TABLES,
   type CopiedRows,
   type CopiedTable,
   copiedRows,
   selection,
-} from '../src/dataset/copied-tables.ts';
-import type { Counts } from '../src/dataset/dataset.ts';
-import type { VersionFacts } from '../src/dataset/duckdb/version-row.ts';
-import { bigint, derivedIds, text, userPointsKey } from '../src/dataset/stored-values.ts';
-import type { KeyRow } from '../src/keys/key-row.ts';
-import { openPostgresKeyRows } from '../src/keys/postgres-keyring.ts';
-import type { CatalogEntry } from '../src/store/catalog/catalog.ts';
-import { checkRowSteps, SCHEMA_OF_ROWS } from '../src/store/catalog/migrate.ts';
-import type { OwnConnection, PostgresDatabase, Value } from '../src/store/catalog/postgres-database.ts';
+  VERSION_TABLES,
+} from '../src/store/version-tables.ts';
 
 /** Where they are while nobody has set them aside. */
 const IN_PLACE = 'corkboard';
@@ -43,7 +44,7 @@ export interface OldVersion {
   readonly entry: CatalogEntry;
   readonly facts: VersionFacts;
   readonly counts: Counts;
-  /** All rows of a table in the order of `COPIED_TABLES`, in bounded runs. */
+  /** All rows of a table in the order of `VERSION_TABLES`, in bounded runs. */
   rows(table: CopiedTable): AsyncIterable<CopiedRows>;
 }
 
@@ -53,13 +54,13 @@ export async function findTables(database: PostgresDatabase, mayBeInPlace: boole
   if (!isSetAside && !(await hasTables(database, IN_PLACE))) {
     throw new AppError(
       'data-unreadable',
-      'The database has no tables of Corkboard 0.1. Name the one that has them with --database; where they were copied and dropped, nothing is left to do.',
+      'The database has no tables of Corkboard 0.1. If they were copied and dropped, nothing is left to do; otherwise check --database.',
     );
   }
   if (!isSetAside && !mayBeInPlace) {
     throw new AppError(
       'data-unreadable',
-      'The tables of Corkboard 0.1 are still in their place: stop its servers and imports, then "corkboard migrate" sets them aside. Or copy to another place, with --to.',
+      'The tables of Corkboard 0.1 are still in their place. Stop its servers and imports, and run "corkboard migrate" to set them aside; or copy to a different place with --to.',
     );
   }
   const schema = isSetAside ? SCHEMA_OF_ROWS : IN_PLACE;
@@ -144,7 +145,7 @@ export class OldSnapshot {
     const fetched = types.includes('text') ? FETCHED.texts : FETCHED.numbers;
     await this.#connection.rows(
       `DECLARE copied NO SCROLL CURSOR FOR
-       SELECT ${list} FROM ${table} WHERE ${condition} ORDER BY ${COPIED_TABLES[table].order}`,
+       SELECT ${list} FROM ${table} WHERE ${condition} ORDER BY ${VERSION_TABLES[table].order}`,
     );
     for (;;) {
       const rows = await this.#connection.rows(`FETCH ${fetched} FROM copied`);
@@ -163,7 +164,7 @@ function conditionOf(table: CopiedTable, organization: number, publication: numb
   return `organization = ${organization} AND ${born} <= ${publication}${lives}`;
 }
 
-function columnOf(rows: readonly Value[][], at: number, type: Carrier): Carried {
+function columnOf(rows: readonly ColumnValue[][], at: number, type: Carrier): Carried {
   if (type === 'int4') return Int32Array.from(rows, (row) => Number(row[at]));
   if (type === 'int8') return BigInt64Array.from(rows, (row) => bigint(row[at]));
   return rows.map((row) => text(row[at]));
@@ -172,7 +173,7 @@ function columnOf(rows: readonly Value[][], at: number, type: Carrier): Carried 
 const ENTRY_COLUMNS = `name, id, title, domain, category_id, course_lookup, lms_user_properties, policy,
   user_points_key, secret, derived_ids, publication, version`;
 
-function readEntry(row: readonly Value[]): CatalogEntry {
+function readEntry(row: readonly ColumnValue[]): CatalogEntry {
   const [name, id, title, domain, categoryId, courseLookup, properties, policy] = row;
   const [pointsKey, secret, derived, publication, version] = row.slice(8);
   if (!(secret instanceof Uint8Array)) throw new Error('an organization has no secret');

@@ -1,10 +1,11 @@
 /** A version of 0.1 as the one DuckDB file that it is from now on. Nothing is worked out again (decision 46). */
-import { COPIED_NAMES, type CopiedTable } from '../src/dataset/copied-tables.ts';
-import { Database } from '../src/dataset/duckdb/database.ts';
-import { appendInOrder } from '../src/dataset/duckdb/layout.ts';
-import { MISSING_STANDINGS } from '../src/dataset/duckdb/points-tables.ts';
-import { GENERATION_SCHEMA } from '../src/dataset/duckdb/schema.ts';
-import { writeVersion } from '../src/dataset/duckdb/version-row.ts';
+
+import { Database } from '../src/store/version/database.ts';
+import { appendInOrder } from '../src/store/version/publish/layout.ts';
+import { MISSING_STANDINGS } from '../src/store/version/publish/points-tables.ts';
+import { GENERATION_SCHEMA } from '../src/store/version/publish/schema.ts';
+import { writeVersion } from '../src/store/version/version-row.ts';
+import { type CopiedTable, TABLE_NAMES } from '../src/store/version-tables.ts';
 import { appendRows } from './appended-rows.ts';
 import type { OldVersion } from './old-database.ts';
 
@@ -27,7 +28,7 @@ export async function writeVersionFile(
   const connection = await database.connect();
   try {
     await connection.run(GENERATION_SCHEMA);
-    for (const table of COPIED_NAMES) {
+    for (const table of TABLE_NAMES) {
       await appendRows(connection, table, rows(table), (count) => onRows(table, count));
     }
     for (const copy of ORDERED_COPIES) {

@@ -57,7 +57,7 @@ export async function measureBlocking(
 async function makeKeys(ground: Ground, signal: AbortSignal): Promise<Keys> {
   const { dataDir, community } = ground;
   const boards = boardsOfCrowd(community).slice(0, NAMED);
-  const make = (...options: string[]) => makeKey(dataDir, signal, ...options);
+  const make = (...options: string[]) => makeKey(dataDir, signal, options);
   return {
     full: ground.key,
     email: await make('--redact', 'email'),

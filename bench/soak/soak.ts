@@ -44,8 +44,8 @@ export async function runSoak({ minutes, folder, signal, report }: Soak): Promis
   );
   const keys = {
     full: ground.key,
-    scoped: await makeKey(ground.dataDir, signal, '--boards', marks.boards.slice(0, 2).join(',')),
-    redacting: await makeKey(ground.dataDir, signal, '--redact', 'email,name'),
+    scoped: await makeKey(ground.dataDir, signal, ['--boards', marks.boards.slice(0, 2).join(',')]),
+    redacting: await makeKey(ground.dataDir, signal, ['--redact', 'email,name']),
   };
   await using server = await startCorkboard(ground.dataDir, signal, { logFile: join(folder, 'server.log') });
   const consistency = new Consistency(EVENTS, marks);

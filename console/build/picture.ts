@@ -11,9 +11,9 @@ const MOST_BYTES = 200_000;
 
 const stand = await openConsole();
 try {
-  const visit = await stand.visit({ theme: 'light', ...SIZE });
-  await visit.go('/?from=2018-02-15&to=2018-09-10&zone=Europe/Vienna&interval=week');
-  const debug = await visit.context.newCDPSession(visit.page);
+  const path = '/?from=2018-02-15&to=2018-09-10&zone=Europe/Vienna&interval=week';
+  const visit = await stand.visit({ theme: 'light', ...SIZE, path });
+  const debug = await visit.page.context().newCDPSession(visit.page);
   const { data } = await debug.send('Page.captureScreenshot', {
     ...{ format: 'webp', quality: QUALITY },
     clip: { x: 0, y: 0, ...SIZE, scale: SCALE },

@@ -1,6 +1,7 @@
 /** Asks for a key, tries it, and keeps it for this tab. */
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
-import { ApiError, requestJson } from './api/client.ts';
+import { ProblemError } from '../../src/client/client.ts';
+import { openApi, troubleOf } from './api/client.ts';
 import { takeKey } from './api/key.ts';
 import { Brand } from './parts/brand.tsx';
 
@@ -25,14 +26,13 @@ export function KeyForm({ reason }: { readonly reason: string | undefined }) {
     }
     setBusy(true);
     try {
-      // Read to its end: a body that is left unread keeps its connection.
-      await requestJson('/insights/v1/overview', { key: trimmed });
+      await openApi(trimmed, { retries: 0 }).insights.overview();
       takeKey(trimmed);
     } catch (error) {
       setBusy(false);
       // With no data yet the key is still a good one.
-      if (error instanceof ApiError && error.code === 'not-published') takeKey(trimmed);
-      else setTrouble(error instanceof Error ? error.message : String(error));
+      if (error instanceof ProblemError && error.code === 'not-published') takeKey(trimmed);
+      else setTrouble(troubleOf(error).detail);
       field.current?.focus();
     }
   };

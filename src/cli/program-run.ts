@@ -1,12 +1,12 @@
 /**
- * Runs a program, like `corkboard`, once, with the arguments of the command line. Expected trouble is told
- * in one sentence, anything else with its stack, because it is a bug.
+ * Runs a program, like `corkboard`, once, with the arguments of the command line. Prints an
+ * expected error as one sentence, and any other error with its stack, because it is a bug.
  */
 import { CommanderError } from 'commander';
-import { AppError } from '../app-error.ts';
-import { fullDiskError } from './full-disk.ts';
-import { concealSecrets, remark } from './output.ts';
+import { AppError } from '../domain/app-error.ts';
+import { fullDiskError } from './process/full-disk.ts';
 import { buildProgram } from './program.ts';
+import { concealSecrets, remark } from './terminal/output.ts';
 
 const REFUSED = 1;
 const MISUSED = 2;
@@ -33,15 +33,15 @@ export async function runProgram(build = buildProgram): Promise<void> {
   }
 }
 
-/** Tells what went wrong and gives the exit code. */
+/** Prints the error and returns the exit code. */
 function tell(error: unknown): number {
-  // Told already by commander, which also ends --help and --version this way.
+  // Already printed by commander, which also ends --help and --version this way.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
-  // Other expected trouble has its own words for it.
+  // Other expected errors have their own message.
   const full =
     error instanceof AppError && error.code !== 'data-unreadable' ? undefined : fullDiskError(error);
   if (full !== undefined) {
-    remark(`corkboard: The disk is full (${full.message}). Make room and run the command again.`);
+    remark(`corkboard: The disk is full (${full.message}). Free some space and run the command again.`);
     return REFUSED;
   }
   if (error instanceof AppError) {
@@ -55,7 +55,7 @@ function tell(error: unknown): number {
 /** A full disk, a forbidden folder, a locked file: of the system, not of the program. */
 function isSystemTrouble(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
-  // DuckDB tells its trouble with files in the text alone.
+  // DuckDB reports errors with files only in the message.
   return (
     'syscall' in error ||
     /^IO Error: /.test(error.message) ||

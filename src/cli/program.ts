@@ -2,61 +2,64 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
-import { addCopyCommand } from './copy.ts';
-import { addDemoCommand } from './demo.ts';
-import { addExamples } from './examples.ts';
-import { addExportCommand } from './export.ts';
-import { addForgetCommand } from './forget.ts';
-import { addImportCommand } from './import.ts';
-import { addKeysCommands } from './keys.ts';
-import { addMigrateCommand } from './migrate.ts';
-import { readDatabase, readSize } from './options.ts';
-import { addOrganizationsCommands } from './organizations.ts';
-import { concealSecrets } from './output.ts';
-import { addPointsCommands } from './points.ts';
-import { addPrefetchCommand } from './prefetch.ts';
-import { addPullCommand } from './pull.ts';
-import { addServeCommand } from './serve.ts';
-import { DEFAULT_CACHE_BYTES, defaultCache } from './storage.ts';
+import { addCopyCommand } from './commands/copy.ts';
+import { addDemoCommand } from './commands/demo.ts';
+import { addExportCommand } from './commands/export.ts';
+import { addForgetCommand } from './commands/forget.ts';
+import { addImportCommand } from './commands/import.ts';
+import { addKeysCommands } from './commands/keys.ts';
+import { addMigrateCommand } from './commands/migrate.ts';
+import { addOrganizationsCommands } from './commands/organizations.ts';
+import { addPointsCommands } from './commands/points.ts';
+import { addPrefetchCommand } from './commands/prefetch.ts';
+import { addPullCommand } from './commands/pull.ts';
+import { addServeCommand } from './commands/serve.ts';
+import { DEFAULT_CACHE_BYTES, defaultCache } from './process/storage.ts';
+import { addExamples } from './terminal/examples.ts';
+import { readDatabase, readSize } from './terminal/options.ts';
+import { concealSecrets } from './terminal/output.ts';
 
 // The same place from src/cli and from dist/cli.
 const PACKAGE_FILE = join(import.meta.dirname, '../../package.json');
 
+const DATABASE_HELP = `
+Database:
+  --database takes a URL like postgres://corkboard@db/corkboard. Command-line options are visible in
+  the process list: keep passwords in the environment or in a PGPASSFILE.`;
+
 export function buildProgram(): Command {
   const program = new Command('corkboard')
-    .description('Read-only data API of a social-learning community: events, boards, users and points.')
+    .description('Serve the data of a social-learning community over a read-only HTTP API.')
     .version(readVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .addOption(new Option('--data <dir>', 'the data folder').default('./data').env('CORKBOARD_DATA'))
+    .addOption(new Option('--data <dir>', 'data folder').default('./data').env('CORKBOARD_DATA'))
     .addOption(
-      new Option(
-        '--database <url>',
-        'PostgreSQL instead of the data folder, like postgres://corkboard@db/corkboard; who lists the processes of a machine sees options, so keep a password in the environment or in a PGPASSFILE',
-      )
+      new Option('--database <url>', 'PostgreSQL database instead of the data folder')
         .argParser(readDatabase)
         .env('CORKBOARD_DATABASE'),
     )
     .addOption(
-      new Option('--cache <dir>', 'folder for local copies of what lies in the database')
+      new Option('--cache <dir>', 'local cache of the versions in the database')
         .default(defaultCache(), '~/.cache/corkboard')
         .env('CORKBOARD_CACHE'),
     )
     .addOption(
       new Option(
         '--cache-limit <size>',
-        'what they may take, like 50GB; least recently used versions go first',
+        'maximum size of the cache, like 50GB; least recently used versions are deleted first',
       )
         .argParser(readSize)
         .default(DEFAULT_CACHE_BYTES, '20GB')
         .env('CORKBOARD_CACHE_LIMIT'),
     )
     // Before the commands are added, because they inherit it.
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, styleTitle: pointToGlobalOptions })
     .configureOutput({
       outputError: (text, write) => write(concealSecrets(text).replace(/^error: /, 'corkboard: ')),
     })
-    .showHelpAfterError('--help shows what can be given.')
+    .showHelpAfterError('Use --help for the options and arguments.')
     .exitOverride();
+  program.addHelpText('after', DATABASE_HELP);
   addExamples(program, [
     'corkboard demo',
     'corkboard import ./bundle --organization school',
@@ -76,6 +79,11 @@ export function buildProgram(): Command {
   addPrefetchCommand(program);
   addDemoCommand(program);
   return program;
+}
+
+/** The help of the program says more about the global options than the help of a command. */
+function pointToGlobalOptions(title: string): string {
+  return title === 'Global Options:' ? 'Global options (see "corkboard --help"):' : title;
 }
 
 function readVersion(): string {

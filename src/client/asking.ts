@@ -1,16 +1,17 @@
 /** Questions put to the server: lists as one stream or page by page (decision 18), and maps as a whole. */
-import { AnswerError } from './errors.ts';
-import { readElements, readWhole } from './reading.ts';
+import { nextCursor } from './headers.ts';
+import { MEDIA_TYPES } from './media-types.ts';
+import { type Message, readElements, readMessages, readWhole } from './reading.ts';
 import { type RetryOptions, retrying } from './retrying.ts';
-import { type Origin, send } from './sending.ts';
+import { type Origin, type Query, send } from './sending.ts';
 
 /** A time: a `Date`, ISO 8601 with an offset, or Unix milliseconds, which count as seconds below 100,000,000,000 (decision 5). */
 export type Instant = Date | string | number;
 
 export interface RangeOptions {
-  /** Start of the range; it belongs to the range. */
+  /** Start of the time range, inclusive. */
   readonly start?: Instant | undefined;
-  /** End of the range; it does not belong to the range any more. */
+  /** End of the time range, exclusive. */
   readonly end?: Instant | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -20,8 +21,6 @@ export interface ListOptions extends RangeOptions {
   readonly pageSize?: number | undefined;
 }
 
-export type Query = Readonly<Record<string, string | undefined>>;
-
 export interface Page {
   readonly elements: readonly unknown[];
   /** Absent on the last page. */
@@ -30,25 +29,33 @@ export interface Page {
 }
 
 export interface Asking {
-  stream<T>(path: string, query: Query, signal: AbortSignal | undefined): AsyncGenerator<T, void, undefined>;
-  pages<T>(path: string, query: Query, signal: AbortSignal | undefined): AsyncGenerator<T, void, undefined>;
+  /** As one answer, or in pages where these have a size. */
+  list<T>(
+    path: string,
+    query: Query,
+    pageSize: number | undefined,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<T, void, undefined>;
+  messages(
+    path: string,
+    query: Query,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<Message, void, undefined>;
   page(path: string, query: Query, signal: AbortSignal | undefined): Promise<Page>;
   whole<T>(path: string, query: Query, signal: AbortSignal | undefined): Promise<T>;
 }
-
-const NDJSON = 'application/x-ndjson';
 
 export function openAsking(origin: Origin, retry: RetryOptions): Asking {
   const page: Asking['page'] = (path, query, signal) =>
     // A page is kept until all of it has come, so that it can be asked for again.
     retrying(
       async () => {
-        const response = await send(origin, { path, query, accept: NDJSON, signal });
+        const response = await send(origin, { path, query, accept: MEDIA_TYPES.ndjson, signal });
         const elements: unknown[] = [];
         for await (const element of readElements<unknown>(response, signal)) elements.push(element);
         return {
           elements,
-          cursor: cursorOf(response),
+          cursor: nextCursor(response.headers),
           syncToken: response.headers.get('sync-token') ?? undefined,
         };
       },
@@ -57,43 +64,47 @@ export function openAsking(origin: Origin, retry: RetryOptions): Asking {
     );
   return {
     page,
-    async *stream<T>(path: string, query: Query, signal: AbortSignal | undefined) {
-      const request = { path, query, accept: NDJSON, signal } as const;
-      yield* readElements<T>(await retrying(() => send(origin, request), retry, signal), signal);
-    },
-    async *pages<T>(path: string, query: Query, signal: AbortSignal | undefined) {
+    async *list<T>(
+      path: string,
+      query: Query,
+      pageSize: number | undefined,
+      signal: AbortSignal | undefined,
+    ) {
+      if (pageSize === undefined) {
+        const request = { path, query, accept: MEDIA_TYPES.ndjson, signal };
+        yield* readElements<T>(await retrying(() => send(origin, request), retry, signal), signal);
+        return;
+      }
       let cursor: string | undefined;
       do {
-        const one = await page(path, { ...query, cursor }, signal);
+        const one = await page(path, { ...query, limit: String(pageSize), cursor }, signal);
         yield* one.elements as readonly T[];
         cursor = one.cursor;
       } while (cursor !== undefined);
     },
+    async *messages(path, query, signal) {
+      const request = { path, query, accept: MEDIA_TYPES['event-stream'], signal };
+      yield* readMessages(await retrying(() => send(origin, request), retry, signal), signal);
+    },
     whole: (path, query, signal) =>
       retrying(
-        async () =>
-          readWhole(await send(origin, { path, query, accept: 'application/json', signal }), signal),
+        async () => readWhole(await send(origin, { path, query, accept: MEDIA_TYPES.json, signal }), signal),
         retry,
         signal,
       ),
   };
 }
 
-/** Only the cursor is taken from `Link`: its address is the one that the server sees, which a proxy may have changed. */
-function cursorOf({ headers }: Response): string | undefined {
-  const link = headers.get('link');
-  const target = /<([^>]*)>\s*;[^,]*\brel="?next"?/.exec(link ?? '')?.[1];
-  if (target === undefined) return undefined;
-  const cursor = /[?&]cursor=([^&]+)/.exec(target)?.[1];
-  if (cursor !== undefined) return decodeURIComponent(cursor);
-  throw new AnswerError('unreadable', 'The header Link names a next page without a cursor.');
+/** A date is written as ISO 8601: as a number, one before March 1973 would be read as seconds. */
+export function instantText(instant: Instant): string {
+  return instant instanceof Date ? instant.toISOString() : String(instant);
 }
 
-/** A date is written as ISO 8601: as a number, one before March 1973 would be read as seconds. */
 export function rangeQuery({ start, end }: RangeOptions): Query {
-  const text = (instant: Instant | undefined) =>
-    instant instanceof Date ? instant.toISOString() : instant?.toString();
-  return { start: text(start), end: text(end) };
+  return {
+    start: start === undefined ? undefined : instantText(start),
+    end: end === undefined ? undefined : instantText(end),
+  };
 }
 
 /** Fills the names of a path. Throws `TypeError` for what no path can carry. */

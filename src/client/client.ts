@@ -1,6 +1,6 @@
 /**
  * The client of Corkboard for programs in TypeScript and JavaScript (`corkboard/client`, decision 55): a typed method
- * for every data route of both variants. It uses nothing but what Node, Deno, Bun and browsers have in common.
+ * for every data route of both variants and of the insights. It uses nothing but what Node, Deno, Bun and browsers have in common.
  */
 import {
   type Asking,
@@ -11,18 +11,22 @@ import {
   rangeQuery,
 } from './asking.ts';
 import { type IdInput, idText } from './exact.ts';
+import { type InsightsClient, openInsights } from './insights.ts';
+import { followLive } from './live.ts';
 import type { RetryOptions } from './retrying.ts';
 import * as VariantA from './schema-a.ts';
 import * as VariantB from './schema-b.ts';
+import type * as Insights from './schema-insights.ts';
 import { followChanges, type SyncBatch } from './sync.ts';
 
 export type { Instant, ListOptions, RangeOptions } from './asking.ts';
 // biome-ignore lint/performance/noBarrelFile: this file is what the package offers, and errors are told apart by their class.
 export { AnswerError, CorkboardError, ProblemError } from './errors.ts';
 export type { Id, IdInput } from './exact.ts';
+export type { InsightEventsOptions, InsightOptions, InsightsClient } from './insights.ts';
 export type { Retry, RetryOptions } from './retrying.ts';
 export type { SyncBatch, Synced } from './sync.ts';
-export type { VariantA, VariantB };
+export type { Insights, VariantA, VariantB };
 
 export interface ClientOptions {
   /** As the operator tells it, up to `/v1`: `https://corkboard.example.org/a`. */
@@ -34,11 +38,19 @@ export interface ClientOptions {
   readonly fetch?: typeof globalThis.fetch;
 }
 
-export interface SyncOptions extends RangeOptions {
-  /** That of the last batch that was applied; absent: from the beginning. */
-  readonly token?: string | undefined;
+interface ChangesOptions extends RangeOptions {
   /** Which events; all without it. A token belongs to this choice, to the range and to the key. */
   readonly of?: 'pins' | { readonly board: IdInput } | { readonly user: IdInput };
+}
+
+export interface LiveOptions extends ChangesOptions {
+  /** That of the last batch that was applied, of `sync` or `live`; absent: from now on. */
+  readonly token?: string | undefined;
+}
+
+export interface SyncOptions extends ChangesOptions {
+  /** That of the last batch that was applied; absent: from the beginning. */
+  readonly token?: string | undefined;
   /** Changes a batch, from 1 to 10,000; 1,000 by default. */
   readonly pageSize?: number | undefined;
   /** Goes on for ever, and asks again after so long. Absent: ends when it has caught up. */
@@ -62,6 +74,8 @@ export interface ListsClient<E, B, U> {
   users(options?: ListOptions): List<U>;
   /** What has changed since a token, in batches to apply to a copy. */
   sync(options?: SyncOptions): List<SyncBatch<E>>;
+  /** The same as it is published, without an end; a stream that breaks is taken up again. */
+  live(options?: LiveOptions): List<SyncBatch<E>>;
 }
 
 export type ClientB = ListsClient<VariantB.Event, VariantB.Board, VariantB.User>;
@@ -87,25 +101,30 @@ export interface KeyedOptions extends RangeOptions {
 /** Throws `TypeError` for a base URL or a key that cannot be used. Sends nothing. */
 export function openClient(options: ClientOptions & { readonly variant: 'a' }): ClientA;
 export function openClient(options: ClientOptions & { readonly variant: 'b' }): ClientB;
+export function openClient(options: ClientOptions & { readonly variant: 'insights' }): InsightsClient;
 export function openClient({
   variant,
   ...options
-}: ClientOptions & { readonly variant: 'a' | 'b' }): ClientA | ClientB {
+}: ClientOptions & { readonly variant: Interface }): ClientA | ClientB | InsightsClient {
   // Called by this name, as browsers want it: without an object before it.
   const { key, retry = {}, fetch = (...request) => globalThis.fetch(...request) } = options;
   // Refused here, because the message of `fetch` would repeat it.
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new TypeError('The key is empty, or has characters that no key has.');
   const asking = openAsking({ baseUrl: readBaseUrl(options.baseUrl, variant), key, fetch }, retry);
+  if (variant === 'insights') return openInsights(asking);
   if (variant === 'b') {
-    return openLists<VariantB.Event, VariantB.Board, VariantB.User>(asking, VariantB.PATHS);
+    return openLists<VariantB.Event, VariantB.Board, VariantB.User>(asking, VariantB.PATHS, retry);
   }
-  const lists = openLists<VariantA.Event, VariantA.Board, VariantA.User>(asking, VariantA.PATHS);
+  const lists = openLists<VariantA.Event, VariantA.Board, VariantA.User>(asking, VariantA.PATHS, retry);
   return { ...lists, ...openPoints(asking) };
 }
 
-/** A base of the other variant is refused: both have `/events` and `/boards`, but their boards and users differ. */
-function readBaseUrl(text: string, variant: 'a' | 'b'): string {
+const NAMES = { a: 'Variant A', b: 'Variant B', insights: 'the insights' } as const;
+type Interface = keyof typeof NAMES;
+
+/** A base of another interface is refused: all have `/events` and `/boards`, but their boards and users differ. */
+function readBaseUrl(text: string, variant: Interface): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (
     url === null ||
@@ -117,19 +136,22 @@ function readBaseUrl(text: string, variant: 'a' | 'b'): string {
     );
   }
   const base = url.href.replace(/\/+$/, '');
-  const other = variant === 'a' ? '/b' : '/a';
-  if (!base.endsWith(other)) return base;
-  throw new TypeError(`The base URL ends in ${other}, which is not Variant ${variant.toUpperCase()}.`);
+  const other = Object.keys(NAMES).find((name) => name !== variant && base.endsWith(`/${name}`));
+  if (other === undefined) return base;
+  throw new TypeError(`The base URL ends in /${other}, which is not ${NAMES[variant]}.`);
 }
 
-function openLists<E, B, U>(asking: Asking, paths: Paths): ListsClient<E, B, U> {
+function openLists<E, B, U>(asking: Asking, paths: Paths, retry: RetryOptions): ListsClient<E, B, U> {
   const ofBoard = (board: IdInput) => pathWith(paths.listEventsOfBoard, { 'board-id': idText(board) });
   const ofUser = (user: IdInput) => pathWith(paths.listEventsOfUser, { 'user-id': idText(user) });
-  const list = <T>(path: string, options: ListOptions = {}) => {
-    const { pageSize, signal } = options;
-    const query = rangeQuery(options);
-    if (pageSize === undefined) return asking.stream<T>(path, query, signal);
-    return asking.pages<T>(path, { ...query, limit: String(pageSize) }, signal);
+  const list = <T>(path: string, options: ListOptions = {}) =>
+    asking.list<T>(path, rangeQuery(options), options.pageSize, options.signal);
+  const changed = (options: ChangesOptions) => {
+    const { of, signal } = options;
+    let path: string = paths.listEvents;
+    if (of === 'pins') path = paths.listEventsOfPins;
+    else if (of !== undefined) path = 'board' in of ? ofBoard(of.board) : ofUser(of.user);
+    return { path, query: rangeQuery(options), signal };
   };
   return {
     events: (options) => list<E>(paths.listEvents, options),
@@ -139,12 +161,10 @@ function openLists<E, B, U>(asking: Asking, paths: Paths): ListsClient<E, B, U> 
     boards: (options) => list(paths.listBoards, options),
     users: (options) => list(paths.listUsers, options),
     sync(options = {}) {
-      const { of, token, pageSize = 1_000, pollMs, signal } = options;
-      let path: string = paths.listEvents;
-      if (of === 'pins') path = paths.listEventsOfPins;
-      else if (of !== undefined) path = 'board' in of ? ofBoard(of.board) : ofUser(of.user);
-      return followChanges<E>(asking, { path, query: rangeQuery(options), token, pageSize, pollMs, signal });
+      const { token, pageSize = 1_000, pollMs } = options;
+      return followChanges<E>(asking, { ...changed(options), token, pageSize, pollMs });
     },
+    live: (options = {}) => followLive<E>(asking, { ...changed(options), token: options.token }, retry),
   };
 }
 

@@ -19,6 +19,8 @@ export class ProblemError extends CorkboardError {
   declare readonly code: ProblemCode | 'unknown' | (string & {});
   readonly status: number;
   readonly title: string;
+  /** What is wrong, in a sentence. */
+  readonly detail: string;
   /** Under this id the operator finds the request in the log. */
   readonly requestId: string | undefined;
   /** How long the server wants to be left alone. */
@@ -35,6 +37,7 @@ export class ProblemError extends CorkboardError {
     super(problem.code, `${problem.detail} (${problem.status} ${problem.code})`);
     this.status = problem.status;
     this.title = problem.title;
+    this.detail = problem.detail;
     this.requestId = problem.requestId;
     this.retryAfterMs = problem.retryAfterMs;
   }
@@ -51,6 +54,6 @@ export class AnswerError extends CorkboardError {
 }
 
 /** `text` without the key, wherever something on the way has repeated it. */
-export function withoutKey(text: string, key: string): string {
-  return text.replaceAll(key, '…');
+export function withoutKey(text: string, key: string | undefined): string {
+  return key === undefined ? text : text.replaceAll(key, '…');
 }

@@ -10,8 +10,8 @@ export type Id = string;
 export type IdInput = string | number | bigint;
 
 // A quote inside a text is written \" there, so nothing but a member of this name can look so. `user` is the member of
-// what is forgotten; nowhere else does it hold a number.
-const IDENTIFIERS = /"((?:[a-z]+_)?id|user)"\s*:\s*(-?\d+)/g;
+// what is forgotten, `actor` and `owner` of who acts on whose things; nowhere else do they hold a number.
+const IDENTIFIERS = /"((?:[a-z]+_)?id|user|actor|owner)"\s*:\s*(-?\d+)/g;
 
 /** Throws `SyntaxError`. Takes half the time of a reviver, to which not every runtime gives the source of a number. */
 export function parseExact<T>(text: string): T {

@@ -12,6 +12,27 @@ export async function* readElements<T>(
   }
 }
 
+/** Of a live stream: something that has changed, or the token after it. */
+export type Message = { readonly element: unknown } | { readonly token: string };
+
+/** Each with its empty line; a field of data is one line. Comments, which keep the connection, are left out. */
+export async function* readMessages(
+  response: Response,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Message, void, undefined> {
+  const fields = new Map<string, string>();
+  for await (const lines of readLines(response, signal)) {
+    for (const line of lines) {
+      const [, name = '', value = ''] = /^(\w*): ?(.*)$/.exec(line) ?? [];
+      if (name !== '') fields.set(name, value);
+      if (line !== '') continue;
+      if (fields.get('event') === 'synced') yield { token: fields.get('id') ?? '' };
+      else if (fields.has('data')) yield { element: parsed(fields.get('data') ?? '') };
+      fields.clear();
+    }
+  }
+}
+
 export async function readWhole<T>(response: Response, signal: AbortSignal | undefined): Promise<T> {
   const decoder = new TextDecoder();
   let text = '';
@@ -38,10 +59,11 @@ async function* readLines(
   if (begun.join('') + decoder.decode() !== '') throw cutShort('in the middle of a line');
 }
 
-async function* readBytes(
+/** Throws `AnswerError`, or the reason of the signal. */
+export async function* readBytes(
   { body, headers }: Response,
   signal: AbortSignal | undefined,
-): AsyncGenerator<Uint8Array, void, undefined> {
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
   if (body === null) return;
   const expected = plainLength(headers);
   const reader = body.getReader();

@@ -1,5 +1,5 @@
 /** Trying again what may go well another time: too many requests, a server that is away, a connection that broke. */
-import { AnswerError, type CorkboardError, ProblemError } from './errors.ts';
+import { AnswerError, CorkboardError, ProblemError } from './errors.ts';
 
 export interface RetryOptions {
   /** How often a request is tried again; 0 for never, 5 by default. */
@@ -8,6 +8,11 @@ export interface RetryOptions {
   readonly firstPauseMs?: number;
   /** No pause is longer. When the server asks for a longer one, the error is thrown; 60,000 by default. */
   readonly longestPauseMs?: number;
+  /**
+   * What may go well another time; by default 429, 502, 503, 504, no answer, and one that was cut
+   * short.
+   */
+  readonly isPassing?: (error: CorkboardError) => boolean;
   /** Is told of every pause before it begins. */
   readonly onRetry?: (retry: Retry) => void;
 }
@@ -28,12 +33,12 @@ export async function retrying<T>(
   options: RetryOptions,
   signal: AbortSignal | undefined,
 ): Promise<T> {
-  const { retries = 5, onRetry } = options;
+  const { retries = 5, isPassing = passesByItself, onRetry } = options;
   for (let tried = 1; ; tried += 1) {
     try {
       return await attempt();
     } catch (error) {
-      if (tried > retries || !isPassing(error)) throw error;
+      if (tried > retries || !(error instanceof CorkboardError && isPassing(error))) throw error;
       const pauseMs = pauseBefore(error, tried, options);
       if (pauseMs === undefined) throw error;
       onRetry?.({ error, attempt: tried, pauseMs });
@@ -42,7 +47,7 @@ export async function retrying<T>(
   }
 }
 
-function isPassing(error: unknown): error is ProblemError | AnswerError {
+function passesByItself(error: CorkboardError): boolean {
   if (error instanceof ProblemError) return PASSING_STATUSES.has(error.status);
   return error instanceof AnswerError && (error.code === 'unreachable' || error.code === 'cut-short');
 }

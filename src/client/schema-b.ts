@@ -105,19 +105,19 @@ export interface User {
 }
 
 interface Parameters {
-  /** Start of the range; it belongs to the range. */
+  /** Start of the time range, inclusive. */
   readonly start?: number | string;
-  /** End of the range; it does not belong to the range any more. */
+  /** End of the time range, exclusive. */
   readonly end?: number | string;
-  /** At most so many elements; the next page stands in the header `Link`. Without it all come at once. */
+  /** Maximum number of elements in the response; the header `Link` has the next page. Without it, the response is complete. */
   readonly limit?: number;
-  /** Where a page begins, as the header `Link` of the page before gives it. Needs `limit`. */
+  /** Start of a page, taken from the header `Link` of the previous page. Requires `limit`. */
   readonly cursor?: string;
   /** Representation, for clients that cannot send `Accept`. */
   readonly format?: 'json' | 'ndjson' | 'csv' | 'parquet';
-  /** With `1`, CSV for Excel and other spreadsheets: an apostrophe is put before text that they could run as a formula. Requires CSV. Not meant to be imported again. */
+  /** With `1`, CSV for Excel and other spreadsheets: text that they could run as a formula is preceded by an apostrophe. Requires CSV. Not suitable for import. */
   readonly excel?: '1';
-  /** Only what has changed since an answer was made: its header `Sync-Token`, or `start` for everything in the form that changes have (`sync_id`, `forgotten`). JSON and NDJSON only. */
+  /** Only changes since an earlier response: the value of its header `Sync-Token`, or `start` for everything in the form of changes (with `sync_id` and `forgotten`). JSON and NDJSON only. */
   readonly since?: string;
 }
 

@@ -1,31 +1,60 @@
 /** One request and what comes of it: a success, or an error. Whether it is tried again is told in `retrying.ts`. */
 import { AnswerError, ProblemError, withoutKey } from './errors.ts';
+import { retryAfterMs } from './headers.ts';
+import { readBytes } from './reading.ts';
 
 export interface Origin {
   /** Without a slash at its end. */
   readonly baseUrl: string;
-  readonly key: string;
+  /** Absent where another service is asked, by `headers`. */
+  readonly key?: string | undefined;
+  /** Beside those of the request. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly fetch: typeof globalThis.fetch;
 }
+
+export type Query = Readonly<Record<string, string | undefined>>;
 
 export interface Request {
   /** Below the base URL. */
   readonly path: string;
-  readonly query?: Readonly<Record<string, string | undefined>>;
-  readonly accept: 'application/json' | 'application/x-ndjson';
+  readonly query?: Query;
+  readonly accept?: string | undefined;
+  /** Of an answer that is there already; when it still holds, the answer has status 304. */
+  readonly etag?: string | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
-/** An answer of status 200 in the form that was asked for, its body unread. Throws `ProblemError`, `AnswerError`, or the reason of the signal. */
-export async function send(origin: Origin, { path, query = {}, accept, signal }: Request): Promise<Response> {
-  const { baseUrl, key, fetch } = origin;
-  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const url = `${baseUrl}${path}${given.length === 0 ? '' : `?${new URLSearchParams(given)}`}`;
+/** Enough for every problem document: what is longer is none. */
+const MOST_PROBLEM_BYTES = 64 * 1024;
+
+/** An answer in the form that was asked for, its body unread. Throws as `sendRaw` does. */
+export async function send(origin: Origin, request: Request): Promise<Response> {
+  const { path, accept } = request;
+  const response = await sendRaw(origin, request);
+  const type = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
+  if (type === accept) return response;
+  await response.body?.cancel();
+  throw new AnswerError(
+    'unreadable',
+    `The answer to ${path} is of the type ${type ?? 'unknown'}, not ${accept}: another service answers there.`,
+  );
+}
+
+/** A successful answer, its body unread. Throws `ProblemError`, `AnswerError`, or the reason of the signal. */
+export async function sendRaw(origin: Origin, request: Request): Promise<Response> {
+  const { baseUrl, key, headers, fetch } = origin;
+  const { path, query = {}, accept, etag, signal } = request;
   let response: Response;
   try {
-    // Whoever is redirected to another host would send it the key: `fetch` takes only `Authorization` away.
-    response = await fetch(url, {
-      headers: { apikey: key, accept },
+    response = await fetch(`${baseUrl}${pathAndQuery(path, query)}`, {
+      headers: {
+        ...headers,
+        ...(key !== undefined && { apikey: key }),
+        ...(accept !== undefined && { accept }),
+        ...(etag !== undefined && { 'if-none-match': etag }),
+      },
+      // Whoever is redirected to another host would send it the key: `fetch` takes only `Authorization` away.
       redirect: 'manual',
       signal: signal ?? null,
     });
@@ -35,25 +64,22 @@ export async function send(origin: Origin, { path, query = {}, accept, signal }:
       cause: error,
     });
   }
-  if (response.ok) return await inForm(response, accept, path);
-  if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)) {
+  const { ok, status, type } = response;
+  if (ok || (status === 304 && etag !== undefined)) return response;
+  if (type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     await response.body?.cancel();
     throw new AnswerError(
       'redirected',
       `${baseUrl} leads elsewhere. Give the address to which it leads as the base URL.`,
     );
   }
-  throw await readProblem(response, key);
+  throw await readProblem(response, key, signal);
 }
 
-async function inForm(response: Response, accept: string, path: string): Promise<Response> {
-  const type = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
-  if (type === accept) return response;
-  await response.body?.cancel();
-  throw new AnswerError(
-    'unreadable',
-    `The answer to ${path} is of the type ${type ?? 'unknown'}, not ${accept}: another service answers there.`,
-  );
+/** With those parameters that have a value. */
+function pathAndQuery(path: string, query: Query): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
 }
 
 /** What the runtime says, without its words, which differ: `ECONNREFUSED`. */
@@ -64,18 +90,23 @@ function reasonOf(error: unknown): string {
   return typeof code === 'string' ? ` (${code})` : '';
 }
 
-async function readProblem(response: Response, key: string): Promise<ProblemError> {
+async function readProblem(
+  response: Response,
+  key: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<ProblemError> {
   const { status, headers } = response;
-  const common = { status, retryAfterMs: readRetryAfter(headers.get('retry-after')) };
   const requestId = headers.get('x-request-id') ?? undefined;
   // What cannot be read is no problem document, whatever the reason.
-  const body: unknown = await response.json().catch(() => undefined);
+  const body: unknown = await beginningOf(response, signal)
+    .then(JSON.parse)
+    .catch(() => undefined);
   const field = (name: string) => {
     const value = typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined;
     return typeof value === 'string' ? withoutKey(value, key) : undefined;
   };
   return new ProblemError({
-    ...common,
+    ...{ status, retryAfterMs: retryAfterMs(headers) },
     code: field('code') ?? 'unknown',
     title: field('title') ?? `Status ${status}`,
     detail: field('detail') ?? 'The request was refused without a reason that can be read.',
@@ -83,10 +114,13 @@ async function readProblem(response: Response, key: string): Promise<ProblemErro
   });
 }
 
-/** Seconds, or the date of HTTP. */
-function readRetryAfter(text: string | null): number | undefined {
-  if (text === null) return undefined;
-  if (/^\d+$/.test(text)) return Number(text) * 1000;
-  const untilMs = Date.parse(text) - Date.now();
-  return Number.isNaN(untilMs) ? undefined : Math.max(untilMs, 0);
+async function beginningOf(response: Response, signal: AbortSignal | undefined): Promise<string> {
+  const decoder = new TextDecoder();
+  let [text, size] = ['', 0];
+  for await (const bytes of readBytes(response, signal)) {
+    text += decoder.decode(bytes, { stream: true });
+    size += bytes.byteLength;
+    if (size > MOST_PROBLEM_BYTES) break;
+  }
+  return text;
 }

@@ -1,8 +1,9 @@
 /** Keeping a copy of events up to date (decision 19): what has changed since a token, in batches that can be applied one by one. */
-import type { Asking, Query } from './asking.ts';
+import type { Asking } from './asking.ts';
 import { AnswerError, ProblemError } from './errors.ts';
 import type { Id } from './exact.ts';
 import { pause } from './retrying.ts';
+import type { Query } from './sending.ts';
 
 /** An event that can be found again: what comes with the same `sync_id` replaces it. */
 export type Synced<E> = E & { readonly sync_id: string };
@@ -81,9 +82,9 @@ async function* walk<E>(
   }
 }
 
-const START = 'start';
+export const START = 'start';
 
-function sorted<E>(elements: readonly unknown[]): Pick<SyncBatch<E>, 'forgotten' | 'events'> {
+export function sorted<E>(elements: readonly unknown[]): Pick<SyncBatch<E>, 'forgotten' | 'events'> {
   const forgotten: Id[] = [];
   const events: Synced<E>[] = [];
   for (const element of elements as readonly (Synced<E> | Forgotten)[]) {

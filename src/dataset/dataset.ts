@@ -2,12 +2,16 @@
  * The port of the reading side: one immutable version of one organization's data. Whatever is asked of a dataset
  * is answered from that version, however long the answer takes and whatever is published meanwhile.
  */
+
+import type { Scope } from '../domain/scope.ts';
+import type { Unseen } from '../domain/user-clocks.ts';
 import type {
   BoardName,
   EventBatch,
   EventQuery,
   EventTally,
   LedgerQuery,
+  ListKind,
   ListQuery,
   Revisions,
   Standings,
@@ -15,11 +19,9 @@ import type {
   UserName,
   UserOrder,
 } from './query.ts';
-import type { Board, Kind, Organization, Person, Pin } from './records.ts';
-import type { Scope } from './scope.ts';
+import type { EventKind, Organization, RecordColumns, RecordTable } from './records.ts';
 import type { Tables } from './tables.ts';
 import type { Timeline } from './timeline.ts';
-import type { Unseen } from './user-clocks.ts';
 
 export interface Dataset {
   /** Unique to this publication, in all organizations and for ever. Never shown to a client as it is. */
@@ -36,7 +38,7 @@ export interface Dataset {
    */
   readonly lastSequence: number;
   /** Every kind of event, by index. */
-  readonly kinds: readonly Kind[];
+  readonly kinds: readonly EventKind[];
 
   /**
    * Evaluates a scope in slices of time, for the queries that follow; absent when that is done or
@@ -44,20 +46,11 @@ export interface Dataset {
    */
   prepare?(scope: Scope): Promise<void> | undefined;
 
-  /** Everybody, every board, every pin, in the order of their indices, for rendering. Not scoped: no answer by itself. */
-  people(): AsyncIterable<readonly Person[]>;
-  boards(): AsyncIterable<readonly Board[]>;
-  pins(): AsyncIterable<readonly Pin[]>;
+  /** Every user, board or pin in the order of their indices, in runs. Not scoped: no response by itself. */
+  records<T extends RecordTable>(of: T): AsyncIterable<RecordColumns<T>>;
 
   /** What else the version holds, as columns, for whoever keeps all of it in memory. Not scoped, either. */
   tables(): Tables;
-  /**
-   * The events that an earlier version of the same store and organization does not have, in the order of decision 4,
-   * as one batch of any size; for a reader that has the earlier version in memory. Kinds and earlier events are the
-   * same in both. Absent when events have been removed, or when so many are new that reading everything takes no
-   * longer. Not scoped, either.
-   */
-  eventsSince?(before: Dataset): Promise<EventBatch | undefined>;
 
   /**
    * What has changed since `lastSequence` was this, for a reader who does not see all of people;
@@ -72,9 +65,8 @@ export interface Dataset {
   /** What `events` of the same query would deliver. `limit` is not supported: pages are small and need no tally. */
   tally(query: Omit<EventQuery, 'limit'>): Promise<EventTally>;
 
-  /** Indices of the boards, and of the users, inside the scope, ascending by id. */
-  listBoards(query: ListQuery): Promise<Int32Array>;
-  listUsers(query: ListQuery): Promise<Int32Array>;
+  /** Indices of the boards, or of the users, inside the scope, ascending by id. */
+  list(of: ListKind, query: ListQuery): Promise<Int32Array>;
 
   /** Absent alike for what does not exist and for what is out of scope (decision 12). */
   findBoard(scope: Scope, name: BoardName): Promise<number | undefined>;
@@ -123,11 +115,18 @@ export interface Lookups {
 }
 
 /** Why an award counts or does not (decisions 23, 24). */
-export type AwardOutcome = 'counted' | 'weekly-maximum' | 'outside-window' | 'too-few-words' | 'self';
+export const AWARD_OUTCOMES = [
+  'counted',
+  'weekly-maximum',
+  'outside-window',
+  'too-few-words',
+  'self',
+] as const;
+export type AwardOutcome = (typeof AWARD_OUTCOMES)[number];
 
 export interface LedgerLine {
   readonly timestampMs: number;
-  readonly kind: Kind;
+  readonly kind: EventKind;
   readonly actorId: bigint;
   readonly ownerId: bigint;
   readonly pinId: bigint | undefined;

@@ -1,6 +1,7 @@
 /** Questions to a dataset, and the columns that answer them. */
-import type { Scope } from './scope.ts';
-import type { UserClock } from './user-clocks.ts';
+import type { Scope } from '../domain/scope.ts';
+import type { UserClock } from '../domain/user-clocks.ts';
+import type { Selection } from './selection.ts';
 
 /** `[startMs, endMs)`: the start is in, the end is out (decision 5). An absent bound is open. */
 export interface TimeRange {
@@ -82,7 +83,11 @@ export interface EventTally {
   readonly board: Occurrences;
   /** Events without a pin are left out. */
   readonly pin: Occurrences;
+  /** Where these events are in memory, if they had to be found: reading them need not find them again. */
+  readonly selection?: Selection | undefined;
 }
+
+export type ListKind = 'boards' | 'users';
 
 /**
  * Boards or users of the scope; the range is about when they were created, as far as the scope sees

@@ -1,8 +1,11 @@
 /**
  * The resources of the contract (section 2) as a dataset holds them. `index` positions (32-bit, dense, from 0)
- * stand for a person, board, pin or kind inside one version. Later versions of the same store keep them and add others
+ * stand for a user, board, pin or kind inside one version. Later versions of the same store keep them and add others
  * behind; in another store an index means nothing.
  */
+import { joinDoubles, joinFlags, joinIds } from './columns.ts';
+import { TextColumn } from './text-column.ts';
+
 export interface Organization {
   readonly id: bigint;
   /** What the API shows as the organization's `name`. */
@@ -12,34 +15,84 @@ export interface Organization {
 }
 
 /** Kind of an event: what was acted on, and what was done. `type` `pin` means that the event carries a pin. */
-export interface Kind {
+export interface EventKind {
   readonly type: string;
   readonly action: string;
 }
 
-export interface Person {
-  readonly id: bigint;
-  readonly email: string;
-  readonly name: string;
-  readonly firstName: string;
-  readonly lastName: string;
-  /** Whether the name shows the address, the id, or what these were made of (`derived-name.ts`). */
-  readonly nameIsDerived: boolean;
-  readonly role: string;
-  readonly classRole: string;
+/** What a column holds. `list`: texts, as a JSON array. `instant`: Unix milliseconds, NaN where there is none. */
+interface Columns {
+  readonly id: BigInt64Array;
+  readonly text: TextColumn;
+  readonly list: TextColumn;
+  readonly instant: Float64Array;
+  /** 1 for true. */
+  readonly flag: Uint8Array;
 }
 
-export interface Board {
-  readonly id: bigint;
-  readonly title: string;
-  readonly category: string;
+type ColumnKind = keyof Columns;
+
+/**
+ * The columns of each record: all that is read of it for responses, under the names of the tables of a version, which
+ * are those of the interface.
+ */
+export const RECORDS = {
+  users: {
+    ...{ id: 'id', email: 'text', name: 'text', first_name: 'text', last_name: 'text' },
+    ...{ role: 'text', class_role: 'text', created_ms: 'instant' },
+    /** Whether the name shows the address, the id, or what these were made of (`derived-name.ts`). */
+    name_is_derived: 'flag',
+  },
+  boards: {
+    ...{ id: 'id', title: 'text', category: 'text', lti_id: 'text', course_id: 'text' },
+    created_ms: 'instant',
+  },
+  pins: {
+    ...{ id: 'id', title: 'text', body: 'text', web_url: 'text', image_url: 'text', tags: 'list' },
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, ColumnKind>>>>;
+
+export type RecordTable = keyof typeof RECORDS;
+
+/** Records in the order of their indices, column by column. */
+export type RecordColumns<T extends RecordTable> = {
+  readonly [Name in keyof (typeof RECORDS)[T]]: Columns[(typeof RECORDS)[T][Name] & ColumnKind];
+};
+
+export type Users = RecordColumns<'users'>;
+export type Boards = RecordColumns<'boards'>;
+export type Pins = RecordColumns<'pins'>;
+
+/** All records of the runs as one; of several runs, in memory that threads share. */
+export async function joinRecords<T extends RecordTable>(
+  table: T,
+  runs: AsyncIterable<RecordColumns<T>>,
+): Promise<RecordColumns<T>> {
+  const parts: Readonly<Record<string, unknown>>[] = [];
+  for await (const run of runs) parts.push(run);
+  if (parts.length === 1) return parts[0] as RecordColumns<T>;
+  return await makeRecords(table, async (name, kind) => {
+    const columns = parts.map((part) => part[name]);
+    return await JOIN[kind](columns as never);
+  });
 }
 
-export interface Pin {
-  readonly id: bigint;
-  readonly title: string;
-  readonly body: string;
-  readonly webUrl: string;
-  readonly imageUrl: string;
-  readonly tags: readonly string[];
+const JOIN: {
+  readonly [EventKind in ColumnKind]: (parts: readonly Columns[EventKind][]) => Promise<Columns[EventKind]>;
+} = {
+  id: joinIds,
+  text: (parts) => TextColumn.join(parts, false),
+  list: (parts) => TextColumn.join(parts, true),
+  instant: joinDoubles,
+  flag: joinFlags,
+};
+
+/** Records whose columns are made one after the other. */
+export async function makeRecords<T extends RecordTable>(
+  table: T,
+  make: (name: string, kind: ColumnKind) => Promise<Columns[ColumnKind]>,
+): Promise<RecordColumns<T>> {
+  const columns: Record<string, Columns[ColumnKind]> = {};
+  for (const [name, kind] of Object.entries(RECORDS[table])) columns[name] = await make(name, kind);
+  return columns as RecordColumns<T>;
 }

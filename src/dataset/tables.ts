@@ -1,14 +1,13 @@
 /**
- * What a version holds beside its events, as columns, for whoever keeps a whole version in memory. Not scoped: no
+ * What a version holds beside its events and records, as columns, for whoever keeps a whole version in memory. Not scoped: no
  * answer by itself. Every table comes in runs of rows, none too large to copy; users and boards are known by index.
  */
 import type { Standings } from './query.ts';
+import type { RecordTable } from './records.ts';
 
 export interface Tables {
-  /** In the order of their indices. */
-  users(): AsyncIterable<UserRows>;
-  /** In the order of their indices. */
-  boards(): AsyncIterable<BoardRows>;
+  /** Of records, in the order of their indices. */
+  ids(of: RecordTable): AsyncIterable<BigInt64Array>;
   /** LMS properties of users, in no order (decision 11). */
   properties(): AsyncIterable<PropertyRows>;
   /** Everybody who acts or owns on a board, is or was on it, once and in no order: who is `of-boards` (decision 12). */
@@ -20,18 +19,6 @@ export interface Tables {
    * and no imported figures, in no order.
    */
   earnings(): AsyncIterable<EarningRows>;
-}
-
-export interface UserRows {
-  readonly id: BigInt64Array;
-  /** `created_at` of the import; NaN where it gave none. */
-  readonly createdMs: Float64Array;
-}
-
-export interface BoardRows extends UserRows {
-  /** Empty where the board has none. */
-  readonly ltiId: readonly string[];
-  readonly courseId: readonly string[];
 }
 
 export interface PropertyRows {

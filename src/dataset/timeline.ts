@@ -2,7 +2,7 @@
  * The timeline of a version in memory: every event as a row, in the order of decision 4, and the rows that answer a
  * question. A selection is plain typed arrays over shared memory, as the rows are, so that another thread can read it.
  */
-import { slice } from '../time-slice.ts';
+import { slice } from '../system/time-slice.ts';
 import {
   actorOf,
   BatchMemory,
@@ -14,33 +14,11 @@ import {
   sequenceOf,
 } from './event-rows.ts';
 import type { EventBatch, EventQuery, Revisions } from './query.ts';
+import type { ChangedRows, FoundPositions, Selection } from './selection.ts';
 
-/** Rows of a timeline, in its order. */
-export interface Selection {
-  /** Positions `[from, to)`: rows themselves, or places in `rows`. */
-  readonly from: number;
-  readonly to: number;
-  /** Rows in ascending order, those of one board or one actor; absent: a position is a row. */
-  readonly rows?: Int32Array | undefined;
-  /** By index, 1 for the boards and the people (actor and owner) that may be seen; absent: all (decision 12). */
-  readonly boards?: Uint8Array | undefined;
-  readonly people?: Uint8Array | undefined;
-  /** Only events with a pin. */
-  readonly pinsOnly?: boolean | undefined;
-  /** By index, 1 for the kinds that are wanted; absent: all. */
-  readonly kinds?: Uint8Array | undefined;
-  /** Only events with at most this sequence. */
-  readonly upToSequence?: number | undefined;
-  /** Only what has changed since. */
-  readonly since?: ChangedRows | undefined;
-}
-
-/** `Revisions`, with 1 for what is named by index. */
-export interface ChangedRows {
-  readonly sequence: number;
-  readonly people: Uint8Array;
-  readonly boards: Uint8Array;
-  readonly pins: Uint8Array;
+/** For the positions of a selection: none yet. */
+export function openFound({ from, to }: Selection): FoundPositions {
+  return { first: from, bits: new Uint8Array(new SharedArrayBuffer((Math.max(0, to - from) + 7) >>> 3)) };
 }
 
 export interface Timeline {
@@ -56,19 +34,24 @@ const TOUCHED_ROWS = 128;
 
 /** Whether every position of the selection is part of it. */
 export function isWhole(selection: Selection): boolean {
-  const { boards, people, kinds, pinsOnly = false, upToSequence, since } = selection;
-  const all = boards === undefined && people === undefined && kinds === undefined;
+  const { boards, people, kinds, pinsOnly = false, upToSequence, since, found } = selection;
+  const all = boards === undefined && people === undefined && kinds === undefined && found === undefined;
   return all && !pinsOnly && upToSequence === undefined && since === undefined;
 }
 
-/**
- * The events of a selection, in order, at most `limit`; batches of at most 2,048, none empty. With `reused` a batch
- * stays as it is only until the next one is asked for.
- */
+export interface ReadOptions {
+  readonly limit?: number | undefined;
+  /** A batch stays as it is only until the next one is asked for. */
+  readonly reused?: boolean;
+  /** Where to note which positions were read. */
+  readonly into?: FoundPositions | undefined;
+}
+
+/** The events of a selection, in order, at most `limit`; batches of at most 2,048, none empty. */
 export function* readSelection(
   events: EventRows,
   selection: Selection,
-  { limit = Number.POSITIVE_INFINITY, reused = false } = {},
+  { limit = Number.POSITIVE_INFINITY, reused = false, into }: ReadOptions = {},
 ): Generator<EventBatch, void> {
   const { from, to } = selection;
   const size = Math.min(BATCH_EVENTS, to - from, limit);
@@ -76,7 +59,7 @@ export function* readSelection(
   let memory = new BatchMemory(Math.max(0, size));
   for (let at = from; at < to && left > 0; ) {
     const before = memory.count;
-    at = fill(memory, events, selection, at, left);
+    at = fill(memory, events, selection, at, left, into);
     left -= memory.count - before;
     if (!memory.isFull) continue;
     yield memory.batch;
@@ -90,13 +73,13 @@ export function* readSelection(
 export async function* streamSelection(
   events: EventRows,
   selection: Selection,
-  { limit = Number.POSITIVE_INFINITY, reused = false } = {},
+  { limit = Number.POSITIVE_INFINITY, reused = false, into }: ReadOptions = {},
 ): AsyncGenerator<EventBatch, void> {
   let left = limit;
   for (let from = selection.from; from < selection.to && left > 0; from += STREAMED_ROWS) {
     if (slice.isOver()) await slice.pass();
     const to = Math.min(from + STREAMED_ROWS, selection.to);
-    for (const batch of readSelection(events, { ...selection, from, to }, { limit: left, reused })) {
+    for (const batch of readSelection(events, { ...selection, from, to }, { limit: left, reused, into })) {
       left -= batch.count;
       yield batch;
       if (slice.isOver()) await slice.pass();
@@ -111,10 +94,11 @@ function fill(
   selection: Selection,
   at: number,
   most: number,
+  into: FoundPositions | undefined,
 ): number {
-  const { from, to, rows } = selection;
+  const { from, to, rows, found } = selection;
   const whole = isWhole(selection);
-  if (whole && rows === undefined) {
+  if (whole && rows === undefined && into === undefined) {
     const end = Math.min(to, at + Math.min(memory.room, most));
     memory.addRange(events, at, end);
     return end;
@@ -126,9 +110,16 @@ function fill(
       memory.touch(events, rows, next, Math.min(next + TOUCHED_ROWS, to));
     }
     const row = rows === undefined ? next : rows[next]!;
-    if (whole || isSelected(events, selection, row)) memory.add(events, row);
+    if (found !== undefined ? !isFound(found, next) : !(whole || isSelected(events, selection, row)))
+      continue;
+    memory.add(events, row);
+    if (into !== undefined) into.bits[(next - into.first) >>> 3]! |= 1 << ((next - into.first) & 7);
   }
   return next;
+}
+
+function isFound({ first, bits }: FoundPositions, position: number): boolean {
+  return ((bits[(position - first) >>> 3]! >>> ((position - first) & 7)) & 1) === 1;
 }
 
 function isSelected(events: EventRows, selection: Selection, row: number): boolean {

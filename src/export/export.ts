@@ -10,9 +10,9 @@ import { dirname, join } from 'node:path';
 import { PassThrough, type Transform } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGzip, createZstdCompress } from 'node:zlib';
-import { AppError } from '../app-error.ts';
-import { RECORD_KINDS, type RecordKind } from '../dataset/staging.ts';
-import type { VersionRows } from '../dataset/version-rows.ts';
+import { AppError } from '../domain/app-error.ts';
+import { RECORD_KINDS, type RecordKind } from '../store/staging.ts';
+import type { VersionRows } from '../store/version-rows.ts';
 import type { ExportCompression, ExportFormat } from './choices.ts';
 import { type BundleRecord, FIELDS, type FieldType, VersionRecords } from './records.ts';
 import { csvHeaderOf, csvOf, ndjsonOf } from './texts.ts';
@@ -74,18 +74,18 @@ async function placeOf(folder: string): Promise<string> {
   if (names.length > 0) {
     throw new AppError(
       'option-malformed',
-      `The folder ${folder} is not empty. Name one that is, or a new one.`,
+      `The folder ${folder} is not empty. Use an empty or a new folder.`,
     );
   }
   const place = await realpath(folder);
   const [own, above] = await Promise.all([stat(place), stat(dirname(place))]);
   if (own.dev === above.dev) return place;
-  throw new AppError('option-malformed', `${folder} is a mount point. Name a new folder inside it.`);
+  throw new AppError('option-malformed', `${folder} is a mount point. Use a new folder inside it.`);
 }
 
 function refuse(folder: string, error: unknown): never {
   const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-  throw new AppError('option-malformed', `The folder ${folder} cannot be written${code}.`, { cause: error });
+  throw new AppError('option-malformed', `Cannot write to the folder ${folder}${code}.`, { cause: error });
 }
 
 async function writeFiles(folder: string, options: ExportOptions): Promise<readonly ExportedFile[]> {
@@ -111,7 +111,7 @@ function refuseAlike(names: ReadonlySet<string>): void {
     if (seen.has(name.toLowerCase())) {
       throw new AppError(
         'option-malformed',
-        `Two LMS properties differ in case only (${name}), which Parquet cannot hold. Take --format ndjson.`,
+        `Two LMS properties differ only in case (${name}), which Parquet cannot represent. Use --format ndjson.`,
       );
     }
     seen.add(name.toLowerCase());

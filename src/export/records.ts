@@ -2,38 +2,33 @@
  * What a version holds as the records of a bundle (decision 28): imported again, they give the same answers. Nothing that
  * follows from them is among them.
  */
-import { type CopiedRows, type CopiedTable, columnsOf } from '../dataset/copied-tables.ts';
-import { formatInstant } from '../dataset/instant.ts';
-import type { RecordKind } from '../dataset/staging.ts';
-import type { VersionRows } from '../dataset/version-rows.ts';
+
+import { formatInstant } from '../domain/instant.ts';
+import type { RecordKind } from '../store/staging.ts';
+import type { VersionRows } from '../store/version-rows.ts';
+import { type CopiedRows, type CopiedTable, columnsOf, saidColumns } from '../store/version-tables.ts';
 
 /** The fields of a record that are given. */
-export type BundleRecord = Readonly<Record<string, Value>>;
-export type Value = string | bigint | number | readonly string[] | undefined;
+export type BundleRecord = Readonly<Record<string, RecordValue>>;
+export type RecordValue = string | bigint | number | readonly string[] | undefined;
 
 /** How a field is written: `texts` is a list of them. */
 export type FieldType = 'integer' | 'text' | 'instant' | 'texts';
 
 const TEXT = 'text';
 
+/** Fields that have another name or type than their columns. */
+const FIELD_OF: Readonly<Record<string, readonly [name: string, type: FieldType]>> = {
+  board: ['board_id', 'integer'],
+  owner: ['owner_id', 'integer'],
+  created_ms: ['created_at', 'instant'],
+};
+
 /** The fields of each kind in their order, but for LMS properties. */
-export const FIELDS = {
-  users: {
-    ...{ id: 'integer', email: TEXT, name: TEXT, first_name: TEXT, last_name: TEXT, role: TEXT },
-    ...{ class_role: TEXT, created_at: 'instant', forgotten: TEXT },
-  },
-  boards: {
-    id: 'integer',
-    title: TEXT,
-    category: TEXT,
-    lti_id: TEXT,
-    course_id: TEXT,
-    created_at: 'instant',
-  },
-  pins: {
-    ...{ id: 'integer', board_id: 'integer', owner_id: 'integer', title: TEXT, body: TEXT, web_url: TEXT },
-    ...{ image_url: TEXT, tags: 'texts', created_at: 'instant' },
-  },
+export const FIELDS: Readonly<Record<RecordKind, Fields>> = {
+  users: fieldsOf('users'),
+  boards: fieldsOf('boards'),
+  pins: fieldsOf('pins'),
   memberships: { board_id: 'integer', user_id: 'integer' },
   events: {
     ...{
@@ -56,7 +51,17 @@ export const FIELDS = {
   adjustments: {
     ...{ user_id: 'integer', board_id: 'integer', points: 'integer', timestamp: 'instant', reason: TEXT },
   },
-} as const satisfies Record<RecordKind, Readonly<Record<string, FieldType>>>;
+};
+
+type Fields = Readonly<Record<string, FieldType>>;
+
+/** Of a thing: the columns of its table that records say, as fields. */
+function fieldsOf(table: 'users' | 'boards' | 'pins'): Fields {
+  const fields = saidColumns(table).map(
+    ([name, type]) => FIELD_OF[name] ?? ([name, type === 'list' ? 'texts' : TEXT] as const),
+  );
+  return { id: 'integer', ...Object.fromEntries<FieldType>(fields) };
+}
 
 type Cell = string | bigint | number | undefined;
 type Row = Readonly<Record<string, Cell>>;

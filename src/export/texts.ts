@@ -1,6 +1,6 @@
 /** Records as text: lines of NDJSON, and rows of CSV under a header. */
-import { escapeLineEnds } from '../json-text.ts';
-import type { BundleRecord, Value } from './records.ts';
+import { escapeLineEnds } from '../domain/json-text.ts';
+import type { BundleRecord, RecordValue } from './records.ts';
 
 /** What is absent is not written; integers are written digit for digit. */
 export function ndjsonOf(records: readonly BundleRecord[]): string {
@@ -18,7 +18,7 @@ export function csvOf(records: readonly BundleRecord[], fields: readonly string[
   return records.map((record) => rowOf(fields.map((field) => cellOf(record[field])))).join('');
 }
 
-function cellOf(value: Value): string {
+function cellOf(value: RecordValue): string {
   return typeof value === 'object' ? escapeLineEnds(JSON.stringify(value)) : String(value ?? '');
 }
 

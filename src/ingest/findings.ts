@@ -5,9 +5,9 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
-import { AppError } from '../app-error.ts';
-import type { Problem } from '../dataset/staging.ts';
-import { escapeLineEnds } from '../json-text.ts';
+import { AppError } from '../domain/app-error.ts';
+import { escapeLineEnds } from '../domain/json-text.ts';
+import type { StagedProblem } from '../store/staging.ts';
 
 /** A bad record, or, with line 0, a whole file. */
 export interface ReportedProblem {
@@ -36,7 +36,7 @@ export class Findings {
     this.#linesBefore = linesBefore;
   }
 
-  add({ file, line: place, field, reason, raw }: Problem): void {
+  add({ file, line: place, field, reason, raw }: StagedProblem): void {
     const line = place === 0 ? 0 : this.#linesBefore + place;
     const problem = { file: this.#names[file] ?? '', line, field, reason };
     this.count += 1;
@@ -72,7 +72,7 @@ export class RejectsFile implements AsyncDisposable {
       return new RejectsFile(path, unfinishedPath, await open(unfinishedPath, 'wx', 0o600), isAdded);
     } catch (error) {
       const reason = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-      throw new AppError('option-malformed', `The file of rejects ${path} cannot be written${reason}.`, {
+      throw new AppError('option-malformed', `Cannot write the file of --skip-invalid, ${path}${reason}.`, {
         cause: error,
       });
     }

@@ -3,15 +3,15 @@
  * known, what was derived only describes what nobody has described (decision 52).
  */
 import type { Dataset } from '../dataset/dataset.ts';
-import type { BoardRecord, PinRecord, Staged, UserRecord } from '../dataset/staging.ts';
-import { email, instant, longText, tags, text } from './fields.ts';
+import type { BoardRecord, PinRecord, Staged, UserRecord } from '../store/staging.ts';
+import { email, instant, longText, tags, text } from './fields/fields.ts';
 import {
-  type Described,
+  type DescribedThing,
   type Detail,
   type ForeignBoard,
   type ForeignEvent,
   type ForeignPin,
-  type Person,
+  type NamedPerson,
   UNKNOWN_OWNER,
 } from './formats/format.ts';
 
@@ -36,11 +36,10 @@ export class ForeignThings {
   /** Learns what is published. */
   async learn(dataset: Dataset): Promise<void> {
     const ids: Record<Thing, bigint[]> = { users: [], boards: [], pins: [] };
-    const tables = dataset.tables();
-    for await (const { id } of tables.users()) for (const one of id) ids.users.push(one);
-    for await (const { id } of tables.boards()) for (const one of id) ids.boards.push(one);
-    for await (const rows of dataset.pins()) for (const { id } of rows) ids.pins.push(id);
-    for (const thing of THINGS) this.#published[thing] = BigInt64Array.from(ids[thing]).sort();
+    for (const thing of THINGS) {
+      for await (const run of dataset.tables().ids(thing)) for (const id of run) ids[thing].push(id);
+      this.#published[thing] = BigInt64Array.from(ids[thing]).sort();
+    }
   }
 
   /** Begins a record of the source, and forgets what one before it described that did not hold. */
@@ -59,7 +58,7 @@ export class ForeignThings {
    * The records of one event or description. To be called in the order of the source: a later one
    * derives nothing for what an earlier one has described. Throws `Refusal`.
    */
-  *recordsOf(one: ForeignEvent | Described, at: Staged): Generator<ThingRecord> {
+  *recordsOf(one: ForeignEvent | DescribedThing, at: Staged): Generator<ThingRecord> {
     if ('describes' in one) {
       if (one.describes === 'users') yield* this.#userOf(one.person, at);
       else yield* this.#boardOf(one.board, at);
@@ -91,7 +90,7 @@ export class ForeignThings {
     };
   }
 
-  *#userOf(person: Person, at: Staged): Generator<ThingRecord> {
+  *#userOf(person: NamedPerson, at: Staged): Generator<ThingRecord> {
     const { createdAt } = person;
     const address = this.#detailOf('users', person.id, person.email);
     const name = this.#detailOf('users', person.id, person.name);

@@ -1,12 +1,12 @@
 /** Finds out which organization the events of a bundle belong to, before an import makes it (decision 28). */
-import type { Settings } from '../dataset/store.ts';
-import type { OpenInput } from './open-input.ts';
-import type { ReadParquet } from './parquet-input.ts';
-import { PlainEvents } from './plain-events.ts';
-import { readRecords } from './reading.ts';
-import type { Reading } from './record-reading.ts';
-import { readIdentity } from './records.ts';
-import { Refusal } from './refusal.ts';
+import type { Settings } from '../store/store.ts';
+import { Refusal } from './fields/refusal.ts';
+import type { OpenInput } from './input/open-input.ts';
+import type { ReadParquet } from './input/parquet-input.ts';
+import { PlainEvents } from './records/plain-events.ts';
+import { readRecords } from './records/reading.ts';
+import type { Reading } from './records/record-reading.ts';
+import { readIdentity } from './records/records.ts';
 
 /**
  * Identity of the organization in the first nested event at the start of the events; empty when there is none. The

@@ -4,19 +4,19 @@
  */
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { AppError } from '../app-error.ts';
 import type { Counts } from '../dataset/dataset.ts';
-import type { RecordKind } from '../dataset/staging.ts';
-import type { Changes, Publication, Store } from '../dataset/store.ts';
-import { type Form, findBundle, type Input } from './bundle.ts';
+import { AppError } from '../domain/app-error.ts';
+import type { RecordKind } from '../store/staging.ts';
+import type { Changes, Publication, Store } from '../store/store.ts';
 import { Findings, RejectsFile, type ReportedProblem } from './findings.ts';
 import { keyedDerivation, plainDerivation } from './formats/derivation.ts';
-import { type OpenInput, openInput } from './open-input.ts';
-import type { ReadParquet } from './parquet-input.ts';
+import { findBundle, type Input, type InputForm } from './input/bundle.ts';
+import { type OpenInput, openInput } from './input/open-input.ts';
+import type { ReadParquet } from './input/parquet-input.ts';
 import { type ImportProgress, Meter } from './progress.ts';
 import { checkSameOrganization, readSettings } from './settings-files.ts';
 import { type ImportedFile, stageInputs } from './staging-run.ts';
-import { openTarget, type Target } from './target.ts';
+import { type OpenedTarget, openTarget } from './target.ts';
 import { checkForeign, type Foreign, type Translated, Translations } from './translating.ts';
 
 export interface ImportOptions {
@@ -53,7 +53,7 @@ export interface ImportOptions {
   readonly stdin?: Readable | undefined;
   readonly stdinName?: string | undefined;
   /** What standard input is, where its first bytes are not to tell. */
-  readonly stdinForm?: Form | undefined;
+  readonly stdinForm?: InputForm | undefined;
   /** Lines of standard input that earlier imports have taken: problems name the line counted from the first of all. */
   readonly linesBefore?: number | undefined;
   /** Whether bad records are added to those that the file of rejects holds. */
@@ -239,7 +239,7 @@ async function endPublication(staged: Staged): Promise<Ending> {
  * Once the publication has begun: while it waited, the organization may have become a copy, with
  * another secret.
  */
-async function openTranslations(foreign: Foreign, { store, entry }: Target): Promise<Translations> {
+async function openTranslations(foreign: Foreign, { store, entry }: OpenedTarget): Promise<Translations> {
   const { derivedIds, secret } = await store.organization(entry.name);
   const derivation = derivedIds === 'plain' ? plainDerivation : keyedDerivation(secret);
   const translations = new Translations(foreign, derivation);
@@ -252,7 +252,10 @@ async function openTranslations(foreign: Foreign, { store, entry }: Target): Pro
   return translations;
 }
 
-async function beginPublication(options: ImportOptions, { store, entry }: Target): Promise<Publication> {
+async function beginPublication(
+  options: ImportOptions,
+  { store, entry }: OpenedTarget,
+): Promise<Publication> {
   return await store.beginPublication(entry.name, {
     waitMs: options.waitMs ?? WAIT_MS,
     ...(options.onWait === undefined ? {} : { onWait: options.onWait }),
@@ -266,8 +269,11 @@ function refuseParquet(): never {
 /** The file of rejects replaces what has its name, which must not be what is imported. */
 function refuseOverwriting(inputs: readonly Input[], rejects: string | undefined): void {
   if (rejects === undefined) return;
-  if (rejects === '-') throw new AppError('option-malformed', 'The rejects need a file of their own, not -.');
+  if (rejects === '-') throw new AppError('option-malformed', '--skip-invalid requires a file, not -.');
   if (inputs.some(({ path }) => path !== undefined && resolve(path) === resolve(rejects))) {
-    throw new AppError('option-malformed', `The rejects would replace ${rejects}, which is to be imported.`);
+    throw new AppError(
+      'option-malformed',
+      `--skip-invalid would overwrite ${rejects}, which is an input of the import.`,
+    );
   }
 }

@@ -1,5 +1,5 @@
 /** Tells how far an import is, not too often (decision 32). */
-import type { Input } from './bundle.ts';
+import type { Input } from './input/bundle.ts';
 
 export interface ImportProgress {
   /** The file that is being read, as the user gave it. */

@@ -1,16 +1,16 @@
 /** The settings of an organization as an export writes them beside its records (decision 53). */
 import { basename } from 'node:path';
-import { AppError } from '../app-error.ts';
 import { USER_POINTS_KEYS, type UserPointsKey } from '../dataset/dataset.ts';
-import { isLine, LINE_RULE } from '../dataset/organization-name.ts';
-import type { OrganizationEntry, Settings } from '../dataset/store.ts';
+import { AppError } from '../domain/app-error.ts';
 import { readPolicy } from '../points/policy.ts';
-import { fileSource } from './bytes.ts';
-import { type Field, identifier, tags, text, truth } from './fields.ts';
-import { lookAt } from './found-file.ts';
-import { readObject } from './json.ts';
-import { LONGEST_RECORD_BYTES } from './lines.ts';
-import { Refusal } from './refusal.ts';
+import { isLine, LINE_RULE } from '../store/organization-name.ts';
+import type { OrganizationEntry, Settings } from '../store/store.ts';
+import { boolean, type Field, identifier, tags, text } from './fields/fields.ts';
+import { readObject } from './fields/json.ts';
+import { Refusal } from './fields/refusal.ts';
+import { fileSource } from './input/bytes.ts';
+import { lookAt } from './input/found-file.ts';
+import { LONGEST_RECORD_BYTES } from './input/lines.ts';
 
 const pointsKey: Field<UserPointsKey> = {
   type: USER_POINTS_KEYS.join(' or '),
@@ -46,7 +46,7 @@ const MEMBERS: Readonly<Record<string, readonly [keyof Settings | 'name', Field<
   title: ['title', line],
   domain: ['domain', line],
   category_id: ['categoryId', identifier],
-  course_lookup: ['courseLookup', truth],
+  course_lookup: ['courseLookup', boolean],
   lms_user_properties: ['lmsUserProperties', names],
   user_points_key: ['userPointsKey', pointsKey],
 };
@@ -64,7 +64,7 @@ export async function readSettings(
   if (organization === undefined && policyFile === undefined) {
     throw new AppError(
       'option-malformed',
-      'There is no organization.json or policy.json in the folders. Leave out --settings.',
+      'The folders contain no organization.json or policy.json. Leave out --settings.',
     );
   }
   const policy = policyFile === undefined ? '' : await readFound(policyFile, followsLinks);
@@ -78,14 +78,14 @@ export function checkSameOrganization({ id }: Partial<Settings>, entry: Organiza
   if (id === undefined || id === entry.settings.id || entry.version === undefined) return;
   throw new AppError(
     'settings-refused',
-    `The settings are of the organization with the id ${id}, but ${entry.name} has the id ${entry.settings.id}. Import into a new organization, or leave out --settings.`,
+    `The settings belong to the organization with id ${id}, but ${entry.name} has id ${entry.settings.id}. Import into a new organization, or leave out --settings.`,
   );
 }
 
 function oneNamed(name: string, paths: readonly string[]): string | undefined {
   const [first, second] = paths.filter((path) => basename(path) === name);
   if (second === undefined) return first;
-  throw new AppError('option-malformed', `There are two files ${name}. Import one of the folders by itself.`);
+  throw new AppError('option-malformed', `There are two files named ${name}. Import each folder by itself.`);
 }
 
 async function readFound(path: string, followsLinks: boolean): Promise<string> {
@@ -106,7 +106,7 @@ function readOrganization(path: string, json: string): Partial<Settings> {
   try {
     const entries = Object.entries(readObject(json)).map(([name, value]) => {
       const member = snakeCase(name);
-      if (!Object.hasOwn(MEMBERS, member)) throw new Refusal(name, 'is no setting');
+      if (!Object.hasOwn(MEMBERS, member)) throw new Refusal(name, 'is not a setting');
       const [setting, field] = MEMBERS[member]!;
       return [setting, field.read(value, name, false)] as const;
     });
@@ -114,7 +114,7 @@ function readOrganization(path: string, json: string): Partial<Settings> {
     const twice = entries.find(([setting], place) =>
       entries.slice(0, place).some(([one]) => one === setting),
     );
-    if (twice !== undefined) throw new Refusal(twice[0], 'is given in two spellings');
+    if (twice !== undefined) throw new Refusal(twice[0], 'is given twice, in two spellings');
     const given = entries.filter(([setting, value]) => setting !== 'name' && value !== undefined);
     return Object.fromEntries(given);
   } catch (error) {

@@ -1,21 +1,21 @@
 /** The reading half of an import: every record of every input is read, checked and staged, or found wrong. */
-import type { Staged } from '../dataset/staging.ts';
-import type { Publication } from '../dataset/store.ts';
+import type { Staged } from '../store/staging.ts';
+import type { Publication } from '../store/store.ts';
+import type { Written } from './fields/form.ts';
+import { Refusal } from './fields/refusal.ts';
 import type { Findings } from './findings.ts';
-import type { Written } from './form.ts';
 import type { Translator } from './formats/format.ts';
-import { NestedEvents } from './nested-events.ts';
-import type { OpenInput } from './open-input.ts';
-import type { ReadParquet } from './parquet-input.ts';
-import { PlainEvents } from './plain-events.ts';
+import type { OpenInput } from './input/open-input.ts';
+import type { ReadParquet } from './input/parquet-input.ts';
 import type { Meter } from './progress.ts';
-import { readRecords } from './reading.ts';
-import type { Reading } from './record-reading.ts';
-import { readRecord, type Take } from './records.ts';
-import { Refusal } from './refusal.ts';
-import { Stager } from './stager.ts';
+import { NestedEvents } from './records/nested-events.ts';
+import { PlainEvents } from './records/plain-events.ts';
+import { readRecords } from './records/reading.ts';
+import type { Reading } from './records/record-reading.ts';
+import { readRecord, type Take } from './records/records.ts';
+import { Stager } from './records/stager.ts';
+import { WrittenOut } from './records/written-out.ts';
 import { fieldsOf, type Translations } from './translating.ts';
-import { WrittenOut } from './written-out.ts';
 
 export interface ImportedFile {
   /** As the user gave it. */

@@ -1,13 +1,13 @@
 /** Finds or makes the organization that an import is for, and the store in which it is. */
-import { AppError } from '../app-error.ts';
-import type { OrganizationEntry, Settings, Store } from '../dataset/store.ts';
+import { AppError } from '../domain/app-error.ts';
+import type { OrganizationEntry, Settings, Store } from '../store/store.ts';
 import { findIdentity } from './identity.ts';
-import type { OpenInput } from './open-input.ts';
-import type { ReadParquet } from './parquet-input.ts';
+import type { OpenInput } from './input/open-input.ts';
+import type { ReadParquet } from './input/parquet-input.ts';
 import { checkSameOrganization } from './settings-files.ts';
 
 /** Where records go. Disposing of it closes a store that was opened for it. */
-export interface Target extends AsyncDisposable {
+export interface OpenedTarget extends AsyncDisposable {
   readonly store: Store;
   readonly entry: OrganizationEntry;
 }
@@ -29,7 +29,7 @@ export async function openTarget(
   { store, organization, settings = {}, dryRun, openScratchStore }: TargetOptions,
   inputs: readonly OpenInput[],
   readParquet: ReadParquet,
-): Promise<Target> {
+): Promise<OpenedTarget> {
   const known = await findOrganization(store, organization);
   if (known !== undefined) {
     checkSameOrganization(settings, known);
@@ -44,10 +44,7 @@ export async function openTarget(
     return { store, entry, [Symbol.asyncDispose]: async () => {} };
   }
   if (openScratchStore === undefined) {
-    throw new AppError(
-      'organization-unknown',
-      `There is no organization ${organization} to try the import with.`,
-    );
+    throw new AppError('organization-unknown', `There is no organization ${organization} for the dry run.`);
   }
   const scratch = await openScratchStore();
   try {
@@ -80,7 +77,7 @@ async function makeOrganization(
     // Another import may have made it in the meantime.
     const entry = await findOrganization(store, name);
     if (entry !== undefined) return entry;
-    const message = `The events are of the organization with the id ${identity.id}, and another one here has this id.`;
+    const message = `The events belong to the organization with id ${identity.id}, but a different organization here has this id.`;
     throw new AppError('organization-exists', message, { cause: error });
   }
 }

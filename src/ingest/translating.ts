@@ -2,8 +2,8 @@
  * An import of what other software writes: its records become events of a bundle, or are dropped with a reason, and all
  * are counted for the report.
  */
-import { AppError } from '../app-error.ts';
-import type { Input } from './bundle.ts';
+import { AppError } from '../domain/app-error.ts';
+import { Refusal } from './fields/refusal.ts';
 import { ForeignThings } from './foreign-things.ts';
 import { plainDerivation } from './formats/derivation.ts';
 import {
@@ -12,16 +12,16 @@ import {
   type ForeignForm,
   type Format,
   type FormatOptions,
-  type Source,
+  type FormatSource,
   type Translation,
   type Translator,
   UNKNOWN_OWNER,
 } from './formats/format.ts';
-import type { OpenInput } from './open-input.ts';
-import type { ReadParquet } from './parquet-input.ts';
-import { PlainEvents } from './plain-events.ts';
-import { readRecords } from './reading.ts';
-import { Refusal } from './refusal.ts';
+import type { Input } from './input/bundle.ts';
+import type { OpenInput } from './input/open-input.ts';
+import type { ReadParquet } from './input/parquet-input.ts';
+import { PlainEvents } from './records/plain-events.ts';
+import { readRecords } from './records/reading.ts';
 
 /** What the inputs of an import hold, where that is no bundle. */
 export interface Foreign {
@@ -60,7 +60,7 @@ export function checkForeign({ format, options }: Foreign, inputs: readonly Inpu
   if (stream === undefined) return;
   throw new AppError(
     'option-malformed',
-    `${format.name} is read twice, which ${stream.name} cannot be. Give a file.`,
+    `The format ${format.name} is read twice, so it cannot come from ${stream.name}. Use a file.`,
   );
 }
 
@@ -182,7 +182,7 @@ function misread({ input }: OpenInput, reason: string): AppError {
 }
 
 /** Whether the record can be read; one that cannot is reported when it is read for good. */
-function surveyOne(translator: Translator, read: () => { readonly value: Source }): boolean {
+function surveyOne(translator: Translator, read: () => { readonly value: FormatSource }): boolean {
   try {
     translator.survey?.(read().value);
     return true;

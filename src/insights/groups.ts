@@ -1,5 +1,6 @@
 /** What a figure is split by: a group for each value of a column of events. */
 import type { Dataset } from '../dataset/dataset.ts';
+import { inSlices } from '../system/time-slice.ts';
 import { countEvents, topOf } from './ranking.ts';
 import type { Asked } from './scan.ts';
 
@@ -67,12 +68,15 @@ async function readRoles(dataset: Dataset): Promise<Groups> {
   const groupOf = new Int32Array(dataset.counts.users);
   const places = new Map<string, number>();
   let user = 0;
-  for await (const people of dataset.people()) {
-    for (const { role } of people) {
-      const place = places.get(role) ?? places.size;
-      places.set(role, place);
-      groupOf[user++] = place;
-    }
+  for await (const { role } of dataset.records('users')) {
+    await inSlices(0, role.count, (from, to) => {
+      for (let at = from; at < to; at++) {
+        const text = role.at(at);
+        const place = places.get(text) ?? places.size;
+        places.set(text, place);
+        groupOf[user++] = place;
+      }
+    });
   }
   return { column: 'actor', groupOf, names: [...places.keys()] };
 }

@@ -1,7 +1,7 @@
 /** Who interacts with whom on a board: whose things others act on. */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { UserOrder } from '../dataset/query.ts';
-import { inSlices } from '../time-slice.ts';
+import { inSlices } from '../system/time-slice.ts';
 import { type Asked, kindsOf, scanEvents } from './scan.ts';
 import { Top } from './top.ts';
 

@@ -1,8 +1,8 @@
 /** How a board stands against its goal: how scores are spread, and who may miss it. */
 import type { Dataset } from '../dataset/dataset.ts';
-import type { Scope } from '../dataset/scope.ts';
+import type { Scope } from '../domain/scope.ts';
 import type { BoardPolicy, Span } from '../points/policy.ts';
-import { inSlices } from '../time-slice.ts';
+import { inSlices } from '../system/time-slice.ts';
 import { Top } from './top.ts';
 
 /** Tenths of the goal; the last one is the goal and beyond. */
@@ -38,7 +38,7 @@ export interface Participation {
   readonly atRiskCount: number;
 }
 
-/** Figures of all time, as the points routes give them without a range (decision 26). */
+/** Figures of all time, as the points routes give them without a range (decision 50). */
 export async function measureParticipation(
   dataset: Dataset,
   scope: Scope,

@@ -1,6 +1,6 @@
 /** Time in periods of the calendar of a zone, one after the other without a gap. */
-import { AppError } from '../app-error.ts';
-import { slice } from '../time-slice.ts';
+import { AppError } from '../domain/app-error.ts';
+import { slice } from '../system/time-slice.ts';
 import { Clock } from './clock.ts';
 
 export const INTERVALS = ['hour', 'day', 'week', 'month'] as const;

@@ -1,12 +1,12 @@
 /** Boards, people and pins with the most events, or the latest. */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { UserOrder } from '../dataset/query.ts';
-import { inSlices } from '../time-slice.ts';
+import { inSlices } from '../system/time-slice.ts';
 import { type Asked, kindsOf, queryOf, scanEvents } from './scan.ts';
 import { Top } from './top.ts';
 
 export const ORDERS = ['events', 'recent'] as const;
-export type Order = (typeof ORDERS)[number];
+export type RankingOrder = (typeof ORDERS)[number];
 
 /** What is ranked: boards, or people by what they do. */
 type Column = 'board' | 'actor';
@@ -28,7 +28,7 @@ export async function rank(
   dataset: Dataset,
   asked: Asked,
   by: Column,
-  { order, most }: { readonly order: Order; readonly most: number },
+  { order, most }: { readonly order: RankingOrder; readonly most: number },
 ): Promise<Ranked[]> {
   const events = await countEvents(dataset, asked, by);
   const ranks = order === 'recent' ? await findLast(dataset, asked, by) : events;

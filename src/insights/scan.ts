@@ -1,9 +1,9 @@
 /** Reading the events that a figure is made of. */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { EventBatch, EventQuery, TimeRange } from '../dataset/query.ts';
-import type { Scope } from '../dataset/scope.ts';
 import { streamSelection } from '../dataset/timeline.ts';
-import { slice } from '../time-slice.ts';
+import type { Scope } from '../domain/scope.ts';
+import { slice } from '../system/time-slice.ts';
 
 /** Which events count. What is absent restricts nothing. */
 export interface Asked {

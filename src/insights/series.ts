@@ -2,8 +2,8 @@
  * Counts of events by group and period. With many groups and periods most counts are 0, so only the
  * others are kept until all periods are known.
  */
-import { AppError } from '../app-error.ts';
-import { inSlices } from '../time-slice.ts';
+import { AppError } from '../domain/app-error.ts';
+import { inSlices } from '../system/time-slice.ts';
 
 /** Figures in all series of a response: 10,000 periods of 50 series, or 500 periods of 1,000. */
 const MOST_FIGURES = 500_000;

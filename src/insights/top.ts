@@ -1,6 +1,6 @@
 /** The first few of many in an order, without sorting all of them. */
 
-export interface Ranked {
+export interface RankedThing {
   readonly rank: number;
   readonly place: number;
 }
@@ -21,7 +21,7 @@ export class Top {
   }
 
   /** In their order. */
-  ranked(): Ranked[] {
+  ranked(): RankedThing[] {
     return this.#ranks
       .map((rank, at) => ({ rank, place: this.#places[at]! }))
       .sort((one, other) => other.rank - one.rank || one.place - other.place);

@@ -2,7 +2,7 @@
  * A key as a row of the table `keys`, which SQLite and PostgreSQL have alike: the statements, the way from a grant
  * into a row and out of it, and the port over which the keyring has the rows.
  */
-import type { Scope } from '../dataset/scope.ts';
+import type { Scope } from '../domain/scope.ts';
 import type { Expiry, KeyChanges, KeyEntry, KeyGrant } from './keyring.ts';
 
 /** `expires_ms` is the end that was chosen for the key; `retires_ms` is the end of an overlap. */
@@ -123,20 +123,20 @@ function isConfigured(column: keyof KeyRow): boolean {
   return CONFIGURED.some((one) => one === column);
 }
 
-export type Cell = string | number | bigint | boolean | Uint8Array | null;
+export type KeyCell = string | number | bigint | boolean | Uint8Array | null;
 
 /** The values of a row in the order of the columns. */
-export function rowCells(row: KeyRow): Exclude<Cell, bigint>[] {
+export function rowCells(row: KeyRow): Exclude<KeyCell, bigint>[] {
   return COLUMNS.map((column) => row[column]);
 }
 
 /** The values of the columns that can be changed. */
-export function configuredCells(row: KeyRow): Exclude<Cell, bigint>[] {
+export function configuredCells(row: KeyRow): Exclude<KeyCell, bigint>[] {
   return CONFIGURED.map((column) => row[column]);
 }
 
 /** A row as a driver gives it: SQLite has no booleans, and that of PostgreSQL makes a bigint of 64 bits. */
-export function readRow(cells: readonly Cell[]): KeyRow {
+export function readRow(cells: readonly KeyCell[]): KeyRow {
   const named = COLUMNS.map((column, index) => {
     const cell = cells[index] ?? null;
     if (TRUTHS.has(column)) return [column, Boolean(cell)];

@@ -2,9 +2,9 @@
  * The port of the keyring: the keys of all organizations, what each may see, and how they come and go (decision 21).
  * A key itself is told once, when it is made; afterwards only its id is known.
  */
-import { AppError } from '../app-error.ts';
-import { isRedacting, type Redaction } from '../dataset/redaction.ts';
-import type { Scope } from '../dataset/scope.ts';
+import { AppError } from '../domain/app-error.ts';
+import { isRedacting, type Redaction } from '../domain/redaction.ts';
+import type { Scope } from '../domain/scope.ts';
 
 export interface RateLimit {
   readonly requests: number;

@@ -3,12 +3,12 @@
  * beside it tells whether a key has changed; servers ask for it, not for the keys.
  */
 import { setImmediate } from 'node:timers/promises';
-import { AppError } from '../app-error.ts';
+import { AppError } from '../domain/app-error.ts';
 import {
-  type Cell,
   CONFIGURE_KEY,
   configuredCells,
   INSERT_KEY,
+  type KeyCell,
   type KeyRow,
   type KeyRows,
   RETIRE_KEY,
@@ -37,7 +37,10 @@ const NOTE_USES = `
 
 interface Asking {
   /** The rows of an answer. Parameters are $1, $2 and so on. */
-  rows(sql: string, parameters?: readonly (Exclude<Cell, bigint> | readonly string[])[]): Promise<Cell[][]>;
+  rows(
+    sql: string,
+    parameters?: readonly (Exclude<KeyCell, bigint> | readonly string[])[],
+  ): Promise<KeyCell[][]>;
 }
 
 /** What the keyring needs of a database whose tables are made. Its trouble is `database-away`. */
@@ -189,7 +192,7 @@ function numbered(sql: string): string {
 /** Throws `database-away` when the answer does not come in time. */
 async function inTime<T>(answer: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
-  const away = new AppError('database-away', 'The database does not answer now. Try again in a moment.');
+  const away = new AppError('database-away', 'The database does not respond. Try again in a moment.');
   const timer = setTimeout(() => late.reject(away), ANSWER_TIMEOUT_MS);
   try {
     return await Promise.race([answer, late.promise]);

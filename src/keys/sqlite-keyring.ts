@@ -5,13 +5,13 @@
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
-import { AppError } from '../app-error.ts';
-import { inTransaction, openPrivateDatabase } from '../private-database.ts';
+import { AppError } from '../domain/app-error.ts';
+import { inTransaction, openPrivateDatabase } from '../system/private-database.ts';
 import {
-  type Cell,
   CONFIGURE_KEY,
   configuredCells,
   INSERT_KEY,
+  type KeyCell,
   type KeyRow,
   type KeyRows,
   RETIRE_KEY,
@@ -170,7 +170,7 @@ function prepareSchema(database: DatabaseSync): void {
   const done = () => Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
   if (done() === STEPS.length) return;
   if (done() > STEPS.length) {
-    throw new AppError('data-unreadable', 'The keys were written by a newer Corkboard; use that version.');
+    throw new AppError('data-unreadable', 'The keys were written by a newer Corkboard. Use that version.');
   }
   database.exec('BEGIN IMMEDIATE');
   try {
@@ -185,7 +185,7 @@ function prepareSchema(database: DatabaseSync): void {
 }
 
 /** SQLite has no booleans. */
-function boundValue(cell: Exclude<Cell, bigint>): Exclude<Cell, bigint | boolean> {
+function boundValue(cell: Exclude<KeyCell, bigint>): Exclude<KeyCell, bigint | boolean> {
   return typeof cell === 'boolean' ? Number(cell) : cell;
 }
 

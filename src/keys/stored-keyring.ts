@@ -3,9 +3,9 @@
  * force, and remembers what it has proven until the rows have changed.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
-import { AppError } from '../app-error.ts';
-import { LATEST_INSTANT_MS } from '../dataset/instant.ts';
-import type { Scope } from '../dataset/scope.ts';
+import { AppError } from '../domain/app-error.ts';
+import { LATEST_INSTANT_MS } from '../domain/instant.ts';
+import type { Scope } from '../domain/scope.ts';
 import { digestKey, isKeyId, makeKey, parseKey } from './key-format.ts';
 import { changedRow, type KeyRow, type KeyRows, newRow, type Replacement, readKeyEntry } from './key-row.ts';
 import {
@@ -172,6 +172,6 @@ function refuseRevoked(entry: KeyEntry, subject: string): void {
 function knownRow(row: KeyRow | undefined, id: string): KeyRow {
   if (row !== undefined) return row;
   // The text is told back only when it is an id: somebody may have given the key itself.
-  const what = isKeyId(id) ? `There is no key ${id}` : 'That is no key id';
-  throw new AppError('key-id-unknown', `${what}; "corkboard keys list" shows the ids.`);
+  const what = isKeyId(id) ? `There is no key ${id}` : 'This is not the id of a key';
+  throw new AppError('key-id-unknown', `${what}. "corkboard keys list" shows the ids.`);
 }

@@ -4,7 +4,7 @@
  */
 import { Temporal } from 'temporal-polyfill';
 import type { Adjustment, AwardOutcome, Ledger, LedgerLine } from '../dataset/dataset.ts';
-import { formatInstant } from '../dataset/instant.ts';
+import { formatInstant } from '../domain/instant.ts';
 import type { BoardPolicy, Rule, Span } from './policy.ts';
 
 export interface ExplainedLine {

@@ -2,9 +2,9 @@
  * Reads one value of a policy's JSON and says where it stands when it is not what is expected. Every refusal is
  * `policy-malformed` and names the JSON path, the trouble and the expectation.
  */
-import { AppError } from '../app-error.ts';
-import { parseInstant } from '../dataset/instant.ts';
-import { nearestName } from '../nearest-name.ts';
+import { AppError } from '../domain/app-error.ts';
+import { parseInstant } from '../domain/instant.ts';
+import { nearestName } from '../domain/nearest-name.ts';
 
 /** A value of the policy and its JSON path, such as `$.rules[0].points`. */
 export interface Member {

@@ -2,10 +2,10 @@
  * What earns points on a board, and how a total becomes a score: the organization's policy with overrides per
  * board (decisions 23 to 25), read from JSON text. `docs/points.md` is its reference.
  */
-import { AppError } from '../app-error.ts';
-import { parseIdentifier } from '../dataset/identifier.ts';
-import { nearestName } from '../nearest-name.ts';
-import { isZone } from '../zone.ts';
+import { AppError } from '../domain/app-error.ts';
+import { parseIdentifier } from '../domain/identifier.ts';
+import { nearestName } from '../domain/nearest-name.ts';
+import { isZone } from '../domain/zone.ts';
 import {
   type Member,
   readBoolean,
@@ -113,7 +113,7 @@ function parseJson(text: string): unknown {
     return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (cause) {
     const trouble = cause instanceof Error ? cause.message : String(cause);
-    throw new AppError('policy-malformed', `The policy is not JSON: ${trouble}. Correct the text there.`, {
+    throw new AppError('policy-malformed', `The policy is not valid JSON: ${trouble}.`, {
       cause,
     });
   }

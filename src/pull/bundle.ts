@@ -6,8 +6,16 @@
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Fetched } from './fetching.ts';
-import { type Item, KeptDamage, keepLines, keptItems, keptLines, lineOf, type Room } from './kept-lines.ts';
-import type { Limits } from './limits.ts';
+import {
+  type Item,
+  KeptDamage,
+  keepLines,
+  keptItems,
+  keptLines,
+  type LineRoom,
+  lineOf,
+} from './kept-lines.ts';
+import type { PullLimits } from './limits.ts';
 import { allPeople, type FindPerson, peopleInStep } from './people.ts';
 import { refused } from './refusal.ts';
 
@@ -28,8 +36,8 @@ export const ID_FILES = ['users', 'boards', 'points'] as const;
 export async function writePulledBundle(
   folder: string,
   fetched: Fetched,
-  limits: Limits,
-  room: Room,
+  limits: PullLimits,
+  room: LineRoom,
 ): Promise<PulledBundle> {
   await rm(folder, { recursive: true, force: true });
   const ids = join(folder, 'ids');
@@ -55,7 +63,7 @@ export async function writePulledBundle(
 async function* userLines(
   { users: { a, b }, events }: Fetched,
   forgotten: ReadonlyMap<string, number>,
-  limits: Limits,
+  limits: PullLimits,
 ): AsyncGenerator<string> {
   const [own, find] = await personFinder(a, b, events, limits);
   for await (const user of keptItems(own)) {
@@ -72,7 +80,7 @@ async function personFinder(
   a: string | undefined,
   b: string | undefined,
   events: string | undefined,
-  { peopleBytes }: Limits,
+  { peopleBytes }: PullLimits,
 ): Promise<[list: string, find: FindPerson]> {
   if (a === undefined) {
     if (b === undefined) throw new KeptDamage('there is no list of users');
@@ -106,7 +114,7 @@ async function forgottenIn(pages: readonly string[], most: number): Promise<Read
     for await (const { user, event } of pageLines(page)) {
       if (event === '') forgotten.set(user, at);
       if (forgotten.size > most)
-        throw refused(`it has forgotten more than ${most.toLocaleString('en')} users`, false);
+        throw refused(`it has erased more than ${most.toLocaleString('en')} users`, false);
     }
   }
   return forgotten;

@@ -2,13 +2,15 @@
  * Gets what a key can see into the folder of a pull: lists, events and points (contract, section 4). A server with
  * tokens is asked for what is new (decision 19), any other one for everything, unless its entity tags say that nothing is.
  */
+import { pathWith } from '../client/asking.ts';
+import { PATHS } from '../client/schema-a.ts';
 import type { PullFolder } from './folder.ts';
 import { keptItems } from './kept-lines.ts';
-import type { Limits } from './limits.ts';
+import type { PullLimits } from './limits.ts';
 import type { FileName } from './progress.ts';
 import { noInterface } from './refusal.ts';
-import { type Reading, readBoards, readEvents, readPoints, readUsers } from './responses.ts';
-import type { Got, Source, Variant } from './source.ts';
+import { type ResponseReading, readBoards, readEvents, readPoints, readUsers } from './responses.ts';
+import type { Got, PullSource, Variant } from './source.ts';
 import { walkEvents } from './walk.ts';
 
 /** The data may change while they are looked at; what changes after so many looks comes with the next pull. */
@@ -33,18 +35,19 @@ export interface Fetched {
 /** Where a response is to be found, and how it is read. */
 interface Resource {
   readonly name: FileName;
-  readonly url: string;
-  readonly read: Reading;
+  readonly baseUrl: string;
+  readonly path: string;
+  readonly read: ResponseReading;
   readonly mostBytes: number;
 }
 
 export class Fetching {
-  readonly #source: Source;
+  readonly #source: PullSource;
   readonly #folder: PullFolder;
-  readonly #limits: Limits;
+  readonly #limits: PullLimits;
   readonly #tell: (news: string) => void;
 
-  constructor(source: Source, folder: PullFolder, limits: Limits, tell: (news: string) => void) {
+  constructor(source: PullSource, folder: PullFolder, limits: PullLimits, tell: (news: string) => void) {
     this.#source = source;
     this.#folder = folder;
     this.#limits = limits;
@@ -57,7 +60,7 @@ export class Fetching {
     for (let look = 1; ; look++) {
       const fetched = await this.#look();
       if (look === MOST_LOOKS || !(await this.#hasChanged())) return fetched;
-      this.#tell('The data have changed meanwhile; looking again.');
+      this.#tell('The data has changed in the meantime; checking again.');
       await this.#folder.lookAgain();
     }
   }
@@ -173,12 +176,12 @@ export class Fetching {
   }
 
   /** A response that has come is kept. */
-  async #ask({ name, url, read, mostBytes }: Resource): Promise<Got> {
+  async #ask({ name, ...resource }: Resource): Promise<Got> {
     const { progress, room } = this.#folder;
     const slot = this.#folder.slot(name);
     const etag = progress.files.get(name)?.etag;
     const unlessTokens = name === 'events' && progress.hasTokens === undefined;
-    const got = await this.#source.get({ url, path: slot.path, room, read, mostBytes, etag, unlessTokens });
+    const got = await this.#source.get({ ...resource, file: slot.path, room, etag, unlessTokens });
     if (got.outcome === 'got') this.#folder.put(name, slot, got.bytes, tagOf(got.headers));
     return got;
   }
@@ -187,17 +190,18 @@ export class Fetching {
     const { base } = this.#source;
     const { listBytes, eventsBytes, pointsBytes, boards } = this.#limits;
     if (name === 'events')
-      return { name, url: `${base}/v1/events`, read: readEvents, mostBytes: eventsBytes };
+      return { name, baseUrl: base, path: PATHS.listEvents, read: readEvents, mostBytes: eventsBytes };
     if (isPoints(name)) {
       const id = name.slice('points '.length);
-      const url = `${this.#baseOf('a')}/v1/board/${id}/points`;
-      return { name, url, read: readPoints(id), mostBytes: pointsBytes };
+      const path = pathWith(PATHS.getPointsOfBoard, { boardId: id });
+      return { name, baseUrl: this.#baseOf('a'), path, read: readPoints(id), mostBytes: pointsBytes };
     }
     const other = this.#folder.progress.variant === 'a' ? 'b' : 'a';
-    const from = name.endsWith('-beside') ? this.#baseOf(other) : base;
-    const isUsers = name.startsWith('users');
-    const url = `${from}/v1/${isUsers ? 'users' : 'boards'}`;
-    return { name, url, read: isUsers ? readUsers : readBoards(boards), mostBytes: listBytes };
+    const baseUrl = name.endsWith('-beside') ? this.#baseOf(other) : base;
+    const list = name.startsWith('users')
+      ? { path: PATHS.listUsers, read: readUsers }
+      : { path: PATHS.listBoards, read: readBoards(boards) };
+    return { name, baseUrl, ...list, mostBytes: listBytes };
   }
 
   #baseOf(variant: Variant): string {

@@ -5,7 +5,7 @@
  */
 import { mkdir, readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { KeptDamage, Room } from './kept-lines.ts';
+import { KeptDamage, LineRoom } from './kept-lines.ts';
 import {
   type FileKind,
   type FileName,
@@ -22,7 +22,7 @@ const PUBLISHED = 'published';
 const BUNDLE = 'bundle';
 
 /** Where a new response is written to. */
-export interface Slot {
+export interface FolderSlot {
   readonly number: number;
   readonly path: string;
 }
@@ -31,7 +31,7 @@ export class PullFolder {
   readonly #path: string;
   readonly #shareOfDisk: number;
   progress: Progress;
-  room: Room = new Room(0);
+  room: LineRoom = new LineRoom(0);
 
   private constructor(path: string, progress: Progress, shareOfDisk: number) {
     this.#path = path;
@@ -79,7 +79,7 @@ export class PullFolder {
   }
 
   /** The same number again when the file was there before. */
-  slot(name: FileName): Slot {
+  slot(name: FileName): FolderSlot {
     const number = this.progress.files.get(name)?.file?.number ?? this.progress.lastNumber + 1;
     return { number, path: this.#fileAt(kindOf(name), number) };
   }
@@ -90,7 +90,7 @@ export class PullFolder {
     return names.flatMap((name) => this.file(name) ?? []);
   }
 
-  put(name: FileName, { number }: Slot, bytes: number, etag: string | undefined): void {
+  put(name: FileName, { number }: FolderSlot, bytes: number, etag: string | undefined): void {
     const { files, round } = this.progress;
     this.room.giveBack(files.get(name)?.file?.bytes ?? 0);
     files.set(name, { file: { number, bytes }, round, etag });
@@ -192,7 +192,7 @@ export class PullFolder {
   async #measure(): Promise<void> {
     const { bavail, bsize } = await statfs(this.#path);
     const kept = this.#keptBytes;
-    this.room = new Room((bavail * bsize + kept) * this.#shareOfDisk - kept);
+    this.room = new LineRoom((bavail * bsize + kept) * this.#shareOfDisk - kept);
   }
 
   get #keptBytes(): number {

@@ -3,9 +3,9 @@
  */
 import { createReadStream } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
-import { AppError } from '../app-error.ts';
-import { readObject } from '../ingest/json.ts';
-import { readLines } from '../ingest/lines.ts';
+import { AppError } from '../domain/app-error.ts';
+import { readObject } from '../ingest/fields/json.ts';
+import { readLines } from '../ingest/input/lines.ts';
 import { refused } from './refusal.ts';
 
 export type Item = Readonly<Record<string, unknown>>;
@@ -18,7 +18,7 @@ export function lineOf(item: Item): string {
 }
 
 /** The disk space that one pull may fill with what it keeps. */
-export class Room {
+export class LineRoom {
   #leftBytes: number;
 
   constructor(leftBytes: number) {
@@ -28,7 +28,7 @@ export class Room {
   /** Throws `source-refused`. */
   take(bytes: number): void {
     if (bytes > this.#leftBytes) {
-      throw refused('what it sends would fill more than half of the disk space that was free');
+      throw refused('its responses would fill more than half of the free disk space');
     }
     this.#leftBytes -= bytes;
   }
@@ -44,7 +44,7 @@ const GATHERED_CHARACTERS = 256 * 1024;
  * A file with these lines, which appears under its name when it is whole. Answers its size in
  * bytes. Throws `source-refused` when there is no room.
  */
-export async function keepLines(path: string, lines: AsyncIterable<string>, room: Room): Promise<number> {
+export async function keepLines(path: string, lines: AsyncIterable<string>, room: LineRoom): Promise<number> {
   const unfinished = `${path}.part`;
   let bytes = 0;
   try {
@@ -59,7 +59,7 @@ export async function keepLines(path: string, lines: AsyncIterable<string>, room
     } finally {
       await file.close();
     }
-    await rename(unfinished, path);
+    await rename(unfinished, path).catch(unkeepable);
     return bytes;
   } catch (error) {
     room.giveBack(bytes);
@@ -84,7 +84,7 @@ function unkeepable(error: unknown): never {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'an error';
   throw new AppError(
     'data-unreadable',
-    `What the server sends cannot be kept in the data folder: the system reports ${code}. Make room, or name another folder with --data.`,
+    `Cannot store the responses of the server in the data folder: the system reports ${code}. Free some space, or use a different folder with --data.`,
     { cause: error },
   );
 }

@@ -1,6 +1,6 @@
 /** How much a pull takes from a server. A server is not trusted to stop by itself (decision 61). */
 
-export interface Limits {
+export interface PullLimits {
   /** Of a list of users or boards. */
   readonly listBytes: number;
   /** Of all events as one list. */
@@ -24,7 +24,7 @@ const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
 
 /** Far above real organizations: ten million events are about 9 GB in one list. */
-export const LIMITS: Limits = {
+export const LIMITS: PullLimits = {
   listBytes: 4 * GIB,
   eventsBytes: 256 * GIB,
   pageBytes: GIB,

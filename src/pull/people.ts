@@ -55,7 +55,7 @@ class People {
     this.take(id);
     const person = personOf(item);
     this.#leftBytes -= bytesOf(person);
-    if (this.#leftBytes < 0) throw refused('it has more people than there is room for in memory', false);
+    if (this.#leftBytes < 0) throw refused('it has more users than fit in memory', false);
     this.#byId.set(id, person);
   }
 

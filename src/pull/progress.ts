@@ -7,7 +7,7 @@
 export type FileKind = 'users' | 'boards' | 'events' | 'points';
 
 /** A response that was got. */
-export interface Kept {
+export interface KeptProgress {
   /** Of its file; absent once it is published, when only the entity tag is of use. */
   readonly file: { readonly number: number; readonly bytes: number } | undefined;
   /** In which round it held. */
@@ -36,7 +36,7 @@ export interface Progress {
   readonly source: string;
   /** Counts looks at the server; what was got in this one need not be asked for again. */
   round: number;
-  readonly files: Map<FileName, Kept>;
+  readonly files: Map<FileName, KeptProgress>;
   /** Of the file made last. */
   lastNumber: number;
   /** Which variant the base is; absent while that is not known. */
@@ -98,8 +98,8 @@ export function readProgress(text: string): Progress | undefined {
   return holds ? { ...(value as unknown as Progress), files } : undefined;
 }
 
-function filesOf(entries: readonly unknown[]): Map<FileName, Kept> | undefined {
-  const files = new Map<FileName, Kept>();
+function filesOf(entries: readonly unknown[]): Map<FileName, KeptProgress> | undefined {
+  const files = new Map<FileName, KeptProgress>();
   for (const entry of entries) {
     if (!Array.isArray(entry)) return undefined;
     const [name, kept] = entry as readonly unknown[];
@@ -109,7 +109,7 @@ function filesOf(entries: readonly unknown[]): Map<FileName, Kept> | undefined {
   return files;
 }
 
-function isKept(value: unknown): value is Kept {
+function isKept(value: unknown): value is KeptProgress {
   if (!isObject(value) || !isCount(value['round']) || !isTextOrAbsent(value['etag'])) return false;
   const { file } = value;
   return file === undefined || (isObject(file) && isCount(file['number']) && isCount(file['bytes']));

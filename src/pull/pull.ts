@@ -4,16 +4,16 @@
  * server is not trusted (decision 61).
  */
 import { hash } from 'node:crypto';
-import { AppError } from '../app-error.ts';
-import type { Patience } from '../ingest/patient-request.ts';
+import { AppError } from '../domain/app-error.ts';
+import type { Patience } from '../ingest/remote/patient-request.ts';
 import { writePulledBundle } from './bundle.ts';
 import { Fetching } from './fetching.ts';
 import { PullFolder } from './folder.ts';
 import { countGone, type Gone, isThere } from './gone.ts';
 import { KeptDamage } from './kept-lines.ts';
-import { LIMITS, type Limits } from './limits.ts';
+import { LIMITS, type PullLimits } from './limits.ts';
 import { refused } from './refusal.ts';
-import { Source } from './source.ts';
+import { PullSource } from './source.ts';
 
 export interface PullOptions {
   /** Base of a variant: `/v1/events` lies below it. */
@@ -24,7 +24,7 @@ export interface PullOptions {
   /** Publishes the files of a bundle; false when it was refused. */
   readonly publish: (paths: readonly string[]) => Promise<boolean>;
   readonly patience?: Patience;
-  readonly limits?: Partial<Limits>;
+  readonly limits?: Partial<PullLimits>;
   readonly tell?: (news: string) => void;
 }
 
@@ -47,7 +47,10 @@ const NOTHING_GONE: Missing = { users: 0, boards: 0, points: 0, forgotten: [] };
  */
 export async function pull(options: PullOptions): Promise<Pulled> {
   const { url, key, patience, tell } = options;
-  const source = new Source(url, key, { ...patience, onPause: (reason) => tell?.(`Waiting: ${reason}.`) });
+  const source = new PullSource(url, key, {
+    ...patience,
+    onPause: (reason) => tell?.(`Waiting: ${reason}.`),
+  });
   const limits = { ...LIMITS, ...options.limits };
   const identity = `${source.base} ${hash('sha256', key)}`;
   const folder = await PullFolder.open(options.folder, identity, limits.shareOfDisk);
@@ -55,13 +58,13 @@ export async function pull(options: PullOptions): Promise<Pulled> {
     return await pullInto(folder, source, limits, options);
   } catch (error) {
     if (!(error instanceof KeptDamage)) throw error;
-    tell?.('What an earlier pull has kept cannot be read; beginning again from the start.');
+    tell?.('The data kept from an earlier pull is damaged; starting over.');
     await folder.startOver();
   }
   try {
     return await pullInto(folder, source, limits, options);
   } catch (error) {
-    throw error instanceof KeptDamage ? refused('what was kept of it cannot be read again', false) : error;
+    throw error instanceof KeptDamage ? refused('the data kept in the data folder is damaged', false) : error;
   }
 }
 
@@ -76,8 +79,8 @@ async function refuseOnce(folder: PullFolder, error: unknown): Promise<never> {
 
 async function pullInto(
   folder: PullFolder,
-  source: Source,
-  limits: Limits,
+  source: PullSource,
+  limits: PullLimits,
   { publish, tell }: PullOptions,
 ): Promise<Pulled> {
   const fetched = await new Fetching(source, folder, limits, (news) => tell?.(news)).everything();

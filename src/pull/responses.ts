@@ -5,15 +5,15 @@
  * again.
  */
 import { createHash } from 'node:crypto';
-import { readObject } from '../ingest/json.ts';
-import { readElements, readMembers } from '../ingest/json-array.ts';
-import { type Line, LONGEST_RECORD_BYTES, readLines } from '../ingest/lines.ts';
-import { Damage, Refusal } from '../ingest/refusal.ts';
+import { readObject } from '../ingest/fields/json.ts';
+import { Damage, Refusal } from '../ingest/fields/refusal.ts';
+import { readElements, readMembers } from '../ingest/input/json-array.ts';
+import { type Line, LONGEST_RECORD_BYTES, readLines } from '../ingest/input/lines.ts';
 import { type Item, lineOf } from './kept-lines.ts';
 import { refused } from './refusal.ts';
 
 /** The body of a response as lines to keep, many at a time. Throws `source-refused`. */
-export type Reading = (body: AsyncIterable<Buffer>) => AsyncGenerator<string>;
+export type ResponseReading = (body: AsyncIterable<Buffer>) => AsyncGenerator<string>;
 
 export const readUsers = reading('its users', readElements, (text) => {
   const user = readObject(text);
@@ -23,7 +23,7 @@ export const readUsers = reading('its users', readElements, (text) => {
   return lineOf({ id, email, name, first_name, last_name, role });
 });
 
-export function readBoards(most: number): Reading {
+export function readBoards(most: number): ResponseReading {
   return reading('its boards', readElements, (text, record) => {
     const board = readObject(text);
     const { id, title, category } = board;
@@ -61,7 +61,7 @@ export const readPage = reading('a page of its events', readLines, (line) => {
 });
 
 /** Of one board, whose id the server has given. */
-export function readPoints(boardId: string): Reading {
+export function readPoints(boardId: string): ResponseReading {
   return reading('its points', readMembers, (text) => {
     const [record] = Object.values(readObject(`{${text}}`));
     if (!isObject(record)) throw new Refusal('', 'must be an object');
@@ -76,7 +76,7 @@ export function readPoints(boardId: string): Reading {
 /** Cuts bytes into the texts of records, many at a time. Throws `Damage`. */
 type Cut = (bytes: AsyncIterable<Buffer>) => AsyncIterable<readonly Line[]>;
 
-function reading(what: string, cut: Cut, keep: (text: string, record: number) => string): Reading {
+function reading(what: string, cut: Cut, keep: (text: string, record: number) => string): ResponseReading {
   return async function* (body) {
     const quiet = { bytes: 0, isEmpty: true };
     let records = 0;
@@ -113,13 +113,12 @@ async function* counted(
 }
 
 function unfit(what: string, record: number, error: unknown): unknown {
-  if (error instanceof Damage)
-    return refused(`${what} are not as the interface describes them: ${error.message}`);
+  if (error instanceof Damage) return refused(`${what} do not match the API description: ${error.message}`);
   if (!(error instanceof Refusal)) return error;
   // The reader of JSON repeats what it has read.
   const reason = error.reason.startsWith('is not valid JSON') ? 'is not valid JSON' : error.reason;
   const field = error.field === '' ? '' : `"${error.field}" `;
-  return refused(`${what} are not as the interface describes them (record ${record}: ${field}${reason})`);
+  return refused(`${what} do not match the API description (record ${record}: ${field}${reason})`);
 }
 
 interface Named {
@@ -129,7 +128,7 @@ interface Named {
 /** As far as a pull relies on it; the import checks the rest. */
 function checkEvent(event: Item): Named {
   for (const name of ['type', 'action', 'timestamp']) {
-    if (typeof event[name] !== 'string') throw new Refusal(name, 'must be a text');
+    if (typeof event[name] !== 'string') throw new Refusal(name, 'must be text');
   }
   const actor = checkPerson(event, 'actor');
   checkPerson(event, 'owner');
@@ -167,7 +166,7 @@ function allowTexts(item: Item, names: readonly string[]): void {
   for (const name of names) {
     const value = item[name];
     if (value !== undefined && value !== null && typeof value !== 'string')
-      throw new Refusal(name, 'must be a text');
+      throw new Refusal(name, 'must be text');
   }
 }
 

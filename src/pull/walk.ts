@@ -2,12 +2,15 @@
  * Walks through the pages of events of a server with tokens (decision 19), to their end or to a
  * refusal.
  */
+import { nextCursor } from '../client/headers.ts';
+import { MEDIA_TYPES } from '../client/media-types.ts';
+import { PATHS } from '../client/schema-a.ts';
 import type { PullFolder } from './folder.ts';
-import type { Limits } from './limits.ts';
+import type { PullLimits } from './limits.ts';
 import type { Walk } from './progress.ts';
 import { noInterface, refused } from './refusal.ts';
 import { readPage } from './responses.ts';
-import type { Got, Source } from './source.ts';
+import type { Got, PullSource } from './source.ts';
 
 /** Of events in a page. */
 const PAGE_LIMIT = 10_000;
@@ -21,9 +24,9 @@ const LONGEST_TOKEN = 8192;
  * `source-refused`.
  */
 export async function walkEvents(
-  source: Source,
+  source: PullSource,
   folder: PullFolder,
-  limits: Limits,
+  limits: PullLimits,
   tell: (news: string) => void,
 ): Promise<void> {
   const { progress } = folder;
@@ -34,13 +37,13 @@ export async function walkEvents(
     if (got.outcome !== 'got') {
       if (got.outcome !== 'stale' || beginnings++ === MOST_BEGINNINGS)
         throw noInterface(`${source.base}/v1/events`);
-      tell('The server does not know the place any more; beginning again.');
+      tell('The server no longer accepts the cursor; starting again.');
       folder.dropPages();
       walk = beginningAt('start');
       continue;
     }
     if (got.bytes > 0) folder.putPage(got.bytes);
-    const cursor = cursorOf(got.headers.get('link'));
+    const cursor = cursorOf(got.headers);
     if (cursor === undefined) {
       progress.token = tokenOf(got.headers.get('sync-token'));
       progress.walk = undefined;
@@ -49,7 +52,7 @@ export async function walkEvents(
       return;
     }
     walk = await stepTo(cursor, walk, folder, limits);
-    tell(`Events: ${progress.pages.count} pages.`);
+    tell(`Fetched ${progress.pages.count} pages of events.`);
   }
 }
 
@@ -58,17 +61,16 @@ function beginningAt(since: string): Walk {
 }
 
 async function askForPage(
-  source: Source,
+  source: PullSource,
   { nextPage, room }: PullFolder,
-  { pageBytes }: Limits,
+  { pageBytes }: PullLimits,
   { since, cursor }: Walk,
 ): Promise<Got> {
-  const query = new URLSearchParams({ since, limit: String(PAGE_LIMIT) });
-  if (cursor !== undefined) query.set('cursor', cursor);
-  const url = `${source.base}/v1/events?${query}`;
   return await source.get({
-    ...{ url, path: nextPage, room, read: readPage, mostBytes: pageBytes },
-    accept: 'application/x-ndjson',
+    path: PATHS.listEvents,
+    query: { since, limit: String(PAGE_LIMIT), cursor },
+    ...{ file: nextPage, room, read: readPage, mostBytes: pageBytes },
+    accept: MEDIA_TYPES.ndjson,
   });
 }
 
@@ -77,7 +79,7 @@ async function askForPage(
  * so that a circle of any length is found without remembering all of it. What a circle has brought
  * is thrown away.
  */
-async function stepTo(cursor: string, walk: Walk, folder: PullFolder, { pages }: Limits): Promise<Walk> {
+async function stepTo(cursor: string, walk: Walk, folder: PullFolder, { pages }: PullLimits): Promise<Walk> {
   const steps = walk.steps + 1;
   const isCircle = cursor === walk.cursor || cursor === walk.mark;
   if (isCircle || steps >= pages) {
@@ -94,16 +96,14 @@ async function stepTo(cursor: string, walk: Walk, folder: PullFolder, { pages }:
   return next;
 }
 
-/**
- * Out of the address of the next page, whose path may not be the one that leads there from here.
- */
-function cursorOf(link: string | null): string | undefined {
-  const target = /<([^<>]*)>\s*;\s*rel="?next\b/.exec(link ?? '')?.[1];
-  if (target === undefined) return undefined;
-  const cursor = new URLSearchParams(target.split('?')[1] ?? '').get('cursor');
-  // To end here would lose the rest without a word.
-  if (cursor === null || cursor === '') throw refused('the address of its next page has no cursor');
-  return checkLength(cursor);
+function cursorOf(headers: Headers): string | undefined {
+  let cursor: string | undefined;
+  try {
+    cursor = nextCursor(headers);
+  } catch {
+    throw refused('the URL of its next page has no cursor');
+  }
+  return cursor && checkLength(cursor);
 }
 
 function tokenOf(field: string | null): string | undefined {
@@ -112,5 +112,5 @@ function tokenOf(field: string | null): string | undefined {
 
 function checkLength(token: string): string {
   if (token.length <= LONGEST_TOKEN) return token;
-  throw refused(`a cursor or token of it is longer than ${LONGEST_TOKEN} characters`);
+  throw refused(`one of its cursors or tokens is longer than ${LONGEST_TOKEN} characters`);
 }

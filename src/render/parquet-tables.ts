@@ -1,30 +1,42 @@
 /** Events, boards and users as Parquet (decision 17): the rows and columns of CSV, with their types. */
 import type { Dataset } from '../dataset/dataset.ts';
-import type { EventBatch, EventPosition, EventQuery, ListQuery } from '../dataset/query.ts';
-import { inSlices, slice } from '../time-slice.ts';
-import type { UnsizedAnswer, Variant } from './answer.ts';
-import { readAhead, readPage } from './batches.ts';
-import { LISTED_BOARD, LISTED_USER } from './fields.ts';
-import type { FragmentStock } from './fragment-stock.ts';
-import type { Fragments } from './fragments.ts';
-import { type ListPage, readListPage } from './list-run.ts';
-import { parseFields } from './notation.ts';
-import { cellsOf, EVENT_TABLE, EventGroup, READ_AT_ONCE, typeOf } from './parquet-events.ts';
-import { ParquetFile } from './parquet-file.ts';
+import type { EventBatch, EventPosition, EventQuery, ListKind, ListQuery } from '../dataset/query.ts';
+import { TextColumn } from '../dataset/text-column.ts';
+import { readAhead, readPage } from './fragments/batches.ts';
+import type { FragmentStock } from './fragments/fragment-stock.ts';
+import { readListPage } from './fragments/list-run.ts';
+import type { UnsizedAnswer, Variant } from './text/answer.ts';
+import { EVENT_SECTIONS, kindColumns, LIST_FIELDS, organizationColumns } from './text/fields.ts';
+import {
+  type ParquetColumn,
+  ParquetFile,
+  type ParquetRows,
+  type ParquetTable,
+} from './thread/parquet-file.ts';
+import type { RenderThread } from './thread/render-thread.ts';
 
-/** Of a row group of a list. */
+/** Of a list, at once. */
 const LISTED_ROWS = 16_384;
+
+/** Columns by the names of their fields. */
+type Records = Readonly<Record<string, unknown>>;
+
+/** The sections of an event, in the order of the indices of its row. */
+const SECTIONS = [...new Set(EVENT_SECTIONS.map(({ of }) => of))];
 
 export class ParquetTables {
   readonly #dataset: Dataset;
   readonly #stock: FragmentStock;
+  readonly #thread: RenderThread | undefined;
 
-  constructor(dataset: Dataset, stock: FragmentStock) {
+  /** Without a thread, files are made by this one. */
+  constructor(dataset: Dataset, stock: FragmentStock, thread: RenderThread | undefined) {
     this.#dataset = dataset;
     this.#stock = stock;
+    this.#thread = thread;
   }
 
-  /** Events of the query, with the columns `EVENT_TABLE`. */
+  /** Events of the query, with the columns of `EVENT_SECTIONS`. */
   async events(query: EventQuery): Promise<UnsizedAnswer<EventPosition>> {
     const { limit } = query;
     if (limit === undefined) {
@@ -35,18 +47,13 @@ export class ParquetTables {
     return { next, mostRows: limit, pieces: () => this.#events(batches) };
   }
 
-  async boards(query: ListQuery, variant: Variant): Promise<UnsizedAnswer<bigint>> {
-    const items = await this.#stock.listedBoards(variant, 'json');
-    const list = (paged: ListQuery) => this.#dataset.listBoards(paged);
-    const page = await readListPage(query, list, () => this.#stock.boardIdentities());
-    return listAnswer(Object.keys(LISTED_BOARD[variant]), items, page);
-  }
-
-  async users(query: ListQuery, variant: Variant): Promise<UnsizedAnswer<bigint>> {
-    const items = await this.#stock.listedUsers(variant, 'json');
-    const list = (paged: ListQuery) => this.#dataset.listUsers(paged);
-    const page = await readListPage(query, list, () => this.#stock.userIdentities());
-    return listAnswer(Object.keys(LISTED_USER[variant]), items, page);
+  async list(of: ListKind, query: ListQuery, variant: Variant): Promise<UnsizedAnswer<bigint>> {
+    const records = await this.#stock.records(of);
+    const { indices, next } = await readListPage(this.#dataset, of, query, async () => records);
+    const form = { prefix: '', section: 0, optional: false };
+    const columns = columnsOf(LIST_FIELDS[of][variant], records, form);
+    const pieces = () => this.#write({ columns, hasTimestamp: false }, listedRows(indices));
+    return { next, mostRows: indices.length, pieces };
   }
 
   /** The events of the range where they are in memory, otherwise all events. */
@@ -60,51 +67,77 @@ export class ParquetTables {
   async *#events(
     batches: AsyncIterable<EventBatch> | Iterable<EventBatch>,
   ): AsyncGenerator<Uint8Array, void> {
-    const parts = await this.#stock.eventParts('json');
-    const file = new ParquetFile(EVENT_TABLE);
-    yield file.begin();
-    let group = new EventGroup(parts, this.#dataset);
-    for await (const batch of batches) {
-      for (let row = 0; row < batch.count; ) {
-        row = group.add(batch, row);
-        if (!group.isFull) continue;
-        yield* file.rowGroup(group.rows, group.columns());
-        group = new EventGroup(parts, this.#dataset);
-      }
-      if (slice.isOver()) await slice.pass();
-    }
-    if (group.rows > 0) yield* file.rowGroup(group.rows, group.columns());
-    yield file.end();
+    const [users, boards, pins] = await Promise.all([
+      this.#stock.records('users'),
+      this.#stock.records('boards'),
+      this.#stock.records('pins'),
+    ]);
+    const kinds = kindColumns(this.#dataset.kinds);
+    const organization = organizationColumns(this.#dataset.organization);
+    const records: Readonly<Record<(typeof SECTIONS)[number], Records>> = {
+      ...{ kind: kinds, activity: kinds, owner: users, actor: users, organization, pin: pins, board: boards },
+    };
+    const columns = EVENT_SECTIONS.flatMap(({ of, prefix, fields }) =>
+      columnsOf(fields, records[of], {
+        prefix,
+        section: SECTIONS.indexOf(of),
+        optional: of === 'pin' || of === 'activity',
+      }),
+    );
+    yield* this.#write({ columns, hasTimestamp: true }, eventRows(batches));
+  }
+
+  #write(
+    table: ParquetTable,
+    rows: AsyncIterable<ParquetRows> | Iterable<ParquetRows>,
+  ): AsyncGenerator<Uint8Array, void> {
+    return this.#thread?.writeParquet(table, rows) ?? writeHere(table, rows);
   }
 }
 
-function listAnswer(fields: readonly string[], items: Fragments, page: ListPage): UnsizedAnswer<bigint> {
-  return {
-    next: page.next,
-    mostRows: page.indices.length,
-    pieces: () => renderList(fields, items, page.indices),
-  };
-}
-
-async function* renderList(
+function columnsOf(
   fields: readonly string[],
-  items: Fragments,
-  indices: Int32Array,
-): AsyncGenerator<Uint8Array, void> {
-  const file = new ParquetFile(fields.map((name) => ({ name, type: typeOf(name) })));
-  yield file.begin();
-  for (let from = 0; from < indices.length; from += LISTED_ROWS) {
-    const rows = indices.subarray(from, from + LISTED_ROWS);
-    yield* file.rowGroup(rows.length, readColumns(fields, items, rows));
-  }
-  yield file.end();
+  records: Records,
+  { prefix, ...form }: Pick<ParquetColumn, 'section' | 'optional'> & { readonly prefix: string },
+): ParquetColumn[] {
+  return fields.map((field) => {
+    const column = records[field];
+    if (column instanceof BigInt64Array) return { ...form, name: prefix + field, values: column };
+    if (column instanceof TextColumn) return { ...form, name: prefix + field, values: column.parts };
+    throw new Error(`${field} is no field of these records`);
+  });
 }
 
-async function* readColumns(fields: readonly string[], items: Fragments, rows: Int32Array) {
-  const listed: Readonly<Record<string, string | bigint>>[] = [];
-  const read = (from: number, to: number) => {
-    for (let at = from; at < to; at++) listed.push(parseFields(items.head(rows[at]!)));
-  };
-  await inSlices(0, rows.length, read, READ_AT_ONCE);
-  for (const field of fields) yield { values: await cellsOf(listed, field) };
+async function* eventRows(
+  batches: AsyncIterable<EventBatch> | Iterable<EventBatch>,
+): AsyncGenerator<ParquetRows, void> {
+  for await (const { count, timestampMs, ...batch } of batches) {
+    const { pin, kind } = batch;
+    const sections = {
+      ...batch,
+      activity: kind.map((index, row) => (pin[row]! < 0 ? -1 : index)),
+      organization: new Int32Array(count),
+    };
+    yield { count, indices: SECTIONS.map((of) => sections[of]), timestampMs };
+  }
+}
+
+function* listedRows(indices: Int32Array): Generator<ParquetRows, void> {
+  for (let from = 0; from < indices.length; from += LISTED_ROWS) {
+    const some = indices.slice(from, from + LISTED_ROWS);
+    yield { count: some.length, indices: [some] };
+  }
+}
+
+async function* writeHere(
+  table: ParquetTable,
+  rows: AsyncIterable<ParquetRows> | Iterable<ParquetRows>,
+): AsyncGenerator<Uint8Array, void> {
+  const file = new ParquetFile(table);
+  for await (const some of rows) {
+    file.add(some);
+    yield file.take();
+  }
+  file.end();
+  yield file.take();
 }

@@ -5,37 +5,32 @@
 
 import { hash } from 'node:crypto';
 import type { Dataset } from '../dataset/dataset.ts';
-import type { EventQuery, ListQuery, StandingsQuery } from '../dataset/query.ts';
-import { isWhole } from '../dataset/timeline.ts';
-import { Shelf } from '../shelf.ts';
-import { HELD_EVENTS, heldBytesOf, readAdmitted } from './admission.ts';
-import type {
-  Admit,
-  Answer,
-  ChangesRepresentation,
-  EventsAnswer,
-  ListAnswer,
-  Redacting,
-  TextRepresentation,
-  Variant,
-} from './answer.ts';
-import { readAhead } from './batches.ts';
-import { answerChanges, EventNames } from './changes.ts';
-import type { Chunk } from './chunk.ts';
-import { EVENT_COLUMNS } from './event-form.ts';
-import type { EventParts } from './event-run.ts';
-import { LISTED_BOARD, LISTED_USER } from './fields.ts';
-import { FragmentStock } from './fragment-stock.ts';
-import { type Frame, JSON_OBJECT, listFrame, measureFramed, type Run, renderChunks } from './frame.ts';
-import { heldAnswer, longAnswer } from './held-answer.ts';
-import { ListRun, readListPage } from './list-run.ts';
-import { type Notation, parseFields, renderNames } from './notation.ts';
-import { PackedAnswers } from './packed-answer.ts';
+import type { EventQuery, ListKind, ListQuery, StandingsQuery } from '../dataset/query.ts';
+import type { Selection } from '../dataset/selection.ts';
+import { Shelf } from '../system/shelf.ts';
+import { HELD_EVENTS, heldBytesOf, readAdmitted } from './fragments/admission.ts';
+import { readAhead } from './fragments/batches.ts';
+import { answerChanges, EventNames } from './fragments/changes.ts';
+import { EVENT_COLUMNS } from './fragments/event-form.ts';
+import type { EventParts } from './fragments/event-run.ts';
+import { FragmentStock } from './fragments/fragment-stock.ts';
+import { heldAnswer, longAnswer } from './fragments/held-answer.ts';
+import { ListRun, readListPage } from './fragments/list-run.ts';
+import { type StandingKey, StandingRun } from './fragments/standing-run.ts';
 import { ParquetTables } from './parquet-tables.ts';
-import { redactDataset } from './redacted-dataset.ts';
-import type { RenderJob } from './render-job.ts';
-import { type StandingKey, StandingRun } from './standing-run.ts';
-import type { Workshop } from './workshop.ts';
+import { redactDataset } from './redaction/redacted-dataset.ts';
+import type { Admit, Answer, EventsAnswer, ListAnswer, Redacting, Variant } from './text/answer.ts';
+import type { Chunk } from './text/chunk.ts';
+import { LIST_FIELDS, ORGANIZATION, organizationColumns, RANKED_PIN } from './text/fields.ts';
+import { type Frame, JSON_OBJECT, measureFramed, type Run, renderChunks } from './text/frame.ts';
+import { type Described, describe } from './text/notation.ts';
+import {
+  type ChangesRepresentation,
+  listFrame,
+  REPRESENTATIONS,
+  type TextRepresentation,
+} from './text/representations.ts';
+import type { RenderThread } from './thread/render-thread.ts';
 
 export interface Rendering {
   /** The dataset as it is seen here: whatever else is read for a response comes from it. */
@@ -53,40 +48,36 @@ export interface Rendering {
     representation: ChangesRepresentation,
     admit?: Admit,
   ): Promise<EventsAnswer>;
-  /** Boards, and users, of the query (contract 2.6, 2.7). With a limit, `next` is the last id delivered. */
-  boards(query: ListQuery, variant: Variant, representation: TextRepresentation): Promise<ListAnswer>;
-  users(query: ListQuery, variant: Variant, representation: TextRepresentation): Promise<ListAnswer>;
+  /** Boards or users of the query (contract 2.6, 2.7). With a limit, `next` is the last id delivered. */
+  list(
+    of: ListKind,
+    query: ListQuery,
+    variant: Variant,
+    representation: TextRepresentation,
+  ): Promise<ListAnswer>;
   /** A points map, always JSON (contract 2.8). */
   standings(query: StandingsQuery, keyedBy: StandingKey): Promise<Answer>;
   /** Users and boards as variant B lists them, for answers that are made of other things. */
-  described(): Promise<Described>;
+  described(): Promise<Describing>;
   /** What a pin says beside its text, by index. */
-  describedPins(): Promise<(index: number) => DescribedPin>;
+  describedPins(): Promise<(index: number) => Described>;
   /** Makes what events in JSON need, and all that the other rendering was asked for, so that no request waits for it. */
   warm(before?: Rendering): Promise<void>;
-  /** Gives back what is kept on disk. To be called when the last answer has ended. */
-  close(): Promise<void>;
 }
 
 /** By index. */
-export interface Described {
-  user(index: number): { id: bigint; email: string; name: string; role: string };
-  board(index: number): { id: bigint; title: string; category: string };
-}
-
-export interface DescribedPin {
-  readonly id: bigint;
-  readonly title: string;
-  readonly web_url: string;
-  readonly tags: readonly string[];
+export interface Describing {
+  readonly organization: Described;
+  user(index: number): Described;
+  board(index: number): Described;
 }
 
 /**
- * Redaction applies to everything that the rendering makes (decision 22). With a workshop, large answers from a
+ * Redaction applies to everything that the rendering makes (decision 22). With a thread, large answers from a
  * dataset in memory are rendered beside the thread that serves.
  */
-export function openRendering(dataset: Dataset, redacting: Redacting, workshop?: Workshop): Rendering {
-  return new DatasetRendering(dataset, redacting, workshop);
+export function openRendering(dataset: Dataset, redacting: Redacting, thread?: RenderThread): Rendering {
+  return new DatasetRendering(dataset, redacting, thread);
 }
 
 const KEPT_SIZES = 256;
@@ -97,21 +88,21 @@ class DatasetRendering implements Rendering {
   readonly #stock: FragmentStock;
   /** Sizes of large answers: the same exports are asked for again and again, and a size never changes. */
   readonly #sizes = new Shelf<number>(KEPT_SIZES);
-  readonly #packed: PackedAnswers | undefined;
+  readonly #thread: RenderThread | undefined;
   readonly #names: EventNames;
 
-  constructor(dataset: Dataset, redacting: Redacting, workshop: Workshop | undefined) {
+  constructor(dataset: Dataset, redacting: Redacting, thread: RenderThread | undefined) {
     this.dataset = redactDataset(dataset, redacting);
     this.#stock = new FragmentStock(dataset, this.dataset);
-    this.tables = new ParquetTables(this.dataset, this.#stock);
-    this.#packed = workshop && new PackedAnswers(workshop);
+    this.tables = new ParquetTables(this.dataset, this.#stock, thread);
+    this.#thread = thread;
     this.#names = new EventNames(redacting.secret);
-    if ((dataset.timeline?.events.count ?? 0) > HELD_EVENTS) workshop?.thread.prepare();
+    if ((dataset.timeline?.events.count ?? 0) > HELD_EVENTS) thread?.prepare();
   }
 
   async events(query: EventQuery, representation: TextRepresentation, admit?: Admit): Promise<EventsAnswer> {
     const { page, isHeld } = await readAdmitted(this.dataset, query, admit);
-    const parts = await this.#stock.eventParts(notationOf(representation));
+    const parts = await this.#stock.eventParts(REPRESENTATIONS[representation].notation);
     const frame = listFrame(representation, EVENT_COLUMNS);
     if (isHeld) {
       return heldAnswer(
@@ -120,11 +111,13 @@ class DatasetRendering implements Rendering {
         page.next,
       );
     }
+    let selection: Selection | undefined;
     const byteLength = await this.#sizes.take(questionOf([query, representation]), async () => {
       const tally = await this.dataset.tally(query);
+      selection = tally.selection;
       return measureFramed(frame, tally.events, await parts.measure(tally));
     });
-    return this.#largeAnswer(parts, query, frame, byteLength);
+    return this.#largeAnswer(parts, query, frame, byteLength, selection);
   }
 
   async changes(
@@ -137,96 +130,68 @@ class DatasetRendering implements Rendering {
     return await answerChanges(this.dataset, makeParts, this.#names, query, { since, representation, admit });
   }
 
-  #largeAnswer(parts: EventParts, query: EventQuery, frame: Frame, byteLength: number): EventsAnswer {
+  #largeAnswer(
+    parts: EventParts,
+    query: EventQuery,
+    frame: Frame,
+    byteLength: number,
+    found: Selection | undefined,
+  ): EventsAnswer {
     const { timeline } = this.dataset;
-    const packed = this.#packed;
-    if (timeline === undefined || packed === undefined) {
-      const chunks = (memory?: Chunk) =>
-        renderChunks(frame, this.#eventRuns(parts, query), byteLength, memory);
-      return { byteLength, next: undefined, heldBytes: heldBytesOf(this.dataset), chunks };
-    }
-    const selection = timeline.select(query);
-    const job: RenderJob = {
-      parts: parts.shared,
-      events: timeline.events,
-      selection,
-      frame,
-      byteLength,
-    };
-    // Everything but the range, which only chooses among the pieces. Scopes that hide nothing see the same.
-    const { scope, pinsOnly = false, kinds } = query;
-    const filter = isWhole(selection) ? 'all' : { scope, pinsOnly, kinds };
-    // CSV for spreadsheets has the frame of CSV, but different fragments.
-    const name = questionOf([filter, frame, parts.shared.id]);
-    return {
-      byteLength,
-      next: undefined,
-      heldBytes: heldBytesOf(this.dataset),
-      chunks: () => packed.plainChunks(job, name),
-      packed: (packing) => packed.chunks(job, name, packing),
-    };
+    const thread = this.#thread;
+    const chunks =
+      timeline === undefined || thread === undefined
+        ? (memory?: Chunk) => renderChunks(frame, this.#eventRuns(parts, query), byteLength, memory)
+        : () => {
+            const { events } = timeline;
+            const selection = found ?? timeline.select(query);
+            return thread.render({ parts: parts.shared, events, selection, frame, byteLength });
+          };
+    return { byteLength, next: undefined, heldBytes: heldBytesOf(this.dataset), chunks };
   }
 
-  async boards(query: ListQuery, variant: Variant, representation: TextRepresentation): Promise<ListAnswer> {
+  async list(
+    of: ListKind,
+    query: ListQuery,
+    variant: Variant,
+    representation: TextRepresentation,
+  ): Promise<ListAnswer> {
     const [items, page] = await Promise.all([
-      this.#stock.listedBoards(variant, notationOf(representation)),
-      readListPage(
-        query,
-        (paged) => this.dataset.listBoards(paged),
-        () => this.#stock.boardIdentities(),
-      ),
+      this.#stock.listed(of, variant, REPRESENTATIONS[representation].notation),
+      readListPage(this.dataset, of, query, () => this.#stock.records(of)),
     ]);
-    const frame = listFrame(representation, renderNames(LISTED_BOARD[variant]));
-    return await longAnswer(frame, new ListRun(items, page.indices), page.next);
-  }
-
-  async users(query: ListQuery, variant: Variant, representation: TextRepresentation): Promise<ListAnswer> {
-    const [items, page] = await Promise.all([
-      this.#stock.listedUsers(variant, notationOf(representation)),
-      readListPage(
-        query,
-        (paged) => this.dataset.listUsers(paged),
-        () => this.#stock.userIdentities(),
-      ),
-    ]);
-    const frame = listFrame(representation, renderNames(LISTED_USER[variant]));
+    const frame = listFrame(representation, LIST_FIELDS[of][variant].join());
     return await longAnswer(frame, new ListRun(items, page.indices), page.next);
   }
 
   async standings(query: StandingsQuery, keyedBy: StandingKey): Promise<Answer> {
     const [users, boards, standings] = await Promise.all([
-      this.#stock.userIdentities(),
-      this.#stock.boardIdentities(),
+      this.#stock.identities('users'),
+      this.#stock.identities('boards'),
       this.dataset.standings(query),
     ]);
     const run = new StandingRun(standings, keyedBy, users, boards);
     return await longAnswer(JSON_OBJECT, run, undefined);
   }
 
-  async described(): Promise<Described> {
-    const [users, boards] = await Promise.all([
-      this.#stock.listedUsers('b', 'json'),
-      this.#stock.listedBoards('b', 'json'),
-    ]);
+  async described(): Promise<Describing> {
+    const [users, boards] = await Promise.all([this.#stock.records('users'), this.#stock.records('boards')]);
     return {
-      user: (index) => parseFields(users.head(index)),
-      board: (index) => parseFields(boards.head(index)),
+      organization: describe(ORGANIZATION, organizationColumns(this.dataset.organization), 0),
+      user: (index) => describe(LIST_FIELDS.users.b, users, index),
+      board: (index) => describe(LIST_FIELDS.boards.b, boards, index),
     };
   }
 
-  async describedPins(): Promise<(index: number) => DescribedPin> {
-    const pins = await this.#stock.listedPins();
-    return (index) => parseFields(pins.head(index));
+  async describedPins(): Promise<(index: number) => Described> {
+    const pins = await this.#stock.records('pins');
+    return (index) => describe(RANKED_PIN, pins, index);
   }
 
   async warm(before?: Rendering): Promise<void> {
     await this.#stock.eventParts('json');
     await this.dataset.userOrder?.();
     if (before instanceof DatasetRendering) await this.#stock.fillLike(before.#stock);
-  }
-
-  async close(): Promise<void> {
-    await this.#packed?.close();
   }
 
   async *#eventRuns(parts: EventParts, query: EventQuery): AsyncGenerator<Run, void> {
@@ -238,8 +203,4 @@ class DatasetRendering implements Rendering {
 function questionOf(question: unknown): string {
   const exact = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
   return hash('sha256', JSON.stringify(question, exact), 'base64url');
-}
-
-function notationOf(representation: TextRepresentation): Notation {
-  return representation === 'csv' || representation === 'excel' ? representation : 'json';
 }

@@ -3,41 +3,46 @@
  * a data route does then. Each step is a function in a file of its own; whatever a step throws ends in `sendProblem`.
  */
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { AppError } from '../app-error.ts';
-import type { Store } from '../dataset/store.ts';
+import { AppError } from '../domain/app-error.ts';
 import type { Keyring, RateLimit } from '../keys/keyring.ts';
-import type { Variant } from '../render/answer.ts';
-import { authenticate, keyOf } from './authenticate.ts';
-import { checkRequest } from './check-request.ts';
-import { acceptsNothingNew, cachingFields, namesTag, sendNotModified, unmetMatch } from './conditional.ts';
-import { prepareConnections, refuseConnection } from './connection.ts';
-import { addConsoleRoutes, readConsole } from './console.ts';
-import { allowOrigin, isPreflight, sendPreflight } from './cors.ts';
-import { type DatasetNews, Datasets } from './datasets.ts';
-import { FixedFile } from './fixed-file.ts';
+import type { Variant } from '../render/text/answer.ts';
+import { contentTypeOf } from '../render/text/representations.ts';
+import type { Store } from '../store/store.ts';
 import { frameworkOptions, type LogOptions } from './framework.ts';
-import { addHealthRoutes } from './health.ts';
-import { Impaired } from './impaired.ts';
-import { type Limits, resolveLimits } from './limits.ts';
-import { LiveStreams, type LiveTimes } from './live.ts';
-import { gatherLines } from './log-lines.ts';
-import { LoggedPaths } from './logged-path.ts';
-import { addRoute, sendMethods } from './methods.ts';
-import { createMetrics } from './metrics.ts';
-import { CONTENT_TYPES } from './negotiation.ts';
-import { createObserver, watchRequest } from './observe.ts';
-import { describeVariant } from './openapi.ts';
-import { cursorOfNext, linkToNext } from './paging.ts';
-import { sendProblem } from './problem.ts';
-import { readQuestion } from './question.ts';
-import { createRateLimiter } from './rate-limit.ts';
-import { addIndexRoute, addReferenceRoutes } from './reference.ts';
-import { refuseRecalled } from './replaced-versions.ts';
-import type { Ask, Interface, Route } from './route.ts';
-import { sendAnswer, sendFinished } from './send.ts';
-import { openShares } from './shares.ts';
-import { checkLookup } from './subject.ts';
-import { isKeyed, publishedBases, routeUrls } from './variants.ts';
+import { checkRequest } from './http/check-request.ts';
+import { allowOrigin, isPreflight, sendPreflight } from './http/cors.ts';
+import { addRoute, sendMethods } from './http/methods.ts';
+import { sendProblem } from './http/problem.ts';
+import { type Limits, resolveLimits } from './limits/limits.ts';
+import { addHealthRoutes } from './observability/health.ts';
+import { LoggedPaths } from './observability/logged-path.ts';
+import { createMetrics } from './observability/metrics.ts';
+import { createObserver, watchRequest } from './observability/observe.ts';
+import { authenticate, keyOf } from './request/authenticate.ts';
+import {
+  acceptsNothingNew,
+  cachingFields,
+  namesTag,
+  sendNotModified,
+  unmetMatch,
+} from './request/conditional.ts';
+import { cursorOfNext, linkToNext } from './request/paging.ts';
+import { readQuestion } from './request/question.ts';
+import type { Ask, Interface, Route } from './request/route.ts';
+import { checkLookup } from './request/subject.ts';
+import { LiveStreams, type LiveTimes } from './responses/live.ts';
+import { sendAnswer, sendFound } from './responses/send.ts';
+import { describeVariant } from './routes/openapi.ts';
+import { isKeyed, publishedBases, routeUrls } from './routes/variants.ts';
+import { addConsoleRoutes, readConsole } from './site/console.ts';
+import { FixedFile } from './site/fixed-file.ts';
+import { addIndexRoute, addReferenceRoutes } from './site/reference.ts';
+import { prepareConnections, refuseConnection } from './traffic/connection.ts';
+import { createRateLimiter } from './traffic/rate-limit.ts';
+import { openShares } from './traffic/shares.ts';
+import { type DatasetNews, Datasets } from './versions/datasets.ts';
+import { Impaired } from './versions/impaired.ts';
+import { refuseRecalled } from './versions/replaced-versions.ts';
 
 export interface AppOptions extends LogOptions, LiveTimes {
   readonly store: Store;
@@ -80,14 +85,13 @@ export function buildApp(options: AppOptions): App {
   const limits = resolveLimits(options.limits, options.workers);
   const impaired = new Impaired();
   const metrics = createMetrics(impaired, options.metricsOrganizations);
-  const lines = gatherLines(logStream);
   const app = fastify({
-    ...frameworkOptions(logLevel, lines, limits, options.trustedProxies),
+    ...frameworkOptions(logLevel, logStream, limits, options.trustedProxies),
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, observe),
   });
   const paths = new LoggedPaths(published);
   app.addHook('onRoute', ({ url }) => paths.add(url));
-  const observe = createObserver(app.log, lines, metrics, paths);
+  const observe = createObserver(app.log, metrics, paths);
   const datasets = new Datasets(store, hear, { processes: options.workers, impaired, limits });
   const shares = openShares(limits, keyring, datasets.replaced, metrics);
   const live = new LiveStreams(datasets, keyring, shares, options);
@@ -127,15 +131,19 @@ export function buildApp(options: AppOptions): App {
     try {
       const { walk, place, since, etag, syncToken } = lease.questions.bind(question, key);
       const caching = cachingFields(etag, syncToken, request.headers);
-      const content = { 'content-type': CONTENT_TYPES[representation] };
+      const content = { 'content-type': contentTypeOf(representation) };
       const known = request.headers['if-none-match'];
-      const finished = lease.finished(etag);
-      if (namesTag(known, etag) || (finished !== undefined && acceptsNothingNew(known))) {
+      const slot = lease.slot(etag);
+      const found = slot.findReady();
+      if (namesTag(known, etag) || (found !== undefined && acceptsNothingNew(known))) {
         return sendNotModified(reply, caching);
       }
-      if (finished !== undefined) {
-        reply.headers({ ...caching, ...content, ...linkToNext(target, finished.next) });
-        return sendFinished(reply, finished.bytes, encoding);
+      using large = shares.underWay.placeOf(request, lease.version);
+      const isLasting = parameters.limit === undefined && since === undefined;
+      const exchange = { request, reply, encoding, place: large, slot, isLasting };
+      if (found !== undefined) {
+        reply.headers({ ...caching, ...content, ...linkToNext(target, found.next) });
+        return await sendFound({ ...exchange, next: found.next }, found);
       }
       if (lease.dataset.timeline === undefined) endTurn = await shares.turns.take(key);
       // The client may have gone away while it waited.
@@ -144,7 +152,6 @@ export function buildApp(options: AppOptions): App {
       const { dataset } = rendering;
       const preparing = dataset.prepare?.(key.scope);
       if (preparing !== undefined) await preparing;
-      using large = shares.underWay.placeOf(request, lease.version);
       const admit = async (heldBytes: number) => {
         large.begin(heldBytes);
         endTurn ??= await shares.turns.take(key);
@@ -158,9 +165,8 @@ export function buildApp(options: AppOptions): App {
       endTurn = undefined;
       const next = cursorOfNext(ask, answer.next, walk, lease.secrets);
       reply.headers({ ...caching, ...content, ...linkToNext(target, next) });
-      const keep = (bytes: Buffer) => lease.keep(etag, { bytes, next });
       refuseRecalled(lease.version);
-      return await sendAnswer({ request, reply, encoding, place: large, keep }, answer, shares.files);
+      return await sendAnswer({ ...exchange, next }, answer, shares.parquet);
     } catch (error) {
       lease.failed(error);
       throw error;

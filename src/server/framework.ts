@@ -1,10 +1,10 @@
 /** How the framework is set up, so that it adds and withholds nothing of its own. */
+import cluster from 'node:cluster';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import { type FastifyHttpOptions, LogController } from 'fastify';
-import type { Limits } from './limits.ts';
-import { type LogLines, type LogStream, WRITER } from './log-lines.ts';
-import { routablePath } from './target.ts';
+import { routablePath } from './http/target.ts';
+import type { Limits } from './limits/limits.ts';
 
 const LARGEST_HEADERS_BYTES = 16 * 1024;
 /** Two chunks under way: one is made while the other leaves. */
@@ -17,6 +17,14 @@ const TIMEOUTS_EXACT_TO_MS = 5_000;
 const KEEP_ALIVE_MS = 72_000;
 type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
 
+/** In every line: which of several workers has written it. */
+const WRITER = cluster.worker ? { worker: cluster.worker.id } : null;
+
+export interface LogStream {
+  /** Takes a line with its line break. */
+  write(line: string): void;
+}
+
 export interface LogOptions {
   readonly logLevel?: LogLevel | undefined;
   /** Where the lines of the log go; absent: standard output. */
@@ -25,7 +33,7 @@ export interface LogOptions {
 
 export function frameworkOptions(
   logLevel: LogLevel,
-  lines: LogLines,
+  stream: LogStream,
   limits: Limits,
   trustedProxies: readonly string[] = [],
 ) {
@@ -33,7 +41,7 @@ export function frameworkOptions(
     logger: {
       level: logLevel,
       base: WRITER,
-      stream: lines,
+      stream,
     },
     logController: new LogController({ disableRequestLogging: true }),
     // What concerns a request is logged by the observer, under its id; a logger for each would never be used.

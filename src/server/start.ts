@@ -1,8 +1,8 @@
 /** The running server: the application on a socket, from the first connection to the last answer. */
 import { lookup } from 'node:dns/promises';
 import type { Server } from 'node:http';
+import { keepTickClass } from '../system/tick-class.ts';
 import { type AppOptions, buildApp } from './app.ts';
-import { keepTickShape } from './tick-shape.ts';
 
 /**
  * Connections that the system holds until they are accepted; beyond it their clients try again after
@@ -30,7 +30,7 @@ export interface RunningServer {
 /** Throws the error of the socket when the address cannot be had. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { host, port, stopTimeoutMs = STOP_TIMEOUT_MS } = options;
-  keepTickShape();
+  keepTickClass();
   const app = buildApp(options);
   const { server } = app.fastify;
   // Without `dropMaxConnection`, which the types do not know yet, full workers would hand them round among each other.

@@ -63,13 +63,13 @@ describe('migrate --bucket', () => {
   it('moves them to a bucket', async () => {
     const place = bucket.address.replace('?', '/versions?');
     const { stdout } = await runCommand('migrate', '--bucket', place);
-    assert.equal(stdout, 'The database is up to date.\nChunks moved of: school.\n');
+    assert.equal(stdout, 'The database is up to date.\nMoved the chunks of: school.\n');
     assert.equal(await rowsOfChunks(), 0);
     await assertServed('Bucket');
     assert.equal(await rowsOfChunks(), 0, 'imports put theirs there, too');
     assert.match(
       (await runCommand('migrate', '--bucket', place)).stdout,
-      /Chunks moved of: no organization\./,
+      /Moved the chunks of: no organization\./,
     );
   });
 

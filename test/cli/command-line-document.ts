@@ -1,6 +1,6 @@
 /**
- * `docs/command-line.md`, made from the help of every command. To make it anew after a change of the help:
- * `node test/cli/command-line-document.ts`.
+ * `docs/command-line.md`, generated from the help of every command. To generate it again after a
+ * change of the help: `node test/cli/command-line-document.ts`.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,25 +11,34 @@ export const DOCUMENT = join(import.meta.dirname, '../../docs/command-line.md');
 
 const INTRODUCTION = `# Command line
 
-<!-- Made from the help of the commands: node test/cli/command-line-document.ts -->
+<!-- Generated from the help of the commands: node test/cli/command-line-document.ts -->
 
-Results stand on standard output, everything else on standard error. With \`--json\` a command prints one JSON value,
-with ids written digit for digit; instants are in UTC, what is absent is \`null\`.
+A command prints its result to standard output and everything else to standard error. With
+\`--json\` the result is one JSON value: ids are written digit for digit, instants are in UTC, and
+missing values are \`null\`.
 
 | exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | refused or failed; the reason stands on standard error |
-| 2 | misuse: an unknown command or option, a malformed value |
+| 1 | refused or failed; standard error has the reason |
+| 2 | misuse: an unknown command or option, or a malformed value |
 
-\`--data\` and \`--database\` can stand before the command or after it; without them the environment variables
-\`CORKBOARD_DATA\` and \`CORKBOARD_DATABASE\` are taken, else the folder \`./data\`. Where a database is named, no folder is used;
-an empty \`--database ''\` turns to the folder again. \`copy\` looks at neither, but at \`--from\` and \`--to\`. Keys are shown once, on standard output, and never elsewhere; the
-password of a database never.
+**Global options** can be given before or after the name of a command. \`-h\` is short for
+\`--help\`, \`-V\` for \`--version\`.
 
-A data folder that does not exist is made by \`serve\`, \`import\`, \`pull\`, \`demo\`,
-\`organizations create\` and \`copy --to\`; a dry run makes none. Every other command ends with exit
-code 1 and says that there is none. \`-h\` is short for \`--help\`, \`-V\` for \`--version\`.
+- Without \`--data\` and \`--database\`, commands use the environment variables \`CORKBOARD_DATA\` and
+  \`CORKBOARD_DATABASE\`, and otherwise the folder \`./data\`. A database takes precedence over a
+  folder; an empty \`--database ''\` selects the data folder.
+- \`copy\` ignores both options and uses \`--from\` and \`--to\`.
+- Command-line options are visible in the process list: keep passwords in the environment or in a
+  PGPASSFILE.
+
+**Secrets**: API keys are printed once, to standard output, when they are created or rotated.
+Database passwords are never printed.
+
+**Data folders**: \`serve\`, \`import\`, \`pull\`, \`demo\`, \`organizations create\` and \`copy --to\`
+create the data folder if it does not exist; a dry run does not. All other commands require an
+existing folder and otherwise fail with exit code 1.
 `;
 
 /** Every command with its full name, each before those below it. */

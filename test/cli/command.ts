@@ -1,4 +1,7 @@
-/** Runs the command line as a program of its own, as a script would. */
+/**
+ * Runs the command line: in the process of the test, where it is about what a command does and says, or as a program
+ * of its own, as a script would.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -6,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
+import { runHere } from './in-process.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 // Compiling the same files anew would take most of the time of a command.
@@ -18,6 +22,13 @@ export interface Result {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
+}
+
+export interface Surroundings {
+  /** On standard input. */
+  readonly input?: string;
+  /** Beside that of the test; what is undefined is taken away. */
+  readonly environment?: NodeJS.ProcessEnv;
 }
 
 /** A folder that goes when the tests of the file have ended. */
@@ -37,10 +48,10 @@ export function start(args: readonly string[], environment: NodeJS.ProcessEnv = 
   });
 }
 
-/** Runs to the end; `input` is its standard input. */
-export async function run(
+/** Runs to the end, as a program of its own. */
+export async function runProcess(
   args: readonly string[],
-  { input = '', environment = {} }: { input?: string; environment?: NodeJS.ProcessEnv } = {},
+  { input = '', environment = {} }: Surroundings = {},
 ): Promise<Result> {
   const child = start(args, environment);
   const ended = once(child, 'close');
@@ -48,6 +59,15 @@ export async function run(
   const [stdout, stderr] = await Promise.all([text(child.stdout!), text(child.stderr!)]);
   await ended;
   return { code: child.exitCode, stdout, stderr };
+}
+
+/** Runs to the end in this process, one command at a time: not for those that serve, or go on until a signal. */
+export async function run(
+  args: readonly string[],
+  { input = '', environment = {} }: Surroundings = {},
+): Promise<Result> {
+  const cache = process.env['CORKBOARD_CACHE'] ?? VERSION_CACHE;
+  return await runHere(args, { input, environment: { CORKBOARD_CACHE: cache, ...environment } });
 }
 
 /** The JSON value that a command prints, which must succeed. Integers that no `number` holds become `bigint`. */

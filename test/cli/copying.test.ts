@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { copyAll } from '../../src/cli/copy.ts';
-import { FULL_SCOPE, type Scope } from '../../src/dataset/scope.ts';
+import { copyAll } from '../../src/cli/commands/copy.ts';
+import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
 import { organizationArbitrary, rangeArbitrary, scopeArbitrary } from '../model/arbitrary.ts';
 import { EMPTY_BUNDLE } from '../model/bundle.ts';
 import { holdsRecords, storeSettings } from '../model/deployment.ts';
 import { absorb, emptyModel } from '../model/model.ts';
 import { questionsAbout } from '../model/questions.ts';
-import { runs } from '../model/runs.ts';
+import { IS_LONG, runs } from '../model/runs.ts';
 import { STORAGES } from '../storage.ts';
 import { ADA, RHETORIC, WORLD, WORLD_QUESTIONS, WORLD_SCOPES, WORLD_SETTINGS } from '../world.ts';
 import {
@@ -22,13 +22,13 @@ import {
   type Station,
 } from './stations.ts';
 
-const [EMBEDDED, , POSTGRES] = STORAGES;
+const [EMBEDDED, RESIDENT, POSTGRES] = STORAGES;
 
 describe('an organization that goes from DuckDB to PostgreSQL, on to DuckDB, and to each kind of its own', () => {
   let stations: readonly Station[];
   before(async () => {
     // Every kind of step: embedded to database, database to database, database to embedded, embedded to embedded.
-    const kinds = [EMBEDDED, POSTGRES, POSTGRES, EMBEDDED, EMBEDDED];
+    const kinds = [EMBEDDED, POSTGRES, POSTGRES, EMBEDDED, RESIDENT];
     stations = await Promise.all(kinds.map(openStation));
   });
   after(() => Promise.all(stations.map((station) => station.close())));
@@ -42,8 +42,11 @@ describe('an organization that goes from DuckDB to PostgreSQL, on to DuckDB, and
     }
   };
   /** What every station says, which must be the same. */
-  const sameEverywhere = async <T>(told: (station: Station) => Promise<T>): Promise<T> => {
-    const [original, ...copies] = await Promise.all(stations.map(told));
+  const sameEverywhere = async <T>(
+    told: (station: Station) => Promise<T>,
+    asked: readonly Station[] = stations,
+  ): Promise<T> => {
+    const [original, ...copies] = await Promise.all(asked.map(told));
     for (const copy of copies) assert.deepEqual(copy, original);
     return original!;
   };
@@ -119,7 +122,9 @@ describe('an organization that goes from DuckDB to PostgreSQL, on to DuckDB, and
         };
         await sameEverywhere((station) => contentsOf(station, name));
         await sameEverywhere((station) => ledgersOf(station, name));
-        await sameEverywhere((station) => answersOf(station, asked));
+        // Of the stations between, which have the same contents, the test above compares the answers.
+        const ends = IS_LONG ? stations : [first(), stations.at(-1)!];
+        await sameEverywhere((station) => answersOf(station, asked), ends);
         const last = bundles.at(-1);
         if (last === undefined) return;
         await Promise.all(stations.map((station) => station.load(name, last)));

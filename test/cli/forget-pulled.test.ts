@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { forgetUsers } from '../../src/dataset/forgotten.ts';
-import { openFolderStore } from '../../src/store/open-folder.ts';
+import { openFolderStore } from '../../src/store/files/open-folder.ts';
+import { forgetUsers } from '../../src/store/forgotten.ts';
 import { ADDRESS, type HostileServer, openHostileServer, pageOf, syncEvent } from '../pull/hostile-server.ts';
 import { newMigratedDatabase } from '../storage.ts';
 import { run, start, temporaryFolder } from './command.ts';
@@ -72,7 +72,7 @@ for (const store of ['DuckDB', 'PostgreSQL'] as const) {
     it('removes what was kept also of a person who was forgotten before', async () => {
       await interruptPull();
       const { stdout } = await forget();
-      assert.equal(stdout, 'Nothing has changed: they were forgotten before.\n');
+      assert.equal(stdout, 'Nothing has changed: these users were erased before.\n');
       assert.deepEqual(filesWithThePerson(data), []);
     });
 

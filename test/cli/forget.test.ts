@@ -36,7 +36,7 @@ describe('forget', () => {
     assert.deepEqual([outcome, problemCount], ['unchanged', 0]);
     assert.ok(leftOut >= 2, `${leftOut} records`);
     const { stdout } = await run(['import', bundle(), ...school]);
-    assert.match(stdout, /Left out, about people who were forgotten: \d/);
+    assert.match(stdout, /Ignored records about forgotten users: \d/);
   });
 
   it('that was killed before it had removed earlier generations is finished by the next one', async () => {
@@ -49,7 +49,10 @@ describe('forget', () => {
 
   it('changes nothing for somebody who was forgotten before, and is refused for nobody', async () => {
     const again = await run(['forget', '--user', '2', ...school]);
-    assert.deepEqual([again.code, again.stdout], [0, 'Nothing has changed: they were forgotten before.\n']);
+    assert.deepEqual(
+      [again.code, again.stdout],
+      [0, 'Nothing has changed: these users were erased before.\n'],
+    );
     const nobody = await run(['forget', '--user', '1,77', ...school]);
     assert.deepEqual([nobody.code, nobody.stdout], [1, '']);
     assert.match(nobody.stderr, /school has no user 77/);
@@ -61,7 +64,7 @@ describe('forget', () => {
     const tried = await runJson(['import', file, ...school, '--dry-run']);
     assert.deepEqual([tried.outcome, tried.erased], ['checked', 1]);
     const { stdout } = await run(['import', file, ...school]);
-    assert.match(stdout, /Events erased, of people who are forgotten: 1\n/);
+    assert.match(stdout, /Erased events of forgotten users: 1\n/);
     assert.deepEqual(generationsWith('ada@x.example'), []);
   });
 });

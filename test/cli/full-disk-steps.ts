@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { NewKey } from '../../src/keys/keyring.ts';
 import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
-import { openFolderStore } from '../../src/store/open-folder.ts';
+import { openFolderStore } from '../../src/store/files/open-folder.ts';
 import { GRANT } from '../keys/keyring-contract.ts';
-import { type Result, run } from './command.ts';
+import { type Result, runProcess as run } from './command.ts';
 
 const disk = process.argv[2] ?? '';
 const data = join(disk, 'data');

@@ -72,7 +72,10 @@ describe('a full disk', { skip: canMount() ? false : 'a small disk cannot be mou
   it('is what an import into a new organization says, instead of what followed from it', () => {
     for (const { code, stderr } of [seen.imported, seen.importedAlone]) {
       assert.equal(code, 1);
-      assert.match(stderr, /^corkboard: The disk is full \(.*\)\. Make room and run the command again\.\n$/);
+      assert.match(
+        stderr,
+        /^corkboard: The disk is full \(.*\)\. Free some space and run the command again\.\n$/,
+      );
     }
   });
 });

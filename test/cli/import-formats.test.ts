@@ -46,8 +46,8 @@ describe('import of what other software writes', () => {
     assert.equal(code, 0, stderr);
     assert.match(stdout, /report\.csv +moodle-log +3$/m);
     assert.match(stdout, /^board\.visited +2$/m);
-    assert.match(stdout, /^is no interaction: Grades viewed +1 +\S+report\.csv:4$/m);
-    assert.match(stdout, /^Passed over: .*README\.txt$/m);
+    assert.match(stdout, /^is not mapped to an event: Grades viewed +1 +\S+report\.csv:4$/m);
+    assert.match(stdout, /^Ignored files: .*README\.txt$/m);
     assert.match(stdout, /^Published as version/m);
   });
 
@@ -67,8 +67,8 @@ describe('import of what other software writes', () => {
     for (const more of [[], ['--dry-run'], ['--skip-invalid', rejects]]) {
       const { code, stdout, stderr } = await run(['import', grades, ...asLog, ...into('grades'), ...more]);
       assert.equal(code, 1, stderr);
-      assert.match(stdout, /^is no interaction: Grades viewed +2 +\S+grades\.csv:2$/m);
-      assert.match(stderr, /^corkboard: Nothing was published: none of 2 records stands for an event/);
+      assert.match(stdout, /^is not mapped to an event: Grades viewed +2 +\S+grades\.csv:2$/m);
+      assert.match(stderr, /^corkboard: Nothing was published: 2 records contained no event/);
     }
     const { code, stdout } = await run(['import', grades, ...asLog, ...into('grades'), '--json']);
     assert.deepEqual([code, JSON.parse(stdout).outcome], [1, 'refused']);
@@ -106,8 +106,8 @@ describe('import of what other software writes', () => {
     assert.equal(code, 0, stderr);
     assert.match(stdout, /^pin\.created +1$/m);
     assert.match(stdout, /^users +1$/m);
-    assert.match(stdout, /^names nobody: UpMod +1 +\S+Votes\.xml:2$/m);
-    assert.match(stdout, /nothing was published, as this was a dry run/);
+    assert.match(stdout, /^names no user: UpMod +1 +\S+Votes\.xml:2$/m);
+    assert.match(stdout, /nothing was published \(dry run\)/);
   });
 
   it('--json of a bundle has no such thing', async () => {
@@ -117,22 +117,22 @@ describe('import of what other software writes', () => {
   });
 
   for (const [what, options, message] of [
-    ['a log without its zone', ['--as', 'moodle-log'], /Say it: --time-zone/],
+    ['a log without its zone', ['--as', 'moodle-log'], /Give it, like --time-zone/],
     [
       'a zone that does not exist',
       ['--as', 'moodle-log', '--time-zone', 'Mars/Base'],
       /no time zone Mars\/Base/,
     ],
-    ['a zone for a bundle', ['--as', 'events', '--time-zone', 'UTC'], /--time-zone is for formats/],
+    ['a zone for a bundle', ['--as', 'events', '--time-zone', 'UTC'], /--time-zone requires a format/],
+    ['a mapping that is none', [...asLog, '--mapping', join(logs, 'README.txt')], /must be one JSON object/],
+    ['a mapping to half a meaning', [...asLog, '--mapping', half], /map "Grades viewed" to a meaning/],
     [
-      'a mapping that is none',
-      [...asLog, '--mapping', join(logs, 'README.txt')],
-      /has to be one JSON object/,
+      'a mapping that is not there',
+      [...asLog, '--mapping', join(logs, 'none.json')],
+      /Cannot read the mapping/,
     ],
-    ['a mapping to half a meaning', [...asLog, '--mapping', half], /give "Grades viewed" a meaning/],
-    ['a mapping that is not there', [...asLog, '--mapping', join(logs, 'none.json')], /cannot be read/],
     ['an unknown format', ['--as', 'blackboard'], /Allowed choices/],
-    ['a zone for what has one', ['--as', 'xapi', '--time-zone', 'UTC'], /have a zone; leave out/],
+    ['a zone for what has one', ['--as', 'xapi', '--time-zone', 'UTC'], /have a time zone\. Leave out/],
   ] as const) {
     it(`refuses ${what}`, async () => {
       const { code, stderr, stdout } = await run(['import', logs, ...options, ...into('refused')]);
@@ -189,7 +189,10 @@ describe('import of what other software writes', () => {
       environment: { CORKBOARD_LRS_AUTHORIZATION: 'Basic wrong' },
     });
     assert.equal(closed.code, 1);
-    assert.match(closed.stderr, /record store cannot be read: it answers 401\. Check/);
+    assert.match(
+      closed.stderr,
+      /Cannot read the learning record store: it responded with status 401\. Check/,
+    );
     assert.doesNotMatch(closed.stderr, /Basic/);
     assert.equal((await run(['import', ...into('lrs')])).code, 2);
   });
@@ -204,6 +207,6 @@ describe('import of what other software writes', () => {
   it('refuses to read a stream twice', async () => {
     const { code, stderr } = await run(['import', '-', ...asLog, ...into('stream')]);
     assert.equal(code, 2);
-    assert.match(stderr, /is read twice, which - cannot be/);
+    assert.match(stderr, /is read twice, so it cannot come from -\./);
   });
 });

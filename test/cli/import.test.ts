@@ -19,7 +19,7 @@ describe('import', () => {
     assert.equal(code, 0, stderr);
     assert.match(stdout, /events\.csv +events +3$/m);
     assert.match(stdout, /^users +3 +0 +0$/m);
-    assert.match(stdout, /^Passed over: .*README\.txt$/m);
+    assert.match(stdout, /^Ignored files: .*README\.txt$/m);
     assert.match(stdout, /^Published as version \S+ of first \(\d+\.\d s\)\n$/m);
     assert.equal(stderr, '');
   });
@@ -30,7 +30,7 @@ describe('import', () => {
     assert.deepEqual([again.outcome, again.published, again.records], ['unchanged', false, 9]);
   });
 
-  it('with bad records publishes nothing, names the first hundred and counts the rest', async () => {
+  it('with invalid records publishes nothing, names the first hundred and counts the rest', async () => {
     const { code, stdout, stderr } = await run(['import', bad, ...into('bad'), '--json']);
     assert.equal(code, 1);
     const report = JSON.parse(stdout);
@@ -39,23 +39,26 @@ describe('import', () => {
     assert.match(lines[0] ?? '', /users\.csv:5: email: /);
     assert.match(lines[1] ?? '', /users\.csv:6: id: /);
     assert.equal(lines[100], 'and at least 21 more');
-    assert.match(lines[101] ?? '', /^corkboard: Nothing was published because of at least 121 bad records/);
+    assert.match(
+      lines[101] ?? '',
+      /^corkboard: Nothing was published because of at least 121 invalid records/,
+    );
     assert.equal(lines.length, 102);
   });
 
-  it('counts all bad records, or says that there may be more', async () => {
+  it('counts all invalid records, or says that there may be more', async () => {
     const dangling = SMALL_BUNDLE['events.csv'].replaceAll(/^(pin,\w+,1),./gm, '$1,99');
     const events = writeSmallBundle(join(folder, 'dangling'), { 'events.csv': dangling });
     const all = await run(['import', events, ...into('counted')]);
     assert.equal(all.code, 1);
-    assert.match(all.stderr, /because of 2 bad records;/);
+    assert.match(all.stderr, /because of 2 invalid records;/);
     const both = writeSmallBundle(join(folder, 'both'), {
       'events.csv': dangling,
       'boards.csv': 'id,title\n7,Rhetoric\n9007199254740993,Far\nx,\n',
     });
     const some = await run(['import', both, ...into('counted'), '--json']);
     assert.equal(some.code, 1);
-    assert.match(some.stderr, /because of at least 1 bad record \(references are checked/);
+    assert.match(some.stderr, /because of at least 1 invalid record \(references are checked/);
     const { problemCount, problemCountIsLeast } = JSON.parse(some.stdout);
     assert.deepEqual([problemCount, problemCountIsLeast], [1, true]);
   });
@@ -96,8 +99,8 @@ describe('import', () => {
     }
     const { code, stdout, stderr } = await run(['import', many, ...into('many')]);
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /^HOLDS +FILES +RECORDS\nboards +60 +60\n\n/);
-    assert.match(stdout, /^Passed over: .*note-9\.txt and 50 more$/m);
+    assert.match(stdout, /^CONTENT +FILES +RECORDS\nboards +60 +60\n\n/);
+    assert.match(stdout, /^Ignored files: .*note-9\.txt and 50 more$/m);
     assert.equal((await runJson(['import', many, ...into('many')])).files.length, 60);
   });
 
@@ -112,7 +115,7 @@ describe('import', () => {
   it('names a missing file as it was given, exit code 1, and asks what a file holds, exit code 2', async () => {
     const missing = await run(['import', 'none/users.csv', ...into('none')]);
     assert.equal(missing.code, 1);
-    assert.match(missing.stderr, /^corkboard: none\/users\.csv cannot be read/);
+    assert.match(missing.stderr, /^corkboard: Cannot read none\/users\.csv/);
     const nameless = await run(['import', join(bundle, 'README.txt'), ...into('none')]);
     assert.equal(nameless.code, 2);
     assert.match(nameless.stderr, /--as users\|boards/);

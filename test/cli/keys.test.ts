@@ -68,7 +68,7 @@ describe('keys create', () => {
       ...['keys', 'create', '--organization', 'school', '--redact', 'email,role', '--data', data],
     ]);
     assert.equal(code, 2);
-    assert.match(stderr, /What can be redacted is email, name and id/);
+    assert.match(stderr, /Give any of email, name and id/);
   });
 
   it('lets a redacting key look up people by LMS properties only where that is said', async () => {
@@ -93,7 +93,7 @@ describe('keys create', () => {
       ...['keys', 'create', '--organization', 'school', '--expires', '2020-01-01', '--json', '--data', data],
     ]);
     assert.equal(code, 0);
-    assert.match(stderr, /lies in the past/);
+    assert.match(stderr, /is in the past/);
     assert.equal(JSON.parse(stdout).status, 'expired');
     await assert.rejects(find(JSON.parse(stdout).key), { code: 'key-expired' });
   });
@@ -183,8 +183,8 @@ describe('keys configure', () => {
     ]);
     assert.equal(code, 0);
     assert.match(stdout, /^id +[a-z2-7]{12}\norganization +school\n/);
-    assert.match(stdout, /\nrate limit +5 in 1 s\nexpires +2020-01-02T00:00:00Z/);
-    assert.match(stderr, /lies in the past/);
+    assert.match(stdout, /\nrate limit +5 per 1 s\nexpires +2020-01-02T00:00:00Z/);
+    assert.match(stderr, /is in the past/);
   });
 
   it('is refused without anything to change, for another organization, and for a revoked key', async () => {

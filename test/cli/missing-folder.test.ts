@@ -30,7 +30,10 @@ describe('a data folder that does not exist', () => {
       const data = join(folder, 'typo');
       const { code, stdout, stderr } = await run([...words, '--data', data]);
       assert.deepEqual([code, stdout], [1, '']);
-      assert.match(stderr, /^corkboard: (There is no data folder \S*typo|The folder holds no data)/);
+      assert.match(
+        stderr,
+        /^corkboard: (There is no data folder \S*typo|The folder contains no Corkboard data)/,
+      );
       assert.match(stderr, /--data/);
       assert.ok(!existsSync(data));
     });

@@ -21,9 +21,12 @@ const MISUSE: readonly [args: string[], message: RegExp][] = [
   [['keys', 'revoke', 'a', 'b'], /^corkboard: too many arguments/],
   [['serve', '--variant', 'c'], /^corkboard: option '--variant .* Allowed choices are a, b/],
   [['serve', '--port', 'http'], /^corkboard: option '--port .* A port is a number/],
-  [['serve', '--workers', '0'], /^corkboard: option '--workers .* Workers are a number from 1/],
-  [['serve', '--workers', 'x'], /^corkboard: option '--workers .* Workers are a number from 1/],
-  [['serve', '--resident-limit', '2'], /^corkboard: option '--resident-limit .* A size is 512MB/],
+  [['serve', '--workers', '0'], /^corkboard: option '--workers .* The number of workers is 1 to/],
+  [['serve', '--workers', 'x'], /^corkboard: option '--workers .* The number of workers is 1 to/],
+  [
+    ['serve', '--resident-limit', '2'],
+    /^corkboard: option '--resident-limit .* A size is a number with a unit/,
+  ],
   [
     ['import', 'x.csv', '--organization', 'x', '--as', 'things'],
     /^corkboard: option '--as .* Allowed choices are users/,

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { LEAST_NODE, refusalOfNode } from '../../src/cli/node-version.ts';
+import { LEAST_NODE, refusalOfNode } from '../../src/cli/process/node-version.ts';
 import { temporaryFolder } from './command.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -21,7 +21,7 @@ describe('the version of Node.js', () => {
     for (const version of ['16.20.2', '20.20.2', '22.22.0', '24.14.9', '24.1.0']) {
       assert.match(
         refusalOfNode(version, ['keys', 'list']) ?? '',
-        /^Node\.js 24\.15 or later is required, but/,
+        /^Corkboard requires Node\.js 24\.15 or later, but/,
       );
       assert.equal(refusalOfNode(version, ['keys', 'list', '--help']), undefined);
       assert.equal(refusalOfNode(version, ['keys', '-h']), undefined);
@@ -46,7 +46,10 @@ describe('the version of Node.js', () => {
     const args = [join(folder, 'dist/cli/main.js'), 'keys', 'list', '--data', join(folder, 'data')];
     const { code, stdout, stderr } = await run(old, args).catch((error) => error);
     assert.deepEqual([code, stdout], [1, '']);
-    assert.match(stderr, /^corkboard: Node\.js 24\.15 or later is required, but this is \S+\. Install .*\n$/);
+    assert.match(
+      stderr,
+      /^corkboard: Corkboard requires Node\.js 24\.15 or later, but this is Node\.js \S+\. Install .*\n$/,
+    );
     assert.ok(!existsSync(join(folder, 'data')));
   });
 });

@@ -17,7 +17,7 @@ import {
   readSwitch,
   readUsers,
   readWorkers,
-} from '../../src/cli/options.ts';
+} from '../../src/cli/terminal/options.ts';
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12);
 const readExpiryAtNoon = (text: string) => readExpiry(text, NOON_MS);

@@ -44,7 +44,7 @@ describe('organizations create', () => {
   it('is refused when the name is taken, in whatever case, or cannot be a name', async () => {
     const taken = await runOrganizations(['create', 'SCHOOL']);
     assert.deepEqual([taken.code, taken.stdout], [1, '']);
-    assert.match(taken.stderr, /^corkboard: .*exists already/);
+    assert.match(taken.stderr, /^corkboard: .*already exists/);
     assert.equal((await runOrganizations(['create', '../up'])).code, 1);
   });
 });
@@ -146,7 +146,7 @@ describe('organizations configure', () => {
     const { version } = await organizations('show', 'school');
     for (const [input, message] of [
       ['{"gaol": 100}', /gaol.*goal/],
-      ['not JSON', /not JSON/],
+      ['not JSON', /not valid JSON/],
       ['', /empty/],
     ] as const) {
       const refused = await runOrganizations(['configure', 'school', '--policy', '-'], input);
@@ -155,7 +155,7 @@ describe('organizations configure', () => {
     }
     const missing = await runOrganizations(['configure', 'school', '--policy', join(folder, 'none.json')]);
     assert.equal(missing.code, 1);
-    assert.match(missing.stderr, /none\.json cannot be read/);
+    assert.match(missing.stderr, /Cannot read \S*none\.json/);
     assert.equal((await organizations('show', 'school')).version, version);
   });
 

@@ -33,8 +33,8 @@ it('takes the key from a file, from the environment and from standard input', as
 
 it('takes no key that others can see, and says how to give it', async () => {
   for (const [more, reason] of [
-    [['--key', world.keys.full], /Who lists the processes/],
-    [[], /There is no key/],
+    [['--key', world.keys.full], /visible in the process list/],
+    [[], /No key was given/],
     [['--key', '-', '--key-file', 'x'], /not both/],
   ] as const) {
     const { code, stderr } = await run([...words('four'), ...more], {
@@ -64,5 +64,5 @@ it('keeps apart organizations of which one is called like a lock of the other', 
 it('says in one sentence what the server refuses', async () => {
   const { code, stderr } = await run([...words('six'), '--key', '-'], { input: world.keys.revoked });
   assert.equal(code, 1);
-  assert.match(stderr, /^corkboard: The server cannot be pulled from: it answers 401/);
+  assert.match(stderr, /^corkboard: Cannot pull from the server: it responded with status 401/);
 });

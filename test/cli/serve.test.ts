@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { until } from '../server/stand.ts';
-import { run, runJson, start, temporaryFolder } from './command.ts';
+import { runJson, runProcess, start, temporaryFolder } from './command.ts';
 import { serving, stop } from './serving.ts';
 import { writeLargeBundle, writeSmallBundle } from './small-bundle.ts';
 
@@ -65,7 +65,7 @@ describe('serve', () => {
     await once(other, 'listening');
     const address = other.address();
     const port = typeof address === 'object' ? String(address?.port) : '';
-    const { code, stdout, stderr } = await run([
+    const { code, stdout, stderr } = await runProcess([
       'serve',
       '--data',
       data,
@@ -75,7 +75,7 @@ describe('serve', () => {
       'silent',
     ]);
     assert.deepEqual([code, stdout], [1, '']);
-    assert.match(stderr, /^corkboard: Port \d+ on 127\.0\.0\.1 cannot be had: it is in use; .*\n$/);
+    assert.match(stderr, /^corkboard: Cannot listen on port \d+ of 127\.0\.0\.1: it is in use; .*\n$/);
   });
 });
 

@@ -7,21 +7,15 @@ import { text } from 'node:stream/consumers';
 import { it } from 'node:test';
 import { temporaryFolder } from './command.ts';
 
-const SHARED_LOG = join(import.meta.dirname, '../../src/cli/shared-log.ts');
+const SHARED_LOG = join(import.meta.dirname, '../../src/cli/process/shared-log.ts');
 const LINES = 400;
 /** Says on standard output when everything is written or waits. */
 const WRITER = `
   import { openSharedLog } from ${JSON.stringify(SHARED_LOG)};
   const log = openSharedLog();
-  let gathered = '';
   for (let line = 0; line < ${LINES}; line += 1) {
-    gathered += JSON.stringify({ pid: process.pid, line, text: 'é'.repeat((line * 37) % 1900) }) + '\\n';
-    if (line % 7 > 4) {
-      log.write(gathered);
-      gathered = '';
-    }
+    log.write(JSON.stringify({ pid: process.pid, line, text: 'é'.repeat((line * 37) % 1900) }) + '\\n');
   }
-  log.write(gathered);
   console.log('done');`;
 
 it('lines of several processes on one full pipe stay whole and in order', async () => {

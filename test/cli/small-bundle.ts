@@ -23,11 +23,11 @@ export function writeSmallBundle(folder: string, changes: Readonly<Record<string
   return folder;
 }
 
-/** The same with a hundred events of half a megabyte, more than the buffers between a server and a client hold. */
+/** The same with forty events of half a megabyte, more than the buffers between a server and a client hold. */
 export function writeLargeBundle(folder: string): string {
   const visits = Array.from(
-    { length: 100 },
-    (_, second) => `pin,visited,1,1,7,70,2024-01-01T10:00:${String(second % 60).padStart(2, '0')}Z\n`,
+    { length: 40 },
+    (_, second) => `pin,visited,1,1,7,70,2024-01-01T10:00:${String(second).padStart(2, '0')}Z\n`,
   );
   return writeSmallBundle(folder, {
     'pins.csv': `id,board_id,owner_id,title,body\n70,7,1,Long,${'x'.repeat(500_000)}\n`,

@@ -2,27 +2,33 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Place, withPlace } from '../../src/cli/storage.ts';
-import { COPIED_NAMES, type CopiedRows } from '../../src/dataset/copied-tables.ts';
+import { type DataPlace, withPlace } from '../../src/cli/process/storage.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { TimeRange } from '../../src/dataset/query.ts';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
-import type { Store } from '../../src/dataset/store.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import type { Keyring } from '../../src/keys/keyring.ts';
 import { startServer } from '../../src/server/start.ts';
+import { withResidentDatasets } from '../../src/store/resident-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { type CopiedRows, TABLE_NAMES } from '../../src/store/version-tables.ts';
 import type { Question, Variant } from '../model/answers.ts';
 import { type Bundle, writeBundle } from '../model/bundle.ts';
 import { get, nextOf, urlPathOf } from '../model/client.ts';
 import { loadFiles } from '../model/deployment.ts';
 import { openStorage, type StorageKind } from '../storage.ts';
 
+/** More than any test needs. */
+const RESIDENT_LIMIT_BYTES = 1e9;
+
 export interface Station {
   readonly store: Store;
+  /** The store with datasets in memory, as a server reads it by default. */
+  readonly served: Store;
   readonly keyring: Keyring;
   /** Runs `use` with the address of a server over the store. */
   serving<T>(use: (url: string) => Promise<T>): Promise<T>;
   load(organization: string, bundle: Bundle): Promise<void>;
-  asPlace<T>(use: (place: Place) => Promise<T>): Promise<T>;
+  asPlace<T>(use: (place: DataPlace) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -30,14 +36,15 @@ export async function openStation(kind: StorageKind): Promise<Station> {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-station-'));
   const storage = await openStorage(kind, folder);
   const { store, keyring } = storage;
+  const served = withResidentDatasets(store, { limitBytes: RESIDENT_LIMIT_BYTES });
   const [option, value = '', , cache = ''] = storage.words;
   const place = option === '--data' ? { data: value } : { data: '', database: value, cache };
   let bundles = 0;
   return {
-    ...{ store, keyring },
+    ...{ store, served, keyring },
     async serving(use) {
       const listen = { host: '127.0.0.1', port: 0, defaultVariant: 'a', logLevel: 'silent' } as const;
-      const server = await startServer({ ...listen, store: storage.served, keyring });
+      const server = await startServer({ ...listen, store: served, keyring });
       try {
         return await use(server.address);
       } finally {
@@ -104,7 +111,7 @@ export async function contentsOf(station: Station, organization: string) {
     const { name, settings, secret, derivedIds, version: tag } = version.entry;
     const tables: Record<string, unknown> = {};
     if (version.counts !== undefined)
-      for (const table of COPIED_NAMES) tables[table] = await rowsOf(version.rows(table));
+      for (const table of TABLE_NAMES) tables[table] = await rowsOf(version.rows(table));
     await version.close();
     const kept = (await keys.all(name)).map((row) => ({
       ...row,
@@ -135,7 +142,7 @@ async function rowsOf(runs: AsyncIterable<CopiedRows>): Promise<string[]> {
 
 /** The ledger of every user on every board. */
 export async function ledgersOf(station: Station, organization: string): Promise<unknown[]> {
-  const dataset: Dataset | undefined = await station.store.openDataset(organization);
+  const dataset: Dataset | undefined = await station.served.openDataset(organization);
   if (dataset === undefined) return [];
   const ledgers: unknown[] = [];
   for (let board = 0; board < dataset.counts.boards; board += 1) {

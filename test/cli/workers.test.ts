@@ -7,7 +7,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { until } from '../server/stand.ts';
-import { run, runJson, temporaryFolder } from './command.ts';
+import { runJson, runProcess, temporaryFolder } from './command.ts';
 import { ask, type Serving, serving, stop } from './serving.ts';
 import { writeLargeBundle, writeSmallBundle } from './small-bundle.ts';
 
@@ -136,6 +136,19 @@ describe('workers', () => {
     assert.equal(await stop(other.child, 'SIGTERM'), 0);
   });
 
+  it('show no figures while one of them does not tell its own, and all of them again when it does', async () => {
+    const [hung = 0] = workersOf(server.child.pid);
+    process.kill(hung, 'SIGSTOP');
+    // Connections go to the workers in turn, so the first one to answer is the other.
+    const replies = [1, 2].map(() => ask(new URL('/metrics', base).href));
+    const first = await Promise.race(replies);
+    process.kill(hung, 'SIGCONT');
+    assert.equal(first.status, 503);
+    assert.equal(first.body, '{"status":"a worker does not respond"}');
+    await Promise.all(replies);
+    assert.equal(figure((await ask(new URL('/metrics', base).href)).body, 'corkboard_workers'), '2');
+  });
+
   it('replace one that is killed, and go on answering meanwhile', async () => {
     const [killed = 0, other] = workersOf(server.child.pid);
     process.kill(killed, 'SIGKILL');
@@ -159,10 +172,25 @@ describe('workers', () => {
   });
 });
 
+function portOf({ printed }: Serving): number {
+  return Number(new URL(printed['Variant A'] ?? '').port);
+}
+
+/** Whether a new connection is refused; nothing is sent, because one that came in time would be waited for. */
+async function refuses(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const refused = await once(socket, 'connect').then(
+    () => false,
+    () => true,
+  );
+  socket.destroy();
+  return refused;
+}
+
 describe('workers that stop', () => {
   /** Begins to read an answer, and then takes no more of it. */
   async function beginAnswer(serving: Serving, key: string): Promise<Socket> {
-    const socket = connect(Number(new URL(serving.printed['Variant A'] ?? '').port), '127.0.0.1');
+    const socket = connect(portOf(serving), '127.0.0.1');
     socket.on('error', () => {});
     socket.write(`GET /a/v1/events HTTP/1.1\r\nHost: x\r\nConnection: close\r\napikey: ${key}\r\n\r\n`);
     await once(socket, 'readable');
@@ -181,12 +209,7 @@ describe('workers that stop', () => {
     for (const pid of [server.child.pid ?? 0, ...workers, server.child.pid ?? 0])
       process.kill(pid, 'SIGTERM');
     await until(() => server.remarks.length > 0);
-    await until(() =>
-      ask(server.printed['Variant A'] ?? '').then(
-        () => false,
-        () => true,
-      ),
-    );
+    await until(() => refuses(portOf(server)));
     assert.equal(server.child.exitCode, null);
     let head = '';
     let receivedBytes = 0;
@@ -198,7 +221,7 @@ describe('workers that stop', () => {
     assert.equal(receivedBytes - head.length - 4, Number(/content-length: (\d+)/i.exec(head)?.[1]));
     assert.deepEqual(await exited, [0, null]);
     assert.deepEqual(server.remarks, [
-      'Stopping when the answers in flight have ended; another signal stops at once.',
+      'Stopping when the responses in progress have ended; a second signal stops immediately.',
     ]);
     assert.ok(!workers.some(lives));
   });
@@ -222,7 +245,7 @@ describe('workers that stop', () => {
 describe('workers that cannot start', () => {
   async function startBoth(args: readonly string[]): Promise<readonly unknown[]> {
     const serve = ['serve', '--log-level', 'silent', ...args];
-    return await Promise.all(['1', '2'].map((workers) => run([...serve, '--workers', workers])));
+    return await Promise.all(['1', '2'].map((workers) => runProcess([...serve, '--workers', workers])));
   }
 
   it('are refused on a port in use as a single process is', async (t) => {
@@ -236,7 +259,7 @@ describe('workers that cannot start', () => {
     assert.deepEqual(one, {
       code: 1,
       stdout: '',
-      stderr: `corkboard: Port ${port} on 127.0.0.1 cannot be had: it is in use; choose another with --port, 0 for any free one.\n`,
+      stderr: `corkboard: Cannot listen on port ${port} of 127.0.0.1: it is in use; choose a different port with --port, or 0 for any free port.\n`,
     });
   });
 
@@ -248,7 +271,7 @@ describe('workers that cannot start', () => {
     assert.deepEqual(two, one);
     assert.match(
       JSON.stringify(one),
-      /^\{"code":1,"stdout":"","stderr":"corkboard: The data folder cannot be used/,
+      /^\{"code":1,"stdout":"","stderr":"corkboard: Cannot use the data folder/,
     );
   });
 });

@@ -1,15 +1,17 @@
 /**
- * The generated files of `src/client/`, made from the OpenAPI documents of both variants and the table of problems. To
+ * The generated files of `src/client/`, made from the OpenAPI documents and the tables of problems and representations. To
  * make them anew after a change of the interface: `node test/client/generate.ts`.
  */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeVariant, type OpenApiDocument } from '../../src/server/openapi.ts';
-import { PROBLEM_CODES } from '../../src/server/problem.ts';
-import type { VariantTable } from '../../src/server/route.ts';
-import { VARIANT_A } from '../../src/server/variant-a.ts';
-import { VARIANT_B } from '../../src/server/variant-b.ts';
+import { PROBLEM_CODES } from '../../src/domain/app-error.ts';
+import { REPRESENTATIONS } from '../../src/render/text/representations.ts';
+import type { VariantTable } from '../../src/server/request/route.ts';
+import { INSIGHTS } from '../../src/server/routes/insights.ts';
+import { describeVariant, type OpenApiDocument } from '../../src/server/routes/openapi.ts';
+import { VARIANT_A } from '../../src/server/routes/variant-a.ts';
+import { VARIANT_B } from '../../src/server/routes/variant-b.ts';
 import { closedApart, type Schema, typeOf, withComment } from './schema-types.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -20,6 +22,8 @@ const BIOME = join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
 export const GENERATED: readonly { readonly file: string; render(): string }[] = [
   { file: 'src/client/schema-a.ts', render: () => renderSchema(VARIANT_A) },
   { file: 'src/client/schema-b.ts', render: () => renderSchema(VARIANT_B) },
+  { file: 'src/client/schema-insights.ts', render: () => renderSchema(INSIGHTS) },
+  { file: 'src/client/media-types.ts', render: renderMediaTypes },
   { file: 'src/client/problem-codes.ts', render: renderProblemCodes },
 ];
 
@@ -67,6 +71,14 @@ function renderProblemCodes(): string {
   ]);
 }
 
+function renderMediaTypes(): string {
+  const types = Object.entries(REPRESENTATIONS).map(([name, { mediaType }]) => `'${name}': '${mediaType}',`);
+  return formatted([
+    `/** The representations of the interface by their media types. ${MADE} */`,
+    `export const MEDIA_TYPES = {\n${types.join('\n')}\n} as const;`,
+  ]);
+}
+
 /** Without the second spelling of a path that answers without `/v1`, too. */
 function operationsOf({ paths }: OpenApiDocument, { unversioned }: VariantTable) {
   return Object.entries(paths as Record<string, { readonly get: Operation }>)
@@ -101,7 +113,7 @@ function renderOperation({ operationId, summary, parameters, responses }: Operat
     `${summary}.`,
     `readonly ${operationId}: {
       ${names.length === 0 ? '' : `readonly names: { ${names.join('; ')} };`}
-      readonly query: Pick<Parameters, ${query.join(' | ')}>;
+      readonly query: Pick<Parameters, ${query.join(' | ') || 'never'}>;
       readonly answer: ${typeOf(responses[200].content['application/json'].schema)};
     };`,
   );

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { type ClientA, type ClientB, openClient } from '../../src/client/client.ts';
+import { type ClientA, type ClientB, type InsightsClient, openClient } from '../../src/client/client.ts';
 import * as VariantA from '../../src/client/schema-a.ts';
 import * as VariantB from '../../src/client/schema-b.ts';
+import * as Insights from '../../src/client/schema-insights.ts';
 import { GENERATED } from './generate.ts';
 
 /** Which method asks for which operation: a new route has to get one. */
@@ -26,6 +27,20 @@ const METHODS = {
   getPointsOfLmsUser: 'pointsOfLmsUser',
 } as const satisfies Record<keyof VariantA.Operations, keyof ClientA>;
 
+const FIGURES = {
+  getOverview: 'overview',
+  getActivity: 'activity',
+  getReturning: 'returning',
+  getHeatMap: 'heatMap',
+  rankBoards: 'rankBoards',
+  rankUsers: 'rankUsers',
+  rankPins: 'rankPins',
+  findEvents: 'events',
+  getParticipation: 'participation',
+  getInteractions: 'interactions',
+  getLedger: 'ledger',
+} as const satisfies Record<keyof Insights.Operations, keyof InsightsClient>;
+
 describe('the schema of the client', () => {
   for (const { file, render } of GENERATED) {
     it(`${file} is that of the OpenAPI documents`, () => {
@@ -34,13 +49,15 @@ describe('the schema of the client', () => {
     });
   }
 
-  it('has a method for every operation, and none beside them but sync', () => {
+  it('has a method for every operation, and none beside them but sync and live', () => {
     const open = { baseUrl: 'http://127.0.0.1', key: 'k' };
-    const methodsOf = (client: ClientA | ClientB) => Object.keys(client).sort();
+    const methodsOf = (client: ClientA | ClientB | InsightsClient) => Object.keys(client).sort();
     assert.deepEqual(Object.keys(VariantA.PATHS).sort(), Object.keys(METHODS).sort());
     assert.deepEqual(Object.keys(VariantB.PATHS).sort(), Object.keys(LISTS).sort());
+    assert.deepEqual(Object.keys(Insights.PATHS).sort(), Object.keys(FIGURES).sort());
     const [a, b] = [Object.values(METHODS), Object.values(LISTS)];
-    assert.deepEqual(methodsOf(openClient({ ...open, variant: 'a' })), [...a, 'sync'].sort());
-    assert.deepEqual(methodsOf(openClient({ ...open, variant: 'b' })), [...b, 'sync'].sort());
+    assert.deepEqual(methodsOf(openClient({ ...open, variant: 'a' })), [...a, 'sync', 'live'].sort());
+    assert.deepEqual(methodsOf(openClient({ ...open, variant: 'b' })), [...b, 'sync', 'live'].sort());
+    assert.deepEqual(methodsOf(openClient({ ...open, variant: 'insights' })), Object.values(FIGURES).sort());
   });
 });

@@ -11,8 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import type { Representation } from '../../src/render/answer.ts';
-import { MEDIA_TYPES } from '../../src/server/negotiation.ts';
+import { REPRESENTATIONS, type Representation } from '../../src/render/text/representations.ts';
 import { publishRecords, WORLD } from '../dataset/small-world.ts';
 import { lacking, runs } from '../recipes/blocks.ts';
 import { PUBLISHED_PATHS, type PublishedPath } from '../server/published-paths.ts';
@@ -59,7 +58,7 @@ async function casesOf({ base, path, route }: PublishedPath): Promise<readonly C
   const forms = route.representations.map((representation) => {
     // A live stream does not end.
     const method = representation === 'event-stream' ? 'HEAD' : 'GET';
-    const accept = `${MEDIA_TYPES[representation]}; charset=utf-8`;
+    const accept = `${REPRESENTATIONS[representation].mediaType}; charset=utf-8`;
     return caseOf({ method, path, accept }, path, representation);
   });
   return await Promise.all([
@@ -74,7 +73,7 @@ async function casesOf({ base, path, route }: PublishedPath): Promise<readonly C
 
 async function caseOf(request: Request, path: string, representation: Representation): Promise<Case> {
   const { method } = request;
-  const fields = { apikey: stand.key, accept: MEDIA_TYPES[representation] };
+  const fields = { apikey: stand.key, accept: REPRESENTATIONS[representation].mediaType };
   const { status, headers, body } = await sendRaw(stand.port, head(method, path, fields));
   assert.equal(status, 200, `${path}: ${body}`);
   const expected = appearance(
@@ -104,7 +103,7 @@ async function sendWithFetch({ method, path, accept }: Request): Promise<Appeara
 /** Runs a client of this folder, which reads requests and writes responses, a line each. */
 async function runClient(program: string, ...words: readonly string[]): Promise<readonly Appearance[]> {
   const { PATH, HOME } = process.env;
-  const env = { PATH, HOME, CORKBOARD_KEY: stand.key, GOCACHE: join(folder, 'go'), GOPROXY: 'off' };
+  const env = { PATH, HOME, CORKBOARD_KEY: stand.key, GOPROXY: 'off' };
   const child = spawn(program, words, { cwd: import.meta.dirname, env });
   const ended = once(child, 'close');
   const lines = cases.map(({ request: { method, path, accept = '-', body = '-' } }) =>

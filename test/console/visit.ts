@@ -1,8 +1,11 @@
-/** The built console on the demo data, and visits to it in a browser that notes whatever should not happen. */
+/**
+ * The built console on the demo data, and visits to it in a browser that notes whatever should not
+ * happen.
+ */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
+import type { Browser, BrowserContext, Page, Request, Response } from 'playwright-core';
 import { type Deployment, loadFiles, openDeployment } from '../model/deployment.ts';
 import { until } from '../server/stand.ts';
 import { startBrowser } from './browser.ts';
@@ -11,7 +14,10 @@ const ROOT = join(import.meta.dirname, '../..');
 const CONSOLE = join(ROOT, 'dist/console');
 /** With nothing on its way for so long, a page has drawn what came and asks for nothing more. */
 const QUIET_MS = 150;
-const SETTLE_MS = 20_000;
+const SETTLE_MS = 60_000;
+/** Resolves when what has changed so far is on the screen. */
+export const NEXT_FRAMES =
+  'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))';
 const IS_DRAWN = `
   document.querySelector('.skeleton, .booting, .is-stale') === null &&
   [...document.querySelectorAll('.plot, .network')].every((frame) => frame.querySelector('svg') !== null)`;
@@ -30,18 +36,23 @@ export interface ConsoleStand {
 }
 
 export interface VisitWishes {
+  /** Where it begins; absent: the overview. */
+  readonly path?: string;
   /** Absent: that of the stand; `undefined`: none. */
   readonly key?: string | undefined;
   readonly theme?: 'light' | 'dark';
   readonly width?: number;
   readonly height?: number;
   readonly locale?: string;
+  /** With storage and cache of its own; absent: those that all visits share. */
+  readonly isAlone?: boolean;
+  /** Keeps the text of every data response in `texts`. */
+  readonly readsData?: boolean;
 }
 
 export interface Visit {
   readonly page: Page;
-  readonly context: BrowserContext;
-  /** Every URL asked for, and the data that came. */
+  /** Every URL that was requested, and the data that came if the visit reads them. */
   readonly urls: readonly string[];
   readonly texts: readonly string[];
   /** Goes to a path and waits until nothing is on its way any more. */
@@ -66,11 +77,12 @@ export async function openConsole(): Promise<ConsoleStand> {
   await loadFiles(deployment.store, ORGANIZATION, [BUNDLE]);
   const key = await deployment.makeKey(ORGANIZATION);
   const browser = await startBrowser();
+  const contexts = openContexts(browser);
   return {
     deployment,
     url: deployment.url,
     key,
-    visit: (wishes = {}) => beginVisit(browser, deployment.url, { key, ...wishes }),
+    visit: (wishes = {}) => beginVisit(contexts, deployment.url, { key, ...wishes }),
     async close() {
       await browser.close();
       await deployment.close();
@@ -78,27 +90,54 @@ export async function openConsole(): Promise<ConsoleStand> {
   };
 }
 
-async function beginVisit(browser: Browser, url: string, wishes: VisitWishes): Promise<Visit> {
-  const { key, theme = 'light', width = 1280, height = 900, locale = 'en-GB' } = wishes;
-  const context = await browser.newContext({
-    ...{ viewport: { width, height }, colorScheme: theme, reducedMotion: 'reduce' },
-    ...{ locale, timezoneId: 'Europe/Vienna', acceptDownloads: true },
-  });
+type Contexts = (wishes: VisitWishes) => Promise<BrowserContext>;
+
+/** A context for each locale, so that scripts are compiled once; another one for each visit alone. */
+function openContexts(browser: Browser): Contexts {
+  const shared = new Map<string, Promise<BrowserContext>>();
+  return ({ locale = 'en-GB', isAlone = false }) => {
+    const context = (isAlone ? undefined : shared.get(locale)) ?? openContext(browser, locale);
+    if (!isAlone) shared.set(locale, context);
+    return context;
+  };
+}
+
+async function openContext(browser: Browser, locale: string): Promise<BrowserContext> {
+  const context = await browser.newContext({ locale, timezoneId: 'Europe/Vienna', acceptDownloads: true });
   await context.addInitScript(() => {
     // What is saved by way of a dialog cannot be seen from here.
     Reflect.deleteProperty(globalThis, 'showSaveFilePicker');
     Reflect.deleteProperty(Object.getPrototypeOf(globalThis), 'showSaveFilePicker');
   });
-  const page = await context.newPage();
+  return context;
+}
+
+async function openPage(contexts: Contexts, wishes: VisitWishes): Promise<Page> {
+  const { key, theme = 'light', width = 1280, height = 900 } = wishes;
+  const page = await (await contexts(wishes)).newPage();
+  // Long enough for a busy machine; only a failure takes so long.
+  page.setDefaultTimeout(SETTLE_MS);
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+  // As if it had been typed into the form; the tests of the form itself do without.
+  if (key !== undefined)
+    await page.addInitScript((text) => sessionStorage.setItem('corkboard.key', text), key);
+  return page;
+}
+
+async function beginVisit(contexts: Contexts, url: string, wishes: VisitWishes): Promise<Visit> {
+  const { path: first = '/', isAlone = false, readsData = false } = wishes;
+  const page = await openPage(contexts, wishes);
   const [urls, texts, troubles, forgiven]: [string[], string[], string[], RegExp[]] = [[], [], [], []];
   const reading: Promise<unknown>[] = [];
   page.on('request', (request) => urls.push(request.url()));
-  page.on('response', (response) => {
+  const readData = (response: Response) => {
     // Of data alone; what is the same for everybody tells nothing.
     if (!/json|csv/.test(response.headers()['content-type'] ?? '')) return;
     const read = async () => texts.push(await response.text());
     reading.push(read().catch(() => undefined));
-  });
+  };
+  if (readsData) page.on('response', readData);
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) troubles.push(message.text());
   });
@@ -142,19 +181,19 @@ async function beginVisit(browser: Browser, url: string, wishes: VisitWishes): P
     await settle();
   };
   const follow = async (path: string) => {
-    await page.evaluate((to) => Reflect.get(globalThis, 'history').pushState(null, '', to), path);
+    await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
+    // From here on it has been drawn, and has sent its requests.
+    await page.evaluate(NEXT_FRAMES);
+    lastMs = performance.now();
     await settle();
   };
-  // As if it had been typed into the form; the tests of the form itself do without.
-  if (key !== undefined)
-    await context.addInitScript((text) => sessionStorage.setItem('corkboard.key', text), key);
-  await go('/');
+  await go(first);
   return {
-    ...{ page, context, urls, texts, go, follow, settle },
+    ...{ page, urls, texts, go, follow, settle },
     forgive: (trouble) => forgiven.push(trouble),
     async end() {
       await Promise.all(reading);
-      await context.close();
+      await (isAlone ? page.context() : page).close();
       const left = troubles.filter((trouble) => !forgiven.some((pattern) => pattern.test(trouble)));
       assert.deepEqual(left, []);
       const away = urls.filter((one) => !one.startsWith(`${url}/`) && !/^(data|blob):/.test(one));

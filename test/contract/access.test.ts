@@ -1,10 +1,9 @@
 /** Every route of both variants, asked with every kind of key (contract 4.2, 4.3, 5; decisions 12, 13). */
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { answerTo, pathOf, type Variant } from '../model/answers.ts';
 import { assertProblem, assertSuccess, get, urlPathOf } from '../model/client.ts';
 import { renderJson } from '../model/json.ts';
-import { describeOverStorages } from '../storage.ts';
 import * as fixture from '../world.ts';
 
 const REFUSED = [
@@ -16,10 +15,10 @@ const REFUSED = [
 
 const SCOPES = ['full', 'boards', 'users', 'nothing'] as const;
 
-describeOverStorages('access', (kind) => {
+describe('access', () => {
   let world: fixture.World;
   before(async () => {
-    world = await fixture.openWorld(kind);
+    world = await fixture.openWorld();
   });
   after(() => world.close());
 

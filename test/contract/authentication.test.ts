@@ -1,9 +1,8 @@
 /** Contract sections 1, 5, 6, 7, 8 and 9: keys, scopes, reads only, errors, paging and versions. */
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { EMPTY_BUNDLE } from '../model/bundle.ts';
 import { assertProblem, assertSuccess, get, nextOf } from '../model/client.ts';
-import { describeOverStorages } from '../storage.ts';
 import * as fixture from '../world.ts';
 
 const ROUTES = [
@@ -25,10 +24,10 @@ const ROUTES = [
   ...['/b/v1/events', '/b/v1/board/7', '/b/v1/pins', '/b/v1/user/1', '/b/v1/boards', '/b/v1/users'],
 ];
 
-describeOverStorages('contract 1 and 5 to 9', (kind) => {
+describe('contract 1 and 5 to 9', () => {
   let world: fixture.World;
   before(async () => {
-    world = await fixture.openWorld(kind);
+    world = await fixture.openWorld();
   });
   after(() => world.close());
 

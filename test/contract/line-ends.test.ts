@@ -1,11 +1,10 @@
 /** No JSON has a character that readers of lines take for a line end (decision 70). */
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
+import { after, before, describe, it } from 'node:test';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { type Bundle, EMPTY_BUNDLE } from '../model/bundle.ts';
 import { get } from '../model/client.ts';
 import { type Deployment, openDeployment } from '../model/deployment.ts';
-import { describeOverStorages } from '../storage.ts';
 
 /** Of Unicode; `\n` and `\r` are escaped by every writer of JSON. */
 const LINE_ENDS = '\u0085\u2028\u2029';
@@ -55,11 +54,11 @@ const PATHS = [
 
 const NAMED = { email: false, name: false, id: false };
 
-describeOverStorages('JSON of texts that hold line ends', (kind) => {
+describe('JSON of texts that hold line ends', () => {
   let deployment: Deployment;
   let key: string;
   before(async () => {
-    deployment = await openDeployment(kind);
+    deployment = await openDeployment();
     await deployment.store.createOrganization('school', { title: text('School'), domain: text('domain') });
     await deployment.load('school', BUNDLE);
     key = await deployment.makeKey('school', { scope: FULL_SCOPE, redact: NAMED });

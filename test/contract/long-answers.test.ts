@@ -3,23 +3,23 @@ import assert from 'node:assert/strict';
 import { get as request } from 'node:http';
 import { after, before, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { answerTo } from '../model/answers.ts';
 import { type Bundle, EMPTY_BUNDLE } from '../model/bundle.ts';
 import { type Deployment, openDeployment } from '../model/deployment.ts';
 import { renderJson } from '../model/json.ts';
 import { absorb, emptyModel } from '../model/model.ts';
-import { describeOverStorages } from '../storage.ts';
+import { describeOver, READINGS } from '../storage.ts';
 
 /** Lengths of the bodies of the pins, and how many events, so that an answer is more than a connection holds. */
 const MIXTURES = [
-  { name: 'small events', lengths: [1000, 8000, 3000], events: 6000 },
+  { name: 'small events', lengths: [1000, 8000, 3000], events: 3000 },
   {
     name: 'events of all sizes below a chunk',
     lengths: [10, 20_000, 1000, 130_000, 90_000, 60_000],
-    events: 500,
+    events: 250,
   },
-  { name: 'the largest events among others', lengths: [10, 900_000, 260_000, 130_000, 40_000], events: 150 },
+  { name: 'the largest events among others', lengths: [10, 900_000, 260_000, 130_000, 40_000], events: 60 },
 ];
 const PAUSE_MS = 50;
 
@@ -59,7 +59,7 @@ async function read(url: string, key: string, pauseEvery: number): Promise<strin
   return Buffer.concat(pieces).toString('utf8');
 }
 
-describeOverStorages('long answers', (kind) => {
+describeOver(READINGS, 'long answers', {}, (kind) => {
   let deployment: Deployment;
   before(async () => {
     deployment = await openDeployment(kind);

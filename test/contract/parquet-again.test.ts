@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { readParquet } from '../../src/dataset/duckdb/parquet-reader.ts';
 import { importBundle } from '../../src/ingest/import.ts';
+import { readParquet } from '../../src/store/version/parquet/parquet-reader.ts';
 import { get } from '../model/client.ts';
 import { openWorld, type World } from '../world.ts';
 

@@ -4,17 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, before, it } from 'node:test';
-import { forgetUsers } from '../../src/dataset/forgotten.ts';
+import { after, before, describe, it } from 'node:test';
 import { importBundle } from '../../src/ingest/import.ts';
 import { pull } from '../../src/pull/pull.ts';
-import { UserPseudonyms } from '../../src/render/user-pseudonyms.ts';
+import { UserPseudonyms } from '../../src/render/redaction/user-pseudonyms.ts';
+import { forgetUsers } from '../../src/store/forgotten.ts';
 import { type Bundle, EMPTY_BUNDLE } from '../model/bundle.ts';
 import { get } from '../model/client.ts';
 import { type Deployment, openDeployment } from '../model/deployment.ts';
 import { parseExact } from '../model/insights-model.ts';
 import { until } from '../server/stand.ts';
-import { describeOverStorages } from '../storage.ts';
 
 /**
  * Ascending, as they are imported, so that no order of the store is that of the pseudonyms by
@@ -48,12 +47,12 @@ interface Person {
   readonly id: string;
 }
 
-describeOverStorages('a key that redacts ids', (kind) => {
+describe('a key that redacts ids', () => {
   let deployment: Deployment;
   let key: string;
   let pseudonyms: UserPseudonyms;
   before(async () => {
-    deployment = await openDeployment(kind);
+    deployment = await openDeployment();
     const policy = JSON.stringify({ rules: [{ on: 'pin.commented', to: 'owner', points: 2 }] });
     await deployment.store.createOrganization('school', { policy, lmsUserProperties: ['sis'] });
     await deployment.load('school', SCHOOL);

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, it } from 'node:test';
-import { NO_REDACTION, REDACTABLE } from '../../src/dataset/redaction.ts';
+import { after, before, describe, it } from 'node:test';
+import { NO_REDACTION, REDACTABLE } from '../../src/domain/redaction.ts';
 import { caliper } from '../../src/ingest/formats/caliper.ts';
 import type { Format } from '../../src/ingest/formats/format.ts';
 import { xapi } from '../../src/ingest/formats/xapi.ts';
@@ -13,7 +13,6 @@ import { EMPTY_BUNDLE } from '../model/bundle.ts';
 import { get, nextOf } from '../model/client.ts';
 import { type Deployment, openDeployment } from '../model/deployment.ts';
 import { assertProblem, head, openStand, type RawReply, type Stand, sendRaw } from '../server/stand.ts';
-import { describeOverStorages } from '../storage.ts';
 
 const COURSE = 'https://x.example/course';
 const SHA1 = 'ebd31e95054c018b10727ccffd2ef2ec3a016ee9';
@@ -80,10 +79,10 @@ const SECRETS =
 
 const PATHS = ['/a/v1/users', '/b/v1/users', '/a/v1/events'];
 
-describeOverStorages('a key that redacts addresses', (kind) => {
+describe('a key that redacts addresses', () => {
   let deployment: Deployment;
   before(async () => {
-    deployment = await openDeployment(kind);
+    deployment = await openDeployment();
     await deployment.load('school', { ...EMPTY_BUNDLE, users: USERS });
     await load('statements', xapi, STATEMENTS);
     await load('envelopes', caliper, [ENVELOPE]);
@@ -137,10 +136,10 @@ describeOverStorages('a key that redacts addresses', (kind) => {
   }
 });
 
-describeOverStorages('a look-up by an LMS property', (kind) => {
+describe('a look-up by an LMS property', () => {
   let stand: Stand;
   before(async () => {
-    stand = await openStand({ kind });
+    stand = await openStand();
   });
   after(() => stand.close());
 
@@ -183,10 +182,10 @@ describeOverStorages('a look-up by an LMS property', (kind) => {
   });
 });
 
-describeOverStorages('a cursor', (kind) => {
+describe('a cursor', () => {
   let stand: Stand;
   before(async () => {
-    stand = await openStand({ kind });
+    stand = await openStand();
   });
   after(() => stand.close());
 

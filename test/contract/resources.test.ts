@@ -1,8 +1,7 @@
 /** Contract section 2: every field of every resource, its type, its presence and its value. */
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { get } from '../model/client.ts';
-import { describeOverStorages } from '../storage.ts';
 import * as fixture from '../world.ts';
 
 /** JSON types of the contract. Integers are compared as text, because some of them no `number` can hold. */
@@ -156,10 +155,10 @@ function typeOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-describeOverStorages('contract 2: resources', (kind) => {
+describe('contract 2: resources', () => {
   let world: fixture.World;
   before(async () => {
-    world = await fixture.openWorld(kind);
+    world = await fixture.openWorld();
   });
   after(() => world.close());
 

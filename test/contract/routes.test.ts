@@ -1,8 +1,7 @@
 /** Contract section 4: each row of its tables, in both variants, with what the fixture world must answer. */
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { assertProblem, assertSuccess, get } from '../model/client.ts';
-import { describeOverStorages } from '../storage.ts';
 import * as fixture from '../world.ts';
 
 /** Days of March 2018 as the form of the example has them: 13 digits. */
@@ -166,10 +165,10 @@ function outline(text: string): readonly string[] {
   return answer.map((element) => ('type' in element ? `${element.type}.${element.action}` : element.id));
 }
 
-describeOverStorages('contract 4: endpoints', (kind) => {
+describe('contract 4: endpoints', () => {
   let world: fixture.World;
   before(async () => {
-    world = await fixture.openWorld(kind);
+    world = await fixture.openWorld();
   });
   after(() => world.close());
 

@@ -1,21 +1,23 @@
 /**
- * The same bundles in both stores, each read directly and from memory: four servers, one answer. Their secrets are made
- * the same, because pseudonyms and cursors are made with them; entity tags belong to a version of one store.
+ * The same bundles in both stores, read directly and from memory: three servers, in the long run
+ * four, one response. Their secrets are made the same, because pseudonyms and cursors are made with
+ * them; entity tags belong to a version of one store.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { withResidentDatasets } from '../../src/dataset/resident/store.ts';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
-import type { Settings, Store } from '../../src/dataset/store.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { type RunningServer, startServer } from '../../src/server/start.ts';
+import { withResidentDatasets } from '../../src/store/resident-store.ts';
+import type { Settings, Store } from '../../src/store/store.ts';
 import type { Question } from '../model/answers.ts';
 import { type Bundle, EMPTY_BUNDLE, writeBundle } from '../model/bundle.ts';
 import { nextOf, urlPathOf } from '../model/client.ts';
 import { type KeyWishes, loadFiles, storeSettings } from '../model/deployment.ts';
-import { DIRECT, openStorage, type Storage } from '../storage.ts';
+import { IS_LONG } from '../model/runs.ts';
+import { DIRECT, EMBEDDED, openStorage, type Storage } from '../storage.ts';
 import { ADA, BOB, IRONY, RHETORIC, WORLD, WORLD_QUESTIONS, WORLD_SCOPES, WORLD_SETTINGS } from '../world.ts';
 
 const DEMO = join(import.meta.dirname, '../../demo');
@@ -102,6 +104,8 @@ describe('the same bundle', () => {
         [storage.store, false],
         [inMemory, true],
       ] as const) {
+        // Reading the file of a version directly is the same in both stores.
+        if (!IS_LONG && kind !== EMBEDDED && !resident) continue;
         const running = await startServer({
           ...{ host: '127.0.0.1', port: 0, defaultVariant: 'a', logLevel: 'silent' },
           store: withSecret(store),
@@ -157,12 +161,20 @@ describe('the same bundle', () => {
     return first;
   }
 
-  /** Each route of both variants, in each form with its range; how many of the answers hold something. */
-  async function compare(questions: readonly Question[], keys: readonly string[]): Promise<number> {
+  /**
+   * Each route of both variants, in one form with its range after the other: `turn` says with which
+   * one the first question is asked. In the long run each in each. How many responses hold something.
+   */
+  async function compare(
+    questions: readonly Question[],
+    keys: readonly string[],
+    turn: number,
+  ): Promise<number> {
     let found = 0;
-    for (const variant of ['a', 'b'] as const) {
-      for (const question of questions) {
+    for (const [shift, variant] of (['a', 'b'] as const).entries()) {
+      for (const [at, question] of questions.entries()) {
         for (const [index, form] of FORMS.entries()) {
+          if (!IS_LONG && index !== (at + shift + turn) % FORMS.length) continue;
           const path = urlPathOf(variant, question, RANGES[index]);
           if (path === undefined) continue;
           const { status } = await ask(path, keys, form);
@@ -194,9 +206,9 @@ describe('the same bundle', () => {
 
   it('of all kinds, and another after it, gives the same bytes on every route, with every key', async () => {
     await load('world', storeSettings(WORLD_SETTINGS), join(folder, 'world'), join(folder, 'later'));
-    for (const wishes of KEYS) {
-      const found = await compare(WORLD_QUESTIONS, await makeKeys('world', wishes));
-      assert.ok(found > 10, String(found));
+    for (const [turn, wishes] of KEYS.entries()) {
+      const found = await compare(WORLD_QUESTIONS, await makeKeys('world', wishes), turn);
+      assert.ok(found > (IS_LONG ? 10 : 5), String(found));
     }
   });
 
@@ -205,12 +217,13 @@ describe('the same bundle', () => {
     const { body } = await ask('/a/v1/events?format=ndjson', keys, {});
     await writeFile(join(folder, 'events.ndjson'), body);
     await load('nested', { id: WORLD_SETTINGS.id }, join(folder, 'events.ndjson'));
-    await compare(WORLD_QUESTIONS, await makeKeys('nested', {}));
+    await compare(WORLD_QUESTIONS, await makeKeys('nested', {}), 0);
   });
 
   it('of real data gives the same bytes on every route, plain and redacted', async () => {
     await load('demo', { courseLookup: true, lmsUserProperties: ['sis_user_id'] }, DEMO);
-    assert.ok((await compare(DEMO_QUESTIONS, await makeKeys('demo', {}))) > 40);
+    const keys = await makeKeys('demo', {});
+    assert.ok((await compare(DEMO_QUESTIONS, keys, 0)) > (IS_LONG ? 40 : 13));
     const redacted = await makeKeys('demo', { redact: { email: true, name: true, id: false } });
     assert.equal((await ask('/a/v1/events', redacted, { 'accept-encoding': 'zstd' })).status, 200);
   });

@@ -5,17 +5,17 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { assertSuccess, get } from '../model/client.ts';
 import { type Deployment, loadFiles, openDeployment } from '../model/deployment.ts';
-import { describeOverStorages, EMBEDDED } from '../storage.ts';
+import { IS_LONG } from '../model/runs.ts';
 
 const FOLDER = join(import.meta.dirname, '../../demo');
 
-/** Asking about each of two thousand users on four routes takes a while; all of them are asked when more is wanted. */
-const ASKS_ALL = process.env['CORKBOARD_RUNS'] !== undefined;
+/** Of two thousand users every so many is asked about, on four routes; each one in the long run. */
+const EVERY_NTH_USER = IS_LONG ? 1 : 16;
 
 type Row = Readonly<Record<string, string>>;
 
@@ -65,8 +65,7 @@ function actorOf(event: unknown): string {
   return /"actor":\{"id":(\d+)/.exec(JSON.stringify(event))?.[1] ?? '';
 }
 
-describeOverStorages('the Stack Exchange bundle', (kind) => {
-  const everyNthUser = ASKS_ALL ? 1 : kind === EMBEDDED ? 8 : 32;
+describe('the Stack Exchange bundle', () => {
   const [users, boards, events] = ['users', 'boards', 'events'].map((kind) => readRows(`${kind}.csv.gz`));
   if (users === undefined || boards === undefined || events === undefined)
     throw new Error('a file is missing');
@@ -76,12 +75,12 @@ describeOverStorages('the Stack Exchange bundle', (kind) => {
     .split('\n');
   const pinEvents = events.filter((event) => event['type'] === 'pin');
   const points = expectedPoints(events);
-  const asked = users.filter((_user, index) => index % everyNthUser === 0);
+  const asked = users.filter((_user, index) => index % EVERY_NTH_USER === 0);
   let deployment: Deployment;
   let key: string;
 
   before(async () => {
-    deployment = await openDeployment(kind);
+    deployment = await openDeployment();
     const settings = { courseLookup: true, lmsUserProperties: ['sis_user_id'] };
     await deployment.store.createOrganization('stackexchange', settings);
     await loadFiles(deployment.store, 'stackexchange', [FOLDER]);

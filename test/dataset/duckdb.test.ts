@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { openFolderStore } from '../../src/store/open-folder.ts';
+import { openFolderStore } from '../../src/store/files/open-folder.ts';
 import { describePublication } from './publication-contract.ts';
 import { openPublished, publishRecords, WORLD } from './small-world.ts';
 import { describeStore } from './store-contract.ts';

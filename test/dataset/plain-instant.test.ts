@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { formatInstant, parseInstant, readPlainInstant } from '../../src/dataset/instant.ts';
+import { formatInstant, parseInstant, readPlainInstant } from '../../src/domain/instant.ts';
 
 const read = (text: string) => {
   const bytes = Buffer.from(`,${text},`);

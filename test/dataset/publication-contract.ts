@@ -1,8 +1,8 @@
 /** What every store promises of publications: checks, merging, all or nothing, one at a time. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Person } from '../../src/dataset/records.ts';
-import type { Store } from '../../src/dataset/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { everybodyOf } from './record-columns.ts';
 import { eventsInWords, openPublished, publishRecords, type Records, WORLD } from './small-world.ts';
 import { code } from './store-contract.ts';
 
@@ -26,8 +26,7 @@ export function describePublication(name: string, openStore: () => Promise<Store
     };
     const people = async (organization: string) => {
       const dataset = await openPublished(store, organization);
-      const found: Person[] = [];
-      for await (const run of dataset.people()) found.push(...run);
+      const found = await everybodyOf(dataset.records('users'));
       await dataset.close();
       return found;
     };

@@ -5,13 +5,11 @@ import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { defaultResidentLimit, estimateResidentBytes } from '../../src/dataset/resident/limit.ts';
-import { withResidentDatasets } from '../../src/dataset/resident/store.ts';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
-import type { Store } from '../../src/dataset/store.ts';
-import { openFolderStore } from '../../src/store/open-folder.ts';
-import { newMigratedDatabase, openCachedStore } from '../storage.ts';
-import { describePublication } from './publication-contract.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
+import { openFolderStore } from '../../src/store/files/open-folder.ts';
+import { defaultResidentLimit, estimateResidentBytes } from '../../src/store/resident-limit.ts';
+import { withResidentDatasets } from '../../src/store/resident-store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { eventsInWords, openPublished, publishRecords, type Records, WORLD } from './small-world.ts';
 import { describeStore } from './store-contract.ts';
 
@@ -21,21 +19,11 @@ async function openStore(limitBytes: number): Promise<Store> {
   folders.push(folder);
   return withResidentDatasets(await openFolderStore(folder), { limitBytes });
 }
-async function openShared(): Promise<Store> {
-  const folder = await mkdtemp(join(tmpdir(), 'corkboard-resident-'));
-  folders.push(folder);
-  const store = await openCachedStore(await newMigratedDatabase(), folder);
-  return withResidentDatasets(store, { limitBytes: Number.POSITIVE_INFINITY });
-}
 after(async () => {
   for (const folder of folders) await rm(folder, { recursive: true, force: true });
 });
 
 describeStore('resident', () => openStore(Number.POSITIVE_INFINITY));
-describePublication('resident', () => openStore(Number.POSITIVE_INFINITY));
-describeStore('resident over the shared store', openShared);
-describePublication('resident over the shared store', openShared);
-describeStore('not resident for want of room', () => openStore(0));
 
 const WORLD_BYTES = estimateResidentBytes({ events: 5, users: 5, boards: 3, pins: 1 });
 const EVENT = { type: 'board', action: 'followed', ownerId: 1n, actorId: 1n, boardId: 7n };

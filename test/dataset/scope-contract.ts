@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { forgetUsers } from '../../src/dataset/forgotten.ts';
-import { FULL_SCOPE, type Scope } from '../../src/dataset/scope.ts';
-import type { Store } from '../../src/dataset/store.ts';
+import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
+import { forgetUsers } from '../../src/store/forgotten.ts';
+import type { Store } from '../../src/store/store.ts';
 import { idsOf, openPublished, publishRecords, WORLD } from './small-world.ts';
 
 export function describeScopes(name: string, openStore: () => Promise<Store>): void {
@@ -22,21 +22,21 @@ export function describeScopes(name: string, openStore: () => Promise<Store>): v
       await publishRecords(store, 'acme', WORLD);
       const dataset = await openPublished(store, 'acme');
       const people = async (indices: Int32Array) => {
-        const ids = await idsOf(dataset.people());
+        const ids = await idsOf(dataset.records('users'));
         return [...indices].map((index) => ids[index]);
       };
       const board = async (id: bigint) =>
         (await dataset.findBoard(FULL_SCOPE, { by: 'id', value: id })) ?? -1;
       const always = { startMs: -(10 ** 12), endMs: 10 ** 12 };
       const ofBoard7: Scope = { boards: [7n], users: 'all' };
-      assert.deepEqual(await people(await dataset.listUsers({ scope: ofBoard7, range: always })), [
+      assert.deepEqual(await people(await dataset.list('users', { scope: ofBoard7, range: always })), [
         1n,
         3n,
         5n,
       ]);
       const ofAnn: Scope = { boards: 'all', users: [1n] };
       const created = async (startMs: number) => [
-        ...(await dataset.listBoards({ scope: ofAnn, range: { startMs, endMs: startMs + 1 } })),
+        ...(await dataset.list('boards', { scope: ofAnn, range: { startMs, endMs: startMs + 1 } })),
       ];
       assert.deepEqual(await created(2_000), []);
       assert.deepEqual(await created(3_000), [await board(7n)]);
@@ -106,7 +106,7 @@ export function describeScopes(name: string, openStore: () => Promise<Store>): v
       assert.deepEqual(await mapOf(FULL_SCOPE, { user: 2 }), ['3 on 7: 4']);
       // An adjustment is no activity: such a key does not see its person, in lists neither.
       assert.deepEqual(await mapOf(ofBoards, { board: 0 }), ['1 on 7: 5', '2 on 7: 0']);
-      assert.deepEqual([...(await paid.listUsers({ scope: ofBoards, range: {} }))], [0, 1, 3]);
+      assert.deepEqual([...(await paid.list('users', { scope: ofBoards, range: {} }))], [0, 1, 3]);
       assert.equal(await paid.findUser(ofBoards, { by: 'id', value: 3n }), undefined);
       // Points are the same for every key that sees their person.
       assert.deepEqual(await mapOf({ boards: [7n], users: [1n, 3n] }, { board: 0 }), [

@@ -1,9 +1,9 @@
 /** Records small enough to follow by eye, staged straight into a store, for the contract of stores. */
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { EventBatch, EventQuery } from '../../src/dataset/query.ts';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
-import type { Problem, RecordKind, RecordOf } from '../../src/dataset/staging.ts';
-import type { Outcome, Settings, Store } from '../../src/dataset/store.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
+import type { RecordKind, RecordOf, StagedProblem } from '../../src/store/staging.ts';
+import type { Outcome, Settings, Store } from '../../src/store/store.ts';
 
 type Unplaced<R> = R extends unknown ? Omit<R, 'file' | 'line' | 'raw'> : never;
 export type Records = { readonly [K in RecordKind]?: readonly Unplaced<RecordOf[K]>[] };
@@ -58,9 +58,9 @@ export async function publishRecords(
   organization: string,
   records: Records,
   settings: Partial<Settings> = {},
-): Promise<Outcome & { problems: Problem[] }> {
+): Promise<Outcome & { problems: StagedProblem[] }> {
   const publication = await store.beginPublication(organization, { waitMs: 0 });
-  const problems: Problem[] = [];
+  const problems: StagedProblem[] = [];
   try {
     publication.changeSettings(settings);
     for (const kind of [
@@ -93,8 +93,8 @@ export async function openPublished(store: Store, organization: string): Promise
 
 /** The events of an answer in words: `type.action actor board timestamp`. */
 export async function eventsInWords(dataset: Dataset, query: Partial<EventQuery> = {}): Promise<string[]> {
-  const users = await idsOf(dataset.people());
-  const boards = await idsOf(dataset.boards());
+  const users = await idsOf(dataset.records('users'));
+  const boards = await idsOf(dataset.records('boards'));
   const words: string[] = [];
   for await (const batch of dataset.events({ scope: FULL_SCOPE, range: {}, ...query })) {
     for (let row = 0; row < batch.count; row += 1) words.push(wordsOf(dataset, batch, row, users, boards));
@@ -115,8 +115,8 @@ function wordsOf(
   return `${kind?.type}.${kind?.action} ${actor} ${board} ${batch.timestampMs[row]}`;
 }
 
-export async function idsOf(things: AsyncIterable<readonly { id: bigint }[]>): Promise<bigint[]> {
+export async function idsOf(things: AsyncIterable<{ readonly id: BigInt64Array }>): Promise<bigint[]> {
   const ids: bigint[] = [];
-  for await (const run of things) ids.push(...run.map(({ id }) => id));
+  for await (const { id } of things) ids.push(...id);
   return ids;
 }

@@ -1,9 +1,9 @@
 /** What is appended to the staging tables, as records or as columns, stands in them as it was given. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Database } from '../../src/dataset/duckdb/database.ts';
-import { StagingTables } from '../../src/dataset/duckdb/staging-tables.ts';
-import type { EventColumns, EventRecord, RecordKind, RecordOf } from '../../src/dataset/staging.ts';
+import type { EventColumns, EventRecord, RecordKind, RecordOf } from '../../src/store/staging.ts';
+import { Database } from '../../src/store/version/database.ts';
+import { StagingTables } from '../../src/store/version/publish/staging-tables.ts';
 
 /** The rows of a staging table after something has been appended. */
 async function rowsOf(kind: RecordKind, append: (staging: StagingTables) => Promise<void>) {

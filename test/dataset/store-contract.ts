@@ -1,11 +1,11 @@
 /** What every store promises, as one suite: a store's test file calls it with a way to open an empty one. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { AppError } from '../../src/app-error.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import type { Scope } from '../../src/dataset/scope.ts';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
-import type { Store } from '../../src/dataset/store.ts';
+import type { AppError } from '../../src/domain/app-error.ts';
+import type { Scope } from '../../src/domain/scope.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
+import type { Store } from '../../src/store/store.ts';
 import { describeScopes } from './scope-contract.ts';
 import { BIG, eventsInWords, idsOf, openPublished, publishRecords, WORLD } from './small-world.ts';
 
@@ -99,7 +99,7 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
     });
 
     const people = async (indices: Int32Array) => {
-      const ids = await idsOf(dataset.people());
+      const ids = await idsOf(dataset.records('users'));
       return [...indices].map((index) => ids[index]);
     };
     const board = async (id: bigint) => (await dataset.findBoard(FULL_SCOPE, { by: 'id', value: id })) ?? -1;
@@ -176,19 +176,30 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
     });
 
     it('lists users and boards ascending by id, inside the scope', async () => {
-      assert.deepEqual(await people(await dataset.listUsers(ALL)), [1n, 3n, 4n, 5n, BIG]);
-      assert.deepEqual(await people(await dataset.listUsers({ ...ALL, scope: BOARD_7 })), [1n, 3n, 4n, 5n]);
-      assert.deepEqual(await people(await dataset.listUsers({ ...ALL, afterId: 3n, limit: 2 })), [4n, 5n]);
-      assert.equal((await dataset.listBoards({ ...ALL, scope: BOARD_7 })).length, 1);
+      assert.deepEqual(await people(await dataset.list('users', ALL)), [1n, 3n, 4n, 5n, BIG]);
+      assert.deepEqual(await people(await dataset.list('users', { ...ALL, scope: BOARD_7 })), [
+        1n,
+        3n,
+        4n,
+        5n,
+      ]);
+      assert.deepEqual(await people(await dataset.list('users', { ...ALL, afterId: 3n, limit: 2 })), [
+        4n,
+        5n,
+      ]);
+      assert.equal((await dataset.list('boards', { ...ALL, scope: BOARD_7 })).length, 1);
     });
 
-    it('decision 5: lists by creation, else by the first event, and what has neither in no range', async () => {
+    it('decision 35: lists by creation, else by the first event, and what has neither in no range', async () => {
       const created = async (startMs: number, endMs: number) =>
-        await people(await dataset.listUsers({ scope: FULL_SCOPE, range: { startMs, endMs } }));
+        await people(await dataset.list('users', { scope: FULL_SCOPE, range: { startMs, endMs } }));
       assert.deepEqual(await created(1_000, 1_001), [5n]);
       assert.deepEqual(await created(3_000, 3_001), [1n]);
       assert.deepEqual(await created(-(10 ** 12), 10 ** 12), [1n, 3n, 5n, BIG]);
-      const boards = await dataset.listBoards({ scope: FULL_SCOPE, range: { startMs: 2_000, endMs: 5_000 } });
+      const boards = await dataset.list('boards', {
+        scope: FULL_SCOPE,
+        range: { startMs: 2_000, endMs: 5_000 },
+      });
       assert.deepEqual([...boards], [await board(7n)]);
     });
 

@@ -1,18 +1,18 @@
-/** Which e-mail addresses are the same (decision 9), in both stores. */
+/** Which e-mail addresses are the same (decision 9). */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, it } from 'node:test';
-import { DIRECT, describeOver, openStorage, type Storage } from '../storage.ts';
+import { after, before, describe, it } from 'node:test';
+import { DEFAULT_STORAGE, openStorage, type Storage } from '../storage.ts';
 import { publishRecords } from './small-world.ts';
 
-describeOver(DIRECT, 'e-mail addresses', {}, (kind) => {
+describe('e-mail addresses', () => {
   let folder: string;
   let storage: Storage;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'corkboard-emails-'));
-    storage = await openStorage(kind, folder);
+    storage = await openStorage(DEFAULT_STORAGE, folder);
   });
   after(async () => {
     await storage.close();

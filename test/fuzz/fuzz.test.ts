@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { readText } from '../../bench/memory.ts';
-import { AppError } from '../../src/app-error.ts';
+import { AppError } from '../../src/domain/app-error.ts';
 import { makeFolder } from '../ingest/temporary-folder.ts';
 import { Findings, readFinding } from './findings.ts';
 import { mutateJson } from './mutations/json.ts';
-import { randomOf } from './runner.ts';
+import { type RunnerMessage, randomOf, runCases } from './runner.ts';
 import { Sandbox } from './sandbox.ts';
 import { type Found, runSession } from './session.ts';
 import { complaintsOf, sortOf } from './target.ts';
@@ -17,19 +17,31 @@ import { TARGETS } from './targets.ts';
 
 /** Enough to go through every step of a target. */
 const CASES = 8;
+const FOR_MS = 300_000;
 const SEED = 5;
 
 describe('a few cases of the target', () => {
   for (const { name } of TARGETS) {
-    it(`${name} pass, all of them in one process`, async () => {
-      const found: Found[] = [];
-      const onFound = (one: Found) => found.push(one);
-      const figures = await runSession({ target: name, seed: SEED, cases: CASES, forMs: 300_000, onFound });
-      assert.deepEqual(found.map(sortOf), []);
-      assert.equal(figures.cases, CASES);
-      assert.ok(figures.peakBytes > 0);
+    it(`${name} pass`, async (t) => {
+      const progressFile = join(await makeFolder(t), 'progress');
+      const told: RunnerMessage[] = [];
+      const order = { target: name, seed: SEED, from: 0, cases: CASES, forMs: FOR_MS, progressFile };
+      const { cases } = await runCases(order, (message) => told.push(message));
+      assert.deepEqual(told, []);
+      assert.equal(cases, CASES);
     });
   }
+});
+
+describe('a session', () => {
+  it('runs all cases in one process of its own, and tells what it took', async () => {
+    const found: Found[] = [];
+    const onFound = (one: Found) => found.push(one);
+    const figures = await runSession({ target: 'csv', seed: SEED, cases: CASES, forMs: FOR_MS, onFound });
+    assert.deepEqual(found.map(sortOf), []);
+    assert.equal(figures.cases, CASES);
+    assert.ok(figures.peakBytes > 0);
+  });
 });
 
 describe('the sandbox', () => {

@@ -6,18 +6,18 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { makeRandom, type Random } from '../../bench/random.ts';
-import { readParquet } from '../../src/dataset/duckdb/parquet-reader.ts';
-import { RECORD_KINDS } from '../../src/dataset/staging.ts';
-import { findBundle } from '../../src/ingest/bundle.ts';
 import type { FormatName } from '../../src/ingest/formats/choices.ts';
 import { plainDerivation } from '../../src/ingest/formats/derivation.ts';
 import type { FormatOptions } from '../../src/ingest/formats/format.ts';
 import { FORMATS } from '../../src/ingest/formats/formats.ts';
 import { type ImportOptions, type ImportReport, importBundle } from '../../src/ingest/import.ts';
+import { findBundle } from '../../src/ingest/input/bundle.ts';
+import { RECORD_KINDS } from '../../src/store/staging.ts';
+import { readParquet } from '../../src/store/version/parquet/parquet-reader.ts';
 import { openRecordingStore, type RecordingStore } from '../ingest/recording-store.ts';
 import type { Files } from './mutations/documents.ts';
 import { hostileText } from './mutations/values.ts';
-import { importIntoRealStore, prepareRealStore, type RealStore } from './real-store.ts';
+import { importIntoRealStore, type RealStore, sharedRealStore } from './real-store.ts';
 import type { Sandbox } from './sandbox.ts';
 import { type Complaint, complaintsOf, type OpenTarget, type Target } from './target.ts';
 
@@ -46,7 +46,7 @@ export function importTarget({ name, format, seeds, mutate }: ImportTarget): Tar
     name,
     async open(): Promise<OpenTarget<ImportCase>> {
       const sets = await seeds();
-      const real = await prepareRealStore();
+      const real = await sharedRealStore();
       return {
         make(random) {
           const files = Object.entries(mutate(random, random.pick(sets)));
@@ -59,7 +59,7 @@ export function importTarget({ name, format, seeds, mutate }: ImportTarget): Tar
           };
         },
         run: (one, sandbox) => runImport(one, sandbox, real),
-        [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
+        [Symbol.asyncDispose]: async () => {},
       };
     },
   };

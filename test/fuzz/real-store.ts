@@ -1,14 +1,14 @@
 /** An import into a real store, over data that are published already: a new version, or nothing has changed at all. */
-import { readdirSync } from 'node:fs';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { readdirSync, rmSync } from 'node:fs';
+import { cp, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readParquet } from '../../src/dataset/duckdb/parquet-reader.ts';
-import { writeParquet } from '../../src/dataset/duckdb/parquet-writer.ts';
 import { exportBundle } from '../../src/export/export.ts';
 import { type ImportOptions, type ImportReport, importBundle } from '../../src/ingest/import.ts';
-import { openFolderStore } from '../../src/store/open-folder.ts';
-import type { VersionStore } from '../../src/store/version-store.ts';
+import { openFolderStore } from '../../src/store/files/open-folder.ts';
+import type { VersionStore } from '../../src/store/files/version-store.ts';
+import { readParquet } from '../../src/store/version/parquet/parquet-reader.ts';
+import { writeParquet } from '../../src/store/version/parquet/parquet-writer.ts';
 import { writeBundle } from '../model/bundle.ts';
 import { WORLD } from '../world.ts';
 import type { Sandbox } from './sandbox.ts';
@@ -17,11 +17,19 @@ import { type Complaint, complaintsOf } from './target.ts';
 const NAME = 'school';
 
 /** A data folder with the fixture world, to be copied for each case. */
-export interface RealStore extends AsyncDisposable {
+export interface RealStore {
   readonly folder: string;
 }
 
-export async function prepareRealStore(): Promise<RealStore> {
+let prepared: Promise<RealStore> | undefined;
+
+/** The same for all targets of a process; it goes with the process. */
+export function sharedRealStore(): Promise<RealStore> {
+  prepared ??= prepareRealStore();
+  return prepared;
+}
+
+async function prepareRealStore(): Promise<RealStore> {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-seed-'));
   const bundle = join(folder, 'bundle');
   await writeBundle(bundle, WORLD, 'ndjson');
@@ -32,7 +40,8 @@ export async function prepareRealStore(): Promise<RealStore> {
   } finally {
     await store.close();
   }
-  return { folder: join(folder, 'data'), [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return { folder: join(folder, 'data') };
 }
 
 export async function importIntoRealStore(

@@ -40,6 +40,7 @@ export interface RunFigures {
   readonly slowestNumber: number;
 }
 
+const UNCAUGHT = ['unhandledRejection', 'uncaughtException'] as const;
 /** What one case may add to what is resident. */
 const MOST_CASE_BYTES = 384e6;
 /** By then code and pools have been loaded. */
@@ -62,14 +63,17 @@ export async function runCases(
   await using open = await target.open();
   using sandbox = new Sandbox();
   const run = new Run(open, sandbox, order, send);
-  for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
-    process.once(event, (error: unknown) => {
-      run.complain(complaintsOf(error));
-      send({ lost: true });
-    });
+  const lose = (error: unknown) => {
+    run.complain(complaintsOf(error));
+    send({ lost: true });
+  };
+  for (const event of UNCAUGHT) process.once(event, lose);
+  try {
+    await run.all();
+    return run.figures();
+  } finally {
+    for (const event of UNCAUGHT) process.off(event, lose);
   }
-  await run.all();
-  return run.figures();
 }
 
 class Run {

@@ -1,5 +1,5 @@
 /** The files that mutations start from: small excerpts of real data, and documents as the standards have them. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,12 +8,11 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { dumpOf, readReal } from '../ingest/formats/stack-exchange-dump.ts';
 import { writeBundle } from '../model/bundle.ts';
+import { filesOf, whyWithout } from '../real-data.ts';
 import { WORLD } from '../world.ts';
 import type { Files } from './mutations/documents.ts';
 
 const DEMO = join(import.meta.dirname, '../../demo');
-/** Real data beside the checkout; where they are missing, the fixtures alone are mutated. */
-const REAL = join(import.meta.dirname, '../../../shared/data');
 const EVENTS = 24;
 
 type Row = Readonly<Record<string, string>>;
@@ -224,8 +223,8 @@ export async function xapiStatements(): Promise<readonly Files[]> {
     'statements.ndjson': lines(statements),
     'more.json': written(JSON.stringify(statements)),
   };
-  const real = join(REAL, 'xapi/video-statements.ndjson.gz');
-  return existsSync(real) ? [fixture, { 'statements.ndjson': excerptOf(real, EVENTS) }] : [fixture];
+  const real = whyWithout('xapi') === false ? filesOf('xapi') : [];
+  return [fixture, ...real.map((path) => ({ 'statements.ndjson': excerptOf(path, EVENTS) }))];
 }
 
 export async function caliperEnvelopes(): Promise<readonly Files[]> {
@@ -286,11 +285,11 @@ export async function moodleLogs(): Promise<readonly Files[]> {
       `"18/10/21, 01:05",Bob,Ada,Course: Chemistry,System,User enrolled in course,The user with id '4' enrolled the user with id '5' using the enrolment method 'manual' in the course with id '111'.,web,10.7.34.59\n` +
       `"19/10/21, 23:59",Ada,-,File: Acids,File,Course module viewed,"The user with id '4' viewed the 'resource' activity with course module id '23'.",web,10.7.34.59\n`,
   );
-  const folder = join(REAL, 'moodle-log');
-  const real = existsSync(folder) ? readdirSync(folder).sort() : [];
+  // Where real data are missing, the fixtures alone are mutated.
+  const real = whyWithout('moodle-log') === false ? filesOf('moodle-log') : [];
   return [
     { 'log.csv': fixture },
-    ...real.map((name, at) => ({ [`log-${at}.csv`]: excerptOf(join(folder, name), EVENTS) })),
+    ...real.map((path, at) => ({ [`log-${at}.csv`]: excerptOf(path, EVENTS) })),
   ];
 }
 

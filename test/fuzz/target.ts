@@ -1,7 +1,7 @@
 /** What is fuzzed: a source of cases and the judgement on each. */
 
 import type { Random } from '../../bench/random.ts';
-import { AppError } from '../../src/app-error.ts';
+import { AppError } from '../../src/domain/app-error.ts';
 import type { Sandbox } from './sandbox.ts';
 
 /** What a case has shown to be wrong. */

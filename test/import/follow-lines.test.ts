@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { run, runJson, temporaryFolder } from '../cli/command.ts';
+import { killRounds, spreadMoments, tellSeed } from '../killing.ts';
 import { countEvents, eventLine, eventsOf, type Following, following, prepare } from './following.ts';
 
 const folder = temporaryFolder();
 /** Events of the small bundle. */
 const BEFORE = 3;
-const KILLS = 8;
+const KILLS = killRounds(4);
 const TOTAL = 4000;
 const numbered = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => eventLine(from + index)).join('');
@@ -69,7 +70,7 @@ describe('import - --follow', () => {
     const { code, stderr } = await ended;
     assert.equal(code, 1);
     assert.match(stderr, /^-:13: actor_id: /m);
-    assert.match(stderr, /^corkboard: Line 13 does not hold; the 12 lines before it are published\./m);
+    assert.match(stderr, /^corkboard: Line 13 is invalid; the 12 lines before it were published\./m);
     assert.deepEqual(told.at(-1), { ...told.at(-1), lines: 12, bytes: numbered(0, 12).length });
     assert.equal(await countEvents(into), BEFORE + 12);
   });
@@ -78,8 +79,8 @@ describe('import - --follow', () => {
     const into = await prepare(folder, 'people');
     const follow = async () => await run(['import', '-', '--follow', ...into], { input: numbered(0, 2) });
     const [first, second] = [await follow(), await follow()];
-    assert.match(first.stdout, /^2 lines, 2\d\d bytes of the input so far: published as version \S+\n$/);
-    assert.match(second.stdout, /^2 lines, 2\d\d bytes of the input so far: nothing new\n$/);
+    assert.match(first.stdout, /^2 lines, 2\d\d bytes read so far: published as version \S+\n$/);
+    assert.match(second.stdout, /^2 lines, 2\d\d bytes read so far: nothing new\n$/);
   });
 
   it('whose first line is bad publishes nothing', async () => {
@@ -88,7 +89,7 @@ describe('import - --follow', () => {
       input: `{}\n${eventLine(1)}`,
     });
     assert.deepEqual([code, stdout], [1, '']);
-    assert.match(stderr, /Line 1 does not hold; nothing was published\./);
+    assert.match(stderr, /Line 1 is invalid; nothing was published\./);
   });
 
   it('--skip-invalid sets bad lines aside, in all publications and all runs, and goes on', async () => {
@@ -115,7 +116,9 @@ describe('import - --follow', () => {
     assert.equal(await countEvents(into), BEFORE + 5);
   });
 
-  it(`killed ${KILLS} times at random moments and sent again, ends with every event once`, async () => {
+  it(`killed ${KILLS} times at random moments and sent again, ends with every event once`, async (t) => {
+    tellSeed(t);
+    const moments = spreadMoments(KILLS);
     const into = await prepare(folder, 'killed');
     let sent = 0;
     let published = 0;
@@ -127,7 +130,7 @@ describe('import - --follow', () => {
       if (round < KILLS) {
         // From the first publication on, or before it.
         if (round % 3 > 0) await untilTold(1);
-        await delay(Math.random() * 600);
+        await delay((moments[round] ?? 0) * 600);
         child.kill('SIGKILL');
       }
       sent += await sending;
@@ -165,14 +168,18 @@ describe('import - --follow', () => {
   });
 
   for (const [what, words, message] of [
-    ['a file', [join(import.meta.dirname, 'following.ts'), '--follow'], /is no folder/],
-    ['two things', ['-', '.', '--follow'], /takes one folder, or -/],
-    ['a dry run', ['-', '--follow', '--dry-run'], /leave out --dry-run/],
-    ['--every alone', ['-', '--every', '1'], /--every is for --follow/],
-    ['no time at all', ['-', '--follow', '--every', '0'], /a number above 0/],
-    ['files about one another', ['.', '--follow', '--as', 'discourse'], /about one another/],
+    ['a file', [join(import.meta.dirname, 'following.ts'), '--follow'], /is not a folder/],
+    ['two things', ['-', '.', '--follow'], /requires exactly one folder, or -/],
+    ['a dry run', ['-', '--follow', '--dry-run'], /Leave out --dry-run/],
+    ['--every alone', ['-', '--every', '1'], /--every requires --follow/],
+    ['no time at all', ['-', '--follow', '--every', '0'], /a number of seconds above 0/],
+    ['files about one another', ['.', '--follow', '--as', 'discourse'], /refer to each other/],
     ['a log that is read twice', ['-', '--follow', '--as', 'moodle-log', '--time-zone', 'UTC'], /read twice/],
-    ['rejects among the files', [folder, '--follow', '--skip-invalid', join(folder, 'x')], /outside of/],
+    [
+      'rejects among the files',
+      [folder, '--follow', '--skip-invalid', join(folder, 'x')],
+      /outside the followed folder/,
+    ],
   ] as const) {
     it(`refuses ${what}`, async () => {
       const into = ['--organization', 'misuse', '--data', join(folder, 'misuse')];

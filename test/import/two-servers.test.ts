@@ -6,11 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { run, runJson, temporaryFolder } from '../cli/command.ts';
 import { type Serving, serving } from '../cli/serving.ts';
 import { writeBundle } from '../model/bundle.ts';
+import { IS_LONG } from '../model/runs.ts';
 import { until } from '../server/stand.ts';
 import { newMigratedDatabase } from '../storage.ts';
 import { bundleOfEvents, bundleOfPoints, numberedBundle } from './numbered-bundles.ts';
 
-const BUNDLES = 8;
+const BUNDLES = IS_LONG ? 30 : 4;
 /** Two seconds on a machine that has time; it is told how long it took, and how long is too long here is another question. */
 const TAKEN_UP_MS = 10_000;
 /** Of each client, so that the servers have time for something else, however small the machine is. */

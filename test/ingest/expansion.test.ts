@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { unpack } from '../../src/ingest/decompression.ts';
+import { unpack } from '../../src/ingest/input/decompression.ts';
 import { importFiles, lines, problemsOf } from './imported-files.ts';
 import { makeFolder } from './temporary-folder.ts';
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { RECORD_KINDS } from '../../src/dataset/staging.ts';
+import { SCHEMA } from '../../src/ingest/fields/schema.ts';
 import { importBundle } from '../../src/ingest/import.ts';
-import { SCHEMA } from '../../src/ingest/schema.ts';
+import { RECORD_KINDS } from '../../src/store/staging.ts';
 import { openRecordingStore } from './recording-store.ts';
 import { makeFolder } from './temporary-folder.ts';
 

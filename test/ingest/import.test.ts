@@ -149,7 +149,8 @@ test('events of an organization whose id another one has here are refused', asyn
   const store = openRecordingStore({ school: 70n });
   await assert.rejects(importBundle({ store, organization: 'new', paths: [folder] }), {
     code: 'organization-exists',
-    message: 'The events are of the organization with the id 70, and another one here has this id.',
+    message:
+      'The events belong to the organization with id 70, but a different organization here has this id.',
   });
 });
 

@@ -1,14 +1,14 @@
 /** A store that keeps what is staged in the order of staging and publishes it by remembering that it did. */
-import { AppError } from '../../src/app-error.ts';
+import { AppError } from '../../src/domain/app-error.ts';
 import {
   type EventColumns,
   type EventRecord,
-  type Problem,
   RECORD_KINDS,
   type RecordKind,
   type RecordOf,
-} from '../../src/dataset/staging.ts';
-import type { Changes, DerivedIds, OrganizationEntry, Settings, Store } from '../../src/dataset/store.ts';
+  type StagedProblem,
+} from '../../src/store/staging.ts';
+import type { Changes, DerivedIds, OrganizationEntry, Settings, Store } from '../../src/store/store.ts';
 
 export interface StagedRecord {
   readonly kind: RecordKind;
@@ -19,7 +19,7 @@ export interface RecordingStore extends Store {
   readonly staged: StagedRecord[];
   readonly published: StagedRecord[];
   /** What `check` is to find wrong. */
-  readonly wrong: Problem[];
+  readonly wrong: StagedProblem[];
   isClosed: boolean;
 }
 
@@ -47,7 +47,7 @@ export function openRecordingStore(
   for (const [name, id] of Object.entries(known)) add(name, { id });
   const staged: StagedRecord[] = [];
   const published: StagedRecord[] = [];
-  const wrong: Problem[] = [];
+  const wrong: StagedProblem[] = [];
   const changes = () =>
     Object.fromEntries(
       RECORD_KINDS.map((kind) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RecordKind } from '../../src/dataset/staging.ts';
-import { checkHeader } from '../../src/ingest/form.ts';
+import { checkHeader } from '../../src/ingest/fields/form.ts';
+import type { RecordKind } from '../../src/store/staging.ts';
 import { EVENT, fromCells, fromJson, readAs, refusalOf } from './taken-records.ts';
 
 const USER = { id: 1, email: 'a@x', name: 'A' };
@@ -11,23 +11,27 @@ const POINTS = { user_id: 1, board_id: 1, total_points: 5, participation_score: 
 /** Kind, what is changed in a record that holds, and the refusal. */
 const REFUSED: readonly (readonly [RecordKind, Record<string, unknown>, string])[] = [
   ['users', { id: undefined }, 'id: is required'],
-  ['users', { id: '9223372036854775808' }, 'id: 9223372036854775808 is beyond 64 bits'],
+  ['users', { id: '9223372036854775808' }, 'id: 9223372036854775808 exceeds 64 bits'],
   ['users', { id: 'x1' }, 'id: "x1" is not an integer'],
   ['users', { id: 1.5 }, 'id: must be an integer, without fraction or exponent'],
   ['users', { id: '1.0' }, 'id: "1.0" is not an integer'],
   ['users', { id: true }, 'id: must be an integer, but is true'],
   ['users', { email: '' }, 'email: must not be empty'],
   ['users', { email: null }, 'email: is required'],
-  ['users', { email: 'a@x ' }, 'email: must not hold control characters, nor begin or end with white space'],
+  [
+    'users',
+    { email: 'a@x ' },
+    'email: must not contain control characters, or begin or end with white space',
+  ],
   ['users', { email: 'a'.repeat(321) }, 'email: must have at most 320 characters, but has 321'],
-  ['users', { email: 'User-77@Forgotten.invalid' }, 'email: stands for somebody else, who was forgotten'],
+  ['users', { email: 'User-77@Forgotten.invalid' }, 'email: belongs to a different user, who was forgotten'],
   ['users', { forgotten: 'yes' }, 'forgotten: must be true or false, but is "yes"'],
   ['users', { name: null }, 'name: is required, unless first_name or last_name is given'],
   ['users', { name: 5 }, 'name: must be text, but is 5'],
-  ['users', { name: 'a\0' }, 'name: must not hold a NUL character'],
-  ['users', { name: '\ud800' }, 'name: must not hold half of a surrogate pair'],
+  ['users', { name: 'a\0' }, 'name: must not contain a NUL character'],
+  ['users', { name: '\ud800' }, 'name: must not contain half of a surrogate pair'],
   ['users', { name: 'a'.repeat(65_537) }, 'name: must have at most 65536 characters, but has 65537'],
-  ['users', { emial: 'x' }, 'emial: "emial" is no field of users; did you mean email?'],
+  ['users', { emial: 'x' }, 'emial: "emial" is not a field of users; did you mean email?'],
   ['users', { __proto__x: 1 }, refusedName('__proto__x')],
   [
     'users',
@@ -43,7 +47,7 @@ const REFUSED: readonly (readonly [RecordKind, Record<string, unknown>, string])
   [
     'users',
     { created_at: '2018-02-29T00:00:00Z' },
-    'created_at: "2018-02-29T00:00:00Z" is no moment of the calendar between the years 1 and 9999',
+    'created_at: "2018-02-29T00:00:00Z" is not a date and time of the calendar between the years 1 and 9999',
   ],
   [
     'users',
@@ -56,7 +60,7 @@ const REFUSED: readonly (readonly [RecordKind, Record<string, unknown>, string])
     'created_at: 999999999999999 lies outside the years 1 to 9999',
   ],
   ['events', { pin_id: undefined }, 'pin_id: is required, because type is pin'],
-  ['events', { type: 'board' }, 'pin_id: must not be given: only events of type pin carry a pin'],
+  ['events', { type: 'board' }, 'pin_id: must not be given: only events of type pin have a pin'],
   ['events', { type: 'pin.x' }, 'type: must be 1 to 64 printable characters without a full stop'],
   ['events', { action: '' }, 'action: must be 1 to 64 printable characters without a full stop'],
   ['events', { pin_activity: 'other' }, 'pin_activity: must repeat action'],
@@ -68,18 +72,18 @@ const REFUSED: readonly (readonly [RecordKind, Record<string, unknown>, string])
   [
     'events',
     { pin: { tilte: 'x' } },
-    'pin.tilte: "pin.tilte" is no field of events; did you mean pin.title?',
+    'pin.tilte: "pin.tilte" is not a field of events; did you mean pin.title?',
   ],
   ['points', { total_points: -1 }, 'total_points: must be 0 or more, but is -1'],
   [
     'points',
     { total_points: '9007199254740993' },
-    'total_points: 9007199254740993 lies outside -1000000000000 to 1000000000000',
+    'total_points: 9007199254740993 is outside -1000000000000 to 1000000000000',
   ],
   [
     'adjustments',
     { points: -1_000_000_000_001 },
-    'points: -1000000000001 lies outside -1000000000000 to 1000000000000',
+    'points: -1000000000001 is outside -1000000000000 to 1000000000000',
   ],
   ['points', { email: 'a@x' }, refusedName('email', 'points')],
 ];
@@ -89,7 +93,7 @@ function refusedName(name: string, kind: 'users' | 'points' = 'users'): string {
     users: 'id, email, name, first_name, last_name, role, class_role, created_at, forgotten',
     points: 'user_id, board_id, total_points, participation_score',
   };
-  return `${name}: "${name}" is no field of ${kind}; known are ${known[kind]}`;
+  return `${name}: "${name}" is not a field of ${kind}; the fields are ${known[kind]}`;
 }
 
 type BaseKind = 'users' | 'events' | 'points' | 'adjustments';
@@ -142,8 +146,8 @@ test('a header under which no record can hold is refused', () => {
     ] as const
   ).map(([kind, header]) => refusalOf(() => checkHeader(kind, header)));
   assert.deepEqual(refusals, [
-    'id: stands twice in the header',
-    'e-mail: "e-mail" is no field of users; did you mean email?',
+    'id: is twice in the header',
+    'e-mail: "e-mail" is not a field of users; did you mean email?',
     'email: is required, but is not in the header',
     ': the cells of the header must be separated by commas',
     ': lines must end with LF or CRLF',

@@ -31,7 +31,12 @@ for (const [what, files, code, message] of [
   ['no file', {}, 'option-malformed', /no organization\.json or policy\.json/],
   ['what is no JSON', { 'organization.json': '{' }, 'settings-refused', /organization\.json: .*valid JSON/],
   ['a list', { 'organization.json': '[]' }, 'settings-refused', /must be a JSON object/],
-  ['an unknown setting', { 'organization.json': '{"titel":"x"}' }, 'settings-refused', /titel is no setting/],
+  [
+    'an unknown setting',
+    { 'organization.json': '{"titel":"x"}' },
+    'settings-refused',
+    /titel is not a setting/,
+  ],
   ['a bad id', { 'organization.json': '{"id":"x"}' }, 'settings-refused', /id "x" is not an integer/],
   ['a bad policy', { 'policy.json': '{"goal":0}' }, 'policy-malformed', /goal/],
   [

@@ -1,8 +1,9 @@
 /** What a written record stands for, and why it is refused. */
-import type { RecordKind } from '../../src/dataset/staging.ts';
-import { readObject } from '../../src/ingest/json.ts';
-import { readRecord } from '../../src/ingest/records.ts';
-import { Refusal } from '../../src/ingest/refusal.ts';
+
+import { readObject } from '../../src/ingest/fields/json.ts';
+import { Refusal } from '../../src/ingest/fields/refusal.ts';
+import { readRecord } from '../../src/ingest/records/records.ts';
+import type { RecordKind } from '../../src/store/staging.ts';
 
 const AT = { file: 0, line: 1 };
 

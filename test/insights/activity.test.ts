@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { AppError } from '../../src/app-error.ts';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
+import { AppError } from '../../src/domain/app-error.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { countActivity } from '../../src/insights/activity.ts';
 import { groupsOf } from '../../src/insights/groups.ts';
 import { Periods } from '../../src/insights/periods.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { crc32 } from 'node:zlib';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { type KeyGrant, type Keyring, statusOf } from '../../src/keys/keyring.ts';
 import { until } from '../server/stand.ts';
 

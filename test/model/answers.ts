@@ -1,6 +1,6 @@
 /** What the service must answer on every route, computed from the reference model. */
 import type { TimeRange } from '../../src/dataset/query.ts';
-import type { Scope } from '../../src/dataset/scope.ts';
+import type { Scope } from '../../src/domain/scope.ts';
 import type { Json } from './json.ts';
 import type { Board, Event, Model, User } from './model.ts';
 import { hasPoints, isInside, scoreOf } from './points-model.ts';

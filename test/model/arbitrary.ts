@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check';
 import type { TimeRange } from '../../src/dataset/query.ts';
-import { NO_REDACTION, REDACTABLE, type Redaction } from '../../src/dataset/redaction.ts';
-import type { Scope } from '../../src/dataset/scope.ts';
+import { NO_REDACTION, REDACTABLE, type Redaction } from '../../src/domain/redaction.ts';
+import type { Scope } from '../../src/domain/scope.ts';
 import type { Bundle, EventInput, Format, UserInput } from './bundle.ts';
 import type { ModelSettings } from './model.ts';
 import { policyArbitrary } from './policy-arbitrary.ts';

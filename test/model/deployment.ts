@@ -2,13 +2,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { NO_REDACTION, type Redaction } from '../../src/dataset/redaction.ts';
-import { FULL_SCOPE, type Scope } from '../../src/dataset/scope.ts';
-import type { Store } from '../../src/dataset/store.ts';
+import { NO_REDACTION, type Redaction } from '../../src/domain/redaction.ts';
+import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
 import { type ImportReport, importBundle } from '../../src/ingest/import.ts';
 import type { Keyring } from '../../src/keys/keyring.ts';
-import { startServer } from '../../src/server/start.ts';
-import { EMBEDDED, openStorage, type StorageKind } from '../storage.ts';
+import { type RunningServer, startServer } from '../../src/server/start.ts';
+import type { Store } from '../../src/store/store.ts';
+import { DEFAULT_STORAGE, openStorage, type Storage, type StorageKind } from '../storage.ts';
 import type { OrganizationPlan } from './arbitrary.ts';
 import { type Bundle, type Format, writeBundle } from './bundle.ts';
 import { absorb, emptyModel, type Model, type ModelSettings } from './model.ts';
@@ -35,21 +35,44 @@ export interface KeyWishes {
 
 /** Empty, and serving; with the console when its files lie in a folder that is named. */
 export async function openDeployment(
-  kind: StorageKind = EMBEDDED,
+  kind: StorageKind = DEFAULT_STORAGE,
   consoleFolder?: string,
 ): Promise<Deployment> {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-test-'));
   const storage = await openStorage(kind, folder);
-  const { store, keyring } = storage;
-  const server = await startServer({
-    store: storage.served,
-    keyring,
-    host: '127.0.0.1',
-    port: 0,
-    defaultVariant: 'a',
-    logLevel: 'silent',
-    consoleFolder,
+  return deploymentOf(folder, storage, await serve(storage.served, storage.keyring, consoleFolder));
+}
+
+export interface BothReadings extends Deployment {
+  /** Of two servers over the same store: one reads from memory, the other one directly. */
+  readonly urls: readonly [resident: string, direct: string];
+}
+
+/** Empty, and served both ways, so that what is imported once can be requested from both. */
+export async function openBothReadings(): Promise<BothReadings> {
+  const folder = await mkdtemp(join(tmpdir(), 'corkboard-test-'));
+  const storage = await openStorage(DEFAULT_STORAGE, folder);
+  const direct = await serve(storage.store, storage.keyring);
+  const resident = deploymentOf(folder, storage, await serve(storage.served, storage.keyring));
+  return {
+    ...resident,
+    urls: [resident.url, direct.address],
+    async close() {
+      await direct.stop();
+      await resident.close();
+    },
+  };
+}
+
+async function serve(store: Store, keyring: Keyring, consoleFolder?: string): Promise<RunningServer> {
+  return await startServer({
+    ...{ store, keyring, consoleFolder },
+    ...{ host: '127.0.0.1', port: 0, defaultVariant: 'a', logLevel: 'silent' },
   });
+}
+
+function deploymentOf(folder: string, storage: Storage, server: RunningServer): Deployment {
+  const { store, keyring } = storage;
   let bundles = 0;
   return {
     ...{ folder, store, keyring },

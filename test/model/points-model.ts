@@ -1,7 +1,7 @@
 /** The reference model of points: every award one by one, with naive calendar arithmetic (decisions 23 to 26). */
 import { Temporal } from 'temporal-polyfill';
 import type { TimeRange } from '../../src/dataset/query.ts';
-import type { Scope } from '../../src/dataset/scope.ts';
+import type { Scope } from '../../src/domain/scope.ts';
 import type { Board, Event, Model, User } from './model.ts';
 import { isOnBoard, visibleEvents } from './scope-model.ts';
 

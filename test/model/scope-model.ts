@@ -1,5 +1,5 @@
 /** What a scope lets through in the reference model, in the order of decision 4 (decisions 10, 12). */
-import type { Scope } from '../../src/dataset/scope.ts';
+import type { Scope } from '../../src/domain/scope.ts';
 import type { Board, Event, Model, User } from './model.ts';
 
 export function visibleBoards(model: Model, scope: Scope): readonly Board[] {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { AppError } from '../../src/app-error.ts';
+import { AppError } from '../../src/domain/app-error.ts';
 import { type BoardPolicy, DEFAULT_POLICY, policyOf, readPolicy } from '../../src/points/policy.ts';
 
 const PLAIN: BoardPolicy = DEFAULT_POLICY.default;
@@ -200,7 +200,7 @@ describe('a malformed policy is refused', () => {
 
   for (const text of ['{', '{"goal":1,}', 'goal: 1', ' ']) {
     test(`because ${JSON.stringify(text)} is not JSON`, () => {
-      assert.match(refusal(text), /^The policy is not JSON: .+/);
+      assert.match(refusal(text), /^The policy is not valid JSON: .+/);
     });
   }
 });

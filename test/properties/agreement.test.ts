@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import fc from 'fast-check';
 import type { TimeRange } from '../../src/dataset/query.ts';
-import { FULL_SCOPE, type Scope } from '../../src/dataset/scope.ts';
+import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
 import { answerTo, type Variant } from '../model/answers.ts';
 import { organizationArbitrary, rangeArbitrary, scopeArbitrary } from '../model/arbitrary.ts';
 import { assertProblem, assertSuccess, get, urlPathOf } from '../model/client.ts';
@@ -36,7 +36,7 @@ describeOverStorages('the reference model', (kind) => {
         await compare(organization, model, 'b', scope, scopedRange);
       },
     );
-    await fc.assert(property, runs(10, kind));
+    await fc.assert(property, runs(5, kind));
   });
 
   async function compare(

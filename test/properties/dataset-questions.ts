@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { EventQuery, ListQuery, Occurrences, StandingsQuery } from '../../src/dataset/query.ts';
-import { FULL_SCOPE, type Scope } from '../../src/dataset/scope.ts';
-import type { TextRepresentation } from '../../src/render/answer.ts';
+import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
 import { openRendering, type Rendering } from '../../src/render/rendering.ts';
+import type { TextRepresentation } from '../../src/render/text/representations.ts';
 import {
   BOARD_IDS,
   instantArbitrary,
@@ -127,8 +127,8 @@ async function answersOf(dataset: Dataset, { events, list, standings }: Question
   return {
     columns: await columnsOf(dataset, events),
     tally: await tallyOf(dataset, events),
-    boards: await dataset.listBoards(list),
-    users: await dataset.listUsers(list),
+    boards: await dataset.list('boards', list),
+    users: await dataset.list('users', list),
     standings: await dataset.standings(standings),
   };
 }
@@ -141,8 +141,8 @@ async function textsOf(
   return {
     next: page.next,
     events: await textOf(page),
-    boards: await textOf(await rendering.boards(list, variant, representation)),
-    users: await textOf(await rendering.users(list, variant, representation)),
+    boards: await textOf(await rendering.list('boards', list, variant, representation)),
+    users: await textOf(await rendering.list('users', list, variant, representation)),
     standings: await textOf(await rendering.standings(standings, 'board' in standings.of ? 'email' : 'user')),
   };
 }
@@ -156,31 +156,6 @@ export async function assertSameAnswers(stored: Dataset, resident: Dataset, all:
     assert.deepEqual(await answersOf(resident, asked), await answersOf(stored, asked));
     const expected = await textsOf(ofStored(asked.redacted), asked);
     assert.deepEqual(await textsOf(ofResident(asked.redacted), asked), expected);
-  }
-}
-
-const MIDDLE_MS = Date.UTC(2024, 2, 28, 22) + 30 * 6 * 3_600_000;
-const RANGES = [{}, { startMs: MIDDLE_MS }, { endMs: MIDDLE_MS }, { startMs: 2_000, endMs: 5_000 }];
-
-/** Without a scope, everything there is: each name, list, board and user, each in ranges. For datasets in memory. */
-export async function assertSameThroughout(expected: Dataset, actual: Dataset) {
-  const scope = FULL_SCOPE;
-  assert.deepEqual(await lookUps(actual, scope), await lookUps(expected, scope));
-  const boards = BOARD_IDS.map((_, board) => ({ board }));
-  const users = USER_IDS.map((_, user) => ({ user }));
-  for (const range of RANGES) {
-    const list = { scope, range };
-    const events = [list, ...boards.map((of) => ({ ...list, ...of }))];
-    for (const query of [...events, ...users.map(({ user }) => ({ ...list, actor: user }))]) {
-      assert.deepEqual(await columnsOf(actual, query), await columnsOf(expected, query));
-      assert.deepEqual(await tallyOf(actual, query), await tallyOf(expected, query));
-    }
-    for (const of of [...boards, ...users]) {
-      const query = { ...list, of };
-      assert.deepEqual(await actual.standings(query), await expected.standings(query));
-    }
-    assert.deepEqual(await actual.listBoards(list), await expected.listBoards(list));
-    assert.deepEqual(await actual.listUsers(list), await expected.listUsers(list));
   }
 }
 

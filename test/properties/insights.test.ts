@@ -1,6 +1,6 @@
 /** The insights against a plain recount of the events that the same key exports. */
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import {
   BOARD_IDS,
@@ -26,7 +26,6 @@ import {
   returningOf,
 } from '../model/insights-model.ts';
 import { runs } from '../model/runs.ts';
-import { describeOverStorages } from '../storage.ts';
 
 const ZONES = [
   'UTC',
@@ -102,10 +101,10 @@ interface Interactions {
 
 type Asked = typeof askedArbitrary extends fc.Arbitrary<infer T> ? T : never;
 
-describeOverStorages('insights', (kind) => {
+describe('insights', () => {
   let deployment: Deployment;
   before(async () => {
-    deployment = await openDeployment(kind);
+    deployment = await openDeployment();
   });
   after(() => deployment.close());
 
@@ -131,7 +130,7 @@ describeOverStorages('insights', (kind) => {
         for (const asked of questions) await checkAll(key, asked, all, visible);
       },
     );
-    await fc.assert(property, runs(6, kind));
+    await fc.assert(property, runs(4));
   });
 
   async function checkAll(

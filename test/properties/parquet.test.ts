@@ -1,8 +1,8 @@
 /** What is given as Parquet is what is given as JSON, value by value, in the columns of CSV (decision 17). */
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import type { Variant } from '../model/answers.ts';
 import {
   organizationArbitrary,
@@ -15,15 +15,14 @@ import { type Deployment, installPlan, openDeployment } from '../model/deploymen
 import { EVENT_LISTS } from '../model/questions.ts';
 import { runs } from '../model/runs.ts';
 import { readParquetRows, rowsOfJson } from '../render/parquet-rows.ts';
-import { describeOverStorages } from '../storage.ts';
 
 const LISTS = [...EVENT_LISTS, { route: 'boards' }, { route: 'users' }] as const;
 const VARIANTS: readonly Variant[] = ['a', 'b'];
 
-describeOverStorages('Parquet', (kind) => {
+describe('Parquet', () => {
   let deployment: Deployment;
   before(async () => {
-    deployment = await openDeployment(kind);
+    deployment = await openDeployment();
   });
   after(() => deployment.close());
 
@@ -68,6 +67,6 @@ describeOverStorages('Parquet', (kind) => {
         }
       },
     );
-    await fc.assert(property, runs(6, kind));
+    await fc.assert(property, runs(3));
   });
 });

@@ -3,23 +3,22 @@
  * readers of points against each other (decisions 23 to 27, 71, 72).
  */
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { TimeRange } from '../../src/dataset/query.ts';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { type ExplainedLine, explainLedger } from '../../src/points/explanation.ts';
 import { policyOf, readPolicy } from '../../src/points/policy.ts';
 import { openPublished } from '../dataset/small-world.ts';
 import { answerTo, type Question } from '../model/answers.ts';
 import { instantArbitrary, type OrganizationPlan, rangeArbitrary } from '../model/arbitrary.ts';
 import { type Bundle, EMPTY_BUNDLE } from '../model/bundle.ts';
-import { get, urlPathOf } from '../model/client.ts';
-import { type Deployment, installPlan, openDeployment } from '../model/deployment.ts';
+import { get, getSame, urlPathOf } from '../model/client.ts';
+import { type BothReadings, installPlan, openBothReadings } from '../model/deployment.ts';
 import { renderJson } from '../model/json.ts';
 import { isInside } from '../model/points-model.ts';
 import { policyArbitrary } from '../model/policy-arbitrary.ts';
 import { runs } from '../model/runs.ts';
-import { describeOverStorages } from '../storage.ts';
 
 const BOARDS = [1n, 2n, 3n, 4n, 5n, 6n];
 const ACTORS = [1n, 2n];
@@ -104,10 +103,10 @@ const planArbitrary: fc.Arbitrary<OrganizationPlan> = fc
     format: 'ndjson',
   }));
 
-describeOverStorages('points', (kind) => {
-  let deployment: Deployment;
+describe('points', () => {
+  let deployment: BothReadings;
   before(async () => {
-    deployment = await openDeployment(kind);
+    deployment = await openBothReadings();
   });
   after(() => deployment.close());
 
@@ -125,21 +124,22 @@ describeOverStorages('points', (kind) => {
         for (const range of [{}, ...ranges]) {
           for (const question of questions) {
             const expected = answerTo(model, FULL_SCOPE, 'a', question, range);
-            const reply = await get(deployment.url + urlPathOf('a', question, range), key);
-            assert.equal(reply.text, renderJson(expected), JSON.stringify(range));
+            for (const url of deployment.urls) {
+              const reply = await get(url + urlPathOf('a', question, range), key);
+              assert.equal(reply.text, renderJson(expected), JSON.stringify(range));
+            }
           }
         }
       },
     );
-    await fc.assert(property, runs(5, kind));
+    await fc.assert(property, runs(3));
   });
 
   it('are the same in the maps of boards and users, in ledgers and in what explains them', async () => {
     const property = fc.asyncProperty(planArbitrary, rangeArbitrary, async (plan, range) => {
       const { organization, model } = await installPlan(deployment, plan);
       const key = await deployment.makeKey(organization);
-      const read = async (path: string | undefined) =>
-        JSON.parse((await get(deployment.url + path, key)).text);
+      const read = async (path = '') => JSON.parse((await getSame(deployment.urls, path, key)).text);
       const dataset = await openPublished(deployment.store, organization);
       for (const [boardIndex, board] of BOARDS.entries()) {
         const question: Question = { route: 'points of a board', by: 'id', name: `${board}` };
@@ -177,7 +177,7 @@ describeOverStorages('points', (kind) => {
       }
       await dataset.close();
     });
-    await fc.assert(property, runs(4, kind));
+    await fc.assert(property, runs(2));
   });
 });
 

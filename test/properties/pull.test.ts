@@ -1,10 +1,10 @@
 /** Whatever an organization is, and whatever becomes of it between two pulls, the copy answers alike (decision 56). */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { isRedacting, type Redaction } from '../../src/dataset/redaction.ts';
-import type { Scope } from '../../src/dataset/scope.ts';
+import { isRedacting, type Redaction } from '../../src/domain/redaction.ts';
+import type { Scope } from '../../src/domain/scope.ts';
 import { importBundle } from '../../src/ingest/import.ts';
 import { pull } from '../../src/pull/pull.ts';
 import { BOARD_IDS, organizationArbitrary, redactionArbitrary } from '../model/arbitrary.ts';
@@ -15,13 +15,12 @@ import { questionsAbout } from '../model/questions.ts';
 import { runs } from '../model/runs.ts';
 import { openFront } from '../pull/front.ts';
 import { assertMirrored, BOTH_VARIANTS } from '../pull/mirrored.ts';
-import { DIRECT, describeOver } from '../storage.ts';
 
-describeOver(DIRECT, 'a pull', {}, (kind) => {
+describe('a pull', () => {
   let source: Deployment;
   let mirror: Deployment;
   before(async () => {
-    [source, mirror] = await Promise.all([openDeployment(), openDeployment(kind)]);
+    [source, mirror] = await Promise.all([openDeployment(), openDeployment()]);
   });
   after(async () => {
     await Promise.all([source.close(), mirror.close()]);
@@ -84,7 +83,7 @@ describeOver(DIRECT, 'a pull', {}, (kind) => {
         }
       },
     );
-    await fc.assert(property, runs(8));
+    await fc.assert(property, runs(4));
   });
 
   async function publish(organization: string, paths: readonly string[]): Promise<boolean> {

@@ -4,14 +4,14 @@
  * (decisions 22, 63).
  */
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
-import { isRedacting, type Redaction } from '../../src/dataset/redaction.ts';
-import { FULL_SCOPE, type Scope } from '../../src/dataset/scope.ts';
-import { UserPseudonyms } from '../../src/render/user-pseudonyms.ts';
-import type { Route } from '../../src/server/route.ts';
-import { publishedBases } from '../../src/server/variants.ts';
+import { isRedacting, type Redaction } from '../../src/domain/redaction.ts';
+import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
+import { UserPseudonyms } from '../../src/render/redaction/user-pseudonyms.ts';
+import type { Route } from '../../src/server/request/route.ts';
+import { publishedBases } from '../../src/server/routes/variants.ts';
 import { allRedactions, BOARD_IDS, LMS_PROPERTIES } from '../model/arbitrary.ts';
 import { get, nextOf, type Reply } from '../model/client.ts';
 import { type Deployment, holdsRecords, installPlan, openDeployment } from '../model/deployment.ts';
@@ -19,7 +19,6 @@ import { ADDRESS_PARTS, disguisedArbitrary, GIVEN_NAMES, REAL_IDS, REASONS } fro
 import { parseExact } from '../model/insights-model.ts';
 import { runs } from '../model/runs.ts';
 import { readParquetRows } from '../render/parquet-rows.ts';
-import { describeOverStorages } from '../storage.ts';
 
 const REDACTIONS = allRedactions().filter(isRedacting);
 const SCOPES: readonly Scope[] = [
@@ -145,10 +144,10 @@ async function readStream(seen: Seen, path: string): Promise<void> {
 
 type Listed = readonly { readonly id: string; readonly email: string; readonly name: string }[];
 
-describeOverStorages('redaction', (kind) => {
+describe('redaction', () => {
   let deployment: Deployment;
   before(async () => {
-    deployment = await openDeployment(kind);
+    deployment = await openDeployment();
   });
   after(() => deployment.close());
 
@@ -170,7 +169,7 @@ describeOverStorages('redaction', (kind) => {
         await readAll({ redact, key, users: users.slice(0, 3), url: deployment.url });
       },
     );
-    await fc.assert(property, runs(2, kind));
+    await fc.assert(property, runs(2));
   });
 
   it('gives each person one pseudonym that stays, and lists people in the order that the key sees', async () => {
@@ -217,7 +216,7 @@ describeOverStorages('redaction', (kind) => {
         }
       },
     );
-    await fc.assert(property, runs(2, kind));
+    await fc.assert(property, runs(2));
   });
 
   async function publish(

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { writePulledBundle } from '../../src/pull/bundle.ts';
 import { countGone } from '../../src/pull/gone.ts';
-import { keepLines, Room } from '../../src/pull/kept-lines.ts';
+import { keepLines, LineRoom } from '../../src/pull/kept-lines.ts';
 import { LIMITS } from '../../src/pull/limits.ts';
 import {
-  type Reading,
+  type ResponseReading,
   readBoards,
   readEvents,
   readPage,
@@ -18,14 +18,14 @@ import {
 } from '../../src/pull/responses.ts';
 
 const FAR = 2n ** 63n - 1n;
-const ROOM = new Room(Number.POSITIVE_INFINITY);
+const ROOM = new LineRoom(Number.POSITIVE_INFINITY);
 
 /** A response, as it is kept. */
 async function folderOf(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-pull-'));
   t.after(() => rm(folder, { recursive: true }));
   let files = 0;
-  const keep = async (body: string, read: Reading) => {
+  const keep = async (body: string, read: ResponseReading) => {
     files += 1;
     const path = join(folder, `events-${files}.ndjson`);
     async function* bytes() {
@@ -125,7 +125,7 @@ it('takes no more people into memory than its limit, and none of lists in the sa
   const write = (b: string | undefined) =>
     writePulledBundle(bundle, { ...NOTHING, users: { a: a!, b: b! }, boards }, limits, ROOM);
   await write(same);
-  await assert.rejects(write(turned), { code: 'source-refused', message: /more people/ });
+  await assert.rejects(write(turned), { code: 'source-refused', message: /more users/ });
 });
 
 it('counts what is gone in any number of passes, without what goes with forgotten users', async (t) => {

@@ -1,14 +1,13 @@
 /** Texts come through a pull exactly, whatever separators and control characters they hold. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { importBundle } from '../../src/ingest/import.ts';
 import { pull } from '../../src/pull/pull.ts';
 import type { Question } from '../model/answers.ts';
 import { type Bundle, EMPTY_BUNDLE } from '../model/bundle.ts';
 import { get } from '../model/client.ts';
 import { type Deployment, openDeployment } from '../model/deployment.ts';
-import { DIRECT, describeOver } from '../storage.ts';
 import { openFront } from './front.ts';
 import { assertMirrored, BOTH_VARIANTS } from './mirrored.ts';
 
@@ -53,11 +52,11 @@ const QUESTIONS: readonly Question[] = [
   ...[7n, 8n].map((id): Question => ({ route: 'points of a board', by: 'id', name: String(id) })),
 ];
 
-describeOver(DIRECT, 'a pull of every separator and control character of Unicode', {}, (kind) => {
+describe('a pull of every separator and control character of Unicode', () => {
   let source: Deployment;
   let mirror: Deployment;
   before(async () => {
-    [source, mirror] = await Promise.all([openDeployment(), openDeployment(kind)]);
+    [source, mirror] = await Promise.all([openDeployment(), openDeployment()]);
   });
   after(async () => {
     await Promise.all([source.close(), mirror.close()]);

@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before } from 'node:test';
 import { importBundle } from '../../src/ingest/import.ts';
-import type { Patience } from '../../src/ingest/patient-request.ts';
-import type { Limits } from '../../src/pull/limits.ts';
+import type { Patience } from '../../src/ingest/remote/patient-request.ts';
+import type { PullLimits } from '../../src/pull/limits.ts';
 import { type Pulled, pull } from '../../src/pull/pull.ts';
 import { EMBEDDED, openStorage, type Storage } from '../storage.ts';
 import { BOARD, type HostileManner, type HostileServer, openHostileServer } from './hostile-server.ts';
 
 /** Small enough to reach, and large enough for what is honest. */
-const LIMITS: Partial<Limits> = {
+const LIMITS: Partial<PullLimits> = {
   ...{ listBytes: 3e6, eventsBytes: 3e6, pageBytes: 3e6, pointsBytes: 3e6 },
   ...{ boards: 50, pages: 200, forgotten: 50, peopleBytes: 20_000 },
 };
@@ -28,7 +28,7 @@ export interface Mirror {
   /** Pulls, and publishes. */
   again(): Promise<Pulled>;
   /** Pulls, and publishes nothing: tells how many lines there were to be imported, or throws. */
-  lines(overruled?: { readonly limits?: Partial<Limits>; readonly patience?: Patience }): Promise<Lines>;
+  lines(overruled?: { readonly limits?: Partial<PullLimits>; readonly patience?: Patience }): Promise<Lines>;
   /** Of what was published. */
   countEvents(): Promise<number | undefined>;
 }

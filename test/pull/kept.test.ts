@@ -181,7 +181,7 @@ describe('what a pull keeps', () => {
     const mirror = await newMirror('plain');
     await assert.rejects(mirror.lines({ limits: { shareOfDisk: 0 } }), {
       code: 'source-refused',
-      message: /more than half of the disk space/,
+      message: /more than half of the free disk space/,
     });
     assert.deepEqual(
       readdirSync(mirror.folder).filter((name) => name.endsWith('.part')),

@@ -3,13 +3,16 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { start } from '../cli/command.ts';
+import { run, start } from '../cli/command.ts';
+import { killRounds, spreadMoments, tellSeed } from '../killing.ts';
 import { type Deployment, openDeployment } from '../model/deployment.ts';
 import { openWorld, type World } from '../world.ts';
 import { openFront } from './front.ts';
 import { assertMirrored, BOTH_VARIANTS } from './mirrored.ts';
 
-const ROUNDS = Number(process.env['CORKBOARD_RUNS'] ?? 20);
+const ROUNDS = killRounds(6);
+/** A pull sends about as many. */
+const REQUESTS = 16;
 
 let world: World;
 let mirror: Deployment;
@@ -22,9 +25,10 @@ after(async () => {
 });
 
 describe('a pull that is killed', () => {
-  it(`goes on where it was and gives the same bytes, ${ROUNDS} times`, async () => {
+  it(`goes on where it was and gives the same bytes, ${ROUNDS} times`, async (t) => {
+    tellSeed(t);
     let killed = 0;
-    for (let round = 0; round < ROUNDS; round += 1) {
+    for (const [round, part] of spreadMoments(ROUNDS).entries()) {
       const manner = round % 2 === 0 ? 'tokens' : 'original';
       const front = await openFront(world.url, manner);
       const organization = `mirror-${round}`;
@@ -32,24 +36,19 @@ describe('a pull that is killed', () => {
       const args = ['pull', `${front.url}/a`, '--organization', organization, '--data', data];
       const environment = { CORKBOARD_PULL_KEY: world.keys.full };
       // At a request, cut or answered, or a while after the last one, in the import.
-      const fatal = 1 + Math.floor(Math.random() * 16);
+      const fatal = 1 + Math.floor(part * REQUESTS);
       const child = start(args, environment);
       const ended = once(child, 'close');
       front.trouble = () => {
         if (front.asked.length !== fatal) return undefined;
-        setTimeout(() => child.kill('SIGKILL'), Math.random() * 300);
+        setTimeout(() => child.kill('SIGKILL'), (part * 6_000) % 300);
         return round % 3 === 0 ? { cutAfterBytes: 5 } : undefined;
       };
       await ended;
       if (child.signalCode === 'SIGKILL') killed += 1;
       front.trouble = () => undefined;
-      const again = start([...args, '--json'], environment);
-      let stderr = '';
-      again.stderr?.on('data', (text) => {
-        stderr += text;
-      });
-      await once(again, 'close');
-      assert.equal(again.exitCode, 0, stderr);
+      const again = await run(args, { environment });
+      assert.equal(again.code, 0, again.stderr);
       const variants = manner === 'tokens' ? BOTH_VARIANTS : (['a'] as const);
       await assertMirrored(world, mirror, { organization, key: world.keys.full, variants });
       await front.close();

@@ -246,10 +246,7 @@ describe('a pull', () => {
       return true;
     };
     await assert.rejects(pullInto(newMirror(), `${front.url}/a`, world.keys.revoked), refusal(/401/));
-    await assert.rejects(
-      pullInto(newMirror(), `${front.url}/nowhere`, world.keys.full),
-      refusal(/no interface/),
-    );
+    await assert.rejects(pullInto(newMirror(), `${front.url}/nowhere`, world.keys.full), refusal(/no API/));
     const organization = newMirror();
     front.trouble = (path) => (path.includes('points') ? { status: 502 } : undefined);
     await assert.rejects(pullInto(organization, `${front.url}/a`, world.keys.full), refusal(/502/));

@@ -51,7 +51,7 @@ describe('docs/client.md', () => {
   });
 
   it('tells errors apart', async () => {
-    const { code, stdout } = await run('client.md', 'When something goes wrong 1');
+    const { code, stdout } = await run('client.md', 'Errors and retries 1');
     assert.equal(code, 0);
     assert.match(stdout, /^refused: 404 not-found [0-9a-f-]{36}\n$/);
   });

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
+import { DuckDBConnection } from '@duckdb/node-api';
 import { openClient, type VariantA } from '../../src/client/client.ts';
 import { serving } from '../cli/serving.ts';
 import { SERVERS } from '../client/followed-servers.ts';
@@ -18,6 +19,7 @@ const CURL = ['curl', () => runs('curl', '--version')] as const;
 const JQ = ['jq', () => runs('jq', '--version')] as const;
 const PLAIN_PYTHON = ['Python', () => runs(PYTHON, '--version')] as const;
 const PANDAS = ['pandas', () => runs(PYTHON, '-c', 'import pandas')] as const;
+const PYARROW = ['pyarrow', () => runs(PYTHON, '-c', 'import pyarrow')] as const;
 const DUCKDB = ['duckdb for Python', () => runs(PYTHON, '-c', 'import duckdb')] as const;
 const R = [
   'R with httr2 and jsonlite',
@@ -94,7 +96,7 @@ describe('docs/recipes.md', () => {
       unknown.map(({ name }) => name),
       [],
     );
-    assert.equal(RECIPES.length, 11);
+    assert.equal(RECIPES.length, 14);
   });
 });
 
@@ -112,6 +114,21 @@ describe('with curl', { skip: lacking(CURL, JQ) }, () => {
     assert.equal(file, await answerTo('/v1/events?format=ndjson'));
     assert.deepEqual(await lines('curl and jq 1'), counts);
     assert.equal(written('events.ndjson'), file, 'an answer without a body leaves the file');
+  });
+
+  it('a Parquet file holds every event, and is downloaded again only when it has changed', async () => {
+    await lines('Download as Parquet 1');
+    const path = join(folder, 'events.parquet');
+    const { mtimeMs } = statSync(path);
+    const connection = await DuckDBConnection.create();
+    const table = await connection.runAndReadAll(`SELECT action FROM read_parquet('${path}')`);
+    assert.deepEqual(
+      table.getRows().map(([action]) => action),
+      events.map(({ action }) => action),
+    );
+    connection.closeSync();
+    await lines('Download as Parquet 1');
+    assert.equal(statSync(path).mtimeMs, mtimeMs, 'a response without a body leaves the file');
   });
 
   it('a month comes as CSV', async () => {
@@ -175,37 +192,41 @@ describe('with Python', { skip: lacking(PLAIN_PYTHON) }, () => {
       response.writeHead(200, { 'content-type': 'application/x-ndjson', 'content-length': '9999' });
       response.write(`${JSON.stringify(events[0])}\n`, () => response.socket?.end());
     });
-    for (const name of ['Python 1', ...(lacking(DUCKDB) ? [] : ['DuckDB 1'])]) {
+    for (const name of ['Python 1', ...(lacking(DUCKDB) ? [] : ['DuckDB 1', 'DuckDB 2'])]) {
       const { code, stderr } = await run(name, [], `${server.url}/a`);
-      assert.deepEqual([code, stderr], [1, 'The answer was cut short.\n'], name);
+      assert.deepEqual([code, stderr], [1, 'The response was cut short.\n'], name);
     }
   });
 
-  it('pandas counts by month and action', { skip: lacking(PANDAS) }, async () => {
-    const [head = '', , ...rows] = await lines('pandas 1');
-    const actions = head.trim().split(/\s+/).slice(1);
-    const counted = rows.flatMap((row) => {
-      const [month, ...counts] = row.trim().split(/\s+/);
-      return counts.map((count, index) => [`${month} ${actions[index]}`, Number(count)] as const);
+  for (const [name, ...needs] of [['pandas 1', PANDAS, PYARROW] as const, ['pandas 2', PANDAS] as const]) {
+    it(`${name} counts by month and action`, { skip: lacking(...needs) }, async () => {
+      const [head = '', , ...rows] = await lines(name);
+      const actions = head.trim().split(/\s+/).slice(1);
+      const counted = rows.flatMap((row) => {
+        const [month, ...counts] = row.trim().split(/\s+/);
+        return counts.map((count, index) => [`${month} ${actions[index]}`, Number(count)] as const);
+      });
+      const expected = tallied(events.map(({ timestamp, action }) => `${timestamp.slice(0, 7)} ${action}`));
+      assert.deepEqual(new Map(counted.filter(([, count]) => count > 0)), expected);
     });
-    const expected = tallied(events.map(({ timestamp, action }) => `${timestamp.slice(0, 7)} ${action}`));
-    assert.deepEqual(new Map(counted.filter(([, count]) => count > 0)), expected);
-  });
+  }
 
-  it('DuckDB finds the busiest boards', { skip: lacking(DUCKDB) }, async () => {
-    const busiest = [...tallied(events.map(({ board }) => board.id))].sort(
-      ([, one], [, other]) => other - one,
-    );
-    const rows = (await lines('DuckDB 1')).map((line) => line.split('\t'));
-    assert.deepEqual(
-      rows.map(([count]) => Number(count)),
-      busiest.slice(0, 10).map(([, count]) => count),
-    );
-    const people = new Set(
-      events.filter(({ board }) => board.id === busiest[0]?.[0]).map(({ actor }) => actor.id),
-    );
-    assert.equal(Number(rows[0]?.[1]), people.size);
-  });
+  for (const name of ['DuckDB 1', 'DuckDB 2']) {
+    it(`${name} finds the busiest boards`, { skip: lacking(DUCKDB) }, async () => {
+      const busiest = [...tallied(events.map(({ board }) => board.id))].sort(
+        ([, one], [, other]) => other - one,
+      );
+      const rows = (await lines(name)).map((line) => line.split('\t'));
+      assert.deepEqual(
+        rows.map(([count]) => Number(count)),
+        busiest.slice(0, 10).map(([, count]) => count),
+      );
+      const users = new Set(
+        events.filter(({ board }) => board.id === busiest[0]?.[0]).map(({ actor }) => actor.id),
+      );
+      assert.equal(Number(rows[0]?.[1]), users.size);
+    });
+  }
 
   for (const { name, open } of SERVERS) {
     it(`a warehouse follows every change ${name}`, async (t) => {
@@ -263,7 +284,7 @@ describe('with R', () => {
   it('asks for what there is, and closes what it opens, where nothing can run it, too', async () => {
     const { code } = blockNamed('R 1');
     assert.equal(unbalanced(code), '');
-    const asked = [...code.matchAll(/ask\(("[^)]+)\)/g)].map(([, words = '']) =>
+    const asked = [...code.matchAll(/api_request\(("[^)]+)\)/g)].map(([, words = '']) =>
       words.replaceAll(/[", ]+/g, '/'),
     );
     const [list = '', points = ''] = await Promise.all(

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
-import { GATHERED_FROM_RECORDS } from '../../src/render/fragment-memory.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { openRendering } from '../../src/render/rendering.ts';
+import { GATHERED_FROM_RECORDS } from '../../src/render/text/fragment-memory.ts';
 import { PlainDataset, type PlainWorld } from './plain-dataset.ts';
 import { collect, eventObject, eventRow, jsonOf, ndjsonOf, textOf } from './reference.ts';
 import { anyWorld, NO_REDACTION, worldOf } from './worlds.ts';
@@ -181,7 +181,7 @@ test('a cell of CSV is quoted only where it must be', async () => {
   const boards = titles.map((title, at) => ({ id: BigInt(at), title, category: '' }));
   const rendering = openRendering(new PlainDataset({ ...world, boards }), NO_REDACTION);
   assert.equal(
-    await textOf(await rendering.boards(EVERYTHING, 'a', 'csv')),
+    await textOf(await rendering.list('boards', EVERYTHING, 'a', 'csv')),
     'id,title\r\n0,"plain text; with """\r\n1,"a,b"\r\n2," led"\r\n3,"trailed "\r\n4,"two\nlines"\r\n' +
       '5,"return\r"\r\n6,it\'s plain\r\n',
   );

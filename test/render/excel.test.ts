@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type Notation, renderFields } from '../../src/render/notation.ts';
+import { TextColumn } from '../../src/dataset/text-column.ts';
+import { type Notation, renderFields } from '../../src/render/text/notation.ts';
 
 const text = (cell: string, notation: Notation = 'excel') =>
-  renderFields(notation, { cell: ({ cell }: { cell: string }) => cell }, { cell });
+  renderFields(notation, ['cell'], { cell: TextColumn.of([cell]) }, 0);
 
 describe('a cell of CSV for spreadsheets', () => {
   for (const [plain, defused] of [
@@ -31,12 +32,12 @@ describe('a cell of CSV for spreadsheets', () => {
   }
 
   it('holds numbers as they are, those below 0 too', () => {
-    assert.equal(renderFields('excel', { id: (id: bigint) => id }, -5n), '-5');
+    assert.equal(renderFields('excel', ['id'], { id: BigInt64Array.of(-5n) }, 0), '-5');
   });
 
   it('holds lists as JSON in which no text is a formula', () => {
-    const tags = { tags: (all: readonly string[]) => all };
-    assert.equal(renderFields('excel', tags, ['=1', 'b']), `"[""'=1"",""b""]"`);
+    const tags = TextColumn.of(['["=1","b"]'], true);
+    assert.equal(renderFields('excel', ['tags'], { tags }, 0), `"[""'=1"",""b""]"`);
   });
 
   it('differs from that of CSV by apostrophes only, and begins no formula at any separator', () => {

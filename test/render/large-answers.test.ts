@@ -3,24 +3,24 @@ import { execFile } from 'node:child_process';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { EventQuery } from '../../src/dataset/query.ts';
-import type { Redacting, Representation } from '../../src/render/answer.ts';
-import { GATHERED_FROM_RECORDS } from '../../src/render/fragment-memory.ts';
 import { openRendering } from '../../src/render/rendering.ts';
-import { Spool } from '../../src/render/spool.ts';
-import { Workshop } from '../../src/render/workshop.ts';
-import { EVENTS, EVERYTHING, ONE_BOARD, ResidentPlainDataset, START_MS, unpacked } from './large-world.ts';
+import type { Redacting } from '../../src/render/text/answer.ts';
+import { GATHERED_FROM_RECORDS } from '../../src/render/text/fragment-memory.ts';
+import type { Representation } from '../../src/render/text/representations.ts';
+import { RenderThread } from '../../src/render/thread/render-thread.ts';
+import { EVENTS, EVERYTHING, ONE_BOARD, ResidentPlainDataset, START_MS } from './large-world.ts';
 import { textOf } from './reference.ts';
 import { NO_REDACTION, worldOf } from './worlds.ts';
 
-const workshop = new Workshop();
-after(() => workshop.close());
+const thread = new RenderThread();
+after(() => thread.close());
 
 /** In the rendering events are gathered, inline they are written one by one. */
 async function open(redaction: Redacting = NO_REDACTION) {
   const dataset = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS, GATHERED_FROM_RECORDS).load();
   const plain = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS).load();
   return {
-    rendering: openRendering(dataset, redaction, workshop),
+    rendering: openRendering(dataset, redaction, thread),
     inline: openRendering(plain, redaction),
   };
 }
@@ -31,14 +31,14 @@ function assertSame(actual: string, expected: string): void {
   assert.ok(actual === expected, 'the answers differ');
 }
 
-/** Queries whose answers begin and end inside pieces, at their ends, and nowhere. */
+/** Queries whose answers are all of the timeline, a part of it, and some of it. */
 const QUERIES: readonly [string, EventQuery][] = [
   ['everything', EVERYTHING],
   [
     'a range',
     { ...EVERYTHING, range: { startMs: START_MS + 777 * 60_000, endMs: START_MS + 8_000 * 60_000 } },
   ],
-  ['a range from the edge of a piece', { ...EVERYTHING, range: { startMs: START_MS + 1024 * 60_000 } }],
+  ['a range without an end', { ...EVERYTHING, range: { startMs: START_MS + 1024 * 60_000 } }],
   ['a scope', ONE_BOARD],
   ['some kinds', { ...EVERYTHING, kinds: [1] }],
   ['pins only', { ...EVERYTHING, pinsOnly: true }],
@@ -46,134 +46,14 @@ const QUERIES: readonly [string, EventQuery][] = [
 
 for (const representation of ['json', 'ndjson', 'csv'] as const satisfies Representation[]) {
   for (const [name, query] of QUERIES) {
-    test(`${name} as ${representation} has the same bytes from the thread, plain and packed, made and kept`, async () => {
+    test(`${name} as ${representation} has the same bytes from the thread, each time its chunks are asked for`, async () => {
       const { rendering, inline } = await open();
       const expected = await textOf(await inline.events(query, representation));
       const answer = await rendering.events(query, representation);
-      assert.ok(answer.packed, 'the answer is a large one');
-      assertSame(await textOf(answer), expected);
-      // The second time in pieces that are made, then in pieces that are kept.
-      for (let again = 0; again < 2; again++) {
-        assertSame(await textOf(await rendering.events(query, representation)), expected);
-      }
-      for (const packing of ['gzip', 'zstd', 'gzip', 'zstd'] as const) {
-        const again = await rendering.events(query, representation);
-        assertSame(await unpacked(again, packing), expected);
-      }
-      await rendering.close();
+      for (let turn = 0; turn < 2; turn++) assertSame(await textOf(answer), expected);
     });
   }
 }
-
-test('pieces of one representation are not those of another', async () => {
-  const { rendering, inline } = await open();
-  // Again and again, so that what is kept of one is there when the next asks.
-  for (let round = 0; round < 3; round++) {
-    for (const representation of ['json', 'ndjson', 'csv'] as const) {
-      const expected = await textOf(await inline.events(EVERYTHING, representation));
-      const answer = () => rendering.events(EVERYTHING, representation);
-      assertSame(await textOf(await answer()), expected);
-      for (const packing of ['gzip', 'zstd'] as const) {
-        assertSame(await unpacked(await answer(), packing), expected);
-      }
-    }
-  }
-  await rendering.close();
-});
-
-test('pieces of one scope or redaction are not those of another', async () => {
-  const { rendering, inline } = await open();
-  const redacting = await open({ ...NO_REDACTION, email: true, name: true });
-  for (const packing of ['gzip', 'zstd'] as const) {
-    for (const query of [EVERYTHING, ONE_BOARD, EVERYTHING]) {
-      for (const [packed, plain] of [
-        [rendering, inline],
-        [redacting.rendering, redacting.inline],
-      ] as const) {
-        const expected = await textOf(await plain.events(query, 'json'));
-        assertSame(await unpacked(await packed.events(query, 'json'), packing), expected);
-      }
-    }
-  }
-  assert.doesNotMatch(await unpacked(await redacting.rendering.events(EVERYTHING, 'json'), 'gzip'), /Ada/);
-  await rendering.close();
-  await redacting.rendering.close();
-});
-
-test('whole pieces are made once, for all who ask at the same time and afterwards', async () => {
-  const { rendering } = await open();
-  const pack = workshop.thread.pack.bind(workshop.thread);
-  let made = 0;
-  workshop.thread.pack = (...order) => {
-    made += 1;
-    return pack(...order);
-  };
-  try {
-    const answers = await Promise.all([1, 2, 3].map(() => rendering.events(EVERYTHING, 'json')));
-    const texts = await Promise.all(answers.map((answer) => unpacked(answer, 'gzip')));
-    assert.equal(new Set(texts).size, 1);
-    const pieces = made;
-    assert.ok(pieces > 2 && pieces < 20, `${pieces} pieces`);
-    await unpacked(await rendering.events(EVERYTHING, 'json'), 'gzip');
-    assert.equal(made, pieces);
-    // Of a range only the two ends are made anew.
-    const range = { startMs: START_MS + 60_000, endMs: START_MS + (EVENTS - 1) * 60_000 };
-    await unpacked(await rendering.events({ ...EVERYTHING, range }, 'json'), 'gzip');
-    assert.equal(made, pieces + 2);
-  } finally {
-    workshop.thread.pack = pack;
-    await rendering.close();
-  }
-});
-
-/** What the spools read while the work is done; with `refuse`, nothing of several pieces is given back. */
-async function watchSpools(refuse: boolean, work: () => Promise<void>): Promise<number[]> {
-  const { read } = Spool.prototype;
-  const runs: number[] = [];
-  Spool.prototype.read = function (run, ...rest) {
-    runs.push(run.length);
-    return refuse && run.length > 1 ? Promise.resolve(undefined) : read.call(this, run, ...rest);
-  };
-  try {
-    await work();
-  } finally {
-    Spool.prototype.read = read;
-  }
-  return runs;
-}
-
-test('kept pieces are read together and stay in order, and one by one when that fails', async () => {
-  const { rendering, inline } = await open();
-  const everything = () => rendering.events(EVERYTHING, 'json');
-  const expected = await textOf(await inline.events(EVERYTHING, 'json'));
-  // Made side by side: each encoding still lies in one stretch.
-  await Promise.all([unpacked(await everything(), 'gzip'), unpacked(await everything(), 'zstd')]);
-  for (const packing of ['gzip', 'zstd'] as const) {
-    for (const refuse of [false, true]) {
-      const runs = await watchSpools(refuse, async () => {
-        assertSame(await unpacked(await everything(), packing), expected);
-      });
-      const together = runs.filter((pieces) => pieces > 1);
-      assert.equal(together.length, 1);
-      assert.equal(runs.length, refuse ? 1 + together[0]! : 1);
-    }
-  }
-  await rendering.close();
-});
-
-test('a chunk of kept pieces stays as it is until the second one after it is asked for', async () => {
-  const { rendering } = await open();
-  const plain = async () => (await rendering.events(EVERYTHING, 'json')).chunks();
-  // The third time from pieces that are kept.
-  for (let round = 0; round < 3; round++) {
-    let before: { chunk: Uint8Array; copy: Buffer } | undefined;
-    for await (const chunk of await plain()) {
-      if (before !== undefined) assert.ok(before.copy.equals(before.chunk));
-      before = { chunk, copy: Buffer.from(chunk) };
-    }
-  }
-  await rendering.close();
-});
 
 test('a chunk of the thread stays as it is until the second one after it is asked for', async () => {
   const { rendering } = await open();
@@ -186,7 +66,6 @@ test('a chunk of the thread stays as it is until the second one after it is aske
     chunks += 1;
   }
   assert.ok(chunks > 5);
-  await rendering.close();
 });
 
 test('answers side by side, and some that are given up, do not disturb each other', async () => {
@@ -199,30 +78,10 @@ test('answers side by side, and some that are given up, do not disturb each othe
   const whole = async () => textOf(await rendering.events(EVERYTHING, 'json'));
   const [first, , second, , third] = await Promise.all([whole(), givenUp(), whole(), givenUp(), whole()]);
   for (const text of [first, second, third]) assertSame(text, expected);
-  await rendering.close();
-});
-
-test('a plain answer that does not fit on the disk as a whole takes nothing of it', async () => {
-  const own = new Workshop();
-  const dataset = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS).load();
-  const rendering = openRendering(dataset, NO_REDACTION, own);
-  const { byteLength } = await rendering.events(EVERYTHING, 'json');
-  const expected = await textOf(await openRendering(dataset, NO_REDACTION).events(EVERYTHING, 'json'));
-  const taken = async (plainBytes: number) => {
-    const { leftBytes } = Object.assign(own.budget, { plainBytes });
-    for (let again = 0; again < 3; again++) {
-      assertSame(await textOf(await rendering.events(EVERYTHING, 'json')), expected);
-    }
-    return leftBytes - own.budget.leftBytes;
-  };
-  assert.equal(await taken(byteLength - 1), 0);
-  assert.ok((await taken(byteLength)) > 0);
-  await rendering.close();
-  await own.close();
 });
 
 test('when the thread dies the answer under way fails, and the next one has a new thread', async () => {
-  const own = new Workshop();
+  const own = new RenderThread();
   const dataset = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS).load();
   const rendering = openRendering(dataset, NO_REDACTION, own);
   const chunks = streamed((await rendering.events(EVERYTHING, 'json')).chunks());
@@ -233,14 +92,35 @@ test('when the thread dies the answer under way fails, and the next one has a ne
   }, /thread/);
   const again = await rendering.events(EVERYTHING, 'json');
   assert.ok((await textOf(again)).startsWith('[{'));
-  await rendering.close();
+  await own.close();
+});
+
+test('a Parquet file is the same whichever thread makes it, and when the thread dies it fails', async () => {
+  const own = new RenderThread();
+  const dataset = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS).load();
+  const rendering = openRendering(dataset, NO_REDACTION, own);
+  const bytesOf = async ({ tables }: typeof rendering) => {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of (await tables.events(EVERYTHING)).pieces()) pieces.push(piece);
+    return Buffer.concat(pieces);
+  };
+  const expected = await bytesOf(openRendering(dataset, NO_REDACTION));
+  const [one, other] = await Promise.all([bytesOf(rendering), bytesOf(rendering)]);
+  assert.ok(one.equals(expected) && other.equals(expected));
+  const pieces = streamed((await rendering.tables.events(EVERYTHING)).pieces());
+  await pieces.next();
+  await own.close();
+  await assert.rejects(async () => {
+    while ((await pieces.next()).done !== true);
+  }, /thread/);
+  assert.ok((await bytesOf(rendering)).equals(expected));
   await own.close();
 });
 
 test('the thread is started as soon as a large dataset in memory is opened, and keeps no process alive', async () => {
-  const own = new Workshop();
+  const own = new RenderThread();
   let prepared = 0;
-  own.thread.prepare = () => {
+  own.prepare = () => {
     prepared += 1;
   };
   const dataset = new ResidentPlainDataset(worldOf(EVENTS), EVENTS);
@@ -248,8 +128,8 @@ test('the thread is started as soon as a large dataset in memory is opened, and 
   assert.equal(prepared, 0);
   openRendering(await dataset.load(), NO_REDACTION, own);
   assert.equal(prepared, 1);
-  const module = new URL('../../src/render/workshop.ts', import.meta.url).href;
-  const script = `import { Workshop } from '${module}'; new Workshop().thread.prepare();`;
+  const module = new URL('../../src/render/thread/render-thread.ts', import.meta.url).href;
+  const script = `import { RenderThread } from '${module}'; new RenderThread().prepare();`;
   // Rejects when the process has to be killed.
   await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { timeout: 60_000 });
 });
@@ -258,14 +138,13 @@ test('bytes that are not as many as announced make the thread fail, never exceed
   for (const error of [-1, 1]) {
     const dataset = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS).load();
     dataset.tallyError = error;
-    const rendering = openRendering(dataset, NO_REDACTION, workshop);
+    const rendering = openRendering(dataset, NO_REDACTION, thread);
     const answer = await rendering.events(EVERYTHING, 'json');
     let bytes = 0;
     await assert.rejects(async () => {
       for await (const chunk of answer.chunks()) bytes += chunk.length;
     }, /was to take/);
     assert.ok(bytes <= answer.byteLength);
-    await rendering.close();
   }
 });
 

@@ -1,11 +1,10 @@
 /** Some thousand events in memory, whose answers are large ones. */
 import assert from 'node:assert/strict';
-import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { makeEventRows, setEventRows } from '../../src/dataset/event-rows.ts';
 import type { EventQuery } from '../../src/dataset/query.ts';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
-import type { Selection, Timeline } from '../../src/dataset/timeline.ts';
-import type { EventsAnswer } from '../../src/render/answer.ts';
+import type { Selection } from '../../src/dataset/selection.ts';
+import type { Timeline } from '../../src/dataset/timeline.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { PlainDataset } from './plain-dataset.ts';
 
 export const EVENTS = 9_000;
@@ -13,7 +12,6 @@ export const EVENTS = 9_000;
 export const START_MS = Date.UTC(2018, 2, 12, 17);
 export const EVERYTHING: EventQuery = { scope: FULL_SCOPE, range: {} };
 export const ONE_BOARD: EventQuery = { scope: { boards: [1n], users: 'of-boards' }, range: {} };
-const UNPACK = { gzip: gunzipSync, zstd: zstdDecompressSync } as const;
 
 /** A plain dataset whose events lie in memory too; a scope that names boards sees those of these ids. */
 export class ResidentPlainDataset extends PlainDataset {
@@ -47,11 +45,4 @@ function selectRows({ scope, range, pinsOnly, kinds }: Omit<EventQuery, 'limit'>
     pinsOnly,
     kinds: kinds && Uint8Array.from({ length: 8 }, (_, kind) => Number(kinds.includes(kind))),
   };
-}
-
-export async function unpacked(answer: EventsAnswer, packing: keyof typeof UNPACK): Promise<string> {
-  assert.ok(answer.packed);
-  const chunks: Buffer[] = [];
-  for await (const chunk of answer.packed(packing)) chunks.push(Buffer.from(chunk));
-  return UNPACK[packing](Buffer.concat(chunks)).toString();
 }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
-import type { Variant } from '../../src/render/answer.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { openRendering } from '../../src/render/rendering.ts';
+import type { Variant } from '../../src/render/text/answer.ts';
 import { PlainDataset, type PlainWorld } from './plain-dataset.ts';
 import { jsonOf, ndjsonOf, textOf } from './reference.ts';
 import { anyWorld, NO_REDACTION, worldOf } from './worlds.ts';
@@ -34,9 +34,12 @@ test('lists of boards and users carry the fields of their variant in every repre
       const expected = listed(world, variant);
       for (const list of ['boards', 'users'] as const) {
         const items: readonly Record<string, string | bigint>[] = expected[list];
-        assert.equal(await textOf(await rendering[list](EVERYTHING, variant, 'json')), jsonOf(items));
-        assert.equal(await textOf(await rendering[list](EVERYTHING, variant, 'ndjson')), ndjsonOf(items));
-        assert.deepEqual(parse(await textOf(await rendering[list](EVERYTHING, variant, 'csv'))), [
+        assert.equal(await textOf(await rendering.list(list, EVERYTHING, variant, 'json')), jsonOf(items));
+        assert.equal(
+          await textOf(await rendering.list(list, EVERYTHING, variant, 'ndjson')),
+          ndjsonOf(items),
+        );
+        assert.deepEqual(parse(await textOf(await rendering.list(list, EVERYTHING, variant, 'csv'))), [
           Object.keys(items[0]!),
           ...items.map((item) => Object.values(item).map((cell) => String(cell).toWellFormed())),
         ]);
@@ -48,26 +51,31 @@ test('lists of boards and users carry the fields of their variant in every repre
 
 test('empty lists are an empty array, nothing at all, or the header of CSV alone', async () => {
   const rendering = openRendering(new PlainDataset({ ...worldOf(0), people: [], boards: [] }), NO_REDACTION);
-  assert.equal(await textOf(await rendering.boards(EVERYTHING, 'a', 'json')), '[]');
-  assert.equal(await textOf(await rendering.users(EVERYTHING, 'a', 'ndjson')), '');
-  assert.equal(await textOf(await rendering.boards(EVERYTHING, 'b', 'csv')), 'id,title,category\r\n');
+  assert.equal(await textOf(await rendering.list('boards', EVERYTHING, 'a', 'json')), '[]');
+  assert.equal(await textOf(await rendering.list('users', EVERYTHING, 'a', 'ndjson')), '');
+  assert.equal(await textOf(await rendering.list('boards', EVERYTHING, 'b', 'csv')), 'id,title,category\r\n');
   assert.equal(
-    await textOf(await rendering.users(EVERYTHING, 'a', 'csv')),
+    await textOf(await rendering.list('users', EVERYTHING, 'a', 'csv')),
     'id,first_name,last_name,email\r\n',
   );
-  assert.equal(await textOf(await rendering.users(EVERYTHING, 'b', 'csv')), 'id,email,role,name\r\n');
+  assert.equal(await textOf(await rendering.list('users', EVERYTHING, 'b', 'csv')), 'id,email,role,name\r\n');
 });
 
 test('pages of a list follow each other by the last id', async () => {
   const world = worldOf(0);
   const rendering = openRendering(new PlainDataset(world), NO_REDACTION);
   for (const list of ['boards', 'users'] as const) {
-    const first = await rendering[list]({ ...EVERYTHING, limit: 2 }, 'a', 'ndjson');
+    const first = await rendering.list(list, { ...EVERYTHING, limit: 2 }, 'a', 'ndjson');
     assert.equal(first.next, 2n ** 53n + 1n);
-    const second = await rendering[list]({ ...EVERYTHING, limit: 2, afterId: first.next }, 'a', 'ndjson');
+    const second = await rendering.list(
+      list,
+      { ...EVERYTHING, limit: 2, afterId: first.next },
+      'a',
+      'ndjson',
+    );
     assert.equal(second.next, undefined);
     assert.equal((await textOf(first)) + (await textOf(second)), ndjsonOf(listed(world, 'a')[list]));
-    assert.equal((await rendering[list]({ ...EVERYTHING, limit: 3 }, 'a', 'json')).next, undefined);
+    assert.equal((await rendering.list(list, { ...EVERYTHING, limit: 3 }, 'a', 'json')).next, undefined);
   }
 });
 
@@ -75,5 +83,5 @@ test('a list larger than a chunk has the announced size', async () => {
   const title = 'Wood and wire '.repeat(10);
   const boards = Array.from({ length: 5000 }, (_, at) => ({ id: BigInt(at), title, category: 'Bookmarks' }));
   const rendering = openRendering(new PlainDataset({ ...worldOf(0), boards }, 2048), NO_REDACTION);
-  assert.equal(await textOf(await rendering.boards(EVERYTHING, 'b', 'json')), jsonOf(boards));
+  assert.equal(await textOf(await rendering.list('boards', EVERYTHING, 'b', 'json')), jsonOf(boards));
 });

@@ -11,7 +11,7 @@ export interface ParquetRows {
   readonly rows: readonly (readonly (string | bigint | null)[])[];
 }
 
-/** `select` names what is read of the file `$FILE`. */
+/** `select` names what is read of the file `$FILE`, which lies at `$PATH`. */
 export async function readParquetRows(
   bytes: Uint8Array,
   select = 'SELECT * FROM $FILE',
@@ -21,7 +21,9 @@ export async function readParquetRows(
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   const connection = await instance.connect();
   try {
-    const read = await connection.runAndReadAll(select.replaceAll('$FILE', `read_parquet('${path}')`));
+    const read = await connection.runAndReadAll(
+      select.replaceAll('$FILE', `read_parquet('${path}')`).replaceAll('$PATH', path),
+    );
     const types = read.columnTypes().map(String);
     return {
       columns: read.columnNames().map((name, at) => [name, types[at]!] as const),

@@ -24,8 +24,10 @@ test('events, boards and users of any world are read back as they are in JSON', 
     // Half of a surrogate pair has no bytes in UTF-8.
     assert.deepEqual(rows, rowsOfJson(json).map(wellFormed));
     for (const list of ['boards', 'users'] as const) {
-      const listed = await textOf(await rendering[list](EVERYTHING, variant, 'json'));
-      const table = await readParquetRows(await bytesOf(await rendering.tables[list](EVERYTHING, variant)));
+      const listed = await textOf(await rendering.list(list, EVERYTHING, variant, 'json'));
+      const table = await readParquetRows(
+        await bytesOf(await rendering.tables.list(list, EVERYTHING, variant)),
+      );
       assert.deepEqual(table.rows, rowsOfJson(listed).map(wellFormed));
     }
   });
@@ -133,4 +135,47 @@ test('row groups are the same whatever the batches, so that bytes are the same w
   assert.ok(few?.equals(many ?? Buffer.alloc(0)));
   const groups = await readParquetRows(few ?? new Uint8Array(), 'SELECT count(*) FROM $FILE');
   assert.deepEqual(groups.rows, [[40n]]);
+});
+
+test('a row group tells its smallest and largest values, so that a reader does not read what it need not', async () => {
+  const rendering = openRendering(new LongDataset(300), NO_REDACTION);
+  const bytes = await bytesOf(await rendering.tables.events(EVERYTHING));
+  const columns = "path_in_schema IN ('timestamp', 'board_id', 'pin_title', 'type')";
+  const { rows: groups } = await readParquetRows(
+    bytes,
+    `SELECT path_in_schema, row_group_id, stats_min_value, stats_max_value, stats_null_count
+     FROM parquet_metadata('$PATH') WHERE ${columns} ORDER BY 1, 2`,
+  );
+  const told = (column: string) => groups.filter(([path]) => path === column).map((group) => group.slice(2));
+  const most = (at: number) => Math.min(EVENTS, at + 65_536) - 1;
+  const instant = (row: number) => new Date(row * 1000 - 50_000).toISOString().slice(0, 19).replace('T', ' ');
+  assert.deepEqual(
+    told('timestamp').map(([first, last]) => [String(first).slice(0, 19), String(last).slice(0, 19)]),
+    [0, 65_536, 131_072, 196_608].map((at) => [instant(at), instant(most(at))]),
+  );
+  for (const [first, last] of told('board_id'))
+    assert.deepEqual([first, last], ['1', String(2n ** 63n - 1n)]);
+  for (const [first, last] of told('pin_title')) assert.deepEqual([first, last], ['Pin 1', 'Pin 99']);
+  for (const [first, last] of told('type')) assert.deepEqual([first, last], ['board', 'pin']);
+  // What is not read cannot be missed: nothing is left of all row groups but the last.
+  const { rows } = await readParquetRows(
+    bytes,
+    "SELECT min(dictionary_page_offset) FROM parquet_metadata('$PATH') WHERE row_group_id = 3",
+  );
+  bytes.fill(0xff, 4, Number(rows[0]?.[0]));
+  const after = `SELECT count(*), count(DISTINCT pin_title) FROM $FILE WHERE timestamp >= TIMESTAMPTZ '${instant(196_608)}+00'`;
+  assert.deepEqual((await readParquetRows(bytes, after)).rows, [[BigInt(EVENTS - 196_608), 240n]]);
+  await assert.rejects(readParquetRows(bytes, 'SELECT count(DISTINCT pin_title) FROM $FILE'));
+});
+
+test('the bounds of long texts are cut, and still are bounds', async () => {
+  const body = `${'z'.repeat(40)}é`;
+  const world = { ...worldOf(9), pins: worldOf(9).pins.map((pin) => ({ ...pin, body })) };
+  const rendering = openRendering(new PlainDataset(world), NO_REDACTION);
+  const { rows } = await readParquetRows(
+    await bytesOf(await rendering.tables.events(EVERYTHING)),
+    `SELECT stats_min_value <= '${body}', stats_max_value >= '${body}', length(stats_max_value) < 40
+     FROM parquet_metadata('$PATH') WHERE path_in_schema = 'pin_body'`,
+  );
+  assert.deepEqual(rows, [['true', 'true', 'true']]);
 });

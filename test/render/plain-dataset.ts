@@ -4,14 +4,16 @@ import type {
   EventBatch,
   EventQuery,
   EventTally,
+  ListKind,
   ListQuery,
   Occurrences,
   Revisions,
   Standings,
   StandingsQuery,
 } from '../../src/dataset/query.ts';
-import type { Board, Kind, Organization, Person, Pin } from '../../src/dataset/records.ts';
+import type { EventKind, Organization, RecordColumns, RecordTable } from '../../src/dataset/records.ts';
 import type { Tables } from '../../src/dataset/tables.ts';
+import { type Board, boardsOf, type Person, type Pin, pinsOf, usersOf } from '../dataset/record-columns.ts';
 
 /** An event by indices into the arrays of the world; -1 for no pin. The sequence is its place in the array. */
 export interface PlainEvent {
@@ -32,7 +34,7 @@ export interface PlainStanding {
 
 export interface PlainWorld {
   readonly organization: Organization;
-  readonly kinds: readonly Kind[];
+  readonly kinds: readonly EventKind[];
   readonly people: readonly Person[];
   readonly boards: readonly Board[];
   readonly pins: readonly Pin[];
@@ -46,7 +48,7 @@ export class PlainDataset implements Dataset {
   readonly lookups = { course: false, lmsUserProperties: [] };
   readonly userPointsKey = 'user-id';
   readonly organization: Organization;
-  readonly kinds: readonly Kind[];
+  readonly kinds: readonly EventKind[];
   readonly counts;
   readonly lastSequence: number;
 
@@ -93,23 +95,17 @@ export class PlainDataset implements Dataset {
     throw new Error('rendering needs no tables');
   }
 
-  async *people(): AsyncGenerator<readonly Person[]> {
-    this.readings.people += 1;
-    yield* slices(this.#world.people, this.#batchSize);
-  }
-
-  async *boards(): AsyncGenerator<readonly Board[]> {
-    this.readings.boards += 1;
-    yield* slices(this.#world.boards, this.#batchSize);
-  }
-
-  async *pins(): AsyncGenerator<readonly Pin[]> {
-    this.readings.pins += 1;
-    if (this.failPins) {
+  records<T extends RecordTable>(of: T): AsyncIterable<RecordColumns<T>>;
+  async *records(of: RecordTable): AsyncIterable<unknown> {
+    this.readings[of === 'users' ? 'people' : of] += 1;
+    if (of === 'pins' && this.failPins) {
       this.failPins = false;
       throw new Error('the pins cannot be read');
     }
-    yield* slices(this.#world.pins, this.#batchSize);
+    const { people, boards, pins } = this.#world;
+    if (of === 'users') for (const some of slices(people, this.#batchSize)) yield usersOf(some);
+    if (of === 'boards') for (const some of slices(boards, this.#batchSize)) yield boardsOf(some);
+    if (of === 'pins') for (const some of slices(pins, this.#batchSize)) yield pinsOf(some);
   }
 
   /** The events of a query as objects, in the order of decision 4. */
@@ -172,12 +168,8 @@ export class PlainDataset implements Dataset {
     };
   }
 
-  async listBoards(query: ListQuery): Promise<Int32Array> {
-    return listed(this.#world.boards, query);
-  }
-
-  async listUsers(query: ListQuery): Promise<Int32Array> {
-    return listed(this.#world.people, query);
+  async list(of: ListKind, query: ListQuery): Promise<Int32Array> {
+    return listed(of === 'boards' ? this.#world.boards : this.#world.people, query);
   }
 
   async standings({ of }: StandingsQuery): Promise<Standings> {

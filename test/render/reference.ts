@@ -1,6 +1,6 @@
 /** What answers must be, made the slow and obvious way: objects through `JSON.stringify`, and rows of text for CSV. */
-import type { Person } from '../../src/dataset/records.ts';
-import type { Answer } from '../../src/render/answer.ts';
+import type { Answer } from '../../src/render/text/answer.ts';
+import type { Person } from '../dataset/record-columns.ts';
 import { escaped } from '../model/json.ts';
 import type { PlainEvent, PlainWorld } from './plain-dataset.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { openRendering } from '../../src/render/rendering.ts';
 import { PlainDataset } from './plain-dataset.ts';
 import { jsonOf, textOf } from './reference.ts';

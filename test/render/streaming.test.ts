@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
-import { readAhead } from '../../src/render/batches.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
+import { readAhead } from '../../src/render/fragments/batches.ts';
 import { openRendering } from '../../src/render/rendering.ts';
 import { withTimeRunning } from '../running-time.ts';
 import { PlainDataset } from './plain-dataset.ts';
@@ -159,16 +159,16 @@ test('renderings of one dataset share what redaction does not touch', async () =
 test('a rendering that is warmed after another has made whatever that one was asked for', async () => {
   const { rendering: before } = open();
   await before.events(EVERYTHING, 'csv');
-  await before.boards(EVERYTHING, 'a', 'json');
-  await before.users(EVERYTHING, 'b', 'ndjson');
+  await before.list('boards', EVERYTHING, 'a', 'json');
+  await before.list('users', EVERYTHING, 'b', 'ndjson');
   await before.standings({ ...EVERYTHING, of: { board: 0 } }, 'email');
   const { dataset, rendering } = open();
   await rendering.warm(before);
   const readings = { ...dataset.readings };
   await rendering.events(EVERYTHING, 'json');
   await rendering.events(EVERYTHING, 'csv');
-  await rendering.boards(EVERYTHING, 'a', 'json');
-  await rendering.users(EVERYTHING, 'b', 'ndjson');
+  await rendering.list('boards', EVERYTHING, 'a', 'json');
+  await rendering.list('users', EVERYTHING, 'b', 'ndjson');
   await rendering.standings({ ...EVERYTHING, of: { board: 0 } }, 'email');
   assert.deepEqual(dataset.readings, readings);
 });

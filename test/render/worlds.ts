@@ -1,7 +1,7 @@
 /** Random small worlds with difficult texts and ids, and one of many events, for tests of rendering. */
 import fc from 'fast-check';
-import { EARLIEST_INSTANT_MS, LATEST_INSTANT_MS } from '../../src/dataset/instant.ts';
-import type { Redacting } from '../../src/render/answer.ts';
+import { EARLIEST_INSTANT_MS, LATEST_INSTANT_MS } from '../../src/domain/instant.ts';
+import type { Redacting } from '../../src/render/text/answer.ts';
 import type { PlainEvent, PlainWorld } from './plain-dataset.ts';
 
 export const NO_REDACTION: Redacting = { email: false, name: false, id: false, secret: new Uint8Array(32) };
@@ -19,6 +19,8 @@ const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 12 }),
   fc.string({ unit: fc.oneof(difficult, halves), maxLength: 12 }),
 );
+/** As versions hold them, in UTF-8. */
+const words = text.map((one) => one.toWellFormed());
 const id = fc.oneof(
   fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n),
   fc.constantFrom(0n, 2n ** 63n - 1n, -(2n ** 63n)),
@@ -27,21 +29,21 @@ const id = fc.oneof(
 
 const person = fc.record({
   id,
-  email: text,
-  name: text,
-  firstName: text,
-  lastName: text,
+  email: words,
+  name: words,
+  firstName: words,
+  lastName: words,
   nameIsDerived: fc.boolean(),
-  role: text,
-  classRole: text,
+  role: words,
+  classRole: words,
 });
-const board = fc.record({ id, title: text, category: text });
+const board = fc.record({ id, title: words, category: words });
 const pin = fc.record({
   id,
-  title: text,
-  body: text,
-  webUrl: text,
-  imageUrl: text,
+  title: words,
+  body: words,
+  webUrl: words,
+  imageUrl: words,
   tags: fc.array(text, { maxLength: 3 }),
 });
 
@@ -66,7 +68,7 @@ function unique<R extends { readonly id: bigint }>(arbitrary: fc.Arbitrary<R>, s
 /** Three people, two boards, four pins, up to a dozen events, a points record for everybody on every board. */
 export const anyWorld: fc.Arbitrary<PlainWorld> = fc
   .record({
-    organization: fc.record({ id, title: text, domain: text, categoryId: id }),
+    organization: fc.record({ id, title: words, domain: words, categoryId: id }),
     people: fc
       .uniqueArray(person, { minLength: 3, maxLength: 3, selector: (one) => one.email })
       .filter((people) => new Set(people.map((one) => one.id)).size === 3),

@@ -27,37 +27,47 @@ const BUCKET = 'corkboard-test';
 /** The only account of s3rver. */
 const ACCOUNT = 'S3RVER';
 
+export interface S3Server {
+  readonly endpoint: string;
+  close(): Promise<void>;
+}
+
 /** Closed after the test or suite `t`, or by the caller. */
 export async function startBucket(t?: { after(work: () => Promise<void>): void }): Promise<TestBucket> {
-  const given = process.env['CORKBOARD_TEST_BUCKET'];
-  const bucket = given === undefined ? await startServer() : givenBucket(given);
-  t?.after(() => bucket.close());
-  return bucket;
+  const given = givenBucket();
+  if (given !== undefined) return given;
+  const { endpoint, close } = await startS3Server();
+  t?.after(close);
+  return { ...bucketAt(endpoint, ''), close };
 }
 
-let shared: Promise<TestBucket> | undefined;
-
-/** One for all tests of a process; it ends with it. */
-export function sharedBucket(): Promise<TestBucket> {
-  shared ??= startBucket();
-  return shared;
-}
-
-async function startServer(): Promise<TestBucket> {
+export async function startS3Server(): Promise<S3Server> {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-s3-'));
   // s3rver encrypts the tokens of a listing's pages with DES, which OpenSSL 3 calls legacy.
   const server = fork(join(import.meta.dirname, 'server-process.ts'), [folder, BUCKET], {
     execArgv: ['--openssl-legacy-provider'],
   });
   const [port] = await once(server, 'message', { signal: AbortSignal.timeout(30_000) });
-  const endpoint = `http://127.0.0.1:${port}`;
   // A test file that is done must not wait for it.
   server.unref();
   server.channel?.unref();
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    async close() {
+      server.ref();
+      const ended = once(server, 'exit');
+      server.kill('SIGKILL');
+      await ended;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
 
+/** The bucket of a server that is running, or a part of it. */
+export function bucketAt(endpoint: string, prefix: string): TestBucket {
   function addressAt(at: string): string {
-    return `s3://${BUCKET}?endpoint=${at}&path-style=true`;
+    return `s3://${BUCKET}${prefix}?endpoint=${at}&path-style=true`;
   }
 
   return {
@@ -73,17 +83,14 @@ async function startServer(): Promise<TestBucket> {
       AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
       AWS_EC2_METADATA_DISABLED: 'true',
     },
-    async close() {
-      server.ref();
-      const ended = once(server, 'exit');
-      server.kill('SIGKILL');
-      await ended;
-      await rm(folder, { recursive: true });
-    },
+    close: async () => {},
   };
 }
 
-function givenBucket(given: string): TestBucket {
+/** That of `CORKBOARD_TEST_BUCKET`, if it names one. */
+export function givenBucket(): TestBucket | undefined {
+  const given = process.env['CORKBOARD_TEST_BUCKET'];
+  if (given === undefined) return undefined;
   const at = given.indexOf('?');
   const [path, search] = at < 0 ? [given, ''] : [given.slice(0, at), given.slice(at + 1)];
   const place = `${path.replace(/\/$/, '')}/${randomUUID()}`;

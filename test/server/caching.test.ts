@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { describeOverStorages, EMBEDDED, type StorageKind } from '../storage.ts';
 import { openStand, type Stand, until } from './stand.ts';
 
 let stand: Stand;
 
-function standOver(kind: StorageKind): void {
+function standForAll(): void {
   before(async () => {
-    stand = await openStand({ kind });
+    stand = await openStand();
   });
   after(() => stand.close());
 }
@@ -23,8 +22,8 @@ async function tagOf(path: string, headers: Record<string, string> = {}): Promis
   return tag;
 }
 
-describeOverStorages('conditional requests', (kind) => {
-  standOver(kind);
+describe('conditional requests', () => {
+  standForAll();
 
   it('a tag is the same for the same question, however it is spelt', async () => {
     const tag = await tagOf('/a/v1/events/board/7?start=1000&end=2000');
@@ -90,7 +89,7 @@ describeOverStorages('conditional requests', (kind) => {
   });
 
   it('a tag is that of whoever asks, also when others ask the same in turn', async () => {
-    const elsewhere = await openStand({ kind });
+    const elsewhere = await openStand({ isUnique: true });
     const keys = [
       stand.key,
       await stand.makeKey({ scope: { boards: [7n], users: 'of-boards' } }),
@@ -157,8 +156,8 @@ describeOverStorages('conditional requests', (kind) => {
   });
 });
 
-describeOverStorages('paging', (kind) => {
-  standOver(kind);
+describe('paging', () => {
+  standForAll();
 
   it('follows Link to every element once, with any base, format and parameter order', async () => {
     for (const start of [
@@ -203,7 +202,7 @@ describeOverStorages('paging', (kind) => {
 });
 
 describe('negotiation', () => {
-  standOver(EMBEDDED);
+  standForAll();
 
   const cases = [
     [undefined, 'application/json'],

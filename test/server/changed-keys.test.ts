@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { KeyChanges } from '../../src/keys/keyring.ts';
-import { describeOverStorages } from '../storage.ts';
+import { CATALOGS, describeOver } from '../storage.ts';
 import { askSlowly, metric } from './slow-client.ts';
 import { largeRecords, openStand, type Stand, until } from './stand.ts';
 
@@ -15,7 +15,7 @@ const PSEUDONYMS: KeyChanges = { redact: { email: true, name: true, id: false } 
 const configure = ({ keyring }: Stand, key: string, changes: KeyChanges) =>
   keyring.configure(key.split('_')[1] ?? '', () => changes);
 
-describeOverStorages('a key that was changed', (kind) => {
+describeOver(CATALOGS, 'a key that was changed', {}, (kind) => {
   let stand: Stand;
   let key: string;
   before(async () => {

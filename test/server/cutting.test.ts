@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { publishRecords, type Records } from '../dataset/small-world.ts';
-import { describeOver, EMBEDDED_STORAGES } from '../storage.ts';
+import { describeOver, READINGS } from '../storage.ts';
 import { askSlowly, metric, type SlowClient } from './slow-client.ts';
 import { largeRecords, openStand, type Stand, until } from './stand.ts';
 
@@ -39,7 +39,7 @@ async function publish(stand: Stand, records: Records): Promise<void> {
   await until(async () => (await tag()) !== before);
 }
 
-describeOver(EMBEDDED_STORAGES, 'an export under way', { timeout: 120_000 }, (kind) => {
+describeOver(READINGS, 'an export under way', { timeout: 120_000 }, (kind) => {
   let stand: Stand;
   before(async () => {
     stand = await openStand({ kind, records: largeRecords(24), stalledMs: 60_000 });

@@ -7,7 +7,7 @@ import { copyFile, open, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { publishRecords, type Records } from '../dataset/small-world.ts';
-import { EMBEDDED, nameOf, STORAGES } from '../storage.ts';
+import { EMBEDDED } from '../storage.ts';
 import { largeRecords, ORGANIZATION, openStand, type Stand, type StandOptions } from './stand.ts';
 
 async function withStand(options: StandOptions, test: (stand: Stand) => Promise<void>): Promise<void> {
@@ -46,67 +46,65 @@ function failures({ log }: Stand) {
   return log.filter(({ level }) => level === 50);
 }
 
-for (const kind of STORAGES.filter(({ store }) => store === 'DuckDB')) {
-  describe(`a version whose file is damaged, ${nameOf(kind)}`, () => {
-    for (const [name, damage] of Object.entries(DAMAGES)) {
-      it(`is reported once when the file was ${name}, and each request gets 503`, () =>
-        withStand({ kind }, async (stand) => {
-          await damage(fileOf(stand, 1));
-          for (const _ of [1, 2, 3, 4, 5]) {
-            const response = await stand.get('/a/v1/boards');
-            assert.equal(response.status, 503);
-            assert.equal(response.headers.get('retry-after'), '5');
-            const problem = await response.text();
-            assert.match(problem, /"code":"data-unreadable"/);
-            assert.ok(!problem.includes(stand.folder));
-          }
-          const [line, ...others] = failures(stand);
-          assert.deepEqual(others, []);
-          assert.equal(line?.['msg'], 'version cannot be read');
-          assert.equal(line?.['organization'], ORGANIZATION);
-          assert.match(String(line?.['version']), /^1-/);
-          assert.equal(line?.['serving'], 'nothing');
-          assert.equal(await metric(stand, 'corkboard_impaired_organizations{state="unavailable"}'), 1);
-          assert.equal(await metric(stand, 'corkboard_dataset_failures_total'), 1);
-          // No organization can be served, so the balancer should use a different server.
-          assert.deepEqual(await readiness(stand), {
-            status: 503,
-            body: { status: 'degraded', impaired_organizations: { unavailable: 1, earlier: 0, partial: 0 } },
-          });
-        }));
-    }
-
-    it('leaves the version before in service after a restart as well', () =>
-      withStand({ kind }, async (stand) => {
-        await stand.publish(BOARD);
-        await rm(fileOf(stand, 2));
-        for (const _ of [1, 2]) {
+describe('a version whose file is damaged', () => {
+  for (const [name, damage] of Object.entries(DAMAGES)) {
+    it(`is reported once when the file was ${name}, and each request gets 503`, () =>
+      withStand({}, async (stand) => {
+        await damage(fileOf(stand, 1));
+        for (const _ of [1, 2, 3, 4, 5]) {
           const response = await stand.get('/a/v1/boards');
-          assert.equal(response.status, 200);
-          assert.doesNotMatch(await response.text(), /Second version/);
+          assert.equal(response.status, 503);
+          assert.equal(response.headers.get('retry-after'), '5');
+          const problem = await response.text();
+          assert.match(problem, /"code":"data-unreadable"/);
+          assert.ok(!problem.includes(stand.folder));
         }
-        assert.deepEqual(
-          failures(stand).map(({ serving, version }) => [serving, String(version).slice(0, 2)]),
-          [['an earlier version', '2-']],
-        );
+        const [line, ...others] = failures(stand);
+        assert.deepEqual(others, []);
+        assert.equal(line?.['msg'], 'version cannot be read');
+        assert.equal(line?.['organization'], ORGANIZATION);
+        assert.match(String(line?.['version']), /^1-/);
+        assert.equal(line?.['serving'], 'nothing');
+        assert.equal(await metric(stand, 'corkboard_impaired_organizations{state="unavailable"}'), 1);
+        assert.equal(await metric(stand, 'corkboard_dataset_failures_total'), 1);
+        // No organization can be served, so the balancer should use a different server.
         assert.deepEqual(await readiness(stand), {
-          status: 200,
-          body: { status: 'degraded', impaired_organizations: { unavailable: 0, earlier: 1, partial: 0 } },
+          status: 503,
+          body: { status: 'degraded', impaired_organizations: { unavailable: 1, earlier: 0, partial: 0 } },
         });
       }));
+  }
 
-    it('is not replaced by a version from before a user was forgotten, if its file is left', () =>
-      withStand({ kind }, async (stand) => {
-        const kept = join(stand.folder, 'kept.duckdb');
-        await copyFile(fileOf(stand, 1), kept);
-        await stand.publish({ users: [{ id: 1n, forgotten: true }] });
-        // As a process that was killed before it could remove the file would have left it.
-        await copyFile(kept, fileOf(stand, 1));
-        await rm(fileOf(stand, 2));
-        assert.equal((await stand.get('/a/v1/users')).status, 503);
-      }));
-  });
-}
+  it('leaves the version before in service after a restart as well', () =>
+    withStand({}, async (stand) => {
+      await stand.publish(BOARD);
+      await rm(fileOf(stand, 2));
+      for (const _ of [1, 2]) {
+        const response = await stand.get('/a/v1/boards');
+        assert.equal(response.status, 200);
+        assert.doesNotMatch(await response.text(), /Second version/);
+      }
+      assert.deepEqual(
+        failures(stand).map(({ serving, version }) => [serving, String(version).slice(0, 2)]),
+        [['an earlier version', '2-']],
+      );
+      assert.deepEqual(await readiness(stand), {
+        status: 200,
+        body: { status: 'degraded', impaired_organizations: { unavailable: 0, earlier: 1, partial: 0 } },
+      });
+    }));
+
+  it('is not replaced by a version from before a user was forgotten, if its file is left', () =>
+    withStand({}, async (stand) => {
+      const kept = join(stand.folder, 'kept.duckdb');
+      await copyFile(fileOf(stand, 1), kept);
+      await stand.publish({ users: [{ id: 1n, forgotten: true }] });
+      // As a process that was killed before it could remove the file would have left it.
+      await copyFile(kept, fileOf(stand, 1));
+      await rm(fileOf(stand, 2));
+      assert.equal((await stand.get('/a/v1/users')).status, 503);
+    }));
+});
 
 describe('a damaged version of one organization of two', () => {
   it('leaves the server ready for the other', () =>

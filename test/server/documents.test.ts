@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { PROBLEM_CODES, PROBLEMS } from '../../src/server/problem.ts';
+import { PROBLEM_CODES, PROBLEMS } from '../../src/domain/app-error.ts';
 import { head, openStand, type Stand, sendRaw } from './stand.ts';
 
 let stand: Stand;
@@ -19,7 +19,11 @@ describe('docs/errors.md', () => {
       const { status, title, remedy } = PROBLEMS[code];
       return `| ${status} | \`${code}\` | ${title} | ${remedy} |`;
     });
-    assert.deepEqual(rows, expected, 'Bring docs/errors.md and PROBLEMS in src/server/problem.ts into line.');
+    assert.deepEqual(
+      rows,
+      expected,
+      'Bring docs/errors.md and PROBLEMS in src/server/http/problem.ts into line.',
+    );
   });
 });
 

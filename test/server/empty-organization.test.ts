@@ -1,10 +1,9 @@
 /** An organization without data answers as an empty one, on every route (decision 67). */
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
-import { MEDIA_TYPES } from '../../src/server/negotiation.ts';
-import type { Route } from '../../src/server/route.ts';
+import { after, before, describe, it } from 'node:test';
+import { REPRESENTATIONS } from '../../src/render/text/representations.ts';
+import type { Route } from '../../src/server/request/route.ts';
 import { WORLD } from '../dataset/small-world.ts';
-import { describeOverStorages } from '../storage.ts';
 import { type OpenApiDocument, type Oracle, openOracle } from './document-oracle.ts';
 import { PUBLISHED_PATHS } from './published-paths.ts';
 import {
@@ -18,13 +17,13 @@ import {
   until,
 } from './stand.ts';
 
-describeOverStorages('an organization without data', (kind) => {
+describe('an organization without data', () => {
   let stand: Stand;
   let keys: readonly string[];
   const oracles = new Map<string, Oracle>();
 
   before(async () => {
-    stand = await openStand({ kind, records: undefined });
+    stand = await openStand({ records: undefined });
     const boards = await stand.makeKey({ scope: { boards: [7n], users: 'of-boards' } });
     const redact = { email: true, name: true, id: true };
     const redacting = await stand.makeKey({ redact, allowLmsLookup: true });
@@ -47,9 +46,9 @@ describeOverStorages('an organization without data', (kind) => {
     assert.equal(reply.status, 200, reply.body);
     oracles.get(base)?.check(reply, `/v1${route.path}`, 'GET');
     const type = reply.headers.get('content-type')?.split(';')[0];
-    if (type === MEDIA_TYPES.json && base !== '/insights') assert.equal(reply.body, '[]');
-    if (type === MEDIA_TYPES.ndjson) assert.equal(reply.body, '');
-    if (type === MEDIA_TYPES.csv) assert.match(reply.body, /^[a-z_,]+\r\n$/);
+    if (type === REPRESENTATIONS.json.mediaType && base !== '/insights') assert.equal(reply.body, '[]');
+    if (type === REPRESENTATIONS.ndjson.mediaType) assert.equal(reply.body, '');
+    if (type === REPRESENTATIONS.csv.mediaType) assert.match(reply.body, /^[a-z_,]+\r\n$/);
   }
 
   it('answers with nothing, or 404 for a board or a user, on every route and in every form', async () => {
@@ -57,7 +56,7 @@ describeOverStorages('an organization without data', (kind) => {
       for (const apikey of keys) {
         for (const representation of route.representations) {
           if (representation === 'event-stream') continue;
-          const fields = { apikey, accept: MEDIA_TYPES[representation] };
+          const fields = { apikey, accept: REPRESENTATIONS[representation].mediaType };
           assertEmpty(await sendRaw(stand.port, head('GET', path, fields)), base, route);
         }
       }

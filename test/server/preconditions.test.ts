@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { MEDIA_TYPES } from '../../src/server/negotiation.ts';
+import { REPRESENTATIONS } from '../../src/render/text/representations.ts';
 import { PUBLISHED_PATHS } from './published-paths.ts';
 import { assertProblem, head, largeRecords, openStand, type RawReply, type Stand, sendRaw } from './stand.ts';
 
@@ -30,7 +30,7 @@ describe('If-Match', () => {
   it('that names another tag is 412 on every route, where the response would be 200', async () => {
     for (const { path, route } of PUBLISHED_PATHS) {
       for (const representation of route.representations) {
-        const accept = MEDIA_TYPES[representation];
+        const accept = REPRESENTATIONS[representation].mediaType;
         for (const fields of [{ accept }, { accept, 'accept-encoding': 'gzip' }]) {
           const other = await get(path, { ...fields, 'if-match': '"x"' });
           if (representation === 'event-stream') {

@@ -1,6 +1,6 @@
 /** Every path of the route tables, with names of the small world in it. */
-import type { Route } from '../../src/server/route.ts';
-import { publishedBases, routeUrls } from '../../src/server/variants.ts';
+import type { Route } from '../../src/server/request/route.ts';
+import { publishedBases, routeUrls } from '../../src/server/routes/variants.ts';
 
 /** By the name of a parameter, as the router spells it. */
 const NAMES: Readonly<Record<string, string>> = {

@@ -1,16 +1,17 @@
 /** A server over a real store and keyring with a few records, and raw ways to talk to it. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
-import type { Store } from '../../src/dataset/store.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import type { KeyGrant, Keyring } from '../../src/keys/keyring.ts';
 import { type ServerOptions, startServer } from '../../src/server/start.ts';
+import type { Store } from '../../src/store/store.ts';
 import { publishRecords, type Records, WORLD } from '../dataset/small-world.ts';
-import { EMBEDDED, openStorage, type StorageKind } from '../storage.ts';
+import { DEFAULT_STORAGE, openStorage, type Storage, type StorageKind } from '../storage.ts';
 
 export const ORGANIZATION = 'harbor';
 
@@ -21,6 +22,8 @@ export interface Stand {
   readonly port: number;
   readonly key: string;
   readonly store: Store;
+  /** What the server reads: the store, or the store with datasets in memory. */
+  readonly served: Store;
   readonly keyring: Keyring;
   /** Lines of the log so far, parsed. */
   readonly log: Record<string, unknown>[];
@@ -32,23 +35,60 @@ export interface Stand {
 }
 
 export interface StandOptions extends Partial<Omit<ServerOptions, 'store' | 'keyring'>> {
-  /** Absent: the embedded store, read directly. */
+  /** Absent: the default of the product. */
   readonly kind?: StorageKind;
   /** Published before the server starts; absent: the small world; `undefined`: nothing. */
   readonly records?: Records | undefined;
   /** Stands between the server and the store. */
   readonly around?: (store: Store) => Store;
+  /** With secrets and a version of its own; otherwise a stand over a data folder may be a copy. */
+  readonly isUnique?: boolean;
+}
+
+const SETTINGS = { title: 'Harbor', lmsUserProperties: ['sis'], policy: '' };
+
+/** Data folders by what was published there. Copying one takes much less than publishing again. */
+const templates = new Map<Records, Promise<string>>();
+process.once('exit', () => {
+  for (const folder of templateFolders) rmSync(folder, { recursive: true, force: true });
+});
+const templateFolders: string[] = [];
+
+async function makeTemplate(records: Records): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'corkboard-template-'));
+  templateFolders.push(folder);
+  const storage = await openStorage(DEFAULT_STORAGE, folder);
+  await storage.store.createOrganization(ORGANIZATION, SETTINGS);
+  await publishRecords(storage.store, ORGANIZATION, records);
+  await storage.close();
+  return folder;
+}
+
+/** The storage with the organization and its records; absent records: nothing is published. */
+async function openFilled(
+  kind: StorageKind,
+  folder: string,
+  records: Records | undefined,
+  isUnique: boolean,
+): Promise<Storage> {
+  if (kind.store === 'DuckDB' && records !== undefined && !isUnique) {
+    const template = templates.get(records) ?? makeTemplate(records);
+    templates.set(records, template);
+    await cp(await template, folder, { recursive: true });
+    return await openStorage(kind, folder);
+  }
+  const storage = await openStorage(kind, folder);
+  await storage.store.createOrganization(ORGANIZATION, SETTINGS);
+  if (records !== undefined) await publishRecords(storage.store, ORGANIZATION, records);
+  return storage;
 }
 
 export async function openStand(options: StandOptions = {}): Promise<Stand> {
-  const { kind = EMBEDDED, records = WORLD, around = (store) => store, ...serverOptions } = options;
+  const { kind = DEFAULT_STORAGE, around = (store) => store, isUnique = false, ...others } = options;
+  const { records = 'records' in options ? undefined : WORLD, ...serverOptions } = others;
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-server-'));
-  const storage = await openStorage(kind, folder);
+  const storage = await openFilled(kind, folder, records, isUnique);
   const { store, keyring } = storage;
-  await store.createOrganization(ORGANIZATION, { title: 'Harbor', lmsUserProperties: ['sis'], policy: '' });
-  if (!('records' in options) || options.records !== undefined) {
-    await publishRecords(store, ORGANIZATION, records);
-  }
   const log: Record<string, unknown>[] = [];
   const server = await startServer({
     host: '127.0.0.1',
@@ -73,6 +113,7 @@ export async function openStand(options: StandOptions = {}): Promise<Stand> {
     url: server.address,
     port: Number(new URL(server.address).port),
     ...{ folder, key, store, keyring, log, makeKey },
+    served: storage.served,
     async publish(more) {
       await publishRecords(store, ORGANIZATION, more);
     },
@@ -140,8 +181,16 @@ export async function until(condition: () => boolean | Promise<boolean>, timeout
   }
 }
 
+const large = new Map<number, Records>();
+
 /** Records whose export takes about `megabytes` as JSON, so that it is sent in many chunks. */
 export function largeRecords(megabytes: number): Records {
+  const records = large.get(megabytes) ?? makeLargeRecords(megabytes);
+  large.set(megabytes, records);
+  return records;
+}
+
+function makeLargeRecords(megabytes: number): Records {
   const count = Math.ceil((megabytes * 1e6) / 2_000);
   // No two events look alike, so that bytes in the wrong place are noticed.
   const pins = Array.from({ length: count }, (_, index) => ({

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Store } from '../../src/dataset/store.ts';
 import { startServer } from '../../src/server/start.ts';
+import type { Store } from '../../src/store/store.ts';
 import { get } from '../model/client.ts';
 import { SyncedTable } from '../properties/synced-table.ts';
 import { openStand } from './stand.ts';

@@ -5,25 +5,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { withResidentDatasets } from '../../src/dataset/resident/store.ts';
-import { FULL_SCOPE, type Scope } from '../../src/dataset/scope.ts';
-import type { Store } from '../../src/dataset/store.ts';
+import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
 import { openRendering, type Rendering } from '../../src/render/rendering.ts';
+import type { Parameters } from '../../src/server/request/parameters.ts';
+import type { AnyAnswer, Ask } from '../../src/server/request/route.ts';
 import {
   answerActivity,
-  answerBoards,
   answerHeatMap,
   answerInteractions,
   answerLedger,
   answerOverview,
   answerParticipation,
   answerPins,
+  answerRanked,
   answerReturning,
-  answerUsers,
-} from '../../src/server/insight-answers.ts';
-import type { Parameters } from '../../src/server/parameters.ts';
-import type { AnyAnswer, Ask } from '../../src/server/route.ts';
-import { openFolderStore } from '../../src/store/open-folder.ts';
+} from '../../src/server/routes/insight-answers.ts';
+import { openFolderStore } from '../../src/store/files/open-folder.ts';
+import { withResidentDatasets } from '../../src/store/resident-store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { openPublished, publishRecords, type Records } from '../dataset/small-world.ts';
 import { PlainDataset } from '../render/plain-dataset.ts';
 import { NO_REDACTION, worldOf } from '../render/worlds.ts';
@@ -77,7 +76,6 @@ describe('a request that processes many rows', () => {
     dataset.ledger = async () => ledger;
   });
   after(async () => {
-    await rendering.close();
     await dataset.close();
     await store.close();
     await rm(folder, { recursive: true });
@@ -95,8 +93,8 @@ describe('a request that processes many rows', () => {
       answerActivity(ask({ start: START_MS - 9_000 * 3_600_000, end: START_MS, interval: 'hour' })),
     returning: () => answerReturning(ask({ interval: 'hour' })),
     'heat map': () => answerHeatMap(ask({})),
-    'ranked boards': () => answerBoards(ask({})),
-    'ranked users': () => answerUsers(ask({ order: 'recent' })),
+    'ranked boards': () => answerRanked(ask({}), 'board'),
+    'ranked users': () => answerRanked(ask({ order: 'recent' }), 'actor'),
     pins: () => answerPins(ask({}), BOARD),
     interactions: () => answerInteractions(ask({}), BOARD),
     participation: () => answerParticipation(ask({}), BOARD),
@@ -113,7 +111,7 @@ describe('a request that processes many rows', () => {
     const everybody = { scope: FULL_SCOPE, range: { startMs: START_MS } };
     const scope: Scope = { boards: 'all', users: Array.from({ length: 10_000 }, (_, user) => BigInt(user)) };
     const works: Record<string, () => Promise<unknown>> = {
-      list: () => rendering.users(everybody, 'a', 'json'),
+      list: () => rendering.list('users', everybody, 'a', 'json'),
       points: () => rendering.standings({ ...everybody, of: { board: BOARD } }, 'email'),
       scope: async () => dataset.prepare?.(scope),
     };
@@ -134,5 +132,4 @@ it('making pseudonyms of many people yields to the event loop', async () => {
   const rendering = openRendering(new PlainDataset({ ...world, people }, 2_048), redaction);
   const { turns } = await withTimeRunning(() => rendering.described());
   assert.ok(turns >= people.length / 100, `${turns} turns`);
-  await rendering.close();
 });

@@ -1,17 +1,16 @@
 /** Under what the records of a user's points map stand (decision 8), as the organization has it. */
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { BIG, publishRecords } from '../dataset/small-world.ts';
-import { describeOverStorages } from '../storage.ts';
 import { ORGANIZATION, openStand, type Stand, until } from './stand.ts';
 
 const BY_ID = `/a/v1/user/${BIG}/points`;
 const BY_PROPERTY = '/a/v1/lms_user/sis/B-1/points';
 
-describeOverStorages('the points map of a user on two boards', (kind) => {
+describe('the points map of a user on two boards', () => {
   let stand: Stand;
   before(async () => {
-    stand = await openStand({ kind });
+    stand = await openStand();
     await publish({});
   });
   after(() => stand.close());

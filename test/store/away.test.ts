@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { NO_REDACTION } from '../../src/dataset/redaction.ts';
-import { FULL_SCOPE } from '../../src/dataset/scope.ts';
+import { NO_REDACTION } from '../../src/domain/redaction.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { openPostgresKeyring } from '../../src/keys/postgres-keyring.ts';
 import { startServer } from '../../src/server/start.ts';
 import { PostgresDatabase } from '../../src/store/catalog/postgres-database.ts';
-import { openSharedStore } from '../../src/store/open-shared.ts';
-import type { VersionStore } from '../../src/store/version-store.ts';
+import { openSharedStore } from '../../src/store/files/open-shared.ts';
+import type { VersionStore } from '../../src/store/files/version-store.ts';
 import { temporaryFolder } from '../cli/command.ts';
 import { publishRecords, WORLD } from '../dataset/small-world.ts';
 import { startPostgres, type Throwaway } from '../postgres/throwaway.ts';
@@ -188,7 +188,7 @@ describe('a slow reader', () => {
   it('holds no connection of the database', async () => {
     const keyring = openPostgresKeyring(new PostgresDatabase(url));
     await store.createOrganization('slow', {});
-    await publishEvents(store, 'slow', 1, 200_000);
+    await publishEvents(store, 'slow', 1, 100_000);
     const grant = { organization: 'slow', label: 'slow', scope: FULL_SCOPE, redact: NO_REDACTION };
     const { key } = await keyring.create(grant, undefined);
     const listen = { host: '127.0.0.1', port: 0, defaultVariant: 'a', logLevel: 'silent' } as const;

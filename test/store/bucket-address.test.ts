@@ -1,7 +1,7 @@
 /** Addresses of buckets: what they say, and what is refused without repeating a secret. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { AppError } from '../../src/app-error.ts';
+import { AppError } from '../../src/domain/app-error.ts';
 import { parseBucketAddress } from '../../src/store/chunks/bucket-address.ts';
 
 describe('the address of a bucket', () => {

@@ -7,7 +7,8 @@ import { parseBucketAddress } from '../../src/store/chunks/bucket-address.ts';
 import type { ChunkPlace } from '../../src/store/chunks/chunk-place.ts';
 import { type BucketBounds, openS3Bucket } from '../../src/store/chunks/s3-bucket.ts';
 import { type Fault, FaultProxy, type Reply, send, sendError, sendHalf } from '../s3/fault-proxy.ts';
-import { startBucket, type TestBucket } from '../s3/server.ts';
+import type { TestBucket } from '../s3/server.ts';
+import { sharedBucket } from '../shared-servers.ts';
 import { listed } from './chunk-place-contract.ts';
 
 const AWAY = { name: 'AppError', code: 'chunks-away' };
@@ -20,7 +21,7 @@ describe('chunks in a bucket that is in trouble', { timeout: LONG_MS }, () => {
   let proxy: FaultProxy;
   const opened: ChunkPlace[] = [];
   before(async () => {
-    bucket = await startBucket();
+    bucket = await sharedBucket();
     Object.assign(process.env, bucket.env);
     proxy = await FaultProxy.start(bucket.endpoint);
     await open().put('school/one', CHUNK);
@@ -28,7 +29,6 @@ describe('chunks in a bucket that is in trouble', { timeout: LONG_MS }, () => {
   after(async () => {
     for (const place of opened) await place.close();
     await proxy.close();
-    await bucket.close();
   });
   beforeEach(() => {
     proxy.fault = () => false;
@@ -106,12 +106,12 @@ describe('chunks in a bucket that is in trouble', { timeout: LONG_MS }, () => {
   });
 
   const settings: readonly (readonly [number, string, RegExp])[] = [
-    [403, 'AccessDenied', /refuses access\. Check its name.*s3:ListBucket/],
+    [403, 'AccessDenied', /denies access\. Check its name.*s3:ListBucket/],
     [403, 'InvalidAccessKeyId', /does not accept the credentials/],
     [400, 'ExpiredToken', /does not accept the credentials/],
     [404, 'NoSuchBucket', /does not exist\. Check its name, the endpoint/],
-    [301, 'PermanentRedirect', /another region.*AWS_REGION/],
-    [400, 'AuthorizationHeaderMalformed', /another region/],
+    [301, 'PermanentRedirect', /different region.*AWS_REGION/],
+    [400, 'AuthorizationHeaderMalformed', /different region/],
     [400, 'KMS.NotFoundException', /kms-key/],
     [501, 'NotImplemented', /does not support the request.*sse/],
     [400, 'InvalidArgument', /refuses the request \(400, InvalidArgument\)/],

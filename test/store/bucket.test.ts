@@ -1,25 +1,27 @@
 /** Chunks in a bucket of an S3-compatible server, and what its settings have to be. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { parseBucketAddress } from '../../src/store/chunks/bucket-address.ts';
 import type { ChunkPlace } from '../../src/store/chunks/chunk-place.ts';
 import { openS3Bucket } from '../../src/store/chunks/s3-bucket.ts';
-import { startBucket, type TestBucket } from '../s3/server.ts';
+import { IS_LONG } from '../model/runs.ts';
+import type { TestBucket } from '../s3/server.ts';
+import { sharedBucket } from '../shared-servers.ts';
 import { describeChunkPlace, listed } from './chunk-place-contract.ts';
 
 let bucket: TestBucket;
 before(async () => {
-  bucket = await startBucket();
+  bucket = await sharedBucket();
   Object.assign(process.env, bucket.env);
 });
-after(() => bucket.close());
 
 function openUnder(prefix: string): ChunkPlace {
   return openS3Bucket(parseBucketAddress(bucket.address.replace('?', `${prefix}?`)));
 }
 
-describeChunkPlace('in a bucket', async () => openUnder('/contract'));
+// A page of a listing has a thousand names, and so has a deletion; the server of the tests takes long for each.
+describeChunkPlace('in a bucket', async () => openUnder('/contract'), IS_LONG ? 2_345 : 1_010);
 
 describe('chunks in a bucket', () => {
   it('lie under the prefix of the address, where those of other prefixes are not seen', async () => {
@@ -36,11 +38,14 @@ describe('chunks in a bucket', () => {
   });
 
   it('can lie at the top of the bucket', async () => {
-    const place = openUnder('');
+    const [, bucketAlone = '', parameters = ''] = /^(s3:\/\/[^/?]+)[^?]*(.*)$/.exec(bucket.address) ?? [];
+    const place = openS3Bucket(parseBucketAddress(bucketAlone + parameters));
     const bytes = randomBytes(10);
-    await place.put('top/one', bytes);
-    assert.deepEqual(Buffer.from((await place.get('top/one')) ?? ''), bytes);
-    assert.deepEqual(await listed(place, 'top/'), ['top/one']);
+    const name = `top-${bytes.toString('hex')}/one`;
+    await place.put(name, bytes);
+    assert.deepEqual(Buffer.from((await place.get(name)) ?? ''), bytes);
+    assert.deepEqual(await listed(place, name.replace('one', '')), [name]);
+    await place.delete([name]);
     await place.close();
   });
 });

@@ -10,8 +10,11 @@ const REFUSED_NAMES = [
   ...['A/b', 'a/B', 'a/b.c', 'a/b c', 'ä/b', 'a/%2e', `${'a'.repeat(65)}/b`, `a/${'b'.repeat(97)}`],
 ];
 
-/** `open` gives a place that is empty, and can be called again for the same place. */
-export function describeChunkPlace(name: string, open: () => Promise<ChunkPlace>): void {
+/**
+ * `open` gives a place that is empty, and can be called again for the same place; `many` names are more than fit a
+ * batch, also without one of them.
+ */
+export function describeChunkPlace(name: string, open: () => Promise<ChunkPlace>, many = 2_345): void {
   describe(`a place for chunks, ${name}`, () => {
     let place: ChunkPlace;
     before(async () => {
@@ -79,7 +82,7 @@ export function describeChunkPlace(name: string, open: () => Promise<ChunkPlace>
     });
 
     it('lists and deletes more names than fit a batch', async () => {
-      const names = Array.from({ length: 2345 }, (_, index) => `many/${String(index).padStart(5, '0')}`);
+      const names = Array.from({ length: many }, (_, index) => `many/${String(index).padStart(5, '0')}`);
       await Promise.all(names.map((stored) => place.put(stored, Buffer.from(stored))));
       await place.put('many-more/one', randomBytes(1));
       let batches = 0;

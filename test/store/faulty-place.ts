@@ -1,5 +1,5 @@
 /** A place for chunks with faults that a seed decides. */
-import { AppError } from '../../src/app-error.ts';
+import { AppError } from '../../src/domain/app-error.ts';
 import type { ChunkPlace } from '../../src/store/chunks/chunk-place.ts';
 import type { MemoryPlace } from './memory-place.ts';
 

@@ -3,7 +3,7 @@
  * standard input: `node importer.ts <url> <cache> <lease in ms> <organization> <first event> <events>`.
  */
 import { once } from 'node:events';
-import { AppError } from '../../src/app-error.ts';
+import { AppError } from '../../src/domain/app-error.ts';
 import { openCachedStore } from '../storage.ts';
 import { manyEvents, stage } from './many-events.ts';
 

@@ -1,5 +1,5 @@
 /** As many events as a test needs, of a few users on a few boards, the same every time. */
-import type { Publication, Store } from '../../src/dataset/store.ts';
+import type { Publication, Store } from '../../src/store/store.ts';
 
 const USERS = 50;
 const BOARDS = 5;

@@ -1,26 +1,19 @@
 /** The tables of a shared store: made once, brought up to date, and those of version 0.1 beside them. */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { afterEach, beforeEach, describe, it } from 'node:test';
 import { checkMigrations, migrate, SCHEMA_OF_ROWS } from '../../src/store/catalog/migrate.ts';
 import { PostgresDatabase } from '../../src/store/catalog/postgres-database.ts';
 import { STEPS } from '../../src/store/catalog/postgres-tables.ts';
-import { startPostgres, type Throwaway } from '../postgres/throwaway.ts';
+import { newDatabase } from '../shared-servers.ts';
 
 const NAMES = Object.keys(STEPS);
 const ALL = NAMES.map(Number);
 
-let postgres: Throwaway;
 let url: string;
 let database: PostgresDatabase;
 
-before(async () => {
-  postgres = await startPostgres();
-});
-
-after(() => postgres.stop());
-
 beforeEach(async () => {
-  url = await postgres.newDatabase();
+  url = await newDatabase('empty');
   database = new PostgresDatabase(url);
 });
 

@@ -7,7 +7,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import type { Store } from '../../src/dataset/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { EMPTY_BUNDLE, writeBundle } from '../model/bundle.ts';
 import {
   CAPTURED,
@@ -37,8 +37,7 @@ const { publishRecords, WORLD } = await old<typeof import('../dataset/small-worl
   'test/dataset/small-world.ts',
 );
 const { importBundle } = await old<typeof import('../../src/ingest/import.ts')>('src/ingest/import.ts');
-const { forgetUsers } =
-  await old<typeof import('../../src/dataset/forgotten.ts')>('src/dataset/forgotten.ts');
+const { forgetUsers } = await old<typeof import('../../src/store/forgotten.ts')>('src/store/forgotten.ts');
 const { startServer } = await old<typeof import('../../src/server/start.ts')>('src/server/start.ts');
 
 const folder = await mkdtemp(join(tmpdir(), 'corkboard-fixture-'));

@@ -1,61 +1,89 @@
-/** Answers as React sees them: asked for once, kept for a while, and asked for again when they failed on the way. */
-import { QueryClient, type UseQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import type { Board, Person } from './answers.ts';
-import { ApiError, nextPage, parseExact, pathWith, request, requestJson } from './client.ts';
+/** Answers as React sees them: asked for once, and kept for a while. */
+import {
+  QueryCache,
+  QueryClient,
+  type UseQueryResult,
+  useInfiniteQuery,
+  useQuery,
+} from '@tanstack/react-query';
+import type { InsightEventsOptions, InsightsClient, VariantA } from '../../../src/client/client.ts';
+import { insightQuery } from '../../../src/client/insights.ts';
+import { PATHS } from '../../../src/client/schema-insights.ts';
+import type { Board, CommunityEvent, Person } from './answers.ts';
+import { loseRefusedKey, openApi } from './client.ts';
 
 const FRESH_MS = 60_000;
-const MOST_RETRIES = 2;
 const LIST_PAGE = 10_000;
 /** Of people and boards, so many are looked through at once. */
 export const MOST_LISTED = 50_000;
 
 export const queries = new QueryClient({
-  defaultOptions: {
-    queries: {
-      staleTime: FRESH_MS,
-      refetchOnWindowFocus: false,
-      retry: (failures, error) => failures < MOST_RETRIES && isPassing(error),
-    },
-  },
+  queryCache: new QueryCache({ onError: loseRefusedKey }),
+  // The client tries again by itself.
+  defaultOptions: { queries: { staleTime: FRESH_MS, refetchOnWindowFocus: false, retry: false } },
 });
 
-function isPassing(error: Error): boolean {
-  return error instanceof ApiError && [0, 500, 502, 504].includes(error.status);
-}
-
-/** The answer of a path; undefined asks nothing. While only parameters change, the answer before it stays in sight. */
-export function useAnswer<T>(path: string | undefined): UseQueryResult<T> {
+/** While only parameters change and `about` does not, the answer before it stays in sight. */
+function useAnswer<T>(
+  about: string,
+  parameters: object | undefined,
+  ask: (signal: AbortSignal) => Promise<T>,
+): UseQueryResult<T> {
   return useQuery<T>({
-    queryKey: ['answer', path],
-    queryFn: ({ signal }) => requestJson<T>(path ?? '', { signal }),
-    enabled: path !== undefined,
-    placeholderData: (earlier, query) => (isAbout(query?.queryKey[1], path) ? earlier : undefined),
+    queryKey: ['answer', about, parameters],
+    queryFn: ({ signal }) => ask(signal),
+    enabled: parameters !== undefined,
+    placeholderData: (earlier, query) => (query?.queryKey[1] === about ? earlier : undefined),
   });
 }
 
-/** Whether two paths ask for the same figures of the same board and person. */
-function isAbout(one: unknown, other: string | undefined): boolean {
-  if (typeof one !== 'string' || other === undefined) return false;
-  const [first, second] = [one, other].map((path) => new URL(path, location.origin));
-  return (
-    first !== undefined &&
-    first.pathname === second?.pathname &&
-    ['board', 'user', 'by'].every((name) => first.searchParams.get(name) === second.searchParams.get(name))
+type Figures = Omit<InsightsClient, 'events'>;
+/** All methods have one form, whatever they take. */
+type Ask<T> = (options: object) => Promise<T>;
+
+/** Figures by the method of the client that gives them; without options nothing is asked. */
+export function useFigures<M extends keyof Figures>(
+  method: M,
+  options: Parameters<Figures[M]>[0],
+): UseQueryResult<Awaited<ReturnType<Figures[M]>>> {
+  const { board = '', user = '', by = '' } = { ...options } as Readonly<Record<string, unknown>>;
+  return useAnswer(`${method} ${board} ${user} ${by}`, options, (signal) =>
+    (openApi().insights[method] as Ask<Awaited<ReturnType<Figures[M]>>>)({ ...options, signal }),
   );
 }
 
-/** Every board, or everybody, whom the key may see, page by page. */
-function useList<T>(path: string, isWanted: boolean): UseQueryResult<readonly T[]> {
+interface Range {
+  readonly start?: string | undefined;
+  readonly end?: string | undefined;
+}
+
+export function usePointsOfBoard(id: string, range: Range): UseQueryResult<VariantA.PointsMap> {
+  return useAnswer(`points of board ${id}`, range, (signal) =>
+    openApi().a.pointsOfBoard(id, { ...range, signal }),
+  );
+}
+
+/** By board. */
+export function usePointsOfPerson(id: string, range: Range): UseQueryResult<VariantA.PointsMap> {
+  return useAnswer(`points of person ${id}`, range, (signal) =>
+    openApi().a.pointsOfUser(id, { ...range, key: 'board', signal }),
+  );
+}
+
+/** Everything that the key may see of a list, up to what can be looked through. */
+function useList<T>(
+  name: string,
+  isWanted: boolean,
+  open: (options: { pageSize: number; signal: AbortSignal }) => AsyncIterable<T>,
+): UseQueryResult<readonly T[]> {
   return useQuery<readonly T[]>({
-    queryKey: ['list', path],
+    queryKey: ['list', name],
     enabled: isWanted,
     queryFn: async ({ signal }) => {
       const all: T[] = [];
-      let page: string | undefined = pathWith(path, { limit: LIST_PAGE });
-      while (page !== undefined && all.length < MOST_LISTED) {
-        const response: Response = await request(page, { signal });
-        all.push(...parseExact<T[]>(await response.text()));
-        page = nextPage(response);
+      for await (const item of open({ pageSize: LIST_PAGE, signal })) {
+        all.push(item);
+        if (all.length === MOST_LISTED) break;
       }
       return all;
     },
@@ -63,27 +91,26 @@ function useList<T>(path: string, isWanted: boolean): UseQueryResult<readonly T[
 }
 
 export function useBoards(isWanted = true): UseQueryResult<readonly Board[]> {
-  return useList('/b/v1/boards', isWanted);
+  return useList('boards', isWanted, (options) => openApi().b.boards(options));
 }
 
 export function usePeople(isWanted = true): UseQueryResult<readonly Person[]> {
-  return useList('/b/v1/users', isWanted);
+  return useList('users', isWanted, (options) => openApi().b.users(options));
 }
 
-interface Page<T> {
-  readonly items: readonly T[];
-  readonly next: string | undefined;
-}
+/** Which events. */
+export type EventFilter = Pick<InsightEventsOptions, 'board' | 'user' | 'action'> & Range;
 
-/** A list that is too long to be held: pages as they are scrolled to. */
-export function usePages<T>(path: string) {
+/** Events that are too many to be held: pages as they are scrolled to. */
+export function useEvents(filter: EventFilter, pageSize: number) {
   return useInfiniteQuery({
-    queryKey: ['pages', path],
-    queryFn: async ({ pageParam, signal }): Promise<Page<T>> => {
-      const response = await request(pageParam, { signal });
-      return { items: parseExact<T[]>(await response.text()), next: nextPage(response) };
+    queryKey: ['events', filter],
+    queryFn: async ({ pageParam, signal }) => {
+      const query = { ...insightQuery(filter), limit: String(pageSize), cursor: pageParam };
+      const { elements, cursor } = await openApi().page(PATHS.findEvents, query, signal);
+      return { items: elements as readonly CommunityEvent[], next: cursor };
     },
-    initialPageParam: path,
+    initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => next,
   });
 }

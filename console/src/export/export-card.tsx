@@ -1,9 +1,12 @@
 /** Saves the events of a view as a file. */
 import { useEffect, useRef, useState } from 'react';
+import { MEDIA_TYPES } from '../../../src/client/media-types.ts';
+import { troubleOf } from '../api/client.ts';
+import type { EventFilter } from '../api/queries.ts';
 import { Card } from '../parts/card.tsx';
 import { formatBytes, formatCount, formatNumber, formatShare } from '../view/format.ts';
 import { FORMATS, type Format } from './event-counter.ts';
-import { MEDIA_TYPES, type Progress, saveEvents } from './save.ts';
+import { type Progress, saveEvents } from './save.ts';
 import { openSink } from './sink.ts';
 
 type State =
@@ -13,12 +16,11 @@ type State =
   | { readonly is: 'failed'; readonly reason: string };
 
 export function ExportCard({
-  path,
+  filter,
   name,
   total,
 }: {
-  /** Of the events, without a form. */
-  readonly path: string;
+  readonly filter: EventFilter;
   /** Of the file, without its ending. */
   readonly name: string;
   readonly total: number;
@@ -35,13 +37,13 @@ export function ExportCard({
       const sink = await openSink(file, MEDIA_TYPES[format]);
       if (sink === undefined) return;
       setState({ is: 'busy', format, progress: { events: 0, bytes: 0 } });
-      const progress = await saveEvents(path, format, sink, abort.signal, (now) =>
+      const progress = await saveEvents(filter, format, sink, abort.signal, (now) =>
         setState({ is: 'busy', format, progress: now }),
       );
       setState({ is: 'saved', name: file, progress });
     } catch (error) {
       if (abort.signal.aborted) setState({ is: 'idle' });
-      else setState({ is: 'failed', reason: error instanceof Error ? error.message : String(error) });
+      else setState({ is: 'failed', reason: troubleOf(error).detail });
     }
   };
 

@@ -2,32 +2,24 @@
  * Saves events byte for byte as the interface gives them, CSV in its form for spreadsheets, and
  * says how far it is.
  */
-import { request } from '../api/client.ts';
+import { insightQuery } from '../../../src/client/insights.ts';
+import { MEDIA_TYPES } from '../../../src/client/media-types.ts';
+import { readBytes } from '../../../src/client/reading.ts';
+import { PATHS } from '../../../src/client/schema-insights.ts';
+import { send } from '../../../src/client/sending.ts';
+import { loseRefusedKey, openApi } from '../api/client.ts';
+import type { EventFilter } from '../api/queries.ts';
 import { countEvents, type Format } from './event-counter.ts';
 import type { Sink } from './sink.ts';
-
-export const MEDIA_TYPES: Readonly<Record<Format, string>> = {
-  json: 'application/json',
-  ndjson: 'application/x-ndjson',
-  csv: 'text/csv',
-};
 
 export interface Progress {
   readonly events: number;
   readonly bytes: number;
 }
 
-/**
- * CSV is what people open in a spreadsheet, which must not run what somebody has written as a
- * formula.
- */
-function pathAs(format: Format, path: string): string {
-  return format === 'csv' ? `${path}${path.includes('?') ? '&' : '?'}excel=1` : path;
-}
-
 /** Throws when it breaks off; then the sink holds nothing. */
 export async function saveEvents(
-  path: string,
+  filter: EventFilter,
   format: Format,
   sink: Sink,
   signal: AbortSignal,
@@ -35,19 +27,20 @@ export async function saveEvents(
 ): Promise<Progress> {
   let progress: Progress = { events: 0, bytes: 0 };
   try {
-    const { body } = await request(pathAs(format, path), { signal, accept: MEDIA_TYPES[format] });
-    if (body === null) throw new Error('The answer has no bytes.');
+    // CSV is what people open in a spreadsheet, which must not run what somebody has written as a formula.
+    const query = { ...insightQuery(filter), excel: format === 'csv' ? '1' : undefined };
+    const request = { path: PATHS.findEvents, query, accept: MEDIA_TYPES[format], signal };
     const counter = countEvents(format);
-    const reader = body.getReader();
-    for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      await sink.write(read.value);
-      progress = { events: counter.add(read.value), bytes: progress.bytes + read.value.length };
+    for await (const bytes of readBytes(await send(openApi().origin, request), signal)) {
+      await sink.write(bytes);
+      progress = { events: counter.add(bytes), bytes: progress.bytes + bytes.length };
       tell(progress);
     }
     await sink.close();
     return progress;
   } catch (error) {
     await sink.abort().catch(() => undefined);
+    loseRefusedKey(error);
     throw error;
   }
 }

@@ -1,8 +1,7 @@
 /** Who acts on whose things on a board. */
 import { useState } from 'react';
 import type { Interactions, Person } from '../api/answers.ts';
-import { pathWith } from '../api/client.ts';
-import { useAnswer } from '../api/queries.ts';
+import { useFigures } from '../api/queries.ts';
 import { Network } from '../charts/network.tsx';
 import { Card, Choice } from '../parts/card.tsx';
 import { countColumn } from '../parts/columns.tsx';
@@ -17,9 +16,7 @@ const SIZES = ['50', '100', '200', '400'] as const;
 export function BoardInteractions({ id }: { readonly id: string }) {
   const { start, end } = useRange();
   const [size, setSize] = useState<(typeof SIZES)[number]>('100');
-  const answer = useAnswer<Interactions>(
-    pathWith(`/insights/v1/boards/${id}/interactions`, { start, end, top: size }),
-  );
+  const answer = useFigures('interactions', { board: id, start, end, top: Number(size) });
   const { data } = answer;
   const note =
     data &&

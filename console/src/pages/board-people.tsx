@@ -1,7 +1,6 @@
 /** Who is active on a board. */
 import type { RankedPerson } from '../api/answers.ts';
-import { pathWith } from '../api/client.ts';
-import { useAnswer } from '../api/queries.ts';
+import { useFigures } from '../api/queries.ts';
 import { Card } from '../parts/card.tsx';
 import { countColumn, latestColumn } from '../parts/columns.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
@@ -14,9 +13,7 @@ const MOST = 1000;
 
 export function BoardPeople({ id }: { readonly id: string }) {
   const { start, end, zone } = useRange();
-  const answer = useAnswer<readonly RankedPerson[]>(
-    pathWith('/insights/v1/users', { board: id, start, end, top: MOST }),
-  );
+  const answer = useFigures('rankUsers', { board: id, start, end, top: MOST });
   const columns: Column<RankedPerson>[] = [
     {
       key: 'person',

@@ -1,7 +1,6 @@
 /** The pins of a board that people have most to do with. */
 import type { RankedPins } from '../api/answers.ts';
-import { pathWith } from '../api/client.ts';
-import { useAnswer } from '../api/queries.ts';
+import { useFigures } from '../api/queries.ts';
 import { Card } from '../parts/card.tsx';
 import { countColumn, latestColumn } from '../parts/columns.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
@@ -16,7 +15,7 @@ type Row = RankedPins['ranked'][number];
 
 export function BoardPins({ id }: { readonly id: string }) {
   const { start, end, zone } = useRange();
-  const answer = useAnswer<RankedPins>(pathWith(`/insights/v1/boards/${id}/pins`, { start, end, top: MOST }));
+  const answer = useFigures('rankPins', { board: id, start, end, top: MOST });
   const pins = answer.data?.pins ?? 0;
   const note =
     pins > MOST

@@ -1,8 +1,8 @@
 /** How the people on a board stand against its goal, and everybody's points. */
 import { useMemo } from 'react';
-import type { Participation, Person, PointsMap } from '../api/answers.ts';
-import { pathWith } from '../api/client.ts';
-import { useAnswer, usePeople } from '../api/queries.ts';
+import type { VariantA } from '../../../src/client/client.ts';
+import type { Participation, Person } from '../api/answers.ts';
+import { useFigures, usePeople, usePointsOfBoard } from '../api/queries.ts';
 import { Distribution } from '../charts/distribution.tsx';
 import { Card, Tile, Tiles } from '../parts/card.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
@@ -16,9 +16,7 @@ const MOST_AT_RISK = 100;
 
 export function BoardStandings({ id }: { readonly id: string }) {
   const { zone } = useRange();
-  const answer = useAnswer<Participation>(
-    pathWith(`/insights/v1/boards/${id}/participation`, { top: MOST_AT_RISK }),
-  );
+  const answer = useFigures('participation', { board: id, top: MOST_AT_RISK });
   return (
     <div className="stack">
       <Loaded
@@ -114,7 +112,7 @@ interface Row {
 
 function PointsTable({ id, goal }: { readonly id: string; readonly goal: number }) {
   const { start, end } = useRange();
-  const points = useAnswer<PointsMap>(pathWith(`/a/v1/board/${id}/points`, { start, end }));
+  const points = usePointsOfBoard(id, { start, end });
   const people = usePeople();
   const rows = useMemo(() => rowsOf(points.data ?? {}, people.data ?? []), [points.data, people.data]);
   const columns: Column<Row>[] = [
@@ -176,7 +174,7 @@ function PointsTable({ id, goal }: { readonly id: string; readonly goal: number 
   );
 }
 
-function rowsOf(points: PointsMap, people: readonly Person[]): readonly Row[] {
+function rowsOf(points: VariantA.PointsMap, people: readonly Person[]): readonly Row[] {
   const known = new Map(people.map((person) => [person.id, person]));
   return Object.values(points).map(({ user_id, email, total_points, participation_score }) => ({
     person: known.get(user_id) ?? { id: user_id, email, name: '', role: '' },

@@ -1,8 +1,7 @@
 /** One board: what happens on it, how people stand, what they pinned, who they are, and who works with whom. */
 import { lazy } from 'react';
 import type { Overview } from '../api/answers.ts';
-import { pathWith } from '../api/client.ts';
-import { useAnswer } from '../api/queries.ts';
+import { useFigures } from '../api/queries.ts';
 import { ActivityCard } from '../parts/activity-card.tsx';
 import { Tile, Tiles } from '../parts/card.tsx';
 import { PageLink } from '../parts/links.tsx';
@@ -30,7 +29,7 @@ const SECTIONS: readonly Section[] = [
 
 export function BoardPage({ id, section }: { readonly id: string; readonly section: string }) {
   const { start, end, zone } = useRange();
-  const answer = useAnswer<Overview>(pathWith('/insights/v1/overview', { board: id, start, end }));
+  const answer = useFigures('overview', { board: id, start, end });
   const board = answer.data?.board;
   return (
     <Page

@@ -1,8 +1,7 @@
 /** Every board that the key may see, with what happened on it in the range. */
 import { useMemo } from 'react';
 import type { Activity, Board, RankedBoard } from '../api/answers.ts';
-import { pathWith } from '../api/client.ts';
-import { useAnswer, useBoards } from '../api/queries.ts';
+import { useBoards, useFigures } from '../api/queries.ts';
 import { Sparkline } from '../charts/over-time.tsx';
 import { countColumn, latestColumn } from '../parts/columns.tsx';
 import type { Column } from '../parts/data-table.tsx';
@@ -30,21 +29,11 @@ export function BoardsPage() {
   const [parameters, change] = useParameters();
   const wanted = parameters.get('q') ?? '';
   const boards = useBoards();
-  const ranked = useAnswer<readonly RankedBoard[]>(
-    pathWith('/insights/v1/boards', { start, end, top: MOST_RANKED }),
-  );
+  const ranked = useFigures('rankBoards', { start, end, top: MOST_RANKED });
   const coarse = interval === 'hour' || interval === 'day' ? 'day' : interval;
-  const lines = useAnswer<Activity>(
-    isKnown
-      ? pathWith('/insights/v1/activity', {
-          start,
-          end,
-          zone,
-          interval: coarse,
-          by: 'board',
-          top: MOST_LINES,
-        })
-      : undefined,
+  const lines = useFigures(
+    'activity',
+    isKnown ? { start, end, zone, interval: coarse, by: 'board', top: MOST_LINES } : undefined,
   );
   const rows = useMemo(
     () => rowsOf(boards.data ?? [], ranked.data ?? [], lines.data),

@@ -1,8 +1,7 @@
 /** Events, narrowed by range, board, person and action; how many they are; and all of them as a file. */
 import { useState } from 'react';
 import type { CommunityEvent, Overview } from '../api/answers.ts';
-import { pathWith } from '../api/client.ts';
-import { useAnswer, useBoards, usePages, usePeople } from '../api/queries.ts';
+import { type EventFilter, useBoards, useEvents, useFigures, usePeople } from '../api/queries.ts';
 import { ExportCard } from '../export/export-card.tsx';
 import { Card } from '../parts/card.tsx';
 import { Combobox } from '../parts/combobox.tsx';
@@ -14,7 +13,6 @@ import { capitalize, formatCount, formatInstant } from '../view/format.ts';
 import { useParameters, useRange, useWhole } from '../view/use-view.ts';
 
 const PAGE = 200;
-const EVENTS = '/insights/v1/events';
 
 export function EventsPage() {
   const [parameters] = useParameters();
@@ -23,7 +21,7 @@ export function EventsPage() {
     ...{ start, end, board: parameters.get('board') ?? undefined },
     ...{ user: parameters.get('person') ?? undefined, action: parameters.get('action') ?? undefined },
   };
-  const figures = useAnswer<Overview>(pathWith('/insights/v1/overview', asked));
+  const figures = useFigures('overview', asked);
   const total = figures.data?.events;
   const name = [
     'events',
@@ -45,15 +43,10 @@ export function EventsPage() {
     >
       <div className="grid events-head">
         <Filters figures={figures.data} />
-        <ExportCard
-          key={pathWith(EVENTS, asked)}
-          path={pathWith(EVENTS, asked)}
-          name={fileName(name)}
-          total={total ?? 0}
-        />
+        <ExportCard key={JSON.stringify(asked)} filter={asked} name={fileName(name)} total={total ?? 0} />
       </div>
       {figures.error === null ? (
-        <EventTable path={pathWith(EVENTS, { ...asked, limit: PAGE })} total={total} />
+        <EventTable filter={asked} total={total} />
       ) : (
         <Failure error={figures.error} onRetry={() => void figures.refetch()} />
       )}
@@ -121,9 +114,9 @@ function Filters({ figures }: { readonly figures: Overview | undefined }) {
   );
 }
 
-function EventTable({ path, total }: { readonly path: string; readonly total: number | undefined }) {
+function EventTable({ filter, total }: { readonly filter: EventFilter; readonly total: number | undefined }) {
   const { zone } = useRange();
-  const pages = usePages<CommunityEvent>(path);
+  const pages = useEvents(filter, PAGE);
   if (pages.isPending) return <Skeleton height={480} />;
   if (pages.error !== null) return <Failure error={pages.error} onRetry={() => void pages.refetch()} />;
   const rows = pages.data.pages.flatMap(({ items }) => items);

@@ -1,8 +1,7 @@
 /** The community at a glance. */
 import type { UseQueryResult } from '@tanstack/react-query';
-import type { HeatMapAnswer, Overview, RankedBoard, RankedPerson, Returning } from '../api/answers.ts';
-import { pathWith } from '../api/client.ts';
-import { useAnswer } from '../api/queries.ts';
+import type { Overview, Returning } from '../api/answers.ts';
+import { useFigures } from '../api/queries.ts';
 import { BarList, BlankBarList } from '../charts/bar-list.tsx';
 import { BlankHeatMap, HeatMap } from '../charts/heat-map.tsx';
 import { BlankBars, PeriodTable, StackedBars } from '../charts/over-time.tsx';
@@ -29,7 +28,7 @@ const BLANK: TileFigures = {
 export function OverviewPage() {
   const { start, end, zone } = useRange();
   const whole = useWhole();
-  const figures = useAnswer<Overview>(pathWith('/insights/v1/overview', { start, end }));
+  const figures = useFigures('overview', { start, end });
   return (
     <Page title={whole.data?.organization.name ?? 'Overview'} above="Overview">
       <Loaded answer={figures} shape={<Figures data={BLANK} zone={zone} />}>
@@ -92,7 +91,7 @@ function ActionsCard({ figures }: { readonly figures: UseQueryResult<Overview> }
 
 function BoardsCard() {
   const { start, end } = useRange();
-  const answer = useAnswer<readonly RankedBoard[]>(pathWith('/insights/v1/boards', { start, end, top: TOP }));
+  const answer = useFigures('rankBoards', { start, end, top: TOP });
   return (
     <Card title="Most active boards" tools={<PageLink to="/console/boards">All boards</PageLink>}>
       <Loaded answer={answer} shape={BLANK_RANKING} isEmpty={(boards) => boards.length === 0}>
@@ -111,7 +110,7 @@ function BoardsCard() {
 
 function PeopleCard() {
   const { start, end } = useRange();
-  const answer = useAnswer<readonly RankedPerson[]>(pathWith('/insights/v1/users', { start, end, top: TOP }));
+  const answer = useFigures('rankUsers', { start, end, top: TOP });
   return (
     <Card title="Most active people" tools={<PageLink to="/console/people">All people</PageLink>}>
       <Loaded answer={answer} shape={BLANK_RANKING} isEmpty={(people) => people.length === 0}>
@@ -131,9 +130,7 @@ function PeopleCard() {
 function ReturningCard() {
   const { start, end, zone } = useRange();
   const { interval, isKnown } = useInterval();
-  const answer = useAnswer<Returning>(
-    isKnown ? pathWith('/insights/v1/returning', { start, end, zone, interval }) : undefined,
-  );
+  const answer = useFigures('returning', isKnown ? { start, end, zone, interval } : undefined);
   const series = (data: Returning) => [
     { name: 'Returning', color: 1, values: data.returning },
     { name: 'New', color: 2, values: data.newcomers },
@@ -170,7 +167,7 @@ function ReturningCard() {
 
 export function HeatMapCard({ about = {} }: { readonly about?: About }) {
   const { start, end, zone } = useRange();
-  const answer = useAnswer<HeatMapAnswer>(pathWith('/insights/v1/heat-map', { ...about, start, end, zone }));
+  const answer = useFigures('heatMap', { ...about, start, end, zone });
   return (
     <Card title="When in the week" note={`Events by day and hour, ${zone}`} className="wide">
       <Loaded

@@ -1,8 +1,7 @@
 /** Everybody whom the key may see, with what they did in the range. */
 import { useMemo } from 'react';
 import type { Person, RankedPerson } from '../api/answers.ts';
-import { pathWith } from '../api/client.ts';
-import { MOST_LISTED, useAnswer, usePeople } from '../api/queries.ts';
+import { MOST_LISTED, useFigures, usePeople } from '../api/queries.ts';
 import { countColumn, latestColumn } from '../parts/columns.tsx';
 import type { Column } from '../parts/data-table.tsx';
 import { nameOf, PersonLink } from '../parts/links.tsx';
@@ -26,9 +25,7 @@ export function PeoplePage() {
   const [parameters, change] = useParameters();
   const wanted = parameters.get('q') ?? '';
   const people = usePeople();
-  const ranked = useAnswer<readonly RankedPerson[]>(
-    pathWith('/insights/v1/users', { start, end, top: MOST_RANKED }),
-  );
+  const ranked = useFigures('rankUsers', { start, end, top: MOST_RANKED });
   const rows = useMemo(() => rowsOf(people.data ?? [], ranked.data ?? []), [people.data, ranked.data]);
   const found = useMemo(
     () =>

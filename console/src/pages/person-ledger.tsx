@@ -1,6 +1,6 @@
 /** Every award of a person on a board: when, for what, by which rule, and whether it counts. */
-import type { Ledger, PointsMap } from '../api/answers.ts';
-import { useAnswer, useBoards } from '../api/queries.ts';
+import type { Ledger } from '../api/answers.ts';
+import { useBoards, useFigures, usePointsOfPerson } from '../api/queries.ts';
 import { Card } from '../parts/card.tsx';
 import { type Column, DataTable, INSTANT_WIDTH } from '../parts/data-table.tsx';
 import { Empty, Loaded } from '../parts/states.tsx';
@@ -11,7 +11,7 @@ type Line = Ledger['lines'][number];
 
 export function PersonLedger({ id }: { readonly id: string }) {
   const [parameters, change] = useParameters();
-  const points = useAnswer<PointsMap>(`/a/v1/user/${id}/points?key=board`);
+  const points = usePointsOfPerson(id, {});
   const boards = useBoards();
   const titles = new Map(boards.data?.map((board) => [board.id, board.title]));
   const records = Object.values(points.data ?? {}).sort(
@@ -48,7 +48,7 @@ export function PersonLedger({ id }: { readonly id: string }) {
 
 function LedgerOfBoard({ id, board }: { readonly id: string; readonly board: string }) {
   const { zone } = useRange();
-  const answer = useAnswer<Ledger>(`/insights/v1/boards/${board}/users/${id}/ledger`);
+  const answer = useFigures('ledger', { board, user: id });
   return (
     <Loaded answer={answer} height={300}>
       {(ledger) => (

@@ -1,7 +1,7 @@
 /** One person: what they do, their points over boards, and the ledger of each award. */
-import type { Overview, PointsMap } from '../api/answers.ts';
-import { pathWith } from '../api/client.ts';
-import { useAnswer, useBoards } from '../api/queries.ts';
+import type { VariantA } from '../../../src/client/client.ts';
+import type { Overview } from '../api/answers.ts';
+import { useBoards, useFigures, usePointsOfPerson } from '../api/queries.ts';
 import { BarList } from '../charts/bar-list.tsx';
 import { ActivityCard } from '../parts/activity-card.tsx';
 import { Card, Tile, Tiles } from '../parts/card.tsx';
@@ -22,7 +22,7 @@ const SECTIONS = [
 
 export function PersonPage({ id, section }: { readonly id: string; readonly section: string }) {
   const { start, end, zone } = useRange();
-  const answer = useAnswer<Overview>(pathWith('/insights/v1/overview', { user: id, start, end }));
+  const answer = useFigures('overview', { user: id, start, end });
   const person = answer.data?.user;
   return (
     <Page
@@ -87,10 +87,10 @@ function PersonSection({
 
 function PersonPoints({ id }: { readonly id: string }) {
   const { start, end } = useRange();
-  const points = useAnswer<PointsMap>(pathWith(`/a/v1/user/${id}/points`, { key: 'board', start, end }));
+  const points = usePointsOfPerson(id, { start, end });
   const boards = useBoards();
   const known = new Map(boards.data?.map((board) => [board.id, board]));
-  const itemsOf = (map: PointsMap) =>
+  const itemsOf = (map: VariantA.PointsMap) =>
     Object.values(map)
       .sort((one, other) => other.total_points - one.total_points)
       .map(({ board_id, total_points, participation_score }) => ({

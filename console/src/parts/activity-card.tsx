@@ -1,7 +1,6 @@
 /** Activity over time, split as one likes: of everything, of a board or of a person. */
 import type { Activity, Overview } from '../api/answers.ts';
-import { pathWith } from '../api/client.ts';
-import { useAnswer } from '../api/queries.ts';
+import { useFigures } from '../api/queries.ts';
 import { BlankBars, PeriodTable, StackedBars } from '../charts/over-time.tsx';
 import type { Series } from '../charts/plot.tsx';
 import { capitalize } from '../view/format.ts';
@@ -38,9 +37,10 @@ export function ActivityCard({
   const { interval, possible, isKnown } = useInterval(span);
   const split = splits.find((known) => known === parameters.get('by')) ?? 'action';
   const by = split === 'people' ? undefined : split;
-  const answer = useAnswer<Activity>(
+  const answer = useFigures(
+    'activity',
     isKnown
-      ? pathWith('/insights/v1/activity', {
+      ? {
           ...about,
           start,
           end,
@@ -48,7 +48,7 @@ export function ActivityCard({
           interval,
           by,
           top: by === 'board' ? MOST_SERIES : undefined,
-        })
+        }
       : undefined,
   );
   const colors = useActionColors();

@@ -1,5 +1,5 @@
 /** The range and the zone that govern every page. */
-import { useEffect, useId, useRef, useState } from 'react';
+import { useId, useState } from 'react';
 import { formatDay } from '../view/format.ts';
 import { presetsOf, type Range } from '../view/range.ts';
 import { useParameters, useRange, useWhole, ZONE_OF_READER } from '../view/use-view.ts';
@@ -8,37 +8,9 @@ export function RangePicker() {
   const range = useRange();
   const id = useId();
   const [isOpen, setOpen] = useState(false);
-  const frame = useRef<HTMLDivElement>(null);
-  const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
-    if (!isOpen) return;
-    const closeOutside = ({ target }: Event) => {
-      if (target instanceof Node && frame.current?.contains(target) === false) setOpen(false);
-    };
-    const closeByKey = ({ key }: KeyboardEvent) => {
-      if (key !== 'Escape') return;
-      setOpen(false);
-      button.current?.focus();
-    };
-    document.addEventListener('pointerdown', closeOutside);
-    document.addEventListener('focusin', closeOutside);
-    document.addEventListener('keydown', closeByKey);
-    return () => {
-      document.removeEventListener('pointerdown', closeOutside);
-      document.removeEventListener('focusin', closeOutside);
-      document.removeEventListener('keydown', closeByKey);
-    };
-  }, [isOpen]);
   return (
-    <div className="range" ref={frame}>
-      <button
-        ref={button}
-        type="button"
-        className="button range-button"
-        aria-expanded={isOpen}
-        aria-controls={id}
-        onClick={() => setOpen(!isOpen)}
-      >
+    <div className="range">
+      <button type="button" className="button range-button" popoverTarget={id}>
         <svg viewBox="0 0 20 20" aria-hidden="true" className="icon">
           <path d="M3 5h14v12H3zM3 9h14M7 2.5v4M13 2.5v4" />
         </svg>
@@ -49,7 +21,12 @@ export function RangePicker() {
       <p className="unseen" aria-live="polite">
         {describeRange(range)}, {range.zone}
       </p>
-      <div id={id} className="range-panel" hidden={!isOpen}>
+      <div
+        id={id}
+        popover="auto"
+        className="range-panel"
+        onToggle={({ newState }) => setOpen(newState === 'open')}
+      >
         {isOpen && <RangeForm range={range} />}
       </div>
     </div>

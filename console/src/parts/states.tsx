@@ -1,7 +1,8 @@
 /** What stands where an answer is to be: while it is on its way, when it did not come, and when there is nothing in it. */
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { ApiError } from '../api/client.ts';
+import { ProblemError } from '../../../src/client/client.ts';
+import { troubleOf } from '../api/client.ts';
 
 /** A grey area in the height of what comes: a number of pixels, or the height of a shape. */
 export function Skeleton({ height = 120, shape }: SkeletonSize) {
@@ -43,17 +44,20 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
 
 /** With what the operator needs to find it in the log. */
 export function Failure({ error, onRetry }: { readonly error: Error; readonly onRetry?: () => void }) {
-  const isKnown = error instanceof ApiError;
-  if (isKnown && error.status === 404) return <NotVisible />;
+  const problem = error instanceof ProblemError ? error : undefined;
+  if (problem?.status === 404) return <NotVisible />;
+  const { title, detail } = troubleOf(error);
   return (
     <div className="state state-failed" role="alert">
-      <p className="state-title">{isKnown ? error.title : 'This page has failed'}</p>
+      <p className="state-title">{title}</p>
       <div className="state-text">
-        <p>{error.message}</p>
-        {isKnown && error.retryAfterSeconds !== undefined && <p>Try again in {error.retryAfterSeconds} s.</p>}
-        {isKnown && error.requestId !== undefined && (
+        <p>{detail}</p>
+        {problem?.retryAfterMs !== undefined && (
+          <p>Try again in {Math.ceil(problem.retryAfterMs / 1000)} s.</p>
+        )}
+        {problem?.requestId !== undefined && (
           <p className="state-id">
-            Request <code>{error.requestId}</code>
+            Request <code>{problem.requestId}</code>
           </p>
         )}
       </div>

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import type { Overview } from '../api/answers.ts';
-import { useAnswer } from '../api/queries.ts';
+import { useFigures } from '../api/queries.ts';
 import { type Bounds, boundsOf, type Interval, intervalsFor, type Range, readRange } from './range.ts';
 
 const GOVERNING = ['from', 'to', 'zone'];
@@ -67,7 +67,7 @@ export function useStatedZone(): void {
 
 /** What there is at all, whatever the range. */
 export function useWhole() {
-  return useAnswer<Overview>('/insights/v1/overview');
+  return useFigures('overview', {});
 }
 
 export interface ChosenInterval {

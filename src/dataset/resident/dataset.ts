@@ -2,7 +2,11 @@
  * A version in memory: the `Dataset` port over typed arrays, loaded from the dataset of any store. What is asked for
  * seldom, or once, is passed on to that dataset, which stays open beneath.
  */
-import { Shelf } from '../../shelf.ts';
+
+import { NO_REDACTION } from '../../domain/redaction.ts';
+import type { Scope } from '../../domain/scope.ts';
+import { clockOf, type Unseen } from '../../domain/user-clocks.ts';
+import { Shelf } from '../../system/shelf.ts';
 import type { Dataset, Ledger } from '../dataset.ts';
 import {
   type BoardName,
@@ -11,6 +15,7 @@ import {
   type EventTally,
   isBounded,
   type LedgerQuery,
+  type ListKind,
   type ListQuery,
   type Revisions,
   type Standings,
@@ -18,12 +23,9 @@ import {
   type TimeRange,
   type UserName,
 } from '../query.ts';
-import type { Board, Person, Pin } from '../records.ts';
-import { NO_REDACTION } from '../redaction.ts';
-import type { Scope } from '../scope.ts';
+import type { RecordColumns, RecordTable } from '../records.ts';
 import type { Tables } from '../tables.ts';
 import { isWhole, streamSelection } from '../timeline.ts';
-import { clockOf, type Unseen } from '../user-clocks.ts';
 import { type ColumnSizes, tallySelection } from './events.ts';
 import { FirstEvents } from './first-events.ts';
 import type { BoardNames, UserNames } from './names.ts';
@@ -35,6 +37,7 @@ import type { Visibility } from './visibility.ts';
 
 /** What is in memory of a version. */
 export interface Holdings {
+  readonly records: { readonly [T in RecordTable]: RecordColumns<T> };
   readonly users: Register;
   readonly boards: Register;
   readonly boardNames: BoardNames;
@@ -87,16 +90,8 @@ export class ResidentDataset implements Dataset {
     return this.held.visibility.prepare(scope);
   }
 
-  people(): AsyncIterable<readonly Person[]> {
-    return this.#stored.people();
-  }
-
-  boards(): AsyncIterable<readonly Board[]> {
-    return this.#stored.boards();
-  }
-
-  pins(): AsyncIterable<readonly Pin[]> {
-    return this.#stored.pins();
+  async *records<T extends RecordTable>(of: T): AsyncGenerator<RecordColumns<T>, void> {
+    yield this.held.records[of];
   }
 
   tables(): Tables {
@@ -115,21 +110,16 @@ export class ResidentDataset implements Dataset {
     return await tallySelection(this.timeline.events, selection, sizes);
   }
 
-  async listBoards(query: ListQuery): Promise<Int32Array> {
-    const { boards, visibility } = this.held;
-    const visible = visibility.of(query.scope).boards;
-    return await boards.list(query, visible, await this.#firstMs('board', query));
-  }
-
-  async listUsers(query: ListQuery): Promise<Int32Array> {
-    const { users, visibility } = this.held;
-    const visible = visibility.of(query.scope).people;
-    return await users.list(query, visible, await this.#firstMs('actor', query));
+  async list(of: ListKind, query: ListQuery): Promise<Int32Array> {
+    const { boards, people } = this.held.visibility.of(query.scope);
+    const visible = of === 'boards' ? boards : people;
+    return await this.held[of].list(query, visible, await this.#firstMs(of, query));
   }
 
   /** By index; not worked out without a range, when no list asks for it. */
-  async #firstMs(column: 'actor' | 'board', { scope, range }: ListQuery): Promise<(index: number) => number> {
-    return isBounded(range) ? await this.#firstEvents.of(column, scope) : () => Number.NaN;
+  async #firstMs(of: ListKind, { scope, range }: ListQuery): Promise<(index: number) => number> {
+    if (!isBounded(range)) return () => Number.NaN;
+    return await this.#firstEvents.of(of === 'boards' ? 'board' : 'actor', scope);
   }
 
   async findBoard(scope: Scope, name: BoardName): Promise<number | undefined> {

@@ -1,10 +1,9 @@
 /** What each standing earned when, kept as running sums, so that any range costs two searches. */
-import { inSlices } from '../../time-slice.ts';
+import { inSlices } from '../../system/time-slice.ts';
+import { joinDoubles, joinIntegers } from '../columns.ts';
 import type { TimeRange } from '../query.ts';
 import type { EarningRows } from '../tables.ts';
-import { joinDoubles, joinIntegers } from './columns.ts';
-import { indexRows, orderRows } from './row-index.ts';
-import { firstPlace } from './splice.ts';
+import { firstPlace, indexRows, orderRows } from './row-index.ts';
 
 export async function joinEarnings(parts: readonly EarningRows[]): Promise<EarningRows> {
   return {

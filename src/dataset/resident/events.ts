@@ -1,8 +1,9 @@
 /** What the events of a selection are made of. */
-import { inSlices } from '../../time-slice.ts';
+import { inSlices } from '../../system/time-slice.ts';
 import type { EventRows } from '../event-rows.ts';
-import type { EventBatch, EventTally, Occurrences } from '../query.ts';
-import { type Selection, streamSelection } from '../timeline.ts';
+import type { EventTally, Occurrences } from '../query.ts';
+import type { Selection } from '../selection.ts';
+import { isWhole, openFound, streamSelection } from '../timeline.ts';
 
 /** How many values a column of events can have: indices from 0 to below. */
 export interface ColumnSizes {
@@ -24,8 +25,9 @@ export async function tallySelection(
   const owner = openCount(sizes.users, rows);
   const board = openCount(sizes.boards, rows);
   const pin = openCount(sizes.pins, rows);
+  const into = isWhole(selection) ? undefined : openFound(selection);
   let total = 0;
-  for await (const batch of streamSelection(events, selection, { reused: true })) {
+  for await (const batch of streamSelection(events, selection, { reused: true, into })) {
     total += batch.count;
     kind.add(batch.kind);
     actor.add(batch.actor);
@@ -33,31 +35,15 @@ export async function tallySelection(
     board.add(batch.board);
     pin.add(batch.pin);
   }
-  return { events: total, ...(await occurrencesOf({ kind, actor, owner, board, pin })) };
+  const { from, to, rows: listed } = selection;
+  return {
+    events: total,
+    ...(await occurrencesOf({ kind, actor, owner, board, pin })),
+    selection: into && { from, to, rows: listed, found: into },
+  };
 }
 
-/** A tally of all events after others came; sizes are those of then. */
-export async function moreTally(
-  tally: EventTally,
-  events: EventBatch,
-  sizes: ColumnSizes,
-): Promise<EventTally> {
-  const more = (column: TalliedColumn, values: number) => {
-    const count = new DenseCount(values, tally[column]);
-    count.add(events[column]);
-    return count;
-  };
-  const counts = {
-    kind: more('kind', sizes.kinds),
-    actor: more('actor', sizes.users),
-    owner: more('owner', sizes.users),
-    board: more('board', sizes.boards),
-    pin: more('pin', sizes.pins),
-  };
-  return { events: tally.events + events.count, ...(await occurrencesOf(counts)) };
-}
-
-type TalliedColumn = Exclude<keyof EventTally, 'events'>;
+type TalliedColumn = Exclude<keyof EventTally, 'events' | 'selection'>;
 
 async function occurrencesOf(counts: Readonly<Record<TalliedColumn, Count>>) {
   return {
@@ -84,11 +70,8 @@ function openCount(values: number, rows: number): Count {
 class DenseCount implements Count {
   readonly #counts: Float64Array;
 
-  constructor(values: number, before?: Occurrences) {
+  constructor(values: number) {
     this.#counts = new Float64Array(values);
-    if (before === undefined) return;
-    const { index, count } = before;
-    for (let place = 0; place < index.length; place++) this.#counts[index[place]!] = count[place]!;
   }
 
   add(values: Int32Array): void {

@@ -2,8 +2,9 @@
  * When users first acted, and boards were first acted on, as far as a scope sees (decision 35).
  * Worked out when a range is asked for, and kept for the latest scopes.
  */
-import { Shelf } from '../../shelf.ts';
-import type { Scope } from '../scope.ts';
+
+import type { Scope } from '../../domain/scope.ts';
+import { Shelf } from '../../system/shelf.ts';
 import { streamSelection } from '../timeline.ts';
 import type { ColumnSizes } from './events.ts';
 import type { ResidentTimeline } from './timeline.ts';

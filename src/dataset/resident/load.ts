@@ -1,8 +1,10 @@
 /** Loading a version into memory, beside whatever is in service. */
+
+import { FULL_SCOPE } from '../../domain/scope.ts';
+import { collectRuns } from '../columns.ts';
 import type { Dataset } from '../dataset.ts';
 import { type EventRows, makeEventRows, setEventRows } from '../event-rows.ts';
-import { FULL_SCOPE } from '../scope.ts';
-import { collectRuns } from './columns.ts';
+import { joinRecords } from '../records.ts';
 import { type Holdings, ResidentDataset } from './dataset.ts';
 import { tallySelection } from './events.ts';
 import { readBoardNames, readUserNames } from './names.ts';
@@ -51,27 +53,23 @@ async function readEvents(stored: Dataset): Promise<EventRows> {
 }
 
 /** Everything but events. */
-export async function readRegisters(stored: Dataset): Promise<Registers> {
-  const { boards, boardNames } = await readBoards(stored);
-  const users = await readUsers(stored);
+async function readRegisters(stored: Dataset): Promise<Registers> {
+  const records = {
+    users: await joinRecords('users', stored.records('users')),
+    boards: await joinRecords('boards', stored.records('boards')),
+    pins: await joinRecords('pins', stored.records('pins')),
+  };
+  const users = await Register.of(records.users, await stored.list('users', ALL));
+  const boards = await Register.of(records.boards, await stored.list('boards', ALL));
   return {
+    records,
     users,
     boards,
-    boardNames,
+    boardNames: await readBoardNames(records.boards),
     userNames: await readUserNames(stored.tables().properties()),
     visibility: new Visibility(boards, users, await readPeople(stored)),
     standings: await readPoints(stored, users, boards),
   };
-}
-
-async function readBoards(stored: Dataset): Promise<Pick<Registers, 'boards' | 'boardNames'>> {
-  const rows = await collectRuns(stored.tables().boards());
-  const boards = await Register.of(rows, await stored.listBoards(ALL));
-  return { boards, boardNames: await readBoardNames(rows) };
-}
-
-async function readUsers(stored: Dataset): Promise<Register> {
-  return await Register.of(await collectRuns(stored.tables().users()), await stored.listUsers(ALL));
 }
 
 async function readPeople(stored: Dataset): Promise<BoardPeople> {

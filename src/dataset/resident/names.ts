@@ -1,6 +1,8 @@
 /** The names by which an LMS knows boards and users (decision 11). */
-import { inSlices } from '../../time-slice.ts';
-import type { BoardRows, PropertyRows } from '../tables.ts';
+import { inSlices } from '../../system/time-slice.ts';
+import type { Boards } from '../records.ts';
+import type { PropertyRows } from '../tables.ts';
+import type { TextColumn } from '../text-column.ts';
 
 /** Names between two looks at the clock. */
 const NAMES_AT_ONCE = 1_024;
@@ -10,11 +12,8 @@ export interface BoardNames {
   readonly course: Names;
 }
 
-export async function readBoardNames(parts: readonly BoardRows[]): Promise<BoardNames> {
-  return {
-    lti: await Names.of(parts.flatMap((part) => part.ltiId)),
-    course: await Names.of(parts.flatMap((part) => part.courseId)),
-  };
+export async function readBoardNames(boards: Boards): Promise<BoardNames> {
+  return { lti: await Names.of(boards.lti_id), course: await Names.of(boards.course_id) };
 }
 
 /** One name a board; a board without one is found by none, not by the empty one. */
@@ -22,15 +21,14 @@ class Names {
   readonly #indices = new Map<string, number>();
 
   /** By index. */
-  static async of(all: readonly string[]): Promise<Names> {
+  static async of(all: TextColumn): Promise<Names> {
     const names = new Names();
     const add = (from: number, to: number) => {
       for (let index = from; index < to; index++) {
-        const name = all[index]!;
-        if (name !== '') names.#indices.set(name, index);
+        if (all.size(index) > 0) names.#indices.set(all.at(index), index);
       }
     };
-    await inSlices(0, all.length, add, NAMES_AT_ONCE);
+    await inSlices(0, all.count, add, NAMES_AT_ONCE);
     return names;
   }
 

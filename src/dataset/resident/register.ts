@@ -1,9 +1,8 @@
 /** Users, or boards, by id: finding one, and listing them in the order of decision 4. */
-import { inSlices } from '../../time-slice.ts';
+import { inSlices } from '../../system/time-slice.ts';
 import { isBounded, type ListQuery } from '../query.ts';
-import type { UserRows } from '../tables.ts';
-import { joinDoubles, joinIds } from './columns.ts';
-import { firstPlace } from './splice.ts';
+import type { Boards, Users } from '../records.ts';
+import { firstPlace } from './row-index.ts';
 
 export class Register {
   readonly count: number;
@@ -23,10 +22,8 @@ export class Register {
     this.#createdMs = createdMs;
   }
 
-  /** Of rows in the order of their indices. */
-  static async of(parts: readonly UserRows[], byId: Int32Array): Promise<Register> {
-    const ids = await joinIds(parts.map((part) => part.id));
-    const createdMs = await joinDoubles(parts.map((part) => part.createdMs));
+  /** Of all records, and their indices ascending by id. */
+  static async of({ id: ids, created_ms: createdMs }: Users | Boards, byId: Int32Array): Promise<Register> {
     if (byId.length !== ids.length)
       throw new Error(`a version lists ${byId.length} things and holds ${ids.length}`);
     return new Register(byId, await ranksOf(byId), await inOrder(ids, byId), createdMs);
@@ -39,7 +36,7 @@ export class Register {
   }
 
   /**
-   * Indices in the order of their ids (decision 5); `visible` by index, absent: all. `firstMs` of
+   * Indices in the order of their ids (decision 4); `visible` by index, absent: all. `firstMs` of
    * an index is the first event that counts as its creation where the import gave none, NaN without
    * any.
    */

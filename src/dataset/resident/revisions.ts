@@ -1,5 +1,5 @@
 /** Which rows of a timeline in memory have changed since an earlier version (decision 19). */
-import { slice } from '../../time-slice.ts';
+import { slice } from '../../system/time-slice.ts';
 import type { Revisions } from '../query.ts';
 import { changedRows, rowHasChanged, type Timeline } from '../timeline.ts';
 import { sharedIntegers } from './shared-arrays.ts';

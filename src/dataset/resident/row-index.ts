@@ -1,5 +1,5 @@
 /** From a value to the rows of a column that have it, made by counting: two passes, eight bytes a row at most. */
-import { inSlices } from '../../time-slice.ts';
+import { inSlices } from '../../system/time-slice.ts';
 import { sharedIntegers } from './shared-arrays.ts';
 
 export interface RowIndex {
@@ -101,4 +101,16 @@ async function mergeRuns(
     }
   };
   await inSlices(from, end, merge);
+}
+
+/** The first place in `[low, high)` where the condition holds, which then holds at all that follow; else `high`. */
+export function firstPlace(low: number, high: number, holds: (place: number) => boolean): number {
+  let first = low;
+  let end = high;
+  while (first < end) {
+    const middle = (first + end) >>> 1;
+    if (holds(middle)) end = middle;
+    else first = middle + 1;
+  }
+  return first;
 }

@@ -1,14 +1,13 @@
 /** Points of users on boards in memory, with and without a range (decisions 10, 25, 26, 37, 71). */
 import { type BoardPolicy, policyOf, readPolicy } from '../../points/policy.ts';
 import { participationScore, totalPoints } from '../../points/score.ts';
-import { inSlices } from '../../time-slice.ts';
+import { inSlices } from '../../system/time-slice.ts';
+import { joinDoubles, joinFlags, joinIntegers } from '../columns.ts';
 import { isBounded, type Standings, type StandingsQuery, type TimeRange } from '../query.ts';
 import type { EarningRows, StandingRows } from '../tables.ts';
-import { joinDoubles, joinFlags, joinIntegers } from './columns.ts';
 import { Earnings, joinEarnings } from './earnings.ts';
 import type { Register } from './register.ts';
-import { indexRows, orderRows, placesOf, type RowIndex } from './row-index.ts';
-import { firstPlace } from './splice.ts';
+import { firstPlace, indexRows, orderRows, placesOf, type RowIndex } from './row-index.ts';
 import type { View } from './visibility.ts';
 
 const NOBODY: Standings = standingsOf(0);

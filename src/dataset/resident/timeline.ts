@@ -8,11 +8,11 @@ import {
   sequenceOf,
   timestampOf,
 } from '../event-rows.ts';
-import type { EventBatch, EventPosition, EventQuery, TimeRange } from '../query.ts';
-import { changedRows, flagsOf, type Selection, type Timeline } from '../timeline.ts';
+import type { EventPosition, EventQuery, TimeRange } from '../query.ts';
+import type { Selection } from '../selection.ts';
+import { changedRows, flagsOf, type Timeline } from '../timeline.ts';
 import { indexRows, placesOf, type RowIndex } from './row-index.ts';
 import { sharedIntegers } from './shared-arrays.ts';
-import { addedRows, type Insertion, placeAdditions, renumberRows, spliceIndex } from './splice.ts';
 import type { View, Visibility } from './visibility.ts';
 
 /** Rows of a scope are listed when they are at most so many, and at most this share of all: a list is kept a scope. */
@@ -53,26 +53,6 @@ export class ResidentTimeline implements Timeline {
     this.#byActor = byActor;
     this.#visibility = visibility;
     this.#lastSequence = lastSequence;
-  }
-
-  /** The timeline after events came, which lie in `events` as `change` says; the rest is as in `openTimeline`. */
-  async with(
-    events: EventRows,
-    { board, actor }: Pick<EventBatch, 'board' | 'actor'>,
-    change: Insertion,
-    sizes: { readonly boards: number; readonly users: number },
-    visibility: Visibility,
-    lastSequence: number,
-  ): Promise<ResidentTimeline> {
-    const added = addedRows(change);
-    const numbers = await renumberRows(change);
-    const more = async (index: RowIndex, values: Int32Array, count: number) => {
-      const isBehind = (row: number, place: number) => index.rows[place]! >= change.before[row]!;
-      return await spliceIndex(index, count, numbers, await placeAdditions(index, values, added, isBehind));
-    };
-    const byBoard = await more(this.#byBoard, board, sizes.boards);
-    const byActor = await more(this.#byActor, actor, sizes.users);
-    return new ResidentTimeline(events, byBoard, byActor, visibility, lastSequence);
   }
 
   select(query: Omit<EventQuery, 'limit'>): Selection {

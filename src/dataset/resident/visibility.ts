@@ -2,10 +2,11 @@
  * What a scope lets through, by index (decision 12), worked out once a scope. This is where a resident dataset
  * turns scope into what is read.
  */
-import { atOnce, inSlices, inSlicesOf, type Steps } from '../../time-slice.ts';
-import type { Scope } from '../scope.ts';
+
+import type { Scope } from '../../domain/scope.ts';
+import { atOnce, inSlices, inSlicesOf, type Steps } from '../../system/time-slice.ts';
+import { joinIntegers } from '../columns.ts';
 import type { PairRows } from '../tables.ts';
-import { joinIntegers } from './columns.ts';
 import type { Register } from './register.ts';
 import { indexRows, type RowIndex } from './row-index.ts';
 import { sharedFlags } from './shared-arrays.ts';

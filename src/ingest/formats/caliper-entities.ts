@@ -2,7 +2,7 @@
  * The entities of a Caliper envelope. An event gives each entity that it names whole or by its
  * identifier (an IRI) alone; the envelope can list entities beside events to describe them.
  */
-import { isObject, type Source, wordOf } from './format.ts';
+import { type FormatSource, isObject, wordOf } from './format.ts';
 
 const COURSES = new Set(['CourseOffering', 'CourseSection']);
 /** Types of entities that, in the standard, are part of something other than a course. */
@@ -14,7 +14,7 @@ const DEEPEST = 16;
 const ADDRESS = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,255}$/u;
 
 export class Entities {
-  readonly #described = new Map<string, Source>();
+  readonly #described = new Map<string, FormatSource>();
 
   /** `data` are the events and entities of an envelope. */
   constructor(data: readonly unknown[]) {
@@ -25,13 +25,13 @@ export class Entities {
   }
 
   /** The entity given whole or by its IRI, with what the envelope says of it; absent for others. */
-  find(given: unknown): Source | undefined {
+  find(given: unknown): FormatSource | undefined {
     const entity = typeof given === 'string' ? { id: given } : given;
     return isObject(entity) && iriOf(entity) !== '' ? this.#withDescription(entity) : undefined;
   }
 
   /** The entity, what it is part of, what that is part of, and so on. */
-  around(entity: Source): readonly Source[] {
+  around(entity: FormatSource): readonly FormatSource[] {
     const found = [entity];
     let next = this.find(entity['isPartOf']);
     while (
@@ -45,7 +45,7 @@ export class Entities {
     return found;
   }
 
-  #withDescription(entity: Source): Source {
+  #withDescription(entity: FormatSource): FormatSource {
     const described = this.#described.get(iriOf(entity));
     if (described === undefined) return entity;
     const given = Object.entries(entity).filter(([, value]) => value !== null && value !== '');
@@ -54,17 +54,17 @@ export class Entities {
 }
 
 /** Whether an item of an envelope is an entity rather than an event. */
-export function isDescription(one: unknown): one is Source {
+export function isDescription(one: unknown): one is FormatSource {
   if (!isObject(one) || 'action' in one || 'eventTime' in one) return false;
   const type = wordOf(one['type']);
   return type !== '' && !type.endsWith('Event');
 }
 
-export function iriOf(entity: Source): string {
+export function iriOf(entity: FormatSource): string {
   return wordOf(entity['id']);
 }
 
-export function isCourse(entity: Source): boolean {
+export function isCourse(entity: FormatSource): boolean {
   return COURSES.has(wordOf(entity['type']));
 }
 
@@ -73,7 +73,10 @@ export function isCourse(entity: Source): boolean {
  * the group, whatever it is; else what the object is part of in the end, when only its IRI is known
  * and it can be a course.
  */
-export function courseOf(group: Source | undefined, around: readonly Source[]): Source | undefined {
+export function courseOf(
+  group: FormatSource | undefined,
+  around: readonly FormatSource[],
+): FormatSource | undefined {
   if (group !== undefined && isCourse(group)) return group;
   const course = around.find(isCourse) ?? group;
   if (course !== undefined) return course;
@@ -83,7 +86,7 @@ export function courseOf(group: Source | undefined, around: readonly Source[]): 
 }
 
 /** The first e-mail address among the identifiers that a person has elsewhere (Caliper 1.2). */
-export function addressOf(person: Source): string | undefined {
+export function addressOf(person: FormatSource): string | undefined {
   const { otherIdentifiers: listed } = person;
   const identifiers = Array.isArray(listed) ? listed.filter(isObject) : [];
   return identifiers

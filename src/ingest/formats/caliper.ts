@@ -3,7 +3,7 @@
  * entities that describe what those name; or one of these by itself. Of its profiles those are read
  * that speak of visiting, discussing and judging.
  */
-import { Refusal } from '../refusal.ts';
+import { Refusal } from '../fields/refusal.ts';
 import { addressOf, courseOf, Entities, iriOf, isCourse, isDescription } from './caliper-entities.ts';
 import {
   type Derivation,
@@ -11,13 +11,13 @@ import {
   detailOf,
   type Format,
   type FormatOptions,
+  type FormatSource,
   isObject,
   lookUp,
   meaningOf,
   memberOf,
-  type Person,
+  type NamedPerson,
   pinOf,
-  type Source,
   type Translation,
   type Translator,
   textOf,
@@ -51,7 +51,7 @@ class Envelopes implements Translator {
     this.#derivation = derivation;
   }
 
-  translate(record: Source): readonly Translation[] {
+  translate(record: FormatSource): readonly Translation[] {
     if (!('data' in record)) {
       checkContext(record['@context'], '@context');
       return this.#translateAll([record], () => '');
@@ -74,7 +74,7 @@ class Envelopes implements Translator {
   }
 
   /** What an entity says of a person or a course; of others, events of its envelope can use it. */
-  #translateEntity(entity: Source): Translation {
+  #translateEntity(entity: FormatSource): Translation {
     const type = wordOf(entity['type']);
     const dropped = { dropped: `is an entity, not an event: ${type}` };
     if (iriOf(entity) === '') return dropped;
@@ -88,7 +88,7 @@ class Envelopes implements Translator {
     return type === 'Person' && isDescribed ? { describes: 'users', person } : dropped;
   }
 
-  #translateEvent(event: Source, before: string, entities: Entities): Translation {
+  #translateEvent(event: FormatSource, before: string, entities: Entities): Translation {
     checkContext(event['@context'], `${before}@context`);
     const type = textOf(event, 'type', `${before}type`);
     const action = textOf(event, 'action', `${before}action`);
@@ -107,7 +107,7 @@ class Envelopes implements Translator {
     const isPin = iriOf(subject) !== courseId;
     const meaning = this.#meaningOf(type, action, isPin ? 'pin' : 'board');
     if (meaning === undefined)
-      return { dropped: `is of a profile that is not read, or mapped to nothing: ${type}` };
+      return { dropped: `has a profile that is not imported, or is mapped to null: ${type}` };
     const derivation = this.#derivation;
     return {
       ...{ id: derivation.eventNumberOf(id.toLowerCase()), ...meaning, timestamp },
@@ -119,12 +119,12 @@ class Envelopes implements Translator {
     };
   }
 
-  #ownerOf({ creators }: Source, entities: Entities): Person | undefined {
+  #ownerOf({ creators }: FormatSource, entities: Entities): NamedPerson | undefined {
     const creator = Array.isArray(creators) ? entities.find(creators[0]) : undefined;
     return creator && this.#personOf(creator);
   }
 
-  #personOf(entity: Source): Person {
+  #personOf(entity: FormatSource): NamedPerson {
     const iri = iriOf(entity);
     const person = this.#derivation.personOf({ text: iri, word: iri, kind: 'caliper' });
     const { name, email } = person;
@@ -144,7 +144,7 @@ class Envelopes implements Translator {
   }
 }
 
-function bodyOf(thing: Source): string | undefined {
+function bodyOf(thing: FormatSource): string | undefined {
   const body = thing['description'];
   return typeof body === 'string' ? body : undefined;
 }
@@ -153,22 +153,22 @@ function bodyOf(thing: Source): string | undefined {
 function checkContext(given: unknown, name: string): void {
   const contexts: readonly unknown[] = Array.isArray(given) ? given : [given];
   if (contexts.some((context) => typeof context === 'string' && CONTEXT.test(context))) return;
-  throw new Refusal(name, given === undefined ? 'is required' : 'is not that of Caliper 1.1 or 1.2');
+  throw new Refusal(name, given === undefined ? 'is required' : 'is not Caliper 1.1 or 1.2');
 }
 
 /** An entity can be written as its IRI alone. Throws `Refusal`. */
-function entityOf(event: Source, member: string, before: string, entities: Entities): Source {
+function entityOf(event: FormatSource, member: string, before: string, entities: Entities): FormatSource {
   const given = event[member];
   const entity = typeof given === 'string' ? { id: given } : memberOf(event, member, `${before}${member}`);
   textOf(entity, 'id', `${before}${member}.id`);
   return entities.find(entity) ?? entity;
 }
 
-function nameOf(entity: Source): Detail {
+function nameOf(entity: FormatSource): Detail {
   return detailOf(entity['name'], iriOf(entity));
 }
 
 /** A message is a comment on the thread that it is part of. */
-function subjectOf([object, thread]: readonly Source[]): Source | undefined {
+function subjectOf([object, thread]: readonly FormatSource[]): FormatSource | undefined {
   return object?.['type'] === 'Message' ? thread : undefined;
 }

@@ -1,9 +1,9 @@
 /** What an import of other software can be told, without loading how it is read: that is in `formats.ts`. */
 export const FORMAT_TITLES = {
-  'moodle-log': 'log reports of Moodle, CSV; wants --time-zone',
+  'moodle-log': 'log reports of Moodle, CSV; requires --time-zone',
   caliper: 'envelopes of IMS Caliper 1.1 and 1.2: a JSON array, or an envelope a line',
   discourse:
-    'what Discourse answers: topics, posts, categories, users, likes, in JSON; its list of users in CSV',
+    'documents of Discourse: topics, posts, categories, users, likes, in JSON; its list of users in CSV',
   'stack-exchange': 'the data dump of a site: Posts.xml, Users.xml, Comments.xml, Votes.xml',
   xapi: 'statements of the Experience API: a JSON array, or a statement a line',
 } as const;

@@ -3,7 +3,7 @@
  * (decision 62): numbers, and names and addresses of people whom the source gives none.
  */
 import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject } from 'node:crypto';
-import { type Derivation, derived, type Identity, invalidEmail, type Person } from './format.ts';
+import { type Derivation, derived, type Identity, invalidEmail, type NamedPerson } from './format.ts';
 
 const SHOWN_BITS = 53;
 const EVENT_BITS = 63;
@@ -39,7 +39,7 @@ export function keyedDerivation(secret: Uint8Array): Derivation {
 }
 
 /** Id and name are of different bits of the digest, so that neither tells the other. */
-function keyedPerson(key: KeyObject, { text, kind }: Identity): Person {
+function keyedPerson(key: KeyObject, { text, kind }: Identity): NamedPerson {
   const digest = digestOf(key, text);
   const id = numberIn(digest, SHOWN_BITS);
   const name = numberIn(digest.subarray(8), NAME_BITS).toString(32).padStart(NAME_CHARACTERS, '0');

@@ -3,7 +3,7 @@
  * what they have liked, each a JSON document; and its list of users, which administrators export as
  * CSV. Documents speak of one another. Each is recognized by its members (decision 69).
  */
-import { Refusal } from '../refusal.ts';
+import { Refusal } from '../fields/refusal.ts';
 import {
   type Derivation,
   type Detail,
@@ -12,6 +12,7 @@ import {
   type ForeignBoard,
   type Format,
   type FormatOptions,
+  type FormatSource,
   given,
   idIfAny,
   idOf,
@@ -20,8 +21,7 @@ import {
   lookUp,
   meaningOf,
   memberOf,
-  type Person,
-  type Source,
+  type NamedPerson,
   type Translation,
   type Translator,
   textOf,
@@ -65,7 +65,7 @@ interface Topic {
   readonly categoryId: bigint | undefined;
   readonly isPrivate: boolean | undefined;
   readonly tags: readonly string[] | undefined;
-  readonly owner: Person | undefined;
+  readonly owner: NamedPerson | undefined;
 }
 
 class Documents implements Translator {
@@ -83,7 +83,7 @@ class Documents implements Translator {
     this.#derivation = derivation;
   }
 
-  survey(record: Source): void {
+  survey(record: FormatSource): void {
     for (const category of categoriesOf(record) ?? []) {
       const id = idOf(category, 'id');
       const name = wordOf(category['name']);
@@ -97,7 +97,7 @@ class Documents implements Translator {
     for (const post of singlePostsOf(record)) this.#surveySinglePost(post);
   }
 
-  #surveySinglePost(post: Source): void {
+  #surveySinglePost(post: FormatSource): void {
     this.#posts.add(idOf(post, 'id'));
     const id = idOf(post, 'topic_id');
     const topic = topicOfPost(post, id);
@@ -105,7 +105,7 @@ class Documents implements Translator {
     if (topic.title.isGiven || topic.categoryId !== undefined) learn(this.#topicsOfPosts, id, topic);
   }
 
-  translate(record: Source): readonly Translation[] {
+  translate(record: FormatSource): readonly Translation[] {
     if (isTopic(record)) return this.#translateTopic(record);
     if (isPost(record)) return [this.#translateSinglePost(record, '')];
     const { user_actions: actions, latest_posts: posts } = record;
@@ -127,12 +127,12 @@ class Documents implements Translator {
     if (isUser(record)) return [{ describes: 'users', person: listedPerson(record) }];
     throw new Refusal(
       '',
-      'is neither a topic, a post, categories nor user actions, and not certainly a user, who has an id, ' +
-        'a username, and a trust_level or an email',
+      'is not a topic, a post, categories, user actions or a user; a user has an id, a username, ' +
+        'and a trust_level or an email',
     );
   }
 
-  #translateTopic(record: Source): readonly Translation[] {
+  #translateTopic(record: FormatSource): readonly Translation[] {
     const id = idOf(record, 'id');
     const posts = postsOf(record);
     const translated = posts.map((post, place) =>
@@ -141,24 +141,25 @@ class Documents implements Translator {
     const { stream } = memberOf(record, 'post_stream');
     const listed: readonly unknown[] = Array.isArray(stream) ? stream : [];
     const isMissing = (post: unknown) => Number.isSafeInteger(post) && !this.#posts.has(BigInt(Number(post)));
-    const dropped = 'is listed in its topic, but stands in no file: ask for all posts, with ?print=true';
+    const dropped = 'is listed in its topic, but is in no file: request all posts, with ?print=true';
     return [...translated, ...listed.filter(isMissing).map(() => ({ dropped }))];
   }
 
-  #translateSinglePost(post: Source, before: string): Translation {
+  #translateSinglePost(post: FormatSource, before: string): Translation {
     return this.#translatePost(idOf(post, 'topic_id', `${before}topic_id`), post, before);
   }
 
-  #translatePost(topicId: bigint, post: Source, before: string): Translation {
+  #translatePost(topicId: bigint, post: FormatSource, before: string): Translation {
     const id = idOf(post, 'id', `${before}id`);
     const number = idOf(post, 'post_number', `${before}post_number`);
     const timestamp = textOf(post, 'created_at', `${before}created_at`);
     const userId = idIfAny(post, 'user_id', `${before}user_id`);
     const type = typeOf(post['post_type'] ?? 1);
-    if (type !== '1') return { dropped: `is no post, but ${lookUp(POST_TYPES, type) ?? `of type ${type}`}` };
+    if (type !== '1')
+      return { dropped: `is not a post, but ${lookUp(POST_TYPES, type) ?? `of type ${type}`}` };
     if (isDeleted(post)) return { dropped: 'was deleted' };
     const deed = number === 1n ? 'topic' : 'reply';
-    if (userId === undefined) return { dropped: `names nobody: ${deed}` };
+    if (userId === undefined) return { dropped: `names no user: ${deed}` };
     const eventId = this.#derivation.eventNumberOf(`discourse post ${id}`);
     const actor = personOf(userId, post['name'], post['username']);
     const body = wordOf(post['raw']) || wordOf(post['cooked']) || undefined;
@@ -168,10 +169,10 @@ class Documents implements Translator {
     });
   }
 
-  #translateAction(action: Source, before: string): Translation {
+  #translateAction(action: FormatSource, before: string): Translation {
     const timestamp = textOf(action, 'created_at', `${before}created_at`);
     const { action_type: type } = action;
-    if (!LIKES.has(type)) return { dropped: `is no like, but a user action of type ${typeOf(type)}` };
+    if (!LIKES.has(type)) return { dropped: `is not a like, but a user action of type ${typeOf(type)}` };
     const topicId = idOf(action, 'topic_id', `${before}topic_id`);
     const post = idOf(action, 'post_id', `${before}post_id`);
     const who = idOf(action, 'acting_user_id', `${before}acting_user_id`);
@@ -182,12 +183,12 @@ class Documents implements Translator {
 
   #eventOf(deed: string, { topicId, body, ...event }: Deed): Translation {
     const meaning = meaningOf(lookUp(this.#meanings, deed));
-    if (meaning === undefined) return { dropped: `is mapped to nothing: ${deed}` };
+    if (meaning === undefined) return { dropped: `is mapped to null: ${deed}` };
     const topic = merged(this.#topicsOfPosts.get(topicId), this.#topics.get(topicId));
-    if (topic === undefined) return { dropped: `is about a topic that no file here has: ${deed}` };
+    if (topic === undefined) return { dropped: `is about a topic that is in none of the files: ${deed}` };
     if (topic.isPrivate) return { dropped: 'is part of a private message' };
     const { categoryId, tags, title, owner } = topic;
-    if (categoryId === undefined) return { dropped: 'is of a topic without a category' };
+    if (categoryId === undefined) return { dropped: 'belongs to a topic without a category' };
     const about = { ...event, ...meaning, owner, board: this.#boardOf(categoryId) };
     if (meaning.type !== 'pin') return about;
     return { ...about, pin: { id: topicId, title, body, tags } };
@@ -201,7 +202,7 @@ class Documents implements Translator {
 interface Deed {
   readonly id: bigint;
   readonly topicId: bigint;
-  readonly actor: Person;
+  readonly actor: NamedPerson;
   readonly timestamp: string;
   readonly body: string | undefined;
 }
@@ -214,21 +215,21 @@ function typeOf(value: unknown): string {
   return typeof value === 'object' ? '' : String(value);
 }
 
-function isTopic(record: Source): boolean {
+function isTopic(record: FormatSource): boolean {
   return 'post_stream' in record;
 }
 
-function isPost(record: Source): boolean {
+function isPost(record: FormatSource): boolean {
   return OF_POSTS.every((member) => member in record);
 }
 
 /** The posts of a document that is not a topic. */
-function singlePostsOf(record: Source): readonly Source[] {
+function singlePostsOf(record: FormatSource): readonly FormatSource[] {
   if (isPost(record)) return [record];
   return 'latest_posts' in record ? objectsOf(record['latest_posts'], 'latest_posts') : [];
 }
 
-function isUser(record: Source): boolean {
+function isUser(record: FormatSource): boolean {
   return (
     ['id', 'username'].every((member) => member in record) &&
     OF_ACCOUNTS.some((member) => member in record) &&
@@ -236,12 +237,12 @@ function isUser(record: Source): boolean {
   );
 }
 
-function postsOf(topic: Source): readonly Source[] {
+function postsOf(topic: FormatSource): readonly FormatSource[] {
   return objectsOf(memberOf(topic, 'post_stream')['posts'], 'post_stream.posts');
 }
 
 /** Of `/categories.json`, or of `/site.json`, with what is below them. Absent in other documents. */
-function categoriesOf(record: Source): readonly Source[] | undefined {
+function categoriesOf(record: FormatSource): readonly FormatSource[] | undefined {
   const listed = isObject(record['category_list']) ? record['category_list'] : record;
   if (!('categories' in listed)) return undefined;
   return objectsOf(listed['categories'], 'categories').flatMap((category) => {
@@ -251,21 +252,21 @@ function categoriesOf(record: Source): readonly Source[] | undefined {
 }
 
 /** Throws `Refusal`. */
-function objectsOf(list: unknown, name: string): readonly Source[] {
+function objectsOf(list: unknown, name: string): readonly FormatSource[] {
   if (Array.isArray(list) && list.every(isObject)) return list;
   throw new Refusal(name, 'must be a list of objects');
 }
 
 /** By a moderator, or by its author, which leaves it in place for a day. */
-function isDeleted(post: Source): boolean {
+function isDeleted(post: FormatSource): boolean {
   return wordOf(post['deleted_at']) !== '' || post['user_deleted'] === true;
 }
 
-function isFirst(post: Source): boolean {
+function isFirst(post: FormatSource): boolean {
   return post['post_number'] === 1;
 }
 
-function topicOf(record: Source): Topic {
+function topicOf(record: FormatSource): Topic {
   const { details, tags } = record;
   const creator = isObject(details) ? details['created_by'] : undefined;
   const first = postsOf(record).find(isFirst);
@@ -279,7 +280,7 @@ function topicOf(record: Source): Topic {
 }
 
 /** What a single post says of its topic; a private message has no category. */
-function topicOfPost(post: Source, id: bigint): Topic {
+function topicOfPost(post: FormatSource, id: bigint): Topic {
   return {
     title: detailOf(post['topic_title'], `Topic ${id}`),
     categoryId: idIfAny(post, 'category_id'),
@@ -310,13 +311,13 @@ function tagOf(tag: unknown): string {
   return isObject(tag) ? wordOf(tag['name']) : wordOf(tag);
 }
 
-function ownerOf(person: Source, member: string): Person | undefined {
+function ownerOf(person: FormatSource, member: string): NamedPerson | undefined {
   const id = idIfAny(person, member);
   return id === undefined ? undefined : personOf(id, person['name'], person['username']);
 }
 
 /** Without a name it is the user name, as on the pages of Discourse. */
-function personOf(id: bigint, name: unknown, username: unknown): Person {
+function personOf(id: bigint, name: unknown, username: unknown): NamedPerson {
   return { id, email: invalidEmail(`${id}`, 'discourse'), name: nameOf(id, name, username) };
 }
 
@@ -325,7 +326,7 @@ function nameOf(id: bigint, name: unknown, username: unknown): Detail {
   return written === '' ? derived(`User ${id}`) : given(written);
 }
 
-function listedPerson(record: Source): Person {
+function listedPerson(record: FormatSource): NamedPerson {
   const person = personOf(idOf(record, 'id'), record['name'], record['username']);
   const email = wordOf(record['email']);
   // In CSV as Ruby writes it, `2017-10-18 13:05:11 UTC`.

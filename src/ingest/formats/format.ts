@@ -2,12 +2,12 @@
  * What other software writes about the same things, as events of a bundle: each format is a small file that says which
  * event a record stands for. What a source does not say is derived by rules that docs/other-formats.md states.
  */
-import type { Written } from '../form.ts';
-import { Refusal } from '../refusal.ts';
+import type { Written } from '../fields/form.ts';
+import { Refusal } from '../fields/refusal.ts';
 import type { DateOrder, FormatName } from './choices.ts';
 
 /** Members of a record as it was written; in CSV texts. */
-export type Source = Written['value'];
+export type FormatSource = Written['value'];
 
 /** What describes something: as the source gives it, or derived, which never replaces what is known. */
 export interface Detail {
@@ -28,7 +28,7 @@ export function detailOf(text: unknown, otherwise: string): Detail {
   return typeof text === 'string' && text !== '' ? given(text) : derived(otherwise);
 }
 
-export interface Person {
+export interface NamedPerson {
   readonly id: bigint;
   readonly email: Detail;
   readonly name: Detail;
@@ -56,8 +56,8 @@ export interface ForeignEvent {
   readonly type: string;
   readonly action: string;
   /** Absent where the source names none: then it is `UNKNOWN_OWNER`. */
-  readonly owner: Person | undefined;
-  readonly actor: Person;
+  readonly owner: NamedPerson | undefined;
+  readonly actor: NamedPerson;
   readonly board: ForeignBoard;
   /** Given exactly when the type is `pin`. */
   readonly pin?: ForeignPin;
@@ -71,20 +71,20 @@ export interface Dropped {
 }
 
 /** What tells of a person or a board, and of nothing that was done. */
-export type Described =
-  | { readonly describes: 'users'; readonly person: Person }
+export type DescribedThing =
+  | { readonly describes: 'users'; readonly person: NamedPerson }
   | { readonly describes: 'boards'; readonly board: ForeignBoard };
 
-export type Translation = ForeignEvent | Described | Dropped;
+export type Translation = ForeignEvent | DescribedThing | Dropped;
 
 /** Reads one file, or all files of an import where they are about one another. */
 export interface Translator {
   /** Sees every record of what it reads before the first is translated, where the format has this. Throws `Refusal`. */
-  survey?(record: Source): void;
+  survey?(record: FormatSource): void;
   /** Called once between the two. Throws `Refusal` when no record of the file can be translated. */
   endSurvey?(): void;
   /** All that the record stands for. Throws `Refusal` when it does not hold; then nothing of it is taken. */
-  translate(record: Source): readonly Translation[];
+  translate(record: FormatSource): readonly Translation[];
 }
 
 /** How the source identifies a person. */
@@ -109,7 +109,7 @@ export interface Derivation {
   /** Of 63 bits: there are more events, and no client is given their ids. */
   eventNumberOf(text: string): bigint;
   /** The number as of boards and pins, with a name and an address that the source does not give. */
-  personOf(identity: Identity): Person;
+  personOf(identity: Identity): NamedPerson;
 }
 
 export interface FormatOptions {
@@ -141,7 +141,7 @@ export interface Format {
 }
 
 /** Who owns what the source names no owner of: always the same, so that nobody is taken for an owner. */
-export const UNKNOWN_OWNER: Person = {
+export const UNKNOWN_OWNER: NamedPerson = {
   id: 0n,
   email: derived('unknown@owner.invalid'),
   name: derived('Unknown'),
@@ -181,7 +181,7 @@ export function meaningOf(word: string | undefined | null): { type: string; acti
 }
 
 /** A number that names something there, as digits or as a number. Throws `Refusal`. */
-export function idOf(record: Source, member: string, name = member): bigint {
+export function idOf(record: FormatSource, member: string, name = member): bigint {
   const id = record[member];
   const digits =
     typeof id === 'string' ? id : Number.isSafeInteger(id) || typeof id === 'bigint' ? `${id}` : '';
@@ -190,7 +190,7 @@ export function idOf(record: Source, member: string, name = member): bigint {
 }
 
 /** The same where there may be none: absent, null or an empty cell. Throws `Refusal`. */
-export function idIfAny(record: Source, member: string, name = member): bigint | undefined {
+export function idIfAny(record: FormatSource, member: string, name = member): bigint | undefined {
   const id = record[member];
   return id === undefined || id === null || id === '' ? undefined : idOf(record, member, name);
 }
@@ -200,20 +200,20 @@ export function wordOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-export function isObject(value: unknown): value is Source {
+export function isObject(value: unknown): value is FormatSource {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Throws `Refusal` where there is no object. */
-export function memberOf(record: Source, member: string, name = member): Source {
+export function memberOf(record: FormatSource, member: string, name = member): FormatSource {
   const value = record[member];
   if (isObject(value)) return value;
   throw new Refusal(name, value === undefined ? 'is required' : 'must be an object');
 }
 
 /** Throws `Refusal` where there is no text. */
-export function textOf(record: Source, member: string, name = member): string {
+export function textOf(record: FormatSource, member: string, name = member): string {
   const text = record[member];
   if (typeof text === 'string' && text !== '') return text;
-  throw new Refusal(name, text === undefined ? 'is required' : 'must be a text');
+  throw new Refusal(name, text === undefined ? 'is required' : 'must be text');
 }

@@ -1,6 +1,6 @@
 /** Local times as reports write them, `17/10/21, 12:39`: in any usual order of the date, in a zone that somebody names. */
 import { Temporal } from 'temporal-polyfill';
-import { Refusal } from '../refusal.ts';
+import { Refusal } from '../fields/refusal.ts';
 import type { DateOrder } from './choices.ts';
 import { wordOf } from './format.ts';
 
@@ -65,12 +65,15 @@ export class LocalTimes {
   endSurvey(name: string): void {
     const told = this.#told();
     if (told !== undefined && this.#order !== undefined && told !== this.#order && !this.#mayBeYearFirst()) {
-      throw new Refusal(name, `tells the order ${told}, not ${this.#order}; leave out --date-order`);
+      throw new Refusal(name, `shows the order ${told}, not ${this.#order}; leave out --date-order`);
     }
     this.#order ??= told;
     if (this.#order !== undefined) return;
     if (!this.#areRead && this.#unread !== undefined) throw unreadable(name, this.#unread);
-    throw new Refusal(name, 'does not tell days from months; say their order: --date-order dmy|mdy|ymd');
+    throw new Refusal(
+      name,
+      'does not distinguish days from months; give their order: --date-order dmy|mdy|ymd',
+    );
   }
 
   #told(): DateOrder | undefined {
@@ -121,7 +124,7 @@ export class LocalTimes {
       return { local: local.toString(), timestamp };
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      throw new Refusal(name, `"${text.slice(0, 50)}" is no moment of the calendar`);
+      throw new Refusal(name, `"${text.slice(0, 50)}" is not a date and time of the calendar`);
     }
   }
 }
@@ -145,7 +148,7 @@ function hasNoYear(text: string): boolean {
 
 function unreadable(name: string, text: string): Refusal {
   const quoted = `"${text.slice(0, 50)}"`;
-  if (!hasNoYear(text)) return new Refusal(name, `${quoted} is no date and time`);
+  if (!hasNoYear(text)) return new Refusal(name, `${quoted} is not a date and time`);
   const instead =
     'set a format with a year in Moodle (strftimerecent of langconfig) and download the log again';
   return new Refusal(name, `${quoted} has no year; add it, as in 11/05/2020, 09:44, or ${instead}`);

@@ -2,8 +2,8 @@
  * Log reports of Moodle, as its page "Logs" downloads them in CSV: one course a file, the newest row first, local times
  * without a zone. Ids stand in the descriptions, which Moodle writes in English whatever the language of the page.
  */
-import { AppError } from '../../app-error.ts';
-import { Refusal } from '../refusal.ts';
+import { AppError } from '../../domain/app-error.ts';
+import { Refusal } from '../fields/refusal.ts';
 import {
   type Derivation,
   type Detail,
@@ -11,12 +11,12 @@ import {
   detailOf,
   type Format,
   type FormatOptions,
+  type FormatSource,
   given,
   invalidEmail,
   lookUp,
   meaningOf,
-  type Person,
-  type Source,
+  type NamedPerson,
   type Translation,
   type Translator,
   wordOf,
@@ -74,7 +74,7 @@ class MoodleLog implements Translator {
     if (timeZone === undefined) {
       throw new AppError(
         'option-malformed',
-        'A log of Moodle does not say in which time zone it is. Say it: --time-zone Asia/Muscat.',
+        'A Moodle log does not contain its time zone. Give it, like --time-zone Asia/Muscat.',
       );
     }
     this.#times = new LocalTimes(timeZone, dateOrder);
@@ -82,7 +82,7 @@ class MoodleLog implements Translator {
     this.#derivation = derivation;
   }
 
-  survey(record: Source): void {
+  survey(record: FormatSource): void {
     const { Time: time, 'Event context': context, Description: description } = record;
     this.#times.survey(time);
     const course = COURSE.exec(wordOf(description))?.[1];
@@ -92,25 +92,26 @@ class MoodleLog implements Translator {
 
   endSurvey(): void {
     this.#times.endSurvey('Time');
-    if (this.#course === undefined) throw new Refusal('Description', 'no row names the id of the course');
+    if (this.#course === undefined) throw new Refusal('Description', 'no row contains the id of the course');
   }
 
-  translate(record: Source): readonly Translation[] {
+  translate(record: FormatSource): readonly Translation[] {
     return [this.#translate(record)];
   }
 
-  #translate(record: Source): Translation {
+  #translate(record: FormatSource): Translation {
     const name = wordOf(record['Event name']);
     const description = wordOf(record['Description']);
     // Every row is read, whatever it stands for: a wrong time is a damaged row.
     const timestamp = this.#times.read(record['Time'], 'Time');
     const meaning = meaningOf(lookUp(this.#mapping, name));
-    if (meaning === undefined) return { dropped: `is no interaction: ${name}` };
+    if (meaning === undefined) return { dropped: `is not mapped to an event: ${name}` };
     const actor = this.#actorOf(record, name);
-    if (actor === undefined) return { dropped: `names nobody: ${name}` };
+    if (actor === undefined) return { dropped: `names no user: ${name}` };
     const course = this.#course!;
     const named = COURSE.exec(description)?.[1];
-    if (named !== undefined && BigInt(named) !== course) return { dropped: `is of another course: ${named}` };
+    if (named !== undefined && BigInt(named) !== course)
+      return { dropped: `belongs to a different course: ${named}` };
     const id = this.#idOf(
       `${course}\n${this.#times.readLocal(record['Time'], 'Time')}\n${name}\n${description}`,
     );
@@ -131,7 +132,7 @@ class MoodleLog implements Translator {
   }
 
   /** Whoever is enrolled follows, not who enrols them. */
-  #actorOf(record: Source, name?: string): Person | undefined {
+  #actorOf(record: FormatSource, name?: string): NamedPerson | undefined {
     const description = wordOf(record['Description']);
     const enrolled = name === undefined ? undefined : ENROLLED.exec(description)?.[1];
     const id = enrolled ?? ACTOR.exec(description)?.[1];
@@ -147,7 +148,7 @@ class MoodleLog implements Translator {
 }
 
 /** What the context says after the sort of the module, `File: MIG`. */
-function titleOf(record: Source, module: string): Detail {
+function titleOf(record: FormatSource, module: string): Detail {
   const context = wordOf(record['Event context']);
   const colon = context.indexOf(': ');
   const title = colon < 0 ? '' : context.slice(colon + 2).trim();

@@ -2,8 +2,8 @@
  * The public data dump of a Stack Exchange site: XML files of rows, of which Posts, Users, Comments and Votes are read.
  * Rows of one file speak of those of another, so all of them are seen before the first is translated.
  */
-import { AppError } from '../../app-error.ts';
-import { Refusal } from '../refusal.ts';
+import { AppError } from '../../domain/app-error.ts';
+import { Refusal } from '../fields/refusal.ts';
 import {
   type Derivation,
   derived,
@@ -11,14 +11,14 @@ import {
   type ForeignEvent,
   type Format,
   type FormatOptions,
+  type FormatSource,
   idIfAny,
   idOf,
   invalidEmail,
   isObject,
   lookUp,
   meaningOf,
-  type Person,
-  type Source,
+  type NamedPerson,
   type Translation,
   type Translator,
   textOf,
@@ -98,7 +98,7 @@ class Dump implements Translator {
     this.#derivation = derivation;
   }
 
-  survey(record: Source): void {
+  survey(record: FormatSource): void {
     const { posts: post } = record;
     if (!isObject(post)) return;
     const id = idOf(post, 'Id');
@@ -109,9 +109,9 @@ class Dump implements Translator {
     throw new AppError('option-malformed', 'A dump of more than 10 million posts cannot be imported.');
   }
 
-  translate(record: Source): readonly Translation[] {
+  translate(record: FormatSource): readonly Translation[] {
     const [[table = '', row] = []] = Object.entries(record);
-    if (!isObject(row)) throw new Refusal('', 'is no row');
+    if (!isObject(row)) throw new Refusal('', 'is not a row');
     switch (table) {
       case 'users':
         return [{ describes: 'users', person: describedPerson(row) }];
@@ -122,11 +122,11 @@ class Dump implements Translator {
       case 'votes':
         return [this.#translateVote(row)];
       default:
-        return [{ dropped: `is no interaction: a row of ${table}` }];
+        return [{ dropped: `is not mapped to an event: a row of ${table}` }];
     }
   }
 
-  #translatePost(row: Source): Translation {
+  #translatePost(row: FormatSource): Translation {
     const sort = sortOf(row, 'PostTypeId', POSTS);
     const about = sort === 'answer' ? 'ParentId' : 'Id';
     const translated = this.#translate(row, { sort, table: 'posts', about, who: 'OwnerUserId' });
@@ -137,23 +137,23 @@ class Dump implements Translator {
     return { ...translated, pin: { ...pin, title, body: wordOf(row['Body']), tags: tagsOf(row) } };
   }
 
-  #translateVote(row: Source): Translation {
+  #translateVote(row: FormatSource): Translation {
     const sort = sortOf(row, 'VoteTypeId', VOTES);
     // Who asks accepts; the dump names nobody, and nobody else can.
     const who = sort === 'AcceptedByOriginator' ? undefined : 'UserId';
     return this.#translate(row, { sort, table: 'votes', about: 'PostId', who });
   }
 
-  #translate(row: Source, { sort, table, about, who }: Interaction): Translation {
+  #translate(row: FormatSource, { sort, table, about, who }: Interaction): Translation {
     // Every row is read, whatever it stands for: one without an id or a moment is damaged.
     const id = idOf(row, 'Id');
     const timestamp = momentOf(row);
     const meaning = meaningOf(lookUp(this.#meanings, sort));
-    if (meaning === undefined) return { dropped: `is no interaction: ${sort}` };
+    if (meaning === undefined) return { dropped: `is not mapped to an event: ${sort}` };
     const question = this.#questionOf(Number(idOf(row, about)));
-    if (question === undefined) return { dropped: `is about a post that no file here has: ${sort}` };
+    if (question === undefined) return { dropped: `is about a post that is in none of the files: ${sort}` };
     const actorId = who === undefined ? question.ownerId : idIfAny(row, who);
-    if (actorId === undefined) return { dropped: `names nobody: ${sort}` };
+    if (actorId === undefined) return { dropped: `names no user: ${sort}` };
     const { ownerId, title, tag } = question;
     const event: ForeignEvent = {
       ...{ id: this.#derivation.eventNumberOf(`stack-exchange ${table} ${id}`), ...meaning, timestamp },
@@ -181,35 +181,35 @@ interface Interaction {
 }
 
 /** Throws `Refusal` where there is no number; one that is not known has no name but its number. */
-function sortOf(row: Source, member: string, names: Readonly<Record<string, string>>): string {
+function sortOf(row: FormatSource, member: string, names: Readonly<Record<string, string>>): string {
   const type = String(idOf(row, member));
   return lookUp(names, type) ?? `${member} ${type}`;
 }
 
-function questionOf(post: Source, id: bigint): Question {
+function questionOf(post: FormatSource, id: bigint): Question {
   const [tag = UNTAGGED] = tagsOf(post);
   return { id, ownerId: idIfAny(post, 'OwnerUserId'), title: wordOf(post['Title']), tag };
 }
 
 /** `<one><two>`, in newer dumps `|one|two|`. */
-function tagsOf(post: Source): readonly string[] {
+function tagsOf(post: FormatSource): readonly string[] {
   return wordOf(post['Tags'])
     .split(/[<>|]/)
     .filter((tag) => tag !== '');
 }
 
 /** Times of a dump are in UTC, and written without saying so. Throws `Refusal`. */
-function momentOf(row: Source): string {
+function momentOf(row: FormatSource): string {
   const written = textOf(row, 'CreationDate');
   if (/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,3})?$/.test(written)) return `${written}Z`;
-  throw new Refusal('CreationDate', `"${written.slice(0, 50)}" is no moment like 2010-08-25T19:50:51.187`);
+  throw new Refusal('CreationDate', `"${written.slice(0, 50)}" is not a time like 2010-08-25T19:50:51.187`);
 }
 
-function personOf(id: bigint): Person {
+function personOf(id: bigint): NamedPerson {
   return { id, email: invalidEmail(`${id}`, 'stackexchange'), name: derived(`User ${id}`) };
 }
 
-function describedPerson(row: Source): Person {
+function describedPerson(row: FormatSource): NamedPerson {
   const id = idOf(row, 'Id');
   const name = detailOf(row['DisplayName'], `User ${id}`);
   return { ...personOf(id), name, createdAt: momentOf(row) };

@@ -2,22 +2,22 @@
  * Statements of the Experience API (IEEE 9274.1.1, xAPI 1.0): who did what with which activity, in which course. Ids are
  * texts there, numbers here.
  */
-import { Refusal } from '../refusal.ts';
+import { Refusal } from '../fields/refusal.ts';
 import {
   type Derivation,
   type Detail,
   detailOf,
   type Format,
   type FormatOptions,
+  type FormatSource,
   given,
   type Identity,
   isObject,
   lookUp,
   meaningOf,
   memberOf,
-  type Person,
+  type NamedPerson,
   pinOf,
-  type Source,
   type Translation,
   type Translator,
   textOf,
@@ -61,23 +61,25 @@ class Statements implements Translator {
     this.#derivation = derivation;
   }
 
-  translate(record: Source): readonly Translation[] {
+  translate(record: FormatSource): readonly Translation[] {
     return [this.#translate(record)];
   }
 
-  #translate(record: Source): Translation {
+  #translate(record: FormatSource): Translation {
     const object = memberOf(record, 'object');
     const objectType = object['objectType'] ?? 'Activity';
-    if (objectType !== 'Activity') return { dropped: `is about no activity but ${wordOf(objectType)}` };
+    if (objectType !== 'Activity')
+      return { dropped: `is about ${wordOf(objectType)}, not about an activity` };
     const actor = this.#personOf(memberOf(record, 'actor'), 'actor');
     if (actor === undefined) return { dropped: 'is by a group' };
     const activity = activityOf(object, 'object');
     const course = courseOf(record, object);
-    if (course === undefined) return { dropped: 'names no course, and nothing else that it is part of' };
+    if (course === undefined)
+      return { dropped: 'names neither a course nor anything else that it is part of' };
     const isPin = activity.iri !== course.iri;
     const verb = textOf(memberOf(record, 'verb'), 'id', 'verb.id');
     const meaning = this.#meaningOf(verb, isPin ? 'pin' : 'board');
-    if (meaning === undefined) return { dropped: `is no interaction: ${verb}` };
+    if (meaning === undefined) return { dropped: `is not mapped to an event: ${verb}` };
     const instructor = contextOf(record)['instructor'];
     const { id } = record;
     const timestamp = timestampOf(record);
@@ -97,7 +99,7 @@ class Statements implements Translator {
   }
 
   /** Undefined for a group. Throws `Refusal` when nothing identifies the agent. */
-  #personOf(agent: Source, name: string): Person | undefined {
+  #personOf(agent: FormatSource, name: string): NamedPerson | undefined {
     if (agent['objectType'] === 'Group') return undefined;
     const { email, ...identity } = identityOf(agent, name);
     const person = this.#derivation.personOf(identity);
@@ -124,7 +126,7 @@ interface Activity {
   readonly description: string | undefined;
 }
 
-function activityOf(activity: Source, name: string): Activity {
+function activityOf(activity: FormatSource, name: string): Activity {
   const iri = textOf(activity, 'id', `${name}.id`);
   const definition = isObject(activity['definition']) ? activity['definition'] : {};
   return {
@@ -134,13 +136,13 @@ function activityOf(activity: Source, name: string): Activity {
   };
 }
 
-function isCourse(activity: Source): boolean {
+function isCourse(activity: FormatSource): boolean {
   const { definition } = activity;
   return isObject(definition) && /[/#:]course$/i.test(wordOf(definition['type']));
 }
 
 /** The course that is named, or that is the object; else the first thing that the activity is part of. */
-function courseOf(statement: Source, object: Source): Activity | undefined {
+function courseOf(statement: FormatSource, object: FormatSource): Activity | undefined {
   const activities = contextOf(statement)['contextActivities'];
   const around = ['grouping', 'parent'].flatMap((relation) => {
     const listed = isObject(activities) ? activities[relation] : undefined;
@@ -150,7 +152,7 @@ function courseOf(statement: Source, object: Source): Activity | undefined {
   return course && activityOf(course, course === object ? 'object' : 'context.contextActivities');
 }
 
-function contextOf(statement: Source): Source {
+function contextOf(statement: FormatSource): FormatSource {
   return isObject(statement['context']) ? statement['context'] : {};
 }
 
@@ -158,7 +160,7 @@ function contextOf(statement: Source): Source {
  * With the address where the agent is identified by one. Throws `Refusal` when nothing identifies
  * the agent.
  */
-function identityOf(agent: Source, name: string): Identity & { readonly email?: string } {
+function identityOf(agent: FormatSource, name: string): Identity & { readonly email?: string } {
   const { account, mbox } = agent;
   if (typeof mbox === 'string' && mbox.startsWith(MAILTO)) {
     const email = mbox.slice(MAILTO.length);
@@ -177,7 +179,7 @@ function identityOf(agent: Source, name: string): Identity & { readonly email?: 
 }
 
 /** `@timestamp` is what stores for searching make of it. */
-function timestampOf(statement: Source): string {
+function timestampOf(statement: FormatSource): string {
   for (const name of ['timestamp', '@timestamp', 'stored']) {
     const timestamp = statement[name];
     if (typeof timestamp === 'string') return timestamp;

@@ -1,5 +1,5 @@
 /** Which trouble of the driver means that the database is away, and trying again in a moment can help. */
-import { AppError } from '../../app-error.ts';
+import { AppError } from '../../domain/app-error.ts';
 
 /** Codes of PostgreSQL that say that it is not there now: connection exceptions, shutdown, start-up, no more room. */
 const AWAY = /^(08|57P0[1235]|53300|25006)/;
@@ -15,7 +15,7 @@ export async function told<T>(asking: Promise<T>): Promise<T> {
 }
 
 /** Whether the connection cannot be used any more: another may do. */
-export function isAway(error: unknown): boolean {
+function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? String(error.code) : '';
   const broken =

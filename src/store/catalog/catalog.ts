@@ -4,16 +4,15 @@
  * once. How a version is put in force is up to each catalog.
  */
 import { randomBytes } from 'node:crypto';
-import { type Insertable, type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely';
 import {
   checkOrganizationName,
   defaultSettings,
   existingOrganization,
   LARGE_ID,
   unknownOrganization,
-} from '../../dataset/organization-name.ts';
-import type { OrganizationEntry, Settings } from '../../dataset/store.ts';
-import { bigint, derivedIds, text, userPointsKey } from '../../dataset/stored-values.ts';
+} from '../organization-name.ts';
+import type { OrganizationEntry, Settings } from '../store.ts';
+import { bigint, derivedIds, text, userPointsKey } from '../stored-values.ts';
 
 /** What the catalog knows of an organization, with the number of the version in force; absent while nothing is published. */
 export interface CatalogEntry extends OrganizationEntry {
@@ -21,7 +20,7 @@ export interface CatalogEntry extends OrganizationEntry {
 }
 
 /** A version that comes into force, and what the organization is from then on. */
-export interface Head {
+export interface NextHead {
   readonly settings: Settings;
   readonly publication: number;
   readonly version: string;
@@ -42,8 +41,17 @@ export interface Catalog {
   close(): Promise<void>;
 }
 
+/** What a column can hold. */
+export type ColumnValue = string | number | bigint | boolean | Uint8Array | null;
+
+/** Runs statements that mean the same in both databases. */
+export interface CatalogStatements {
+  /** The rows of a small answer, with values in the order of the columns. Parameters are $1, $2 and so on. */
+  rows(sql: string, parameters?: readonly ColumnValue[]): Promise<ColumnValue[][]>;
+}
+
 /** A row of `organizations`. SQLite answers integers as bigints, truths as well. */
-export interface OrganizationRow {
+interface OrganizationRow {
   name: string;
   id: bigint;
   title: string;
@@ -58,10 +66,6 @@ export interface OrganizationRow {
   /** The number of the version in force. */
   generation: number | bigint | null;
   version: string | null;
-}
-
-export interface OrganizationTables {
-  organizations: OrganizationRow;
 }
 
 /** The columns that settings are kept in. */
@@ -88,25 +92,24 @@ const COLUMNS = [
   ...(['policy', 'user_points_key', 'secret', 'derived_ids', 'generation', 'version'] as const),
 ] as const satisfies readonly (keyof OrganizationRow)[];
 
-const NAME = sql<string>`lower(name)`;
+const SELECT = `SELECT ${COLUMNS.join(', ')} FROM organizations`;
 
 /** What both catalogs answer alike. `database` may be a transaction. */
 export class Organizations {
-  readonly #database: Kysely<OrganizationTables>;
+  readonly #database: CatalogStatements;
 
-  constructor(database: Kysely<OrganizationTables>) {
+  constructor(database: CatalogStatements) {
     this.#database = database;
   }
 
   async all(): Promise<readonly CatalogEntry[]> {
-    const rows = await this.#select().orderBy(NAME).execute();
-    return rows.map(readEntry);
+    return (await this.#database.rows(`${SELECT} ORDER BY lower(name)`)).map(readEntry);
   }
 
   async find(name: string): Promise<CatalogEntry | undefined> {
     // No text of PostgreSQL holds a NUL character, not even one to compare with.
     if (name.includes('\0')) return undefined;
-    const row = await this.#select().where(NAME, '=', name.toLowerCase()).executeTakeFirst();
+    const [row] = await this.#database.rows(`${SELECT} WHERE lower(name) = $1`, [name.toLowerCase()]);
     return row && readEntry(row);
   }
 
@@ -115,10 +118,6 @@ export class Organizations {
     if (entry === undefined) throw unknownOrganization(name);
     return entry;
   }
-
-  #select(): SelectQueryBuilder<OrganizationTables, 'organizations', Selectable<OrganizationRow>> {
-    return this.#database.selectFrom('organizations').select(COLUMNS);
-  }
 }
 
 /**
@@ -126,31 +125,43 @@ export class Organizations {
  * be made meanwhile. Throws as `create`.
  */
 export async function insertOrganization(
-  transaction: Kysely<OrganizationTables>,
+  transaction: CatalogStatements,
   name: string,
   settings: Partial<Settings>,
 ): Promise<CatalogEntry> {
   checkOrganizationName(name);
   const organizations = new Organizations(transaction);
   if ((await organizations.find(name)) !== undefined) throw existingOrganization(name);
-  const row: Insertable<OrganizationRow> = {
+  const row: OrganizationRow = {
     ...settingsColumns({ ...defaultSettings(name, await largestId(transaction)), ...settings }),
     ...{ name, secret: randomBytes(32), derived_ids: 'keyed', generation: null, version: null },
   };
-  await transaction.insertInto('organizations').values(row).execute();
+  const places = COLUMNS.map((_, index) => `$${index + 1}`);
+  await transaction.rows(
+    `INSERT INTO organizations (${COLUMNS.join(', ')}) VALUES (${places.join(', ')})`,
+    COLUMNS.map((column) => row[column]),
+  );
   return await organizations.entry(name);
 }
 
-async function largestId(database: Kysely<OrganizationTables>): Promise<bigint> {
-  const { largest } = await database
-    .selectFrom('organizations')
-    .select(({ fn }) => fn.max('id').as('largest'))
-    .where('id', '<', LARGE_ID)
-    .executeTakeFirstOrThrow();
-  return largest === null ? 0n : bigint(largest);
+/** What stands behind SET, with parameters from $1 on, and these. */
+export function assignments(columns: Readonly<Record<string, ColumnValue>>): {
+  readonly sql: string;
+  readonly parameters: readonly ColumnValue[];
+} {
+  const sql = Object.keys(columns).map((column, index) => `${column} = $${index + 1}`);
+  return { sql: sql.join(', '), parameters: Object.values(columns) };
 }
 
-function readEntry(row: Selectable<OrganizationRow>): CatalogEntry {
+async function largestId(database: CatalogStatements): Promise<bigint> {
+  const [row] = await database.rows('SELECT max(id) FROM organizations WHERE id < $1', [LARGE_ID]);
+  return bigint(row?.[0] ?? 0n);
+}
+
+function readEntry(values: readonly ColumnValue[]): CatalogEntry {
+  const row = Object.fromEntries(
+    COLUMNS.map((column, index) => [column, values[index]]),
+  ) as unknown as OrganizationRow;
   if (!(row.secret instanceof Uint8Array)) throw new Error('the catalog holds no secret for an organization');
   return {
     name: row.name,

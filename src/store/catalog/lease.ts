@@ -4,9 +4,9 @@
  * to take, and so is one whose holder has no connection any more. Who loses it unnoticed can publish
  * nothing: `publish` of the catalog asks for the epoch in its transaction.
  */
-import { AppError } from '../../app-error.ts';
-import { waitForTurn } from '../../dataset/publication-turn.ts';
-import type { PublicationOptions } from '../../dataset/store.ts';
+import { AppError } from '../../domain/app-error.ts';
+import { waitForTurn } from '../publication-turn.ts';
+import type { PublicationOptions } from '../store.ts';
 import type { OwnConnection, PostgresDatabase } from './postgres-database.ts';
 
 /** After so long without a sign of its holder. */
@@ -14,10 +14,17 @@ export const LEASE_MS = 15_000;
 /** The first half of Corkboard's advisory locks: "cork" in ASCII. The second is the number of an organization. */
 const LOCKS = 0x636f726b;
 
+/**
+ * An epoch is higher than the one before, and made from the time of day, so that a database that has
+ * failed over to a standby that lagged does not give the epoch of a lost lease to somebody else.
+ */
 const TAKE = `
-  INSERT INTO leases (organization, epoch, ends, locked) VALUES ($1, 1, now() + $2 * interval '1 ms', $3)
+  INSERT INTO leases (organization, epoch, ends, locked)
+  VALUES (
+    $1, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, now() + $2 * interval '1 ms', $3
+  )
   ON CONFLICT (organization) DO UPDATE
-    SET epoch = leases.epoch + 1, ends = excluded.ends, locked = excluded.locked
+    SET epoch = greatest(leases.epoch + 1, excluded.epoch), ends = excluded.ends, locked = excluded.locked
     WHERE leases.ends < now() OR (leases.locked AND excluded.locked)
   RETURNING epoch`;
 const RENEW = `
@@ -128,6 +135,6 @@ async function takeLock(connection: OwnConnection, organization: number): Promis
 export function lostLease(): AppError {
   return new AppError(
     'organization-busy',
-    'This command stood still for so long that another import or configuration of the organization has taken its place. Nothing was changed; run it again.',
+    'This command was stopped for so long that a different import or configuration of the organization has replaced it. Nothing was changed; run the command again.',
   );
 }

@@ -2,10 +2,9 @@
  * Brings a database up to the tables of this version. Servers and other commands only look whether
  * all steps are done.
  */
-import { sql } from 'kysely';
-import { Migrator } from 'kysely/migration';
-import { AppError } from '../../app-error.ts';
-import type { Asking, PostgresDatabase } from './postgres-database.ts';
+import { AppError } from '../../domain/app-error.ts';
+import { told } from './away.ts';
+import type { PostgresDatabase, Session } from './postgres-database.ts';
 import { STEPS } from './postgres-tables.ts';
 
 const SCHEMA = 'corkboard';
@@ -31,9 +30,9 @@ export interface Migrated {
 export async function migrate(database: PostgresDatabase): Promise<Migrated> {
   const setAside = await database.session(prepareSchema);
   await refuseNewer(database);
-  const { error, results = [] } = await migratorOf(database).migrateToLatest();
-  if (error !== undefined) throw error;
-  return { steps: results.map(({ migrationName }) => Number(migrationName)), setAside };
+  const { runSteps } = await import('./migrator.ts');
+  const steps = await told(runSteps(database, SCHEMA));
+  return { steps: steps.map(Number), setAside };
 }
 
 /** Throws `data-unreadable`, with the command that mends it, unless exactly the steps of this version are done. */
@@ -41,7 +40,7 @@ export async function checkMigrations(database: PostgresDatabase): Promise<void>
   if (await hasRows(database)) {
     throw new AppError(
       'data-unreadable',
-      'The database was made by Corkboard 0.1; stop its servers, then "corkboard migrate" brings it up to this version.',
+      'The database was made by Corkboard 0.1. Stop its servers, then run "corkboard migrate" to upgrade it.',
     );
   }
   await refuseNewer(database);
@@ -50,13 +49,13 @@ export async function checkMigrations(database: PostgresDatabase): Promise<void>
   throw new AppError(
     'data-unreadable',
     done.size === 0
-      ? 'The database has no tables of Corkboard yet; "corkboard migrate" makes them.'
-      : 'The database was made by an older Corkboard; "corkboard migrate" brings it up to this version.',
+      ? 'The database has no tables of Corkboard yet. Run "corkboard migrate" to create them.'
+      : 'The database was made by an older Corkboard. Run "corkboard migrate" to upgrade it.',
   );
 }
 
 /** Makes the schema where there is none. Whether it had tables of version 0.1, which are kept beside it. */
-async function prepareSchema(session: Asking): Promise<boolean> {
+async function prepareSchema(session: Session): Promise<boolean> {
   await session.rows('BEGIN');
   await session.rows('SELECT pg_advisory_xact_lock($1)', [LOCK]);
   const setAside = await hasRows(session);
@@ -71,50 +70,40 @@ async function prepareSchema(session: Asking): Promise<boolean> {
 }
 
 /** Throws `data-unreadable` unless the tables of version 0.1 are as it had them in the end. */
-export async function checkRowSteps(database: Asking, schema: string): Promise<void> {
+export async function checkRowSteps(database: Session, schema: string): Promise<void> {
   const rows = await database.rows(`SELECT number FROM ${schema}.migrations`);
   const done = rows.map(([number]) => Number(number));
   if (done.length === STEPS_OF_ROWS && done.every((step) => step <= STEPS_OF_ROWS)) return;
   throw new AppError(
     'data-unreadable',
     done.some((step) => step > STEPS_OF_ROWS)
-      ? 'The tables of Corkboard 0.1 were made by a version that this one does not know; use that version.'
-      : `The tables of Corkboard 0.1 are those of one of its earlier versions. "corkboard migrate" of the last Corkboard 0.1 comes first, with the tables in the schema ${SCHEMA}.`,
+      ? 'The tables of Corkboard 0.1 were made by an unknown version. Use that version.'
+      : `The tables of Corkboard 0.1 are from one of its earlier versions. First run "corkboard migrate" of the last Corkboard 0.1, with the tables in the schema ${SCHEMA}.`,
   );
 }
 
 /** Version 0.1 kept book of its steps in another table. */
-async function hasRows(database: Asking): Promise<boolean> {
+async function hasRows(database: Session): Promise<boolean> {
   return await exists(database, 'to_regclass', `${SCHEMA}.migrations`);
 }
 
 async function refuseNewer(database: PostgresDatabase): Promise<void> {
   const done = await doneSteps(database);
   if ([...done].every((step) => step in STEPS)) return;
-  throw new AppError('data-unreadable', 'The database was made by a newer Corkboard; use that version.');
+  throw new AppError('data-unreadable', 'The database was made by a newer Corkboard. Use that version.');
 }
 
 async function doneSteps(database: PostgresDatabase): Promise<ReadonlySet<string>> {
   if (!(await exists(database, 'to_regclass', `${SCHEMA}.steps`))) return new Set();
-  const { rows } = await sql<{ name: string }>`SELECT name FROM steps`.execute(database.kysely);
-  return new Set(rows.map(({ name }) => name));
+  const rows = await database.rows('SELECT name FROM steps');
+  return new Set(rows.map(([name]) => String(name)));
 }
 
 async function exists(
-  database: Asking,
+  database: Session,
   find: 'to_regclass' | 'to_regnamespace',
   name: string,
 ): Promise<boolean> {
   const [row] = await database.rows(`SELECT ${find}($1) IS NOT NULL`, [name]);
   return row?.[0] === true;
-}
-
-function migratorOf({ kysely }: PostgresDatabase): Migrator {
-  return new Migrator({
-    db: kysely,
-    provider: { getMigrations: async () => STEPS },
-    migrationTableSchema: SCHEMA,
-    migrationTableName: 'steps',
-    migrationLockTableName: 'steps_lock',
-  });
 }

@@ -3,23 +3,23 @@
  * have it in common. What is published is put in force in one transaction, which refuses whoever has
  * lost the turn.
  */
-import { type Kysely, sql, type Transaction } from 'kysely';
-import { unknownOrganization } from '../../dataset/organization-name.ts';
-import type { OrganizationEntry, PublicationOptions, Settings } from '../../dataset/store.ts';
+import { AppError } from '../../domain/app-error.ts';
+import { unknownOrganization } from '../organization-name.ts';
+import type { OrganizationEntry, PublicationOptions, Settings } from '../store.ts';
+import { text } from '../stored-values.ts';
 import {
+  assignments,
   type Catalog,
   type CatalogEntry,
-  type Head,
+  type ColumnValue,
   identityColumns,
   insertOrganization,
-  type OrganizationRow,
+  type NextHead,
   Organizations,
-  type OrganizationTables,
   settingsColumns,
 } from './catalog.ts';
 import { LEASE_MS, Lease, lostLease } from './lease.ts';
-import type { PostgresDatabase } from './postgres-database.ts';
-import type { CatalogTables } from './postgres-tables.ts';
+import type { PostgresDatabase, Session } from './postgres-database.ts';
 import { PUBLISHED_CHANNEL, Watch } from './watch.ts';
 
 /** Versions that are kept: for responses in flight, and to look back. */
@@ -38,11 +38,13 @@ export interface Sharing {
 }
 
 /** A version that comes into force, with what says where its file is. */
-export interface SharedHead extends Head {
+export interface SharedHead extends NextHead {
   readonly publishedMs: number;
   readonly bytes: number;
   readonly uploadedBytes: number;
   readonly manifest: Uint8Array;
+  /** Names of the chunks that the manifest says, each once. */
+  readonly chunks: readonly string[];
   /** Whether it is the only one that may be kept. */
   readonly isOnly: boolean;
 }
@@ -69,21 +71,18 @@ export class PostgresCatalog extends Organizations implements Catalog {
 
   /** Takes over the database. */
   constructor(database: PostgresDatabase, leaseMs = LEASE_MS) {
-    super(sharedColumns(database.kysely));
+    super(database);
     this.#database = database;
     this.#leaseMs = leaseMs;
   }
 
   async create(name: string, settings: Partial<Settings>): Promise<CatalogEntry> {
-    return await this.#transact(async (transaction) => {
+    return await this.#database.transact(async (transaction) => {
       // First: two that are made at the same time would get the same id.
       const { tick, place } = await nextTick(transaction);
-      const entry = await insertOrganization(sharedColumns(transaction), name, settings);
-      await transaction
-        .updateTable('organizations')
-        .set({ place, changed: tick })
-        .where('name', '=', entry.name)
-        .execute();
+      const entry = await insertOrganization(transaction, name, settings);
+      const update = 'UPDATE organizations SET place = $1, changed = $2 WHERE name = $3';
+      await transaction.rows(update, [place, tick, entry.name]);
       return entry;
     });
   }
@@ -119,31 +118,35 @@ export class PostgresCatalog extends Organizations implements Catalog {
 
   /** Random, and always the same for this catalog. */
   async id(): Promise<string> {
-    return (await this.#database.kysely.selectFrom('catalog').select('id').executeTakeFirstOrThrow()).id;
+    return text((await this.#only('SELECT id FROM catalog'))[0]);
   }
 
   /** Throws `organization-unknown`. */
   async sharing(name: string): Promise<Sharing> {
-    const row = await this.#database.kysely
-      .selectFrom('organizations')
-      .select(['organization', 'name', 'folder', 'place', 'oldest'])
-      .where(sql<string>`lower(name)`, '=', name.toLowerCase())
-      .executeTakeFirst();
+    const columns = 'organization, name, folder, place, oldest';
+    const sql = `SELECT ${columns} FROM organizations WHERE lower(name) = $1`;
+    const [row] = await this.#database.rows(sql, [name.toLowerCase()]);
     if (row === undefined) throw unknownOrganization(name);
-    return row;
+    const [organization, exactName, folder, place, oldest] = row;
+    return {
+      organization: Number(organization),
+      name: text(exactName),
+      folder: text(folder),
+      place: text(place),
+      oldest: oldest === null ? null : Number(oldest),
+    };
   }
 
   /** Versions that are kept, latest first; with `publication` that one alone. */
   async kept(organization: number, publication?: number): Promise<readonly KeptVersion[]> {
-    const rows = await this.#database.kysely
-      .selectFrom('versions')
-      .select(['publication', 'manifest'])
-      .where('organization', '=', organization)
-      .where('manifest', 'is not', null)
-      .$if(publication !== undefined, (query) => query.where('publication', '=', publication!))
-      .orderBy('publication', 'desc')
-      .execute();
-    return rows.map(({ publication, manifest }) => ({ publication, manifest: manifest! }));
+    const sql = `SELECT publication, manifest FROM versions
+      WHERE organization = $1 AND manifest IS NOT NULL AND publication = coalesce($2, publication)
+      ORDER BY publication DESC`;
+    const rows = await this.#database.rows(sql, [organization, publication ?? null]);
+    return rows.map(([number, manifest]) => ({
+      publication: Number(number),
+      manifest: manifest as Uint8Array,
+    }));
   }
 
   /** The turn to publish. Waits up to `waitMs`, then throws `organization-busy`. */
@@ -170,23 +173,20 @@ export class PostgresCatalog extends Organizations implements Catalog {
 
   /** Where the chunks of new organizations lie. */
   async place(): Promise<string> {
-    return (await this.#database.kysely.selectFrom('catalog').select('place').executeTakeFirstOrThrow())
-      .place;
+    return text((await this.#only('SELECT place FROM catalog'))[0]);
   }
 
   async setPlace(place: string): Promise<void> {
-    await this.#database.kysely.updateTable('catalog').set({ place }).execute();
+    await this.#database.rows('UPDATE catalog SET place = $1', [place]);
   }
 
   /** Says where the chunks of an organization lie now. Throws `organization-busy` when the lease was lost. */
-  async setPlaceOf(lease: Lease, place: string): Promise<void> {
-    await this.#transact(async (transaction) => {
+  async setPlaceOf(lease: Lease, place: string, chunks: readonly string[]): Promise<void> {
+    await this.#database.transact(async (transaction) => {
       await checkLease(transaction, lease);
-      await transaction
-        .updateTable('organizations')
-        .set({ place })
-        .where('organization', '=', lease.organization)
-        .execute();
+      await checkChunks(transaction, place, chunks);
+      const update = 'UPDATE organizations SET place = $1 WHERE organization = $2';
+      await transaction.rows(update, [place, lease.organization]);
     });
   }
 
@@ -198,32 +198,31 @@ export class PostgresCatalog extends Organizations implements Catalog {
   async #change(
     lease: Lease,
     name: string,
-    columns: Partial<OrganizationRow>,
+    columns: Readonly<Record<string, ColumnValue>>,
     head: SharedHead | undefined,
   ): Promise<void> {
     const { organization } = lease;
-    await this.#transact(async (transaction) => {
+    await this.#database.transact(async (transaction) => {
       await checkLease(transaction, lease);
       const { tick } = await nextTick(transaction);
       const inForce = head && { generation: head.publication, version: head.version, oldest: oldestOf(head) };
-      await transaction
-        .updateTable('organizations')
-        .set({ ...columns, ...inForce, changed: tick })
-        .where('organization', '=', organization)
-        .execute();
-      if (head !== undefined) await recordVersion(transaction, organization, head);
+      const { sql, parameters } = assignments({ ...columns, ...inForce, changed: tick });
+      const where = `organization = $${parameters.length + 1}`;
+      const update = `UPDATE organizations SET ${sql} WHERE ${where} RETURNING place`;
+      const [row] = await transaction.rows(update, [...parameters, organization]);
+      if (head !== undefined) {
+        await checkChunks(transaction, text(row?.[0]), head.chunks);
+        await recordVersion(transaction, organization, head);
+      }
       // Sent when the transaction ends.
-      await sql`SELECT pg_notify(${PUBLISHED_CHANNEL}, ${name})`.execute(transaction);
+      await transaction.rows('SELECT pg_notify($1, $2)', [PUBLISHED_CHANNEL, name]);
     });
   }
 
   /** Takes over what has changed since the last look, or everything where the database may be another one. */
   async #look(): Promise<void> {
     try {
-      const { tick } = await this.#database.kysely
-        .selectFrom('catalog')
-        .select('tick')
-        .executeTakeFirstOrThrow();
+      const [tick] = (await this.#only('SELECT tick FROM catalog')) as [bigint];
       // Restored from a backup, or failed over to a standby that lagged.
       if (tick < this.#tick) this.#forgetVersions();
       if (tick > this.#tick) await this.#takeChanges();
@@ -240,75 +239,69 @@ export class PostgresCatalog extends Organizations implements Catalog {
   }
 
   async #takeChanges(): Promise<void> {
-    const rows = await this.#database.kysely
-      .selectFrom('organizations')
-      .select(['name', 'version', 'folder', 'oldest', 'changed'])
-      .where('changed', '>', this.#tick)
-      .orderBy('changed')
-      .execute();
-    for (const { name, version, folder, oldest, changed } of rows) {
+    const columns = 'name, version, folder, oldest, changed';
+    const sql = `SELECT ${columns} FROM organizations WHERE changed > $1 ORDER BY changed`;
+    for (const row of await this.#database.rows(sql, [this.#tick])) {
+      const [name, version, folder, oldest, changed] = row as [
+        string,
+        string | null,
+        string,
+        number | null,
+        bigint,
+      ];
       this.#versions.set(name.toLowerCase(), version ?? undefined);
       this.#tick = changed;
       if (oldest !== null) this.#onChange?.(folder, oldest);
     }
   }
 
-  async #transact<T>(change: (transaction: Transaction<CatalogTables>) => Promise<T>): Promise<T> {
-    return await this.#database.kysely.transaction().setIsolationLevel('read committed').execute(change);
+  async #only(sql: string): Promise<readonly ColumnValue[]> {
+    const [row] = await this.#database.rows(sql);
+    if (row === undefined) throw new Error('the catalog has lost its row');
+    return row;
   }
-}
-
-/** The same tables, with the columns that both catalogs have; the others have defaults. */
-function sharedColumns(database: Kysely<CatalogTables>): Kysely<OrganizationTables> {
-  return database as unknown as Kysely<OrganizationTables>;
 }
 
 /**
  * Locks the one row, so that changes come into force in the order of their ticks: who has seen one
  * has seen all before it.
  */
-async function nextTick(transaction: Transaction<CatalogTables>) {
-  return await transaction
-    .updateTable('catalog')
-    .set(({ eb }) => ({ tick: eb('tick', '+', 1n) }))
-    .returning(['tick', 'place'])
-    .executeTakeFirstOrThrow();
+async function nextTick(transaction: Session): Promise<{ readonly tick: bigint; readonly place: string }> {
+  const [row] = await transaction.rows('UPDATE catalog SET tick = tick + 1 RETURNING tick, place');
+  const [tick, place] = row as [bigint, string];
+  return { tick, place };
 }
 
-async function checkLease(
-  transaction: Transaction<CatalogTables>,
-  { organization, epoch }: Lease,
-): Promise<void> {
-  const row = await transaction
-    .selectFrom('leases')
-    .select('epoch')
-    .where('organization', '=', organization)
-    .forUpdate()
-    .executeTakeFirst();
-  if (row?.epoch !== epoch) throw lostLease();
+async function checkLease(transaction: Session, { organization, epoch }: Lease): Promise<void> {
+  const select = 'SELECT epoch FROM leases WHERE organization = $1 FOR UPDATE';
+  const [row] = await transaction.rows(select, [organization]);
+  if (row?.[0] !== epoch) throw lostLease();
 }
 
-async function recordVersion(
-  transaction: Transaction<CatalogTables>,
-  organization: number,
-  head: SharedHead,
-): Promise<void> {
-  const { publication, version, manifest } = head;
-  await transaction
-    .insertInto('versions')
-    .values({
-      ...{ organization, publication, version, manifest },
-      published_ms: BigInt(head.publishedMs),
-      bytes: BigInt(head.bytes),
-      uploaded_bytes: BigInt(head.uploadedBytes),
-    })
-    .execute();
-  await transaction
-    .updateTable('versions')
-    .set({ manifest: null })
-    .where('organization', '=', organization)
-    .where('publication', '<', oldestOf(head))
-    .execute();
+/**
+ * A database that has failed over to a standby that lagged may lack chunks that it had confirmed. A
+ * bucket or a folder does not fail over with it.
+ */
+async function checkChunks(transaction: Session, place: string, names: readonly string[]): Promise<void> {
+  if (place !== '') return;
+  const [row] = await transaction.rows('SELECT count(*) FROM chunks WHERE name = ANY($1)', [names]);
+  if (row?.[0] === BigInt(names.length)) return;
+  throw new AppError(
+    'database-away',
+    'The database has failed over to a server that does not have all data of this command. Nothing was changed; run the command again.',
+  );
+}
+
+const RECORD = `
+  INSERT INTO versions (organization, publication, version, published_ms, bytes, uploaded_bytes, manifest)
+  VALUES ($1, $2, $3, $4, $5, $6, $7)`;
+const DROP_MANIFESTS = 'UPDATE versions SET manifest = NULL WHERE organization = $1 AND publication < $2';
+
+async function recordVersion(transaction: Session, organization: number, head: SharedHead): Promise<void> {
+  const { publication, version, publishedMs, bytes, uploadedBytes, manifest } = head;
+  const numbers = [publishedMs, bytes, uploadedBytes];
+  await transaction.rows(RECORD, [organization, publication, version, ...numbers, manifest]);
+  await transaction.rows(DROP_MANIFESTS, [organization, oldestOf(head)]);
 }
 
 function oldestOf({ publication, isOnly }: SharedHead): number {

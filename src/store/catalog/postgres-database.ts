@@ -3,14 +3,11 @@
  * `corkboard`. Nobody holds a connection while a client reads a response. Trouble with the
  * connection is an `AppError` `database-away`, after at most some seconds.
  */
-import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
 import { Client, Pool, type PoolClient, types } from 'pg';
-import { isAway, told, translated } from './away.ts';
-import type { CatalogTables } from './postgres-tables.ts';
+import { told, translated } from './away.ts';
+import type { ColumnValue } from './catalog.ts';
 
-/** What a column can hold: `int8` comes as a bigint, `int4` as a number. */
-export type Value = string | number | bigint | boolean | Uint8Array | null;
-export type Parameter = Value | readonly string[];
+export type StatementParameter = ColumnValue | readonly string[];
 
 /** With the one that listens these are three for each process. */
 const MOST_CONNECTIONS = 2;
@@ -27,19 +24,20 @@ const WAITS: Waits = { connectMs: 4_000, answerMs: 5_000 };
 /** How long a connection may rest before the system looks whether it still leads anywhere. */
 const KEEP_ALIVE_MS = 5_000;
 
-export interface Asking {
-  /** All rows of a small answer, as arrays of values in the order of the columns. Parameters are $1, $2 and so on. */
-  rows(sql: string, parameters?: readonly Parameter[]): Promise<Value[][]>;
+export interface Session {
+  /**
+   * All rows of a small answer, as arrays of values in the order of the columns; `int8` comes as a
+   * bigint, `int4` as a number. Parameters are $1, $2 and so on.
+   */
+  rows(sql: string, parameters?: readonly StatementParameter[]): Promise<ColumnValue[][]>;
 }
 
 /** A connection of its own, for work that outlives a statement. */
-export interface OwnConnection extends Asking {
+export interface OwnConnection extends Session {
   close(): Promise<void>;
 }
 
-export class PostgresDatabase implements Asking {
-  /** The statements of the catalog. Its errors are translated like those of `rows`. */
-  readonly kysely: Kysely<CatalogTables>;
+export class PostgresDatabase implements Session {
   readonly #url: string;
   readonly #waits: Waits;
   readonly #pool: Pool;
@@ -53,17 +51,15 @@ export class PostgresDatabase implements Asking {
     this.#pool.on('error', () => undefined);
     // One that breaks while it is lent out, between two statements, is told by the next statement.
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
-    const pool = { connect: () => this.#lend(), end: () => this.#pool.end(), options: {} };
-    this.kysely = new Kysely({ dialect: new PostgresDialect({ pool }) });
   }
 
-  async rows(sql: string, parameters: readonly Parameter[] = []): Promise<Value[][]> {
+  async rows(sql: string, parameters: readonly StatementParameter[] = []): Promise<ColumnValue[][]> {
     return await this.session(async (session) => await session.rows(sql, parameters));
   }
 
   /** Runs `use` with a connection of its own; what it leaves open when it throws, a transaction above all, ends with it. */
-  async session<T>(use: (session: Asking) => Promise<T>): Promise<T> {
-    const client = await told(this.#pool.connect());
+  async session<T>(use: (session: Session) => Promise<T>): Promise<T> {
+    const client = await this.lend();
     let failed = true;
     try {
       const result = await use({ rows: (sql, parameters) => rowsOf(client, sql, parameters) });
@@ -72,6 +68,21 @@ export class PostgresDatabase implements Asking {
     } finally {
       client.release(failed);
     }
+  }
+
+  /** All that `change` does, or nothing. */
+  async transact<T>(change: (transaction: Session) => Promise<T>): Promise<T> {
+    return await this.session(async (session) => {
+      await session.rows('BEGIN ISOLATION LEVEL READ COMMITTED');
+      const result = await change(session);
+      await session.rows('COMMIT');
+      return result;
+    });
+  }
+
+  /** A connection of the pool, to be released. */
+  async lend(): Promise<PoolClient> {
+    return await told(this.#pool.connect());
   }
 
   /** A connection beside the pool. `answerMs` 0: statements may take as long as they like. */
@@ -127,24 +138,6 @@ export class PostgresDatabase implements Asking {
     }
   }
 
-  /** A connection for Kysely, which is closed instead of used again once it has been found away. */
-  async #lend(): Promise<PostgresPoolClient> {
-    const client = await told(this.#pool.connect());
-    let spoilt: unknown;
-    const query = async (text: string, parameters: readonly unknown[]) => {
-      // Above all the ROLLBACK of a transaction, which would be waited for once more.
-      if (spoilt !== undefined) throw spoilt;
-      try {
-        return await client.query(text, [...parameters]);
-      } catch (error) {
-        if (isAway(error)) spoilt = translated(error);
-        throw translated(error);
-      }
-    };
-    // Kysely's type has another form of `query` besides, for cursors, which are not used here.
-    return { query, release: () => client.release(spoilt !== undefined) } as unknown as PostgresPoolClient;
-  }
-
   #options(answerMs: number) {
     return {
       connectionString: this.#url,
@@ -165,8 +158,8 @@ export class PostgresDatabase implements Asking {
 async function rowsOf(
   client: Client | PoolClient,
   sql: string,
-  parameters: readonly Parameter[] = [],
-): Promise<Value[][]> {
+  parameters: readonly StatementParameter[] = [],
+): Promise<ColumnValue[][]> {
   const { rows } = await told(client.query({ text: sql, values: [...parameters], rowMode: 'array' }));
   return rows;
 }

@@ -3,56 +3,14 @@
  * make them, which are only ever added to. Versions are files cut into chunks; the tables say which
  * chunks a version has, and hold the chunks themselves unless these lie in a bucket.
  */
-import { type Generated, type Kysely, sql } from 'kysely';
-import type { Migration } from 'kysely/migration';
-import type { OrganizationRow } from './catalog.ts';
-
-export interface CatalogTables {
-  /** One row. */
-  catalog: {
-    /** Random; names the folder of this catalog in local caches. */
-    id: string;
-    /** Counts what is published or configured, in the order in which it comes into force. */
-    tick: bigint;
-    /** Where the chunks of new organizations lie: the address of a bucket or folder; empty: in `chunks`. */
-    place: string;
-  };
-  organizations: OrganizationRow & {
-    organization: Generated<number>;
-    /** Random; the folder of its chunks, wherever they lie. */
-    folder: Generated<string>;
-    /** Where they lie, as `place` of the catalog. */
-    place: Generated<string>;
-    /** The oldest version that is kept; absent while nothing is published. */
-    oldest: number | null;
-    /** The tick at which it was last changed. */
-    changed: Generated<bigint>;
-  };
-  /** Every version that was published. Those that are kept have a manifest. */
-  versions: {
-    organization: number;
-    publication: number;
-    version: string;
-    published_ms: bigint;
-    bytes: bigint;
-    /** What of them was new to the place. */
-    uploaded_bytes: bigint;
-    manifest: Uint8Array | null;
-  };
-  /** The turn to publish. A higher epoch takes it from those before. */
-  leases: {
-    organization: number;
-    epoch: bigint;
-    ends: Date;
-    /** Whether its holder has the advisory lock: then the turn is free when the lock is. */
-    locked: boolean;
-  };
-  chunks: { name: string; bytes: Uint8Array };
-}
-
 const FIRST_TABLES = `
+  -- One row. id: random; names the folder of this catalog in local caches. tick: counts what is
+  -- published or configured, in the order in which it comes into force. place: where the chunks of
+  -- new organizations lie, the address of a bucket or folder; empty: in the table chunks.
   CREATE TABLE catalog (id TEXT NOT NULL, tick BIGINT NOT NULL, place TEXT NOT NULL);
   INSERT INTO catalog VALUES (gen_random_uuid()::text, 0, '');
+  -- folder, place: of its chunks. oldest: the oldest version that is kept; absent while nothing is
+  -- published. changed: the tick at which it was last changed.
   CREATE TABLE organizations (
     organization INTEGER PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
     name TEXT NOT NULL, id BIGINT NOT NULL, title TEXT NOT NULL, domain TEXT NOT NULL,
@@ -64,12 +22,16 @@ const FIRST_TABLES = `
   );
   CREATE UNIQUE INDEX organizations_by_name ON organizations (lower(name));
   CREATE INDEX organizations_by_change ON organizations (changed);
+  -- Every version that was published. Those that are kept have a manifest. uploaded_bytes: what of
+  -- them was new to the place.
   CREATE TABLE versions (
     organization INTEGER NOT NULL REFERENCES organizations, publication INTEGER NOT NULL,
     version TEXT NOT NULL, published_ms BIGINT NOT NULL, bytes BIGINT NOT NULL,
     uploaded_bytes BIGINT NOT NULL, manifest BYTEA,
     PRIMARY KEY (organization, publication)
   );
+  -- The turn to publish. A higher epoch takes it from those before. locked: whether its holder has
+  -- the advisory lock: then the turn is free when the lock is.
   CREATE TABLE leases (
     organization INTEGER PRIMARY KEY REFERENCES organizations, epoch BIGINT NOT NULL,
     ends TIMESTAMPTZ NOT NULL, locked BOOLEAN NOT NULL
@@ -88,11 +50,5 @@ const FIRST_TABLES = `
   CREATE TABLE key_changes (changes BIGINT NOT NULL);
   INSERT INTO key_changes VALUES (0);`;
 
-/** The names sort in the order of the steps. */
-export const STEPS: Readonly<Record<string, Migration>> = {
-  '0001': { up: (database) => run(database, FIRST_TABLES) },
-};
-
-async function run(database: Kysely<unknown>, statements: string): Promise<void> {
-  await sql.raw(statements).execute(database);
-}
+/** Statements by name; the names sort in the order of the steps. */
+export const STEPS: Readonly<Record<string, string>> = { '0001': FIRST_TABLES };

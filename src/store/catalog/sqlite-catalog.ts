@@ -1,20 +1,20 @@
 /**
  * The catalog of a data folder, in one SQLite file. Putting a version in force is one statement, so
- * that settings and data change together or not at all (decision 31).
+ * that settings and data change together or not at all (decision 33).
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely';
-import type { OrganizationEntry, Settings } from '../../dataset/store.ts';
-import { inTransaction, openPrivateDatabase } from '../../private-database.ts';
+import { inTransaction, openPrivateDatabase } from '../../system/private-database.ts';
+import type { OrganizationEntry, Settings } from '../store.ts';
 import {
+  assignments,
   type Catalog,
   type CatalogEntry,
-  type Head,
+  type CatalogStatements,
+  type ColumnValue,
   identityColumns,
   insertOrganization,
-  type OrganizationRow,
+  type NextHead,
   Organizations,
-  type OrganizationTables,
   settingsColumns,
 } from './catalog.ts';
 
@@ -41,21 +41,19 @@ const LATER_COLUMNS = {
 export function openSqliteCatalog(dataFolder: string): SqliteCatalog {
   const database = openPrivateDatabase(dataFolder, 'catalog.db');
   prepareSchema(database);
-  return new SqliteCatalog(new Kysely({ dialect: new SqliteDialect({ database: adapted(database) }) }));
+  return new SqliteCatalog(new SqliteFile(database));
 }
 
 export class SqliteCatalog extends Organizations implements Catalog {
-  readonly #database: Kysely<OrganizationTables>;
+  readonly #database: SqliteFile;
 
-  constructor(database: Kysely<OrganizationTables>) {
+  constructor(database: SqliteFile) {
     super(database);
     this.#database = database;
   }
 
   async create(name: string, settings: Partial<Settings>): Promise<CatalogEntry> {
-    return await this.#database
-      .transaction()
-      .execute(async (transaction) => await insertOrganization(transaction, name, settings));
+    return await this.#database.transact((transaction) => insertOrganization(transaction, name, settings));
   }
 
   async currentVersion(name: string): Promise<string | undefined> {
@@ -63,7 +61,7 @@ export class SqliteCatalog extends Organizations implements Catalog {
   }
 
   /** Puts a version in force, durably. */
-  async publish(name: string, { settings, publication, version }: Head): Promise<void> {
+  async publish(name: string, { settings, publication, version }: NextHead): Promise<void> {
     const columns = { ...settingsColumns(settings), generation: publication, version };
     await this.#update(name, columns);
   }
@@ -81,42 +79,72 @@ export class SqliteCatalog extends Organizations implements Catalog {
   }
 
   async close(): Promise<void> {
-    await this.#database.destroy();
+    this.#database.close();
   }
 
-  async #update(name: string, columns: Partial<OrganizationRow>): Promise<void> {
-    await this.#database.updateTable('organizations').set(columns).where('name', '=', name).execute();
+  async #update(name: string, columns: Readonly<Record<string, ColumnValue>>): Promise<void> {
+    const { sql, parameters } = assignments(columns);
+    const where = `name = $${parameters.length + 1}`;
+    await this.#database.rows(`UPDATE organizations SET ${sql} WHERE ${where}`, [...parameters, name]);
   }
 }
 
-/** SQLite of Node.js as Kysely wants it. */
-function adapted(database: DatabaseSync): SqliteDatabase {
-  return {
-    prepare: (statement) => adaptedStatement(database, statement),
-    close: () => database.close(),
-  };
-}
+/** A file has one connection, which has one transaction at a time: one after the other. */
+class SqliteFile implements CatalogStatements {
+  readonly #database: DatabaseSync;
+  #last: Promise<unknown> = Promise.resolve();
 
-function adaptedStatement(database: DatabaseSync, text: string): SqliteStatement {
-  // Begun as by default, a transaction that writes fails when another one has written meanwhile,
-  // instead of waiting.
-  const statement = database.prepare(text === 'begin' ? 'begin immediate' : text);
-  statement.setReadBigInts(true);
-  return {
-    reader: statement.columns().length > 0,
-    all: (parameters) => statement.all(...parameters.map(bound)),
-    run: (parameters) => {
-      // A full disk has ended the transaction already, and the reason must not be lost.
-      if (text === 'rollback' && !database.isTransaction) return { changes: 0, lastInsertRowid: 0 };
-      return statement.run(...parameters.map(bound));
-    },
-    iterate: (parameters) => statement.iterate(...parameters.map(bound)),
-  };
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  rows(sql: string, parameters: readonly ColumnValue[] = []): Promise<ColumnValue[][]> {
+    return this.#inTurn(async () => this.#ask(sql, parameters));
+  }
+
+  /** Does all that `change` does, or nothing. */
+  transact<T>(change: (transaction: CatalogStatements) => Promise<T>): Promise<T> {
+    return this.#inTurn(async () => {
+      // Begun as by default, a transaction that writes fails when another one has written
+      // meanwhile, instead of waiting.
+      this.#database.exec('BEGIN IMMEDIATE');
+      try {
+        const asking = {
+          rows: async (sql: string, values: readonly ColumnValue[] = []) => this.#ask(sql, values),
+        };
+        const result = await change(asking);
+        this.#database.exec('COMMIT');
+        return result;
+      } catch (error) {
+        // A full disk has ended the transaction already, and the reason must not be lost.
+        if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+        throw error;
+      }
+    });
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  #ask(sql: string, parameters: readonly ColumnValue[]): ColumnValue[][] {
+    const statement = this.#database.prepare(sql);
+    statement.setReadBigInts(true);
+    statement.setReturnArrays(true);
+    const named = Object.fromEntries(parameters.map((value, index) => [`$${index + 1}`, bound(value)]));
+    return statement.all(named) as unknown as ColumnValue[][];
+  }
 }
 
 /** SQLite has no booleans. */
-function bound(value: unknown): SQLInputValue {
-  return typeof value === 'boolean' ? Number(value) : (value as SQLInputValue);
+function bound(value: ColumnValue): SQLInputValue {
+  return typeof value === 'boolean' ? Number(value) : value;
 }
 
 function prepareSchema(database: DatabaseSync): void {

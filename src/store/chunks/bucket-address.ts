@@ -2,7 +2,7 @@
  * The address of a bucket, as people write it: `s3://name/prefix?endpoint=https://…&region=…`.
  * Credentials have no place in it, because addresses appear in lists of processes and in logs.
  */
-import { AppError } from '../../app-error.ts';
+import { AppError } from '../../domain/app-error.ts';
 
 export interface BucketAddress {
   readonly bucket: string;

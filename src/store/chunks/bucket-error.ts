@@ -2,7 +2,7 @@
  * What trouble with a bucket means to the people who run Corkboard: the bucket is away for the
  * moment, or a setting is wrong, which waiting does not mend.
  */
-import { AppError } from '../../app-error.ts';
+import { AppError } from '../../domain/app-error.ts';
 
 /** What the SDK says: `name` is the code of the service, `code` that of the system. */
 export interface BucketTrouble {
@@ -27,7 +27,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /TooSkewed/,
-    'The bucket refuses requests because the clocks of both machines differ. Set the clock of this machine.',
+    'The bucket refuses requests because the clocks of the machines differ. Correct the clock of this machine.',
   ],
   [
     /Token|InvalidAccessKeyId|SignatureDoesNotMatch/,
@@ -36,11 +36,11 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /PermanentRedirect|TemporaryRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint/,
-    'The bucket lies in another region. Name it: region=… in the address of the bucket, or AWS_REGION.',
+    'The bucket is in a different region. Set region=… in the address of the bucket, or AWS_REGION.',
   ],
   [
     /^KMS/,
-    'The bucket cannot encrypt with the key. Check kms-key in the address of the bucket, and the rights to it.',
+    'The bucket cannot encrypt with the key. Check kms-key in the address of the bucket, and the permissions for the key.',
   ],
   [
     /^NotImplemented$/,
@@ -53,8 +53,8 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /AccessDenied|Forbidden|AllAccessDisabled|AccountProblem/,
-    'The bucket refuses access. Check its name, and that the credentials have the rights to list it and to ' +
-      'read, write and delete in it (s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject).',
+    'The bucket denies access. Check its name, and that the credentials have the permissions to list it and ' +
+      'to read, write and delete objects (s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject).',
   ],
 ];
 
@@ -75,15 +75,15 @@ export function bucketError(error: unknown): unknown {
   if (CERTIFICATE.test(trouble.code))
     return new AppError(
       'data-unreadable',
-      'The endpoint of the bucket has no TLS connection that can be trusted. Check whether it is http:// or ' +
-        'https://, and name the certificate of its authority in NODE_EXTRA_CA_CERTS.',
+      'The TLS certificate of the bucket endpoint is not trusted. Check whether the endpoint is http:// or ' +
+        'https://, and set NODE_EXTRA_CA_CERTS to the certificate of its authority.',
       { cause },
     );
   if (isAway(trouble)) return new AppError('chunks-away', awayMessage(trouble), { cause });
   if (error.message === 'Region is missing')
     return new AppError(
       'data-unreadable',
-      'The region of the bucket is not set. Name it: region=… in the address of the bucket, or AWS_REGION.',
+      'The region of the bucket is not set. Set region=… in the address of the bucket, or AWS_REGION.',
       { cause },
     );
   const remedy = REMEDIES.find(([name]) => name.test(trouble.name))?.[1];

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, opendir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { AppError } from '../../app-error.ts';
+import { AppError } from '../../domain/app-error.ts';
 import { assertChunkNames, assertChunkPrefix } from './chunk-name.ts';
 import { CHUNK_NAME, type ChunkPlace } from './chunk-place.ts';
 
@@ -215,7 +215,7 @@ async function translated<T>(work: () => Promise<T>): Promise<T> {
       if (REFUSED.has(code))
         throw new AppError(
           'data-unreadable',
-          'The folder for chunks refuses access. Check that it is a folder which this user may read and write.',
+          'Access to the folder for chunks is denied. Check that it is a folder that this user can read and write.',
           { cause },
         );
       throw cause;

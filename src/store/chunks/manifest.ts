@@ -13,7 +13,7 @@ const EPOCH_BYTES = 8;
 const ENTRY_BYTES = EPOCH_BYTES + DIGEST_BYTES;
 const SIZE_BYTES = 8;
 
-export interface Chunk {
+export interface NamedChunk {
   /** SHA-256 of its bytes, in hexadecimal digits. */
   readonly digest: string;
   /**
@@ -27,11 +27,11 @@ export interface Manifest {
   /** Of the file. */
   readonly bytes: number;
   /** In the order of the file. */
-  readonly chunks: readonly Chunk[];
+  readonly chunks: readonly NamedChunk[];
 }
 
 /** The name of a chunk at its place. `folder`: of its organization. */
-export function chunkName(folder: string, { epoch, digest }: Chunk): string {
+export function chunkName(folder: string, { epoch, digest }: NamedChunk): string {
   return `${folder}/${epoch}-${digest}`;
 }
 

@@ -1,6 +1,6 @@
 /** The places for chunks, by their addresses: the one list of them. */
 import { isAbsolute } from 'node:path';
-import { AppError } from '../../app-error.ts';
+import { AppError } from '../../domain/app-error.ts';
 import { parseBucketAddress } from './bucket-address.ts';
 import type { ChunkPlace } from './chunk-place.ts';
 import { openChunkFolder } from './folder.ts';
@@ -47,6 +47,6 @@ function kindOf(address: string): Kind {
   if (kind !== undefined) return kind;
   throw new AppError(
     'option-malformed',
-    'A place for chunks is a bucket (s3://bucket/prefix), a folder, or "database".',
+    'Chunks can be stored in a bucket (s3://bucket/prefix), a folder, or "database".',
   );
 }

@@ -1,6 +1,6 @@
 /** Chunks as rows of the table `chunks` of the database that has the catalog: one address is enough. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { AppError } from '../../app-error.ts';
+import { AppError } from '../../domain/app-error.ts';
 import { assertChunkNames, assertChunkPrefix } from './chunk-name.ts';
 import type { ChunkPlace } from './chunk-place.ts';
 

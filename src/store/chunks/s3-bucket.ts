@@ -13,7 +13,7 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
-import { AppError } from '../../app-error.ts';
+import { AppError } from '../../domain/app-error.ts';
 import type { BucketAddress } from './bucket-address.ts';
 import { bucketError, readTrouble } from './bucket-error.ts';
 import { assertChunkNames, assertChunkPrefix } from './chunk-name.ts';
@@ -247,7 +247,7 @@ async function readBody(body: Readable, deadline: number): Promise<Buffer> {
       if (lengthBytes > BODY_LIMIT_BYTES)
         throw new AppError(
           'data-unreadable',
-          'The bucket sends more bytes than a chunk has. Check that no other program writes under its prefix.',
+          'The bucket returned more bytes than a chunk has. Check that no other program writes to its prefix.',
         );
       chunks.push(chunk);
     }

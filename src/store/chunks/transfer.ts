@@ -1,15 +1,15 @@
 /** Moving chunks between a file and their place, several at a time, each compared with its digest. */
 import type { FileHandle } from 'node:fs/promises';
-import { AppError } from '../../app-error.ts';
+import { AppError } from '../../domain/app-error.ts';
 import type { ChunkPlace } from './chunk-place.ts';
 import {
   CHUNK_BYTES,
-  type Chunk,
   chunkCount,
   chunkName,
   chunkSpan,
   digestIn,
   digestOf,
+  type NamedChunk,
   readChunk,
 } from './manifest.ts';
 
@@ -27,13 +27,13 @@ export interface Transfer {
 }
 
 /** A chunk and its number in the file. */
-export interface PlacedChunk extends Chunk {
+export interface PlacedChunk extends NamedChunk {
   readonly index: number;
 }
 
 export interface Uploaded {
   /** All chunks of the file, in order. */
-  readonly chunks: readonly Chunk[];
+  readonly chunks: readonly NamedChunk[];
   /** Bytes of those that were stored now. */
   readonly bytes: number;
 }
@@ -48,7 +48,7 @@ export async function upload(
   epoch: bigint,
 ): Promise<Uploaded> {
   const known = new Map(stored);
-  const chunks: Chunk[] = [];
+  const chunks: NamedChunk[] = [];
   let uploaded = 0;
   const indices = Array.from({ length: chunkCount(fileBytes) }, (_, index) => index);
   // One more than transfers are useful, which digests meanwhile.
@@ -105,8 +105,8 @@ async function fetchVerified(place: ChunkPlace, name: string, digest: string): P
   throw new AppError(
     'data-unreadable',
     bytes === undefined
-      ? `A chunk of the version is missing where chunks lie (${name}). Restore it from a backup, or publish again.`
-      : `A chunk of the version is damaged where chunks lie (${name}). Restore it from a backup, or publish again.`,
+      ? `A stored chunk of the version is missing (${name}). Restore it from a backup, or publish again.`
+      : `A stored chunk of the version is damaged (${name}). Restore it from a backup, or publish again.`,
   );
 }
 

@@ -156,16 +156,16 @@ describe('documents of Discourse', () => {
       ],
     );
     assert.deepEqual(dropped, {
-      'is no post, but a note of the system': 1,
-      'is no post, but a whisper': 1,
+      'is not a post, but a note of the system': 1,
+      'is not a post, but a whisper': 1,
       'was deleted': 2,
-      'names nobody: reply': 1,
-      'is listed in its topic, but stands in no file: ask for all posts, with ?print=true': 2,
+      'names no user: reply': 1,
+      'is listed in its topic, but is in no file: request all posts, with ?print=true': 2,
       'is part of a private message': 1,
-      'is of a topic without a category': 1,
-      'is about a topic that no file here has: reply': 1,
-      'is no like, but a user action of type 5': 1,
-      'is about a topic that no file here has: like': 1,
+      'belongs to a topic without a category': 1,
+      'is about a topic that is in none of the files: reply': 1,
+      'is not a like, but a user action of type 5': 1,
+      'is about a topic that is in none of the files: like': 1,
     });
   });
 
@@ -189,9 +189,9 @@ describe('documents of Discourse', () => {
         '1 timestamp: "yesterday" is neither an ISO 8601 date-',
         '2 post_stream.posts.1.post_number: is not an integer',
         '3 post_stream.posts: must be a list of objects',
-        '4 : is neither a topic, a post, categories n',
+        '4 : is not a topic, a post, categories, user',
         '5 user_actions.0.acting_user_id: is required',
-        '1 id: is not in the header; it is no discourse',
+        '1 id: is not in the header, so the file is not',
       ],
     );
   });
@@ -219,7 +219,7 @@ describe('documents of Discourse', () => {
     assert.equal(found('users', 7n)['name'], 'Ada Lovelace');
     assert.equal(found('users', 8n)['name'], 'Bob');
     assert.equal(found('users', 11n)['name'], undefined, 'the id of a post is that of no user');
-    assert.deepEqual(dropped, { 'is about a topic that no file here has: reply': 1 });
+    assert.deepEqual(dropped, { 'is about a topic that is in none of the files: reply': 1 });
     assert.deepEqual(report.translated?.described, { users: 2 });
   });
 
@@ -257,8 +257,8 @@ describe('documents of Discourse', () => {
       'b.csv': 'id,username,topic_id\n7,ada,1\n',
     });
     assert.deepEqual(
-      report.problems.map(({ line, reason }) => `${line} ${/not certainly a user/.exec(reason)?.[0]}`),
-      [1, 2, 3, 2].map((line) => `${line} not certainly a user`),
+      report.problems.map(({ line, reason }) => `${line} ${/user actions or a user/.exec(reason)?.[0]}`),
+      [1, 2, 3, 2].map((line) => `${line} user actions or a user`),
     );
     assert.deepEqual(report.translated?.described, { users: 1 });
   });
@@ -294,7 +294,7 @@ describe('documents of Discourse', () => {
     const mapping = { reply: 'pin.answered', like: null };
     const { events, dropped } = await imported(t, FILES, { mapping });
     assert.deepEqual(tally(events.map(({ action }) => action)), { answered: 2, created: 1 });
-    assert.deepEqual(dropped, { 'is mapped to nothing: like': 4 });
+    assert.deepEqual(dropped, { 'is mapped to null: like': 4 });
   });
 
   it('of several kinds may be one file, and a file that is named otherwise is found out', async (t) => {

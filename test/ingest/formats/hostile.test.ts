@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { Refusal } from '../../../src/ingest/fields/refusal.ts';
 import { caliper } from '../../../src/ingest/formats/caliper.ts';
 import { plainDerivation } from '../../../src/ingest/formats/derivation.ts';
 import { discourse } from '../../../src/ingest/formats/discourse.ts';
@@ -14,7 +15,6 @@ import type { Format } from '../../../src/ingest/formats/format.ts';
 import { moodleLog } from '../../../src/ingest/formats/moodle-log.ts';
 import { stackExchange } from '../../../src/ingest/formats/stack-exchange.ts';
 import { xapi } from '../../../src/ingest/formats/xapi.ts';
-import { Refusal } from '../../../src/ingest/refusal.ts';
 import { importFiles } from '../imported-files.ts';
 import { makeFolder } from '../temporary-folder.ts';
 

@@ -2,18 +2,19 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { FULL_SCOPE } from '../../../src/dataset/scope.ts';
+import { FULL_SCOPE } from '../../../src/domain/scope.ts';
 import { caliper } from '../../../src/ingest/formats/caliper.ts';
 import type { Format, FormatOptions } from '../../../src/ingest/formats/format.ts';
 import { moodleLog } from '../../../src/ingest/formats/moodle-log.ts';
 import { xapi } from '../../../src/ingest/formats/xapi.ts';
 import { importBundle } from '../../../src/ingest/import.ts';
-import { DIRECT, openStorage, type StorageKind } from '../../storage.ts';
+import { everybodyOf } from '../../dataset/record-columns.ts';
+import { EMBEDDED, openStorage } from '../../storage.ts';
 import { makeFolder } from '../temporary-folder.ts';
 
-async function openSchool(t: TestContext, kind: StorageKind) {
+async function openSchool(t: TestContext) {
   const folder = await makeFolder(t);
-  const storage = await openStorage(kind, join(folder, 'data'));
+  const storage = await openStorage(EMBEDDED, join(folder, 'data'));
   t.after(() => storage.close());
   const { store } = storage;
   let files = 0;
@@ -40,10 +41,11 @@ async function openSchool(t: TestContext, kind: StorageKind) {
     assert.ok(dataset);
     try {
       const seen: string[] = [];
-      for await (const rows of dataset.people())
-        seen.push(...rows.map(({ email, name }) => `${email} ${name}`));
-      for await (const rows of dataset.boards()) seen.push(...rows.map(({ title }) => title));
-      for await (const rows of dataset.pins()) seen.push(...rows.map(({ title }) => title));
+      for (const { email, name } of await everybodyOf(dataset.records('users')))
+        seen.push(`${email} ${name}`);
+      for (const runs of [dataset.records('boards'), dataset.records('pins')]) {
+        for await (const { id, title } of runs) for (const at of id.keys()) seen.push(title.at(at));
+      }
       const { events } = await dataset.tally({ scope: FULL_SCOPE, range: {} });
       return { seen: seen.sort(), events };
     } finally {
@@ -85,74 +87,72 @@ const envelope = (...data: readonly object[]) => ({
 });
 const ADA = { name: 'Ada' };
 
-for (const kind of DIRECT) {
-  it(`what is derived replaces nothing that is known, what is given does, ${kind.store}`, async (t) => {
-    const { load, described } = await openSchool(t, kind);
-    await load('users.csv', 'id,email,name\n4,ada@x.example,Ada\n');
-    await load('boards.csv', 'id,title\n111,Chemistry\n');
-    await load('log.csv', log(row('1/02/24, 09:00', 4), row('1/02/24, 09:01', 5)), moodleLog, IN_UTC);
-    const first = await described();
-    assert.deepEqual(first.seen, [
-      ...['5@moodle.invalid User 5', 'Acids', 'Chemistry', 'ada@x.example Ada'],
-      'unknown@owner.invalid Unknown',
-    ]);
-    await load('log.csv', log(row('1/02/24, 10:00', 5, 'Bob')), moodleLog, IN_UTC);
-    assert.ok((await described()).seen.includes('5@moodle.invalid Bob'));
-    await load('users.csv', 'id,email,name\n5,bob@x.example,Robert\n');
-    await load('log.csv', log(row('1/02/24, 11:00', 5)), moodleLog, IN_UTC);
-    assert.ok((await described()).seen.includes('bob@x.example Robert'));
-  });
+it('what is derived replaces nothing that is known, what is given does', async (t) => {
+  const { load, described } = await openSchool(t);
+  await load('users.csv', 'id,email,name\n4,ada@x.example,Ada\n');
+  await load('boards.csv', 'id,title\n111,Chemistry\n');
+  await load('log.csv', log(row('1/02/24, 09:00', 4), row('1/02/24, 09:01', 5)), moodleLog, IN_UTC);
+  const first = await described();
+  assert.deepEqual(first.seen, [
+    ...['5@moodle.invalid User 5', 'Acids', 'Chemistry', 'ada@x.example Ada'],
+    'unknown@owner.invalid Unknown',
+  ]);
+  await load('log.csv', log(row('1/02/24, 10:00', 5, 'Bob')), moodleLog, IN_UTC);
+  assert.ok((await described()).seen.includes('5@moodle.invalid Bob'));
+  await load('users.csv', 'id,email,name\n5,bob@x.example,Robert\n');
+  await load('log.csv', log(row('1/02/24, 11:00', 5)), moodleLog, IN_UTC);
+  assert.ok((await described()).seen.includes('bob@x.example Robert'));
+});
 
-  it(`nor within one import, ${kind.store}`, async (t) => {
-    const { load, described } = await openSchool(t, kind);
-    const named = statement('1', { name: 'Ada' }, { definition: { name: { en: 'Acids' } } });
-    await load('all.json', JSON.stringify([statement('0', {}), named, statement('2', {})]), xapi);
-    const { seen } = await described();
-    assert.ok(seen.includes('ada@x.example Ada'));
-    assert.ok(seen.includes('Acids'));
-  });
+it('nor within one import', async (t) => {
+  const { load, described } = await openSchool(t);
+  const named = statement('1', { name: 'Ada' }, { definition: { name: { en: 'Acids' } } });
+  await load('all.json', JSON.stringify([statement('0', {}), named, statement('2', {})]), xapi);
+  const { seen } = await described();
+  assert.ok(seen.includes('ada@x.example Ada'));
+  assert.ok(seen.includes('Acids'));
+});
 
-  it(`a name that a record gives stays, wherever the record leaves it out, ${kind.store}`, async (t) => {
-    const { load, described } = await openSchool(t, kind);
-    const mails = { mbox: 'mailto:eve@x.example' };
-    const { context, ...told } = statement('1', mails);
-    const statements = [
-      { ...told, context: { ...context, instructor: { ...mails, name: 'Eve' } } },
-      { ...statement('2', {}), actor: { mbox: 'mailto:bob@x.example', name: 'Bob' } },
-      { ...statement('3', mails), actor: mails },
-    ];
-    await load('all.json', JSON.stringify(statements), xapi);
-    await load('envelope.json', JSON.stringify(envelope(view(1, ADA), view(2, {}))), caliper);
-    const { seen } = await described();
-    for (const name of ['eve@x.example Eve', 'bob@x.example Bob']) assert.ok(seen.includes(name), name);
-    assert.equal(seen.filter((one) => one.endsWith(' Ada')).length, 1, seen.join());
-  });
+it('a name that a record gives stays, wherever the record leaves it out', async (t) => {
+  const { load, described } = await openSchool(t);
+  const mails = { mbox: 'mailto:eve@x.example' };
+  const { context, ...told } = statement('1', mails);
+  const statements = [
+    { ...told, context: { ...context, instructor: { ...mails, name: 'Eve' } } },
+    { ...statement('2', {}), actor: { mbox: 'mailto:bob@x.example', name: 'Bob' } },
+    { ...statement('3', mails), actor: mails },
+  ];
+  await load('all.json', JSON.stringify(statements), xapi);
+  await load('envelope.json', JSON.stringify(envelope(view(1, ADA), view(2, {}))), caliper);
+  const { seen } = await described();
+  for (const name of ['eve@x.example Eve', 'bob@x.example Bob']) assert.ok(seen.includes(name), name);
+  assert.equal(seen.filter((one) => one.endsWith(' Ada')).length, 1, seen.join());
+});
 
-  it(`what a record that is refused describes is not known, ${kind.store}`, async (t) => {
-    const { load, described } = await openSchool(t, kind);
-    const refused = envelope(view(1, ADA), { ...view(2, {}), eventTime: 'yesterday' });
-    const lines = [refused, envelope(view(3, {}))].map((one) => JSON.stringify(one)).join('\n');
-    const rejects = join(await makeFolder(t), 'rejects.ndjson');
-    const report = await load('all.ndjson', lines, caliper, {}, rejects);
-    assert.deepEqual([report.outcome, report.rejected], ['published', 1]);
-    assert.equal((await described()).seen.filter((one) => one.includes(' Person ')).length, 1);
-  });
+it('what a record that is refused describes is not known', async (t) => {
+  const { load, described } = await openSchool(t);
+  const refused = envelope(view(1, ADA), { ...view(2, {}), eventTime: 'yesterday' });
+  const lines = [refused, envelope(view(3, {}))].map((one) => JSON.stringify(one)).join('\n');
+  const rejects = join(await makeFolder(t), 'rejects.ndjson');
+  const report = await load('all.ndjson', lines, caliper, {}, rejects);
+  assert.deepEqual([report.outcome, report.rejected], ['published', 1]);
+  assert.equal((await described()).seen.filter((one) => one.includes(' Person ')).length, 1);
+});
 
-  it(`rows are known again in overlapping files, with another zone and another mapping, ${kind.store}`, async (t) => {
-    const { load, described } = await openSchool(t, kind);
-    const rows = ['09:00', '09:00', '09:01', '09:02', '09:02', '09:02'].map((time) =>
-      row(`1/02/24, ${time}`, 4),
-    );
-    await load('log.csv', log(...rows.slice(0, 3)), moodleLog, IN_UTC);
-    await load('log.csv', log(...rows.slice(2)), moodleLog, IN_UTC);
-    assert.equal((await described()).events, rows.length + 1);
-    for (const options of [IN_UTC, { ...IN_UTC, timeZone: 'Asia/Muscat' }]) {
-      const again = await load('log.csv', log(...rows), moodleLog, options);
-      assert.equal(again.outcome, 'unchanged');
-    }
-    const mapping = { 'Course module viewed': 'pin.seen' };
-    const mapped = await load('log.csv', log(...rows), moodleLog, { ...IN_UTC, mapping });
-    assert.equal(mapped.changes?.events.added, 0);
-    assert.equal((await described()).events, rows.length + 1);
-  });
-}
+it('rows are known again in overlapping files, with another zone and another mapping', async (t) => {
+  const { load, described } = await openSchool(t);
+  const rows = ['09:00', '09:00', '09:01', '09:02', '09:02', '09:02'].map((time) =>
+    row(`1/02/24, ${time}`, 4),
+  );
+  await load('log.csv', log(...rows.slice(0, 3)), moodleLog, IN_UTC);
+  await load('log.csv', log(...rows.slice(2)), moodleLog, IN_UTC);
+  assert.equal((await described()).events, rows.length + 1);
+  for (const options of [IN_UTC, { ...IN_UTC, timeZone: 'Asia/Muscat' }]) {
+    const again = await load('log.csv', log(...rows), moodleLog, options);
+    assert.equal(again.outcome, 'unchanged');
+  }
+  const mapping = { 'Course module viewed': 'pin.seen' };
+  const mapped = await load('log.csv', log(...rows), moodleLog, { ...IN_UTC, mapping });
+  assert.equal(mapped.changes?.events.added, 0);
+  assert.equal((await described()).events, rows.length + 1);
+});

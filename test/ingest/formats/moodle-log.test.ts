@@ -5,11 +5,12 @@ import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
-import type { RecordOf } from '../../../src/dataset/staging.ts';
 import type { FormatOptions } from '../../../src/ingest/formats/format.ts';
 import { moodleLog } from '../../../src/ingest/formats/moodle-log.ts';
+import type { RecordOf } from '../../../src/store/staging.ts';
+import { filesOf, whyWithout } from '../../real-data.ts';
 import { makeFolder } from '../temporary-folder.ts';
-import { eventsOf, importRecorded, importTwice, realFiles, skipWithout, tally } from './real-files.ts';
+import { eventsOf, importRecorded, importTwice, tally } from './real-files.ts';
 
 const MUSCAT = { timeZone: 'Asia/Muscat' };
 const HEADER =
@@ -49,8 +50,8 @@ function courseOf(rows: readonly Row[]): string {
   return id;
 }
 
-describe('logs of Moodle', { skip: skipWithout('moodle-log') }, () => {
-  const files = skipWithout('moodle-log') === false ? realFiles('moodle-log') : [];
+describe('logs of Moodle', { skip: whyWithout('moodle-log') }, () => {
+  const files = whyWithout('moodle-log') === false ? filesOf('moodle-log') : [];
   for (const path of files) {
     it(`${basename(path)}: events by action, person and board are those of an independent count`, async (t) => {
       const rows = rowsOf(path);
@@ -74,7 +75,7 @@ describe('logs of Moodle', { skip: skipWithout('moodle-log') }, () => {
       assert.equal(events.length + dropped + report.rejected, rows.length);
       assert.deepEqual(
         report.problems.map(({ field, reason }) => `${field}: ${reason}`),
-        impossible.map((row) => `Time: "${row['Time']}" is no moment of the calendar`),
+        impossible.map((row) => `Time: "${row['Time']}" is not a date and time of the calendar`),
       );
     });
   }
@@ -82,9 +83,10 @@ describe('logs of Moodle', { skip: skipWithout('moodle-log') }, () => {
   it('change nothing the second time, repeated rows included', async (t) => {
     const skipInvalid = join(await makeFolder(t), 'rejects.ndjson');
     const foreign = { format: moodleLog, options: MUSCAT };
-    const [first, second] = await importTwice(await makeFolder(t), { paths: files, foreign, skipInvalid });
+    const paths = process.env['CORKBOARD_LONG'] === '1' ? files : files.slice(0, 1);
+    const [first, second] = await importTwice(await makeFolder(t), { paths, foreign, skipInvalid });
     assert.equal(first.outcome, 'published');
-    assert.ok((first.changes?.events.added ?? 0) > 15_000);
+    assert.ok((first.changes?.events.added ?? 0) > 1_000);
     assert.equal(second.outcome, 'unchanged');
     assert.equal(second.changes?.events.unchanged, first.changes?.events.added);
   });
@@ -221,24 +223,27 @@ describe('a log of Moodle', () => {
 
   it('does not ask for the order where no time can be read', async (t) => {
     const rows = [row('11 May 2020, 09:44', 'Course viewed', course)];
-    await assert.rejects(imported(t, rows), { message: /"11 May 2020, 09:44" is no date and time/ });
+    await assert.rejects(imported(t, rows), { message: /"11 May 2020, 09:44" is not a date and time/ });
   });
 
   it('is refused without a zone, a course or its columns', async (t) => {
     const viewed = row('25/02/24, 10:00', 'Course viewed', 'Somebody viewed something.');
     await assert.rejects(imported(t, [viewed], {}), { code: 'option-malformed' });
-    await assert.rejects(imported(t, [viewed]), { message: /no row names the id of the course/ });
+    await assert.rejects(imported(t, [viewed]), { message: /no row contains the id of the course/ });
     const folder = await makeFolder(t, { 'log.csv': 'Time,Name\n1,2\n' });
     const foreign = { format: moodleLog, options: MUSCAT };
     const other = await importRecorded({ paths: [folder], foreign });
     assert.equal(other.report.outcome, 'refused');
-    assert.equal(other.report.problems[0]?.reason, 'is not in the header; it is no moodle-log');
+    assert.equal(
+      other.report.problems[0]?.reason,
+      'is not in the header, so the file is not a moodle-log file',
+    );
   });
 
   it('with another order than its dates tell is refused', async (t) => {
     const rows = [row('25/02/24, 10:00', 'Course viewed', course)];
     const inOrder = (dateOrder: 'mdy' | 'ymd') => ({ timeZone: 'UTC', dateOrder });
-    const message = /tells the order dmy, not mdy; leave out --date-order/;
+    const message = /shows the order dmy, not mdy; leave out --date-order/;
     await assert.rejects(imported(t, rows, inOrder('mdy')), { code: 'option-malformed', message });
     const years = await imported(t, rows, inOrder('ymd'));
     assert.equal(years.events[0]?.timestampMs, Date.UTC(2025, 1, 24, 10));
@@ -254,7 +259,7 @@ describe('a log of Moodle', () => {
       events.map(({ boardId }) => boardId),
       [111n],
     );
-    assert.equal(report.translated?.dropped[0]?.reason, 'is of another course: 112');
+    assert.equal(report.translated?.dropped[0]?.reason, 'belongs to a different course: 112');
   });
 
   it('can be mapped otherwise, and says what it has dropped', async (t) => {
@@ -273,9 +278,9 @@ describe('a log of Moodle', () => {
     assert.deepEqual(
       report.translated?.dropped.map(({ reason, count }) => [reason, count]),
       [
-        ['is no interaction: Course viewed', 1],
-        ['is no interaction: Grade item updated', 1],
-        ['is no interaction: constructor', 1],
+        ['is not mapped to an event: Course viewed', 1],
+        ['is not mapped to an event: Grade item updated', 1],
+        ['is not mapped to an event: constructor', 1],
       ],
     );
     assert.match(report.translated?.dropped[0]?.examples[0] ?? '', /log\.csv:2$/);

@@ -9,12 +9,13 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
-import type { Store } from '../../../src/dataset/store.ts';
+import { Refusal } from '../../../src/ingest/fields/refusal.ts';
 import { keyedDerivation } from '../../../src/ingest/formats/derivation.ts';
-import type { Detail, Source, Translation } from '../../../src/ingest/formats/format.ts';
+import type { Detail, FormatSource, Translation } from '../../../src/ingest/formats/format.ts';
 import { type ImportReport, importBundle } from '../../../src/ingest/import.ts';
-import { Refusal } from '../../../src/ingest/refusal.ts';
-import { openFolderStore } from '../../../src/store/open-folder.ts';
+import { openFolderStore } from '../../../src/store/files/open-folder.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { everybodyOf } from '../../dataset/record-columns.ts';
 import { runs } from '../../model/runs.ts';
 import { openRecordingStore, type StagedRecord } from '../recording-store.ts';
 import { makeFolder } from '../temporary-folder.ts';
@@ -26,7 +27,7 @@ import { dump } from './arbitrary/stack-exchange.ts';
 import { statements } from './arbitrary/xapi.ts';
 
 /** Imports records into the organization `school`, leaving out those that do not hold. */
-async function load(folder: string, store: Store, documents: Documents, records: readonly Source[]) {
+async function load(folder: string, store: Store, documents: Documents, records: readonly FormatSource[]) {
   const files = documents.write(records);
   const place = await mkdtemp(join(folder, 'import-'));
   for (const { name, text } of files) await writeFile(join(place, name), text);
@@ -48,7 +49,7 @@ interface Loaded {
 }
 
 /** The records that hold, after a check that each of the others is refused once, and is damaged. */
-function holdingOf(documents: Documents, { report, folder, files }: Loaded): readonly Source[] {
+function holdingOf(documents: Documents, { report, folder, files }: Loaded): readonly FormatSource[] {
   const refused = new Set(report.problems.map(({ file, line }) => `${file}:${line}`));
   assert.equal(report.problemCount, refused.size, 'no record is refused twice');
   assert.equal(report.rejected, refused.size);
@@ -64,7 +65,7 @@ function holdingOf(documents: Documents, { report, folder, files }: Loaded): rea
   return holding.map(({ record }) => record);
 }
 
-function checkCounts({ report }: Loaded, holding: readonly Source[], documents: Documents): void {
+function checkCounts({ report }: Loaded, holding: readonly FormatSource[], documents: Documents): void {
   const { events, dropped, described = {} } = report.translated ?? assert.fail('a report of other software');
   const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
   const counted = [
@@ -103,7 +104,7 @@ function checkReferences(things: Things): void {
 }
 
 /** Name, address or title as some record that holds gives it, by kind, id and field. */
-async function givenBy(documents: Documents, holding: readonly Source[], store: Store) {
+async function givenBy(documents: Documents, holding: readonly FormatSource[], store: Store) {
   const { secret } = await store.organization('school');
   const given = new Map<string, string>();
   const note = (field: string, { text, isGiven }: Detail) => {
@@ -126,7 +127,7 @@ async function givenBy(documents: Documents, holding: readonly Source[], store: 
 
 function translationsOf(
   { format, options }: Documents,
-  records: readonly Source[],
+  records: readonly FormatSource[],
   secret: Uint8Array,
 ): readonly Translation[] {
   const translator = format.open(options, keyedDerivation(secret));
@@ -155,12 +156,13 @@ async function publishedThings(store: Store): Promise<Things> {
   const things = new Map<string, Record<string, unknown>>();
   if (dataset === undefined) return things;
   try {
-    for await (const rows of dataset.people())
-      for (const { id, name, email } of rows) things.set(`users ${id}`, { name, email });
-    for await (const rows of dataset.boards())
-      for (const { id, title } of rows) things.set(`boards ${id}`, { title });
-    for await (const rows of dataset.pins())
-      for (const { id, title } of rows) things.set(`pins ${id}`, { title });
+    for (const { id, name, email } of await everybodyOf(dataset.records('users'))) {
+      things.set(`users ${id}`, { name, email });
+    }
+    for await (const { id: ids, title } of dataset.records('boards'))
+      for (const [at, id] of ids.entries()) things.set(`boards ${id}`, { title: title.at(at) });
+    for await (const { id: ids, title } of dataset.records('pins'))
+      for (const [at, id] of ids.entries()) things.set(`pins ${id}`, { title: title.at(at) });
     return things;
   } finally {
     await dataset.close();

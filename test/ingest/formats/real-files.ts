@@ -1,24 +1,8 @@
-/** Real files of other software, which lie beside the checkout, and counts of what an import made of them. */
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import type { RecordOf } from '../../../src/dataset/staging.ts';
+/** Imports of real files of other software, and counts of what an import made of them. */
 import { type ImportOptions, importBundle } from '../../../src/ingest/import.ts';
-import { openFolderStore } from '../../../src/store/open-folder.ts';
+import { openFolderStore } from '../../../src/store/files/open-folder.ts';
+import type { RecordOf } from '../../../src/store/staging.ts';
 import { openRecordingStore, type StagedRecord } from '../recording-store.ts';
-
-const DATA = join(import.meta.dirname, '../../../../shared/data');
-
-/** CI has the data beside the checkout and must not pass without it. */
-export function skipWithout(folder: string): string | false {
-  const isThere = existsSync(join(DATA, folder)) || process.env['CI'] !== undefined;
-  return isThere ? false : `needs ../shared/data/${folder}`;
-}
-
-export function realFiles(folder: string): string[] {
-  return readdirSync(join(DATA, folder))
-    .sort()
-    .map((name) => join(DATA, folder, name));
-}
 
 type Choices = Pick<ImportOptions, 'paths' | 'foreign' | 'skipInvalid' | 'dryRun'>;
 

@@ -49,8 +49,8 @@ describe('dumps of real Stack Exchange sites', () => {
     assert.deepEqual(
       report.translated?.dropped.map(({ reason, count }) => [reason, count]),
       [
-        ['is no interaction: tag wiki', real.pins.length],
-        ['names nobody: UpMod', real.pins.length],
+        ['is not mapped to an event: tag wiki', real.pins.length],
+        ['names no user: UpMod', real.pins.length],
       ],
     );
     assert.equal(report.records, events.length + real.users.length + 2 * real.pins.length);
@@ -139,9 +139,9 @@ describe('a dump', () => {
       ],
     );
     assert.deepEqual(report.translated?.dropped.map(({ reason }) => reason).sort(), [
-      'is no interaction: DownMod',
-      'is no interaction: VoteTypeId 77',
-      'names nobody: UpMod',
+      'is not mapped to an event: DownMod',
+      'is not mapped to an event: VoteTypeId 77',
+      'names no user: UpMod',
     ]);
   });
 
@@ -152,7 +152,7 @@ describe('a dump', () => {
       events.map(({ actorId, ownerId }) => [actorId, ownerId]),
       [[5n, 0n]],
     );
-    assert.equal(report.translated?.dropped[0]?.reason, 'names nobody: question');
+    assert.equal(report.translated?.dropped[0]?.reason, 'names no user: question');
     const pins = records.filter(({ kind }) => kind === 'pins').map(({ record }) => pick(record, 'title'));
     assert.deepEqual(pins, ['Why?']);
   });
@@ -162,7 +162,7 @@ describe('a dump', () => {
     const { report } = await imported(t, { Comments: [comment], Badges: [row({ Id: 1 })] });
     assert.deepEqual(
       report.translated?.dropped.map(({ reason }) => reason),
-      ['is about a post that no file here has: comment', 'is no interaction: a row of badges'],
+      ['is about a post that is in none of the files: comment', 'is not mapped to an event: a row of badges'],
     );
     const bare = await imported(t, { Posts: [row({ Id: 1, PostTypeId: 1, ...asked, Tags: undefined })] });
     assert.equal(String(bare.events[0]?.boardId), numberOf('stack-exchange tag untagged'));
@@ -180,10 +180,10 @@ describe('a dump', () => {
     assert.deepEqual(
       report.problems.map(({ line, field, reason }) => `${line} ${field}: ${reason}`),
       [
-        '3 CreationDate: "01.05.2024" is no moment like 2010-08-25T19:50:51.187',
+        '3 CreationDate: "01.05.2024" is not a time like 2010-08-25T19:50:51.187',
         '4 Id: is not an integer',
         '5 ParentId: is required',
-        '6 : cannot be read as attributes from its character 12 on',
+        '6 : is not valid XML at character 12: Unclosed start tag for element `row`',
       ],
     );
   });
@@ -195,7 +195,7 @@ describe('a dump', () => {
       events.map(({ type, action, pinId }) => [type, action, pinId]),
       [['board', 'asked', undefined]],
     );
-    assert.equal(report.translated?.dropped[0]?.reason, 'is no interaction: answer');
+    assert.equal(report.translated?.dropped[0]?.reason, 'is not mapped to an event: answer');
   });
 
   it('that is no XML is refused with one sentence', async (t) => {

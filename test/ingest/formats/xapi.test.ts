@@ -5,8 +5,9 @@ import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import type { FormatOptions } from '../../../src/ingest/formats/format.ts';
 import { xapi } from '../../../src/ingest/formats/xapi.ts';
+import { filesOf, whyWithout } from '../../real-data.ts';
 import { makeFolder } from '../temporary-folder.ts';
-import { eventsOf, importRecorded, importTwice, realFiles, skipWithout, tally } from './real-files.ts';
+import { eventsOf, importRecorded, importTwice, tally } from './real-files.ts';
 
 const COURSE = {
   id: 'https://x.example/course/1',
@@ -40,8 +41,8 @@ function counts(values: Iterable<unknown>): number[] {
   return Object.values(tally(Array.from(values, String))).sort((one, other) => one - other);
 }
 
-describe('video statements', { skip: skipWithout('xapi') }, () => {
-  const files = skipWithout('xapi') === false ? realFiles('xapi') : [];
+describe('video statements', { skip: whyWithout('xapi') }, () => {
+  const files = whyWithout('xapi') === false ? filesOf('xapi') : [];
   const foreign = { format: xapi, options: {} };
 
   it('are as many by action, person, board and pin as an independent count finds', async () => {

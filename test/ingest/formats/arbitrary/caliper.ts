@@ -1,7 +1,7 @@
 /** Envelopes of Caliper, and events and entities by themselves. */
 import fc from 'fast-check';
 import { caliper } from '../../../../src/ingest/formats/caliper.ts';
-import type { Source } from '../../../../src/ingest/formats/format.ts';
+import type { FormatSource } from '../../../../src/ingest/formats/format.ts';
 import {
   courseOf,
   type Documents,
@@ -28,7 +28,7 @@ const context = fc.constantFrom<unknown>(
 const named = (
   entity: Readonly<{ id: string; type: string }>,
   more: Readonly<Record<string, unknown>>,
-): fc.Arbitrary<string | Source> =>
+): fc.Arbitrary<string | FormatSource> =>
   fc.oneof(
     fc.constant(entity.id),
     partial(more).map((rest) => ({ ...entity, ...rest })),
@@ -72,7 +72,7 @@ const messageEntity = (number: number) =>
   );
 const software = fc.constant({ id: 'https://x.example', type: 'SoftwareApplication', version: '2' });
 
-const entity: fc.Arbitrary<Source> = fc.tuple(page, person, context).chain(([about, who, at]) =>
+const entity: fc.Arbitrary<FormatSource> = fc.tuple(page, person, context).chain(([about, who, at]) =>
   fc
     .oneof(personEntity(who), courseEntity(courseOf(about)), pageEntity(about), software)
     .filter((one) => typeof one === 'object')
@@ -85,7 +85,7 @@ const PROFILES = [
   { type: 'SessionEvent', action: 'LoggedIn' },
 ];
 
-const event = (number: number): fc.Arbitrary<Source> =>
+const event = (number: number): fc.Arbitrary<FormatSource> =>
   fc.tuple(page, person).chain(([about, who]) =>
     fc
       .record({
@@ -112,7 +112,7 @@ const event = (number: number): fc.Arbitrary<Source> =>
 const good = (number: number) =>
   fc.oneof({ arbitrary: event(number), weight: 3 }, { arbitrary: entity, weight: 2 });
 
-const envelope = (number: number): fc.Arbitrary<Source> =>
+const envelope = (number: number): fc.Arbitrary<FormatSource> =>
   fc
     .integer({ min: 0, max: 5 })
     .chain((count) => fc.tuple(...Array.from({ length: count }, (_, at) => good(10 * number + at))))
@@ -123,7 +123,7 @@ const envelope = (number: number): fc.Arbitrary<Source> =>
 
 const OF_ENVELOPES = ['sensor', 'sendTime'];
 const OF_EVENTS = ['actor', 'object', 'eventTime', 'id'];
-const listOf = ({ data }: Source) => (Array.isArray(data) ? data : undefined);
+const listOf = ({ data }: FormatSource) => (Array.isArray(data) ? data : undefined);
 
 export const envelopes: Documents = {
   format: caliper,

@@ -1,7 +1,7 @@
 /** Documents of a Discourse site: topics, single posts, categories, likes and users. */
 import fc from 'fast-check';
 import { discourse } from '../../../../src/ingest/formats/discourse.ts';
-import type { Source } from '../../../../src/ingest/formats/format.ts';
+import type { FormatSource } from '../../../../src/ingest/formats/format.ts';
 import {
   courseOf,
   type Documents,
@@ -23,7 +23,7 @@ const namesOf = (who: number) => ({ name: nameOf(who), username: `user${who}` })
 const unnamed = { name: '', username: '' };
 
 /** The post with this number in a topic: always the same one, more or less complete. */
-const post = (topic: number, number: number): fc.Arbitrary<Source> => {
+const post = (topic: number, number: number): fc.Arbitrary<FormatSource> => {
   const id = 100 * topic + number;
   const who = number === 1 ? ownerOf(topic) : 1 + (id % 4);
   const text = `Text ${id}`;
@@ -88,7 +88,7 @@ const other = person.map((id) => ({ id: 100 + id, username: `user${id}`, avatar_
 
 const OF_POSTS = ['topic_id', 'created_at'];
 
-const document: fc.Arbitrary<Source> = fc.oneof(
+const document: fc.Arbitrary<FormatSource> = fc.oneof(
   { arbitrary: damaged(topic, ['id']), weight: 5 },
   { arbitrary: damaged(toldPost, OF_POSTS), weight: 4 },
   { arbitrary: fc.array(toldPost, { maxLength: 3 }).map((posts) => ({ latest_posts: posts })), weight: 1 },

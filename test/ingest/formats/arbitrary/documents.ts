@@ -4,31 +4,31 @@
  * thing is the same wherever it is given.
  */
 import fc from 'fast-check';
-import type { Format, FormatOptions, Source } from '../../../../src/ingest/formats/format.ts';
+import type { Format, FormatOptions, FormatSource } from '../../../../src/ingest/formats/format.ts';
 
 export interface WrittenFile {
   readonly name: string;
   readonly text: string;
   /** The line of the first record; each has a line of its own. */
   readonly firstLine: number;
-  readonly records: readonly Source[];
+  readonly records: readonly FormatSource[];
 }
 
 export interface Documents {
   readonly format: Format;
   readonly options: FormatOptions;
-  readonly records: fc.Arbitrary<readonly Source[]>;
+  readonly records: fc.Arbitrary<readonly FormatSource[]>;
   /** Whether a record has all that it must have; one that has may not be refused. */
-  isValid(record: Source): boolean;
-  write(records: readonly Source[]): readonly WrittenFile[];
+  isValid(record: FormatSource): boolean;
+  write(records: readonly FormatSource[]): readonly WrittenFile[];
   /** How many events, descriptions and dropped things a record that holds is counted as. */
-  countOf(record: Source): number;
+  countOf(record: FormatSource): number;
   /** The same record, with what it lists in another order; absent where it lists nothing. */
-  reordered?(record: Source): Source;
+  reordered?(record: FormatSource): FormatSource;
 }
 
 /** The object without what is undefined, each member being left out now and then. */
-export function partial(members: Readonly<Record<string, unknown>>): fc.Arbitrary<Source> {
+export function partial(members: Readonly<Record<string, unknown>>): fc.Arbitrary<FormatSource> {
   const names = Object.keys(members);
   return fc
     .subarray(names)
@@ -42,7 +42,10 @@ export function plain<T>(value: T): T {
 }
 
 /** One record in ten lacks one of these members. */
-export function damaged(record: fc.Arbitrary<Source>, members: readonly string[]): fc.Arbitrary<Source> {
+export function damaged(
+  record: fc.Arbitrary<FormatSource>,
+  members: readonly string[],
+): fc.Arbitrary<FormatSource> {
   const without = fc.tuple(record, fc.constantFrom(...members)).map(([whole, member]) => {
     const { [member]: _, ...rest } = whole;
     return rest;
@@ -50,11 +53,11 @@ export function damaged(record: fc.Arbitrary<Source>, members: readonly string[]
   return fc.oneof({ arbitrary: record, weight: 9 }, { arbitrary: without, weight: 1 });
 }
 
-export function has(record: Source, members: readonly string[]): boolean {
+export function has(record: FormatSource, members: readonly string[]): boolean {
   return members.every((member) => member in record);
 }
 
-export function linesOf(records: readonly Source[], name = 'all.ndjson'): readonly WrittenFile[] {
+export function linesOf(records: readonly FormatSource[], name = 'all.ndjson'): readonly WrittenFile[] {
   const text = records.map((one) => `${JSON.stringify(one)}\n`).join('');
   return [{ name, text, firstLine: 1, records }];
 }
@@ -72,8 +75,8 @@ export const momentOf = (number: number) => new Date(Date.UTC(2024, 1, 25, 10, n
 
 /** Records of which each is made with a number of its own. */
 export function numbered(
-  recordOf: (number: number) => fc.Arbitrary<Source>,
-): fc.Arbitrary<readonly Source[]> {
+  recordOf: (number: number) => fc.Arbitrary<FormatSource>,
+): fc.Arbitrary<readonly FormatSource[]> {
   return fc
     .integer({ min: 1, max: 12 })
     .chain((count) => fc.tuple(...Array.from({ length: count }, (_, at) => recordOf(at + 1))));

@@ -1,6 +1,6 @@
 /** Rows of a log report of Moodle, in one file. */
 import fc from 'fast-check';
-import type { Source } from '../../../../src/ingest/formats/format.ts';
+import type { FormatSource } from '../../../../src/ingest/formats/format.ts';
 import { MEANINGS, moodleLog } from '../../../../src/ingest/formats/moodle-log.ts';
 import { type Documents, numbered, page, person } from './documents.ts';
 
@@ -20,7 +20,7 @@ const descriptionOf = (who: number, whom: number, about: number) =>
     'Somebody did something.',
   );
 
-const row = (number: number): fc.Arbitrary<Source> =>
+const row = (number: number): fc.Arbitrary<FormatSource> =>
   fc.tuple(person, person, page).chain(([who, whom, about]) =>
     fc.record({
       Time: fc.oneof(
@@ -48,7 +48,7 @@ export const logs: Documents = {
   isValid: ({ Time: time }) => String(time).startsWith('25/02/24'),
   write(records) {
     const rows = [FIRST, ...records];
-    const cells = (one: Source) => COLUMNS.map((name) => `"${one[name]}"`).join(',');
+    const cells = (one: FormatSource) => COLUMNS.map((name) => `"${one[name]}"`).join(',');
     const text = [COLUMNS.join(','), ...rows.map(cells), ''].join('\n');
     return [{ name: 'log.csv', text, firstLine: 2, records: rows }];
   },

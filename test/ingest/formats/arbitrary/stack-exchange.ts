@@ -1,6 +1,6 @@
 /** Rows of the data dump of a Stack Exchange site. */
 import fc from 'fast-check';
-import type { Source } from '../../../../src/ingest/formats/format.ts';
+import type { FormatSource } from '../../../../src/ingest/formats/format.ts';
 import { stackExchange } from '../../../../src/ingest/formats/stack-exchange.ts';
 import { row, table } from '../stack-exchange-dump.ts';
 import {
@@ -53,7 +53,7 @@ const user = person.chain((id) =>
 );
 
 const REQUIRED = ['Id', 'CreationDate'];
-const of = (name: string, attributes: fc.Arbitrary<Source>): fc.Arbitrary<Source> =>
+const of = (name: string, attributes: fc.Arbitrary<FormatSource>): fc.Arbitrary<FormatSource> =>
   damaged(attributes, REQUIRED).map((one) => ({ [name.toLowerCase()]: one }));
 
 const record = (number: number) =>

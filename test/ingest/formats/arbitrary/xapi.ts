@@ -1,6 +1,6 @@
 /** Statements of the Experience API. */
 import fc from 'fast-check';
-import type { Source } from '../../../../src/ingest/formats/format.ts';
+import type { FormatSource } from '../../../../src/ingest/formats/format.ts';
 import { xapi } from '../../../../src/ingest/formats/xapi.ts';
 import {
   courseOf,
@@ -77,7 +77,7 @@ const verb = fc
   .constantFrom(...VERBS, 'http://adlnet.gov/expapi/verbs/voided')
   .chain((id) => partial({ display: { en: 'did' } }).map((more) => ({ id, ...more })));
 
-const statement = (number: number): fc.Arbitrary<Source> =>
+const statement = (number: number): fc.Arbitrary<FormatSource> =>
   fc.tuple(page, person).chain(([about, who]) =>
     fc
       .record({

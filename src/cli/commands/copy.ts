@@ -1,0 +1,113 @@
+/** `corkboard copy`: moves organizations from one store to another, exactly. */
+import type { Command } from 'commander';
+import type { Counts } from '../../dataset/dataset.ts';
+import { type DataPlace, type StorageOptions, withPlace } from '../process/storage.ts';
+import { openCopyDisplay } from '../terminal/copy-progress.ts';
+import { addExamples } from '../terminal/examples.ts';
+import { readName, readPlace } from '../terminal/options.ts';
+import { type JsonOption, printResult, remark, renderTable } from '../terminal/output.ts';
+
+type PlaceOptions = ReturnType<typeof readPlace>;
+
+interface CopyCommandOptions extends JsonOption {
+  readonly cache: string;
+  readonly cacheLimit: number;
+  readonly from: PlaceOptions;
+  readonly to: PlaceOptions;
+  readonly organization?: readonly string[];
+  /** False with `--no-keys`. */
+  readonly keys: boolean;
+}
+
+interface Copied extends Counts {
+  readonly organization: string;
+  /** Absent where nothing is published. */
+  readonly version: string | undefined;
+  readonly keys: number;
+}
+
+const NOTHING: Counts = { events: 0, users: 0, boards: 0, pins: 0 };
+/** How long it waits for an import into the target to end. */
+const WAIT_MS = 60_000;
+
+export function addCopyCommand(program: Command): void {
+  const copy = program
+    .command('copy')
+    .summary('Copy organizations to a different store.')
+    .description(
+      'Copy organizations from one store to another: settings, the current version and keys. Every response, entity tag, cursor and pseudonym stays the same. Each organization is copied completely or not at all.',
+    )
+    .requiredOption(
+      '--from <dir|url>',
+      'data folder or database to copy from; its servers can keep running',
+      readPlace,
+    )
+    .requiredOption(
+      '--to <dir|url>',
+      'data folder or database to copy to; a folder is created if it does not exist',
+      readPlace,
+    )
+    .option('--organization <name>', 'only this organization; can be repeated (default: all)', readName)
+    .option('--no-keys', 'do not copy the keys; copied keys give access to the copy, too')
+    .option('--json', 'print a JSON array')
+    .action((_options: unknown, command: Command) => copyOrganizations(command.optsWithGlobals()));
+  addExamples(copy, [
+    'corkboard copy --from ./data --to postgres://corkboard@db.example.org/corkboard',
+    'corkboard copy --from postgres://corkboard@db.example.org/corkboard --to ./data --organization school',
+    'corkboard copy --from /srv/corkboard --to /srv/trial --no-keys --json',
+  ]);
+}
+
+async function copyOrganizations(options: CopyCommandOptions): Promise<void> {
+  const { cache, cacheLimit } = options;
+  const placed = (place: PlaceOptions): StorageOptions => ({ data: '', ...place, cache, cacheLimit });
+  const copied = await withPlace(placed(options.from), true, (from) =>
+    withPlace(placed(options.to), false, (to) => copyAll(from, to, options)),
+  );
+  printResult(options, copied, () => renderCopied(copied));
+}
+
+/** Refuses before anything is copied; returns what was copied. */
+export async function copyAll(
+  from: DataPlace,
+  to: DataPlace,
+  options: Pick<CopyCommandOptions, 'organization' | 'keys'>,
+): Promise<Copied[]> {
+  const known = await from.store.organizations();
+  const names = options.organization ?? known.map(({ name }) => name);
+  for (const name of names) await to.store.checkFree((await from.store.organization(name)).name);
+  const copied: Copied[] = [];
+  for (const name of names) copied.push(await copyOne(from, to, name, options.keys));
+  return copied;
+}
+
+async function copyOne(from: DataPlace, to: DataPlace, organization: string, keys: boolean): Promise<Copied> {
+  const { name } = await from.store.organization(organization);
+  // Keys first: they give access to nothing without data, but data without keys is half a copy.
+  const copiedKeys = keys ? await copyKeys(from, to, name) : 0;
+  const display = openCopyDisplay(name, 'bytes');
+  try {
+    const { entry, counts } = await from.store.copyTo(to.store, name, {
+      waitMs: WAIT_MS,
+      onWait: () => remark(`Waiting for another change of ${name} to finish.`),
+      onBytes: (done, total) => display.show(done, total, ''),
+    });
+    return { organization: entry.name, version: entry.version, ...(counts ?? NOTHING), keys: copiedKeys };
+  } finally {
+    display.end();
+  }
+}
+
+async function copyKeys(from: DataPlace, to: DataPlace, organization: string): Promise<number> {
+  const rows = await from.keys.all(organization);
+  await to.keys.take(rows);
+  return rows.length;
+}
+
+function renderCopied(copied: readonly Copied[]): string {
+  if (copied.length === 0) return 'There are no organizations to copy.';
+  const rows = copied.map(({ organization, version, events, users, boards, pins, keys }) => [
+    ...[organization, version ?? 'no data yet', events, users, boards, pins, keys],
+  ]);
+  return renderTable(['NAME', 'VERSION', 'EVENTS', 'USERS', 'BOARDS', 'PINS', 'KEYS'], rows);
+}

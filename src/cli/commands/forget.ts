@@ -1,0 +1,46 @@
+/** `corkboard forget`: erases people, everywhere and for good (decision 54). */
+import type { Command } from 'commander';
+import { forgetUsers } from '../../store/forgotten.ts';
+import { withoutPulls } from '../process/pull-folder.ts';
+import { type StorageOptions, withStore } from '../process/storage.ts';
+import { addExamples } from '../terminal/examples.ts';
+import { readIdentifiers } from '../terminal/options.ts';
+import { countOf, type JsonOption, printResult, remark } from '../terminal/output.ts';
+
+interface ForgetOptions extends StorageOptions, JsonOption {
+  readonly organization: string;
+  readonly user: readonly bigint[];
+}
+
+const WAIT_MS = 600_000;
+
+export function addForgetCommand(program: Command): void {
+  const forget = program
+    .command('forget')
+    .summary('Erase users permanently.')
+    .description(
+      'Erase users permanently, also from earlier versions: their events, names, addresses, memberships and points. Events of other users that involve their content stay and show only the id of the erased user. Later imports ignore records about erased users. The command also deletes the files that "pull" keeps for the organization in the data folder, so the next pull starts over.',
+    )
+    .requiredOption('--organization <name>', 'name of the organization')
+    .requiredOption('--user <ids>', 'comma-separated ids of users', readIdentifiers)
+    .option('--json', 'print one JSON object')
+    .action((_options: unknown, command: Command) => forgetPeople(command.optsWithGlobals()));
+  addExamples(forget, ['corkboard forget --organization school --user 12']);
+}
+
+async function forgetPeople(options: ForgetOptions): Promise<void> {
+  const { organization, user } = options;
+  const onWait = () => remark(`Waiting for another change of ${organization} to finish.`);
+  const turn = { waitMs: WAIT_MS, onWait };
+  // The files of pulls are deleted first: after the store has erased the users, a repeated command
+  // does nothing more.
+  const outcome = await withoutPulls(options.data, organization, turn, (beforeErasing) =>
+    withStore(options, (store) => forgetUsers(store, organization, user, { ...turn, beforeErasing })),
+  );
+  const { published, version, erased } = outcome;
+  printResult(options, { published, version, users: user, erasedEvents: erased }, () =>
+    published
+      ? `Erased ${user.length === 1 ? 'user' : 'users'} ${user.join(', ')} and ${countOf(erased, 'event')}. Published as version ${version} of ${organization}.`
+      : 'Nothing has changed: these users were erased before.',
+  );
+}

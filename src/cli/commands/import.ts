@@ -1,0 +1,182 @@
+/** `corkboard import`: checks bundles and publishes their records (decisions 28 to 32). */
+import { join } from 'node:path';
+import { type Command, Option } from 'commander';
+import { AppError } from '../../domain/app-error.ts';
+import { DATE_ORDERS, FORMAT_TITLES } from '../../ingest/formats/choices.ts';
+import type { ImportReport } from '../../ingest/import.ts';
+import { RECORD_KINDS } from '../../store/staging.ts';
+import type { Store } from '../../store/store.ts';
+import { checkFollow, type FollowWords, follow } from '../process/follow.ts';
+import { printFormats, readAs, readPaths, readStream } from '../process/import-formats.ts';
+import { hasStorage, openStore, type StorageOptions, withNewStore } from '../process/storage.ts';
+import { addExamples } from '../terminal/examples.ts';
+import { openProgressDisplay } from '../terminal/import-progress.ts';
+import { renderProblems, renderReport } from '../terminal/import-report.ts';
+import { readSeconds } from '../terminal/options.ts';
+import { countOf, printResult, remark } from '../terminal/output.ts';
+
+type ImportOptions = StorageOptions & FollowWords & { readonly formats?: boolean };
+
+export function addImportCommand(program: Command): void {
+  const organization = new Option(
+    '--organization <name>',
+    'name of the organization; created if it does not exist',
+  ).makeOptionMandatory();
+  const command = program
+    .command('import')
+    .summary('Load files and publish their records as the next version.')
+    .description(
+      'Check files and publish their records as the next version, all or nothing. Importing the same file again changes nothing. docs/import.md describes the files.',
+    )
+    .argument(
+      '[path...]',
+      'files, folders, or - for standard input; a file is named by its kind of records, like events.csv',
+    )
+    .addOption(organization)
+    .addOption(
+      new Option(
+        '--as <kind>',
+        'kind of records in the files, if their names do not say it, or format of other software',
+      ).choices([...RECORD_KINDS, ...Object.keys(FORMAT_TITLES)]),
+    )
+    .option(
+      '--time-zone <zone>',
+      'time zone of the times in the files, like Europe/Paris; for formats without time zones',
+    )
+    .addOption(
+      new Option('--date-order <order>', 'order of day, month and year, if the files are ambiguous').choices(
+        DATE_ORDERS,
+      ),
+    )
+    .option(
+      '--mapping <file>',
+      'JSON file with the meaning of terms of the format, like {"Course viewed": "board.visited"}',
+    )
+    .option(
+      '--from-lrs <url>',
+      'import the statements of this learning record store instead of files; CORKBOARD_LRS_AUTHORIZATION is sent as the Authorization header',
+    )
+    .option('--since <instant>', 'with --from-lrs: only statements stored since this instant (ISO 8601)')
+    .option('--formats', 'list the formats of other software for --as')
+    .on('option:formats', () => {
+      organization.mandatory = false;
+    })
+    .option(
+      '--skip-invalid <file>',
+      'publish the valid records; write each invalid record to this file, with the reason',
+    )
+    .option(
+      '--follow-symlinks',
+      'follow symbolic links inside folders instead of refusing them; links given as paths are always followed',
+    )
+    .option(
+      '--settings',
+      'also import the settings and the points policy from organization.json and policy.json in the folder, which an export writes',
+    )
+    .option('--dry-run', 'check everything, publish nothing')
+    .option(
+      '--follow',
+      'keep running: publish new records on standard input, one per line, or new files in a folder, until the input ends or a signal arrives',
+    )
+    .addOption(
+      new Option(
+        '--every <seconds>',
+        'how long --follow collects records before it publishes them (default: 5)',
+      ).argParser(readSeconds),
+    )
+    .option('--json', 'print the report as one JSON object')
+    .action((paths: string[], _options: unknown, command: Command) =>
+      importPaths(paths, command.optsWithGlobals()),
+    );
+  addExamples(command, [
+    'corkboard import ./bundle --organization school',
+    'corkboard import ./school --organization school --settings',
+    'corkboard import users.csv events-2026.ndjson.gz --organization school --dry-run',
+    'corkboard import ./bundle --organization school --skip-invalid rejects.ndjson',
+    'zcat events.csv.gz | corkboard import - --as events --organization school --json',
+    'corkboard import logs/ --as moodle-log --time-zone Asia/Muscat --organization school --dry-run',
+    'corkboard import statements.ndjson.gz --as xapi --mapping verbs.json --organization school',
+    'tail -F -n +1 events.ndjson | corkboard import - --follow --organization school --json',
+    'corkboard import inbox/ --follow --every 60 --organization school --skip-invalid rejects.ndjson',
+    'corkboard import --from-lrs https://lrs.example.org/xapi --since 2026-11-01T00:00:00Z --organization school',
+  ]);
+}
+
+async function importPaths(paths: readonly string[], options: ImportOptions): Promise<void> {
+  if (options.formats) return printFormats(options);
+  checkFollow(paths, options);
+  if (options.follow) {
+    await withNewStore(options, (store) => follow(store, paths[0]!, options));
+    return;
+  }
+  const report = await withTarget(options, (store) => importInto(store, readPaths(paths, options), options));
+  printResult(options, report, () => renderReport(report));
+  refuseUnpublished(report);
+}
+
+/** A dry run creates no data folder: if there is none, it uses an empty temporary one. */
+async function withTarget<T>(options: ImportOptions, use: (store: Store) => Promise<T>): Promise<T> {
+  if (!options.dryRun || hasStorage(options)) return await withNewStore(options, use);
+  const { openTemporaryFolder, removeFoldersOnSignals } = await import('../../system/temporary-folder.ts');
+  removeFoldersOnSignals();
+  using folder = openTemporaryFolder();
+  return await withNewStore({ data: join(folder.path, 'data') }, use);
+}
+
+/** Throws `import-refused` when an import was not published because of its records. */
+export function refuseUnpublished(report: ImportReport): void {
+  if (report.outcome === 'refused') throw new AppError('import-refused', reasonOf(report));
+}
+
+function reasonOf({ records, rejected, problemCount, problemCountIsLeast }: ImportReport): string {
+  // Rejected records do not prevent a publication.
+  if (problemCount === rejected) {
+    return `Nothing was published: ${countOf(records, 'record')} contained no event, user or board. The report gives the reasons; check --as and --mapping.`;
+  }
+  const bad = `${problemCountIsLeast ? 'at least ' : ''}${countOf(problemCount, 'invalid record')}`;
+  const unchecked = problemCountIsLeast ? ' (references are checked only when there are none)' : '';
+  return `Nothing was published because of ${bad}${unchecked}; correct them, or skip them with --skip-invalid FILE.`;
+}
+
+/** Imports with the progress and the problems on standard error. */
+export async function importInto(
+  store: Store,
+  paths: readonly string[],
+  options: Omit<ImportOptions, keyof StorageOptions>,
+): Promise<ImportReport> {
+  const { importBundle } = await import('../../ingest/import.ts');
+  const { readParquet } = await import('../../store/version/parquet/parquet-reader.ts');
+  const { openTemporaryFolder, removeFoldersOnSignals } = await import('../../system/temporary-folder.ts');
+  removeFoldersOnSignals();
+  const display = openProgressDisplay();
+  using scratch = new DisposableStack();
+  const openScratchStore = async () => {
+    const { path } = scratch.use(openTemporaryFolder());
+    return openStore({ data: join(path, 'data') });
+  };
+  try {
+    const report = await importBundle({
+      store,
+      organization: options.organization,
+      paths,
+      ...(await readAs(options)),
+      skipInvalid: options.skipInvalid,
+      takesSettings: options.settings,
+      followsLinks: options.followSymlinks,
+      dryRun: options.dryRun,
+      // All statements since then may be irrelevant.
+      mayDropAll: options.since !== undefined,
+      readParquet,
+      openScratchStore,
+      stdin: await readStream(options),
+      stdinName: options.fromLrs,
+      onProgress: display.show,
+      onWait: () => remark(`Waiting for another import of ${options.organization} to finish.`),
+    });
+    display.end();
+    if (report.problemCount > 0) remark(renderProblems(report));
+    return report;
+  } finally {
+    display.end();
+  }
+}

@@ -1,0 +1,318 @@
+/** `corkboard keys`: makes, lists, changes, rotates and revokes API keys (decisions 21, 68). */
+import { type Command, Option } from 'commander';
+import { AppError } from '../../domain/app-error.ts';
+import { NO_REDACTION, type Redaction } from '../../domain/redaction.ts';
+import type { Scope } from '../../domain/scope.ts';
+import type { Expiry, KeyChanges, KeyEntry, Keyring, RateLimit } from '../../keys/keyring.ts';
+import { keepRoom, withReserve } from '../process/full-disk.ts';
+import { type StorageOptions, withKeyring, withStore } from '../process/storage.ts';
+import { addExamples } from '../terminal/examples.ts';
+import { describeKey, printNewKey, renderKey, renderKeys } from '../terminal/key-description.ts';
+import {
+  readBoards,
+  readDuration,
+  readExpiry,
+  readLine,
+  readRateLimit,
+  readRateLimitOrDefault,
+  readRedaction,
+  readUsers,
+} from '../terminal/options.ts';
+import { type JsonOption, printResult, remark, renderInstant } from '../terminal/output.ts';
+
+interface SelectOptions extends StorageOptions, JsonOption {
+  readonly organization?: string;
+}
+
+/** What a key grants, as options. */
+interface GrantOptions {
+  readonly boards?: Scope['boards'];
+  readonly users?: Scope['users'];
+  readonly redact?: Redaction;
+  readonly allowLmsLookup?: boolean;
+  readonly expires?: Expiry;
+  readonly label?: string;
+}
+
+interface CreateOptions extends StorageOptions, JsonOption, GrantOptions {
+  readonly organization: string;
+  readonly rateLimit?: RateLimit;
+}
+
+interface ConfigureOptions extends SelectOptions, GrantOptions {
+  readonly rateLimit?: RateLimit | 'default';
+}
+
+interface RotateOptions extends SelectOptions {
+  readonly overlap: number;
+  readonly expires?: Expiry;
+}
+
+/** Options of `keys configure` that change something. */
+const CONFIGURABLE = [
+  'boards',
+  'users',
+  'redact',
+  'allowLmsLookup',
+  'expires',
+  'label',
+  'rateLimit',
+] as const satisfies readonly (keyof ConfigureOptions)[];
+
+const WEEK_MS = 7 * 86_400_000;
+
+const readExpiryFromNow = (text: string) => readExpiry(text, Date.now());
+
+export function addKeysCommands(program: Command): void {
+  const keys = program.command('keys').description('Create, list, change, rotate and revoke API keys.');
+  addExamples(keys, ['corkboard keys create --organization school', 'corkboard keys list']);
+  addCreate(keys);
+  addList(keys);
+  addConfigure(keys);
+  addRotate(keys);
+  addRevoke(keys);
+}
+
+function addCreate(keys: Command): void {
+  const create = keys
+    .command('create')
+    .summary('Create a key and print it.')
+    .description(
+      'Create a key and print it. The key cannot be printed again, because only its digest is stored. Without --boards and --users it can see all data of its organization.',
+    )
+    .requiredOption('--organization <name>', 'organization whose data the key can see')
+    .option('--boards <ids>', 'only these boards, like 1,2; "" for none (default: all)', readBoards)
+    .option(
+      '--users <ids>',
+      'only these users, like 3,4; of-boards for the users on the visible boards; or all (default: of-boards with --boards, otherwise all)',
+      readUsers,
+    )
+    .option(
+      '--redact <fields>',
+      'replace these fields of users with stable pseudonyms: any of email, name and id, like email,name; id includes email',
+      readRedaction,
+    )
+    .option(
+      '--allow-lms-lookup',
+      'allow lookups of users by LMS properties (/lms_user), which are otherwise refused to a key with --redact',
+    )
+    .option(
+      '--expires <when>',
+      'expiry: after a duration like 30d, 12h, 15m or 45s; at the end of a day in UTC, like 2027-01-31; or at an instant, like 2027-01-31T17:00:00+01:00 (default: never)',
+      readExpiryFromNow,
+    )
+    .option('--label <text>', 'purpose of the key, shown in the list', readLine)
+    .option(
+      '--rate-limit <n/unit>',
+      'rate limit, like 10/second, 100/minute or 5000/hour (default: the limit of the server)',
+      readRateLimit,
+    )
+    .option('--json', 'print one JSON object')
+    .action((_options: unknown, command: Command) => createKey(command.optsWithGlobals()));
+  addExamples(create, [
+    'corkboard keys create --organization school --label "data warehouse"',
+    'corkboard keys create --organization school --boards 1,2 --expires 90d',
+    'corkboard keys create --organization school --redact email,name --rate-limit 100/minute --json',
+  ]);
+}
+
+async function createKey(options: CreateOptions): Promise<void> {
+  const { name } = await withStore(options, (store) => store.organization(options.organization));
+  const boards = options.boards ?? 'all';
+  const created = await withKeyring(options, (keyring) =>
+    keyring.create(
+      {
+        organization: name,
+        label: options.label ?? '',
+        scope: { boards, users: options.users ?? usersOf(boards) },
+        redact: options.redact ?? NO_REDACTION,
+        allowLmsLookup: options.allowLmsLookup,
+        rateLimit: options.rateLimit,
+      },
+      options.expires === 'never' ? undefined : options.expires,
+    ),
+  );
+  keepRoom(options);
+  warnOfPast(created.entry);
+  printNewKey(created, options);
+}
+
+/** Whom a key sees that was made for these boards, unless it is said. */
+function usersOf(boards: Scope['boards']): Scope['users'] {
+  return boards === 'all' ? 'all' : 'of-boards';
+}
+
+function warnOfPast({ expiresMs = Infinity }: KeyEntry): void {
+  if (expiresMs > Date.now()) return;
+  remark('corkboard: The expiry is in the past, so the key is refused.');
+}
+
+function addList(keys: Command): void {
+  const list = keys
+    .command('list')
+    .description('List the keys with their scope, status (active, expired, revoked) and last use.')
+    .option('--organization <name>', 'only the keys of this organization')
+    .option('--json', 'print a JSON array')
+    .action((_options: unknown, command: Command) => listKeys(command.optsWithGlobals()));
+  addExamples(list, ['corkboard keys list', 'corkboard keys list --organization school --json']);
+}
+
+async function listKeys(options: SelectOptions): Promise<void> {
+  const name = await organizationName(options);
+  const entries = await withKeyring(options, (keyring) => keyring.list(name));
+  printResult(options, entries.map(describeKey), () => renderKeys(entries));
+}
+
+function addConfigure(keys: Command): void {
+  const configure = keys
+    .command('configure')
+    .summary('Change the scope and the permissions of a key.')
+    .description(
+      'Change the scope and the permissions of an existing key; the key itself stays the same. Settings whose option is not given stay unchanged. Running servers apply the change to the next request. If the key then sees something different, they cut its large responses in progress and end its live streams.',
+    )
+    .argument('<id>', 'id of the key, from "corkboard keys list"')
+    .option(
+      '--boards <ids>',
+      'only these boards, like 1,2; "" for none; or all. Without --users, this also sets the users as "keys create" does, unless the key has a list of users',
+      readBoards,
+    )
+    .option(
+      '--users <ids>',
+      'only these users, like 3,4; of-boards for the users on the visible boards; or all',
+      readUsers,
+    )
+    .option(
+      '--redact <fields>',
+      'fields of users to redact from now on: any of email, name and id, like email,name; or none',
+      readRedaction,
+    )
+    .option('--allow-lms-lookup', 'allow lookups of users by LMS properties although the key redacts')
+    .option('--no-allow-lms-lookup', 'refuse such lookups while the key redacts')
+    .option(
+      '--expires <when>',
+      'expiry: after a duration like 30d, 12h, 15m or 45s; at the end of a day in UTC, like 2027-01-31; at an instant, like 2027-01-31T17:00:00+01:00; or never',
+      readExpiryFromNow,
+    )
+    .option('--label <text>', 'purpose of the key, shown in the list', readLine)
+    .option(
+      '--rate-limit <n/unit>',
+      'rate limit, like 10/second, 100/minute or 5000/hour; default for the limit of the server',
+      readRateLimitOrDefault,
+    )
+    .option('--organization <name>', 'fail unless the key belongs to this organization')
+    .option('--json', 'print one JSON object')
+    .action((id: string, _options: unknown, command: Command) => configureKey(id, command.optsWithGlobals()));
+  addExamples(configure, [
+    'corkboard keys configure abcdefghijkl --boards 1,2 --expires 90d',
+    'corkboard keys configure abcdefghijkl --boards all --users all --redact none',
+    'corkboard keys configure abcdefghijkl --rate-limit 100/minute --label dashboard --json',
+  ]);
+}
+
+async function configureKey(id: string, options: ConfigureOptions): Promise<void> {
+  if (!CONFIGURABLE.some((name) => options[name] !== undefined)) {
+    throw new AppError('option-malformed', 'There is nothing to change. --help lists the options.');
+  }
+  const name = await organizationName(options);
+  const entry = await withKeyring(options, async (keyring) => {
+    await requireOwner(keyring, id, name);
+    return keyring.configure(id, ({ scope }) => changesOf(options, scope));
+  });
+  keepRoom(options);
+  warnOfPast(entry);
+  printResult(options, describeKey(entry), () => renderKey(entry));
+}
+
+function changesOf(options: ConfigureOptions, { boards, users }: Scope): KeyChanges {
+  const { label, redact, allowLmsLookup, rateLimit, expires } = options;
+  const fallback =
+    options.boards === undefined || typeof users !== 'string' ? users : usersOf(options.boards);
+  return {
+    scope: { boards: options.boards ?? boards, users: options.users ?? fallback },
+    ...(label !== undefined && { label }),
+    ...(redact !== undefined && { redact }),
+    ...(allowLmsLookup !== undefined && { allowLmsLookup }),
+    ...(rateLimit !== undefined && { rateLimit: rateLimit === 'default' ? undefined : rateLimit }),
+    expiry: expires,
+  };
+}
+
+function addRotate(keys: Command): void {
+  const rotate = keys
+    .command('rotate')
+    .summary('Replace a key with a new one.')
+    .description(
+      'Create a new key with the same scope and permissions as an existing key, and let the old key expire after an overlap. An expired key can be rotated; a revoked key cannot.',
+    )
+    .argument('<id>', 'id of the old key, from "corkboard keys list"')
+    .addOption(
+      new Option('--overlap <duration>', 'how long both keys work, like 7d, 12h, 15m, 45s or 0s')
+        .argParser(readDuration)
+        .default(WEEK_MS, '7d'),
+    )
+    .option(
+      '--expires <when>',
+      'expiry of the new key, as for "keys create", or never (default: the same lifetime as the old key, from now)',
+      readExpiryFromNow,
+    )
+    .option('--organization <name>', 'fail unless the key belongs to this organization')
+    .option('--json', 'print one JSON object')
+    .action((id: string, _options: unknown, command: Command) => rotateKey(id, command.optsWithGlobals()));
+  addExamples(rotate, [
+    'corkboard keys rotate abcdefghijkl --overlap 7d',
+    'corkboard keys rotate abcdefghijkl --expires 365d',
+  ]);
+}
+
+async function rotateKey(id: string, options: RotateOptions): Promise<void> {
+  const name = await organizationName(options);
+  const rotated = await withKeyring(options, async (keyring) => {
+    await requireOwner(keyring, id, name);
+    return keyring.rotate(id, options.overlap, options.expires);
+  });
+  warnOfPast(rotated.entry);
+  printNewKey(rotated, options);
+}
+
+function addRevoke(keys: Command): void {
+  const revoke = keys
+    .command('revoke')
+    .description('Refuse a key from now on, also on running servers.')
+    .argument('<id>', 'id of the key, from "corkboard keys list"')
+    .option('--organization <name>', 'fail unless the key belongs to this organization')
+    .option('--json', 'print one JSON object')
+    .action((id: string, _options: unknown, command: Command) => revokeKey(id, command.optsWithGlobals()));
+  addExamples(revoke, ['corkboard keys revoke abcdefghijkl']);
+}
+
+async function revokeKey(id: string, options: SelectOptions): Promise<void> {
+  const entry = await withReserve(options, async () => {
+    const name = await organizationName(options);
+    return await withKeyring(options, async (keyring) => {
+      await requireOwner(keyring, id, name);
+      return keyring.revoke(id);
+    });
+  });
+  printResult(
+    options,
+    describeKey(entry),
+    () => `Key ${entry.id} was revoked at ${renderInstant(entry.revokedMs)}.`,
+  );
+}
+
+/** The name as the store writes it; absent when none is given. Throws `organization-unknown`. */
+async function organizationName(options: SelectOptions): Promise<string | undefined> {
+  const wanted = options.organization;
+  if (wanted === undefined) return undefined;
+  return withStore(options, async (store) => (await store.organization(wanted)).name);
+}
+
+async function requireOwner(keyring: Keyring, id: string, organization: string | undefined): Promise<void> {
+  if (organization === undefined) return;
+  const entries = await keyring.list(organization);
+  if (entries.some((entry) => entry.id === id)) return;
+  throw new AppError(
+    'key-id-unknown',
+    `Organization ${organization} has no key with this id. "corkboard keys list --organization ${organization}" lists its keys.`,
+  );
+}

@@ -1,0 +1,253 @@
+/** `corkboard organizations`: makes, lists, shows and configures organizations. */
+import { type Command, Option } from 'commander';
+import { USER_POINTS_KEYS } from '../../dataset/dataset.ts';
+import { AppError } from '../../domain/app-error.ts';
+import { readPolicy } from '../../points/policy.ts';
+import type { OrganizationEntry, Settings, Store } from '../../store/store.ts';
+import { type StorageOptions, withNewStore, withStore } from '../process/storage.ts';
+import { addExamples } from '../terminal/examples.ts';
+import { readIdentifier, readLine, readNames, readSwitch } from '../terminal/options.ts';
+import {
+  type JsonOption,
+  printResult,
+  remark,
+  renderFields,
+  renderJson,
+  renderTable,
+} from '../terminal/output.ts';
+import { describePolicy } from '../terminal/policy-form.ts';
+import { readTextInput } from '../terminal/text-input.ts';
+
+type SettingOptions = StorageOptions & JsonOption & Partial<Settings>;
+
+/** How long a command waits for an import or another change of the same organization to end. */
+const WAIT_MS = 60_000;
+
+export function addOrganizationsCommands(program: Command): void {
+  const organizations = program
+    .command('organizations')
+    .description('Create, list, show and configure organizations.');
+  addExamples(organizations, ['corkboard organizations list', 'corkboard organizations show school']);
+  addCreate(organizations);
+  addList(organizations);
+  addShow(organizations);
+  addConfigure(organizations);
+}
+
+function addCreate(organizations: Command): void {
+  const create = organizations
+    .command('create')
+    .summary('Create an organization without data.')
+    .description('Create an organization without data. An import also creates one, with default settings.')
+    .argument('<name>', 'name on the command line, unique regardless of case')
+    .option('--id <number>', 'id in the API (default: the next free id)', readIdentifier)
+    .option('--title <text>', 'name in the API (default: the name)', readLine)
+    .option('--domain <domain>', 'domain in the API (default: none)', readLine)
+    .option('--category-id <number>', 'category id in the API (default: 0)', readIdentifier)
+    .option('--json', 'print one JSON object')
+    .action((name: string, _options: unknown, command: Command) =>
+      createOrganization(name, command.optsWithGlobals()),
+    );
+  addExamples(create, [
+    'corkboard organizations create school',
+    'corkboard organizations create school --id 42 --title "School of Arts" --domain school.example.org',
+  ]);
+}
+
+async function createOrganization(name: string, options: SettingOptions): Promise<void> {
+  const settings = settingsIn(options);
+  await withNewStore(options, async (store) => {
+    const entry = await store.createOrganization(name, settings);
+    const description = await describeOrganization(store, entry);
+    printResult(
+      options,
+      description,
+      () => `Created organization ${entry.name} with id ${entry.settings.id}.`,
+    );
+  });
+}
+
+function addList(organizations: Command): void {
+  const list = organizations
+    .command('list')
+    .description('List the organizations.')
+    .option('--json', 'print a JSON array')
+    .action((_options: unknown, command: Command) => listOrganizations(command.optsWithGlobals()));
+  addExamples(list, ['corkboard organizations list', 'corkboard organizations list --json']);
+}
+
+async function listOrganizations(options: StorageOptions & JsonOption): Promise<void> {
+  const entries = await withStore(options, (store) => store.organizations());
+  printResult(options, entries.map(describeEntry), () => renderOrganizations(entries));
+}
+
+function renderOrganizations(entries: readonly OrganizationEntry[]): string {
+  if (entries.length === 0) return 'There are no organizations; "corkboard import" creates one.';
+  const rows = entries.map(({ name, settings, version }) => [
+    name,
+    settings.id,
+    settings.title,
+    settings.domain,
+    version ?? 'no data yet',
+  ]);
+  return renderTable(['NAME', 'ID', 'TITLE', 'DOMAIN', 'VERSION'], rows);
+}
+
+function addShow(organizations: Command): void {
+  const show = organizations
+    .command('show')
+    .description('Show the counts, the version, the settings and the points policy of an organization.')
+    .argument('<name>', 'name of the organization')
+    .option('--json', 'print one JSON object')
+    .action((name: string, _options: unknown, command: Command) =>
+      showOrganization(name, command.optsWithGlobals()),
+    );
+  addExamples(show, ['corkboard organizations show school', 'corkboard organizations show school --json']);
+}
+
+async function showOrganization(name: string, options: StorageOptions & JsonOption): Promise<void> {
+  await withStore(options, async (store) => printOrganization(store, name, options));
+}
+
+function addConfigure(organizations: Command): void {
+  const configure = organizations
+    .command('configure')
+    .summary('Change settings of an organization.')
+    .description(
+      'Change settings of an organization. Settings are part of the data: a change is published as the next version.',
+    )
+    .argument('<name>', 'name of the organization')
+    .option(
+      '--policy <file>',
+      'file with the points policy (see docs/points.md); - reads standard input, default resets the policy',
+    )
+    .option('--course-lookup <on|off>', 'whether boards can be looked up by LMS course id', readSwitch)
+    .option(
+      '--lms-user-properties <names>',
+      'LMS properties by which users can be looked up, like a,b; "" for none',
+      readNames,
+    )
+    .addOption(
+      new Option(
+        '--user-points-key <form>',
+        'names in the points map of a user: user-id ("12" for the first board, then "12:9" with the board id) or board-id ("9")',
+      ).choices(USER_POINTS_KEYS),
+    )
+    .option('--title <text>', 'name in the API', readLine)
+    .option('--domain <domain>', 'domain in the API', readLine)
+    .option('--category-id <number>', 'category id in the API', readIdentifier)
+    .option('--json', 'print one JSON object')
+    .action((name: string, _options: unknown, command: Command) =>
+      configureOrganization(name, command.optsWithGlobals()),
+    );
+  addExamples(configure, [
+    'corkboard organizations configure school --policy policy.json',
+    'corkboard organizations configure school --course-lookup on --lms-user-properties sis_id,login',
+    'corkboard organizations configure school --user-points-key board-id',
+  ]);
+}
+
+const SETTINGS = [
+  ...(['id', 'title', 'domain', 'categoryId', 'courseLookup', 'lmsUserProperties'] as const),
+  ...(['userPointsKey', 'policy'] as const),
+] as const satisfies readonly (keyof Settings)[];
+
+/** What was given of an organization, without the options of the command. */
+function settingsIn(options: SettingOptions): Partial<Settings> {
+  const given = SETTINGS.filter((name) => options[name] !== undefined);
+  return Object.fromEntries(given.map((name) => [name, options[name]]));
+}
+
+async function configureOrganization(name: string, options: SettingOptions): Promise<void> {
+  const given = settingsIn(options);
+  const changes =
+    given.policy === undefined ? given : { ...given, policy: await readPolicyOption(given.policy) };
+  if (Object.keys(changes).length === 0) {
+    throw new AppError('option-malformed', 'There is nothing to change. --help lists the options.');
+  }
+  await withStore(options, async (store) => {
+    await publishSettings(store, name, changes);
+    await printOrganization(store, name, options);
+  });
+}
+
+/** A valid policy; empty for the default policy. Throws `policy-malformed`, `file-unreadable`. */
+async function readPolicyOption(value: string): Promise<string> {
+  if (value === 'default') return '';
+  const text = await readTextInput(value);
+  if (text.trim() === '')
+    throw new AppError('policy-malformed', 'The policy is empty. Use --policy default to reset it.');
+  readPolicy(text);
+  return text;
+}
+
+async function publishSettings(store: Store, name: string, changes: Partial<Settings>): Promise<void> {
+  const publication = await store.beginPublication(name, {
+    waitMs: WAIT_MS,
+    onWait: () => remark(`Waiting for another change of ${name} to finish.`),
+  });
+  try {
+    publication.changeSettings(changes);
+    await publication.check(({ field, reason }) => {
+      throw new AppError('settings-refused', `${field}: ${reason}.`);
+    });
+    await publication.publish();
+  } finally {
+    await publication.discard();
+  }
+}
+
+async function printOrganization(store: Store, name: string, options: JsonOption): Promise<void> {
+  const entry = await store.organization(name);
+  const description = await describeOrganization(store, entry);
+  printResult(options, description, () => renderOrganization(entry, description));
+}
+
+function renderOrganization(
+  { name, settings, version }: OrganizationEntry,
+  description: Description,
+): string {
+  const fields = renderFields([
+    ['name', name],
+    ['id', settings.id],
+    ['title', settings.title],
+    ['domain', settings.domain],
+    ['category id', settings.categoryId],
+    ['version', version ?? 'no data yet'],
+    ['events', description.events],
+    ['users', description.users],
+    ['boards', description.boards],
+    ['pins', description.pins],
+    ['course lookup', settings.courseLookup ? 'on' : 'off'],
+    ['LMS user properties', settings.lmsUserProperties.join(',')],
+    ['user points key', settings.userPointsKey],
+    ['derived ids', description.derivedIds],
+    ['points policy', settings.policy === '' ? 'default' : 'configured'],
+  ]);
+  return `${fields}\n${renderJson(description.policy)}`;
+}
+
+type Description = Awaited<ReturnType<typeof describeOrganization>>;
+
+async function describeOrganization(store: Store, entry: OrganizationEntry) {
+  const dataset = await store.openDataset(entry.name);
+  const counts = dataset?.counts ?? { events: 0, users: 0, boards: 0, pins: 0 };
+  await dataset?.close();
+  const { courseLookup, lmsUserProperties, userPointsKey, policy } = entry.settings;
+  return {
+    ...describeEntry(entry),
+    events: counts.events,
+    users: counts.users,
+    boards: counts.boards,
+    pins: counts.pins,
+    courseLookup,
+    lmsUserProperties,
+    userPointsKey,
+    policy: describePolicy(readPolicy(policy)),
+  };
+}
+
+function describeEntry({ name, settings, version, derivedIds }: OrganizationEntry) {
+  const { id, title, domain, categoryId } = settings;
+  return { name, id, title, domain, categoryId, version, derivedIds };
+}

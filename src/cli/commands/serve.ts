@@ -1,0 +1,254 @@
+/** `corkboard serve`: serves the API, in one process or several, until a signal stops it. */
+import cluster from 'node:cluster';
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { type Command, Option } from 'commander';
+import { AppError } from '../../domain/app-error.ts';
+import type { RateLimit } from '../../keys/keyring.ts';
+import { LIMIT_NAMES, LIMITS, type Limits, renderDefault } from '../../server/limits/limits.ts';
+import type { RunningServer, ServerOptions } from '../../server/start.ts';
+import { keepRoom } from '../process/full-disk.ts';
+import { openSharedLog } from '../process/shared-log.ts';
+import {
+  keepResident,
+  type ResidentOption,
+  type StorageOptions,
+  withKeyring,
+  withNewStore,
+} from '../process/storage.ts';
+import { runAsWorker } from '../process/worker.ts';
+import { addExamples } from '../terminal/examples.ts';
+import {
+  readLimits,
+  readOrigin,
+  readPort,
+  readProxies,
+  readRateLimit,
+  readSize,
+  readWorkers,
+} from '../terminal/options.ts';
+import { print, remark } from '../terminal/output.ts';
+
+export interface ListenOptions extends StorageOptions, ResidentOption {
+  readonly host: string;
+  readonly port: number;
+  readonly logLevel: ServerOptions['logLevel'];
+}
+
+interface ServeOptions extends ListenOptions {
+  readonly databaseRead?: string;
+  readonly workers: number;
+  readonly variant: 'a' | 'b';
+  readonly rateLimit?: RateLimit;
+  readonly limit?: Partial<Limits>;
+  readonly corsOrigin?: readonly string[];
+  readonly trustProxy?: readonly string[];
+  readonly metricsOrganizations?: boolean;
+}
+
+/** How long a request waits for data from the shared store before the client must try again. */
+const PATIENCE_MS = 8_000;
+/** Exists only in the build; a server that runs from `src/` shows a plain page. */
+const CONSOLE_FOLDER = join(import.meta.dirname, '../../console');
+// npx and npm forward a Ctrl-C to a program that has already received it from the terminal.
+const SAME_SIGNAL_MS = 200;
+/** The default never exceeds this, because each worker needs its own memory. */
+const MOST_WORKERS_BY_CORES = 8;
+
+export function addServeCommand(program: Command): void {
+  const serve = program
+    .command('serve')
+    .summary('Serve the API over HTTP.')
+    .description('Serve the API over HTTP until SIGINT or SIGTERM.');
+  addListenOptions(serve, 'info')
+    .addOption(
+      new Option('--workers <n>', 'worker processes; 1 is a single process, for small machines')
+        .argParser(readWorkers)
+        .default(defaultWorkers(), `one per two cores, at most ${MOST_WORKERS_BY_CORES}`),
+    )
+    .addOption(
+      new Option('--variant <a|b>', 'variant at the root; both are always available at /a and /b')
+        .choices(['a', 'b'])
+        .default('a'),
+    )
+    .option(
+      '--rate-limit <n/unit>',
+      'rate limit for keys without their own, like 10/second, 100/minute or 5000/hour',
+      readRateLimit,
+    )
+    .addOption(
+      new Option('--limit <name=value>', 'set a limit of each process, listed below; can be repeated')
+        .argParser(readLimits)
+        .env('CORKBOARD_LIMITS'),
+    )
+    .addOption(new Option('--database-read <url>').env('CORKBOARD_DATABASE_READ').hideHelp())
+    .option(
+      '--cors-origin <origin>',
+      'allow web pages of this origin to use the API; can be repeated',
+      readOrigin,
+    )
+    .option(
+      '--trust-proxy <addresses>',
+      'proxies whose X-Forwarded-For header gives the client address in the log: comma-separated addresses or networks, like 10.0.0.0/8; can be repeated',
+      readProxies,
+    )
+    .option(
+      '--metrics-organizations',
+      'include the names of organizations in /metrics, which requires no key',
+    )
+    .action((_options: unknown, command: Command) => serveData(command.optsWithGlobals()));
+  serve.addHelpText('after', ({ command }) => renderLimits(command));
+  addExamples(serve, [
+    'corkboard serve',
+    'corkboard serve --data /srv/corkboard --host 0.0.0.0 --port 80',
+    'corkboard serve --workers 4 --resident-limit 8GB',
+    'corkboard serve --workers 1 --resident-limit 0',
+    'CORKBOARD_DATABASE=postgres://corkboard@db.example.org/corkboard corkboard serve --host 0.0.0.0',
+    'corkboard serve --database postgres://db1/corkboard --cache /var/cache/corkboard --cache-limit 50GB',
+    'corkboard serve --limit responses-per-key=8 --limit response-memory=2GB',
+    'corkboard serve --trust-proxy 127.0.0.1,10.20.0.0/16',
+    'corkboard serve --variant b --rate-limit 100/minute --cors-origin https://dashboard.example.org',
+  ]);
+}
+
+/** The list of limits, wrapped like the options. */
+function renderLimits(command: Command): string {
+  const help = command.createHelp();
+  help.prepareContext({ helpWidth: command.configureOutput().getOutHelpWidth?.() ?? 80 });
+  const width = Math.max(...LIMIT_NAMES.map((name) => name.length));
+  const items = LIMIT_NAMES.map((name) =>
+    help.formatItem(name, width, `${LIMITS[name].help} (default: ${renderDefault(name)})`, help),
+  );
+  return ['', 'Limits of each process, for --limit:', ...items].join('\n');
+}
+
+/** The options of a command that listens. */
+export function addListenOptions(command: Command, logLevel: string): Command {
+  return command
+    .option('--host <host>', 'address to listen on; 0.0.0.0 for all addresses', '127.0.0.1')
+    .option('--port <number>', 'port to listen on; 0 for any free port', readPort, 8080)
+    .addOption(
+      new Option('--log-level <level>', 'least severe level to log')
+        .choices(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
+        .default(logLevel),
+    )
+    .option(
+      '--resident-limit <size>',
+      'memory for data, like 512MB or 2GB, or 0 for none; data that does not fit is read from disk (default: half of the memory)',
+      readSize,
+    );
+}
+
+/**
+ * A process keeps about two cores busy: one thread serves, one renders and others compress
+ * (decision 39).
+ */
+function defaultWorkers(): number {
+  return Math.min(Math.max(1, Math.floor(availableParallelism() / 2)), MOST_WORKERS_BY_CORES);
+}
+
+async function serveData(options: ServeOptions): Promise<void> {
+  if (options.databaseRead) {
+    throw new AppError(
+      'option-malformed',
+      '--database-read (CORKBOARD_DATABASE_READ) was removed: servers read from their own cache (--cache), not from the database. Leave it out; --database can name several hosts of one database.',
+    );
+  }
+  if (cluster.isWorker) {
+    return runAsWorker((untilStopped) => serveHere(options, ({ address }) => untilStopped(address)));
+  }
+  keepRoom(options);
+  const untilSignal = ({ address }: RunningServer) => {
+    print(renderBaseUrls(address));
+    return waitForSignal();
+  };
+  if (options.workers === 1) return serveHere(options, untilSignal);
+  const { findFreePort, startWorkers } = await import('../process/workers.ts');
+  const port = options.port === 0 ? await withAddress(options, findFreePort(options.host)) : options.port;
+  const server = await startWorkers({ ...options, port });
+  await untilSignal(server);
+  await server.stop();
+}
+
+/** Serves in this process while `use` lasts, then lets the responses in progress end. */
+async function serveHere(
+  options: ServeOptions,
+  use: (server: RunningServer) => Promise<void>,
+): Promise<void> {
+  await withNewStore(
+    options,
+    (store) =>
+      withKeyring(options, async (keyring) => {
+        const server = await listen({
+          store: await keepResident(store, options, options.workers),
+          keyring,
+          workers: options.workers,
+          host: options.host,
+          port: options.port,
+          defaultVariant: options.variant,
+          logLevel: options.logLevel,
+          rateLimit: options.rateLimit,
+          limits: options.limit,
+          corsOrigins: options.corsOrigin,
+          trustedProxies: options.trustProxy,
+          metricsOrganizations: options.metricsOrganizations,
+        });
+        await use(server);
+        await server.stop();
+      }),
+    PATIENCE_MS,
+  );
+}
+
+/** Starts a server; throws a readable `settings-refused` if it cannot listen on the address. */
+export async function listen(options: Omit<ServerOptions, 'logStream'>): Promise<RunningServer> {
+  const { startServer } = await import('../../server/start.ts');
+  // Standard output belongs to the result, here the base URLs.
+  return withAddress(
+    options,
+    startServer({ ...options, consoleFolder: CONSOLE_FOLDER, logStream: openSharedLog() }),
+  );
+}
+
+async function withAddress<T>(
+  { host, port }: Pick<ServerOptions, 'host' | 'port'>,
+  starting: Promise<T>,
+): Promise<T> {
+  try {
+    return await starting;
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    const inUse = 'code' in error && error.code === 'EADDRINUSE';
+    const reason = inUse
+      ? 'it is in use; choose a different port with --port, or 0 for any free port'
+      : error.message;
+    throw new AppError('settings-refused', `Cannot listen on port ${port} of ${host}: ${reason}.`, {
+      cause: error,
+    });
+  }
+}
+
+/** With the console, where it has been built. */
+export function renderBaseUrls(address: string): string {
+  const site = existsSync(CONSOLE_FOLDER) ? `Console:   ${address}/\n` : '';
+  return `${site}Variant A: ${address}/a\nVariant B: ${address}/b\nReference: ${address}/docs`;
+}
+
+/** Waits for SIGINT or SIGTERM; a second one, while responses in progress end, stops at once. */
+export async function waitForSignal(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    let stoppingSinceMs: number | undefined;
+    const onSignal = () => {
+      if (stoppingSinceMs === undefined) {
+        stoppingSinceMs = performance.now();
+        resolve();
+      } else if (performance.now() - stoppingSinceMs > SAME_SIGNAL_MS) {
+        process.exit(1);
+      }
+    };
+    process.on('SIGINT', onSignal);
+    process.on('SIGTERM', onSignal);
+  });
+  remark('Stopping when the responses in progress have ended; a second signal stops immediately.');
+}

@@ -1,0 +1,19 @@
+/** Which Node.js Corkboard runs on. Imports nothing, so that any version can load it. */
+
+/** As in `engines` of package.json. */
+export const LEAST_NODE = '24.15';
+
+/** What older versions can do, too. */
+const HARMLESS: ReadonlySet<string> = new Set(['--help', '-h', '--version', '-V']);
+
+/** Why a command cannot run on this version, like `20.20.2`; absent when it can. */
+export function refusalOfNode(version: string, words: readonly string[]): string | undefined {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [leastMajor = 0, leastMinor = 0] = LEAST_NODE.split('.').map(Number);
+  if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return undefined;
+  if (words.some((word) => HARMLESS.has(word))) return undefined;
+  return (
+    `Corkboard requires Node.js ${LEAST_NODE} or later, but this is Node.js ${version}. ` +
+    'Install a newer version, or run "npx corkboard" in a checkout, which has its own.'
+  );
+}

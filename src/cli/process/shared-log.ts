@@ -1,0 +1,46 @@
+/**
+ * The log on standard error, which several processes share. A write of up to 4 KiB to a pipe is
+ * atomic (POSIX: PIPE_BUF), so each line is one write. `process.stderr` and pino's own destination
+ * would join waiting lines, or stop the process while the reader is slow (decision 74).
+ */
+import { writeSync } from 'node:fs';
+import { stderr } from 'node:process';
+
+/** While the reader is slow and the pipe is full. */
+const RETRY_MS = 5;
+
+export function openSharedLog(): { write(line: string): void } {
+  const waiting = new Set<Buffer>();
+  /** Bytes of the first of them. */
+  let written = 0;
+
+  function writeWaiting(): void {
+    for (const line of waiting) {
+      written += writeOnce(line.subarray(written));
+      if (written < line.length) {
+        setTimeout(writeWaiting, RETRY_MS);
+        return;
+      }
+      waiting.delete(line);
+      written = 0;
+    }
+  }
+
+  return {
+    write(line) {
+      const isIdle = waiting.size === 0;
+      waiting.add(Buffer.from(line));
+      if (isIdle) writeWaiting();
+    },
+  };
+}
+
+/** Bytes that are done with. */
+function writeOnce(line: Buffer): number {
+  try {
+    return writeSync(stderr.fd, line);
+  } catch (error) {
+    // There is no place to report any other error.
+    return error instanceof Error && 'code' in error && error.code === 'EAGAIN' ? 0 : line.length;
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * Several processes on one port. The primary opens no data: it starts workers, replaces those that
+ * die, counts the rate limits, sums the metrics of all workers, and stops them together.
+ */
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import { AppError } from '../../domain/app-error.ts';
+import type { RunningServer, ServerOptions } from '../../server/start.ts';
+import { readTrouble, STOP, type WorkerMessage } from './worker.ts';
+
+/** A worker that lived longer did not die of how it started. */
+const STEADY_MS = 10_000;
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 30_000;
+/** As pino numbers it. */
+const ERROR_LEVEL = 50;
+
+export interface WorkersOptions {
+  /** At least 2. */
+  readonly workers: number;
+  /** Not 0: each worker might get a different port. */
+  readonly port: number;
+  readonly logLevel: ServerOptions['logLevel'];
+  /** Passed to the workers in their environment. */
+  readonly database?: string | undefined;
+}
+
+/** Resolves when all listen. Throws the error of one that cannot, as a single process would. */
+export async function startWorkers(options: WorkersOptions): Promise<RunningServer> {
+  const { RateLimiterClusterMaster } = await import('rate-limiter-flexible');
+  const { gatherMetrics } = await import('../../server/observability/cluster-metrics.ts');
+  cluster.setupPrimary({
+    args: [...withoutDatabase(process.argv.slice(2)), '--port', String(options.port)],
+    // JSON knows no NaN, which metrics can be.
+    serialization: 'advanced',
+  });
+  new RateLimiterClusterMaster();
+  gatherMetrics();
+  const workers = new Workers(options);
+  try {
+    // One before the others: it creates the data folder, and a refusal is reported only once.
+    const address = await workers.add();
+    await Promise.all(Array.from({ length: options.workers - 1 }, () => workers.add()));
+    return { address, stop: () => workers.stop() };
+  } catch (error) {
+    workers.kill();
+    throw error;
+  }
+}
+
+/** The arguments without URLs of databases, so that the process list does not show them again. */
+function withoutDatabase(args: readonly string[]): string[] {
+  const names = /^--database$/;
+  return args.filter(
+    (arg, index) => !names.test(arg) && !names.test(args[index - 1] ?? '') && !/^--database=/.test(arg),
+  );
+}
+
+/** Throws the error of the socket when the address cannot be had. */
+export async function findFreePort(host: string): Promise<number> {
+  const server = createServer().listen(0, host);
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+interface Process {
+  readonly worker: Worker;
+  readonly startMs: number;
+  /** Where it listens; absent when it ends before it does. */
+  readonly address: Promise<string | undefined>;
+  readonly ending: Promise<Ending>;
+}
+
+interface Ending {
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** What the worker itself said. */
+  readonly failure: Error | undefined;
+}
+
+class Workers {
+  readonly #logLevel: ServerOptions['logLevel'];
+  readonly #environment: Readonly<Record<string, string>>;
+  readonly #running = new Set<Process>();
+  readonly #listening = new Set<Worker>();
+  readonly #stopping = new AbortController();
+
+  constructor({ logLevel, database = '' }: WorkersOptions) {
+    this.#environment = { CORKBOARD_DATABASE: database };
+    this.#logLevel = logLevel;
+  }
+
+  /** Adds a worker, which is replaced if it dies, and returns its address. Throws if it cannot listen. */
+  async add(): Promise<string> {
+    const first = this.#start();
+    const address = await first.address;
+    if (address === undefined) {
+      const { code, signal, failure } = await first.ending;
+      const ending = `A worker ended before it could serve (${signal ?? `exit code ${code}`})`;
+      throw (
+        failure ??
+        new AppError('settings-refused', `${ending}. If memory is short, use fewer workers (--workers).`)
+      );
+    }
+    void this.#replace(first);
+    return address;
+  }
+
+  /** Lets responses in progress end. Throws the error of a worker; exit code 1 if one dies. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    const endings = [...this.#running].map(({ worker, ending }) => {
+      if (this.#listening.has(worker)) worker.send(STOP);
+      // Nothing is in flight yet.
+      else worker.process.kill('SIGKILL');
+      return ending;
+    });
+    for (const { code, failure } of await Promise.all(endings)) {
+      if (failure !== undefined) throw failure;
+      if (code !== 0) process.exitCode = 1;
+    }
+  }
+
+  kill(): void {
+    this.#stopping.abort();
+    for (const { worker } of this.#running) worker.process.kill('SIGKILL');
+  }
+
+  #start(): Process {
+    const worker = cluster.fork(this.#environment);
+    const address = Promise.withResolvers<string | undefined>();
+    const ending = Promise.withResolvers<Ending>();
+    const running = { worker, startMs: performance.now(), address: address.promise, ending: ending.promise };
+    let failure: Error | undefined;
+    this.#running.add(running);
+    worker.on('message', (message: WorkerMessage) => {
+      if (message.type === 'listening') {
+        this.#listening.add(worker);
+        address.resolve(message.address);
+      } else if (message.type === 'failed') {
+        failure = readTrouble(message.trouble);
+        worker.process.kill('SIGKILL');
+      }
+    });
+    // A message to one that has just died; its end tells.
+    worker.on('error', () => {});
+    worker.once('exit', (code: number | null, signal: string | null) => {
+      this.#listening.delete(worker);
+      this.#running.delete(running);
+      address.resolve(undefined);
+      ending.resolve({ code, signal, failure });
+    });
+    return running;
+  }
+
+  /** Keeps the place of a worker filled until the stop. */
+  async #replace(first: Process): Promise<void> {
+    let present = first;
+    for (let earlyDeaths = 0; ; ) {
+      const ending = await present.ending;
+      if (this.#stopping.signal.aborted) return;
+      earlyDeaths = performance.now() - present.startMs < STEADY_MS ? earlyDeaths + 1 : 0;
+      const pauseMs = Math.min(
+        earlyDeaths === 0 ? 0 : FIRST_PAUSE_MS * 2 ** (earlyDeaths - 1),
+        LONGEST_PAUSE_MS,
+      );
+      this.#logDeath(present.worker.id, ending, pauseMs);
+      await setTimeout(pauseMs, undefined, { signal: this.#stopping.signal }).catch(() => {});
+      if (this.#stopping.signal.aborted) return;
+      present = this.#start();
+    }
+  }
+
+  #logDeath(worker: number, { code, signal, failure }: Ending, pauseMs: number): void {
+    if (this.#logLevel === 'fatal' || this.#logLevel === 'silent') return;
+    const line = {
+      level: ERROR_LEVEL,
+      time: Date.now(),
+      worker,
+      // What has said why has then been killed by this process.
+      ...(failure === undefined && { exit_code: code, signal }),
+      err: failure && { type: failure.name, message: failure.message, stack: failure.stack },
+      pause_ms: pauseMs,
+      msg: 'worker died; another takes its place',
+    };
+    process.stderr.write(`${JSON.stringify(line)}\n`);
+  }
+}

@@ -1,0 +1,94 @@
+/** The report of an import for people (decisions 30, 32). */
+
+import type { ImportReport } from '../../ingest/import.ts';
+import { RECORD_KINDS } from '../../store/staging.ts';
+import { renderCell, renderTable } from './output.ts';
+
+/** What was read, what that changes, and how it ended. */
+export function renderReport(report: ImportReport): string {
+  const changes = RECORD_KINDS.flatMap((kind) => {
+    const change = report.changes?.[kind];
+    if (change === undefined || change.added + change.changed + change.unchanged === 0) return [];
+    return [[kind, change.added, change.changed, change.unchanged] as const];
+  });
+  return [
+    ...renderFiles(report),
+    ...(changes.length > 0 ? [renderTable(['KIND', 'ADDED', 'CHANGED', 'UNCHANGED'], changes), ''] : []),
+    ...renderTranslated(report),
+    ...(report.settings.length > 0
+      ? [
+          report.settingsTaken
+            ? `Imported settings: ${renderNames(report.settings)}`
+            : `Settings not imported without --settings: ${renderNames(report.settings)}`,
+        ]
+      : []),
+    ...(report.passedOver.length > 0 ? [`Ignored files: ${renderNames(report.passedOver)}`] : []),
+    ...(report.erased > 0 ? [`Erased events of forgotten users: ${renderCell(report.erased)}`] : []),
+    ...(report.leftOut > 0 ? [`Ignored records about forgotten users: ${renderCell(report.leftOut)}`] : []),
+    ...(report.rejected > 0 ? [`Rejected records: ${renderCell(report.rejected)}`] : []),
+    `${renderOutcome(report)} (${(report.durationMs / 1000).toFixed(1)} s)`,
+  ].join('\n');
+}
+
+/** More files than these are summed up by what they hold. */
+const FILES_LISTED = 50;
+const NAMES_LISTED = 10;
+
+function renderFiles({ files }: ImportReport): string[] {
+  if (files.length === 0) return [];
+  if (files.length <= FILES_LISTED) {
+    const rows = files.map(({ name, kind, records }) => [name, kind, records] as const);
+    return [renderTable(['FILE', 'CONTENT', 'RECORDS'], rows), ''];
+  }
+  const rows = [...Map.groupBy(files, ({ kind }) => kind)].map(
+    ([kind, of]) => [kind, of.length, of.reduce((sum, { records }) => sum + records, 0)] as const,
+  );
+  return [renderTable(['CONTENT', 'FILES', 'RECORDS'], rows), ''];
+}
+
+function renderNames(names: readonly string[]): string {
+  const more = names.length - NAMES_LISTED;
+  const listed = names.slice(0, NAMES_LISTED).map(renderCell).join(', ');
+  return more > 0 ? `${listed} and ${renderCell(more)} more` : listed;
+}
+
+/** What was made of the records of other software. */
+function renderTranslated({ translated }: ImportReport): string[] {
+  if (translated === undefined) return [];
+  const events = Object.entries(translated.events);
+  const described = Object.entries(translated.described ?? {});
+  const dropped = translated.dropped.map(
+    ({ reason, count, examples }) => [reason, count, examples[0] ?? ''] as const,
+  );
+  return [
+    ...(events.length > 0 ? [renderTable(['EVENT', 'RECORDS'], events), ''] : []),
+    ...(described.length > 0 ? [renderTable(['DESCRIBED', 'RECORDS'], described), ''] : []),
+    ...(dropped.length > 0 ? [renderTable(['DROPPED BECAUSE IT', 'RECORDS', 'EXAMPLE'], dropped), ''] : []),
+  ];
+}
+
+function renderOutcome(report: ImportReport): string {
+  switch (report.outcome) {
+    case 'published':
+      return `Published as version ${report.version} of ${report.organization}`;
+    case 'unchanged':
+      return 'Nothing has changed; nothing was published';
+    case 'checked':
+      return `${report.rejected > 0 ? 'The other' : 'All'} records are valid; nothing was published (dry run)`;
+    case 'refused':
+      return 'Nothing was published';
+  }
+}
+
+/** The first problems, a line each, and how many more there are. */
+export function renderProblems(report: ImportReport): string {
+  const lines = report.problems.map(({ file, line, field, reason }) =>
+    [line > 0 ? `${file}:${line}` : file, field, reason]
+      .filter((part) => part !== '')
+      .map(renderCell)
+      .join(': '),
+  );
+  const more = report.problemCount - report.problems.length;
+  const least = report.problemCountIsLeast ? 'at least ' : '';
+  return [...lines, ...(more > 0 ? [`and ${least}${renderCell(more)} more`] : [])].join('\n');
+}

@@ -1,0 +1,96 @@
+/** Keys as the commands show them: as JSON, as a table, and, once, with the key itself. */
+import { formatInstant } from '../../domain/instant.ts';
+import { REDACTABLE, type Redaction } from '../../domain/redaction.ts';
+import type { Scope } from '../../domain/scope.ts';
+import { type KeyEntry, mayLookUpPeople, type NewKey, statusOf } from '../../keys/keyring.ts';
+import { type JsonOption, printResult, remark, renderFields, renderInstant, renderTable } from './output.ts';
+
+/** Ids shown of a list in a table; the rest is counted. */
+const SHOWN_IDS = 4;
+
+const KEY_COLUMNS = [
+  'ID',
+  'ORGANIZATION',
+  'LABEL',
+  'BOARDS',
+  'USERS',
+  'REDACTED',
+  'STATUS',
+  'CREATED',
+  'EXPIRES',
+  'LAST USE',
+];
+
+/** An entry as `--json` shows it. */
+export function describeKey(entry: KeyEntry): object {
+  return {
+    id: entry.id,
+    organization: entry.organization,
+    label: entry.label,
+    status: statusOf(entry, Date.now()),
+    scope: entry.scope,
+    redact: redactedFields(entry.redact),
+    lmsLookup: mayLookUpPeople(entry),
+    rateLimit: entry.rateLimit,
+    created: formatInstant(entry.createdMs),
+    expires: formatOptional(entry.expiresMs),
+    revoked: formatOptional(entry.revokedMs),
+    lastUsed: formatOptional(entry.lastUsedMs),
+    rotatedTo: entry.rotatedTo,
+  };
+}
+
+export function renderKeys(entries: readonly KeyEntry[]): string {
+  if (entries.length === 0) return 'There are no keys; "corkboard keys create" creates one.';
+  const rows = entries.map((entry) => [
+    entry.id,
+    entry.organization,
+    entry.label,
+    renderPart(entry.scope.boards),
+    renderPart(entry.scope.users),
+    redactedFields(entry.redact).join(','),
+    statusOf(entry, Date.now()),
+    renderInstant(entry.createdMs),
+    renderInstant(entry.expiresMs),
+    renderInstant(entry.lastUsedMs),
+  ]);
+  return renderTable(KEY_COLUMNS, rows);
+}
+
+/** The only place that shows a key. */
+export function printNewKey({ entry, key }: NewKey, options: JsonOption): void {
+  printResult(options, { id: entry.id, key, ...describeKey(entry) }, () => renderKey(entry, key));
+  remark('Store the key now; it is not shown again.');
+}
+
+/** Lines about one key; with the key itself only when it has just been made. */
+export function renderKey(entry: KeyEntry, key?: string): string {
+  const { rateLimit } = entry;
+  return renderFields([
+    ['id', entry.id],
+    ...(key === undefined ? [] : [['key', key] as const]),
+    ['organization', entry.organization],
+    ['boards', renderPart(entry.scope.boards)],
+    ['users', renderPart(entry.scope.users)],
+    ['redacted', redactedFields(entry.redact).join(',')],
+    ['LMS lookup', mayLookUpPeople(entry) ? 'allowed' : 'refused'],
+    ['rate limit', rateLimit && `${rateLimit.requests} per ${rateLimit.perSeconds} s`],
+    ['expires', renderInstant(entry.expiresMs) ?? 'never'],
+    ['label', entry.label],
+  ]);
+}
+
+function formatOptional(instantMs: number | undefined): string | undefined {
+  return instantMs === undefined ? undefined : formatInstant(instantMs);
+}
+
+function redactedFields(redact: Redaction): readonly string[] {
+  return REDACTABLE.filter((field) => redact[field]);
+}
+
+function renderPart(part: Scope['boards'] | Scope['users']): string {
+  if (typeof part === 'string') return part;
+  if (part.length === 0) return 'none';
+  const more = part.length - SHOWN_IDS;
+  return part.slice(0, SHOWN_IDS).join(',') + (more > 0 ? ` and ${more} more` : '');
+}

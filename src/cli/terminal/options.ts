@@ -1,0 +1,259 @@
+/**
+ * Readers of option values: each takes the text from the command line and gives the value, or refuses it with a
+ * sentence that says what is expected (exit code 2).
+ */
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { InvalidArgumentError } from 'commander';
+import { AppError } from '../../domain/app-error.ts';
+import { parseIdentifier } from '../../domain/identifier.ts';
+import { LATEST_INSTANT_MS, parseInstant } from '../../domain/instant.ts';
+import { nearestName } from '../../domain/nearest-name.ts';
+import { REDACTABLE, type Redaction } from '../../domain/redaction.ts';
+import type { Scope } from '../../domain/scope.ts';
+import type { Expiry, RateLimit } from '../../keys/keyring.ts';
+import { isLimitName, LIMIT_NAMES, LIMITS, type LimitName, type Limits } from '../../server/limits/limits.ts';
+import { checkPlaceAddress, IN_DATABASE } from '../../store/chunks/places.ts';
+import { isLine, LINE_RULE } from '../../store/organization-name.ts';
+
+const DAY_MS = 86_400_000;
+const UNITS_MS = new Map([
+  ['d', DAY_MS],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1000],
+]);
+const UNITS_SECONDS = new Map([
+  ['second', 1],
+  ['minute', 60],
+  ['hour', 3600],
+]);
+const UNITS_BYTES = new Map([
+  ['k', 1e3],
+  ['MB', 1e6],
+  ['GB', 1e9],
+]);
+const MOST_WORKERS = 256;
+const ADDRESS = /^[a-z][a-z\d+.-]*:\/\//i;
+
+export function readPort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Infinity;
+  if (port > 65_535)
+    throw new InvalidArgumentError('A port is a number from 0 to 65535; 0 takes any free port.');
+  return port;
+}
+
+export function readWorkers(text: string): number {
+  const workers = /^[1-9]\d{0,2}$/.test(text) ? Number(text) : Infinity;
+  if (workers > MOST_WORKERS)
+    throw new InvalidArgumentError(`The number of workers is 1 to ${MOST_WORKERS}; 1 is a single process.`);
+  return workers;
+}
+
+/** Bytes of `512MB`, `2GB` and the like. */
+export function readSize(text: string): number {
+  const [, count, unit = ''] = /^(\d{1,6})(k|MB|GB)$/.exec(text) ?? [];
+  const unitBytes = UNITS_BYTES.get(unit);
+  if (text !== '0' && unitBytes === undefined)
+    throw new InvalidArgumentError('A size is a number with a unit, like 512MB or 2GB, or 0.');
+  return unitBytes === undefined ? 0 : Number(count) * unitBytes;
+}
+
+/** Address of a PostgreSQL database; empty for none. What is refused is not told back: it may hold a password. */
+export function readDatabase(text: string): string {
+  if (text !== '') checkDatabaseUrl(text, 'The database (--database or CORKBOARD_DATABASE)');
+  return text;
+}
+
+/** The place for chunks, as the catalog keeps it: the address of a bucket, the whole path of a folder, or `IN_DATABASE`. */
+export function readBucket(text: string): string {
+  if (text === '')
+    throw new InvalidArgumentError('Name a bucket (s3://bucket/prefix), a folder, or "database".');
+  const address = text === 'database' ? IN_DATABASE : ADDRESS.test(text) ? text : resolve(text);
+  checkPlaceAddress(address);
+  return address;
+}
+
+/** Where organizations are copied from or to: the address of a database, or a folder. */
+export function readPlace(text: string): { readonly database: string } | { readonly data: string } {
+  if (text === '') throw new InvalidArgumentError('Name a folder or the URL of a database.');
+  if (!ADDRESS.test(text)) return { data: text };
+  checkDatabaseUrl(text, 'Name a folder or a database; a database');
+  return { database: text };
+}
+
+/** Adds one name to those given before. */
+export function readName(text: string, previous: readonly string[] = []): readonly string[] {
+  return [...new Set([...previous, text])];
+}
+
+function checkDatabaseUrl(url: string, subject: string): void {
+  if (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url)) return;
+  throw new AppError(
+    'option-malformed',
+    `${subject} is a URL like postgres://corkboard@db.example.org/corkboard.`,
+  );
+}
+
+export function readIdentifier(text: string): bigint {
+  const id = parseIdentifier(text.trim());
+  if (id === undefined) throw new InvalidArgumentError('An id is an integer of at most 64 bits.');
+  return id;
+}
+
+/** Ids between commas, ascending, each once; the empty text is the empty list. */
+export function readIdentifiers(text: string): readonly bigint[] {
+  const ids = new Set(readList(text).map(readIdentifier));
+  return [...ids].sort((one, other) => (one < other ? -1 : 1));
+}
+
+export function readBoards(text: string): Scope['boards'] {
+  return text === 'all' ? text : readIdentifiers(text);
+}
+
+export function readUsers(text: string): Scope['users'] {
+  return text === 'all' || text === 'of-boards' ? text : readIdentifiers(text);
+}
+
+/** Names between commas; `none` or the empty text redacts nothing. */
+export function readRedaction(text: string): Redaction {
+  const names = text === 'none' ? [] : readList(text);
+  if (!names.every((name) => REDACTABLE.some((field) => field === name)))
+    throw new InvalidArgumentError('Give any of email, name and id, separated by commas, or none.');
+  return { email: names.includes('email'), name: names.includes('name'), id: names.includes('id') };
+}
+
+/** Names between commas; the empty text is the empty list. */
+export function readNames(text: string): readonly string[] {
+  return [...new Set(readList(text))];
+}
+
+export function readSwitch(text: string): boolean {
+  if (text !== 'on' && text !== 'off') throw new InvalidArgumentError('Use on or off.');
+  return text === 'on';
+}
+
+export function readLine(text: string): string {
+  if (!isLine(text)) throw new InvalidArgumentError(`Use ${LINE_RULE}.`);
+  return text;
+}
+
+/** Milliseconds of `45s`, `15m`, `12h` or `30d`. */
+export function readDuration(text: string): number {
+  const durationMs = parseDuration(text);
+  if (durationMs === undefined)
+    throw new InvalidArgumentError('A duration is a number with a unit, like 45s, 15m, 12h or 7d.');
+  return durationMs;
+}
+
+/** Milliseconds of seconds, which may have a fraction. */
+export function readSeconds(text: string): number {
+  const seconds = /^\d{1,5}(?:\.\d{1,3})?$/.test(text) ? Number(text) : 0;
+  if (seconds === 0) throw new InvalidArgumentError('Give a number of seconds above 0, like 5 or 0.5.');
+  return seconds * 1000;
+}
+
+/**
+ * The instant from which on a key is refused: after a duration from now, at a date-time with an offset, or, of a
+ * date, at the end of that day in UTC. May lie in the past.
+ */
+export function readExpiry(text: string, nowMs: number): Expiry {
+  if (text === 'never') return text;
+  const durationMs = parseDuration(text);
+  const instantMs = durationMs === undefined ? parseDateOrInstant(text) : nowMs + durationMs;
+  if (instantMs === undefined || instantMs > LATEST_INSTANT_MS) {
+    throw new InvalidArgumentError(
+      'Use a duration (30d, 12h, 15m, 45s), a date (2027-01-31: until the end of that day in UTC), ' +
+        'a date-time with an offset (2027-01-31T17:00:00+01:00), or never.',
+    );
+  }
+  return instantMs;
+}
+
+/** `100/minute` and the like; `default` is that of the server. */
+export function readRateLimitOrDefault(text: string): RateLimit | 'default' {
+  return text === 'default' ? text : readRateLimit(text);
+}
+
+/** `100/minute` and the like. */
+export function readRateLimit(text: string): RateLimit {
+  const [, requests = '', unit = ''] = /^([1-9]\d{0,8})\/(\w+)$/.exec(text) ?? [];
+  const perSeconds = UNITS_SECONDS.get(unit);
+  if (perSeconds === undefined) {
+    throw new InvalidArgumentError('A rate limit is a number per second, minute or hour, like 100/minute.');
+  }
+  return { requests: Number(requests), perSeconds };
+}
+
+/**
+ * Adds limits, `name=value` with spaces between several, to those given before; the last one of a
+ * name counts.
+ */
+export function readLimits(text: string, previous: Partial<Limits> = {}): Partial<Limits> {
+  const words = text.split(/\s+/).filter((word) => word !== '');
+  return { ...previous, ...Object.fromEntries(words.map(readLimit)) };
+}
+
+function readLimit(text: string): [LimitName, number] {
+  const [, name = '', value] = /^([^=]*)=(.*)$/.exec(text) ?? [];
+  if (value === undefined) throw new InvalidArgumentError('A limit is a name and a value, like streams=100.');
+  if (isLimitName(name)) return [name, readLimitValue(name, value)];
+  const nearest = nearestName(name, LIMIT_NAMES);
+  const hint = nearest === undefined ? '"corkboard serve --help" lists them' : `did you mean ${nearest}`;
+  throw new InvalidArgumentError(`There is no limit ${name}; ${hint}.`);
+}
+
+function readLimitValue(name: LimitName, text: string): number {
+  const { unit } = LIMITS[name];
+  if (unit === 'duration') return readDuration(text);
+  if (unit !== 'count') return readSize(text);
+  if (/^\d{1,7}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError(`${name} must be a number from 0 to 9999999.`);
+}
+
+/** Adds one origin to those given before. */
+export function readOrigin(text: string, previous: readonly string[] = []): readonly string[] {
+  if (!URL.canParse(text) || new URL(text).origin !== text) {
+    throw new InvalidArgumentError('An origin is a scheme and a host, like https://dashboard.example.org.');
+  }
+  return [...previous, text];
+}
+
+/** Adds addresses and networks (CIDR) to those given before. */
+export function readProxies(text: string, previous: readonly string[] = []): readonly string[] {
+  const proxies = readList(text);
+  if (proxies.length === 0 || !proxies.every(isNetwork)) {
+    throw new InvalidArgumentError(
+      'Proxies are comma-separated addresses or networks, like 127.0.0.1, 10.0.0.0/8 or fd00::/8.',
+    );
+  }
+  return [...previous, ...proxies];
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', prefix = '', ...more] = text.split('/');
+  const version = isIP(address);
+  // An address with a zone (fe80::1%eth0) belongs to one interface and names no network.
+  if (version === 0 || address.includes('%') || more.length > 0) return false;
+  if (!text.includes('/')) return true;
+  return /^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128);
+}
+
+function readList(text: string): readonly string[] {
+  const items = text.trim() === '' ? [] : text.split(',').map((item) => item.trim());
+  if (items.includes('')) throw new InvalidArgumentError('An item of the list is empty.');
+  return items;
+}
+
+function parseDuration(text: string): number | undefined {
+  const [, count, unit = ''] = /^(\d{1,6})([dhms])$/.exec(text) ?? [];
+  const unitMs = UNITS_MS.get(unit);
+  return unitMs === undefined ? undefined : Number(count) * unitMs;
+}
+
+function parseDateOrInstant(text: string): number | undefined {
+  // A bare number is more likely a forgotten unit than an instant in Unix time.
+  if (/^-?\d+$/.test(text)) return undefined;
+  const midnightMs = parseInstant(`${text}T00:00:00Z`);
+  return midnightMs === undefined ? parseInstant(text) : midnightMs + DAY_MS;
+}

@@ -1,0 +1,87 @@
+/** Output of commands: results on standard output, everything else on standard error. */
+import { escapeLineEnds } from '../../domain/json-text.ts';
+import { concealKeys } from '../../keys/key-format.ts';
+
+declare global {
+  interface JSON {
+    /** Part of JavaScript since 2025: a value that is written as it stands. */
+    rawJSON(text: string): object;
+  }
+}
+
+export interface JsonOption {
+  readonly json?: boolean;
+}
+
+/** Passwords of addresses, before the @ and as a parameter. */
+const PASSWORDS = /(\b[a-z][a-z\d+.-]*:\/\/[^\s:/?#]*):\S*@|([?&]password=)[^&\s]*/gi;
+
+/** The text without the secrets of keys (decision 21) and the passwords of addresses. */
+export function concealSecrets(text: string): string {
+  return concealKeys(text).replace(PASSWORDS, (_password, address?: string, parameter?: string) =>
+    address === undefined ? `${parameter}…` : `${address}:…@`,
+  );
+}
+
+/** Lines on standard output. */
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** A result on standard output: one JSON value for programs, else lines for people. */
+export function printResult(options: JsonOption, value: unknown, renderLines: () => string): void {
+  print(options.json ? renderJson(value) : renderLines());
+}
+
+/** A remark on standard error, without secrets. */
+export function remark(text: string): void {
+  process.stderr.write(`${concealSecrets(text)}\n`);
+}
+
+/** JSON, with `bigint` as a number digit for digit (decision 3), and null for absent values. */
+export function renderJson(value: unknown, indent = 2): string {
+  const exact = (_name: string, member: unknown) =>
+    typeof member === 'bigint' ? JSON.rawJSON(String(member)) : member === undefined ? null : member;
+  return escapeLineEnds(JSON.stringify(value, exact, indent));
+}
+
+/** A value as a cell of a table or the right side of a line: one line, "-" for nothing. */
+export function renderCell(value: string | number | bigint | undefined): string {
+  const text = typeof value === 'number' ? value.toLocaleString('en') : String(value ?? '');
+  // What somebody imported must not reach into the terminal.
+  return text.replace(/\p{Cc}/gu, ' ') || '-';
+}
+
+/** `1 event`, `2,500 events`. */
+export function countOf(count: number, noun: string): string {
+  return count === 1 ? `1 ${noun}` : `${count.toLocaleString('en')} ${noun}s`;
+}
+
+/** Lines of aligned columns under a heading; columns of numbers are aligned right. */
+export function renderTable(
+  heading: readonly string[],
+  rows: readonly (readonly (string | number | bigint | undefined)[])[],
+): string {
+  const cells = [heading, ...rows].map((row) => row.map(renderCell));
+  const widths = heading.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const right = heading.map((_, column) => rows.every((row) => /^(number|bigint)$/.test(typeof row[column])));
+  const lines = cells.map((row) =>
+    row.map((cell, column) =>
+      right[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+    ),
+  );
+  return lines.map((line) => line.join('  ').trimEnd()).join('\n');
+}
+
+/** Lines of names and values, the values below each other. */
+export function renderFields(
+  fields: readonly (readonly [string, string | number | bigint | undefined])[],
+): string {
+  const width = Math.max(...fields.map(([name]) => name.length));
+  return fields.map(([name, value]) => `${name.padEnd(width)}  ${renderCell(value)}`).join('\n');
+}
+
+/** An instant for people, to the second and in UTC; absent where there is none. */
+export function renderInstant(instantMs: number | undefined): string | undefined {
+  return instantMs === undefined ? undefined : `${new Date(instantMs).toISOString().slice(0, 19)}Z`;
+}

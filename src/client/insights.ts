@@ -1,0 +1,85 @@
+/** Figures for looking (decision 50): a method for every operation of the insights, made from their paths. */
+import { type Asking, type Instant, instantText, type ListOptions, pathWith } from './asking.ts';
+import { type IdInput, idText } from './exact.ts';
+import * as Insights from './schema-insights.ts';
+import type { Query } from './sending.ts';
+
+type Operations = Insights.Operations;
+type Figure = Exclude<keyof Operations, 'findEvents'>;
+
+/** `getHeatMap` is the method `heatMap`. */
+type MethodOf<O extends string> = O extends `get${infer Name}` ? Uncapitalize<Name> : O;
+
+type Given<N, Value> = N extends 'board' | 'user'
+  ? IdInput
+  : N extends 'start' | 'end' | 'at'
+    ? Instant
+    : Value;
+
+type ParametersOf<Q> = { readonly [N in keyof Q]?: Given<N, Q[N]> | undefined };
+/** What stands in the path: `board-id` is given as `board`. */
+type NamesOf<O> = O extends { readonly names: infer N }
+  ? { readonly [K in keyof N as K extends `${infer Name}-id` ? Name : K]: IdInput }
+  : unknown;
+
+/** Of one figure: what it is about, its parameters, and `signal`. */
+export type InsightOptions<O extends keyof Operations> = NamesOf<Operations[O]> &
+  ParametersOf<Operations[O]['query']> & { readonly signal?: AbortSignal | undefined };
+
+type Asked<O extends Figure> =
+  object extends NamesOf<Operations[O]> ? [options?: InsightOptions<O>] : [options: InsightOptions<O>];
+
+type Figures = {
+  readonly [O in Figure as MethodOf<O>]: (...asked: Asked<O>) => Promise<Operations[O]['answer']>;
+};
+
+export interface InsightEventsOptions extends ListOptions {
+  readonly board?: IdInput | undefined;
+  /** The actor. */
+  readonly user?: IdInput | undefined;
+  readonly action?: string | undefined;
+}
+
+export interface InsightsClient extends Figures {
+  /** The interactions that figures are made of, oldest first. */
+  events(options?: InsightEventsOptions): AsyncGenerator<Insights.Event, void, undefined>;
+}
+
+type Options = Readonly<Record<string, unknown>> & { readonly signal?: AbortSignal | undefined };
+
+export function openInsights(asking: Asking): InsightsClient {
+  const { findEvents, ...paths } = Insights.PATHS;
+  const figures = Object.entries(paths).map(([operation, path]) => [
+    methodOf(operation),
+    async ({ signal, ...options }: Options = {}) => {
+      const names = [...path.matchAll(/\{((\w+)-id)\}/g)];
+      const query = { ...options };
+      const ids: Record<string, string> = {};
+      for (const [, name = '', option = ''] of names) {
+        ids[name] = idText(options[option] as IdInput);
+        delete query[option];
+      }
+      return await asking.whole(pathWith(path, ids), insightQuery(query), signal);
+    },
+  ]);
+  return {
+    // Each is of its operation's type, by the name of its method.
+    ...(Object.fromEntries(figures) as unknown as Figures),
+    events: ({ signal, pageSize, ...options } = {}) =>
+      asking.list(findEvents, insightQuery(options), pageSize, signal),
+  };
+}
+
+function methodOf(operation: string): string {
+  return operation.replace(/^get(.)/, (_, first: string) => first.toLowerCase());
+}
+
+/** As the parameters are written, whatever they are about. */
+export function insightQuery(options: object): Query {
+  const text = ([name, value]: [string, unknown]) => {
+    if (value === undefined) return [name, undefined];
+    const isId = name === 'board' || name === 'user';
+    return [name, isId ? idText(value as IdInput) : instantText(value as Instant)];
+  };
+  return Object.fromEntries(Object.entries(options).map(text));
+}

@@ -1,0 +1,403 @@
+/** What Corkboard, insights 1.0.0, takes and gives. Made by test/client/generate.ts. */
+
+import type { Id } from './exact.ts';
+
+export interface Organization {
+  /** Organization. All digits count, also above 2^53. */
+  readonly id: Id;
+  readonly name: string;
+  readonly domain: string;
+  /** Category. All digits count, also above 2^53. */
+  readonly category_id: Id;
+}
+
+export interface Board {
+  /** Board. All digits count, also above 2^53. */
+  readonly id: Id;
+  readonly title: string;
+  readonly category: string;
+}
+
+export interface User {
+  /** User. All digits count, also above 2^53. */
+  readonly id: Id;
+  readonly email: string;
+  readonly role: string;
+  readonly name: string;
+}
+
+export interface Overview {
+  readonly organization: Organization;
+  readonly board: Board | null;
+  readonly user: User | null;
+  /** Events asked for. */
+  readonly events: number;
+  /** Different actors. */
+  readonly people: number;
+  /** Different boards. */
+  readonly boards: number;
+  /** Different pins. */
+  readonly pins: number;
+  readonly first: string | null;
+  readonly last: string | null;
+  /** Most events first. */
+  readonly actions: readonly {
+    readonly action: string;
+    /** Events with this action. */
+    readonly events: number;
+  }[];
+}
+
+export interface Activity {
+  /** As asked for. */
+  readonly interval: string;
+  /** As asked for. */
+  readonly zone: string;
+  /** Each period ends where the next one begins. */
+  readonly periods: readonly string[];
+  readonly end: string | null;
+  readonly by: string | null;
+  readonly people: readonly number[];
+  readonly series: readonly {
+    readonly label: string | null;
+    readonly board: Board | null;
+    readonly events: readonly number[];
+  }[];
+}
+
+export interface Returning {
+  /** As asked for. */
+  readonly interval: string;
+  /** As asked for. */
+  readonly zone: string;
+  /** Each period ends where the next one begins. */
+  readonly periods: readonly string[];
+  readonly end: string | null;
+  readonly newcomers: readonly number[];
+  readonly returning: readonly number[];
+}
+
+export interface HeatMap {
+  /** As asked for. */
+  readonly zone: string;
+  /** By day from Monday, by hour from 0. */
+  readonly hours: readonly (readonly number[])[];
+}
+
+export interface RankedBoard {
+  readonly board: Board;
+  /** Different actors. */
+  readonly people: number;
+  /** Events. */
+  readonly events: number;
+  /** The last one. */
+  readonly last: string;
+}
+
+export interface RankedUser {
+  readonly user: User;
+  /** Different boards. */
+  readonly boards: number;
+  /** Events. */
+  readonly events: number;
+  /** The last one. */
+  readonly last: string;
+}
+
+/** Owner or actor of an event. */
+export interface Person {
+  /** User identifier. All digits count, also above 2^53. */
+  readonly id: Id;
+  /** E-mail address of the user, or a stable pseudonym. */
+  readonly email: string;
+  /** Display name, or a stable pseudonym. */
+  readonly name: string;
+  /** Platform role. */
+  readonly role: string;
+  /** Role in a class. */
+  readonly class_role: string;
+}
+
+export interface BoardRef {
+  /** Board. All digits count, also above 2^53. */
+  readonly id: Id;
+  readonly title: string;
+  readonly category: string;
+}
+
+export interface Pin {
+  /** Pin. All digits count, also above 2^53. */
+  readonly id: Id;
+  /** Repeats the action of the event. */
+  readonly activity: string;
+  readonly title: string;
+  /** Text of the pin. */
+  readonly body: string;
+  /** URL of the linked web page. */
+  readonly web_url: string;
+  /** URL of an image. */
+  readonly image_url: string;
+  readonly tags: readonly string[];
+}
+
+/** An interaction with a pin. */
+export interface PinEvent {
+  readonly type: 'pin';
+  /** What was done. */
+  readonly action: string;
+  readonly owner: Person;
+  readonly actor: Person;
+  readonly organization: Organization;
+  readonly board: BoardRef;
+  readonly timestamp: string;
+  /** Only with `since`: names the event, whatever else of it changes. */
+  readonly sync_id?: string;
+  readonly pin: Pin;
+}
+
+/** An interaction with anything else. */
+export interface OtherEvent {
+  /** Kind of object acted on. */
+  readonly type: string;
+  /** What was done. */
+  readonly action: string;
+  readonly owner: Person;
+  readonly actor: Person;
+  readonly organization: Organization;
+  readonly board: BoardRef;
+  readonly timestamp: string;
+  /** Only with `since`: names the event, whatever else of it changes. */
+  readonly sync_id?: string;
+  readonly pin?: never;
+}
+
+/** An interaction. It carries `pin` exactly when its type is `pin`. */
+export type Event = PinEvent | OtherEvent;
+
+export interface Participation {
+  readonly board: Board;
+  /** Points that make 100 %. */
+  readonly goal: number;
+  readonly window_start: string | null;
+  readonly window_end: string | null;
+  readonly at: string | null;
+  /** Who are on the board. */
+  readonly people: number;
+  /** At the goal or beyond. */
+  readonly reached: number;
+  /** With points, below the goal. */
+  readonly under_way: number;
+  /** Without points. */
+  readonly not_started: number;
+  /** By tenths of the goal reached; the last is the goal and beyond. */
+  readonly distribution: readonly number[];
+  readonly median_points: number;
+  readonly elapsed: number | null;
+  readonly pace_points: number | null;
+  /** Below that pace, or below the goal where the window has no end; fewest points first. */
+  readonly at_risk: readonly {
+    readonly user: User;
+    /** Points. */
+    readonly total_points: number;
+    /** Score. */
+    readonly participation_score: number;
+  }[];
+  /** All of them. */
+  readonly at_risk_people: number;
+}
+
+export interface RankedPin {
+  readonly pin: {
+    readonly id: Id;
+    readonly title: string;
+    readonly web_url: string;
+    readonly tags: readonly string[];
+  };
+  readonly owner: User;
+  /** Events that carry the pin. */
+  readonly events: number;
+  /** Different actors. */
+  readonly people: number;
+  /** The first one. */
+  readonly first: string;
+  /** The last one. */
+  readonly last: string;
+}
+
+export interface RankedPins {
+  readonly board: Board;
+  /** All pins with events that are asked for. */
+  readonly pins: number;
+  /** Most events first. */
+  readonly ranked: readonly RankedPin[];
+}
+
+export interface Interactions {
+  readonly board: Board;
+  /** Everybody in an edge. */
+  readonly people: readonly User[];
+  /** Most events first. */
+  readonly edges: readonly {
+    readonly actor: Id;
+    readonly owner: Id;
+    /** Of this actor with what this owner owns. */
+    readonly events: number;
+  }[];
+  /** All pairs of an actor and another owner. */
+  readonly pairs: number;
+  /** Events between different people. */
+  readonly events: number;
+  /** Events of people with what they own. */
+  readonly own_events: number;
+}
+
+export interface Ledger {
+  readonly board: Board;
+  readonly user: User;
+  readonly lines: readonly {
+    readonly timestamp: string | null;
+    /** The event, the adjustment, or all activity outside the scope of the key. */
+    readonly what: string;
+    /** The rule that pays; empty where the line is no award. */
+    readonly rule: string;
+    readonly points: number;
+    /** Whether the points are part of the total. */
+    readonly counted: boolean;
+    /** Why, or why not. */
+    readonly reason: string;
+    /** Start of its week; empty without a weekly maximum. */
+    readonly week: string;
+    readonly running_total: number;
+  }[];
+  readonly counted_points: number;
+  readonly adjusted_points: number;
+  readonly imported: {
+    /** Points. */
+    readonly total_points: number;
+    /** Score. */
+    readonly participation_score: number;
+  } | null;
+  readonly standing: {
+    /** Points. */
+    readonly total_points: number;
+    /** Score. */
+    readonly participation_score: number;
+  } | null;
+  readonly summary: readonly string[];
+}
+
+interface Parameters {
+  /** Start of the time range, inclusive. */
+  readonly start?: number | string;
+  /** End of the time range, exclusive. */
+  readonly end?: number | string;
+  /** Only events on this board. */
+  readonly board?: Id;
+  /** Only events of which this user is the actor. */
+  readonly user?: Id;
+  /** Only events with this action. */
+  readonly action?: string;
+  /** Length of a period, `day` by default. Weeks start on Monday. */
+  readonly interval?: 'hour' | 'day' | 'week' | 'month';
+  /** IANA time zone of days and hours, `UTC` by default. */
+  readonly zone?: string;
+  /** Split events by this; with `board`, boards beyond the first `top` form one series. */
+  readonly by?: 'action' | 'type' | 'board' | 'role';
+  /** Maximum number of elements, from the first. */
+  readonly top?: number;
+  /** `events` (default): most events first. `recent`: latest event first. */
+  readonly order?: 'events' | 'recent';
+  /** Maximum number of elements in the response; the header `Link` has the next page. Without it, the response is complete. */
+  readonly limit?: number;
+  /** Start of a page, taken from the header `Link` of the previous page. Requires `limit`. */
+  readonly cursor?: string;
+  /** Representation, for clients that cannot send `Accept`. */
+  readonly format?: 'json' | 'ndjson' | 'csv' | 'parquet';
+  /** With `1`, CSV for Excel and other spreadsheets: text that they could run as a formula is preceded by an apostrophe. Requires CSV. Not suitable for import. */
+  readonly excel?: '1';
+  /** Instant at which the pace is judged; by default that of the last event on the board. */
+  readonly at?: number | string;
+}
+
+export interface Operations {
+  /** How many events, people, boards and pins. */
+  readonly getOverview: {
+    readonly query: Pick<Parameters, 'start' | 'end' | 'board' | 'user' | 'action'>;
+    readonly answer: Overview;
+  };
+  /** Events and active people over time. */
+  readonly getActivity: {
+    readonly query: Pick<
+      Parameters,
+      'start' | 'end' | 'board' | 'user' | 'action' | 'interval' | 'zone' | 'by' | 'top'
+    >;
+    readonly answer: Activity;
+  };
+  /** New and returning people over time. */
+  readonly getReturning: {
+    readonly query: Pick<Parameters, 'start' | 'end' | 'board' | 'user' | 'action' | 'interval' | 'zone'>;
+    readonly answer: Returning;
+  };
+  /** Events by day of the week and hour. */
+  readonly getHeatMap: {
+    readonly query: Pick<Parameters, 'start' | 'end' | 'board' | 'user' | 'action' | 'zone'>;
+    readonly answer: HeatMap;
+  };
+  /** The most active boards. */
+  readonly rankBoards: {
+    readonly query: Pick<Parameters, 'start' | 'end' | 'board' | 'user' | 'action' | 'order' | 'top'>;
+    readonly answer: readonly RankedBoard[];
+  };
+  /** The most active people. */
+  readonly rankUsers: {
+    readonly query: Pick<Parameters, 'start' | 'end' | 'board' | 'user' | 'action' | 'order' | 'top'>;
+    readonly answer: readonly RankedUser[];
+  };
+  /** The interactions that figures are made of. */
+  readonly findEvents: {
+    readonly query: Pick<
+      Parameters,
+      'start' | 'end' | 'board' | 'user' | 'action' | 'limit' | 'cursor' | 'format' | 'excel'
+    >;
+    readonly answer: readonly Event[];
+  };
+  /** How the people on a board stand against its goal. */
+  readonly getParticipation: {
+    readonly names: { readonly 'board-id': Id };
+    readonly query: Pick<Parameters, 'at' | 'top'>;
+    readonly answer: Participation;
+  };
+  /** The pins of a board with the most events. */
+  readonly rankPins: {
+    readonly names: { readonly 'board-id': Id };
+    readonly query: Pick<Parameters, 'start' | 'end' | 'user' | 'action' | 'top'>;
+    readonly answer: RankedPins;
+  };
+  /** Who acts on whose things on a board. */
+  readonly getInteractions: {
+    readonly names: { readonly 'board-id': Id };
+    readonly query: Pick<Parameters, 'start' | 'end' | 'user' | 'action' | 'top'>;
+    readonly answer: Interactions;
+  };
+  /** Every award of a user on a board. */
+  readonly getLedger: {
+    readonly names: { readonly 'board-id': Id; readonly 'user-id': Id };
+    readonly query: Pick<Parameters, never>;
+    readonly answer: Ledger;
+  };
+}
+
+/** Where each operation answers, below the base URL. */
+export const PATHS = {
+  getOverview: '/v1/overview',
+  getActivity: '/v1/activity',
+  getReturning: '/v1/returning',
+  getHeatMap: '/v1/heat-map',
+  rankBoards: '/v1/boards',
+  rankUsers: '/v1/users',
+  findEvents: '/v1/events',
+  getParticipation: '/v1/boards/{board-id}/participation',
+  rankPins: '/v1/boards/{board-id}/pins',
+  getInteractions: '/v1/boards/{board-id}/interactions',
+  getLedger: '/v1/boards/{board-id}/users/{user-id}/ledger',
+} as const satisfies Record<keyof Operations, string>;

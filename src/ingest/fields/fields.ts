@@ -1,0 +1,180 @@
+/**
+ * The types that a field of a record can have: how each is read from a cell of text or from a JSON value, and why a
+ * value is refused.
+ */
+import { parseIdentifier } from '../../domain/identifier.ts';
+import { parseInstant } from '../../domain/instant.ts';
+import { parseShaped } from './json-shape.ts';
+import { Refusal } from './refusal.ts';
+
+export interface Field<T> {
+  /** What docs and messages call the type. */
+  readonly type: string;
+  /**
+   * The value, or `undefined` when none is given: JSON `null`, and an empty cell unless the type is a text or a
+   * list. Throws `Refusal`. `name` is the field as the file writes it; `isCell` says that the value is a text cell.
+   */
+  readonly read: (value: unknown, name: string, isCell: boolean) => T | undefined;
+}
+
+const TEXT_LENGTH = 65_536;
+const TAGS = 1000;
+/** Points: thousands of the largest still have a sum that is exact in a `number`, and none that a store cannot hold. */
+const LARGEST_INTEGER = 1_000_000_000_000;
+const KIND = /^(?! )[^\p{C}\p{Zl}\p{Zp}.]{1,64}(?<! )$/u;
+const INTEGER = /^-?\d+$/;
+
+export const identifier: Field<bigint> = { type: 'identifier', read: readIdentifier };
+export const instant: Field<number> = { type: 'instant', read: readInstant };
+export const tags: Field<readonly string[]> = { type: 'tags', read: readTags };
+export const email: Field<string> = { type: 'e-mail', read: readEmail };
+export const kind: Field<string> = { type: 'kind', read: readKind };
+export const integer: Field<number> = { type: 'integer', read: readInteger };
+export const boolean: Field<boolean> = { type: 'boolean', read: readBoolean };
+export const count: Field<number> = { type: 'integer, 0 or more', read: readCount };
+export const text: Field<string> = textField('text', TEXT_LENGTH);
+export const longText: Field<string> = textField('long text', 1_000_000);
+
+function textField(type: string, longest: number): Field<string> {
+  return { type, read: (value, name) => readText(value, name, longest) };
+}
+
+function readText(value: unknown, name: string, longest: number): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (typeof value !== 'string') throw new Refusal(name, `must be text, but is ${describe(value)}`);
+  if (value.length > longest) {
+    throw new Refusal(name, `must have at most ${longest} characters, but has ${value.length}`);
+  }
+  if (value.includes('\0')) throw new Refusal(name, 'must not contain a NUL character');
+  if (!value.isWellFormed()) throw new Refusal(name, 'must not contain half of a surrogate pair');
+  return value;
+}
+
+function readEmail(value: unknown, name: string, isCell: boolean): string | undefined {
+  if (value === '' && isCell) return undefined;
+  const address = readText(value, name, 320);
+  if (address === '') throw new Refusal(name, 'must not be empty');
+  if (address !== undefined && (/\p{Cc}/u.test(address) || address !== address.trim())) {
+    throw new Refusal(name, 'must not contain control characters, or begin or end with white space');
+  }
+  return address;
+}
+
+function readKind(value: unknown, name: string, isCell: boolean): string | undefined {
+  if (value === '' && isCell) return undefined;
+  const word = readText(value, name, TEXT_LENGTH);
+  if (word !== undefined && !KIND.test(word)) {
+    throw new Refusal(name, 'must be 1 to 64 printable characters without a full stop');
+  }
+  return word;
+}
+
+function readIdentifier(value: unknown, name: string, isCell: boolean): bigint | undefined {
+  const digits = readDigits(value, name, isCell);
+  if (digits === undefined) return undefined;
+  const id = parseIdentifier(digits);
+  if (id === undefined) throw new Refusal(name, `${clip(digits)} exceeds 64 bits`);
+  return id;
+}
+
+function readInteger(value: unknown, name: string, isCell: boolean): number | undefined {
+  const digits = readDigits(value, name, isCell);
+  if (digits === undefined) return undefined;
+  const number = Number(digits);
+  if (Math.abs(number) <= LARGEST_INTEGER) return number;
+  throw new Refusal(name, `${clip(digits)} is outside -${LARGEST_INTEGER} to ${LARGEST_INTEGER}`);
+}
+
+function readCount(value: unknown, name: string, isCell: boolean): number | undefined {
+  const number = readInteger(value, name, isCell);
+  if (number !== undefined && number < 0) throw new Refusal(name, `must be 0 or more, but is ${number}`);
+  return number;
+}
+
+function readBoolean(value: unknown, name: string, isCell: boolean): boolean | undefined {
+  if (value === null || value === undefined || (value === '' && isCell)) return undefined;
+  if (value === true || value === 'true') return true;
+  if (value === false || value === 'false') return false;
+  throw new Refusal(
+    name,
+    `must be true or false, but is ${typeof value === 'string' ? quote(value) : describe(value)}`,
+  );
+}
+
+/** The digits of an integer of any size. */
+function readDigits(value: unknown, name: string, isCell: boolean): string | undefined {
+  if (value === null || value === undefined || (value === '' && isCell)) return undefined;
+  if (typeof value === 'string') {
+    if (INTEGER.test(value)) return value;
+    throw new Refusal(name, value === '' ? 'must not be empty' : `${quote(value)} is not an integer`);
+  }
+  if (typeof value === 'bigint' || Number.isSafeInteger(value)) return String(value);
+  if (typeof value === 'number') throw new Refusal(name, 'must be an integer, without fraction or exponent');
+  throw new Refusal(name, `must be an integer, but is ${describe(value)}`);
+}
+
+function readInstant(value: unknown, name: string, isCell: boolean): number | undefined {
+  if (value === null || value === undefined || (value === '' && isCell)) return undefined;
+  const digits = typeof value === 'string' ? value : readDigits(value, name, isCell);
+  if (digits === undefined) return undefined;
+  const instantMs = parseInstant(digits);
+  if (instantMs === undefined) throw new Refusal(name, explainInstant(digits));
+  return instantMs;
+}
+
+function explainInstant(written: string): string {
+  if (INTEGER.test(written)) return `${clip(written)} lies outside the years 1 to 9999`;
+  if (parseInstant(`${written}Z`) !== undefined) {
+    return `${quote(written)} has no offset from UTC; write it as 2018-03-12T17:00:45.567+00:00`;
+  }
+  if (/^[+-]?\d{4,}-\d{2}-\d{2}[Tt ].*(?:[Zz]|[+-]\d{2}:?\d{2})$/.test(written)) {
+    return `${quote(written)} is not a date and time of the calendar between the years 1 and 9999`;
+  }
+  return `${quote(written)} is neither an ISO 8601 date-time with an offset nor Unix milliseconds`;
+}
+
+function readTags(value: unknown, name: string, isCell: boolean): readonly string[] | undefined {
+  if (value === null || value === undefined) return undefined;
+  // Parquet of the API has a JSON array as text, and so has what others make of it.
+  const isText = typeof value === 'string' && (isCell || value.startsWith('['));
+  const list = isText ? readTagCell(value, name) : value;
+  if (!Array.isArray(list)) throw new Refusal(name, `must be an array of strings, but is ${describe(list)}`);
+  if (list.length > TAGS) throw new Refusal(name, `must have at most ${TAGS} tags, but has ${list.length}`);
+  return list.map((tag: unknown) => {
+    const word = readText(tag, name, TEXT_LENGTH);
+    if (word === undefined) throw new Refusal(name, 'must be an array of strings, but contains null');
+    return word;
+  });
+}
+
+/** A JSON array, or texts between semicolons. */
+function readTagCell(cell: string, name: string): unknown {
+  if (!cell.startsWith('[')) {
+    return cell
+      .split(';')
+      .map((tag) => tag.trim())
+      .filter((tag) => tag !== '');
+  }
+  try {
+    return parseShaped(cell, JSON.parse);
+  } catch {
+    throw new Refusal(name, 'begins like a JSON array, but is not one');
+  }
+}
+
+function describe(value: unknown): string {
+  if (Number.isNaN(value)) return 'a number with a fraction or an exponent';
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
+    return String(value);
+  if (typeof value === 'string') return quote(value);
+  return Array.isArray(value) ? 'an array' : 'an object';
+}
+
+/** Text of a file in a message: short, and in one line. */
+export function quote(written: string): string {
+  return JSON.stringify(clip(written));
+}
+
+function clip(written: string): string {
+  return written.length > 60 ? `${written.slice(0, 60)}…` : written;
+}

@@ -1,0 +1,160 @@
+/**
+ * Checks the fields of a record against the schema, one by one: names, presence, types. What fields mean together
+ * is not its business.
+ */
+
+import { nearestName } from '../../domain/nearest-name.ts';
+import type { RecordKind } from '../../store/staging.ts';
+import { quote, text } from './fields.ts';
+import { Refusal } from './refusal.ts';
+import { EVENT_OBJECTS, LMS_PREFIX, SCHEMA, type SchemaEntry, type Values } from './schema.ts';
+
+/** A record as it was written: from CSV every value is a text cell. */
+export interface Written {
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly isCells: boolean;
+}
+
+/** A record whose fields hold, each by itself. */
+export interface Filled<K extends RecordKind> {
+  readonly values: Values<K>;
+  /** LMS properties by name, only of users; absent when none is given. */
+  readonly lms: Readonly<Record<string, string>> | undefined;
+  /** How the record writes the name of a field of the schema: `owner_email` or, nested, `owner.email`. */
+  readonly nameOf: (field: string) => string;
+}
+
+interface Slot extends SchemaEntry {
+  readonly name: string;
+  /** `owner.email` of `owner_email`; the name itself where nothing is nested. */
+  readonly nestedName: string;
+}
+
+/** The fields of a kind as they are looked up. */
+interface Form {
+  readonly slots: ReadonlyMap<string, Slot>;
+  readonly required: readonly string[];
+  /** The members of the objects of a nested event: `owner`, then `email`. */
+  readonly objects: ReadonlyMap<string, ReadonlyMap<string, Slot>>;
+}
+
+const FORMS: Readonly<Record<RecordKind, Form>> = {
+  users: makeForm('users'),
+  boards: makeForm('boards'),
+  pins: makeForm('pins'),
+  memberships: makeForm('memberships'),
+  events: makeForm('events'),
+  points: makeForm('points'),
+  adjustments: makeForm('adjustments'),
+};
+
+function makeForm(kind: RecordKind): Form {
+  const slots = Object.entries(SCHEMA[kind]).map(([name, entry]) => ({
+    name,
+    nestedName: nest(kind, name),
+    ...entry,
+  }));
+  const objects = kind === 'events' ? EVENT_OBJECTS : [];
+  const membersOf = (object: string) =>
+    slots
+      .filter(({ nestedName }) => nestedName.startsWith(`${object}.`))
+      .map((slot) => [slot.nestedName.slice(object.length + 1), slot] as const);
+  return {
+    slots: new Map(slots.map((slot) => [slot.name, slot])),
+    required: slots.filter((slot) => slot.required).map(({ name }) => name),
+    objects: new Map(objects.map((object) => [object, new Map(membersOf(object))])),
+  };
+}
+
+function nest(kind: RecordKind, name: string): string {
+  const object =
+    kind === 'events' ? EVENT_OBJECTS.find((prefix) => name.startsWith(`${prefix}_`)) : undefined;
+  return object === undefined ? name : `${object}.${name.slice(object.length + 1)}`;
+}
+
+/** Checks each field by itself. Throws the `Refusal` of the first that does not hold. */
+export function fillForm<K extends RecordKind>(kind: K, { value, isCells }: Written): Filled<K> {
+  const { slots, objects, required } = FORMS[kind];
+  const values: Record<string, unknown> = {};
+  const lms: [string, string][] = [];
+  let isNested = false;
+  for (const name in value) {
+    const given = value[name];
+    const slot = slots.get(name);
+    if (slot !== undefined) fill(values, slot, given, name, isCells);
+    else if (objects.has(name) && !isCells) {
+      isNested = true;
+      fillObject(values, kind, name, given);
+    } else {
+      const property = readLmsProperty(kind, name, given);
+      if (property !== undefined) lms.push(property);
+    }
+  }
+  const nameOf = (name: string) => (isNested ? nest(kind, name) : name);
+  for (const name of required) if (values[name] === undefined) throw new Refusal(nameOf(name), 'is required');
+  // The table that has just been applied is the one from which the type is derived.
+  return { values: values as Values<K>, lms: lms.length === 0 ? undefined : Object.fromEntries(lms), nameOf };
+}
+
+/** The members of an object of a nested event; null stands for no object. */
+function fillObject(values: Record<string, unknown>, kind: RecordKind, object: string, given: unknown): void {
+  if (given === null) return;
+  if (typeof given !== 'object' || Array.isArray(given)) throw new Refusal(object, 'must be an object');
+  const slots = FORMS[kind].objects.get(object);
+  for (const [name, member] of Object.entries(given)) {
+    const slot = slots?.get(name);
+    if (slot === undefined) throw refuseName(kind, `${object}.${name}`, true);
+    fill(values, slot, member, slot.nestedName, false);
+  }
+}
+
+function fill(
+  values: Record<string, unknown>,
+  slot: Slot,
+  given: unknown,
+  name: string,
+  isCells: boolean,
+): void {
+  if (values[slot.name] !== undefined) throw new Refusal(name, 'is given twice, flat and nested');
+  values[slot.name] = slot.field.read(given, name, isCells);
+}
+
+/** Checks the header of a CSV file. Throws a `Refusal` when no record under it could hold. */
+export function checkHeader(kind: RecordKind, header: readonly string[]): void {
+  const { slots, required } = FORMS[kind];
+  if (header.length === 1 && /[;\t|]/.test(header[0] ?? '')) {
+    throw new Refusal('', 'the cells of the header must be separated by commas');
+  }
+  checkLineEnds(header);
+  const seen = new Set<string>();
+  for (const name of header) {
+    if (seen.has(name)) throw new Refusal(name, 'is twice in the header');
+    seen.add(name);
+    if (!slots.has(name)) readLmsProperty(kind, name, '');
+  }
+  const missing = required.find((name) => !seen.has(name));
+  if (missing !== undefined) throw new Refusal(missing, 'is required, but is not in the header');
+}
+
+/** Throws a `Refusal` for what was read as one row and is more: lines end in more than one way. */
+export function checkLineEnds(header: readonly string[]): void {
+  if (header.some((name) => name.includes('\r'))) throw new Refusal('', 'lines must end with LF or CRLF');
+}
+
+/** Absent when the property is given as null. Throws when the name is that of no field. */
+function readLmsProperty(kind: RecordKind, name: string, value: unknown): [string, string] | undefined {
+  if (kind !== 'users' || !name.startsWith(LMS_PREFIX)) throw refuseName(kind, name, false);
+  const property = name.slice(LMS_PREFIX.length);
+  if (!/^[^\p{C}\p{Z}]{1,64}$/u.test(property)) {
+    throw new Refusal(name, 'must name an LMS property of 1 to 64 printable characters without white space');
+  }
+  const given = text.read(value, name, false);
+  return given === undefined ? undefined : [property, given];
+}
+
+function refuseName(kind: RecordKind, name: string, isNested: boolean): Refusal {
+  const known = Object.keys(SCHEMA[kind]).map((field) => (isNested ? nest(kind, field) : field));
+  const nearest = nearestName(name, known);
+  const advice = nearest === undefined ? `the fields are ${known.join(', ')}` : `did you mean ${nearest}?`;
+  return new Refusal(name, `${quote(name)} is not a field of ${kind}; ${advice}`);
+}

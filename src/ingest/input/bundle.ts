@@ -1,0 +1,251 @@
+/**
+ * Finds what a bundle holds (decision 28): which files, of which kind of record, in which format. Reads names only,
+ * never what stands in the files.
+ */
+import type { Dirent } from 'node:fs';
+import { access, constants, readdir, realpath, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { AppError } from '../../domain/app-error.ts';
+import { RECORD_KINDS, type RecordKind } from '../../store/staging.ts';
+import { FORMAT_TITLES } from '../formats/choices.ts';
+import type { Format as ForeignFormat } from '../formats/format.ts';
+import { type FileIdentity, lookAt } from './found-file.ts';
+import { refuseFile } from './refuse-file.ts';
+
+type Format = 'csv' | 'ndjson' | 'json' | 'parquet' | 'xml';
+export type Compression = 'none' | 'gzip' | 'zstd';
+
+/** The form of the bytes of an input; XML is only read of other software. */
+export interface InputForm {
+  readonly format: Format;
+  readonly compression: Compression;
+  /** Whether rows of CSV end at carriage returns alone. */
+  readonly endsAtReturns?: boolean;
+}
+
+export interface Input {
+  /** As the user gave it; a file of a folder with the folder before it. */
+  readonly name: string;
+  /** Absent: standard input. */
+  readonly path: string | undefined;
+  readonly kind: RecordKind;
+  /** What other software has written: its records become events; absent for a file of a bundle. */
+  readonly foreign?: ForeignFormat | undefined;
+  /** Absent when the name does not tell, and the first bytes must. */
+  readonly form: InputForm | undefined;
+  /** Absent for what is no regular file. */
+  readonly byteLength: number | undefined;
+  /**
+   * Of a file that was found in a folder whose links are not followed: only this very file is read.
+   */
+  readonly identity?: FileIdentity | undefined;
+}
+
+/** How paths are taken. */
+export interface PathRules {
+  /** Whether symbolic links inside folders are followed; those named by the operator always are. */
+  readonly followsLinks?: boolean | undefined;
+  /** Whether the paths were found in a folder rather than named by the operator. */
+  readonly areFound?: boolean | undefined;
+}
+
+export interface Bundle {
+  /** In the order of `RECORD_KINDS`; within a kind as given, in a folder by name, numbers in names as numbers. */
+  readonly inputs: readonly Input[];
+  /** Files of folders that hold settings of an organization. */
+  readonly settings: readonly string[];
+  /** Other files of folders that are not named by what they hold. */
+  readonly passedOver: readonly string[];
+}
+
+const SETTINGS = /^(?:organization|policy)\.json$/;
+
+/** Stands for standard input in a list of paths. */
+export const STANDARD_INPUT = '-';
+
+const NAME = new RegExp(
+  `^(?<kind>${RECORD_KINDS.join('|')})(?:[-_.].*)?\\.(?<format>csv|ndjson|jsonl|json|parquet)(?:\\.(?<packed>gz|zst))?$`,
+  'i',
+);
+const FORM = /\.(?<format>csv|ndjson|jsonl|json|parquet|xml)(?:\.(?<packed>gz|zst))?$/i;
+const ARCHIVE = /\.(?:zip|7z|rar|tar|tgz|tar\.\w+)$/i;
+const WORKBOOK = /\.(?:xls\w?|ods|numbers)$/i;
+export const NATURAL_ORDER = new Intl.Collator('en', { numeric: true });
+
+/**
+ * Finds the inputs among files, folders (searched one level deep) and `-`. `as` tells what files
+ * given by name and standard input hold; in folders the names tell. Of a foreign format are all
+ * files whose names tell their form. Throws `file-unreadable`, also for a symbolic link in a
+ * folder, and `option-malformed` when a path does not tell what it holds, holds nothing, or is
+ * given twice.
+ */
+export async function findBundle(
+  paths: readonly string[],
+  as: RecordKind | undefined,
+  foreign?: ForeignFormat,
+  stdinName = STANDARD_INPUT,
+  { followsLinks = false, areFound = false }: PathRules = {},
+): Promise<Bundle> {
+  const searched = { foreign, followsLinks };
+  const told = foreign === undefined ? as : 'events';
+  const inputs: Input[] = [];
+  const settings: string[] = [];
+  const passedOver: string[] = [];
+  for (const path of paths) {
+    if (path === STANDARD_INPUT) inputs.push(standardInput(told, stdinName));
+    else if (!areFound && (await entryAt(path)).isDirectory()) {
+      await searchFolder(path, searched, { inputs, settings, passedOver });
+    } else inputs.push(await givenFile(path, told, searched, areFound));
+  }
+  await refuseRepeats(inputs);
+  inputs.sort((one, other) => RECORD_KINDS.indexOf(one.kind) - RECORD_KINDS.indexOf(other.kind));
+  return { inputs: inputs.map((input) => ({ ...input, foreign })), settings, passedOver };
+}
+
+function standardInput(as: RecordKind | undefined, name: string): Input {
+  if (as === undefined) {
+    throw new AppError(
+      'option-malformed',
+      `Give the kind of records on standard input: --as ${RECORD_KINDS.join('|')}.`,
+    );
+  }
+  return { name, path: undefined, kind: as, form: undefined, byteLength: undefined };
+}
+
+async function givenFile(
+  path: string,
+  as: RecordKind | undefined,
+  searched: Searched,
+  isFound: boolean,
+): Promise<Input> {
+  const kind = as ?? kindOf(path);
+  if (kind === undefined) {
+    throw new AppError(
+      'option-malformed',
+      adviceFor(path) ??
+        `The name of ${path} does not say what kind of records it has. Name it like events.csv or events-2024.ndjson.gz, ` +
+          `or give the kind: --as ${[...RECORD_KINDS, ...Object.keys(FORMAT_TITLES)].join('|')}.`,
+    );
+  }
+  if (!isFound) return await namedInput(path, kind, searched.foreign);
+  const input = await foundInput(path, kind, searched);
+  if (input === undefined) throw new AppError('file-unreadable', `${path} is no longer a file.`);
+  return input;
+}
+
+/** What to do about a file that cannot be read as it is; absent where its name does not show that. */
+function adviceFor(path: string): string | undefined {
+  if (ARCHIVE.test(path)) return `${path} is an archive. Unpack it and import the files.`;
+  return WORKBOOK.test(path) ? `${path} is a workbook. Save each sheet as a CSV file (UTF-8).` : undefined;
+}
+
+interface Searched {
+  readonly foreign: ForeignFormat | undefined;
+  readonly followsLinks: boolean;
+}
+
+/** What has been found so far. */
+interface Found {
+  readonly inputs: Input[];
+  readonly settings: string[];
+  readonly passedOver: string[];
+}
+
+async function searchFolder(
+  folder: string,
+  searched: Searched,
+  { inputs, settings, passedOver }: Found,
+): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) =>
+    refuseFile(folder, error),
+  );
+  const before = inputs.length;
+  const { foreign } = searched;
+  for (const { name } of entries.sort((one, other) => NATURAL_ORDER.compare(one.name, other.name))) {
+    const path = join(folder, name);
+    const kind = kindInFolder(name, foreign);
+    const input = kind && (await foundInput(path, kind, searched));
+    if (input !== undefined) inputs.push(input);
+    else if (SETTINGS.test(name)) settings.push(path);
+    else passedOver.push(path);
+  }
+  if (inputs.length === before) throw nothingIn(folder, entries, foreign);
+}
+
+function nothingIn(folder: string, entries: readonly Dirent[], foreign: ForeignFormat | undefined): AppError {
+  const archive = entries
+    .map(({ name }) => adviceFor(join(folder, name)))
+    .find((advice) => advice !== undefined);
+  const reason =
+    entries.length > 0 && entries.every((entry) => entry.isDirectory())
+      ? `The folder ${folder} contains only folders, which are not searched. Give their paths instead, like ${join(folder, entries[0]!.name)}.`
+      : (archive ??
+        (foreign === undefined
+          ? `The folder ${folder} has no file named by its kind of records, like users.csv or events-2024.ndjson.gz. ` +
+            `For files of other software, give the format: --as ${Object.keys(FORMAT_TITLES).join('|')}.`
+          : `The folder ${folder} has no file of ${foreign.name}: ${FORMAT_TITLES[foreign.name]}.`));
+  return new AppError('option-malformed', reason);
+}
+
+/** What a file of a folder holds, by its name; absent when it is passed over. */
+export function kindInFolder(name: string, foreign: ForeignFormat | undefined): RecordKind | undefined {
+  if (foreign === undefined) return kindOf(name);
+  const { files, forms } = foreign;
+  const isOwn = formOf(name, forms.includes('xml')) !== undefined && (files?.test(name) ?? true);
+  return isOwn ? 'events' : undefined;
+}
+
+async function namedInput(
+  path: string,
+  kind: RecordKind,
+  foreign: ForeignFormat | undefined,
+): Promise<Input> {
+  const entry = await entryAt(path);
+  await access(path, constants.R_OK).catch((error: unknown) => refuseFile(path, error));
+  const form = formOf(path, foreign?.forms.includes('xml') ?? false);
+  return { name: path, path, kind, form, byteLength: entry.isFile() ? entry.size : undefined };
+}
+
+/** Absent for a folder, and for what is gone. */
+async function foundInput(
+  path: string,
+  kind: RecordKind,
+  { foreign, followsLinks }: Searched,
+): Promise<Input | undefined> {
+  const found = await lookAt(path, followsLinks);
+  if (found === 'folder' || found === 'none') return undefined;
+  await access(path, constants.R_OK).catch((error: unknown) => refuseFile(path, error));
+  const form = formOf(path, foreign?.forms.includes('xml') ?? false);
+  const identity = followsLinks ? undefined : found.identity;
+  return { name: path, path, kind, form, byteLength: found.size, identity };
+}
+
+function kindOf(path: string): RecordKind | undefined {
+  const kind = NAME.exec(basename(path))?.groups?.['kind']?.toLowerCase();
+  return RECORD_KINDS.find((known) => known === kind);
+}
+
+function formOf(path: string, mayBeXml: boolean): InputForm | undefined {
+  const { format, packed } = FORM.exec(path.toLowerCase())?.groups ?? {};
+  if (format === 'xml' && !mayBeXml) return undefined;
+  const compression = packed === undefined ? 'none' : packed === 'gz' ? 'gzip' : 'zstd';
+  // A name without a format leaves the form to the first bytes.
+  if (format === undefined) return undefined;
+  // The pattern names the formats.
+  return { format: format === 'jsonl' ? 'ndjson' : (format as Format), compression };
+}
+
+async function entryAt(path: string) {
+  return await stat(path).catch((error: unknown) => refuseFile(path, error));
+}
+
+/** A file read twice would count its events twice: the second of two equal records is a second event (decision 29). */
+async function refuseRepeats(inputs: readonly Input[]): Promise<void> {
+  const seen = new Set<string>();
+  for (const { name, path } of inputs) {
+    const real = path === undefined ? STANDARD_INPUT : await realpath(path).catch(() => path);
+    if (seen.has(real))
+      throw new AppError('option-malformed', `${name} is given twice; name every file once.`);
+    seen.add(real);
+  }
+}

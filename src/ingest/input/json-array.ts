@@ -1,0 +1,158 @@
+/**
+ * Cuts a file that holds one JSON array into the texts of its elements, with bounded memory. It only looks for where
+ * elements begin and end; whether each is valid JSON is found when it is read.
+ */
+import { isUtf8 } from 'node:buffer';
+import { Damage } from '../fields/refusal.ts';
+import { KEPT_OF_OVERLONG, type Line, LONGEST_RECORD_BYTES, TOO_LONG, withoutMark } from './lines.ts';
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+const LINE_FEED = 0x0a;
+
+/**
+ * The elements in order, many at a time, each as a `Line`: where it begins, and its text. Throws `Damage` when the
+ * file is not one array, or ends before the array does.
+ */
+export async function* readElements(bytes: AsyncIterable<Buffer>): AsyncGenerator<readonly Line[]> {
+  yield* cut(bytes, new ElementCutter(OPENING_BRACKET, CLOSING_BRACKET));
+}
+
+async function* cut(bytes: AsyncIterable<Buffer>, cutter: ElementCutter): AsyncGenerator<readonly Line[]> {
+  for await (const chunk of withoutMark(bytes)) {
+    const failure = cutter.add(chunk);
+    yield cutter.take();
+    if (failure !== undefined) throw new Damage(failure);
+  }
+  if (!cutter.isClosed) throw new Damage(`the JSON ${cutter.what} is not closed; the file may be cut short`);
+}
+
+/**
+ * The members of a file that holds one JSON object, each as the text of its name, a colon and its
+ * value; else alike.
+ */
+export async function* readMembers(bytes: AsyncIterable<Buffer>): AsyncGenerator<readonly Line[]> {
+  yield* cut(bytes, new ElementCutter(OPENING_BRACE, CLOSING_BRACE));
+}
+
+/** Bytes that hold one object instead of an array, as an array of it: what other software answers is one document. */
+export async function* asArray(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let isDocument: boolean | undefined;
+  for await (const chunk of withoutMark(bytes)) {
+    if (isDocument === undefined) {
+      const first = chunk.find((byte) => byte > 0x20);
+      if (first !== undefined) {
+        isDocument = first === OPENING_BRACE;
+        if (isDocument) yield Buffer.from('[');
+      }
+    }
+    yield chunk;
+  }
+  if (isDocument === true) yield Buffer.from(']');
+}
+
+class ElementCutter {
+  isClosed = false;
+  readonly #opening: number;
+  readonly #closing: number;
+  #elements: Line[] = [];
+  #line = 1;
+  /** 0 before the array, 1 between its elements' outermost marks, more inside an element. */
+  #depth = 0;
+  #isString = false;
+  #isEscaped = false;
+  #isFirst = true;
+  /** Pieces of the element from earlier chunks, and the line where it begins; 0 when it has not begun. */
+  #pieces: Buffer[] = [];
+  #length = 0;
+  #begins = 0;
+
+  constructor(opening: number, closing: number) {
+    this.#opening = opening;
+    this.#closing = closing;
+  }
+
+  get what(): 'array' | 'object' {
+    return this.#opening === OPENING_BRACKET ? 'array' : 'object';
+  }
+
+  take(): readonly Line[] {
+    const elements = this.#elements;
+    this.#elements = [];
+    return elements;
+  }
+
+  /** Takes the next bytes. Tells why the file cannot be read on. */
+  add(chunk: Buffer): string | undefined {
+    let from = 0;
+    for (let at = 0; at < chunk.length; at += 1) {
+      const byte = chunk[at] ?? 0;
+      if (byte === LINE_FEED) this.#line += 1;
+      if (this.#isString) {
+        if (this.#isEscaped) this.#isEscaped = false;
+        else if (byte === BACKSLASH) this.#isEscaped = true;
+        else if (byte === QUOTE) this.#isString = false;
+        continue;
+      }
+      if (byte <= 0x20) continue;
+      if (this.#depth === 0) {
+        if (byte !== this.#opening || this.isClosed)
+          return `must hold one JSON ${this.what} and nothing else`;
+        this.#depth = 1;
+        from = at + 1;
+        continue;
+      }
+      if (this.#depth === 1 && (byte === COMMA || byte === this.#closing)) {
+        this.#finish(chunk.subarray(from, at), byte === this.#closing);
+        from = at + 1;
+        continue;
+      }
+      if (this.#begins === 0) this.#begins = this.#line;
+      if (byte === QUOTE) this.#isString = true;
+      else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) this.#depth += 1;
+      else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) this.#depth = Math.max(1, this.#depth - 1);
+    }
+    if (this.#depth > 0) this.#keep(chunk.subarray(from));
+    return undefined;
+  }
+
+  #keep(piece: Buffer): void {
+    this.#length += piece.length;
+    // What is too long is not gathered any further.
+    if (this.#length <= LONGEST_RECORD_BYTES) this.#pieces.push(piece);
+  }
+
+  #finish(piece: Buffer, isLast: boolean): void {
+    this.#keep(piece);
+    if (this.#begins > 0)
+      this.#elements.push(makeElement(Buffer.concat(this.#pieces), this.#begins, this.#length));
+    else if (!isLast || !this.#isFirst) {
+      this.#elements.push({
+        line: this.#line,
+        text: '',
+        problem: `an element of the ${this.what} is missing here`,
+      });
+    }
+    this.#isFirst = false;
+    this.#pieces = [];
+    this.#length = 0;
+    this.#begins = 0;
+    if (isLast) {
+      this.#depth = 0;
+      this.isClosed = true;
+    }
+  }
+}
+
+function makeElement(bytes: Buffer, line: number, length: number): Line {
+  const text = bytes.toString('utf8').trim();
+  if (length > LONGEST_RECORD_BYTES)
+    return { line, text: text.slice(0, KEPT_OF_OVERLONG), problem: TOO_LONG };
+  if (!isUtf8(bytes)) return { line, text, problem: 'is not UTF-8; save the file as UTF-8' };
+  return { line, text };
+}

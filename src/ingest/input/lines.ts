@@ -1,0 +1,152 @@
+/**
+ * Cuts bytes into lines of text: UTF-8 only, without a byte order mark and without NUL characters, each line of
+ * bounded length.
+ */
+import { isUtf8 } from 'node:buffer';
+import { Damage } from '../fields/refusal.ts';
+
+export interface Line {
+  /** From 1. */
+  readonly line: number;
+  /** Without its end; a carriage return before a line feed is kept. */
+  readonly text: string;
+  /** Why the line cannot be taken as it is. */
+  readonly problem?: string;
+}
+
+/** The longest line, and the longest record, in bytes. */
+export const LONGEST_RECORD_BYTES = 16 * 1024 * 1024;
+export const TOO_LONG = 'is longer than 16 MiB';
+
+/** What spreadsheets and older systems of the West write. */
+const WINDOWS_1252 = new TextDecoder('windows-1252');
+
+export const LINE_FEED = 10;
+export const RETURN = 13;
+const MARK = Buffer.from('\ufeff');
+/** Enough to recognize what is not UTF-8 text; a shorter text is read whole. */
+const START_BYTES = 64;
+
+/** What is sometimes taken for text, by its first bytes in hexadecimal digits. */
+const MISTAKEN: readonly { readonly begins: RegExp; readonly advice: string }[] = [
+  // With a byte order mark, or Latin letters, of which every other byte is 0.
+  {
+    begins: /^(?:fffe|feff|(?:(?!00)..00){4,}$|(?:00(?!00)..){4,}$)/,
+    advice: 'the file is UTF-16 text; save it as UTF-8',
+  },
+  {
+    begins: /^504b0304/,
+    advice: 'the file is a zip archive or a workbook; unpack it, or save its sheets as CSV (UTF-8)',
+  },
+  { begins: /^1f8b/, advice: 'the file is compressed with gzip; give it a name that ends in .gz' },
+  { begins: /^28b52ffd/, advice: 'the file is compressed with Zstandard; give it a name that ends in .zst' },
+];
+
+/** How much of an overlong line is kept to recognize it by. */
+export const KEPT_OF_OVERLONG = 1000;
+
+/** The byte at which lines end. */
+export type LineEnd = typeof LINE_FEED | typeof RETURN;
+
+/** Whole lines as bytes, the last one without its end. */
+export interface LineBlock {
+  readonly bytes: Buffer;
+  /** Whether the first line is too long, so that only pieces of it are here. */
+  readonly isOverlong: boolean;
+}
+
+/** The lines in order, many at a time. Throws `Damage` when there is not a single byte. */
+export async function* readLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<readonly Line[]> {
+  let line = 1;
+  for await (const block of readBlocks(bytes)) {
+    const lines = cutLines(block, line);
+    yield lines;
+    line += lines.length;
+  }
+}
+
+/** Like `readLines`, not cut into lines yet. */
+export async function* readBlocks(
+  bytes: AsyncIterable<Buffer>,
+  lineEnd: LineEnd = LINE_FEED,
+): AsyncGenerator<LineBlock> {
+  let rest: Buffer[] = [];
+  let restLength = 0;
+  let isOverlong = false;
+  for await (const chunk of withoutMark(bytes)) {
+    const end = chunk.lastIndexOf(lineEnd);
+    if (end !== -1) {
+      const whole = chunk.subarray(0, end);
+      yield { bytes: rest.length === 0 ? whole : Buffer.concat([...rest, whole]), isOverlong };
+      rest = [];
+      restLength = 0;
+      isOverlong = false;
+    }
+    const tail = chunk.subarray(end + 1);
+    restLength += tail.length;
+    isOverlong ||= restLength > LONGEST_RECORD_BYTES;
+    // What is too long is not gathered any further.
+    if (tail.length > 0 && !isOverlong) rest.push(tail);
+  }
+  if (restLength > 0) yield { bytes: Buffer.concat(rest), isOverlong };
+}
+
+/** The lines of a block of which the first is `firstLine`. Foreign ones that are not UTF-8 are taken for Windows-1252. */
+export function cutLines(
+  { bytes, isOverlong }: LineBlock,
+  firstLine: number,
+  isForeign = false,
+  lineEnd: LineEnd = LINE_FEED,
+): Line[] {
+  const isClean = isUtf8(bytes) && !bytes.includes(0);
+  const texts = bytes.toString('utf8').split(String.fromCharCode(lineEnd));
+  const lines: Line[] = new Array(texts.length);
+  for (let at = 0; at < texts.length; at += 1) lines[at] = { line: firstLine + at, text: texts[at] ?? '' };
+  if (!isClean) markUncleanLines(bytes, lines, isForeign, lineEnd);
+  if (isOverlong && lines[0] !== undefined) {
+    lines[0] = { line: firstLine, text: lines[0].text.slice(0, KEPT_OF_OVERLONG), problem: TOO_LONG };
+  }
+  return lines;
+}
+
+/** Finds the lines that are not UTF-8, or hold NUL, in a block that has such lines. */
+function markUncleanLines(block: Buffer, lines: Line[], isForeign: boolean, lineEnd: LineEnd): void {
+  let from = 0;
+  for (const [at, { line, text }] of lines.entries()) {
+    const end = block.indexOf(lineEnd, from);
+    const piece = block.subarray(from, end === -1 ? block.length : end);
+    from += piece.length + 1;
+    if (piece.includes(0)) lines[at] = { line, text, problem: 'must not contain a NUL character' };
+    else if (isUtf8(piece)) continue;
+    else if (isForeign) lines[at] = { line, text: WINDOWS_1252.decode(piece) };
+    else lines[at] = { line, text, problem: 'is not UTF-8; save the file as UTF-8' };
+  }
+}
+
+/**
+ * The bytes without the byte order mark of UTF-8. Throws `Damage` when there is not a single byte,
+ * and when they are no text of UTF-8 at all.
+ */
+export async function* withoutMark(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let start: Buffer | undefined = Buffer.alloc(0);
+  for await (const chunk of bytes) {
+    if (start === undefined) {
+      yield chunk;
+      continue;
+    }
+    start = Buffer.concat([start, chunk]);
+    if (start.length < START_BYTES) continue;
+    yield textFrom(start);
+    start = undefined;
+  }
+  if (start?.length === 0) throw new Damage('the file is empty');
+  if (start !== undefined) yield textFrom(start);
+}
+
+/** Throws `Damage`. */
+function textFrom(start: Buffer): Buffer {
+  const digits = start.toString('hex', 0, Math.min(start.length & ~1, START_BYTES));
+  const mistaken = MISTAKEN.find(({ begins }) => begins.test(digits));
+  if (mistaken !== undefined) throw new Damage(mistaken.advice);
+  return start.subarray(start.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0);
+}

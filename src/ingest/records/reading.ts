@@ -1,0 +1,178 @@
+/**
+ * Reads an input, whatever its form, as written records in order, with bounded memory. What cannot be read comes as
+ * a refusal at its line; what ends the reading comes last.
+ */
+
+import { checkHeader, checkLineEnds, type Written } from '../fields/form.ts';
+import { Damage, Refusal } from '../fields/refusal.ts';
+import type { Format } from '../formats/format.ts';
+import type { Input } from '../input/bundle.ts';
+import { RowCutter } from '../input/csv.ts';
+import { unpack } from '../input/decompression.ts';
+import { asArray, readElements } from '../input/json-array.ts';
+import { cutLines, LINE_FEED, type LineEnd, RETURN, readBlocks } from '../input/lines.ts';
+import type { OpenInput } from '../input/open-input.ts';
+import { type ReadParquet, readParquetInput } from '../input/parquet-input.ts';
+import { readJsonLines } from './json-lines.ts';
+import type { NestedEvents } from './nested-events.ts';
+import { PlainEvents } from './plain-events.ts';
+import { type Reading, readJson, refused } from './record-reading.ts';
+import { readRows } from './xml-rows.ts';
+
+export interface ReadingOptions {
+  readonly readParquet: ReadParquet;
+  /** Whether the input will not be read again. */
+  readonly isLast: boolean;
+  /** Number of the input when plain events may come as columns, which hold until the next are asked for. */
+  readonly plainFile?: number | undefined;
+  /** Knows nested events again that say what earlier ones said. */
+  readonly nested?: NestedEvents | undefined;
+}
+
+/**
+ * The records of the input in order, many at a time. Throws `file-unreadable` when the file cannot be read at all.
+ */
+export async function* readRecords(
+  open: OpenInput,
+  options: ReadingOptions,
+): AsyncGenerator<readonly Reading[] | PlainEvents> {
+  let line = 0;
+  try {
+    for await (const part of readForm(open, options)) {
+      line = (part instanceof PlainEvents ? part.lines[part.count - 1] : part.at(-1)?.line) ?? line;
+      yield part;
+    }
+  } catch (error) {
+    if (!(error instanceof Damage)) throw error;
+    const where = line === 0 ? '' : ` (after the record of line ${line})`;
+    yield [refused(line, undefined, new Refusal('', `${error.message}${where}`))];
+  }
+}
+
+async function* readForm(open: OpenInput, { readParquet, isLast, plainFile, nested }: ReadingOptions) {
+  const { input, form, source } = open;
+  if (form.format === 'parquet') {
+    for await (const rows of readParquetInput(open, isLast, readParquet)) yield rows.map(readJson);
+    return;
+  }
+  const bytes = unpack(source.read(isLast), form.compression);
+  if (form.format === 'csv') yield* readCsv(bytes, open, plainFile);
+  else if (form.format === 'xml') yield* readRows(bytes);
+  else if (form.format === 'json') {
+    const array = input.foreign === undefined ? bytes : asArray(bytes);
+    for await (const elements of readElements(array)) yield elements.map(readJson);
+  } else yield* readJsonLines(bytes, nested);
+}
+
+async function* readCsv(
+  bytes: AsyncIterable<Buffer>,
+  { input, form }: OpenInput,
+  plainFile: number | undefined,
+): AsyncGenerator<readonly Reading[] | PlainEvents> {
+  const lineEnd = form.endsAtReturns === true ? RETURN : LINE_FEED;
+  const table = new Table(input, lineEnd);
+  let line = 1;
+  for await (const block of readBlocks(bytes, lineEnd)) {
+    let place = 0;
+    const plain = block.isOverlong || plainFile === undefined ? undefined : table.plainEvents(plainFile);
+    while (plain !== undefined) {
+      plain.clear();
+      place = plain.take(block.bytes, place, line);
+      line += plain.count;
+      if (plain.count > 0) yield plain;
+      if (!plain.isFull) break;
+    }
+    if (place > block.bytes.length) continue;
+    const lines = cutLines(
+      { ...block, bytes: block.bytes.subarray(place) },
+      line,
+      input.foreign !== undefined,
+      lineEnd,
+    );
+    line += lines.length;
+    for (const one of lines) table.cutter.add(one);
+    yield table.take();
+    if (table.isRefused) return;
+  }
+  table.cutter.end();
+  yield table.take();
+  if (!table.hasHeader) throw new Damage('the file has no header');
+}
+
+/** A CSV file on its way through: the header, once it has come, and the rows under it. */
+class Table {
+  readonly cutter: RowCutter;
+  /** No record can hold under a header that does not. */
+  isRefused = false;
+  readonly #input: Input;
+  readonly #lineEnd: LineEnd;
+  #header: readonly string[] | undefined;
+  #plainEvents: PlainEvents | undefined;
+
+  constructor(input: Input, lineEnd: LineEnd) {
+    this.cutter = new RowCutter(lineEnd === RETURN ? '\r' : '\n');
+    this.#input = input;
+    this.#lineEnd = lineEnd;
+  }
+
+  get hasHeader(): boolean {
+    return this.#header !== undefined;
+  }
+
+  /** Takes plain events; absent when there can be none at this place. */
+  plainEvents(file: number): PlainEvents | undefined {
+    if (this.#header === undefined || this.cutter.isOpen || this.#lineEnd !== LINE_FEED) return undefined;
+    if (this.#input.kind !== 'events' || this.#input.foreign !== undefined) return undefined;
+    this.#plainEvents ??= PlainEvents.under(this.#header, file);
+    return this.#plainEvents;
+  }
+
+  take(): readonly Reading[] {
+    const readings: Reading[] = [];
+    for (const { line, raw, cells, problem } of this.cutter.take()) {
+      if (problem !== undefined) {
+        if (this.#header === undefined) throw new Damage(`the header ${problem}`);
+        readings.push(refused(line, raw, new Refusal('', problem)));
+        continue;
+      }
+      const header = this.#header;
+      if (header !== undefined) {
+        readings.push({ line, length: raw.length, raw, read: () => writtenCells(header, cells) });
+        continue;
+      }
+      this.#header = cells;
+      const refusal = refusalOfHeader(this.#input, cells);
+      if (refusal === undefined) continue;
+      this.isRefused = true;
+      return [refused(line, undefined, refusal)];
+    }
+    return readings;
+  }
+}
+
+function refusalOfHeader(input: Input, header: readonly string[]): Refusal | undefined {
+  try {
+    if (input.foreign === undefined) checkHeader(input.kind, header);
+    else checkForeignHeader(input.foreign, header);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
+function checkForeignHeader({ name, columns }: Format, header: readonly string[]): void {
+  checkLineEnds(header);
+  const missing = columns?.find((column) => !header.includes(column));
+  if (missing !== undefined)
+    throw new Refusal(missing, `is not in the header, so the file is not a ${name} file`);
+}
+
+function writtenCells(header: readonly string[], cells: readonly string[]): Written {
+  if (cells.length !== header.length) {
+    throw new Refusal('', `has ${cells.length} cells, but the header has ${header.length}`);
+  }
+  const value: Record<string, string> = {};
+  for (let at = 0; at < cells.length; at += 1) value[header[at] ?? ''] = cells[at] ?? '';
+  return { value, isCells: true };
+}

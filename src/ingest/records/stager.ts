@@ -1,0 +1,65 @@
+/**
+ * Gathers checked records and hands them to a publication many at a time, so that what a record refers to always goes
+ * before it. Events go as columns, unless their text is kept.
+ */
+import { type EventRecord, RECORD_KINDS, type RecordKind, type RecordOf } from '../../store/staging.ts';
+import type { Publication } from '../../store/store.ts';
+import { LAST_LINE, RecordBuffer } from './event-columns.ts';
+
+const BATCH_RECORDS = 2000;
+const BATCH_CHARACTERS = 8 * 1024 * 1024;
+
+type Batches = { [K in RecordKind]: RecordOf[K][] };
+
+export class Stager {
+  readonly #publication: Publication;
+  readonly #events = new RecordBuffer();
+  #batches: Batches = emptyBatches();
+  #records = 0;
+  #characters = 0;
+
+  constructor(publication: Publication) {
+    this.#publication = publication;
+  }
+
+  /** Records of different files are never gathered together. */
+  add<K extends RecordKind>(kind: K, record: RecordOf[K]): void {
+    this.#records += 1;
+    // The kind tells the type of the record, which the compiler does not follow.
+    if (kind === 'events' && fitsColumns(record)) this.#events.add(record as EventRecord);
+    else this.#batches[kind].push(record);
+  }
+
+  /** Counts the text from which records were made, which lives as long as they do. True when it is time to flush. */
+  isFull(characters: number): boolean {
+    this.#characters += characters;
+    return this.#records >= BATCH_RECORDS || this.#characters >= BATCH_CHARACTERS || this.#events.isFull;
+  }
+
+  async flush(): Promise<void> {
+    for (const kind of RECORD_KINDS) {
+      if (kind === 'events' && this.#events.count > 0) await this.#publication.stageEvents(this.#events);
+      await this.#stage(kind);
+    }
+    this.clear();
+  }
+
+  clear(): void {
+    this.#events.clear();
+    this.#batches = emptyBatches();
+    this.#records = 0;
+    this.#characters = 0;
+  }
+
+  async #stage<K extends RecordKind>(kind: K): Promise<void> {
+    if (this.#batches[kind].length > 0) await this.#publication.stage(kind, this.#batches[kind]);
+  }
+}
+
+function fitsColumns({ raw, line }: RecordOf[RecordKind]): boolean {
+  return raw === undefined && line <= LAST_LINE;
+}
+
+function emptyBatches(): Batches {
+  return { users: [], boards: [], pins: [], memberships: [], events: [], points: [], adjustments: [] };
+}

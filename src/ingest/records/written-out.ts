@@ -1,0 +1,132 @@
+/**
+ * Remembers which people, boards and pins earlier events of the import have written out, and how, so that the same
+ * person is neither staged nor checked a million times.
+ */
+import type { PinRecord, RecordKind, RecordOf } from '../../store/staging.ts';
+
+/** What an event can write out. */
+type ThingKind = 'users' | 'boards' | 'pins';
+
+/** The latest that was said about a thing. */
+export interface Latest<K extends ThingKind> {
+  readonly record: RecordOf[K];
+  /** Owner and board of a pin, as far as a `number` holds them. */
+  readonly ownerId: number;
+  readonly boardId: number;
+  /** Where in `texts` stands how the latest event that says so goes on after the id; not known when it has no length. */
+  textAt: number;
+  textLength: number;
+}
+
+/** By id, as a `number` where that is exact. */
+export type Things<K extends ThingKind> = Map<number | bigint, Latest<K>>;
+
+/** How much text is remembered before all is forgotten; forgetting costs time, nothing else. */
+const REMEMBERED_CHARACTERS = 60_000_000;
+const FIRST_TEXT_BYTES = 65_536;
+/** What a record takes besides its text, roughly. */
+const RECORD_CHARACTERS = 300;
+/** Where a record stands is no part of what it says. */
+const PLACE: ReadonlySet<string> = new Set(['file', 'line', 'raw']);
+
+export class WrittenOut {
+  readonly users: Things<'users'> = new Map();
+  readonly boards: Things<'boards'> = new Map();
+  readonly pins: Things<'pins'> = new Map();
+  /** In UTF-8, one after the other. */
+  texts = new DataView(new ArrayBuffer(FIRST_TEXT_BYTES));
+  #textBytes = 0;
+  #characters = 0;
+
+  /**
+   * False when the record says what the latest one of its kind and id said. Other kinds are always news. `isCut` says
+   * that texts of the record may be cut from a large one, which they would keep in memory.
+   */
+  isNews<K extends RecordKind>(kind: K, record: RecordOf[K], isCut: boolean): boolean {
+    // The kind tells the type of the record, which the compiler does not follow.
+    if (kind === 'users') return this.#isNewsAmong(this.users, record as RecordOf['users'], isCut);
+    if (kind === 'boards') return this.#isNewsAmong(this.boards, record as RecordOf['boards'], isCut);
+    if (kind === 'pins') return this.#isNewsAmong(this.pins, record as RecordOf['pins'], isCut);
+    return true;
+  }
+
+  /** Remembers how the latest event writes out a thing that is remembered. */
+  setText(latest: Latest<ThingKind>, text: string): void {
+    const bytes = Buffer.from(text);
+    if (latest.textLength < bytes.length) {
+      // Texts that change all the time leave nothing but gaps.
+      if (this.#isFull) {
+        this.#forget();
+        return;
+      }
+      this.#reserve(bytes.length);
+      latest.textAt = this.#textBytes;
+      this.#textBytes += bytes.length;
+    }
+    latest.textLength = bytes.length;
+    Buffer.from(this.texts.buffer).set(bytes, latest.textAt);
+  }
+
+  get #isFull(): boolean {
+    return this.#characters + this.#textBytes >= REMEMBERED_CHARACTERS;
+  }
+
+  #reserve(length: number): void {
+    const { buffer } = this.texts;
+    const needed = this.#textBytes + length;
+    if (needed <= buffer.byteLength) return;
+    this.texts = new DataView(buffer.transfer(Math.max(2 * buffer.byteLength, needed)));
+  }
+
+  #isNewsAmong<K extends ThingKind>(things: Things<K>, record: RecordOf[K], isCut: boolean): boolean {
+    const { id: given }: RecordOf[ThingKind] = record;
+    const id = Number.isSafeInteger(Number(given)) ? Number(given) : given;
+    const known = things.get(id);
+    if (known !== undefined && saysTheSame(record, known.record)) return false;
+    if (this.#isFull) this.#forget();
+    this.#characters += RECORD_CHARACTERS + textLength(record);
+    const kept = { ...record, raw: undefined };
+    // Only pins have an owner and a board.
+    const { ownerId, boardId }: Partial<PinRecord> = record;
+    things.set(id, {
+      record: isCut ? structuredClone(kept) : kept,
+      ownerId: Number(ownerId),
+      boardId: Number(boardId),
+      textAt: 0,
+      textLength: 0,
+    });
+    return true;
+  }
+
+  #forget(): void {
+    for (const things of [this.users, this.boards, this.pins]) things.clear();
+    this.#characters = 0;
+    this.#textBytes = 0;
+  }
+}
+
+function saysTheSame<R extends RecordOf[ThingKind]>(record: R, known: R): boolean {
+  // Both come from the same code, so that they have the same fields.
+  for (const field in record) {
+    if (PLACE.has(field)) continue;
+    const [said, before]: unknown[] = [record[field], known[field]];
+    if (said !== before && !areSameTags(said, before)) return false;
+  }
+  return true;
+}
+
+function areSameTags(said: unknown, before: unknown): boolean {
+  return (
+    Array.isArray(said) &&
+    Array.isArray(before) &&
+    said.length === before.length &&
+    said.every((tag, at) => tag === before[at])
+  );
+}
+
+function textLength(record: RecordOf[ThingKind]): number {
+  return Object.values(record).reduce(
+    (sum, value) => sum + (typeof value === 'string' ? value.length : 0),
+    0,
+  );
+}

@@ -1,0 +1,99 @@
+/**
+ * Reads XML of one regular form: a root element, and in it a row a line, `<row Id="1" … />`, with all it says in
+ * attributes. Any other XML is refused. A row is all that the XML library is given, so there are no documents or entities.
+ */
+import { parseXml, XmlError } from '@rgrove/parse-xml';
+import { Damage, Refusal } from '../fields/refusal.ts';
+import { cutLines, type Line, readBlocks } from '../input/lines.ts';
+import { type Reading, refused } from './record-reading.ts';
+
+const DECLARATION = /^<\?xml\s[^<>]*\?>$/;
+const ENCODING = /\sencoding=["']([^"']*)["']/i;
+const ROOT = /^<([A-Za-z][\w-]*)>$/;
+const ROW = 'row';
+
+/**
+ * The rows in order, many at a time, each as one member that is named like the root: `{ posts: { Id: '1' } }`. Throws
+ * `Damage` when there is no root element, or no end of it.
+ */
+export async function* readRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<readonly Reading[]> {
+  const document = new RowDocument();
+  let line = 1;
+  for await (const block of readBlocks(bytes)) {
+    const lines = cutLines(block, line);
+    line += lines.length;
+    const { readings, damage } = document.read(lines);
+    yield readings;
+    if (damage !== undefined) throw new Damage(damage);
+  }
+  if (!document.isClosed) throw new Damage('its root element is not closed; the file may be cut short');
+}
+
+class RowDocument {
+  isClosed = false;
+  #root: string | undefined;
+
+  /** With the damage after which nothing can be read. */
+  read(lines: readonly Line[]): { readonly readings: readonly Reading[]; readonly damage?: string } {
+    const readings: Reading[] = [];
+    for (const one of lines) {
+      const text = one.text.trim();
+      if (text === '' && one.problem === undefined) continue;
+      if (this.#root === undefined) {
+        const damage = this.#open(one.problem ?? text);
+        if (damage !== undefined) return { readings, damage };
+      } else if (text === `</${this.#root}>` && !this.isClosed) this.isClosed = true;
+      else readings.push(this.#row(one, this.#root));
+    }
+    return { readings };
+  }
+
+  #open(text: string): string | undefined {
+    if (DECLARATION.test(text)) {
+      const encoding = ENCODING.exec(text)?.[1] ?? 'utf-8';
+      return /^utf-?8$/i.test(encoding) ? undefined : `it is written in ${encoding}; save it as UTF-8`;
+    }
+    this.#root = ROOT.exec(text)?.[1];
+    return this.#root === undefined
+      ? 'it does not begin with an element like <posts> on a line of its own'
+      : undefined;
+  }
+
+  #row({ line, text, problem }: Line, root: string): Reading {
+    if (problem !== undefined) return refused(line, text, new Refusal('', problem));
+    if (this.isClosed) return refused(line, text, new Refusal('', `comes after the end of ${root}`));
+    return {
+      line,
+      length: text.length,
+      raw: text,
+      read: () => ({ value: { [root]: readAttributes(text.trim()) }, isCells: false }),
+    };
+  }
+}
+
+/** Throws `Refusal`. */
+function readAttributes(row: string): Readonly<Record<string, string>> {
+  if (!row.startsWith(`<${ROW}`))
+    throw new Refusal('', 'is not a row; a row begins with <row and ends on the same line');
+  const { name, attributes, children } = parseRow(row);
+  if (name !== ROW || children.length > 0) {
+    throw new Refusal('', 'is not a row; a row has only attributes: <row Id="1" … />');
+  }
+  // Without a prototype, since a file can name its attributes anything.
+  return attributes;
+}
+
+function parseRow(row: string) {
+  try {
+    const { root } = parseXml(row);
+    if (root !== null) return root;
+  } catch (error) {
+    if (error instanceof XmlError) {
+      const [reason = ''] = error.message.split(' (line ');
+      throw new Refusal('', `is not valid XML at character ${error.column}: ${reason}`);
+    }
+    // Elements within elements, too many for the stack of the library.
+    if (!(error instanceof RangeError)) throw error;
+  }
+  throw new Refusal('', 'is not valid XML');
+}

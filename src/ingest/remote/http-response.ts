@@ -1,0 +1,63 @@
+/**
+ * `fetch` for servers that are not trusted, by `node:http`. With the one of the platform a server
+ * that closes its connection while its response is not being read ends the whole process: an
+ * assertion of the library fails where nobody can catch it (nodejs/undici#5360).
+ */
+import { get as getPlain, type IncomingMessage } from 'node:http';
+import { get as getSecure } from 'node:https';
+
+const WITHOUT_BODY: readonly number[] = [204, 304];
+
+/**
+ * Takes an address and plain header fields; follows no redirection. Nothing is read before it is
+ * wanted. A body that is cancelled ends its connection, and so does the signal.
+ */
+export const fetchUntrusted: typeof fetch = async (url, { headers, signal } = {}) => {
+  const get = String(url).startsWith('https:') ? getSecure : getPlain;
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const options = {
+    headers: { 'accept-encoding': 'identity', ...(headers as Readonly<Record<string, string>>) },
+    ...(signal && { signal }),
+  };
+  const request = get(String(url), options, resolve);
+  request.on('error', reject);
+  // A server that changes to another protocol sends no response.
+  request.on('close', () => reject(new Error('the connection was closed without a response')));
+  const message = await promise;
+  // A body that is not read to its end is of no interest, and neither is how it breaks.
+  message.on('error', () => {});
+  const { statusCode: status = 0 } = message;
+  // What no `Response` can have.
+  if (status < 200 || status === 205 || status > 599) {
+    message.destroy();
+    throw new Error(`it responded with status ${status}`);
+  }
+  const hasBody = !WITHOUT_BODY.includes(status);
+  if (!hasBody) message.resume();
+  return new Response(hasBody ? bodyOf(message) : null, { status, headers: headersOf(message) });
+};
+
+function bodyOf(message: IncomingMessage): ReadableStream<Uint8Array> {
+  const parts: AsyncIterator<Uint8Array> = message[Symbol.asyncIterator]();
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await parts.next();
+        if (done === true) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: () => {
+        message.destroy();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function headersOf({ rawHeaders }: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
+  }
+  return headers;
+}

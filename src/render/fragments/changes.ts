@@ -1,0 +1,117 @@
+/**
+ * Events as those who keep a table in step get them (decision 19): with a name of their own, which stays and says nothing,
+ * and before them the people who were forgotten.
+ */
+import { createCipheriv, hkdfSync } from 'node:crypto';
+import type { Dataset } from '../../dataset/dataset.ts';
+import type { EventBatch, EventPosition, EventQuery } from '../../dataset/query.ts';
+import type { Admit, EventsAnswer } from '../text/answer.ts';
+import type { Chunk } from '../text/chunk.ts';
+import { measureFramed, measureRun, type Run, renderChunks } from '../text/frame.ts';
+import { type ChangesRepresentation, listFrame } from '../text/representations.ts';
+import { heldBytesOf, readAdmitted } from './admission.ts';
+import { readAhead } from './batches.ts';
+import { EVENT_COLUMNS } from './event-form.ts';
+import type { EventParts } from './event-run.ts';
+import { heldAnswer } from './held-answer.ts';
+
+const BEFORE_NAME = ',"sync_id":"';
+const AFTER_NAME = '"}';
+/** The brace that ends an event comes after its name. */
+const END_BYTES = 1;
+const BLOCK_BYTES = 16;
+/** Of a block in base64url, without padding. */
+const NAME_BYTES = 22;
+
+/** How much longer an event is. */
+const SYNC_BYTES = BEFORE_NAME.length + NAME_BYTES + AFTER_NAME.length - END_BYTES;
+
+/**
+ * Names of events: their sequences, each a block of a cipher under a secret of the organization. Sequences themselves would
+ * tell how much is published that the key may not see (decision 12).
+ */
+export class EventNames {
+  readonly #secret: Buffer;
+
+  /** `secret` is the organization's own one. */
+  constructor(secret: Uint8Array) {
+    this.#secret = Buffer.from(hkdfSync('sha256', secret, new Uint8Array(), 'corkboard event name', 32));
+  }
+
+  /** By row. */
+  of({ count, sequence }: EventBatch): string[] {
+    const blocks = Buffer.alloc(count * BLOCK_BYTES);
+    for (let row = 0; row < count; row++) blocks.writeDoubleBE(sequence[row]!, row * BLOCK_BYTES);
+    const cipher = createCipheriv('aes-256-ecb', this.#secret, null).setAutoPadding(false);
+    const sealed = cipher.update(blocks);
+    return Array.from({ length: count }, (_, row) =>
+      sealed.toString('base64url', row * BLOCK_BYTES, (row + 1) * BLOCK_BYTES),
+    );
+  }
+}
+
+/** Events in JSON with their names. */
+function changedRun(parts: EventParts, batch: EventBatch, names: EventNames): Run {
+  const run = parts.run(batch);
+  const named = names.of(batch);
+  return {
+    // Nothing else of it: many at once would be without their names.
+    count: run.count,
+    largest: parts.shared.largest + SYNC_BYTES,
+    size: (row) => run.size(row) + SYNC_BYTES,
+    write(row: number, chunk: Chunk) {
+      run.write(row, chunk);
+      chunk.length -= END_BYTES;
+      chunk.appendAscii(BEFORE_NAME);
+      chunk.appendAscii(named[row]!);
+      chunk.appendAscii(AFTER_NAME);
+    },
+  };
+}
+
+/** People who were forgotten, by id. */
+function forgottenRun(ids: readonly bigint[]): Run {
+  const items = ids.map((id) => `{"forgotten":{"user":${id}}}`);
+  return {
+    count: items.length,
+    size: (row) => items[row]!.length,
+    write: (row, chunk) => chunk.appendAscii(items[row]!),
+  };
+}
+
+interface AskedChanges {
+  readonly since: number | undefined;
+  readonly representation: ChangesRepresentation;
+  readonly admit: Admit | undefined;
+}
+
+/** As `Rendering.changes`; `makeParts` makes those of JSON. */
+export async function answerChanges(
+  dataset: Dataset,
+  makeParts: () => Promise<EventParts>,
+  names: EventNames,
+  query: EventQuery,
+  { since, representation, admit }: AskedChanges,
+): Promise<EventsAnswer> {
+  const frame = listFrame(representation, EVENT_COLUMNS);
+  // Mostly nothing has changed; that takes no look at the data.
+  if (since !== undefined && since >= dataset.lastSequence)
+    return heldAnswer<EventPosition>(frame, [], undefined);
+  const asked = since === undefined ? query : { ...query, since: await dataset.revisions(since) };
+  // A walk tells of them on its first page.
+  const tells = since !== undefined && query.after === undefined;
+  const forgotten = forgottenRun(tells ? await dataset.forgotten(query.scope, since) : []);
+  const { page, isHeld } = await readAdmitted(dataset, asked, admit);
+  const parts = await makeParts();
+  const changed = (batch: EventBatch) => changedRun(parts, batch, names);
+  if (isHeld) return heldAnswer(frame, [forgotten, ...page.batches.map(changed)], page.next);
+  const tally = await dataset.tally(asked);
+  const itemBytes = measureRun(forgotten) + (await parts.measure(tally)) + SYNC_BYTES * tally.events;
+  const byteLength = measureFramed(frame, forgotten.count + tally.events, itemBytes);
+  async function* runs(): AsyncGenerator<Run, void> {
+    yield forgotten;
+    for await (const batch of readAhead(dataset.events(asked))) yield changed(batch);
+  }
+  const chunks = (memory?: Chunk) => renderChunks(frame, runs(), byteLength, memory);
+  return { byteLength, next: undefined, heldBytes: heldBytesOf(dataset), chunks };
+}

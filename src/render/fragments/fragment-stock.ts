@@ -1,0 +1,133 @@
+/**
+ * The ready-made bytes of one version under one redaction: made when they are first needed, kept as long as the version
+ * is in service. What redaction does not touch, pins above all, is shared by all stocks of a dataset.
+ */
+import type { Dataset } from '../../dataset/dataset.ts';
+import type { ListKind } from '../../dataset/query.ts';
+import { joinRecords, type RecordColumns, type RecordTable } from '../../dataset/records.ts';
+import { Shelf } from '../../system/shelf.ts';
+import type { Variant } from '../text/answer.ts';
+import { LIST_FIELDS, organizationColumns } from '../text/fields.ts';
+import { type FragmentMemory, openFragmentMemory } from '../text/fragment-memory.ts';
+import { type Fragments, type Halves, renderFragments } from '../text/fragments.ts';
+import type { Notation } from '../text/notation.ts';
+import { EVENT_FORMS } from './event-form.ts';
+import { type EventParts, makeEventParts } from './event-run.ts';
+import { renderListed } from './list-run.ts';
+import { renderIdentity } from './standing-run.ts';
+
+/** What is made of the records of one table. */
+class RecordStock<T extends RecordTable> {
+  readonly #table: T;
+  readonly #dataset: Dataset;
+  readonly #columns = new Shelf<RecordColumns<T>>();
+  readonly #fragments = new Shelf<Fragments>();
+
+  constructor(table: T, dataset: Dataset) {
+    this.#table = table;
+    this.#dataset = dataset;
+  }
+
+  columns(): Promise<RecordColumns<T>> {
+    return this.#columns.take(this.#table, () =>
+      joinRecords(this.#table, this.#dataset.records(this.#table)),
+    );
+  }
+
+  fragments(
+    name: string,
+    render: (records: RecordColumns<T>, index: number) => Halves,
+    memory?: FragmentMemory,
+  ): Promise<Fragments> {
+    return this.#fragments.take(name, () =>
+      renderFragments(this.#dataset.records(this.#table), render, memory),
+    );
+  }
+}
+
+type Stocks<T extends RecordTable> = { readonly [Table in T]: RecordStock<Table> };
+
+/** What all stocks of a dataset share, and where all fragments lie that events are put together from. */
+interface Shared extends Stocks<'boards' | 'pins'> {
+  readonly memory: FragmentMemory | undefined;
+}
+
+const shared = new WeakMap<Dataset, Shared>();
+
+function sharedOf(dataset: Dataset): Shared {
+  const known = shared.get(dataset);
+  if (known !== undefined) return known;
+  const { users, boards, pins } = dataset.counts;
+  const made = {
+    boards: new RecordStock('boards', dataset),
+    pins: new RecordStock('pins', dataset),
+    memory: openFragmentMemory(users + boards + pins),
+  };
+  shared.set(dataset, made);
+  return made;
+}
+
+export class FragmentStock {
+  readonly #dataset: Dataset;
+  readonly #stocks: Stocks<RecordTable>;
+  readonly #memory: FragmentMemory | undefined;
+  readonly #parts = new Shelf<EventParts>();
+  /** What was asked for, by name, so that the stock of the next version can be filled alike. */
+  readonly #wanted = new Map<string, (stock: FragmentStock) => Promise<unknown>>();
+
+  /**
+   * `seen` is the dataset as it was redacted; what redaction does not touch is shared by all that
+   * see it.
+   */
+  constructor(dataset: Dataset, seen: Dataset) {
+    this.#dataset = dataset;
+    const { memory, ...stocks } = sharedOf(dataset);
+    this.#stocks = { ...stocks, users: new RecordStock('users', seen) };
+    this.#memory = memory;
+  }
+
+  /** Makes everything that was asked of the other one. */
+  async fillLike(other: FragmentStock): Promise<void> {
+    for (const make of other.#wanted.values()) await make(this);
+  }
+
+  /** Events in one notation. */
+  eventParts(notation: Notation): Promise<EventParts> {
+    this.#wanted.set(`events ${notation}`, (stock) => stock.eventParts(notation));
+    return this.#parts.take(notation, async () => {
+      const name = `of events ${notation}`;
+      const memory = this.#memory;
+      const form = EVENT_FORMS[notation];
+      const organization = form.organization(organizationColumns(this.#dataset.organization));
+      const pin = (...record: Parameters<typeof form.pin>): Halves => {
+        const [head, tail] = form.pin(...record);
+        return [organization + head, tail];
+      };
+      const [people, boards, pins] = await Promise.all([
+        this.#stocks.users.fragments(name, form.user, memory),
+        this.#stocks.boards.fragments(name, form.board, memory),
+        this.#stocks.pins.fragments(name, pin, memory),
+      ]);
+      return makeEventParts(form, this.#dataset, { people, boards, pins }, memory);
+    });
+  }
+
+  /** Items of a list (contract 2.6, 2.7). */
+  listed(of: ListKind, variant: Variant, notation: Notation): Promise<Fragments> {
+    const name = `listed ${variant} ${notation}`;
+    this.#wanted.set(`${of} ${name}`, (stock) => stock.listed(of, variant, notation));
+    const fields: readonly string[] = LIST_FIELDS[of][variant];
+    return this.#stocks[of].fragments(name, (...item) => renderListed(notation, fields, ...item));
+  }
+
+  /** Ids and e-mail addresses as points maps and cursors need them. */
+  identities(of: ListKind): Promise<Fragments> {
+    this.#wanted.set(`${of} identities`, (stock) => stock.identities(of));
+    return this.#stocks[of].fragments('identities', renderIdentity);
+  }
+
+  /** Records by index, for responses that are not made of fragments. */
+  records<T extends RecordTable>(of: T): Promise<RecordColumns<T>> {
+    return this.#stocks[of].columns();
+  }
+}

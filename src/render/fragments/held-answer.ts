@@ -1,0 +1,40 @@
+/** Answers whose items are at hand already. */
+import { inSlices } from '../../system/time-slice.ts';
+import type { Answer } from '../text/answer.ts';
+import { type Frame, measureFramed, measureRun, type Run, renderHeld } from '../text/frame.ts';
+import { HELD_BYTES } from './admission.ts';
+
+/** Rows between two looks at the clock. */
+const MEASURED_AT_ONCE = 2048;
+
+/** An answer of one run, measured in slices of time, because it can be long. */
+export async function longAnswer<Next>(
+  frame: Frame,
+  run: Run,
+  next: Next | undefined,
+): Promise<Answer<Next>> {
+  let itemBytes = 0;
+  const measure = (from: number, to: number) => {
+    for (let row = from; row < to; row++) itemBytes += run.size(row);
+  };
+  await inSlices(0, run.count, measure, MEASURED_AT_ONCE);
+  return answerOf(frame, [run], itemBytes, next);
+}
+
+/** Nothing is left to be read, or to be released. */
+export function heldAnswer<Next>(frame: Frame, runs: readonly Run[], next: Next | undefined): Answer<Next> {
+  const itemBytes = runs.reduce((sum, run) => sum + measureRun(run), 0);
+  return answerOf(frame, runs, itemBytes, next);
+}
+
+function answerOf<Next>(
+  frame: Frame,
+  runs: readonly Run[],
+  itemBytes: number,
+  next: Next | undefined,
+): Answer<Next> {
+  const items = runs.reduce((sum, run) => sum + run.count, 0);
+  const byteLength = measureFramed(frame, items, itemBytes);
+  const heldBytes = Math.min(byteLength, HELD_BYTES);
+  return { byteLength, next, heldBytes, chunks: (memory) => renderHeld(frame, runs, byteLength, memory) };
+}

@@ -1,0 +1,207 @@
+/**
+ * A version as a redacting key sees it: the `Dataset` port with pseudonyms and fixed texts in place
+ * of what is redacted (decisions 22, 63). Whatever is rendered or counted for such a key reads
+ * this, so nothing behind it can show more.
+ */
+import type { Dataset, Ledger, LedgerLine } from '../../dataset/dataset.ts';
+import type {
+  BoardName,
+  EventBatch,
+  EventQuery,
+  EventTally,
+  ListKind,
+  ListQuery,
+  Revisions,
+  Standings,
+  StandingsQuery,
+  UserName,
+} from '../../dataset/query.ts';
+import type { RecordColumns, RecordTable, Users } from '../../dataset/records.ts';
+import type { Tables } from '../../dataset/tables.ts';
+import { hidesAddress, isRedacting } from '../../domain/redaction.ts';
+import type { Scope } from '../../domain/scope.ts';
+import { inSlices } from '../../system/time-slice.ts';
+import type { Redacting } from '../text/answer.ts';
+import {
+  inOrder,
+  orderByPseudonyms,
+  type PseudonymOrder,
+  placeAfter,
+  pseudonymsOf,
+} from './pseudonym-order.ts';
+import { redactUsers } from './redaction.ts';
+import { UserPseudonyms } from './user-pseudonyms.ts';
+
+/** The dataset itself where nothing is redacted. */
+export function redactDataset(dataset: Dataset, redacting: Redacting): Dataset {
+  return isRedacting(redacting) ? new RedactedDataset(dataset, redacting) : dataset;
+}
+
+/** Lines of a ledger between two looks at the clock. */
+const LINES_AT_ONCE = 256;
+
+/** Free text that may name anybody. */
+const ADJUSTMENT_REASON = 'adjustment by hand';
+
+class RedactedDataset implements Dataset {
+  readonly version;
+  readonly organization;
+  readonly lookups;
+  readonly userPointsKey;
+  readonly policy;
+  readonly counts;
+  readonly lastSequence;
+  readonly kinds;
+  readonly timeline;
+  readonly #dataset: Dataset;
+  readonly #redacting: Redacting;
+  /** Present where ids are redacted. */
+  readonly #users: UserPseudonyms | undefined;
+  readonly userOrder: (() => Promise<PseudonymOrder>) | undefined;
+
+  constructor(dataset: Dataset, redacting: Redacting) {
+    this.version = dataset.version;
+    this.organization = dataset.organization;
+    this.lookups = dataset.lookups;
+    this.userPointsKey = dataset.userPointsKey;
+    this.policy = dataset.policy;
+    this.counts = dataset.counts;
+    this.lastSequence = dataset.lastSequence;
+    this.kinds = dataset.kinds;
+    this.timeline = dataset.timeline;
+    this.#dataset = dataset;
+    this.#redacting = redacting;
+    const users = redacting.id ? new UserPseudonyms(redacting.secret) : undefined;
+    this.#users = users;
+    this.userOrder = users && (() => orderByPseudonyms(dataset, users));
+  }
+
+  prepare(scope: Scope): Promise<void> | undefined {
+    return this.#dataset.prepare?.(scope);
+  }
+
+  records<T extends RecordTable>(of: T): AsyncIterable<RecordColumns<T>>;
+  records(of: RecordTable): AsyncIterable<unknown> {
+    // Passed on as they are: only these, whatever else is added.
+    return of === 'users' ? this.#readUsers() : this.#dataset.records<'boards' | 'pins'>(of);
+  }
+
+  async *#readUsers(): AsyncGenerator<Users, void> {
+    for await (const users of this.#dataset.records('users')) {
+      const redacted = await redactUsers(users, this.#redacting);
+      yield this.#users === undefined
+        ? redacted
+        : { ...redacted, id: await pseudonymsOf(users.id, this.#users) };
+    }
+  }
+
+  /** Real ids stand in them, and nothing that a key sees is made of them. */
+  tables(): Tables {
+    throw new Error('a redacted dataset has no tables');
+  }
+
+  async revisions(sequence: number): Promise<Revisions> {
+    const unseen = { email: hidesAddress(this.#redacting), name: this.#redacting.name };
+    return await this.#dataset.revisions(sequence, unseen);
+  }
+
+  async forgotten(scope: Scope, sequence: number): Promise<readonly bigint[]> {
+    const ids = await this.#dataset.forgotten(scope, sequence);
+    return this.#users === undefined ? ids : Array.from(this.#users.of(BigInt64Array.from(ids)).sort());
+  }
+
+  events(query: EventQuery): AsyncIterable<EventBatch> {
+    return this.#dataset.events(query);
+  }
+
+  async tally(query: Omit<EventQuery, 'limit'>): Promise<EventTally> {
+    return await this.#dataset.tally(query);
+  }
+
+  async list(of: ListKind, query: ListQuery): Promise<Int32Array> {
+    if (of === 'boards' || this.userOrder === undefined) return await this.#dataset.list(of, query);
+    const { scope, range, afterId, limit } = query;
+    const order = await this.userOrder();
+    const listed = await this.#dataset.list(of, { scope, range });
+    return inOrder(order, listed, afterId === undefined ? 0 : placeAfter(order, afterId), limit);
+  }
+
+  async findBoard(scope: Scope, name: BoardName): Promise<number | undefined> {
+    return await this.#dataset.findBoard(scope, name);
+  }
+
+  async findUser(scope: Scope, name: UserName): Promise<number | undefined> {
+    if (this.#users === undefined || name.by !== 'id') return await this.#dataset.findUser(scope, name);
+    return await this.#dataset.findUser(scope, { by: 'id', value: this.#users.idOf(name.value) });
+  }
+
+  async standings(query: StandingsQuery): Promise<Standings> {
+    const standings = await this.#dataset.standings(query);
+    // Those of one user ascend by board.
+    if (this.userOrder === undefined || 'user' in query.of) return standings;
+    return await standingsInOrder(standings, await this.userOrder());
+  }
+
+  async ledger(...asked: Parameters<Dataset['ledger']>): Promise<Ledger> {
+    const ledger = await this.#dataset.ledger(...asked);
+    const adjustments = ledger.adjustments.map((one) => ({ ...one, reason: ADJUSTMENT_REASON }));
+    return {
+      ...ledger,
+      adjustments,
+      lines: this.#users ? await redactLines(ledger.lines, this.#users) : ledger.lines,
+    };
+  }
+
+  /** The dataset beneath is closed by the caller that opened it. */
+  async close(): Promise<void> {}
+}
+
+/** Of one board, on which each user has one record. */
+async function standingsInOrder(
+  standings: Standings,
+  { byPlace, places }: PseudonymOrder,
+): Promise<Standings> {
+  const { count, user, board, totalPoints, participationScore } = standings;
+  // 1 beyond the row of the user at each place.
+  const rows = new Int32Array(byPlace.length);
+  await inSlices(0, count, (from, to) => {
+    for (let row = from; row < to; row++) rows[places[user[row]!]!] = row + 1;
+  });
+  const ordered = {
+    count,
+    user: new Int32Array(count),
+    board: new Int32Array(count),
+    totalPoints: new Float64Array(count),
+    participationScore: new Float64Array(count),
+  };
+  let at = 0;
+  await inSlices(0, rows.length, (from, to) => {
+    for (let place = from; place < to; place++) {
+      const row = rows[place]! - 1;
+      if (row < 0) continue;
+      ordered.user[at] = user[row]!;
+      ordered.board[at] = board[row]!;
+      ordered.totalPoints[at] = totalPoints[row]!;
+      ordered.participationScore[at] = participationScore[row]!;
+      at += 1;
+    }
+  });
+  return ordered;
+}
+
+async function redactLines(
+  lines: readonly LedgerLine[],
+  users: UserPseudonyms,
+): Promise<readonly LedgerLine[]> {
+  const redacted: LedgerLine[] = [];
+  const redact = (from: number, to: number) => {
+    const some = lines.slice(from, to);
+    const actors = users.of(BigInt64Array.from(some, ({ actorId }) => actorId));
+    const owners = users.of(BigInt64Array.from(some, ({ ownerId }) => ownerId));
+    for (const [at, line] of some.entries()) {
+      redacted.push({ ...line, actorId: actors[at]!, ownerId: owners[at]! });
+    }
+  };
+  await inSlices(0, lines.length, redact, LINES_AT_ONCE);
+  return redacted;
+}

@@ -1,0 +1,73 @@
+/**
+ * The fields of the contract (section 2), in its order: what every representation writes of each resource. Their names
+ * are those of the columns (`RECORDS`).
+ */
+import type { ListKind } from '../../dataset/query.ts';
+import type { EventKind, Organization, RecordColumns, RecordTable } from '../../dataset/records.ts';
+import { TextColumn } from '../../dataset/text-column.ts';
+import type { Variant } from './answer.ts';
+
+/** Integers and texts are all that a field can be. */
+export type FieldColumn = BigInt64Array | TextColumn;
+
+/** The columns of some fields. */
+export type FieldColumns<Name extends string = string> = Readonly<Record<Name, FieldColumn>>;
+
+/** Contract 2.2. */
+export const PERSON = ['id', 'email', 'name', 'role', 'class_role'] as const;
+
+/** Contract 2.3. */
+export const ORGANIZATION = ['id', 'name', 'domain', 'category_id'] as const;
+
+/** Contract 2.4, without `activity`, which is the event's: it stands between these two (decision 7). */
+export const PIN_BEFORE_ACTIVITY = ['id'] as const;
+export const ACTIVITY = ['activity'] as const;
+export const PIN_AFTER_ACTIVITY = ['title', 'body', 'web_url', 'image_url', 'tags'] as const;
+
+/** Contract 2.5. */
+export const BOARD = ['id', 'title', 'category'] as const;
+
+/** The columns of some records that can be fields. */
+type FieldName<T extends RecordTable> = keyof {
+  [Name in keyof RecordColumns<T> as RecordColumns<T>[Name] extends FieldColumn ? Name : never]: unknown;
+};
+
+/** Contract 2.6, 2.7. */
+export const LIST_FIELDS = {
+  boards: { a: ['id', 'title'], b: BOARD },
+  users: { a: ['id', 'first_name', 'last_name', 'email'], b: ['id', 'email', 'role', 'name'] },
+} as const satisfies { [K in ListKind]: Readonly<Record<Variant, readonly FieldName<K>[]>> };
+
+/** A pin as insights name it. */
+export const RANKED_PIN = ['id', 'title', 'web_url', 'tags'] as const;
+
+export const KIND = ['type', 'action'] as const;
+
+/** The columns of an event in tables, in their order; those of pins are empty where there is none. */
+export const EVENT_SECTIONS = [
+  { of: 'kind', prefix: '', fields: KIND },
+  { of: 'owner', prefix: 'owner_', fields: PERSON },
+  { of: 'actor', prefix: 'actor_', fields: PERSON },
+  { of: 'organization', prefix: 'organization_', fields: ORGANIZATION },
+  { of: 'pin', prefix: 'pin_', fields: PIN_BEFORE_ACTIVITY },
+  { of: 'activity', prefix: 'pin_', fields: ACTIVITY },
+  { of: 'pin', prefix: 'pin_', fields: PIN_AFTER_ACTIVITY },
+  { of: 'board', prefix: 'board_', fields: BOARD },
+] as const;
+
+/** One row. */
+export function organizationColumns(
+  organization: Organization,
+): FieldColumns<(typeof ORGANIZATION)[number]> & { readonly id: BigInt64Array } {
+  return {
+    id: BigInt64Array.of(organization.id),
+    name: TextColumn.of([organization.title]),
+    domain: TextColumn.of([organization.domain]),
+    category_id: BigInt64Array.of(organization.categoryId),
+  };
+}
+
+export function kindColumns(kinds: readonly EventKind[]): FieldColumns<'type' | 'action' | 'activity'> {
+  const action = TextColumn.of(kinds.map((kind) => kind.action));
+  return { type: TextColumn.of(kinds.map(({ type }) => type)), action, activity: action };
+}

@@ -1,0 +1,216 @@
+/**
+ * Ready-made bytes of people, boards, pins and the like, by index: rendered once, then copied into every answer
+ * that speaks of them.
+ */
+import { slice } from '../../system/time-slice.ts';
+import type { FragmentMemory } from './fragment-memory.ts';
+
+/** A fragment's text. The tail is there when something else can come between the two halves. */
+export type Halves = readonly [head: string, tail?: string | undefined];
+
+/** Bytes of many fragments in one piece of memory, with room to read `OVERREAD_BYTES` beyond the last. */
+export interface Block {
+  readonly bytes: Buffer;
+  readonly view: DataView;
+}
+
+/** Fragments as they travel to another thread: the memory itself is shared, not copied. */
+export interface SharedFragments {
+  readonly blocks: readonly SharedArrayBuffer[];
+  readonly places: Uint32Array;
+  /** Bytes of the largest fragment, and of all together. */
+  readonly largest: number;
+  readonly total: number;
+  /** Whether all lie in the memory of the dataset, which then is the one block; places are addresses there. */
+  readonly isGathered: boolean;
+}
+
+export function blockOver(memory: ArrayBuffer | SharedArrayBuffer, from = 0): Block {
+  return { bytes: Buffer.from(memory, from), view: new DataView(memory, from) };
+}
+
+/** Copies go by four words of eight bytes: the last turn may reach over the end by 31. */
+export const OVERREAD_BYTES = 31;
+
+// Blocks double in size, so that few fragments take little and many take few blocks.
+const FIRST_BLOCK_BYTES = 16 * 1024;
+const LARGEST_BLOCK_BYTES = 16 * 1024 * 1024;
+
+/** Integers that describe one fragment in `places`: its block, start, end of its head, end. */
+export const PLACE_LENGTH = 4;
+/** Fragments in one array of places while they are built. */
+const PLACES_AT_ONCE = 4096;
+/** Fragments between two looks at the clock. */
+const RENDERED_AT_ONCE = 32;
+
+export class Fragments {
+  readonly blocks: readonly Block[];
+  /** Side by side rather than in columns, so that finding a fragment touches one cache line. */
+  readonly places: Uint32Array;
+  readonly #shared: SharedFragments;
+
+  constructor(shared: SharedFragments) {
+    this.#shared = shared;
+    this.blocks = shared.blocks.map((block) => blockOver(block));
+    this.places = shared.places;
+  }
+
+  /** For another thread, which makes `new Fragments` of it. */
+  share(): SharedFragments {
+    return this.#shared;
+  }
+
+  get count(): number {
+    return this.places.length / PLACE_LENGTH;
+  }
+
+  /** Bytes of a fragment, both halves; `headSize` and `tailSize` of one half. */
+  size(index: number): number {
+    const place = index * PLACE_LENGTH;
+    return this.places[place + 3]! - this.places[place + 1]!;
+  }
+
+  headSize(index: number): number {
+    const place = index * PLACE_LENGTH;
+    return this.places[place + 2]! - this.places[place + 1]!;
+  }
+
+  tailSize(index: number): number {
+    const place = index * PLACE_LENGTH;
+    return this.places[place + 3]! - this.places[place + 2]!;
+  }
+
+  /** The head as text. */
+  head(index: number): string {
+    const [block = 0, start, headEnd] = this.places.subarray(index * PLACE_LENGTH);
+    return this.blocks[block]!.bytes.toString('utf8', start, headEnd);
+  }
+
+  /** The tail as text. */
+  tail(index: number): string {
+    const place = index * PLACE_LENGTH;
+    const [block = 0, , headEnd, end] = this.places.subarray(place, place + PLACE_LENGTH);
+    return this.blocks[block]!.bytes.toString('utf8', headEnd, end);
+  }
+}
+
+/** Fragments of everything that the source holds, in its order; in the memory, where there is one and room in it. */
+export async function renderFragments<R extends { readonly id: BigInt64Array }>(
+  source: AsyncIterable<R>,
+  render: (records: R, index: number) => Halves,
+  memory?: FragmentMemory,
+): Promise<Fragments> {
+  const builder = new FragmentsBuilder(memory);
+  try {
+    let rendered = 0;
+    for await (const records of source) {
+      for (let index = 0; index < records.id.length; index++) {
+        builder.add(...render(records, index));
+        rendered += 1;
+        // A million fragments take seconds.
+        if (rendered % RENDERED_AT_ONCE === 0 && slice.isOver()) await slice.pass();
+      }
+    }
+  } catch (error) {
+    builder.giveBack();
+    throw error;
+  }
+  return builder.finish();
+}
+
+/** Fragments of a few texts that are at hand. */
+export function fragmentsOf(texts: Iterable<Halves>, memory?: FragmentMemory): Fragments {
+  const builder = new FragmentsBuilder(memory);
+  for (const text of texts) builder.add(...text);
+  return builder.finish();
+}
+
+class FragmentsBuilder {
+  readonly #memory: FragmentMemory | undefined;
+  readonly #ownBlocks: SharedArrayBuffer[] = [];
+  readonly #places: Uint32Array[] = [];
+  #count = 0;
+  #largest = 0;
+  #total = 0;
+  /** What was taken of the memory: where it begins, and bytes. */
+  readonly #taken: (readonly [start: number, bytes: number])[] = [];
+  /** The block that is written: all of it, the next free byte, the end of what may be written, whether it is own. */
+  #bytes: Buffer = Buffer.alloc(0);
+  #used = 0;
+  #end = 0;
+  #isOwn = false;
+  #nextBlockBytes = FIRST_BLOCK_BYTES;
+
+  constructor(memory: FragmentMemory | undefined) {
+    this.#memory = memory;
+  }
+
+  add(head: string, tail = ''): void {
+    // UTF-8 takes at most three bytes for a unit of UTF-16.
+    const mostBytes = 3 * (head.length + tail.length) + OVERREAD_BYTES;
+    if (this.#used + mostBytes > this.#end) this.#openBlock(mostBytes);
+    const start = this.#used;
+    const headEnd = start + this.#bytes.write(head, start);
+    this.#used = headEnd + this.#bytes.write(tail, headEnd);
+    this.#place(start, headEnd, this.#used);
+  }
+
+  #place(start: number, headEnd: number, end: number): void {
+    const at = (this.#count % PLACES_AT_ONCE) * PLACE_LENGTH;
+    if (at === 0) this.#places.push(new Uint32Array(PLACES_AT_ONCE * PLACE_LENGTH));
+    const places = this.#places.at(-1)!;
+    places[at] = this.#block;
+    places[at + 1] = start;
+    places[at + 2] = headEnd;
+    places[at + 3] = end;
+    this.#count += 1;
+    this.#largest = Math.max(this.#largest, end - start);
+    this.#total += end - start;
+  }
+
+  finish(): Fragments {
+    this.#closeBlock();
+    const length = this.#count * PLACE_LENGTH;
+    const places = new Uint32Array(new SharedArrayBuffer(length * Uint32Array.BYTES_PER_ELEMENT));
+    for (const [nth, some] of this.#places.entries()) {
+      const at = nth * some.length;
+      places.set(some.subarray(0, length - at), at);
+    }
+    const blocks = this.#memory ? [this.#memory.memory.buffer, ...this.#ownBlocks] : this.#ownBlocks;
+    const isGathered = this.#memory !== undefined && this.#ownBlocks.length === 0;
+    return new Fragments({ blocks, places, largest: this.#largest, total: this.#total, isGathered });
+  }
+
+  /** Nothing is made of it. */
+  giveBack(): void {
+    for (const taken of this.#taken) this.#memory?.giveBack(...taken);
+  }
+
+  /** Number of the block that is written. The memory comes before all others. */
+  get #block(): number {
+    if (!this.#isOwn) return 0;
+    return this.#ownBlocks.length + (this.#memory === undefined ? 0 : 1);
+  }
+
+  #openBlock(leastBytes: number): void {
+    this.#closeBlock();
+    const size = Math.max(this.#nextBlockBytes, leastBytes);
+    this.#nextBlockBytes = Math.min(2 * this.#nextBlockBytes, LARGEST_BLOCK_BYTES);
+    const start = this.#memory?.take(size);
+    if (start !== undefined) this.#taken.push([start, size]);
+    this.#isOwn = start === undefined;
+    this.#used = start ?? 0;
+    this.#end = this.#used + size;
+    this.#bytes = Buffer.from(this.#isOwn ? new SharedArrayBuffer(size) : this.#memory!.memory.buffer);
+  }
+
+  #closeBlock(): void {
+    if (!this.#isOwn) return;
+    // Small organizations are many: theirs must not hold a whole block each.
+    const block = new SharedArrayBuffer(this.#used + OVERREAD_BYTES);
+    Buffer.from(block).set(this.#bytes.subarray(0, this.#used));
+    this.#ownBlocks.push(block);
+    this.#isOwn = false;
+    this.#end = 0;
+  }
+}

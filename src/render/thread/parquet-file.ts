@@ -1,0 +1,188 @@
+/**
+ * The bytes of a Parquet file, one row group after the other, made by `hyparquet-writer` (decision 17). It works without
+ * a pause, so it belongs on the render thread.
+ */
+import { constants as zlib, zstdCompressSync } from 'node:zlib';
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { TextColumn, type TextParts } from '../../dataset/text-column.ts';
+
+/** Of a row group. */
+const MOST_ROWS = 65_536;
+/** Of the texts of all records in a row group; one more than fits is taken. */
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/** A column of records, of which rows have an index each. */
+export interface ParquetColumn {
+  readonly name: string;
+  /** Which of the indices of a row. */
+  readonly section: number;
+  /** Whether rows may have no value. */
+  readonly optional: boolean;
+  readonly values: BigInt64Array | TextParts;
+}
+
+/** What a file holds; it can be sent to another thread. */
+export interface ParquetTable {
+  readonly columns: readonly ParquetColumn[];
+  /** Whether an instant comes behind them. */
+  readonly hasTimestamp: boolean;
+}
+
+export interface ParquetRows {
+  readonly count: number;
+  /** By section, then by row: the index of a record, -1 for none. */
+  readonly indices: readonly Int32Array[];
+  /** Unix milliseconds. */
+  readonly timestampMs?: Float64Array;
+}
+
+type Schema = ConstructorParameters<typeof ParquetWriter>[0]['schema'];
+
+const ZSTD = { params: { [zlib.ZSTD_c_compressionLevel]: 1 } };
+const TEXT = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } } as const;
+const TIMESTAMP = {
+  name: 'timestamp',
+  type: 'INT64',
+  repetition_type: 'REQUIRED',
+  converted_type: 'TIMESTAMP_MILLIS',
+  logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
+} as const;
+
+export class ParquetFile {
+  readonly #columns: readonly Column[];
+  readonly #sections: readonly Section[];
+  readonly #timestampMs: Float64Array | undefined;
+  readonly #bytes = new ByteWriter();
+  readonly #writer: ParquetWriter;
+  /** Of the row group that is gathered. */
+  #rows = 0;
+
+  constructor({ columns, hasTimestamp }: ParquetTable) {
+    this.#columns = columns.map((column) => new Column(column));
+    this.#sections = sectionsOf(this.#columns);
+    this.#timestampMs = hasTimestamp ? new Float64Array(MOST_ROWS) : undefined;
+    const described = [...this.#columns.map(({ schema }) => schema), ...(hasTimestamp ? [TIMESTAMP] : [])];
+    this.#writer = new ParquetWriter({
+      writer: this.#bytes,
+      schema: [{ name: 'schema', num_children: described.length }, ...described],
+      codec: 'ZSTD',
+      compressors: { ZSTD: (bytes) => zstdCompressSync(bytes, ZSTD) },
+      createdBy: 'corkboard',
+    });
+  }
+
+  add({ count, indices, timestampMs }: ParquetRows): void {
+    for (let row = 0; row < count; row++) {
+      let bytes = 0;
+      for (const [at, section] of this.#sections.entries()) {
+        section.add(this.#rows, indices[at]![row]!);
+        bytes += section.bytes;
+      }
+      if (this.#timestampMs !== undefined) this.#timestampMs[this.#rows] = timestampMs![row]!;
+      this.#rows += 1;
+      if (this.#rows === MOST_ROWS || bytes >= MOST_BYTES) this.#writeGroup();
+    }
+  }
+
+  /** What stands at the end; nothing can be added afterwards. */
+  end(): void {
+    if (this.#rows > 0) this.#writeGroup();
+    void this.#writer.finish();
+  }
+
+  /** The bytes that have been written since the last call. */
+  take(): Uint8Array<ArrayBuffer> {
+    const bytes = new Uint8Array(this.#bytes.getBytes());
+    this.#bytes.index = 0;
+    return bytes;
+  }
+
+  #writeGroup(): void {
+    const rows = this.#rows;
+    const sections = this.#sections;
+    const columnData = this.#columns.map((column) => ({
+      name: column.schema.name,
+      encoding: 'RLE_DICTIONARY' as const,
+      // Made when the writer comes to the column, so that only one column is in memory at a time.
+      get data() {
+        return column.data(sections[column.section]!, rows);
+      },
+    }));
+    const instants = this.#timestampMs?.subarray(0, rows);
+    const timestamps = instants && { name: TIMESTAMP.name, data: BigInt64Array.from(instants, BigInt) };
+    // Nothing is written to a place that would have to be waited for.
+    void this.#writer.write({
+      columnData: timestamps === undefined ? columnData : [...columnData, timestamps],
+      rowGroupSize: rows,
+    });
+    for (const section of this.#sections) section.clear();
+    this.#rows = 0;
+  }
+}
+
+class Column {
+  readonly section: number;
+  readonly schema: Schema[number];
+  readonly count: number;
+  readonly #values: BigInt64Array | TextColumn;
+
+  constructor({ name, section, optional, values }: ParquetColumn) {
+    this.section = section;
+    const type = values instanceof BigInt64Array ? ({ type: 'INT64' } as const) : TEXT;
+    this.schema = { ...type, name, repetition_type: optional ? 'OPTIONAL' : 'REQUIRED' };
+    this.#values = values instanceof BigInt64Array ? values : new TextColumn(values);
+    this.count = values instanceof BigInt64Array ? values.length : values.offsets.length - 1;
+  }
+
+  size(index: number): number {
+    return this.#values instanceof TextColumn ? this.#values.size(index) : 0;
+  }
+
+  /** The values of rows; each record is read once. */
+  data({ indices, places }: Section, rows: number): unknown[] {
+    const column = this.#values;
+    const values = indices.map((index) => (column instanceof TextColumn ? column.at(index) : column[index]));
+    const data = new Array<unknown>(rows);
+    for (let row = 0; row < rows; row++) data[row] = values[places[row]!];
+    return data;
+  }
+}
+
+/** Records of which the rows of a row group have one each: in the order in which they come, and which a row has. */
+class Section {
+  readonly indices: number[] = [];
+  /** By row; -1 for none. */
+  readonly places = new Int32Array(MOST_ROWS);
+  /** Of the texts of the records. */
+  bytes = 0;
+  readonly #columns: readonly Column[];
+  /** By index: 1 beyond the place of a record that has come. */
+  readonly #known: Int32Array;
+
+  constructor(columns: readonly Column[]) {
+    this.#columns = columns;
+    this.#known = new Int32Array(columns[0]?.count ?? 0);
+  }
+
+  add(row: number, index: number): void {
+    if (index >= 0 && this.#known[index] === 0) {
+      this.indices.push(index);
+      this.#known[index] = this.indices.length;
+      for (const column of this.#columns) this.bytes += column.size(index);
+    }
+    this.places[row] = index < 0 ? -1 : this.#known[index]! - 1;
+  }
+
+  clear(): void {
+    for (const index of this.indices.splice(0)) this.#known[index] = 0;
+    this.bytes = 0;
+  }
+}
+
+function sectionsOf(columns: readonly Column[]): Section[] {
+  const count = Math.max(...columns.map(({ section }) => section)) + 1;
+  return Array.from(
+    { length: count },
+    (_, at) => new Section(columns.filter(({ section }) => section === at)),
+  );
+}

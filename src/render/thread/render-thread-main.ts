@@ -1,0 +1,86 @@
+/** Inside a render thread: fills chunks and writes Parquet files, each when it is asked for, jobs in turn. */
+import { parentPort } from 'node:worker_threads';
+import { EventParts, type SharedEventParts } from '../fragments/event-run.ts';
+import { ChunkRing, renderChunksAtOnce } from '../text/frame.ts';
+import { collectGarbage } from './garbage.ts';
+import { ParquetFile, type ParquetRows } from './parquet-file.ts';
+import {
+  CHUNK_BYTES,
+  CHUNKS,
+  type Delivery,
+  type RenderJob,
+  runsOf,
+  type ThreadOrder,
+} from './render-job.ts';
+
+/** Those of the job before, since most jobs are of the same dataset. */
+let latest: EventParts | undefined;
+
+const jobs = new Map<number, Generator<Uint8Array, void>>();
+const files = new Map<number, ParquetFile>();
+
+parentPort?.on('message', (order: ThreadOrder) => {
+  try {
+    obey(order);
+  } catch (error) {
+    if (order.type === 'collect') throw error;
+    fail(order.job, error);
+  }
+});
+
+function obey(order: ThreadOrder): void {
+  switch (order.type) {
+    case 'begin':
+      jobs.set(order.job, begin(order.render, new ChunkRing(CHUNK_BYTES, CHUNKS, true)));
+      return;
+    case 'next':
+      deliver({ type: 'chunk', job: order.job, chunk: jobs.get(order.job)?.next().value ?? undefined });
+      return;
+    case 'end':
+      jobs.delete(order.job);
+      files.delete(order.job);
+      return;
+    case 'table':
+      files.set(order.job, new ParquetFile(order.table));
+      return;
+    case 'rows':
+      writeRows(order.job, order.rows);
+      return;
+    case 'collect':
+      latest = undefined;
+      collectGarbage();
+  }
+}
+
+function begin(job: RenderJob, ring: ChunkRing): Generator<Uint8Array, void> {
+  return renderChunksAtOnce(job.frame, runsOf(job, partsOf(job.parts)), job.byteLength, ring);
+}
+
+function writeRows(job: number, rows: ParquetRows | undefined): void {
+  const file = files.get(job);
+  // Another one of its orders has failed.
+  if (file === undefined) throw new Error('There is no such file.');
+  if (rows === undefined) file.end();
+  else file.add(rows);
+  const bytes = file.take();
+  parentPort?.postMessage({ type: 'written', job, bytes } satisfies Delivery, [bytes.buffer]);
+}
+
+function partsOf(shared: SharedEventParts): EventParts {
+  if (latest?.shared.id !== shared.id) latest = new EventParts(shared);
+  return latest;
+}
+
+function fail(job: number, error: unknown): void {
+  jobs.delete(job);
+  files.delete(job);
+  deliver({
+    type: 'failed',
+    job,
+    message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  });
+}
+
+function deliver(delivery: Delivery): void {
+  parentPort?.postMessage(delivery);
+}

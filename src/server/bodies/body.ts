@@ -1,0 +1,380 @@
+/**
+ * A large response body: bytes in a file without a name that grows while it is written, so that
+ * all readers follow the first one. Made once for all that ask for it at the same time; a body that
+ * is complete is never half of one, and a reader gets all of its bytes or an error.
+ */
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A file that is gone with its last handle, so that a killed process leaves none. */
+export async function openNameless(): Promise<FileHandle> {
+  const path = join(tmpdir(), `corkboard-${randomUUID()}`);
+  const file = await open(path, 'wx+', 0o600);
+  await rm(path);
+  return file;
+}
+
+/** What is read at once. */
+const READ_BYTES = 1024 * 1024;
+/** So many are read before they are sent, and one is leaving. */
+const READS_AHEAD = 2;
+/** The writer waits when it is so far ahead of the fastest reader. */
+const AHEAD_BYTES = 4 * 1024 * 1024;
+/** What a reader of a complete body holds in memory, with what lies in its socket. */
+const READER_BYTES = (READS_AHEAD + 1) * READ_BYTES + 1024 * 1024;
+/** A body whose readers wait for its end is in memory while it is no larger. */
+const IN_MEMORY_BYTES = 256 * 1024;
+
+export interface Making {
+  /**
+   * The bytes from the first one, the same at each call. A chunk may be overwritten once the second
+   * one after it is asked for. Called again for single readers when the disk fails.
+   */
+  make(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  /** Cursor of the next page; absent when there is none. */
+  readonly next: string | undefined;
+  /** About what is in memory while it is made. */
+  readonly heldBytes: number;
+  /** Absent while it is not known. */
+  readonly byteLength?: number | undefined;
+  /**
+   * Present when all of it has to be there before the first byte is sent: readers call `whole`, and
+   * the disk is charged to this account as long as there are readers. `take` throws what refuses it.
+   */
+  readonly account?: { take(bytes: number): void; giveBack(): void } | undefined;
+}
+
+/** The place of a body in the cache. */
+export interface CachePlace {
+  /** Whether there is room for so many bytes more; they are counted from then on. */
+  take(bytes: number): boolean;
+  giveBack(bytes: number): void;
+  /** So many bytes were written in this time. */
+  wrote(bytes: number, ms: number): void;
+  /** From now on nobody finds the body. */
+  leave(): void;
+}
+
+/** A hold on a body; to be disposed of before what it is made of goes. */
+export interface Reader extends AsyncDisposable {
+  /** How far it has read. */
+  position: number;
+  /** Ends when all bytes are there; false when the signal came first. Throws what the making has thrown. */
+  whole(signal: AbortSignal): Promise<boolean>;
+  /**
+   * The bytes from `from` on; to be called once. A chunk may be overwritten once the second one after
+   * it is asked for. Throws when the source fails.
+   */
+  read(from?: number): AsyncGenerator<Uint8Array, void>;
+}
+
+type State = 'growing' | 'complete' | 'failed' | 'given-up' | 'abandoned';
+
+export class Body {
+  readonly next: string | undefined;
+  readonly isWhole: boolean;
+  readonly #readers = new Set<Reader>();
+  readonly #heldBytes: number;
+  #account: Making['account'];
+  /** Absent when it is complete, so that what it was made of can go. */
+  #make: Making['make'] | undefined;
+  readonly #place: CachePlace | undefined;
+  #state: State = 'growing';
+  #error: unknown;
+  #byteLength: number | undefined;
+  #held: Uint8Array[] = [];
+  #file: FileHandle | undefined;
+  #filling: Promise<void> | undefined;
+  /** What could not be written, and the source of all that follows; for the first reader that gets there. */
+  #rest: { readonly chunk: Uint8Array; readonly source: AsyncIterator<Uint8Array> } | undefined;
+  #writtenBytes = 0;
+  #takenBytes = 0;
+  #isReleased: boolean;
+  /** Resolves with the next change of anything here. */
+  #changed = Promise.withResolvers<void>();
+
+  constructor({ make, next, heldBytes, byteLength, account }: Making, place: CachePlace | undefined) {
+    this.next = next;
+    this.isWhole = account !== undefined;
+    this.#make = make;
+    this.#heldBytes = heldBytes;
+    this.#byteLength = byteLength;
+    this.#account = account;
+    this.#place = place;
+    this.#isReleased = place === undefined;
+    if (place !== undefined) this.#takenBytes = byteLength ?? 0;
+  }
+
+  get isComplete(): boolean {
+    return this.#state === 'complete';
+  }
+
+  /** Nobody reads it. */
+  get isIdle(): boolean {
+    return this.#readers.size === 0;
+  }
+
+  /** Absent while it is not known. */
+  get byteLength(): number | undefined {
+    return this.#byteLength;
+  }
+
+  /** All bytes, when they are complete and few. */
+  get bytes(): Buffer | undefined {
+    return this.isComplete && this.#file === undefined ? Buffer.concat(this.#held) : undefined;
+  }
+
+  /** About what one more reader takes in memory; it may be the one for whom it is made. */
+  get heldBytes(): number {
+    return this.isComplete ? READER_BYTES : this.#heldBytes;
+  }
+
+  /** To be called in the same turn in which the body was found or begun. */
+  join(): Reader {
+    const reader: Reader = {
+      position: 0,
+      whole: (signal) => this.#waitForAll(signal),
+      read: (from = 0) => {
+        reader.position = from;
+        return this.#read(reader);
+      },
+      [Symbol.asyncDispose]: () => this.#leave(reader),
+    };
+    this.#readers.add(reader);
+    this.#filling ??= this.#fill(this.#make!);
+    return reader;
+  }
+
+  /** To be called when the cache has let go of it: it goes with its last reader. */
+  release(): void {
+    this.#isReleased = true;
+    if (this.isIdle) this.#drop();
+  }
+
+  #drop(): void {
+    this.#place?.giveBack(this.#takenBytes);
+    this.#takenBytes = 0;
+    this.#file?.close().catch(() => undefined);
+    this.#file = undefined;
+  }
+
+  /** From now on it is not kept; nobody finds it. */
+  #leaveCache(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.#place?.leave();
+  }
+
+  #notify(): void {
+    const { resolve } = this.#changed;
+    this.#changed = Promise.withResolvers();
+    resolve();
+  }
+
+  async #leave(reader: Reader): Promise<void> {
+    if (!this.#readers.delete(reader)) return;
+    if (this.isIdle && this.#state === 'growing') this.#end('abandoned');
+    this.#notify();
+    if (!this.isIdle) return;
+    // What it is made of must not go before the making has ended.
+    await this.#filling;
+    const rest = this.#rest;
+    this.#rest = undefined;
+    await rest?.source.return?.();
+    if (!this.isIdle) return;
+    this.#account?.giveBack();
+    this.#account = undefined;
+    if (this.#isReleased) this.#drop();
+  }
+
+  #end(state: State): void {
+    if (this.#state !== 'growing') return;
+    this.#state = state;
+    if (state === 'complete') {
+      this.#byteLength = this.#writtenBytes;
+      this.#make = undefined;
+    }
+    if (state !== 'complete' || this.#file === undefined) this.#leaveCache();
+  }
+
+  async #fill(make: Making['make']): Promise<void> {
+    const source = iterate(make());
+    try {
+      while (!this.isIdle) {
+        const { done, value } = await source.next();
+        if (done === true) {
+          this.#end('complete');
+          break;
+        }
+        if (this.isIdle) break;
+        if (!(await this.#write(value))) {
+          this.#rest = { chunk: value, source };
+          this.#end('given-up');
+          return;
+        }
+        this.#notify();
+        while (!this.isWhole && this.#aheadBytes() > AHEAD_BYTES) await this.#changed.promise;
+      }
+    } catch (error) {
+      this.#error = error;
+      this.#end('failed');
+    } finally {
+      this.#notify();
+      if (this.#rest === undefined) await source.return?.();
+    }
+  }
+
+  /** 0 when there are no readers, so that the writer looks. */
+  #aheadBytes(): number {
+    let least = this.isIdle ? 0 : Number.POSITIVE_INFINITY;
+    for (const { position } of this.#readers) least = Math.min(least, this.#writtenBytes - position);
+    return least;
+  }
+
+  /** False when the disk has no room or refuses; a body that has to be whole throws then. */
+  async #write(chunk: Uint8Array): Promise<boolean> {
+    if (this.isWhole && this.#file === undefined && this.#writtenBytes + chunk.length <= IN_MEMORY_BYTES) {
+      this.#held.push(Buffer.from(chunk));
+      this.#writtenBytes += chunk.length;
+      return true;
+    }
+    const position = this.#file === undefined ? 0 : this.#writtenBytes;
+    const bytes = this.#file === undefined && this.isWhole ? Buffer.concat([...this.#held, chunk]) : chunk;
+    this.#account?.take(bytes.length);
+    if (!this.#takeRoom(position + bytes.length) && !this.isWhole) return false;
+    try {
+      this.#file ??= await openNameless();
+      await this.#writeAt(this.#file, bytes, position);
+    } catch (error) {
+      if (this.isWhole) throw error;
+      return false;
+    }
+    this.#held = [];
+    this.#writtenBytes = position + bytes.length;
+    return true;
+  }
+
+  async #writeAt(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+    const startMs = performance.now();
+    for (let at = 0; at < bytes.length; ) {
+      const { bytesWritten } = await file.write(bytes, at, bytes.length - at, position + at);
+      at += bytesWritten;
+    }
+    this.#place?.wrote(bytes.length, performance.now() - startMs);
+  }
+
+  /** Of the cache, for so many bytes in all. Where there is none the body is not kept. */
+  #takeRoom(totalBytes: number): boolean {
+    const more = Math.max(0, totalBytes - this.#takenBytes);
+    if (this.#isReleased || this.#place?.take(more) !== true) {
+      this.#leaveCache();
+      return false;
+    }
+    this.#takenBytes += more;
+    return true;
+  }
+
+  async #waitForAll(signal: AbortSignal): Promise<boolean> {
+    const left = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+    while (this.#state === 'growing' && !signal.aborted) {
+      await Promise.race([this.#changed.promise, left]);
+    }
+    if (this.#state === 'failed') throw this.#error;
+    return !signal.aborted;
+  }
+
+  async *#read(reader: Reader): AsyncGenerator<Uint8Array, void> {
+    const written = new FileReader(reader.position);
+    for (;;) {
+      // Looked at in the same turn as the state, so that no bytes come in between.
+      const reading = this.#file && written.next(this.#file, this.#writtenBytes);
+      if (reading !== undefined) {
+        const chunk = await reading;
+        reader.position += chunk.length;
+        this.#notify();
+        yield chunk;
+      } else if (this.#state === 'growing') {
+        await this.#changed.promise;
+      } else if (this.#state === 'complete') {
+        if (this.#file === undefined && this.#held.length > 0) yield Buffer.concat(this.#held);
+        return;
+      } else if (this.#state === 'failed') {
+        throw this.#error;
+      } else {
+        yield* this.#readOn(reader);
+        return;
+      }
+    }
+  }
+
+  /** What follows what the disk has taken: a failing disk costs time, not the response. */
+  async *#readOn({ position }: Reader): AsyncGenerator<Uint8Array, void> {
+    const rest = this.#rest;
+    if (rest !== undefined) {
+      this.#rest = undefined;
+      try {
+        yield rest.chunk;
+        yield* { [Symbol.asyncIterator]: () => rest.source };
+      } finally {
+        await rest.source.return?.();
+      }
+      return;
+    }
+    let skipped = position;
+    for await (const chunk of this.#make!()) {
+      if (chunk.length > skipped) yield chunk.subarray(skipped);
+      skipped = Math.max(0, skipped - chunk.length);
+    }
+  }
+}
+
+/** Reads a file that grows, ahead of what is asked for. */
+class FileReader {
+  readonly #memory: Buffer[] = [];
+  readonly #ahead: Promise<Buffer>[] = [];
+  #position: number;
+  #turn = 0;
+
+  constructor(position: number) {
+    this.#position = position;
+  }
+
+  /**
+   * What comes next of the bytes up to `end`; absent when there are none. It may be overwritten once
+   * the second one after it is asked for.
+   */
+  next(file: FileHandle, end: number): Promise<Buffer> | undefined {
+    while (this.#ahead.length < READS_AHEAD && this.#position < end) {
+      const memory = this.#memory[this.#turn] ?? Buffer.allocUnsafeSlow(READ_BYTES);
+      this.#memory[this.#turn] = memory;
+      this.#turn = (this.#turn + 1) % (READS_AHEAD + 1);
+      const chunk = memory.subarray(0, Math.min(READ_BYTES, end - this.#position));
+      const reading = readWhole(file, chunk, this.#position);
+      // Waited for later, or never when the client goes away.
+      reading.catch(() => undefined);
+      this.#ahead.push(reading);
+      this.#position += chunk.length;
+    }
+    return this.#ahead.shift();
+  }
+}
+
+async function readWhole(file: FileHandle, into: Buffer, position: number): Promise<Buffer> {
+  for (let at = 0; at < into.length; ) {
+    const { bytesRead } = await file.read(into, at, into.length - at, position + at);
+    if (bytesRead === 0) throw new Error('The file of a response has become shorter.');
+    at += bytesRead;
+  }
+  return into;
+}
+
+function iterate(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncIterator<Uint8Array> {
+  if (Symbol.asyncIterator in source) return source[Symbol.asyncIterator]();
+  return iterateAsync(source);
+}
+
+async function* iterateAsync(source: Iterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  yield* source;
+}

@@ -1,0 +1,123 @@
+/**
+ * A bounded amount of memory or disk, and the bodies that take it, by version and entity tag. When
+ * there is no more, the version that holds most gives its least recently used body, so that no
+ * organization displaces those of others while it holds more itself.
+ */
+import type { Dataset } from '../../dataset/dataset.ts';
+
+export interface Kept {
+  /** Nobody reads it, so it can go at once. */
+  readonly isIdle: boolean;
+  /** To be called when it is found no more; gives its bytes back when nobody reads it. */
+  release(): void;
+}
+
+interface OfVersion<Entry> {
+  bytes: number;
+  /** By entity tag, the least recently used first. */
+  readonly entries: Map<string, Entry>;
+}
+
+export class BodyRoom<Entry extends Kept> {
+  readonly mostBytes: number;
+  readonly #mostEntries: number;
+  readonly #versions = new Map<Dataset, OfVersion<Entry>>();
+  #usedBytes = 0;
+  #entries = 0;
+
+  constructor(mostBytes: number, mostEntries = Number.POSITIVE_INFINITY) {
+    this.mostBytes = mostBytes;
+    this.#mostEntries = mostEntries;
+  }
+
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  find(dataset: Dataset, tag: string): Entry | undefined {
+    const entries = this.#versions.get(dataset)?.entries;
+    const entry = entries?.get(tag);
+    if (entries === undefined || entry === undefined) return undefined;
+    entries.delete(tag);
+    entries.set(tag, entry);
+    return entry;
+  }
+
+  /** Bytes are taken apart from this. */
+  add(dataset: Dataset, tag: string, entry: Entry): void {
+    while (this.#entries >= this.#mostEntries && this.#displace());
+    this.#of(dataset).entries.set(tag, entry);
+    this.#entries += 1;
+  }
+
+  /** Nothing when it is not there. */
+  remove(dataset: Dataset, tag: string): void {
+    const version = this.#versions.get(dataset);
+    if (version?.entries.delete(tag) !== true) return;
+    this.#entries -= 1;
+    this.#tidy(dataset, version);
+  }
+
+  /** Whether there is room for so many bytes more, which are counted from then on. */
+  take(dataset: Dataset, bytes: number): boolean {
+    if (bytes > this.mostBytes) return false;
+    while (this.#usedBytes + bytes > this.mostBytes) if (!this.#displace()) return false;
+    this.#change(dataset, bytes);
+    return true;
+  }
+
+  giveBack(dataset: Dataset, bytes: number): void {
+    this.#change(dataset, -bytes);
+  }
+
+  /** Nothing of a version is found from now on. */
+  forget(dataset: Dataset): void {
+    const version = this.#versions.get(dataset);
+    if (version === undefined) return;
+    const entries = [...version.entries.values()];
+    version.entries.clear();
+    this.#entries -= entries.length;
+    for (const entry of entries) entry.release();
+    this.#tidy(dataset, version);
+  }
+
+  /** False when all that is here is being read. */
+  #displace(): boolean {
+    let most: { readonly bytes: number; readonly dataset: Dataset; readonly tag: string } | undefined;
+    for (const [dataset, { bytes, entries }] of this.#versions) {
+      if (most !== undefined && bytes <= most.bytes) continue;
+      const tag = firstIdle(entries);
+      if (tag !== undefined) most = { bytes, dataset, tag };
+    }
+    if (most === undefined) return false;
+    const entry = this.#versions.get(most.dataset)?.entries.get(most.tag);
+    this.remove(most.dataset, most.tag);
+    entry?.release();
+    return true;
+  }
+
+  #change(dataset: Dataset, bytes: number): void {
+    const version = this.#of(dataset);
+    version.bytes += bytes;
+    this.#usedBytes += bytes;
+    this.#tidy(dataset, version);
+  }
+
+  #of(dataset: Dataset): OfVersion<Entry> {
+    const present = this.#versions.get(dataset);
+    if (present !== undefined) return present;
+    const version = { bytes: 0, entries: new Map<string, Entry>() };
+    this.#versions.set(dataset, version);
+    return version;
+  }
+
+  #tidy(dataset: Dataset, { bytes, entries }: OfVersion<Entry>): void {
+    if (bytes === 0 && entries.size === 0) this.#versions.delete(dataset);
+  }
+}
+
+/** The tag of the least recently used entry that nobody reads. */
+function firstIdle(entries: ReadonlyMap<string, Kept>): string | undefined {
+  for (const [tag, { isIdle }] of entries) if (isIdle) return tag;
+  return undefined;
+}

@@ -1,0 +1,69 @@
+/**
+ * The one shape in which a refusal is told: a problem document (RFC 9457, decision 13). What a
+ * request can be refused for stands in the table of `app-error.ts`.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError, isProblemCode, PROBLEMS, type ProblemCode } from '../../domain/app-error.ts';
+import { escapeLineEnds } from '../../domain/json-text.ts';
+import { RefusedKeyError } from '../../keys/keyring.ts';
+import { ALLOWED_METHODS } from './methods.ts';
+import { RequestTarget, scrubKeys, uriReference } from './target.ts';
+
+/** Whether an error is one that a client can be told about; everything else is a bug. */
+function problemCodeOf(error: unknown): ProblemCode {
+  if (error instanceof AppError && isProblemCode(error.code)) return error.code;
+  // Whatever the framework refuses by itself is about the form of the request.
+  const status: unknown = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
+  return typeof status === 'number' && status >= 400 && status < 500 ? 'request-malformed' : 'internal';
+}
+
+/** `path` as `Target.shownPath`, or made by ourselves. */
+export function problemBody(code: ProblemCode, detail: string, path: string, requestId: string): Buffer {
+  const problem = {
+    type: `/problems/${code}`,
+    title: PROBLEMS[code].title,
+    status: PROBLEMS[code].status,
+    detail: scrubKeys(detail),
+    instance: uriReference(path),
+    code,
+    request_id: requestId,
+  };
+  return Buffer.from(escapeLineEnds(JSON.stringify(problem)));
+}
+
+/** Header fields that belong to a problem, whoever sends it. A problem is about this moment and is not kept. */
+export function problemHeaders(code: ProblemCode): Record<string, string> {
+  const { status } = PROBLEMS[code];
+  return {
+    'content-type': 'application/problem+json',
+    'cache-control': 'no-store',
+    ...(status === 401 && { 'www-authenticate': 'apikey realm="corkboard"' }),
+    ...(status === 405 && { allow: ALLOWED_METHODS }),
+    // A rate limit knows by itself how long to wait.
+    ...((status === 503 || (status === 429 && code !== 'rate-limited')) && { 'retry-after': '5' }),
+    ...((code === 'body-not-expected' || code === 'too-many-connections') && { connection: 'close' }),
+  };
+}
+
+/** The only place that answers a failed request. The inside of an unexpected error goes to the log, not out. */
+export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const code = problemCodeOf(error);
+  request.visit.code = code;
+  if (code === 'internal') request.visit.failure = error;
+  if (error instanceof RefusedKeyError) request.visit.refusedKey = error.entry;
+  const detail =
+    code !== 'internal' && error instanceof AppError
+      ? error.message
+      : `${PROBLEMS[code].title}. ${PROBLEMS[code].remedy}`;
+  const { shownPath } = new RequestTarget(request.originalUrl);
+  // Of an answer that could not be made.
+  return reply
+    .removeHeader('etag')
+    .removeHeader('content-encoding')
+    .removeHeader('content-length')
+    .removeHeader('link')
+    .removeHeader('sync-token')
+    .code(PROBLEMS[code].status)
+    .headers(problemHeaders(code))
+    .send(problemBody(code, detail, shownPath, request.id));
+}

@@ -1,0 +1,49 @@
+/**
+ * The metrics of all workers together. `ClusterRegistry` adds them up in the primary alone, so the worker that is asked
+ * for `/metrics` has the text from there.
+ */
+import cluster from 'node:cluster';
+import { ClusterRegistry, type Registry } from '@prometheus-io/client';
+
+interface WantedMessage {
+  readonly type: 'metrics-wanted';
+  readonly round: number;
+}
+
+interface GatheredMessage {
+  readonly type: 'metrics-gathered';
+  readonly round: number;
+  /** Absent when a worker has not answered. */
+  readonly text: string | undefined;
+}
+
+/** In the primary: gives the text to workers that ask for it. */
+export function gatherMetrics(): void {
+  const all = new ClusterRegistry();
+  cluster.on('message', async (worker, { type, round }: WantedMessage) => {
+    if (type !== 'metrics-wanted') return;
+    const text = await all.clusterMetrics().catch(() => undefined);
+    const gathered: GatheredMessage = { type: 'metrics-gathered', round, text };
+    if (worker.isConnected()) worker.send(gathered);
+  });
+}
+
+/** In a worker, which is counted in from now on: gives the metrics of all. */
+export function joinMetrics(own: Registry): () => Promise<string | undefined> {
+  ClusterRegistry.setRegistries(own);
+  new ClusterRegistry();
+  const waiting = new Map<number, (text: string | undefined) => void>();
+  let rounds = 0;
+  process.on('message', ({ type, round, text }: GatheredMessage) => {
+    if (type !== 'metrics-gathered') return;
+    waiting.get(round)?.(text);
+    waiting.delete(round);
+  });
+  return () =>
+    new Promise((resolve) => {
+      rounds += 1;
+      waiting.set(rounds, resolve);
+      const wanted: WantedMessage = { type: 'metrics-wanted', round: rounds };
+      process.send?.(wanted);
+    });
+}

@@ -1,0 +1,134 @@
+/**
+ * The figures that `/metrics` shows, each a registry of its own so that two servers in one process do not mix. Of
+ * several workers any one shows the sum over all, in the way that the library lays down for each figure.
+ */
+import cluster from 'node:cluster';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import { LIMIT_NAMES, type LimitName, type Limits } from '../limits/limits.ts';
+import type { Impaired } from '../versions/impaired.ts';
+import { joinMetrics } from './cluster-metrics.ts';
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** `/metrics` requires no key, so it names organizations only if asked to (decision 65). */
+export function createMetrics(impaired: Impaired, namesOrganizations = false) {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  // Quantiles cannot be added up over workers.
+  registry.removeSingleMetric('nodejs_eventloop_utilization_summary');
+  new Gauge({
+    name: 'corkboard_workers',
+    help: 'Serving processes.',
+    registers,
+  }).set(1);
+  const requests = new Counter({
+    name: 'corkboard_requests_total',
+    help: 'Finished requests, by route, method and status.',
+    labelNames: ['route', 'method', 'status'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'corkboard_request_duration_seconds',
+    help: 'Time from the request to the last byte of the response.',
+    labelNames: ['route'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers,
+  });
+  const sentBytes = new Counter({
+    name: 'corkboard_sent_bytes_total',
+    help: 'Bytes sent in responses, header fields included.',
+    registers,
+  });
+  /** Requests that are being answered; a plain number costs a tenth of a figure. */
+  const inFlight = { count: 0 };
+  new Gauge({
+    name: 'corkboard_requests_in_flight',
+    help: 'Requests in progress.',
+    registers,
+    collect() {
+      this.set(inFlight.count);
+    },
+  });
+  new Gauge({
+    name: 'corkboard_impaired_organizations',
+    help: 'Organizations whose current version cannot be read, by what is served instead; the maximum over workers.',
+    labelNames: ['state'],
+    registers,
+    // Each worker finds it for itself, so the sum would count an organization several times.
+    aggregator: 'max',
+    collect() {
+      for (const [state, count] of Object.entries(impaired.counts())) this.set({ state }, count);
+    },
+  });
+  const ofOrganization = namesOrganizations ? (['organization'] as const) : [];
+  return {
+    contentType: registry.contentType,
+    /** The text of `/metrics`; absent when a worker has not answered. */
+    render: cluster.isWorker ? joinMetrics(registry) : () => registry.metrics(),
+    /** Counts a request whose answer has ended. */
+    countRequest(route: string, method: string, status: number, durationS: number, bytes: number): void {
+      requests.inc({ route, method, status });
+      durations.observe({ route }, durationS);
+      sentBytes.inc(bytes);
+    },
+    inFlight,
+    limitRefusals: new Counter({
+      name: 'corkboard_limit_refusals_total',
+      help: 'Requests refused because of a limit, by limit.',
+      labelNames: ['limit'],
+      registers,
+    }),
+    cutResponses: new Counter({
+      name: 'corkboard_cut_responses_total',
+      help: 'Responses cut by the server, by reason: a limit, key-ended, key-changed or person-forgotten.',
+      labelNames: ['reason'],
+      registers,
+    }),
+    /**
+     * Shows how much is in use of each resource that has a limit for all keys together, beside that
+     * limit.
+     */
+    showInUse(limits: Limits, readers: Readonly<Partial<Record<LimitName, () => number>>>): void {
+      const labelNames = ['limit'];
+      const names = LIMIT_NAMES.filter((name) => readers[name] !== undefined);
+      new Gauge({
+        ...{ name: 'corkboard_in_use', labelNames, registers },
+        help: 'Current use of a limited resource, by limit.',
+        collect() {
+          for (const name of names) this.set({ limit: name }, readers[name]?.() ?? 0);
+        },
+      });
+      const most = new Gauge({
+        ...{ name: 'corkboard_limit', labelNames, registers },
+        help: 'Limit of a resource, by name.',
+      });
+      for (const name of names) most.set({ limit: name }, limits[name]);
+    },
+    refusedConnections: new Counter({
+      name: 'corkboard_refused_connections_total',
+      help: 'Connections closed because of an invalid HTTP request, by code.',
+      labelNames: ['code'],
+      registers,
+    }),
+    /** The labels of what is counted by organization. */
+    labelsOf: (organization: string) => (namesOrganizations ? { organization } : {}),
+    datasetsOpened: new Counter({
+      name: 'corkboard_datasets_opened_total',
+      help: 'Versions opened for service.',
+      labelNames: ofOrganization,
+      registers,
+    }),
+    datasetsOpen: new Gauge({
+      name: 'corkboard_datasets_open',
+      help: 'Open versions, including old ones that responses in progress still read.',
+      registers,
+    }),
+    datasetFailures: new Counter({
+      name: 'corkboard_dataset_failures_total',
+      help: 'Failed attempts to open, read or close a version.',
+      labelNames: ofOrganization,
+      registers,
+    }),
+  };
+}

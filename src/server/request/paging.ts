@@ -1,0 +1,33 @@
+/** From one page to the next (decision 18). */
+import type { EventPosition } from '../../dataset/query.ts';
+import { type RequestTarget, uriReference } from '../http/target.ts';
+import { sealCursor, type WalkPlace } from './cursor.ts';
+import type { Ask } from './route.ts';
+import type { Secrets } from './secrets.ts';
+
+/** The cursor of the page after this one; absent when it is the last. */
+export function cursorOfNext(
+  ask: Ask,
+  next: EventPosition | bigint | undefined,
+  walk: string,
+  secrets: Secrets,
+): string | undefined {
+  return next === undefined ? undefined : sealCursor(placeOf(ask, next), walk, secrets);
+}
+
+/** The `Link` field of a page, in the spelling of its own target: none when it is the last. */
+export function linkToNext(target: RequestTarget, cursor: string | undefined): Record<string, string> {
+  if (cursor === undefined) return {};
+  const query = new URLSearchParams(target.query);
+  query.set('cursor', cursor);
+  return { link: `<${uriReference(target.path)}?${query}>; rel="next"` };
+}
+
+function placeOf(ask: Ask, next: EventPosition | bigint): WalkPlace {
+  if (typeof next === 'bigint') return { afterId: next };
+  // The whole walk sees what was published when it began; of a server that is behind, what that one has.
+  const { lastSequence } = ask.dataset;
+  const begun =
+    ask.place !== undefined && 'upToSequence' in ask.place ? ask.place.upToSequence : lastSequence;
+  return { after: next, upToSequence: Math.min(begun, lastSequence) };
+}

@@ -1,0 +1,164 @@
+/**
+ * The query parameters of the data routes: what each is called, how it is described, and how its text is read.
+ */
+import { type Static, type TSchema, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { parseIdentifier } from '../../domain/identifier.ts';
+import { EARLIEST_INSTANT_MS, LATEST_INSTANT_MS, parseInstant } from '../../domain/instant.ts';
+import { isZone } from '../../domain/zone.ts';
+import { SPLITS } from '../../insights/groups.ts';
+import { INTERVALS } from '../../insights/periods.ts';
+import { ORDERS } from '../../insights/ranking.ts';
+import { LISTED } from '../../render/text/representations.ts';
+
+export interface Parameter<T> {
+  readonly schema: TSchema;
+  readonly description: string;
+  readonly example: string | number;
+  /** Completes "… has to be". */
+  readonly expected: string;
+  /** Absent when the text cannot be read. */
+  read(text: string): T | undefined;
+}
+
+const LARGEST_LIMIT = 10_000;
+const MOST_TOP = 1_000;
+
+const INSTANT = Type.Union([
+  Type.Integer({ minimum: EARLIEST_INSTANT_MS, maximum: -100_000_000_000, description: 'Unix milliseconds' }),
+  Type.Integer({
+    minimum: EARLIEST_INSTANT_MS / 1000,
+    maximum: LATEST_INSTANT_MS,
+    description: 'Unix seconds below 100,000,000,000, Unix milliseconds from there on',
+  }),
+  Type.String({
+    format: 'date-time',
+    pattern: '^(?!0000)\\d{4}-\\d{2}-\\d{2}[Tt]\\d{2}:\\d{2}:[0-5]\\d',
+    description: 'ISO 8601 date-time with an offset',
+  }),
+]);
+
+const INSTANT_EXPECTED =
+  'Unix milliseconds (13 digits), Unix seconds, or an ISO 8601 date-time with an offset, whose plus sign is written as %2B';
+
+function instant(description: string, example: number): Parameter<number> {
+  return { schema: INSTANT, description, example, expected: INSTANT_EXPECTED, read: parseInstant };
+}
+
+function identifier(description: string, example: number): Parameter<bigint> {
+  return {
+    schema: Type.Integer({ format: 'int64' }),
+    description,
+    example,
+    expected: 'an integer of at most 64 bits in decimal digits',
+    read: parseIdentifier,
+  };
+}
+
+/** A parameter whose schema says all there is to say about it. */
+function bySchema<S extends TSchema>(
+  schema: S,
+  parameter: Omit<Parameter<Static<S>>, 'schema' | 'read'>,
+): Parameter<Static<S>> {
+  return {
+    ...parameter,
+    schema,
+    read(text) {
+      const value: unknown = 'type' in schema && schema.type === 'integer' ? readInteger(text) : text;
+      return Value.Check(schema, value) ? value : undefined;
+    },
+  };
+}
+
+function readInteger(text: string): number | undefined {
+  return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+export function orList(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+}
+
+export const PARAMETERS = {
+  start: instant('Start of the time range, inclusive.', 1_514_764_800_000),
+  end: instant('End of the time range, exclusive.', 1_546_300_800_000),
+  limit: bySchema(Type.Integer({ minimum: 1, maximum: LARGEST_LIMIT }), {
+    description:
+      'Maximum number of elements in the response; the header `Link` has the next page. Without it, the response is complete.',
+    example: 100,
+    expected: `an integer from 1 to ${LARGEST_LIMIT}`,
+  }),
+  cursor: bySchema(Type.String({ minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9_-]+$' }), {
+    description: 'Start of a page, taken from the header `Link` of the previous page. Requires `limit`.',
+    example: 'bm90IGEgcmVhbCBjdXJzb3I',
+    expected: 'a cursor from the header "Link" of the previous page',
+  }),
+  since: bySchema(Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' }), {
+    description:
+      'Only changes since an earlier response: the value of its header `Sync-Token`, or `start` for everything in the form of changes (with `sync_id` and `forgotten`). JSON and NDJSON only.',
+    example: 'start',
+    expected: 'the word start, or the value of the header "Sync-Token" of an earlier response',
+  }),
+  format: bySchema(Type.Enum([...LISTED]), {
+    description: 'Representation, for clients that cannot send `Accept`.',
+    example: 'csv',
+    expected: orList(LISTED),
+  }),
+  excel: bySchema(Type.Enum(['1']), {
+    description:
+      'With `1`, CSV for Excel and other spreadsheets: text that they could run as a formula is preceded by an apostrophe. Requires CSV. Not suitable for import.',
+    example: '1',
+    expected: '1, or be left out',
+  }),
+  key: bySchema(Type.Enum(['board']), {
+    description:
+      'With `board`, records are named by the id of their board, regardless of the setting of the organization.',
+    example: 'board',
+    expected: 'the word board, or be left out',
+  }),
+  // Of the insights alone.
+  board: identifier('Only events on this board.', 7),
+  user: identifier('Only events of which this user is the actor.', 12),
+  action: bySchema(Type.String({ minLength: 1, maxLength: 200 }), {
+    description: 'Only events with this action.',
+    example: 'visited',
+    expected: 'a word of at most 200 characters',
+  }),
+  interval: bySchema(Type.Enum([...INTERVALS]), {
+    description: 'Length of a period, `day` by default. Weeks start on Monday.',
+    example: 'week',
+    expected: INTERVALS.join(', '),
+  }),
+  zone: {
+    schema: Type.String({ minLength: 1, maxLength: 100, pattern: '^[A-Za-z]' }),
+    description: 'IANA time zone of days and hours, `UTC` by default.',
+    example: 'Europe/Vienna',
+    expected: 'the name of an IANA time zone',
+    read: (text: string) => (isZone(text) ? text : undefined),
+  },
+  by: bySchema(Type.Enum([...SPLITS]), {
+    description: 'Split events by this; with `board`, boards beyond the first `top` form one series.',
+    example: 'action',
+    expected: SPLITS.join(', '),
+  }),
+  order: bySchema(Type.Enum([...ORDERS]), {
+    description: '`events` (default): most events first. `recent`: latest event first.',
+    example: 'recent',
+    expected: ORDERS.join(' or '),
+  }),
+  top: bySchema(Type.Integer({ minimum: 1, maximum: MOST_TOP }), {
+    description: 'Maximum number of elements, from the first.',
+    example: 10,
+    expected: `an integer from 1 to ${MOST_TOP}`,
+  }),
+  at: instant(
+    'Instant at which the pace is judged; by default that of the last event on the board.',
+    1_514_764_800_000,
+  ),
+} as const;
+
+export type ParameterName = keyof typeof PARAMETERS;
+
+/** What was read, by name; a parameter that was not given is absent. */
+export type Parameters = {
+  [N in ParameterName]?: NonNullable<ReturnType<(typeof PARAMETERS)[N]['read']>>;
+};

@@ -1,0 +1,61 @@
+/** The query of a request, read strictly: what is not understood is refused, never passed over (decisions 5, 6). */
+import { AppError } from '../../domain/app-error.ts';
+import { nearestName } from '../../domain/nearest-name.ts';
+import { PARAMETERS, type ParameterName, type Parameters } from './parameters.ts';
+
+/**
+ * Throws `parameter-unknown`, `parameter-repeated`, `parameter-malformed` or `range-reversed`. The query is known to
+ * be decodable (`Target`).
+ */
+export function readParameters(query: string, known: readonly ParameterName[]): Parameters {
+  const given = new Map<ParameterName, string>();
+  for (const [name, text] of new URLSearchParams(query)) {
+    const parameter = known.find((candidate) => candidate === name);
+    if (parameter === undefined) throw unknownParameter(name, known);
+    if (given.has(parameter)) {
+      throw new AppError(
+        'parameter-repeated',
+        `The parameter "${name}" is given more than once. Give it once.`,
+      );
+    }
+    given.set(parameter, text);
+  }
+  const parameters: Parameters = Object.assign({}, ...known.map((name) => readOne(name, given)));
+  checkTogether(parameters);
+  return parameters;
+}
+
+function readOne<N extends ParameterName>(name: N, given: ReadonlyMap<ParameterName, string>): Parameters {
+  const text = given.get(name);
+  if (text === undefined) return {};
+  const value = PARAMETERS[name].read(text);
+  if (value !== undefined) return { [name]: value };
+  throw new AppError(
+    'parameter-malformed',
+    `The parameter "${name}" has to be ${PARAMETERS[name].expected}.`,
+  );
+}
+
+function unknownParameter(name: string, known: readonly ParameterName[]): AppError {
+  const nearest = nearestName(name, known);
+  const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
+  return new AppError(
+    'parameter-unknown',
+    `The parameter "${name.slice(0, 100)}" is unknown here.${hint} Known are: ${known.join(', ')}.`,
+  );
+}
+
+function checkTogether({ start, end, limit, cursor }: Parameters): void {
+  if (start !== undefined && end !== undefined && start > end) {
+    throw new AppError(
+      'range-reversed',
+      'The range ends before it starts. Give a "start" that is not later than "end".',
+    );
+  }
+  if (cursor !== undefined && limit === undefined) {
+    throw new AppError(
+      'parameter-malformed',
+      'The parameter "cursor" needs "limit". Repeat the limit with the cursor.',
+    );
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * What a request asks: first as its text alone says it, then bound to a version and to what the key may see, which
+ * settles every byte of the answer. Both are kept, because the same questions come again and again.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Dataset } from '../../dataset/dataset.ts';
+import { AppError } from '../../domain/app-error.ts';
+import { isRedacting, isSameRedaction, type Redaction, redactionText } from '../../domain/redaction.ts';
+import type { Scope } from '../../domain/scope.ts';
+import type { KeyEntry } from '../../keys/keyring.ts';
+import { REPRESENTATIONS, type Representation, tellsChanges } from '../../render/text/representations.ts';
+import { RequestTarget } from '../http/target.ts';
+import { entityTag, scopeText } from './conditional.ts';
+import { openCursor, type WalkPlace } from './cursor.ts';
+import { Memory } from './memory.ts';
+import { chooseEncoding, chooseRepresentation, type Encoding } from './negotiation.ts';
+import type { Parameters } from './parameters.ts';
+import { readParameters } from './query.ts';
+import type { Interface, Route } from './route.ts';
+import type { Secrets } from './secrets.ts';
+import { readSubject, type Subject } from './subject.ts';
+import { openSyncToken, sealSequence, sealSyncToken } from './sync-token.ts';
+
+export interface Question {
+  readonly variant: Interface;
+  readonly route: Route;
+  readonly target: RequestTarget;
+  readonly parameters: Parameters;
+  readonly subject: Subject;
+  readonly representation: Representation;
+  readonly encoding: Encoding;
+  /** As it was bound last: nearly always it comes again from the same key, to the same version. */
+  lastBound: LastBound | undefined;
+}
+
+/** A question to one version, with one scope and one kind of redaction. */
+export interface BoundQuestion {
+  /** What all pages of a walk have in common; the cursors of a walk are bound to it. */
+  readonly walk: string;
+  /** Where the cursor of the question points to. */
+  readonly place: WalkPlace | undefined;
+  /** What the client has already, when it asks for changes (decision 19). */
+  readonly since: Since | undefined;
+  /** Of whoever has taken in the whole answer, or walk; absent where there is no `since`. */
+  readonly syncToken: string | undefined;
+  /** Names the answer: the same for the same bytes only. */
+  readonly etag: string;
+}
+
+/** Absent: nothing yet. */
+export interface Since {
+  readonly sequence: number | undefined;
+}
+
+interface LastBound extends BoundQuestion {
+  readonly by: BoundQuestions;
+  readonly scope: Scope;
+  readonly redact: Redaction;
+}
+
+const KEPT_QUESTIONS = 2048;
+
+const questions = new Memory<Question>(KEPT_QUESTIONS);
+
+/**
+ * Throws `parameter-unknown`, `-repeated`, `-malformed`, `range-reversed`, `identifier-malformed` or
+ * `not-acceptable`.
+ */
+export function readQuestion(
+  variant: Interface,
+  route: Route,
+  requestTarget: string,
+  request: IncomingMessage,
+): Question {
+  // All that is read below. No part can hold a line break or a zero byte, so that no two requests give the same text.
+  const { accept = '\0', 'accept-encoding': acceptEncoding = '\0' } = request.headers;
+  const text = `${variant} ${route.path}\n${requestTarget}\n${accept}\n${acceptEncoding}`;
+  return questions.take(text, () => {
+    const target = new RequestTarget(requestTarget);
+    const parameters = readParameters(target.query, route.parameters);
+    const subject = readSubject(route, target.path);
+    const chosen = chooseRepresentation(request, parameters.format, representationsOf(route, parameters));
+    const representation = parameters.excel === undefined ? chosen : forExcel(chosen);
+    const encoding = REPRESENTATIONS[representation].isEncodable ? chooseEncoding(request) : 'identity';
+    if (representation === 'event-stream') refusePages(parameters);
+    return { variant, route, target, parameters, subject, representation, encoding, lastBound: undefined };
+  });
+}
+
+/** Binds questions to one version of an organization's data. */
+export class BoundQuestions {
+  readonly #version: Pick<Dataset, 'version' | 'lastSequence'>;
+  readonly #secrets: Secrets;
+  #sealed: string | undefined;
+
+  constructor(version: Pick<Dataset, 'version' | 'lastSequence'>, secrets: Secrets) {
+    this.#version = version;
+    this.#secrets = secrets;
+  }
+
+  /** Throws `cursor-malformed` and `since-invalid`. */
+  bind(question: Question, key: KeyEntry): BoundQuestion {
+    const { scope, redact } = key;
+    const last = question.lastBound;
+    // A scope that is changed becomes another object, so what was made for this one belongs to
+    // exactly this scope (decision 12).
+    if (last?.by === this && last.scope === scope && isSameRedaction(last.redact, redact)) return last;
+    const { version, lastSequence } = this.#version;
+    const common = commonText(question, key);
+    const walk = walkText(common, question, key);
+    const place = openCursor(question.parameters.cursor, walk, this.#secrets);
+    // A walk tells of what there was when it began, and of no more than the oldest version that it has met: servers need
+    // not have the same one.
+    const begun = place !== undefined && 'upToSequence' in place ? place.upToSequence : lastSequence;
+    const seen = Math.min(begun, lastSequence);
+    question.lastBound = {
+      ...{ by: this, scope, redact },
+      walk,
+      place,
+      ...this.#bindSync(question, syncText(common, key), seen),
+      etag: entityTag([version, walk, formText(question, key)], this.#secrets.entityTag),
+    };
+    return question.lastBound;
+  }
+
+  /** Up to where the client has everything, as a token says. Throws `since-invalid`. */
+  sequenceOf(question: Question, key: KeyEntry, token: string): number {
+    return openSyncToken(token, syncText(commonText(question, key), key), this.#secrets);
+  }
+
+  #bindSync(
+    { route, parameters }: Question,
+    binding: string,
+    seen: number,
+  ): Pick<BoundQuestion, 'since' | 'syncToken'> {
+    if (!route.parameters.includes('since')) return { since: undefined, syncToken: undefined };
+    return {
+      since: sinceOf(parameters.since, binding, this.#secrets),
+      syncToken: sealSyncToken(this.#seal(seen), binding, this.#secrets),
+    };
+  }
+
+  /** Nearly always that of the version. */
+  #seal(sequence: number): string {
+    if (sequence !== this.#version.lastSequence) return sealSequence(sequence, this.#secrets);
+    this.#sealed ??= sealSequence(sequence, this.#secrets);
+    return this.#sealed;
+  }
+}
+
+function refusePages({ limit, cursor }: Parameters): void {
+  if (limit === undefined && cursor === undefined) return;
+  throw new AppError('parameter-malformed', 'A stream has no pages. Leave out "limit" and "cursor".');
+}
+
+/** Refuses other formats, for which the parameter would silently do nothing. */
+function forExcel(chosen: Representation): Representation {
+  if (chosen === 'csv') return 'excel';
+  throw new AppError(
+    'parameter-malformed',
+    'The parameter "excel" is about CSV. Send "format=csv" or the header "Accept: text/csv" with it.',
+  );
+}
+
+/** With `since` only those in which an event has its name. */
+function representationsOf({ representations }: Route, { since }: Parameters): readonly Representation[] {
+  if (since === undefined) return representations;
+  return representations.filter(tellsChanges);
+}
+
+function sinceOf(since: string | undefined, binding: string, secrets: Secrets): Since | undefined {
+  if (since === undefined) return undefined;
+  return { sequence: since === 'start' ? undefined : openSyncToken(since, binding, secrets) };
+}
+
+/** What all pages of a walk have in common. A redacting key has walks of its own. */
+function walkText(common: string, { parameters }: Question, { redact }: KeyEntry): string {
+  const ofRedaction = isRedacting(redact) ? ` ${redactionText(redact)}` : '';
+  return `${common} ${parameters.since ?? ''}${ofRedaction}`;
+}
+
+/** What all answers of a sync have in common; its tokens are bound to it. */
+function syncText(common: string, { redact }: KeyEntry): string {
+  // Names that are redacted with the address were not always: who has kept them begins again from
+  // the start.
+  const form = redact.email && !redact.name ? ' 2' : '';
+  return `${common} ${redact.email} ${redact.name}${form}${redact.id ? ' id' : ''}`;
+}
+
+function commonText(question: Question, key: KeyEntry): string {
+  return JSON.stringify([...filterOf(question), scopeText(key.scope)]);
+}
+
+function filterOf({ variant, route, subject, parameters }: Question): readonly unknown[] {
+  const { start = null, end = null, board, user, action } = parameters;
+  const filter = [board, user, action].map((value) => (value === undefined ? null : String(value)));
+  return [variant, route.path, subject.text, start, end, filter];
+}
+
+/** What else settles the bytes of an answer from one version. */
+function formText({ route, parameters, representation, encoding }: Question, key: KeyEntry): string {
+  const given = route.parameters.map((parameter) => parameters[parameter] ?? null);
+  const exact = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
+  return JSON.stringify([given, redactionText(key.redact), representation, encoding], exact);
+}

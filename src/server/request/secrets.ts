@@ -1,0 +1,57 @@
+/**
+ * Secrets for one purpose each, derived from the secret of an organization, so that what one of them signs or hides
+ * says nothing about another; and the two ways to use them.
+ */
+import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { aessiv } from '@noble/ciphers/aes.js';
+
+export interface Secrets {
+  readonly entityTag: KeyObject;
+  readonly syncTag: KeyObject;
+  /** Of AES-SIV, as `sequence`. */
+  readonly cursor: Uint8Array;
+  readonly sequence: Uint8Array;
+  /** The organization's own one, for the pseudonyms of rendering (decision 22). */
+  readonly pseudonym: Uint8Array;
+}
+
+/** Two keys of AES-256. */
+const SIV_KEY_BYTES = 64;
+/** Of base64url: 132 of the 256 bits of the digest. */
+const DIGEST_CHARACTERS = 22;
+
+export function deriveSecrets(secret: Uint8Array): Secrets {
+  return {
+    entityTag: createSecretKey(derive(secret, 'entity tag hmac')),
+    syncTag: createSecretKey(derive(secret, 'sync tag hmac')),
+    cursor: derive(secret, 'cursor aes-siv', SIV_KEY_BYTES),
+    sequence: derive(secret, 'sequence aes-siv', SIV_KEY_BYTES),
+    pseudonym: secret,
+  };
+}
+
+export function derive(secret: Uint8Array, purpose: string, bytes = 32): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, new Uint8Array(), `corkboard ${purpose}`, bytes));
+}
+
+/** The start of the HMAC-SHA256 of the text, as text. */
+export function keyedDigest(secret: KeyObject, text: string): string {
+  return createHmac('sha256', secret).update(text).digest('base64url').slice(0, DIGEST_CHARACTERS);
+}
+
+/** AES-SIV (RFC 5297), as text: the same for the same bytes and binding. */
+export function seal(plain: Uint8Array, secret: Uint8Array, binding = ''): string {
+  return Buffer.from(aessiv(secret, Buffer.from(binding)).encrypt(plain)).toString('base64url');
+}
+
+/** Absent for whatever was not sealed with the same secret and binding. */
+export function unseal(sealed: string, secret: Uint8Array, binding = ''): Buffer | undefined {
+  const bytes = Buffer.from(sealed, 'base64url');
+  // A second spelling of the same bytes is refused too.
+  if (bytes.toString('base64url') !== sealed) return undefined;
+  try {
+    return Buffer.from(aessiv(secret, Buffer.from(binding)).decrypt(bytes));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,277 @@
+/**
+ * Bytes to the socket (decisions 14 to 17): with their length where it is known, no faster than the client takes
+ * them, and never ending well when they are not whole.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { setImmediate } from 'node:timers/promises';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '../../domain/app-error.ts';
+import type { UnsizedAnswer } from '../../render/text/answer.ts';
+import type { Chunk } from '../../render/text/chunk.ts';
+import { Body, type Reader } from '../bodies/body.ts';
+import type { BodySlot, SmallBody } from '../bodies/body-cache.ts';
+import { type BodyChunks, compress, compressSmall, writeChunk } from '../bodies/compression.ts';
+import type { Visit } from '../observability/observe.ts';
+import { keyOf } from '../request/authenticate.ts';
+import { unmetMatch } from '../request/conditional.ts';
+import type { Encoding } from '../request/negotiation.ts';
+import type { AnyAnswer, SizedAnswer } from '../request/route.ts';
+import { isLargeFile, PARQUET_BYTES, type ParquetPlaces, refusalOf } from '../traffic/parquet-places.ts';
+import type { ResponsePlace } from '../traffic/responses-under-way.ts';
+import { Scratch } from './scratch.ts';
+
+/** Up to this size an answer is collected and sent in one piece. */
+export const SMALL_ANSWER_BYTES = 256 * 1024;
+
+const scratch = new Scratch();
+
+/** A request, and what its response is made from. */
+export interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly encoding: Encoding;
+  readonly place: ResponsePlace;
+  /** Where bodies of this response are kept. */
+  readonly slot: BodySlot;
+  /** Cursor of the next page; absent when there is none. */
+  readonly next: string | undefined;
+  /** Others are likely to ask the same; a step of a walk is not. */
+  readonly isLasting: boolean;
+}
+
+/**
+ * Sends a 200 whose other header fields are in the reply already. Resolves when the last byte of a
+ * large response has left. Throws before anything is sent when a large one is refused.
+ */
+export function sendAnswer(
+  exchange: Exchange,
+  answer: AnyAnswer,
+  places: ParquetPlaces,
+): Promise<FastifyReply> {
+  return 'pieces' in answer ? sendParquet(exchange, answer, places) : sendSized(exchange, answer);
+}
+
+/** The size is known only when all of it has been made, so HEAD makes it as well. */
+async function sendParquet(
+  exchange: Exchange,
+  answer: UnsizedAnswer<unknown>,
+  places: ParquetPlaces,
+): Promise<FastifyReply> {
+  const { request, reply, place, slot, next } = exchange;
+  const key = keyOf(request);
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  if (isLargeFile(answer)) place.begin(PARQUET_BYTES);
+  while (!reply.raw.destroyed) {
+    let body = slot.find();
+    const isOwn = body === undefined;
+    if (body === undefined) {
+      const turn = isLargeFile(answer) ? await places.enter(key, gone.signal) : undefined;
+      if (gone.signal.aborted) turn?.[Symbol.dispose]();
+      if (gone.signal.aborted) break;
+      body = slot.find();
+      if (body === undefined) body = slot.begin(places.beginning(answer, next, key, turn))!;
+      else turn?.[Symbol.dispose]();
+    }
+    if (!(body instanceof Body)) return sendFinished(reply, body.bytes, 'identity');
+    await using reader = body.join();
+    try {
+      if (await reader.whole(gone.signal)) return await sendBody(exchange, body, reader);
+    } catch (error) {
+      // What another key may have says nothing about this one.
+      if (isOwn || !(error instanceof AppError)) throw refusalOf(error);
+    }
+  }
+  // The client has gone away, which is its right.
+  return reply.hijack();
+}
+
+/** Sends a body that was made before, or is being made for others, as `sendAnswer` does. */
+export async function sendFound(exchange: Exchange, found: SmallBody | Body): Promise<FastifyReply> {
+  if (!(found instanceof Body)) return sendFinished(exchange.reply, found.bytes, exchange.encoding);
+  await using reader = found.join();
+  return await sendBody(exchange, found, reader);
+}
+
+async function sendBody(exchange: Exchange, body: Body, reader: Reader): Promise<FastifyReply> {
+  const { bytes, byteLength, heldBytes, next } = body;
+  if (bytes === undefined) return await sendLarge(exchange, { byteLength, heldBytes }, () => reader.read());
+  exchange.slot.keep({ bytes, next }, true);
+  return sendFinished(exchange.reply, bytes, exchange.encoding);
+}
+
+async function sendSized(exchange: Exchange, answer: SizedAnswer): Promise<FastifyReply> {
+  const { encoding, slot, next, isLasting } = exchange;
+  const { byteLength, heldBytes = byteLength } = answer;
+  // The length of a body that HEAD leaves out is part of the answer too, hence the same way for both.
+  if (byteLength <= SMALL_ANSWER_BYTES) return await sendSmall(exchange, answer);
+  if (exchange.request.method === 'HEAD') return sendHead(exchange, byteLength);
+  const isPlain = encoding === 'identity';
+  const make = () => (isPlain ? answer.chunks() : compress(answer.chunks(), encoding));
+  const found = slot.find();
+  const body =
+    found instanceof Body
+      ? found
+      : slot.begin({
+          ...{ make, next, heldBytes, isPlain, isCostly: isLasting && !isPlain },
+          byteLength: isPlain ? byteLength : undefined,
+        });
+  await using reader = body?.join();
+  return await sendLarge(exchange, { byteLength, heldBytes }, () => reader?.read() ?? make());
+}
+
+/** `byteLength` is that of the plain bytes. */
+async function sendLarge(
+  exchange: Exchange,
+  { byteLength, heldBytes }: { readonly byteLength: number | undefined; readonly heldBytes: number },
+  read: () => BodyChunks,
+): Promise<FastifyReply> {
+  const { request, reply, place } = exchange;
+  if (request.method === 'HEAD') return sendHead(exchange, byteLength);
+  place.begin(heldBytes);
+  describeLarge(exchange, byteLength);
+  const response = takeOver(request, reply);
+  try {
+    // A failure destroys the response: the client sees a cut connection, not a partial array (decision 16).
+    await writeChunks(watchSource(read(), request.visit), response);
+  } catch {
+    // The source has noted its own failure; otherwise the client has gone away, which is its right.
+  }
+  return reply;
+}
+
+function sendHead(exchange: Exchange, byteLength: number | undefined): FastifyReply {
+  describeLarge(exchange, byteLength);
+  return exchange.reply.send();
+}
+
+function describeLarge({ reply, encoding }: Exchange, byteLength: number | undefined): void {
+  reply.code(200);
+  if (encoding !== 'identity') reply.header('content-encoding', encoding);
+  else if (byteLength !== undefined) reply.header('content-length', byteLength);
+}
+
+async function sendSmall(
+  { reply, encoding, slot, next }: Exchange,
+  answer: SizedAnswer,
+): Promise<FastifyReply> {
+  const { byteLength } = answer;
+  const memory = scratch.take(byteLength);
+  const plain = await collect(answer, memory);
+  if (encoding === 'identity') scratch.giveBackAfter(reply.raw, memory, byteLength);
+  const bytes = encoding === 'identity' ? plain : await compressSmall(plain, encoding);
+  if (encoding !== 'identity') scratch.giveBack(memory, byteLength);
+  slot.keep({ bytes, next });
+  return sendFinished(reply, bytes, encoding);
+}
+
+/** Sends a small 200 whose bytes are at hand, compressed already. */
+function sendFinished(reply: FastifyReply, bytes: Buffer, encoding: Encoding): FastifyReply {
+  if (encoding !== 'identity') reply.header('content-encoding', encoding);
+  return reply.code(200).send(bytes);
+}
+
+/**
+ * One piece of memory with the whole answer, `memory` if that was large enough. Throws when fewer or more bytes come
+ * than were announced.
+ */
+async function collect(answer: SizedAnswer, memory: Chunk): Promise<Buffer> {
+  const collected = new Collected(answer.byteLength);
+  const chunks = answer.chunks(memory);
+  if (Symbol.iterator in chunks) for (const chunk of chunks) collected.add(chunk);
+  else for await (const chunk of chunks) collected.add(chunk);
+  return collected.whole();
+}
+
+class Collected {
+  readonly #byteLength: number;
+  readonly #chunks: Uint8Array[] = [];
+  #length = 0;
+
+  constructor(byteLength: number) {
+    this.#byteLength = byteLength;
+  }
+
+  add(chunk: Uint8Array): void {
+    this.#length += chunk.length;
+    if (this.#length > this.#byteLength) throw wrongLength();
+    // A chunk that is all of the answer is not used again, any other may be.
+    this.#chunks.push(chunk.length === this.#byteLength ? chunk : Buffer.from(chunk));
+  }
+
+  whole(): Buffer {
+    if (this.#length !== this.#byteLength) throw wrongLength();
+    const [whole] = this.#chunks;
+    if (whole !== undefined && this.#chunks.length === 1) {
+      return Buffer.from(whole.buffer, whole.byteOffset, whole.length);
+    }
+    return Buffer.concat(this.#chunks);
+  }
+}
+
+function wrongLength(): Error {
+  return new Error('An answer has another length than announced.');
+}
+
+/**
+ * The response with the header fields of the reply, to be written past the framework. Throws
+ * `precondition-failed`.
+ */
+export function takeOver(request: FastifyRequest, reply: FastifyReply): ServerResponse {
+  const unmet = unmetMatch(request, reply);
+  if (unmet !== undefined) throw unmet;
+  reply.hijack();
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined) reply.raw.setHeader(name, value);
+  }
+  reply.raw.setHeader('server-timing', request.visit.timing());
+  return reply.raw;
+}
+
+/** What all large answers together write in a turn of the event loop: about a millisecond, for which others wait. */
+const PART_BYTES = 1024 * 1024;
+const SMALLEST_PART_BYTES = 64 * 1024;
+
+/** Large answers that this process is writing. */
+let answersUnderWay = 0;
+
+/**
+ * Writes a source to its end. The next chunk is made while one is taken by the target, and never one more, because
+ * the memory of a chunk is used again for the second one after it. Destroys the target on failure.
+ */
+async function writeChunks(source: AsyncIterable<Uint8Array>, target: Writable): Promise<void> {
+  answersUnderWay += 1;
+  try {
+    let taken = Promise.resolve();
+    for await (const chunk of source) {
+      for (let at = 0, part: number; at < chunk.length; at += part) {
+        part = Math.max(SMALLEST_PART_BYTES, Math.ceil(PART_BYTES / answersUnderWay));
+        await taken;
+        taken = writeChunk(chunk.subarray(at, at + part), target);
+        // Awaited in the next turn; a failure in the meantime is not unheard.
+        taken.catch(() => undefined);
+        await setImmediate();
+      }
+    }
+    await taken;
+    target.end();
+    await finished(target, { readable: false });
+  } catch (error) {
+    target.destroy();
+    throw error;
+  } finally {
+    answersUnderWay -= 1;
+  }
+}
+
+/** Notes a failure before the response is cut because of it. */
+async function* watchSource(chunks: BodyChunks, visit: Visit): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* chunks;
+  } catch (error) {
+    visit.failure = error;
+    throw error;
+  }
+}

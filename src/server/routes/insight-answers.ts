@@ -1,0 +1,217 @@
+/** The answers of the insights: figures of `src/insights`, in the words of the interface. */
+import { formatInstant } from '../../domain/instant.ts';
+import { type Activity, countActivity, countHoursOfWeek, countReturning } from '../../insights/activity.ts';
+import { type Groups, groupsOf, noGroups } from '../../insights/groups.ts';
+import { countInteractions } from '../../insights/interactions.ts';
+import { summarize } from '../../insights/overview.ts';
+import { measureParticipation } from '../../insights/participation.ts';
+import { Periods } from '../../insights/periods.ts';
+import { rankPins } from '../../insights/pins.ts';
+import { rank } from '../../insights/ranking.ts';
+import { type Asked, queryOf } from '../../insights/scan.ts';
+import { explainLines, sumLedger } from '../../points/explanation.ts';
+import { policyOf, readPolicy } from '../../points/policy.ts';
+import type { Answer } from '../../render/text/answer.ts';
+import { jsonAnswer } from '../../render/text/json-body.ts';
+import { type AnyAnswer, type Ask, eventsAsked, eventsOf } from '../request/route.ts';
+import { findNamed } from '../request/subject.ts';
+
+const DEFAULT_SERIES = 10;
+const DEFAULT_RANKED = 50;
+const DEFAULT_EDGES = 200;
+const HOURS_OF_DAY = 24;
+
+export async function answerOverview(ask: Ask): Promise<Answer> {
+  const asked = await eventsCounted(ask);
+  const { firstMs, lastMs, ...figures } = await summarize(ask.dataset, asked);
+  const describe = await ask.rendering.described();
+  return await jsonAnswer({
+    organization: describe.organization,
+    board: asked.board === undefined ? null : describe.board(asked.board),
+    user: asked.user === undefined ? null : describe.user(asked.user),
+    ...{ ...figures, first: instantOrNull(firstMs), last: instantOrNull(lastMs) },
+  });
+}
+
+/** As the routes of events in variant A give them. */
+export async function answerEvents(ask: Ask): Promise<AnyAnswer> {
+  const query = queryOf(ask.dataset, await eventsCounted(ask));
+  return await eventsOf(ask, { ...query, ...eventsAsked(ask) });
+}
+
+export async function answerActivity(ask: Ask): Promise<Answer> {
+  const { dataset, parameters } = ask;
+  const { by, top = DEFAULT_SERIES } = parameters;
+  const asked = await eventsCounted(ask);
+  const groups = by === undefined ? noGroups(dataset) : await groupsOf(dataset, by, asked, top);
+  const activity = await countActivity(dataset, asked, periodsAsked(ask), groups);
+  const describe = await ask.rendering.described();
+  // The boards that have no series of their own share one, unless there are none.
+  const shown = by === undefined ? [0] : rankSeries(groups, activity);
+  const series = shown.map((place) => {
+    const name = groups.names[place];
+    return {
+      label: typeof name === 'string' ? name : null,
+      board: typeof name === 'number' ? describe.board(name) : null,
+      events: activity.events[place] ?? new Int32Array(activity.startsMs.length),
+    };
+  });
+  return await jsonAnswer({ ...described(ask, activity), by: by ?? null, people: activity.people, series });
+}
+
+/**
+ * Places of the groups that have events, most events first, so that the order does not reveal in
+ * which order words were imported. Boards are in that order already.
+ */
+function rankSeries({ names, column }: Groups, { totals }: Activity): readonly number[] {
+  const places = [...names.keys()].filter((place) => totals[place]! > 0);
+  if (column === 'board') return places;
+  return places.sort(
+    (one, other) => totals[other]! - totals[one]! || ((names[one] ?? '') < (names[other] ?? '') ? -1 : 1),
+  );
+}
+
+export async function answerReturning(ask: Ask): Promise<Answer> {
+  const asked = await eventsCounted(ask);
+  const { newcomers, returning, ...periods } = await countReturning(ask.dataset, asked, periodsAsked(ask));
+  return await jsonAnswer({ ...described(ask, periods), newcomers, returning });
+}
+
+export async function answerHeatMap(ask: Ask): Promise<Answer> {
+  const { zone = 'UTC' } = ask.parameters;
+  const counts = await countHoursOfWeek(ask.dataset, await eventsCounted(ask), zone);
+  const hours = Array.from({ length: 7 }, (_, day) =>
+    Array.from(counts.subarray(day * HOURS_OF_DAY, (day + 1) * HOURS_OF_DAY)),
+  );
+  return await jsonAnswer({ zone, hours });
+}
+
+/** Boards, or people by what they do; of each with how many different others. */
+export async function answerRanked(ask: Ask, by: 'board' | 'actor'): Promise<Answer> {
+  const { order = 'events', top: most = DEFAULT_RANKED } = ask.parameters;
+  const ranked = await rank(ask.dataset, await eventsCounted(ask), by, { order, most });
+  const { board, user } = await ask.rendering.described();
+  return await jsonAnswer(
+    ranked.map(({ index, events, others, lastMs }) => ({
+      ...(by === 'board' ? { board: board(index) } : { user: user(index) }),
+      events,
+      [by === 'board' ? 'people' : 'boards']: others,
+      last: formatInstant(lastMs),
+    })),
+  );
+}
+
+export async function answerPins(ask: Ask, board: number): Promise<Answer> {
+  const { top: most = DEFAULT_RANKED } = ask.parameters;
+  const { top, pins } = await rankPins(ask.dataset, { ...(await eventsCounted(ask)), board }, most);
+  const describe = await ask.rendering.described();
+  const describePin = await ask.rendering.describedPins();
+  return await jsonAnswer({
+    board: describe.board(board),
+    pins,
+    ranked: top.map(({ pin, owner, firstMs, lastMs, ...figures }) => ({
+      ...{ pin: describePin(pin), owner: describe.user(owner), ...figures },
+      ...{ first: formatInstant(firstMs), last: formatInstant(lastMs) },
+    })),
+  });
+}
+
+export async function answerParticipation(ask: Ask, board: number): Promise<Answer> {
+  const { dataset, scope, parameters } = ask;
+  const describe = await ask.rendering.described();
+  const policy = policyOf(readPolicy(dataset.policy), describe.board(board).id);
+  const { lastMs } = await summarize(dataset, { scope, range: {}, board });
+  const atMs = parameters.at ?? lastMs;
+  const { top: most = DEFAULT_RANKED } = parameters;
+  const { atRisk, ...figures } = await measureParticipation(dataset, scope, board, policy, { atMs, most });
+  return await jsonAnswer({
+    board: describe.board(board),
+    goal: figures.goal,
+    window_start: instantOrNull(figures.windowStartMs),
+    window_end: instantOrNull(figures.windowEndMs),
+    at: instantOrNull(atMs),
+    people: figures.people,
+    reached: figures.reached,
+    under_way: figures.underWay,
+    not_started: figures.notStarted,
+    distribution: figures.distribution,
+    median_points: figures.medianPoints,
+    elapsed: figures.elapsed ?? null,
+    pace_points: figures.pacePoints ?? null,
+    at_risk: atRisk.map(({ user, ...points }) => ({ user: describe.user(user), ...inWords(points) })),
+    at_risk_people: figures.atRiskCount,
+  });
+}
+
+export async function answerInteractions(ask: Ask, board: number): Promise<Answer> {
+  const { top = DEFAULT_EDGES } = ask.parameters;
+  const asked = { ...(await eventsCounted(ask)), board };
+  const { edges, pairs, events, own } = await countInteractions(ask.dataset, asked, top);
+  const describe = await ask.rendering.described();
+  const people = new Set(edges.flatMap(({ actor, owner }) => [actor, owner]));
+  return await jsonAnswer({
+    board: describe.board(board),
+    people: [...people].map((person) => describe.user(person)),
+    edges: edges.map(({ actor, owner, events: count }) => ({
+      actor: describe.user(actor).id,
+      owner: describe.user(owner).id,
+      events: count,
+    })),
+    pairs,
+    events,
+    own_events: own,
+  });
+}
+
+/** The lines of `corkboard points explain`, as far as the scope sees (decision 50). */
+export async function answerLedger(ask: Ask, board: number, user: number): Promise<Answer> {
+  const { dataset, scope } = ask;
+  const describe = await ask.rendering.described();
+  const ledger = await dataset.ledger({ scope, board, user });
+  const policy = policyOf(readPolicy(dataset.policy), describe.board(board).id);
+  const { imported, standing, ...sums } = sumLedger(ledger, policy);
+  return await jsonAnswer({
+    board: describe.board(board),
+    user: describe.user(user),
+    lines: ledgerLines(ledger, policy),
+    counted_points: sums.countedPoints,
+    adjusted_points: sums.adjustedPoints,
+    imported: imported === undefined ? null : inWords(imported),
+    standing: standing === undefined ? null : inWords(standing),
+    summary: sums.summary,
+  });
+}
+
+function* ledgerLines(...explained: Parameters<typeof explainLines>) {
+  for (const { runningTotal, ...line } of explainLines(...explained)) {
+    yield { ...line, running_total: runningTotal };
+  }
+}
+
+/** Throws `not-found` for a board or a user that the key may not see. */
+async function eventsCounted(ask: Ask): Promise<Asked> {
+  const { start, end, action } = ask.parameters;
+  return { scope: ask.scope, range: { startMs: start, endMs: end }, ...(await findNamed(ask)), action };
+}
+
+function periodsAsked({ parameters: { interval = 'day', zone = 'UTC' } }: Ask): Periods {
+  return new Periods(interval, zone);
+}
+
+function described({ parameters }: Ask, { startsMs, endMs }: { startsMs: readonly number[]; endMs: number }) {
+  const { interval = 'day', zone = 'UTC' } = parameters;
+  const end = startsMs.length === 0 ? null : formatInstant(endMs);
+  return { interval, zone, periods: instants(startsMs), end };
+}
+
+function* instants(allMs: readonly number[]): Generator<string> {
+  for (const ms of allMs) yield formatInstant(ms);
+}
+
+function inWords(figures: { readonly totalPoints: number; readonly participationScore: number }) {
+  return { total_points: figures.totalPoints, participation_score: figures.participationScore };
+}
+
+function instantOrNull(ms: number | undefined): string | null {
+  return ms === undefined ? null : formatInstant(ms);
+}

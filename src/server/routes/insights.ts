@@ -1,0 +1,233 @@
+/**
+ * The insights: figures for looking at what happens, beside the two variants of the contract. The same keys, scope and
+ * redaction, the same refusals and the same caching apply (decision 50).
+ */
+import type { TSchema } from 'typebox';
+import type { ParameterName } from '../request/parameters.ts';
+import { identifierNamed, type Route, type VariantTable } from '../request/route.ts';
+import { EVENT_LIST } from './event-routes.ts';
+import {
+  answerActivity,
+  answerEvents,
+  answerHeatMap,
+  answerInteractions,
+  answerLedger,
+  answerOverview,
+  answerParticipation,
+  answerPins,
+  answerRanked,
+  answerReturning,
+} from './insight-answers.ts';
+import {
+  Activity,
+  HeatMap,
+  Interactions,
+  LedgerOfUser,
+  Overview,
+  Participation,
+  RankedBoards,
+  RankedPins,
+  RankedUsers,
+  Returning,
+} from './insight-schemas.ts';
+import { boardId, userId } from './kinds-of-routes.ts';
+
+const BOARD = { id: 7, title: 'Welcome', category: 'Communications' };
+const USER = { id: 12, email: 'ada@example.org', role: 'user', name: 'Ada Lovelace' };
+const ORGANIZATION = { id: 1, name: 'Example', domain: 'example.org', category_id: 2 };
+const NOON = '2018-03-12T12:00:00.000+00:00';
+const WEEK = { interval: 'week', zone: 'UTC', periods: ['2018-03-12T00:00:00.000+00:00'] };
+const END = '2018-03-19T00:00:00.000+00:00';
+
+const EVENTS: readonly ParameterName[] = ['start', 'end', 'board', 'user', 'action'];
+
+function figures(response: TSchema, example: unknown) {
+  return { tag: 'Insights', names: [], representations: ['json'], response, example } as const;
+}
+
+const OF_ORGANIZATION: readonly Route[] = [
+  {
+    ...figures(Overview, {
+      ...{ organization: ORGANIZATION, board: null, user: null },
+      ...{ events: 3, people: 2, boards: 1, pins: 1, first: NOON, last: NOON },
+      actions: [{ action: 'visited', events: 3 }],
+    }),
+    operation: 'getOverview',
+    path: '/overview',
+    summary: 'How many events, people, boards and pins',
+    description: 'Only what events are about is counted. The board and the user asked for are named.',
+    of: 'organization',
+    parameters: EVENTS,
+    answer: answerOverview,
+  },
+  {
+    ...figures(Activity, {
+      ...{ ...WEEK, end: END, by: 'action', people: [2] },
+      series: [{ label: 'visited', board: null, events: [3] }],
+    }),
+    operation: 'getActivity',
+    path: '/activity',
+    summary: 'Events and active people over time',
+    description:
+      'Periods follow each other without a gap, from the start of the range or the first event on, at most 10,000. ' +
+      'All series together have at most 500,000 figures, one for each period; with `by=board`, a smaller `top` makes fewer series.',
+    of: 'organization',
+    parameters: [...EVENTS, 'interval', 'zone', 'by', 'top'],
+    answer: answerActivity,
+  },
+  {
+    ...figures(Returning, { ...WEEK, end: END, newcomers: [1], returning: [1] }),
+    operation: 'getReturning',
+    path: '/returning',
+    summary: 'New and returning people over time',
+    description:
+      'New is who acts for the first time among all events that the key may see and that are asked for.',
+    of: 'organization',
+    parameters: [...EVENTS, 'interval', 'zone'],
+    answer: answerReturning,
+  },
+  {
+    ...figures(HeatMap, { zone: 'UTC', hours: new Array(7).fill(new Array(24).fill(0)) }),
+    operation: 'getHeatMap',
+    path: '/heat-map',
+    summary: 'Events by day of the week and hour',
+    description: 'Seven lists from Monday on, each of 24 hours of the zone.',
+    of: 'organization',
+    parameters: [...EVENTS, 'zone'],
+    answer: answerHeatMap,
+  },
+  {
+    ...figures(RankedBoards, [{ board: BOARD, events: 3, people: 2, last: NOON }]),
+    operation: 'rankBoards',
+    path: '/boards',
+    summary: 'The most active boards',
+    description: 'Boards without an event that is asked for are left out.',
+    of: 'organization',
+    parameters: [...EVENTS, 'order', 'top'],
+    answer: (ask) => answerRanked(ask, 'board'),
+  },
+  {
+    ...figures(RankedUsers, [{ user: USER, events: 3, boards: 1, last: NOON }]),
+    operation: 'rankUsers',
+    path: '/users',
+    summary: 'The most active people',
+    description: 'People who are the actor of no event that is asked for are left out.',
+    of: 'organization',
+    parameters: [...EVENTS, 'order', 'top'],
+    answer: (ask) => answerRanked(ask, 'actor'),
+  },
+  {
+    ...EVENT_LIST,
+    operation: 'findEvents',
+    path: '/events',
+    summary: 'The interactions that figures are made of',
+    description:
+      'As the routes of events in Variant A give them, narrowed by board, user and action; oldest first.',
+    of: 'organization',
+    names: [],
+    parameters: [...EVENTS, 'limit', 'cursor', 'format', 'excel'],
+    answer: answerEvents,
+  },
+];
+
+const OF_BOARD: readonly Route[] = [
+  {
+    ...figures(Participation, {
+      ...{ board: BOARD, goal: 100, window_start: null, window_end: null, at: NOON },
+      ...{
+        people: 1,
+        reached: 0,
+        under_way: 1,
+        not_started: 0,
+        distribution: [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+      },
+      ...{ median_points: 15, elapsed: null, pace_points: null },
+      ...{ at_risk: [{ user: USER, total_points: 15, participation_score: 15 }], at_risk_people: 1 },
+    }),
+    operation: 'getParticipation',
+    path: '/boards/{board-id}/participation',
+    summary: 'How the people on a board stand against its goal',
+    description: 'Points of all time, as the points routes give them without a range.',
+    of: 'board',
+    names: [boardId('board-id')],
+    parameters: ['at', 'top'],
+    name: (text) => ({ by: 'id', value: identifierNamed('board-id', text) }),
+    answer: answerParticipation,
+  },
+  {
+    ...figures(RankedPins, {
+      ...{ board: BOARD, pins: 1 },
+      ranked: [
+        {
+          pin: { id: 9, title: 'First steps', web_url: '', tags: ['hello'] },
+          ...{ owner: USER, events: 3, people: 2, first: NOON, last: NOON },
+        },
+      ],
+    }),
+    operation: 'rankPins',
+    path: '/boards/{board-id}/pins',
+    summary: 'The pins of a board with the most events',
+    description: 'Pins without an event that is asked for are left out.',
+    of: 'board',
+    names: [boardId('board-id')],
+    parameters: ['start', 'end', 'user', 'action', 'top'],
+    name: (text) => ({ by: 'id', value: identifierNamed('board-id', text) }),
+    answer: answerPins,
+  },
+  {
+    ...figures(Interactions, {
+      ...{ board: BOARD, people: [USER, { ...USER, id: 13, email: 'bo@example.org', name: 'Bo' }] },
+      ...{ edges: [{ actor: 12, owner: 13, events: 2 }], pairs: 1, events: 2, own_events: 1 },
+    }),
+    operation: 'getInteractions',
+    path: '/boards/{board-id}/interactions',
+    summary: 'Who acts on whose things on a board',
+    description: 'A graph of people: an edge for an actor and another owner.',
+    of: 'board',
+    names: [boardId('board-id')],
+    parameters: ['start', 'end', 'user', 'action', 'top'],
+    name: (text) => ({ by: 'id', value: identifierNamed('board-id', text) }),
+    answer: answerInteractions,
+  },
+  {
+    ...figures(LedgerOfUser, {
+      board: BOARD,
+      user: USER,
+      lines: [
+        {
+          ...{
+            timestamp: NOON,
+            what: 'pin.created on pin 9 by user 12',
+            rule: '1: 10 to the actor',
+            points: 10,
+          },
+          ...{ counted: true, reason: 'counted', week: '', running_total: 10 },
+        },
+      ],
+      ...{ counted_points: 10, adjusted_points: 0, imported: null },
+      standing: { total_points: 10, participation_score: 10 },
+      summary: ['Awards counted: 10.'],
+    }),
+    operation: 'getLedger',
+    path: '/boards/{board-id}/users/{user-id}/ledger',
+    summary: 'Every award of a user on a board',
+    description:
+      'The lines of `corkboard points explain`. What activity outside the scope of the key changes about the total is one last line, without a time.',
+    of: 'user of board',
+    names: [boardId('board-id'), userId('user-id')],
+    parameters: [],
+    name: (text) => [
+      { by: 'id', value: identifierNamed('board-id', text) },
+      { by: 'id', value: identifierNamed('user-id', text) },
+    ],
+    answer: answerLedger,
+  },
+];
+
+export const INSIGHTS: VariantTable = {
+  variant: 'insights',
+  title: 'Corkboard, insights',
+  version: '1.0.0',
+  unversioned: [],
+  routes: [...OF_ORGANIZATION, ...OF_BOARD],
+};

@@ -1,0 +1,184 @@
+/** The OpenAPI 3.1 document of a variant, made of its route table, the parameters, the schemas and the problems. */
+import type { TSchema } from 'typebox';
+import { isText, REPRESENTATIONS } from '../../render/text/representations.ts';
+import { PARAMETERS } from '../request/parameters.ts';
+import type { PathName, Route, VariantTable } from '../request/route.ts';
+import { BEFORE_RATE_LIMIT, RATE_LIMIT_HEADERS, REFUSALS, RESPONSE_HEADERS } from './openapi-parts.ts';
+import { Problem } from './schemas.ts';
+
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: Readonly<Record<'title' | 'version' | 'description', string>> &
+    Readonly<Record<string, unknown>>;
+  readonly servers: readonly { readonly url: string; readonly description: string }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly security: readonly unknown[];
+  readonly paths: Readonly<Record<string, unknown>>;
+  readonly components: Readonly<Record<string, unknown>>;
+}
+
+const DESCRIPTION =
+  'Read-only data of a social-learning community: interaction events, boards, users and points of one organization. Send an API key of the organization in the header `apikey`. A key can be restricted to some boards and users; everything else is then reported as not found.';
+
+const TAGS = [
+  { name: 'Insights', description: 'Analytics of events, boards and people.' },
+  { name: 'Events', description: 'Interactions: a pin visited, a board followed, and so on.' },
+  { name: 'Boards', description: 'The boards of the organization.' },
+  { name: 'Users', description: 'The users of the organization.' },
+  { name: 'Points', description: 'Point totals and participation scores of users on boards.' },
+];
+
+/** `base` is the path under which the variant answers, without a slash at its end. */
+export function describeVariant(table: VariantTable, base: string): OpenApiDocument {
+  const components = new Map<string, unknown>();
+  const paths: Record<string, unknown> = {};
+  for (const route of table.routes) {
+    paths[`/v1${route.path}`] = { get: describeRoute(route, route.operation, components) };
+    if (table.unversioned.includes(route.path)) {
+      paths[route.path] = { get: describeRoute(route, `${route.operation}Unversioned`, components) };
+    }
+  }
+  refer(Problem, components);
+  const responses = referredTo('responses', describeRefusals(), paths);
+  const used = new Set(table.routes.map((route) => route.tag));
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: table.title,
+      version: table.version,
+      description: DESCRIPTION,
+      contact: { name: 'The operator of this server' },
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: base === '' ? '/' : base, description: 'This server' }],
+    tags: TAGS.filter((tag) => used.has(tag.name)),
+    security: [{ apikey: [] }],
+    paths,
+    components: {
+      schemas: Object.fromEntries(components),
+      headers: referredTo('headers', RESPONSE_HEADERS, [paths, responses]),
+      responses,
+      securitySchemes: {
+        apikey: { type: 'apiKey', in: 'header', name: 'apikey', description: 'API key of the organization.' },
+      },
+    },
+  };
+}
+
+function describeRoute(route: Route, operationId: string, components: Map<string, unknown>): unknown {
+  const paged = route.parameters.includes('cursor');
+  const sync = route.parameters.includes('since') ? ['Sync-Token'] : [];
+  const headers = ['ETag', 'Cache-Control', 'Vary', ...(paged ? ['Link'] : []), ...sync];
+  return {
+    operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    description: route.description,
+    parameters: [...route.names.map(describeName), ...route.parameters.map(describeParameter)],
+    responses: {
+      200: {
+        description: 'The requested data.',
+        headers: describeHeaders([...headers, ...RATE_LIMIT_HEADERS]),
+        content: describeContent(route, components),
+      },
+      304: {
+        description: 'The response has not changed since the client stored it.',
+        headers: describeHeaders(['ETag', 'Cache-Control', 'Vary', ...sync, ...RATE_LIMIT_HEADERS]),
+      },
+      ...Object.fromEntries(
+        REFUSALS.filter(({ status }) => canRefuse(route, status)).map(({ status, name }) => [
+          status,
+          { $ref: `#/components/responses/${name}` },
+        ]),
+      ),
+    },
+  };
+}
+
+/** 403 is about look-ups by LMS properties, 404 about what the request names. */
+function canRefuse({ of, names, parameters }: Route, status: number): boolean {
+  if (status === 403) return names.some(({ name }) => name === 'prop');
+  if (status !== 404) return true;
+  return of !== 'organization' || parameters.includes('board') || parameters.includes('user');
+}
+
+function describeContent(route: Route, components: Map<string, unknown>): unknown {
+  return Object.fromEntries(
+    route.representations.map((representation) => {
+      const { mediaType } = REPRESENTATIONS[representation];
+      if (representation === 'json') {
+        return [mediaType, { schema: refer(route.response, components), example: route.example }];
+      }
+      const description = `The same, as ${mediaType}.`;
+      // OpenAPI 3.1 asks for no type here, but generators of clients then take all representations
+      // together for something of any type.
+      const format = isText(representation) ? {} : { format: 'binary' };
+      const schema = { type: 'string', ...format, description };
+      return [mediaType, { schema }];
+    }),
+  );
+}
+
+function describeName({ name, type, description, example }: PathName): unknown {
+  const schema =
+    type === 'identifier' ? { type: 'integer', format: 'int64' } : { type: 'string', minLength: 1 };
+  return { name, in: 'path', required: true, description, schema, example };
+}
+
+function describeParameter(name: keyof typeof PARAMETERS): unknown {
+  const { schema, description, example } = PARAMETERS[name];
+  return { name, in: 'query', description, schema: plain(schema), example };
+}
+
+function describeHeaders(names: readonly string[]): unknown {
+  const always = ['X-Request-Id', 'Server-Timing'];
+  return Object.fromEntries(
+    [...names, ...always].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  );
+}
+
+/** Those components that the other parts of the document refer to. */
+function referredTo(kind: string, components: object, others: unknown): object {
+  const text = JSON.stringify(others);
+  const used = ([name]: [string, unknown]) => text.includes(`"#/components/${kind}/${name}"`);
+  return Object.fromEntries(Object.entries(components).filter(used));
+}
+
+function describeRefusals(): object {
+  return Object.fromEntries(
+    REFUSALS.map(({ name, status, description, headers, example }) => [
+      name,
+      {
+        description,
+        headers: describeHeaders([
+          ...headers,
+          ...(BEFORE_RATE_LIMIT.includes(status) ? [] : RATE_LIMIT_HEADERS),
+        ]),
+        content: {
+          'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' }, example },
+        },
+      },
+    ]),
+  );
+}
+
+function plain(schema: TSchema): unknown {
+  return JSON.parse(JSON.stringify(schema));
+}
+
+/** The schema as JSON, in which every part with a title is a reference to the component of that name. */
+function refer(schema: TSchema, components: Map<string, unknown>): unknown {
+  return replaceTitled(plain(schema), components);
+}
+
+function replaceTitled(node: unknown, components: Map<string, unknown>): unknown {
+  if (Array.isArray(node)) return node.map((item) => replaceTitled(item, components));
+  if (typeof node !== 'object' || node === null) return node;
+  const copy = Object.fromEntries(
+    Object.entries(node).map(([name, value]) => [name, replaceTitled(value, components)]),
+  );
+  // The name of a property may be "title" as well; the title of a schema is a text.
+  if (!('title' in node) || typeof node.title !== 'string') return copy;
+  components.set(node.title, copy);
+  return { $ref: `#/components/schemas/${node.title}` };
+}

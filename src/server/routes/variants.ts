@@ -1,0 +1,57 @@
+/** Under which paths which variant answers, and which of these paths want a key (decisions 1, 13). */
+import type { Variant } from '../../render/text/answer.ts';
+import { RequestTarget } from '../http/target.ts';
+import type { Route, VariantTable } from '../request/route.ts';
+import { INSIGHTS } from './insights.ts';
+import { VARIANT_A } from './variant-a.ts';
+import { VARIANT_B } from './variant-b.ts';
+
+const TABLES: Readonly<Record<Variant, VariantTable>> = { a: VARIANT_A, b: VARIANT_B };
+
+export interface PublishedBase {
+  /** Path under which the variant answers, without a slash at its end; empty for the root. */
+  readonly base: string;
+  readonly table: VariantTable;
+  /** Where its OpenAPI document is; that wants no key. */
+  readonly document: string;
+  /** What a path under this base that wants a key begins with, and the ones that do not. */
+  readonly keyedPrefix: string;
+  readonly keyedPaths: readonly string[];
+}
+
+export function publishedBases(defaultVariant: Variant): readonly PublishedBase[] {
+  return [
+    publishedBase('', TABLES[defaultVariant]),
+    publishedBase('/a', VARIANT_A),
+    publishedBase('/b', VARIANT_B),
+    publishedBase('/insights', INSIGHTS, '/insights/v1/openapi.json'),
+  ];
+}
+
+function publishedBase(base: string, table: VariantTable, document = `${base}/openapi.json`): PublishedBase {
+  const keyedPaths = ['/v1', ...table.unversioned].map((path) => base + path);
+  return { base, table, document, keyedPrefix: `${base}/v1/`, keyedPaths };
+}
+
+/**
+ * Whether nothing may be said about a path before the key is checked. Rather once too often than too rarely: an
+ * odd spelling that the router would not follow wants the key too.
+ */
+export function isKeyed(requestTarget: string, published: readonly PublishedBase[]): boolean {
+  const { decodedPath } = new RequestTarget(requestTarget);
+  return published.some(
+    ({ keyedPrefix, keyedPaths, document }) =>
+      decodedPath !== document && (decodedPath.startsWith(keyedPrefix) || keyedPaths.includes(decodedPath)),
+  );
+}
+
+/** The router takes no hyphens in names. */
+export function routerName(name: string): string {
+  return name.replaceAll('-', '_');
+}
+
+/** Under which paths a route answers, in the notation of the router. */
+export function routeUrls(base: string, table: VariantTable, route: Route): readonly string[] {
+  const path = route.path.replace(/\{([^}]+)\}/g, (_, name: string) => `:${routerName(name)}`);
+  return table.unversioned.includes(route.path) ? [`${base}/v1${path}`, base + path] : [`${base}/v1${path}`];
+}

@@ -1,0 +1,389 @@
+/**
+ * The datasets in service: one an organization, opened on first use, replaced when a new version is published, and
+ * closed when the last answer from it has ended. No request waits for a new version: it is warmed beside the old one.
+ */
+
+import type { Dataset } from '../../dataset/dataset.ts';
+import { AppError } from '../../domain/app-error.ts';
+import type { Redaction } from '../../domain/redaction.ts';
+import type { Rendering } from '../../render/rendering.ts';
+import { RenderThread } from '../../render/thread/render-thread.ts';
+import { EmptyDataset } from '../../store/empty-dataset.ts';
+import type { Store } from '../../store/store.ts';
+import { BodyCache, type BodySlot, measureBudget } from '../bodies/body-cache.ts';
+import { type Limits, resolveLimits } from '../limits/limits.ts';
+import type { BoundQuestions } from '../request/question.ts';
+import { deriveSecrets, type Secrets } from '../request/secrets.ts';
+import { type Failure, failureOf, unreadable } from './failure.ts';
+import { Impaired, type Impairment } from './impaired.ts';
+import { OpenedDataset } from './opened-dataset.ts';
+import { type HeldVersion, ReplacedVersions } from './replaced-versions.ts';
+
+const POLL_MS = 500;
+/** After the store could not say which version is in force. */
+const RETRY_MS = 5_000;
+
+/** A hold on one version, from the first to the last byte of an answer. */
+export interface DatasetLease {
+  readonly dataset: Dataset;
+  readonly version: HeldVersion;
+  readonly secrets: Secrets;
+  readonly questions: BoundQuestions;
+  rendering(redact: Redaction): Rendering;
+  /** The bodies of this version under an entity tag, kept as long as there is room and it is in force. */
+  slot(etag: string): BodySlot;
+  /** To be called with the error of a request that failed; notes that the version is damaged. */
+  failed(error: unknown): void;
+  /** To be called once. */
+  end(): void;
+}
+
+export type DatasetNews =
+  | {
+      readonly type: 'dataset-opened';
+      readonly organization: string;
+      readonly version: string;
+      readonly ms: number;
+    }
+  | { readonly type: 'dataset-closed'; readonly organization: string; readonly version: string }
+  | {
+      readonly type: 'version-unreadable';
+      readonly organization: string;
+      readonly version: string | undefined;
+      readonly impairment: Impairment;
+      readonly error: unknown;
+      /** False when a further attempt has failed like the one before. */
+      readonly isNew: boolean;
+    }
+  | { readonly type: 'dataset-failed'; readonly organization: string; readonly error: unknown };
+
+interface Served {
+  readonly organization: string;
+  secrets: Secrets;
+  current: OpenedDataset | undefined;
+  /** One opening at a time; everybody waits for the same one. */
+  opening: Promise<void> | undefined;
+  /** Absent while the version in force is in service, or has not been asked for. */
+  failure: Failure | undefined;
+  /** When the store may be asked again which version is in force. */
+  retryAtMs: number;
+  lastLeaseMs: number;
+}
+
+export interface DatasetsOptions {
+  /** That share the machine. */
+  readonly processes?: number | undefined;
+  readonly pollMs?: number;
+  /** Where it is noted whose version in force cannot be read. */
+  readonly impaired?: Impaired;
+  readonly limits?: Limits;
+  readonly now?: () => number;
+}
+
+export class Datasets {
+  readonly replaced: ReplacedVersions;
+  readonly #store: Store;
+  readonly #tell: (news: DatasetNews) => void;
+  readonly #mostOpen: number;
+  readonly #impaired: Impaired;
+  readonly #now: () => number;
+  readonly #bodies: BodyCache;
+  readonly #thread = new RenderThread();
+  readonly #served = new Map<string, Promise<Served>>();
+  readonly #timer: NodeJS.Timeout;
+  readonly #endWatch: (() => void) | undefined;
+  readonly #closings = new Set<Promise<void>>();
+  readonly #heard = new Set<Promise<void>>();
+  #polling: Promise<void> | undefined;
+
+  constructor(
+    store: Store,
+    tell: (news: DatasetNews) => void,
+    {
+      processes = 1,
+      pollMs = POLL_MS,
+      impaired = new Impaired(),
+      limits = resolveLimits(),
+      now = Date.now,
+    }: DatasetsOptions = {},
+  ) {
+    this.replaced = new ReplacedVersions(limits);
+    this.#bodies = new BodyCache(measureBudget(processes));
+    this.#store = store;
+    this.#tell = tell;
+    this.#mostOpen = limits['open-organizations'];
+    this.#impaired = impaired;
+    this.#now = now;
+    this.#timer = setInterval(() => this.#pollUnlessPolling(), pollMs).unref();
+    this.#endWatch = store.watch?.((organization) => this.#hear(organization));
+  }
+
+  /**
+   * The version in force; while it cannot be opened, an earlier one; while there is none, an empty
+   * one. Throws `not-published` when the store does not know the organization, and
+   * `data-unreadable` when no version can be opened.
+   */
+  async lease(organization: string): Promise<DatasetLease> {
+    const served = await this.#serve(organization);
+    // Noted first, so that making room for it does not close it again.
+    served.lastLeaseMs = performance.now();
+    if (served.current === undefined) await this.#open(served);
+    const opened = served.current;
+    if (opened === undefined) throw unreadable(served.failure);
+    opened.hold();
+    return {
+      dataset: opened.dataset,
+      version: opened,
+      secrets: served.secrets,
+      questions: opened.questions,
+      rendering: (redact) => opened.rendering(redact),
+      slot: (etag) => this.#bodies.slot(opened.dataset, etag),
+      failed: (error) => this.#noteDamage(served, opened, error),
+      end: () => opened.release(),
+    };
+  }
+
+  /** Ends the service; every dataset is closed after its last lease. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#endWatch?.();
+    await this.#polling;
+    await Promise.all(this.#heard);
+    for (const entry of this.#served.values()) {
+      const served = await entry;
+      await served.opening?.catch(() => undefined);
+      if (served.current !== undefined) this.#retire(served, served.current);
+      served.current = undefined;
+    }
+    await Promise.all(this.#closings);
+    await this.#thread.close();
+  }
+
+  #serve(organization: string): Promise<Served> {
+    let served = this.#served.get(organization);
+    if (served === undefined) {
+      served = this.#meet(organization);
+      this.#served.set(organization, served);
+      served.catch(() => this.#served.delete(organization));
+    }
+    return served;
+  }
+
+  async #meet(organization: string): Promise<Served> {
+    return {
+      organization,
+      secrets: await this.#readSecrets(organization),
+      current: undefined,
+      opening: undefined,
+      failure: undefined,
+      retryAtMs: 0,
+      lastLeaseMs: 0,
+    };
+  }
+
+  async #readSecrets(organization: string): Promise<Secrets> {
+    try {
+      return deriveSecrets((await this.#store.organization(organization)).secret);
+    } catch (error) {
+      // A key outlives its organization when data are restored in part.
+      throw error instanceof AppError && error.code === 'organization-unknown' ? notPublished(error) : error;
+    }
+  }
+
+  #open(served: Served): Promise<void> {
+    served.opening ??= this.#openCurrent(served).finally(() => {
+      served.opening = undefined;
+    });
+    return served.opening;
+  }
+
+  async #openCurrent(served: Served): Promise<void> {
+    const { organization, failure } = served;
+    if (failure !== undefined && this.#now() < failure.retryAtMs) return await this.#openEarlier(served);
+    try {
+      await this.#putInService(served, () => this.#openInForce(organization));
+      served.failure = undefined;
+      this.#impaired.clear(organization);
+    } catch (error) {
+      // Other refusals, `database-away` above all, go to each request as they are.
+      if (error instanceof AppError && error.code !== 'data-unreadable') throw error;
+      await this.#fail(served, error);
+    }
+  }
+
+  /** While nothing is published, an empty version (decision 67). */
+  async #openInForce(organization: string): Promise<Dataset> {
+    const dataset = await this.#store.openDataset(organization);
+    return dataset ?? new EmptyDataset(await this.#store.organization(organization));
+  }
+
+  async #fail(served: Served, error: unknown): Promise<void> {
+    const { organization } = served;
+    const version = await this.#store.currentVersion(organization).catch(() => undefined);
+    const failure = failureOf(version, error, served.failure, this.#now());
+    served.failure = failure;
+    if (failure.isNew) this.#impaired.clear(organization);
+    await this.#openEarlier(served);
+    const impairment = served.current === undefined ? 'unavailable' : 'earlier';
+    this.#impaired.note(organization, impairment);
+    this.#tell({
+      type: 'version-unreadable',
+      organization,
+      version,
+      impairment,
+      error,
+      isNew: failure.isNew,
+    });
+  }
+
+  /** Does nothing where one is in service, or none was found before. */
+  async #openEarlier(served: Served): Promise<void> {
+    const { organization } = served;
+    if (served.current !== undefined || this.#impaired.get(organization) === 'unavailable') return;
+    try {
+      await this.#putInService(served, async () => await this.#store.openEarlier?.(organization));
+    } catch {
+      // The failure of the version in force is reported; this one would add nothing.
+    }
+    if (served.current === undefined) this.#impaired.note(organization, 'unavailable');
+  }
+
+  async #putInService(served: Served, open: () => Promise<Dataset | undefined>): Promise<void> {
+    const startMs = performance.now();
+    const dataset = await open();
+    if (dataset === undefined) return;
+    const before = served.current;
+    // While it had no data the organization may have been replaced by a copy, which has the secret of its original.
+    if (before === undefined || isEmpty(before)) {
+      served.secrets = await this.#readSecrets(served.organization).catch(async (error: unknown) => {
+        await dataset.close();
+        throw error;
+      });
+    }
+    const opened = new OpenedDataset(dataset, served.secrets, this.#thread);
+    try {
+      if (before !== undefined) await opened.warmLike(before);
+    } catch (error) {
+      await opened.retire();
+      throw error;
+    }
+    // Absent also when another organization has needed the room of the one before meanwhile.
+    const replaced = served.current;
+    served.current = opened;
+    if (replaced !== undefined) this.#retire(served, replaced);
+    else await this.#makeRoom();
+    const ms = performance.now() - startMs;
+    this.#tell({ type: 'dataset-opened', organization: served.organization, version: dataset.version, ms });
+    opened.hold();
+    await this.replaced.recallForgotten(served.organization, dataset);
+    opened.release();
+  }
+
+  /** Closes what was not asked for longest when more organizations are open than shall be. */
+  async #makeRoom(): Promise<void> {
+    const all = await Promise.all([...this.#served.values()].map((entry) => entry.catch(() => undefined)));
+    const open = all.filter((served) => served?.current !== undefined && !isEmpty(served.current));
+    if (open.length <= this.#mostOpen) return;
+    const [oldest] = open.sort((one, other) => (one?.lastLeaseMs ?? 0) - (other?.lastLeaseMs ?? 0));
+    if (oldest?.current === undefined) return;
+    this.#retire(oldest, oldest.current);
+    oldest.current = undefined;
+  }
+
+  #retire({ organization }: Served, opened: OpenedDataset): void {
+    this.#bodies.forget(opened.dataset);
+    const forget = this.replaced.add(organization, opened);
+    const closing = opened
+      .retire()
+      .then(() => this.#tell({ type: 'dataset-closed', organization, version: opened.dataset.version }))
+      .catch((error: unknown) => this.#tell({ type: 'dataset-failed', organization, error }))
+      .finally(() => {
+        forget();
+        this.#closings.delete(closing);
+      });
+    this.#closings.add(closing);
+  }
+
+  /**
+   * A request has met damage in a version that could be opened; the readable rest stays in service.
+   */
+  #noteDamage(served: Served, opened: OpenedDataset, error: unknown): void {
+    const { organization } = served;
+    if (!(error instanceof AppError && error.code === 'data-unreadable')) return;
+    if (served.current !== opened || this.#impaired.get(organization) !== undefined) return;
+    this.#impaired.note(organization, 'partial');
+    const { version } = opened.dataset;
+    const impairment = 'partial';
+    this.#tell({ type: 'version-unreadable', organization, version, impairment, error, isNew: true });
+  }
+
+  #pollUnlessPolling(): void {
+    this.replaced.recallExcess();
+    this.#polling ??= this.#poll().finally(() => {
+      this.#polling = undefined;
+    });
+  }
+
+  /** Of what is heard now, polling would find out a little later. */
+  #hear(name: string): void {
+    const isMeant = (organization: string) => organization.toLowerCase() === name.toLowerCase();
+    for (const [organization, entry] of this.#served) {
+      if (!isMeant(organization)) continue;
+      const heard = this.#pollOne(entry).finally(() => this.#heard.delete(heard));
+      this.#heard.add(heard);
+    }
+  }
+
+  async #poll(): Promise<void> {
+    await Promise.all([...this.#served.values()].map((entry) => this.#pollOne(entry)));
+  }
+
+  /** An earlier version in service has come into force again. */
+  #noteInForce(served: Served): void {
+    if (served.failure === undefined) return;
+    served.failure = undefined;
+    this.#impaired.clear(served.organization);
+  }
+
+  /** The settings and the secret of an organization without data change without a publication. */
+  async #pollEmpty(served: Served, asked: OpenedDataset | undefined): Promise<void> {
+    if (!isEmpty(asked)) return;
+    const { version } = new EmptyDataset(await this.#store.organization(served.organization));
+    if (version !== asked.dataset.version) await this.#open(served);
+  }
+
+  /** A version that cannot be opened leaves the one before in service. */
+  async #pollOne(entry: Promise<Served>): Promise<void> {
+    const served = await entry.catch(() => undefined);
+    if (served === undefined || served.retryAtMs > this.#now()) return;
+    const asked = served.current;
+    // What is not open is opened by a request, unless one has found that it cannot be.
+    if (asked === undefined && this.#impaired.get(served.organization) !== 'unavailable') return;
+    try {
+      const published = await this.#store.currentVersion(served.organization);
+      // Where another was opened, or all closed, meanwhile, the answer says nothing of what is in service now.
+      if (served.current !== asked) return;
+      if (published === undefined) return await this.#pollEmpty(served, asked);
+      if (published === asked?.dataset.version) return this.#noteInForce(served);
+      // Another version than the one that has failed does not wait for its pause.
+      if (served.failure?.version !== published) served.failure = undefined;
+      else if (this.#now() < served.failure.retryAtMs) return;
+      await this.#open(served);
+    } catch (error) {
+      served.retryAtMs = this.#now() + RETRY_MS;
+      this.#tell({ type: 'dataset-failed', organization: served.organization, error });
+    }
+  }
+}
+
+function isEmpty(opened: OpenedDataset | undefined): opened is OpenedDataset {
+  return opened?.dataset instanceof EmptyDataset;
+}
+
+function notPublished(cause: unknown): AppError {
+  return new AppError(
+    'not-published',
+    'This server does not have the organization of the key yet. Ask again when it has been restored.',
+    { cause },
+  );
+}

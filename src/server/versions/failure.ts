@@ -1,0 +1,44 @@
+/**
+ * A version that could not be opened, and when to try again: not with each request (decision 65).
+ */
+import { AppError } from '../../domain/app-error.ts';
+
+/**
+ * The first pause; each further one is twice the one before, because a large version can take long
+ * to fail.
+ */
+const FIRST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 60_000;
+
+export interface Failure {
+  /** Absent when it could not be asked either. */
+  readonly version: string | undefined;
+  readonly error: unknown;
+  /** Whether it has not failed in the same way before. */
+  readonly isNew: boolean;
+  readonly retryAtMs: number;
+  readonly pauseMs: number;
+}
+
+/**
+ * The failure of a version at an instant; `before`: the one before it, if nothing was opened since.
+ */
+export function failureOf(
+  version: string | undefined,
+  error: unknown,
+  before: Failure | undefined,
+  nowMs: number,
+): Failure {
+  const pauseMs = before === undefined ? FIRST_PAUSE_MS : Math.min(2 * before.pauseMs, LONGEST_PAUSE_MS);
+  const isNew = before?.version !== version || String(before?.error) !== String(error);
+  return { version, error, isNew, retryAtMs: nowMs + pauseMs, pauseMs };
+}
+
+/** The reason goes to the log: a client can do nothing about it. */
+export function unreadable(failure: Failure | undefined): AppError {
+  return new AppError(
+    'data-unreadable',
+    'The data of the organization cannot be read now. Its operator finds the reason in the log of the server.',
+    { cause: failure?.error },
+  );
+}

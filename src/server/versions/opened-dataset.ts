@@ -1,0 +1,66 @@
+/** One version in service: its dataset with all that is derived from it, held until the last answer has ended. */
+import type { Dataset } from '../../dataset/dataset.ts';
+import { type Redaction, redactionText } from '../../domain/redaction.ts';
+import { openRendering, type Rendering } from '../../render/rendering.ts';
+import type { RenderThread } from '../../render/thread/render-thread.ts';
+import { BoundQuestions } from '../request/question.ts';
+import type { Secrets } from '../request/secrets.ts';
+import type { HeldVersion } from './replaced-versions.ts';
+
+export class OpenedDataset implements HeldVersion {
+  readonly dataset: Dataset;
+  recalledFor: HeldVersion['recalledFor'];
+  readonly questions: BoundQuestions;
+  readonly #secrets: Secrets;
+  readonly #thread: RenderThread;
+  readonly #renderings = new Map<string, { readonly redact: Redaction; readonly rendering: Rendering }>();
+  #leases = 0;
+  /** Set when the version is no longer given out; called when the last lease has ended. */
+  #leave: (() => void) | undefined;
+
+  constructor(dataset: Dataset, secrets: Secrets, thread: RenderThread) {
+    this.dataset = dataset;
+    this.questions = new BoundQuestions(dataset, secrets);
+    this.#secrets = secrets;
+    this.#thread = thread;
+  }
+
+  hold(): void {
+    this.#leases += 1;
+  }
+
+  release(): void {
+    this.#leases -= 1;
+    if (this.#leases === 0) this.#leave?.();
+  }
+
+  rendering(redact: Redaction): Rendering {
+    const kind = redactionText(redact);
+    let kept = this.#renderings.get(kind);
+    if (kept === undefined) {
+      const redacting = { ...redact, secret: this.#secrets.pseudonym };
+      kept = { redact, rendering: openRendering(this.dataset, redacting, this.#thread) };
+      this.#renderings.set(kind, kept);
+    }
+    return kept.rendering;
+  }
+
+  /** Makes what the version before was asked for: whoever has asked will ask again, and then must not wait. */
+  async warmLike(before: OpenedDataset): Promise<void> {
+    for (const { redact, rendering } of before.#renderings.values()) {
+      await this.rendering(redact).warm(rendering);
+    }
+  }
+
+  /** Closes the version when its last lease has ended; to be called once. */
+  async retire(): Promise<void> {
+    const left = new Promise<void>((resolve) => {
+      this.#leave = resolve;
+    });
+    if (this.#leases === 0) this.#leave?.();
+    await left;
+    await this.dataset.close();
+    // All of it, however small: versions come and go.
+    this.#thread.garbage.add(Number.POSITIVE_INFINITY);
+  }
+}

@@ -1,0 +1,316 @@
+/**
+ * The local copies of versions that are shared as chunks. A version is put together from an earlier
+ * one that lies here and the chunks that it lacks; no file is opened before every byte of it was
+ * compared with the digests of its manifest, by this process or by another one while this one ran.
+ *
+ *     <folder of the organization>/<publication>.duckdb    the version
+ *     <folder of the organization>/<publication>.manifest  its manifest; written last
+ *     <folder of the organization>/cache.lock              held while one process puts a version together
+ *
+ * Several processes may share the folder. What has not been used for longest goes when there is too
+ * much; on the systems that Corkboard runs on, a file that is removed stays readable for whoever has
+ * it open.
+ */
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ChunkPlace } from '../chunks/chunk-place.ts';
+import {
+  decodeManifest,
+  digestsOf,
+  encodeManifest,
+  type Manifest,
+  type NamedChunk,
+} from '../chunks/manifest.ts';
+import { download, type PlacedChunk } from '../chunks/transfer.ts';
+import type { VersionFile } from '../version/read/generation.ts';
+import { lockFile } from './file-lock.ts';
+
+/** Until another process has put a version together. */
+const LONGEST_FETCH_MS = 3_600_000;
+/** What was used more recently than that is in service, or was a moment ago. */
+const IN_SERVICE_MS = 180_000;
+/** How often it is noted that a version is in service. */
+const NOTE_MS = 60_000;
+const VERSION = /^(\d+)\.duckdb$/;
+/** A version that is being put together, or was when its process ended. */
+const PARTIAL = /^(\d+)\.duckdb\..*\.partial$/;
+/** The file, and what DuckDB makes beside it. */
+const BUILDING = /^next-(\d+)\.building/;
+/** What a query spills to the disk. */
+const SPILLED = /^reading-.*\.tmp$/;
+
+/** A version, and where its chunks are had. */
+export interface SharedVersion {
+  /** Of the organization. */
+  readonly folder: string;
+  readonly publication: number;
+  readonly manifest: Manifest;
+  readonly place: ChunkPlace;
+}
+
+export class VersionCache {
+  readonly #root: string;
+  readonly #limitBytes: number;
+  /** When this process began: what was compared since then need not be compared again. */
+  readonly #startedMs = Date.now();
+  /** Files in service here, and how often. */
+  readonly #used = new Map<string, number>();
+  /** Of files in service here; those of processes that were killed are removed. */
+  readonly #spillFolders = new Set<string>();
+  readonly #timer: NodeJS.Timeout;
+
+  /** `root`: of one catalog; made when it is needed. */
+  constructor(root: string, limitBytes: number) {
+    this.#root = root;
+    this.#limitBytes = limitBytes;
+    this.#timer = setInterval(() => void this.#noteUse(), NOTE_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** The file of a version, whole; the caller releases it. Throws `data-unreadable`, `chunks-away`, `database-away`. */
+  async fetch(wanted: SharedVersion): Promise<VersionFile> {
+    const path = this.#path(wanted.folder, wanted.publication);
+    const release = this.#hold(path);
+    try {
+      if (!(await this.#isWhole(path, wanted.manifest))) await this.#putTogether(path, wanted);
+      await touch(path);
+    } catch (error) {
+      release();
+      throw error;
+    }
+    const spillFolder = join(this.#root, wanted.folder, `reading-${randomUUID()}.tmp`);
+    this.#spillFolders.add(spillFolder);
+    return {
+      path,
+      spillFolder,
+      release: () => {
+        this.#spillFolders.delete(spillFolder);
+        release();
+      },
+    };
+  }
+
+  /** Where the next version of an organization is made. Nobody else builds under the same epoch. */
+  async building(folder: string, epoch: bigint): Promise<string> {
+    await this.#makeFolder(folder);
+    for (const name of await readdir(join(this.#root, folder))) {
+      const other = BUILDING.exec(name)?.[1];
+      // Left by a command that did not end, or of one that has lost the turn.
+      if (other !== undefined && BigInt(other) < epoch) {
+        await rm(join(this.#root, folder, name), { recursive: true, force: true });
+      }
+    }
+    return join(this.#root, folder, `next-${epoch}.building`);
+  }
+
+  /** Takes over a file that was made here and never changes again. */
+  async take(path: string, { folder, publication, manifest }: Omit<SharedVersion, 'place'>): Promise<void> {
+    const target = this.#path(folder, publication);
+    await rename(path, target);
+    await writeManifest(target, manifest);
+    await this.#makeRoom();
+  }
+
+  /** Removes versions of an organization before one, also from under those who read them. */
+  async dropBefore(folder: string, oldest: number): Promise<void> {
+    for (const { publication, path } of await this.#versionsOf(folder)) {
+      if (publication < oldest) await remove(path);
+    }
+    await this.#dropPartial(folder, oldest);
+  }
+
+  #path(folder: string, publication: number): string {
+    return join(this.#root, folder, `${publication}.duckdb`);
+  }
+
+  async #makeFolder(folder: string): Promise<void> {
+    await mkdir(join(this.#root, folder), { recursive: true, mode: 0o700 });
+  }
+
+  #hold(path: string): () => void {
+    this.#used.set(path, (this.#used.get(path) ?? 0) + 1);
+    return () => {
+      const uses = (this.#used.get(path) ?? 1) - 1;
+      if (uses > 0) this.#used.set(path, uses);
+      else this.#used.delete(path);
+    };
+  }
+
+  /** Whether the file lies there and is what the manifest says. */
+  async #isWhole(path: string, manifest: Manifest): Promise<boolean> {
+    try {
+      const noted = await stat(manifestPath(path));
+      if (!encodeManifest(manifest).equals(await readFile(manifestPath(path)))) return false;
+      if ((await stat(path)).size !== manifest.bytes) return false;
+      if (noted.mtimeMs >= this.#startedMs) return true;
+      const { digests } = await digestsOf(path);
+      return manifest.chunks.every(({ digest }, index) => digest === digests[index]);
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
+  }
+
+  async #putTogether(path: string, wanted: SharedVersion): Promise<void> {
+    await this.#makeFolder(wanted.folder);
+    const unlock = await lockFile(join(this.#root, wanted.folder, 'cache.lock'), {
+      waitMs: LONGEST_FETCH_MS,
+    });
+    try {
+      if (await this.#isWhole(path, wanted.manifest)) return;
+      await remove(path);
+      // Whoever began them has ended: the lock was free.
+      await this.#dropPartial(wanted.folder, Number.POSITIVE_INFINITY);
+      const partial = `${path}.${randomUUID()}.partial`;
+      try {
+        await this.#fill(partial, wanted);
+        await rename(partial, path);
+      } finally {
+        await rm(partial, { force: true });
+      }
+      await writeManifest(path, wanted.manifest);
+      await this.#dropSpilled(wanted.folder);
+    } finally {
+      unlock();
+    }
+    await this.#makeRoom();
+  }
+
+  /** Begins with the bytes of the nearest version that lies here, and fetches the chunks that differ. */
+  async #fill(partial: string, { folder, publication, manifest, place }: SharedVersion): Promise<void> {
+    const held = await this.#copyBase(folder, publication, partial);
+    const file = await open(partial, held.length === 0 ? 'wx' : 'r+', 0o600);
+    try {
+      await file.truncate(manifest.bytes);
+      const lacking = differing(manifest.chunks, held);
+      await download(lacking, { place, folder, file, fileBytes: manifest.bytes });
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Lays the latest whole version before one there, and answers its chunks; none where there is none. */
+  async #copyBase(folder: string, publication: number, target: string): Promise<readonly NamedChunk[]> {
+    const versions = await this.#versionsOf(folder);
+    for (const version of versions.sort((one, other) => other.publication - one.publication)) {
+      if (version.publication >= publication) continue;
+      try {
+        const manifest = decodeManifest(await readFile(manifestPath(version.path)));
+        if (!(await this.#isWhole(version.path, manifest))) continue;
+        await copyFile(version.path, target, constants.COPYFILE_FICLONE);
+        return manifest.chunks;
+      } catch {
+        // Removed meanwhile, or damaged: without it more chunks are fetched, nothing else.
+        await rm(target, { force: true });
+      }
+    }
+    return [];
+  }
+
+  async #dropPartial(folder: string, before: number): Promise<void> {
+    for (const name of await namesIn(join(this.#root, folder))) {
+      const publication = PARTIAL.exec(name)?.[1];
+      if (publication === undefined || Number(publication) >= before) continue;
+      await rm(join(this.#root, folder, name), { force: true });
+    }
+  }
+
+  /** Of processes that were killed: those that run note that they use theirs. */
+  async #dropSpilled(folder: string): Promise<void> {
+    for (const name of await namesIn(join(this.#root, folder))) {
+      if (!SPILLED.test(name)) continue;
+      const path = join(this.#root, folder, name);
+      const { mtimeMs = Number.POSITIVE_INFINITY } = (await stat(path).catch(() => undefined)) ?? {};
+      if (mtimeMs < Date.now() - IN_SERVICE_MS) await rm(path, { recursive: true, force: true });
+    }
+  }
+
+  async #versionsOf(folder: string) {
+    const names = await namesIn(join(this.#root, folder));
+    return names.flatMap((name) => {
+      const publication = VERSION.exec(name)?.[1];
+      if (publication === undefined) return [];
+      return [{ publication: Number(publication), path: join(this.#root, folder, name) }];
+    });
+  }
+
+  /** Removes what was not used for longest while there is more than there shall be. */
+  async #makeRoom(): Promise<void> {
+    const folders = await namesIn(this.#root);
+    const versions = (await Promise.all(folders.map((folder) => this.#versionsOf(folder)))).flat();
+    const files = await Promise.all(
+      versions.map(async ({ path }) => {
+        const { size = 0, atimeMs = 0 } = (await stat(path).catch(() => undefined)) ?? {};
+        return { path, size, atimeMs };
+      }),
+    );
+    let bytes = files.reduce((sum, { size }) => sum + size, 0);
+    for (const { path, size, atimeMs } of files.sort((one, other) => one.atimeMs - other.atimeMs)) {
+      if (bytes <= this.#limitBytes) return;
+      if (this.#used.has(path) || atimeMs > Date.now() - IN_SERVICE_MS) continue;
+      await remove(path);
+      bytes -= size;
+    }
+  }
+
+  /** Other processes see from the time of the last access what is in service here. */
+  async #noteUse(): Promise<void> {
+    for (const path of this.#used.keys()) await touch(path).catch(() => undefined);
+    // Most are not there: they are made when something is spilled.
+    for (const path of this.#spillFolders) await utimes(path, new Date(), new Date()).catch(() => undefined);
+  }
+}
+
+/** Chunks that a file does not have where they belong. */
+function differing(wanted: readonly NamedChunk[], held: readonly NamedChunk[]): readonly PlacedChunk[] {
+  return wanted.flatMap(({ digest, epoch }, index) =>
+    digest === held[index]?.digest ? [] : [{ digest, epoch, index }],
+  );
+}
+
+function manifestPath(path: string): string {
+  return path.replace(/\.duckdb$/, '.manifest');
+}
+
+async function writeManifest(path: string, manifest: Manifest): Promise<void> {
+  const temporary = `${manifestPath(path)}.${randomUUID()}`;
+  const file = await open(temporary, 'wx', 0o600);
+  try {
+    await file.writeFile(encodeManifest(manifest));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, manifestPath(path));
+}
+
+/** Notes that the file is used now, without changing when it was written. */
+async function touch(path: string): Promise<void> {
+  const { mtime } = await stat(path);
+  await utimes(path, new Date(), mtime);
+}
+
+/** The manifest first: without it the file is nothing. */
+async function remove(path: string): Promise<void> {
+  await rm(manifestPath(path), { force: true });
+  await rm(path, { force: true });
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+}

@@ -1,0 +1,157 @@
+/**
+ * The versions of a data folder: for each organization a folder of numbered files, of which the last
+ * three are kept. One process at a time publishes an organization.
+ */
+import { copyFile, mkdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { organizationFolder } from '../../system/organization-folders.ts';
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import type { SqliteCatalog } from '../catalog/sqlite-catalog.ts';
+import { checkReplaceable } from '../organization-name.ts';
+import type { PublicationOptions, Settings } from '../store.ts';
+import type { NextVersion, PublishedHead } from '../version/publish/next-version.ts';
+import type { VersionFile } from '../version/read/generation.ts';
+import { lockFile } from './file-lock.ts';
+import { Generations } from './generations.ts';
+import type { CopyOptions, Original, VersionFiles } from './version-files.ts';
+
+export class LocalFiles implements VersionFiles {
+  readonly #dataFolder: string;
+  readonly #catalog: SqliteCatalog;
+
+  constructor(dataFolder: string, catalog: SqliteCatalog) {
+    this.#dataFolder = dataFolder;
+    this.#catalog = catalog;
+  }
+
+  async current({ name, publication }: CatalogEntry): Promise<VersionFile | undefined> {
+    return publication === undefined ? undefined : fileOf(this.#generations(name), publication);
+  }
+
+  async *earlier({ name, publication }: CatalogEntry): AsyncGenerator<VersionFile> {
+    if (publication === undefined) return;
+    const generations = this.#generations(name);
+    for (const earlier of await generations.before(publication)) yield fileOf(generations, earlier);
+  }
+
+  async begin(name: string, options: PublicationOptions): Promise<NextVersion> {
+    const { name: folder } = await this.#catalog.entry(name);
+    const release = await this.#lock(folder, options);
+    try {
+      // Read again: what is in force may have changed while waiting.
+      const entry = await this.#catalog.entry(name);
+      const generations = this.#generations(entry.name);
+      await generations.prepare(entry.publication);
+      return new LocalNextVersion(this.#catalog, entry, generations, release);
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  async adopt({ entry, file }: Original, options: CopyOptions): Promise<void> {
+    const release = await this.#lock(entry.name, options);
+    try {
+      checkReplaceable(await this.#catalog.find(entry.name), entry.name);
+      if (file === undefined || entry.publication === undefined) {
+        return await this.#catalog.adopt(entry, undefined);
+      }
+      await this.#takeFile(this.#generations(entry.name), entry.publication, file.path, options);
+      await this.#catalog.adopt(entry, entry.publication);
+    } finally {
+      release();
+    }
+  }
+
+  async close(): Promise<void> {}
+
+  /** Until it is in the catalog nobody sees it; the next publication removes what is left of one that failed. */
+  async #takeFile(generations: Generations, publication: number, path: string, { onBytes }: CopyOptions) {
+    await generations.prepare(undefined);
+    try {
+      await copyFile(path, generations.building);
+      const { size } = await stat(generations.building);
+      onBytes(size, size);
+      // Files left in the folder by an earlier organization of this name are not versions of this
+      // one.
+      await generations.keepFrom(publication);
+      await generations.settle(publication);
+    } catch (error) {
+      await generations.discard();
+      throw error;
+    }
+  }
+
+  #generations(name: string): Generations {
+    return new Generations(organizationFolder(this.#dataFolder, name));
+  }
+
+  async #lock(name: string, options: PublicationOptions): Promise<() => void> {
+    const folder = organizationFolder(this.#dataFolder, name);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return await lockFile(join(folder, 'publication.lock'), options);
+  }
+}
+
+function fileOf(generations: Generations, publication: number): VersionFile {
+  return {
+    path: generations.file(publication),
+    spillFolder: generations.spillFolder('reading'),
+    release: () => undefined,
+  };
+}
+
+class LocalNextVersion implements NextVersion {
+  readonly entry: CatalogEntry;
+  readonly spillFolder: string;
+  readonly #catalog: SqliteCatalog;
+  readonly #generations: Generations;
+  readonly #release: () => void;
+  #hasEnded = false;
+
+  constructor(catalog: SqliteCatalog, entry: CatalogEntry, generations: Generations, release: () => void) {
+    this.entry = entry;
+    this.spillFolder = generations.spillFolder('building');
+    this.#catalog = catalog;
+    this.#generations = generations;
+    this.#release = release;
+  }
+
+  get publication(): number | undefined {
+    return this.entry.publication;
+  }
+
+  get file(): string {
+    return this.#generations.building;
+  }
+
+  async publish({ settings, publication, version, forgets }: PublishedHead): Promise<void> {
+    // Before it is in force: should the process die then, whatever is removed next is all that lies before.
+    if (forgets) await this.#generations.keepFrom(publication);
+    await this.#generations.settle(publication);
+    await this.#catalog.publish(this.entry.name, { settings, publication, version });
+    this.#end();
+    // The version is in force: what cannot be removed now is removed by the next publication. But who is to be forgotten
+    // must not be taken for forgotten; to forget again then removes what is left.
+    const pruning = this.#generations.prune(publication);
+    await (forgets ? pruning : pruning.catch(() => undefined));
+  }
+
+  async configure(settings: Settings): Promise<void> {
+    await this.#catalog.configure(this.entry.name, settings);
+    // What a forgetting that died has left goes now; under the lock, since another publication may come next.
+    if (this.publication !== undefined) await this.#generations.prune(this.publication);
+    await this.discard();
+  }
+
+  async discard(): Promise<void> {
+    if (this.#hasEnded) return;
+    await this.#generations.discard();
+    this.#end();
+  }
+
+  #end(): void {
+    this.#hasEnded = true;
+    this.#release();
+  }
+}

@@ -1,0 +1,24 @@
+/** The store of a data folder. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { AppError } from '../../domain/app-error.ts';
+import { openSqliteCatalog } from '../catalog/sqlite-catalog.ts';
+import { LocalFiles } from './local-files.ts';
+import { VersionStore } from './version-store.ts';
+
+/** Opens the data folder, making it when there is none. Throws `data-unreadable`. */
+export async function openFolderStore(dataFolder: string): Promise<VersionStore> {
+  const catalog = openSqliteCatalog(dataFolder);
+  return new VersionStore(catalog, new LocalFiles(dataFolder, catalog));
+}
+
+/** As `openFolderStore`, but throws `data-unreadable` instead of making a folder that is not there. */
+export async function openExistingFolderStore(dataFolder: string): Promise<VersionStore> {
+  if (!existsSync(join(dataFolder, 'catalog.db'))) {
+    throw new AppError(
+      'data-unreadable',
+      'The folder contains no Corkboard data. Check the folder in --data (copy: --from).',
+    );
+  }
+  return await openFolderStore(dataFolder);
+}

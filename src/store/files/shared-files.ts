@@ -1,0 +1,197 @@
+/**
+ * The versions of a shared store: cut into chunks that lie in the database, a bucket or a folder, and
+ * put together in the local cache where they are read. One command at a time publishes an
+ * organization; it builds the next version beside the one in the cache, stores the chunks that are
+ * new, and puts the manifest in force in one transaction.
+ */
+import { constants, copyFile } from 'node:fs/promises';
+import { AppError } from '../../domain/app-error.ts';
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import type { Lease } from '../catalog/lease.ts';
+import type { PostgresCatalog, SharedHead, Sharing } from '../catalog/postgres-catalog.ts';
+import type { ChunkPlace } from '../chunks/chunk-place.ts';
+import { decodeManifest } from '../chunks/manifest.ts';
+import { checkReplaceable } from '../organization-name.ts';
+import type { PublicationOptions } from '../store.ts';
+import type { NextVersion } from '../version/publish/next-version.ts';
+import type { VersionFile } from '../version/read/generation.ts';
+import type { SharedVersion, VersionCache } from './cache.ts';
+import { leftOvers, SharedNextVersion, share, type Turn } from './shared-next-version.ts';
+import type { CopyOptions, Original, VersionFiles } from './version-files.ts';
+
+/** Where chunks lie, by the address that the catalog has; empty: in its database. */
+export type OpenPlace = (address: string) => Promise<ChunkPlace>;
+
+export class SharedFiles implements VersionFiles {
+  readonly #catalog: PostgresCatalog;
+  readonly #cache: VersionCache;
+  readonly #openPlace: OpenPlace;
+  readonly #patienceMs: number;
+  readonly #places = new Map<string, Promise<ChunkPlace>>();
+  /** Versions on their way into the cache, by file. */
+  readonly #fetching = new Map<string, Promise<void>>();
+
+  /**
+   * `patienceMs`: how long a caller waits for a version that is not in the cache; it comes all the
+   * same, for the next one.
+   */
+  constructor(
+    catalog: PostgresCatalog,
+    cache: VersionCache,
+    openPlace: OpenPlace,
+    patienceMs = Number.POSITIVE_INFINITY,
+  ) {
+    this.#catalog = catalog;
+    this.#cache = cache;
+    this.#openPlace = openPlace;
+    this.#patienceMs = patienceMs;
+    // What must not be kept any more goes from here as soon as it is heard of.
+    catalog.tellChanges((folder, oldest) => void cache.dropBefore(folder, oldest).catch(() => undefined));
+  }
+
+  async current({ name, publication }: CatalogEntry): Promise<VersionFile | undefined> {
+    if (publication === undefined) return undefined;
+    return await this.#fetch(await this.#catalog.sharing(name), publication);
+  }
+
+  async *earlier({ name, publication }: CatalogEntry): AsyncGenerator<VersionFile> {
+    if (publication === undefined) return;
+    const sharing = await this.#catalog.sharing(name);
+    for (const kept of await this.#catalog.kept(sharing.organization)) {
+      if (kept.publication >= publication) continue;
+      const file = await this.#fetch(sharing, kept.publication).catch(() => undefined);
+      if (file !== undefined) yield file;
+    }
+  }
+
+  async begin(name: string, options: PublicationOptions): Promise<NextVersion> {
+    const { organization } = await this.#catalog.sharing(name);
+    const lease = await this.#catalog.lease(organization, options);
+    try {
+      // Read again: what is in force may have changed while waiting.
+      const entry = await this.#catalog.entry(name);
+      const turn = await this.#turn(lease, entry);
+      await this.#prepare(turn);
+      return new SharedNextVersion(this.#catalog, this.#cache, turn);
+    } catch (error) {
+      await lease.release();
+      throw error;
+    }
+  }
+
+  async adopt(original: Original, options: CopyOptions): Promise<void> {
+    const { entry, file } = original;
+    const { organization } = await this.#catalog.sharing(entry.name);
+    const lease = await this.#catalog.lease(organization, options);
+    try {
+      const found = await this.#catalog.find(entry.name);
+      checkReplaceable(found, entry.name);
+      const turn = await this.#turn(lease, { ...entry, publication: undefined, version: undefined });
+      const head = file && (await this.#share(turn, original, file.path, options.onBytes));
+      await this.#catalog.adopt(lease, entry, head);
+    } finally {
+      await lease.release();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#cache.close();
+    for (const place of this.#places.values()) await (await place).close();
+  }
+
+  async #fetch(sharing: Sharing, publication: number): Promise<VersionFile> {
+    try {
+      return await this.#fetchFrom(sharing, publication);
+    } catch (error) {
+      // The chunks may have been moved to another place meanwhile.
+      const { place } = await this.#catalog.sharing(sharing.name);
+      if (place === sharing.place) throw error;
+      return await this.#fetchFrom({ ...sharing, place }, publication);
+    }
+  }
+
+  async #fetchFrom(sharing: Sharing, publication: number): Promise<VersionFile> {
+    // Commands do not listen to changes, and their machine may have no server that does.
+    if (sharing.oldest !== null) await this.#cache.dropBefore(sharing.folder, sharing.oldest);
+    const [found] = await this.#catalog.kept(sharing.organization, publication);
+    if (found === undefined) throw new Error('the version is not kept any more');
+    const place = await this.#place(sharing.place);
+    const wanted = { folder: sharing.folder, publication, manifest: decodeManifest(found.manifest), place };
+    await this.#whenThere(wanted);
+    return await this.#cache.fetch(wanted);
+  }
+
+  /** When the version lies in the cache. Throws `chunks-away` when that takes too long. */
+  async #whenThere(wanted: SharedVersion): Promise<void> {
+    const key = `${wanted.folder}/${wanted.publication}`;
+    let fetching = this.#fetching.get(key);
+    if (fetching === undefined) {
+      fetching = this.#cache
+        .fetch(wanted)
+        .then((file) => file.release())
+        .finally(() => this.#fetching.delete(key));
+      // Nobody may be waiting any more when it fails.
+      fetching.catch(() => undefined);
+      this.#fetching.set(key, fetching);
+    }
+    await inTime(fetching, this.#patienceMs);
+  }
+
+  #place(address: string): Promise<ChunkPlace> {
+    let place = this.#places.get(address);
+    if (place === undefined) {
+      place = this.#openPlace(address);
+      this.#places.set(address, place);
+      place.catch(() => this.#places.delete(address));
+    }
+    return place;
+  }
+
+  async #turn(lease: Lease, entry: CatalogEntry): Promise<Turn> {
+    const sharing = await this.#catalog.sharing(entry.name);
+    const place = await this.#place(sharing.place);
+    return {
+      lease,
+      entry,
+      sharing,
+      place,
+      building: await this.#cache.building(sharing.folder, lease.epoch),
+    };
+  }
+
+  /** Lays a copy of the version in force where the next one is built. */
+  async #prepare({ entry, sharing, building }: Turn): Promise<void> {
+    if (entry.publication === undefined) return;
+    const base = await this.#fetch(sharing, entry.publication);
+    try {
+      await copyFile(base.path, building, constants.COPYFILE_FICLONE);
+    } finally {
+      base.release();
+    }
+  }
+
+  async #share(
+    turn: Turn,
+    { entry }: Original,
+    path: string,
+    onBytes: CopyOptions['onBytes'],
+  ): Promise<SharedHead> {
+    const { publication, version, settings } = entry;
+    if (publication === undefined || version === undefined) throw new Error('a file without a version');
+    const next = { settings, publication, version, publishedMs: Date.now(), forgets: true };
+    return (await share(turn, next, path, await leftOvers(turn), onBytes)).head;
+  }
+}
+
+/** Throws `chunks-away` when it takes longer. */
+async function inTime(work: Promise<void>, patienceMs: number): Promise<void> {
+  if (patienceMs === Number.POSITIVE_INFINITY) return await work;
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const message = 'The data of this organization are still being fetched. Try again in a moment.';
+  const timer = setTimeout(() => reject(new AppError('chunks-away', message)), patienceMs);
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

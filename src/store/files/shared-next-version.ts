@@ -1,0 +1,172 @@
+/**
+ * The next version of an organization in a shared store: its file is built in the local cache, the
+ * chunks that are new are stored, and one transaction puts the manifest in force.
+ */
+import { open, rm } from 'node:fs/promises';
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import type { Lease } from '../catalog/lease.ts';
+import type { PostgresCatalog, SharedHead, Sharing } from '../catalog/postgres-catalog.ts';
+import type { ChunkPlace } from '../chunks/chunk-place.ts';
+import {
+  chunkName,
+  decodeManifest,
+  digestIn,
+  encodeManifest,
+  epochIn,
+  type Manifest,
+} from '../chunks/manifest.ts';
+import { upload } from '../chunks/transfer.ts';
+import type { Settings } from '../store.ts';
+import type { NextVersion, PublishedHead } from '../version/publish/next-version.ts';
+import type { VersionCache } from './cache.ts';
+import type { CopyOptions } from './version-files.ts';
+
+/** The turn to publish one organization. */
+export interface Turn {
+  readonly lease: Lease;
+  readonly entry: CatalogEntry;
+  readonly sharing: Sharing;
+  readonly place: ChunkPlace;
+  /** The file of the next version. */
+  readonly building: string;
+}
+
+export class SharedNextVersion implements NextVersion {
+  readonly entry: CatalogEntry;
+  readonly spillFolder: string;
+  readonly #catalog: PostgresCatalog;
+  readonly #cache: VersionCache;
+  readonly #turn: Turn;
+  #hasEnded = false;
+
+  constructor(catalog: PostgresCatalog, cache: VersionCache, turn: Turn) {
+    this.entry = turn.entry;
+    this.spillFolder = `${turn.building}.tmp`;
+    this.#catalog = catalog;
+    this.#cache = cache;
+    this.#turn = turn;
+  }
+
+  get publication(): number | undefined {
+    return this.entry.publication;
+  }
+
+  get file(): string {
+    return this.#turn.building;
+  }
+
+  async publish(next: PublishedHead): Promise<void> {
+    const { lease, sharing, building } = this.#turn;
+    const { publication, forgets } = next;
+    const { head, manifest } = await share(this.#turn, next, building, await this.#stored());
+    await this.#catalog.publish(lease, this.entry.name, head);
+    // It is in force: what fails now is done by the next publication, or when the version is read.
+    await this.#cache
+      .take(building, { folder: sharing.folder, publication, manifest })
+      .catch(() => undefined);
+    if (forgets) {
+      // Who is to be forgotten must not be taken for forgotten.
+      await this.#tidy();
+      await this.#cache.dropBefore(sharing.folder, publication);
+    } else {
+      await this.#tidy().catch(() => undefined);
+    }
+    await this.#end();
+  }
+
+  async configure(settings: Settings): Promise<void> {
+    await this.#catalog.configure(this.#turn.lease, this.entry.name, settings);
+    if (this.publication !== undefined) await this.#tidy();
+    await this.discard();
+  }
+
+  async discard(): Promise<void> {
+    if (this.#hasEnded) return;
+    await rm(this.file, { force: true });
+    await rm(`${this.file}.wal`, { force: true });
+    await this.#end();
+  }
+
+  /**
+   * Chunks that need not be stored again. While nothing has been published nobody can be about to
+   * remove what commands have left that did not end.
+   */
+  async #stored(): Promise<ReadonlyMap<string, bigint>> {
+    if (this.publication === undefined) return await leftOvers(this.#turn);
+    const kept = await this.#catalog.kept(this.#turn.sharing.organization);
+    return new Map(
+      kept
+        .flatMap(({ manifest }) => decodeManifest(manifest).chunks)
+        .map(({ digest, epoch }) => [digest, epoch]),
+    );
+  }
+
+  /**
+   * Removes chunks that no version that is kept needs. Those of a later epoch belong to somebody
+   * who has the turn now, which this command has lost.
+   */
+  async #tidy(): Promise<void> {
+    const { lease, place } = this.#turn;
+    const { organization, folder } = this.#turn.sharing;
+    const kept = await this.#catalog.kept(organization);
+    const needed = new Set(
+      kept.flatMap(({ manifest }) =>
+        decodeManifest(manifest).chunks.map((chunk) => chunkName(folder, chunk)),
+      ),
+    );
+    for await (const names of place.list(`${folder}/`)) {
+      const spare = names.filter((name) => !needed.has(name) && epochIn(name) <= lease.epoch);
+      if (spare.length > 0) await place.delete(spare);
+    }
+  }
+
+  async #end(): Promise<void> {
+    this.#hasEnded = true;
+    await this.#turn.lease.release();
+  }
+}
+
+export interface Shared {
+  readonly head: SharedHead;
+  /** The one of the head. */
+  readonly manifest: Manifest;
+}
+
+/** Stores the chunks of a file that are not there yet, and answers what comes into force with it. */
+export async function share(
+  { lease, sharing, place }: Turn,
+  { settings, publication, version, publishedMs, forgets }: PublishedHead,
+  path: string,
+  stored: ReadonlyMap<string, bigint>,
+  onBytes?: CopyOptions['onBytes'],
+): Promise<Shared> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    let done = 0;
+    const onChunk = (length: number) => {
+      done += length;
+      onBytes?.(done, size);
+    };
+    const transfer = { place, folder: sharing.folder, file, fileBytes: size, onChunk };
+    const { chunks, bytes: uploadedBytes } = await upload(transfer, stored, lease.epoch);
+    const manifest = { bytes: size, chunks };
+    const about = { settings, publication, version, publishedMs, bytes: size, uploadedBytes };
+    const names = [...new Set(chunks.map((chunk) => chunkName(sharing.folder, chunk)))];
+    return {
+      head: { ...about, isOnly: forgets, manifest: encodeManifest(manifest), chunks: names },
+      manifest,
+    };
+  } finally {
+    await file.close();
+  }
+}
+
+/** What lies there of commands that did not end, where nothing has been published yet. */
+export async function leftOvers({ place, sharing }: Turn): Promise<ReadonlyMap<string, bigint>> {
+  const stored = new Map<string, bigint>();
+  for await (const names of place.list(`${sharing.folder}/`)) {
+    for (const name of names) stored.set(digestIn(name), epochIn(name));
+  }
+  return stored;
+}

@@ -1,0 +1,26 @@
+/** Waiting for one's turn to publish: one publication at a time and organization. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError } from '../domain/app-error.ts';
+import type { PublicationOptions } from './store.ts';
+
+const RETRY_AFTER_MS = 100;
+
+/** Tries until it is our turn, for up to `waitMs`, then throws `organization-busy`. */
+export async function waitForTurn(
+  tryToTake: () => boolean | Promise<boolean>,
+  { waitMs, onWait }: PublicationOptions,
+): Promise<void> {
+  const deadlineMs = performance.now() + waitMs;
+  let told = false;
+  while (!(await tryToTake())) {
+    if (performance.now() >= deadlineMs) {
+      throw new AppError(
+        'organization-busy',
+        'Another import or configuration of this organization is in progress. Try again when it has finished.',
+      );
+    }
+    if (!told) onWait?.();
+    told = true;
+    await delay(RETRY_AFTER_MS);
+  }
+}

@@ -1,0 +1,94 @@
+/** A store whose datasets are resident: loaded into memory when they are opened, as long as they fit. */
+import type { Dataset } from '../dataset/dataset.ts';
+import { loadDataset } from '../dataset/resident/load.ts';
+import { estimateResidentBytes } from './resident-limit.ts';
+import type { OrganizationEntry, Publication, PublicationOptions, Settings, Store } from './store.ts';
+
+export interface ResidentOptions {
+  /**
+   * What the datasets of all organizations may take together, by `estimateResidentBytes`. A version and the one it
+   * replaces count as one, the larger, although both are in memory until the last answer from the old one has ended.
+   */
+  readonly limitBytes: number;
+}
+
+/** The same store; a dataset that does not fit into the limit beside those in memory is the store's own. */
+export function withResidentDatasets(store: Store, options: ResidentOptions): Store {
+  return new ResidentStore(store, options.limitBytes);
+}
+
+interface Share {
+  readonly organization: string;
+  readonly bytes: number;
+}
+
+class ResidentStore implements Store {
+  readonly #store: Store;
+  readonly #limitBytes: number;
+  readonly #shares = new Set<Share>();
+
+  constructor(store: Store, limitBytes: number) {
+    this.#store = store;
+    this.#limitBytes = limitBytes;
+  }
+
+  async openDataset(name: string): Promise<Dataset | undefined> {
+    return await this.#keep(name, await this.#store.openDataset(name));
+  }
+
+  async openEarlier(name: string): Promise<Dataset | undefined> {
+    return await this.#keep(name, await this.#store.openEarlier?.(name));
+  }
+
+  /** The dataset in memory, or as it is stored where it does not fit. */
+  async #keep(name: string, stored: Dataset | undefined): Promise<Dataset | undefined> {
+    if (stored === undefined) return undefined;
+    // Taken before loading, so that two that are loaded at once do not both take the last room.
+    const share = { organization: name, bytes: estimateResidentBytes(stored.counts) };
+    if (share.bytes + this.#bytesBeside(name) > this.#limitBytes) return stored;
+    this.#shares.add(share);
+    try {
+      return await loadDataset(stored, () => this.#shares.delete(share));
+    } catch (error) {
+      this.#shares.delete(share);
+      await stored.close();
+      throw error;
+    }
+  }
+
+  #bytesBeside(name: string): number {
+    const largest = new Map<string, number>();
+    for (const { organization, bytes } of this.#shares) {
+      if (organization !== name) largest.set(organization, Math.max(bytes, largest.get(organization) ?? 0));
+    }
+    return [...largest.values()].reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  async organizations(): Promise<readonly OrganizationEntry[]> {
+    return await this.#store.organizations();
+  }
+
+  async organization(name: string): Promise<OrganizationEntry> {
+    return await this.#store.organization(name);
+  }
+
+  async createOrganization(name: string, settings: Partial<Settings>): Promise<OrganizationEntry> {
+    return await this.#store.createOrganization(name, settings);
+  }
+
+  async currentVersion(name: string): Promise<string | undefined> {
+    return await this.#store.currentVersion(name);
+  }
+
+  watch(onPublished: (organization: string) => void): () => void {
+    return this.#store.watch?.(onPublished) ?? (() => undefined);
+  }
+
+  async beginPublication(name: string, options: PublicationOptions): Promise<Publication> {
+    return await this.#store.beginPublication(name, options);
+  }
+
+  async close(): Promise<void> {
+    await this.#store.close();
+  }
+}

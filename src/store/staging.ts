@@ -1,0 +1,132 @@
+/**
+ * Records on their way in: checked one by one by `ingest`, staged in a store, and checked there against each
+ * other. Their types and the columns in which they are staged follow from one description. A field that is
+ * `undefined` was not given and leaves the earlier value as it is (decision 29).
+ */
+export interface Staged {
+  /** Index of the input file, from 0, in the order in which files were announced. */
+  readonly file: number;
+  /** First line of the record in its file, from 1 (of a Parquet file: the row). */
+  readonly line: number;
+  /** The record as it was read, for the file of rejects; only kept with `--skip-invalid`. */
+  readonly raw?: string | undefined;
+}
+
+/** What a bundle can hold, in the order in which it is read. */
+export const RECORD_KINDS = [
+  'users',
+  'boards',
+  'pins',
+  'memberships',
+  'events',
+  'points',
+  'adjustments',
+] as const;
+export type RecordKind = (typeof RECORD_KINDS)[number];
+
+/** What fields hold. */
+interface Values {
+  readonly whole: bigint;
+  readonly number: number;
+  readonly text: string;
+  readonly list: readonly string[];
+  readonly map: Readonly<Record<string, string>>;
+  readonly truth: true;
+}
+
+type Type = keyof Values;
+
+/**
+ * The fields of each kind under the names of their columns, in the order in which they are staged. A question
+ * mark: it need not be given. A record has them in camel case.
+ */
+export const STAGED = {
+  users: {
+    ...{ id: 'whole', email: 'text?', name: 'text?', first_name: 'text?', last_name: 'text?' },
+    ...{ role: 'text?', class_role: 'text?', created_ms: 'number?' },
+    /** LMS properties by name, without the prefix `lms.`; merged into the earlier ones, an empty value removes one. */
+    lms: 'map?',
+    /** The person is to be erased, everywhere and for good (decision 54); see `forgottenUser`. */
+    forgotten: 'truth?',
+  },
+  boards: {
+    ...{ id: 'whole', title: 'text?', category: 'text?' },
+    /** Empty: none. */
+    ...{ lti_id: 'text?', course_id: 'text?' },
+    created_ms: 'number?',
+  },
+  pins: {
+    ...{ id: 'whole', board_id: 'whole?', owner_id: 'whole?', title: 'text?', body: 'text?' },
+    ...{ web_url: 'text?', image_url: 'text?', tags: 'list?', created_ms: 'number?' },
+  },
+  memberships: { board_id: 'whole', user_id: 'whole' },
+  events: {
+    ...{ id: 'whole?', type: 'text', action: 'text', owner_id: 'whole', actor_id: 'whole' },
+    /** Given exactly when `type` is `pin`. */
+    ...{ board_id: 'whole', pin_id: 'whole?' },
+    timestamp_ms: 'number',
+  },
+  points: { user_id: 'whole', board_id: 'whole', total_points: 'number', participation_score: 'number' },
+  adjustments: {
+    ...{ user_id: 'whole', board_id: 'whole', points: 'number', timestamp_ms: 'number', reason: 'text' },
+  },
+} as const satisfies Readonly<Record<RecordKind, Readonly<Record<string, Type | `${Type}?`>>>>;
+
+type CamelCase<Name extends string> = Name extends `${infer Word}_${infer Others}`
+  ? `${Word}${Capitalize<CamelCase<Others>>}`
+  : Name;
+
+type FieldsOf<Columns> = {
+  readonly [N in keyof Columns & string as Columns[N] extends Type
+    ? CamelCase<N>
+    : never]: Values[Columns[N] & Type];
+} & {
+  readonly [N in keyof Columns & string as Columns[N] extends Type ? never : CamelCase<N>]?:
+    | (Columns[N] extends `${infer T extends Type}?` ? Values[T] : never)
+    | undefined;
+};
+
+export type RecordOf = { readonly [K in RecordKind]: Staged & FieldsOf<(typeof STAGED)[K]> };
+
+export type UserRecord = RecordOf['users'];
+export type BoardRecord = RecordOf['boards'];
+export type PinRecord = RecordOf['pins'];
+export type EventRecord = RecordOf['events'];
+
+/** The field of a record that a column holds. */
+export function fieldOf(column: string): string {
+  return column.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/**
+ * Many events of one file as columns, which says the same as that many `EventRecord`s and takes a fraction of the
+ * time. Only the first `count` places of a column count.
+ */
+export interface EventColumns {
+  readonly file: number;
+  readonly count: number;
+  readonly lines: Int32Array;
+  /** Types and actions; `types` and `actions` are places in it. At most 256. */
+  readonly words: readonly string[];
+  readonly types: Uint8Array;
+  readonly actions: Uint8Array;
+  /** Whether the event has an id. */
+  readonly hasIds: Uint8Array;
+  readonly ids: BigInt64Array;
+  readonly ownerIds: BigInt64Array;
+  readonly actorIds: BigInt64Array;
+  readonly boardIds: BigInt64Array;
+  /** Whether the event has a pin, which is so exactly when its type is `pin`. */
+  readonly hasPins: Uint8Array;
+  readonly pinIds: BigInt64Array;
+  readonly timestampsMs: BigInt64Array;
+}
+
+/** A record that cannot be accepted. `line` 0 and `field` '' speak of the whole file and the whole record. */
+export interface StagedProblem {
+  readonly file: number;
+  readonly line: number;
+  readonly field: string;
+  readonly reason: string;
+  readonly raw?: string | undefined;
+}

@@ -1,0 +1,188 @@
+/**
+ * The one description of the tables of a version: those of records and those that follow from them. The schema of
+ * DuckDB, what a merge replaces, and how rows travel into bundles and out of copies of version 0.1 follow from it.
+ * Version 0.1 had the same tables in PostgreSQL, so the SQL here is what DuckDB and PostgreSQL read alike.
+ */
+
+import { RECORDS } from '../dataset/records.ts';
+
+/**
+ * A question mark: the value can be missing. `list`: a JSON array as text. `place`: the number of
+ * the row, where the order of import is that of the rows, and no column of its own.
+ */
+export type Type = 'int4' | 'int4?' | 'int8' | 'int8?' | 'text' | 'list' | 'bool' | 'place';
+
+interface Table {
+  /** Of things (users, boards, pins) `ix` and `id` first, then what records say of them, then their clocks. */
+  readonly columns: Readonly<Record<string, Type>>;
+  /** In which the rows travel, and are written: that in which they are read later. */
+  readonly order: string;
+}
+
+const PAIR = { board: 'int4', person: 'int4' } as const;
+const FIGURES = { ...PAIR, total_points: 'int8', participation_score: 'int8' } as const;
+
+const STORED: Readonly<Record<string, Type>> = { id: 'int8', text: 'text', list: 'list', instant: 'int8?' };
+
+/** Columns that responses read, as they are stored; flags are worked out when they are read. */
+function stored(columns: (typeof RECORDS)['users' | 'boards']): Readonly<Record<string, Type>> {
+  const found = Object.entries(columns).map(([name, kind]) => [name, STORED[kind]] as const);
+  return Object.fromEntries(found.filter((column): column is [string, Type] => column[1] !== undefined));
+}
+
+export const VERSION_TABLES = {
+  users: {
+    columns: {
+      ...{ ix: 'int4', ...stored(RECORDS.users), forgotten: 'bool', revised: 'int8' },
+      ...{ revised_but_email: 'int8', revised_but_name: 'int8', revised_but_both: 'int8' },
+    },
+    order: 'ix',
+  },
+  user_properties: {
+    columns: { person: 'int4', property: 'text', value: 'text' },
+    order: 'person, property',
+  },
+  boards: {
+    columns: { ix: 'int4', ...stored(RECORDS.boards), revised: 'int8' },
+    order: 'ix',
+  },
+  pins: {
+    columns: {
+      ...{ ix: 'int4', id: 'int8', board: 'int4?', owner: 'int4?', title: 'text', body: 'text' },
+      ...{ web_url: 'text', image_url: 'text', tags: 'list', created_ms: 'int8?', revised: 'int8' },
+    },
+    order: 'ix',
+  },
+  kinds: { columns: { ix: 'int4', type: 'text', action: 'text' }, order: 'ix' },
+  // "sequence" is the order of import, "publication" the version that brought the event.
+  events: {
+    columns: {
+      ...{ sequence: 'int8', publication: 'int4', id: 'int8?', kind: 'int4', actor: 'int4', owner: 'int4' },
+      ...{ board: 'int4', pin: 'int4?', timestamp_ms: 'int8' },
+    },
+    order: 'timestamp_ms, sequence',
+  },
+  memberships: { columns: PAIR, order: 'board, person' },
+  imported_points: { columns: FIGURES, order: 'board, person' },
+  adjustments: {
+    columns: { ...PAIR, points: 'int8', timestamp_ms: 'int8', reason: 'text', place: 'place' },
+    order: 'place',
+  },
+  // On which boards somebody was who was forgotten.
+  forgotten_boards: { columns: PAIR, order: 'board, person' },
+  // What follows was derived from the above at publication.
+  user_created: { columns: { ix: 'int4', created_ms: 'int8?' }, order: 'ix' },
+  board_created: { columns: { ix: 'int4', created_ms: 'int8?' }, order: 'ix' },
+  // Everybody who acts or owns on a board, is or was on it; "present" is decision 10.
+  board_people: { columns: { ...PAIR, present: 'bool' }, order: 'board, person' },
+  policies: {
+    columns: {
+      ...{ policy: 'int4', goal: 'int8', weekly_maximum: 'int8?', percent: 'bool' },
+      ...{ from_ms: 'int8?', until_ms: 'int8?' },
+    },
+    order: 'policy',
+  },
+  board_policies: { columns: { board: 'int4', policy: 'int4' }, order: 'board' },
+  awards: {
+    columns: {
+      ...{ ...PAIR, sequence: 'int8', timestamp_ms: 'int8', rule: 'int4', points: 'int8', outcome: 'text' },
+      week_ms: 'int8?',
+    },
+    order: 'board, person, timestamp_ms, sequence, rule',
+  },
+  standings: { columns: FIGURES, order: 'board, person' },
+} as const satisfies Readonly<Record<string, Table>>;
+
+export type CopiedTable = keyof typeof VERSION_TABLES;
+
+export const TABLE_NAMES = Object.keys(VERSION_TABLES) as CopiedTable[];
+
+/** How values travel; a truth value as 0 or 1. */
+export type Carrier = 'int4' | 'int8' | 'text';
+
+const CARRIERS: Readonly<Record<Type, Carrier>> = {
+  ...{ int4: 'int4', 'int4?': 'int4', bool: 'int4' },
+  ...{ int8: 'int8', 'int8?': 'int8', place: 'int8' },
+  ...{ text: 'text', list: 'text' },
+};
+export type Carried = Int32Array | BigInt64Array | readonly string[];
+
+export interface CopiedColumn {
+  readonly name: string;
+  readonly type: Carrier;
+  /** The column holds truth values. */
+  readonly truth: boolean;
+  /** Values can be missing. */
+  readonly optional: boolean;
+}
+
+/** A run of rows as columns, in the order of the table. */
+export interface CopiedRows {
+  readonly count: number;
+  readonly columns: readonly {
+    readonly values: Carried;
+    /** 0 where the value is missing; absent where none can be. */
+    readonly present: Int32Array | undefined;
+  }[];
+}
+
+export function columnsOf(table: CopiedTable): readonly CopiedColumn[] {
+  const { columns }: Table = VERSION_TABLES[table];
+  return Object.entries(columns).map(([name, type]) => ({
+    name,
+    type: CARRIERS[type],
+    truth: type === 'bool',
+    optional: type.endsWith('?'),
+  }));
+}
+
+/** Tables of what records describe. */
+type ThingTable = 'users' | 'boards' | 'pins';
+
+/** Of a thing: what records say of it beside its id. */
+export function saidColumns(table: ThingTable): readonly (readonly [name: string, type: Type])[] {
+  const { columns }: Table = VERSION_TABLES[table];
+  const isSaid = (name: string) => name !== 'ix' && name !== 'id' && !name.startsWith('revised');
+  return Object.entries(columns).filter(([name]) => isSaid(name));
+}
+
+/** Of a thing: what a later record replaces, field by field (decision 29), each with its default in SQL. */
+export function mergedColumns(table: ThingTable): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    saidColumns(table).map(([name, type]) => [quoted(name), DEFAULTS[type] ?? 'NULL']),
+  );
+}
+
+const DEFAULTS: Readonly<Partial<Record<Type, string>>> = { text: "''", list: "'[]'" };
+
+/** A name as SQL: some are words of the language. */
+export function quoted(name: string): string {
+  return `"${name}"`;
+}
+
+/** What to select of a table, without nulls; `types` are those of the columns of the answer. */
+export function selection(table: CopiedTable): { readonly list: string; readonly types: readonly Carrier[] } {
+  const parts = columnsOf(table).map(({ name, type, truth, optional }) => {
+    const column = quoted(name);
+    if (truth) return { list: [`CAST(${column} AS int)`], types: [type] };
+    if (!optional) return { list: [column], types: [type] };
+    const present = `CASE WHEN ${column} IS NULL THEN 0 ELSE 1 END`;
+    return { list: [`coalesce(${column}, 0)`, present], types: [type, 'int4' as const] };
+  });
+  return {
+    list: parts.flatMap(({ list }) => list).join(', '),
+    types: parts.flatMap(({ types }) => types),
+  };
+}
+
+/** The columns of an answer to `selection` as rows of the table. */
+export function copiedRows(table: CopiedTable, count: number, answer: readonly Carried[]): CopiedRows {
+  let at = 0;
+  const columns = columnsOf(table).map(({ optional }) => {
+    const values = answer[at]!;
+    const present = optional ? (answer[at + 1] as Int32Array) : undefined;
+    at += optional ? 2 : 1;
+    return { values, present };
+  });
+  return { count, columns };
+}

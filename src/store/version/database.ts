@@ -1,0 +1,209 @@
+/**
+ * One DuckDB file: opening it locked down, asking it, and reading columns out of it as typed arrays.
+ */
+import {
+  BIGINT,
+  DOUBLE,
+  type DuckDBConnection,
+  type DuckDBDataChunk,
+  DuckDBDoubleVector,
+  DuckDBInstance,
+  DuckDBIntegerVector,
+  type DuckDBType,
+  type DuckDBValue,
+  LIST,
+  listValue,
+  VARCHAR,
+} from '@duckdb/node-api';
+import { AppError } from '../../domain/app-error.ts';
+import { slice } from '../../system/time-slice.ts';
+
+/** Parameters by name; a list of ids travels as one value. */
+export type StatementParameters = Readonly<
+  Record<string, bigint | number | string | null | readonly bigint[]>
+>;
+
+export interface DatabaseOptions {
+  readonly readOnly: boolean;
+  readonly memoryLimitMb: number;
+  /** Folder for what does not fit into memory; made and removed by DuckDB. */
+  readonly spillFolder: string;
+}
+
+/** Between two looks at the clock. */
+const ROWS_AT_ONCE = 128;
+
+export class Database {
+  readonly #instance: DuckDBInstance;
+  readonly #idle: DuckDBConnection[] = [];
+  #closed = false;
+
+  private constructor(instance: DuckDBInstance) {
+    this.#instance = instance;
+  }
+
+  /** Opens the file with its own process-wide limits. No extension is ever fetched from outside. */
+  static async open(path: string, options: DatabaseOptions): Promise<Database> {
+    const instance = await DuckDBInstance.create(path, {
+      access_mode: options.readOnly ? 'READ_ONLY' : 'READ_WRITE',
+      memory_limit: `${options.memoryLimitMb}MB`,
+      temp_directory: options.spillFolder,
+      autoinstall_known_extensions: 'false',
+      enable_external_access: 'false',
+    });
+    return new Database(instance);
+  }
+
+  /** Runs `use` with a connection of its own: temporary tables and appenders live as long as the connection. */
+  async connect(): Promise<DuckDBConnection> {
+    return await this.#instance.connect();
+  }
+
+  /** All rows of a small answer, as arrays of values in the order of the columns. */
+  async rows(sql: string, parameters: StatementParameters = {}): Promise<DuckDBValue[][]> {
+    return await this.#lend(async (connection) => await runRows(connection, sql, parameters));
+  }
+
+  /** The chunks of an answer of any size, as it is produced; at most a few are in memory at a time. */
+  async *stream(sql: string, parameters: StatementParameters = {}): AsyncGenerator<DuckDBDataChunk> {
+    const connection = this.#idle.pop() ?? (await this.#instance.connect());
+    let drained = false;
+    try {
+      const result = await connection.stream(sql, ...bound(parameters));
+      for (;;) {
+        const chunk = await result.fetchChunk();
+        if (chunk === null || chunk.rowCount === 0) break;
+        yield chunk;
+      }
+      drained = true;
+    } catch (error) {
+      throw describeDamage(error);
+    } finally {
+      // An answer given up half way leaves its query on the connection; closing it is what ends the query.
+      if (drained && !this.#closed) this.#idle.push(connection);
+      else connection.closeSync();
+    }
+  }
+
+  /** All chunks of an answer that is known to be bounded. */
+  async chunks(sql: string, parameters: StatementParameters = {}): Promise<DuckDBDataChunk[]> {
+    return await this.#lend(async (connection) => {
+      const result = await connection.run(sql, ...bound(parameters));
+      return await result.fetchAllChunks();
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const connection of this.#idle.splice(0)) connection.closeSync();
+    this.#instance.closeSync();
+  }
+
+  async #lend<T>(use: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+    const connection = this.#idle.pop() ?? (await this.#instance.connect());
+    try {
+      return await use(connection);
+    } catch (error) {
+      throw describeDamage(error);
+    } finally {
+      if (this.#closed) connection.closeSync();
+      else this.#idle.push(connection);
+    }
+  }
+}
+
+/** The error of a file that cannot be read as `data-unreadable`; any other error unchanged. */
+function describeDamage(error: unknown): unknown {
+  if (
+    !(error instanceof Error && /^IO Error: (?:Corrupt database file|Could not read)/.test(error.message))
+  ) {
+    return error;
+  }
+  const message = 'The file of a version cannot be read: the file is damaged, or the disk has failed.';
+  return new AppError('data-unreadable', message, { cause: error });
+}
+
+export async function runRows(
+  connection: DuckDBConnection,
+  sql: string,
+  parameters: StatementParameters = {},
+): Promise<DuckDBValue[][]> {
+  const result = await connection.run(sql, ...bound(parameters));
+  const rows: DuckDBValue[][] = [];
+  for (const chunk of await result.fetchAllChunks()) {
+    for await (const some of rowsOf(chunk)) rows.push(...some);
+  }
+  return rows;
+}
+
+/** The rows of a chunk in slices of time: a row with texts takes some microseconds. */
+async function* rowsOf(chunk: DuckDBDataChunk): AsyncGenerator<DuckDBValue[][], void> {
+  for (let from = 0; from < chunk.rowCount; from += ROWS_AT_ONCE) {
+    if (from > 0 && slice.isOver()) await slice.pass();
+    const count = Math.min(ROWS_AT_ONCE, chunk.rowCount - from);
+    yield Array.from({ length: count }, (_, row) => chunk.getRowValues(from + row));
+  }
+}
+
+function bound(parameters: StatementParameters): [Record<string, DuckDBValue>, Record<string, DuckDBType>] {
+  const values: Record<string, DuckDBValue> = {};
+  const types: Record<string, DuckDBType> = {};
+  for (const [name, value] of Object.entries(parameters)) {
+    values[name] = typeof value === 'object' && value !== null ? listValue([...value]) : value;
+    types[name] = typeOf(value);
+  }
+  return [values, types];
+}
+
+function typeOf(value: StatementParameters[string]): DuckDBType {
+  if (typeof value === 'string') return VARCHAR;
+  if (typeof value === 'number') return DOUBLE;
+  if (typeof value === 'object' && value !== null) return LIST(BIGINT);
+  return BIGINT;
+}
+
+// `items`, the typed array behind a vector, is private to the driver's types; its public way makes a value a row.
+
+/** A copy of an INTEGER column without nulls: the chunk's own memory ends with the chunk. */
+export function integerColumn(chunk: DuckDBDataChunk, column: number): Int32Array {
+  const vector = chunk.getColumnVector(column);
+  if (!(vector instanceof DuckDBIntegerVector)) throw new Error(`column ${column} is no INTEGER`);
+  return vector['items'].slice(0, chunk.rowCount);
+}
+
+/** A copy of a DOUBLE column without nulls. */
+export function doubleColumn(chunk: DuckDBDataChunk, column: number): Float64Array {
+  const vector = chunk.getColumnVector(column);
+  if (!(vector instanceof DuckDBDoubleVector)) throw new Error(`column ${column} is no DOUBLE`);
+  return vector['items'].slice(0, chunk.rowCount);
+}
+
+/** One INTEGER column of several chunks in a row, in slices of time. */
+export async function joinedIntegers(
+  chunks: readonly DuckDBDataChunk[],
+  column: number,
+): Promise<Int32Array> {
+  const joined = new Int32Array(chunks.reduce((sum, chunk) => sum + chunk.rowCount, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    if (slice.isOver()) await slice.pass();
+    joined.set(integerColumn(chunk, column), at);
+    at += chunk.rowCount;
+  }
+  return joined;
+}
+
+/** One DOUBLE column of several chunks in a row, in slices of time. */
+export async function joinedDoubles(
+  chunks: readonly DuckDBDataChunk[],
+  column: number,
+): Promise<Float64Array> {
+  const joined = new Float64Array(chunks.reduce((sum, chunk) => sum + chunk.rowCount, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    if (slice.isOver()) await slice.pass();
+    joined.set(doubleColumn(chunk, column), at);
+    at += chunk.rowCount;
+  }
+  return joined;
+}

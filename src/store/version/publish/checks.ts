@@ -1,0 +1,172 @@
+/**
+ * Checks of staged records against each other and against what is published. A bad record is reported once, with
+ * its first trouble, and taken out of the staging, so that what depends on it is reported too.
+ */
+import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import { AppError } from '../../../domain/app-error.ts';
+import { REFERENCES, type Reference } from '../../references.ts';
+import type { StagedProblem } from '../../staging.ts';
+import type { Settings } from '../../store.ts';
+import { runRows, type StatementParameters } from '../database.ts';
+import { countRows } from './merge-things.ts';
+
+type Report = (problem: StagedProblem) => void;
+
+/** A value that must be unique among users or boards (decisions 9, 11). */
+interface UniqueName {
+  readonly kind: 'users' | 'boards';
+  readonly field: string;
+  /** The value in a staged record; null when it is not given, empty when it is taken away. */
+  readonly staged: string;
+  /** Rows (id, value) of what is published. */
+  readonly published: string;
+  /** What makes two values equal. */
+  readonly same: (value: string) => string;
+  /** Whether what is published is known to hold: then only what the staged records name needs to be looked at. */
+  readonly holds: boolean;
+  readonly parameters: StatementParameters;
+}
+
+/** `checked`: the LMS properties that were unique already when the present version was published. */
+export async function checkStaged(
+  connection: DuckDBConnection,
+  settings: Settings,
+  checked: readonly string[],
+  report: Report,
+): Promise<void> {
+  for (const name of uniqueNames(settings, checked)) await checkUnique(connection, name, report);
+  for (const reference of REFERENCES) await checkReference(connection, reference, report);
+}
+
+function uniqueNames(settings: Settings, checked: readonly string[]): UniqueName[] {
+  const exactly = (value: string) => value;
+  const column = (kind: 'users' | 'boards', field: string, same = exactly): UniqueName => ({
+    kind,
+    field,
+    staged: field,
+    published: `SELECT id, ${field} AS value FROM ${kind}`,
+    same,
+    holds: true,
+    parameters: {},
+  });
+  return [
+    column('users', 'email', smallAscii),
+    column('boards', 'lti_id'),
+    column('boards', 'course_id'),
+    ...settings.lmsUserProperties.map(
+      (property): UniqueName => ({
+        kind: 'users',
+        field: `lms.${property}`,
+        staged: '(lms::JSON::MAP(VARCHAR, VARCHAR))[$property]',
+        published: `SELECT u.id, p.value FROM user_properties p JOIN users u ON u.ix = p.person
+        WHERE p.property = $property`,
+        same: exactly,
+        holds: checked.includes(property),
+        parameters: { property },
+      }),
+    ),
+  ];
+}
+
+/**
+ * With A to Z as small letters (decision 9). `lower` is fast, but changes other letters, too: `İ`
+ * becomes `i`.
+ */
+function smallAscii(value: string): string {
+  const isAscii = `strlen(${value}) = length(${value})`;
+  const letters = `'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz'`;
+  return `CASE WHEN ${isAscii} THEN lower(${value}) ELSE translate(${value}, ${letters}) END`;
+}
+
+/**
+ * Of several that would end up with the same value, the one that has it already keeps it, else the one staged first.
+ * Repeats until all hold: a record that is taken out may uncover an earlier one.
+ */
+async function checkUnique(connection: DuckDBConnection, name: UniqueName, report: Report): Promise<void> {
+  const table = `staged_${name.kind}`;
+  const [staged] = await countRows(connection, [table]);
+  if (staged === 0 && name.holds) return;
+  const named = `WHERE ${name.same('value')} IN (SELECT ${name.same('value')} FROM latest)`;
+  for (;;) {
+    const conflicts = await runRows(
+      connection,
+      `WITH published AS (${name.published}),
+       given AS (SELECT id, n, ${name.staged} AS value FROM ${table}),
+       latest AS (SELECT id, arg_max(value, n) AS value, max(n) AS n FROM given WHERE value IS NOT NULL GROUP BY id),
+       final AS (
+         SELECT l.id, l.value, l.n, coalesce(${name.same('p.value')} = ${name.same('l.value')}, false) AS incumbent
+           FROM latest l LEFT JOIN published p ON p.id = l.id
+         UNION ALL SELECT id, value, NULL, true FROM (FROM published ${name.holds ? named : ''})
+           ANTI JOIN latest USING (id)
+       ),
+       placed AS (
+         SELECT *, first(id) OVER holders AS holder, row_number() OVER holders AS place FROM final
+         WHERE value IS NOT NULL AND value <> ''
+         WINDOW holders AS (PARTITION BY ${name.same('value')} ORDER BY incumbent DESC, n NULLS FIRST, id)
+       )
+       SELECT p.n, s.file, s.line, s.raw, p.id, p.value, p.holder
+       FROM placed p LEFT JOIN ${table} s ON s.n = p.n WHERE p.place > 1 ORDER BY p.n`,
+      name.parameters,
+    );
+    if (conflicts.length === 0) return;
+    for (const [n, file, line, raw, id, value, holder] of conflicts) {
+      const reason = `"${value}" belongs to two ${name.kind}, ${holder} and ${id}; it must be unique`;
+      if (n === null || n === undefined) throw new AppError('settings-refused', `${name.field}: ${reason}.`);
+      report(problem(file, line, name.field, reason, raw));
+    }
+    const refused = conflicts.map(([n]) => BigInt(Number(n)));
+    await runRows(connection, `DELETE FROM ${table} WHERE n IN (SELECT unnest($refused))`, { refused });
+  }
+}
+
+async function checkReference(
+  connection: DuckDBConnection,
+  reference: Reference,
+  report: Report,
+): Promise<void> {
+  const { kind, field, to } = reference;
+  const table = `staged_${kind}`;
+  // Many records name few things: to look up each thing once is what makes the check quick.
+  await connection.run(
+    `CREATE OR REPLACE TEMP TABLE missing AS
+     FROM (SELECT DISTINCT ${field} AS id FROM ${table} WHERE ${field} IS NOT NULL)
+       ANTI JOIN ${to} USING (id) ANTI JOIN staged_${to} USING (id)`,
+  );
+  const [missing] = await countRows(connection, ['missing']);
+  if (missing === 0) return;
+  await connection.run(
+    `CREATE OR REPLACE TEMP TABLE dangling AS
+     SELECT n, file, line, ${field} AS target, raw FROM ${table} WHERE ${field} IN (SELECT id FROM missing)`,
+  );
+  const result = await connection.stream('SELECT file, line, target, raw FROM dangling ORDER BY n');
+  for await (const rows of result.yieldRows()) {
+    for (const [file, line, target, raw] of rows) {
+      report(
+        problem(
+          file,
+          line,
+          field,
+          `there is no ${to.slice(0, -1)} ${target}, here or among the published`,
+          raw,
+        ),
+      );
+    }
+  }
+  await connection.run(`DELETE FROM ${table} WHERE n IN (SELECT n FROM dangling)`);
+}
+
+function problem(
+  file: DuckDBValue | undefined,
+  line: DuckDBValue | undefined,
+  field: string,
+  reason: string,
+  raw: DuckDBValue | undefined,
+): StagedProblem {
+  return {
+    file: Number(file),
+    line: Number(line),
+    field,
+    reason,
+    ...(typeof raw === 'string' ? { raw } : {}),
+  };
+}

@@ -1,0 +1,120 @@
+/**
+ * Merging staged events into the timeline (decision 29): those that are known already are found first, which on a
+ * usual import are none or few, and the rest is written straight from the staging.
+ */
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { Change } from '../../store.ts';
+import { runRows } from '../database.ts';
+import { appendInOrder } from './layout.ts';
+import { countRows } from './merge-things.ts';
+
+export interface MergePosition {
+  readonly publication: number;
+  /** That of the version in force. */
+  readonly lastSequence: number;
+}
+
+/** The first sequence that a publication can give, to events and to what it alters. */
+export function nextSequence({ lastSequence }: MergePosition): number {
+  return lastSequence + 1;
+}
+
+/**
+ * Appends the events that are new, to `events` and its copies by board and by actor, and leaves them as the view
+ * `new_events`. Sequences grow in the order of import; they leave gaps where other records stood between.
+ */
+export async function mergeEvents(connection: DuckDBConnection, position: MergePosition): Promise<Change> {
+  const { publication, lastSequence } = position;
+  await connection.run(NEW_KINDS);
+  await connection.run(
+    `CREATE OR REPLACE TEMP VIEW new_events AS SELECT * FROM events WHERE sequence > ${lastSequence}`,
+  );
+  const known = await findKnown(connection);
+  const { all, first, continues } = await readStaged(connection);
+  const added = await appendInOrder(
+    connection,
+    'events',
+    `SELECT $before + n AS sequence, $publication, id, kind, actor, "owner", board, pin, timestamp_ms
+     FROM (${resolved(known ? 's.n NOT IN (SELECT n FROM known_events)' : 'true')})`,
+    { before: BigInt(nextSequence(position) - first), publication: BigInt(publication) },
+    continues,
+  );
+  for (const copy of ['board_events', 'actor_events'] as const) {
+    await appendInOrder(
+      connection,
+      copy,
+      'SELECT sequence, kind, actor, "owner", board, pin, timestamp_ms FROM new_events',
+    );
+  }
+  return { added, changed: 0, unchanged: all - added };
+}
+
+const NEW_KINDS = `
+  INSERT INTO kinds
+  SELECT (SELECT count(*) FROM kinds) + row_number() OVER (ORDER BY n) - 1, type, action
+  FROM (SELECT type, action, min(n) AS n FROM staged_events GROUP BY type, action) s
+  WHERE NOT EXISTS (SELECT 1 FROM kinds k WHERE k.type = s.type AND k.action = s.action)`;
+
+/** Staged events with indices instead of ids. */
+function resolved(where: string): string {
+  return `
+    SELECT s.n, s.id, k.ix AS kind, a.ix AS actor, o.ix AS "owner", b.ix AS board, p.ix AS pin, s.timestamp_ms
+    FROM staged_events s
+    JOIN kinds k ON k.type = s.type AND k.action = s.action
+    JOIN users a ON a.id = s.actor_id JOIN users o ON o.id = s.owner_id
+    JOIN boards b ON b.id = s.board_id LEFT JOIN pins p ON p.id = s.pin_id
+    WHERE ${where}`;
+}
+
+/** Writes the numbers of staged events that are known to the table `known_events`; false when there are none. */
+async function findKnown(connection: DuckDBConnection): Promise<boolean> {
+  const [published, anonymous, back] = await countRows(connection, [
+    'events',
+    '(FROM staged_events WHERE id IS NULL)',
+    `(${STEPS_BACK})`,
+  ]);
+  await connection.run(`CREATE OR REPLACE TEMP TABLE known_events AS ${PUBLISHED_IDS}`);
+  if (back > 0) await connection.run(`INSERT INTO known_events ${REPEATED_IDS}`);
+  if (published > 0 && anonymous > 0) await connection.run(`INSERT INTO known_events ${PUBLISHED_REPEATS}`);
+  const [known] = await countRows(connection, ['known_events']);
+  return known > 0;
+}
+
+/** Ids that only grow, as they mostly do, need no search for repeats. Whatever order they are read in, that holds. */
+const STEPS_BACK = `
+  FROM (SELECT id <= lag(id) OVER () AS back FROM staged_events WHERE id IS NOT NULL) WHERE back`;
+
+/** An id that comes twice is that of the event that came first. */
+const REPEATED_IDS = `
+  SELECT s.n FROM staged_events s
+  JOIN (SELECT id, min(n) AS first FROM staged_events WHERE id IS NOT NULL GROUP BY id HAVING count(*) > 1) r
+    ON r.id = s.id
+  WHERE s.n <> r.first`;
+
+const PUBLISHED_IDS = 'SELECT s.n FROM staged_events s SEMI JOIN events e ON e.id = s.id';
+
+const FIELDS = ['kind', 'actor', '"owner"', 'board', 'pin', 'timestamp_ms'];
+
+/**
+ * Events without an id are the same when all fields are equal and they are the same repeat of them: of `k` equal
+ * ones those are new that come after the ones already published.
+ */
+const PUBLISHED_REPEATS = `
+  WITH anonymous AS MATERIALIZED (${resolved('s.id IS NULL')}),
+  held AS (
+    SELECT ${FIELDS.join(', ')}, count(*) AS held FROM events
+    WHERE timestamp_ms IN (SELECT timestamp_ms FROM anonymous) GROUP BY ALL
+  )
+  SELECT a.n FROM anonymous a JOIN held h ON ${FIELDS.map((field) => `h.${field} IS NOT DISTINCT FROM a.${field}`).join(' AND ')}
+  QUALIFY row_number() OVER (PARTITION BY ${FIELDS.map((field) => `a.${field}`).join(', ')} ORDER BY a.n) <= h.held`;
+
+async function readStaged(
+  connection: DuckDBConnection,
+): Promise<{ all: number; first: number; continues: boolean }> {
+  const [row] = await runRows(
+    connection,
+    `SELECT count(*), coalesce(min(n), 1), min(timestamp_ms) >= (SELECT max(timestamp_ms) FROM events)
+     FROM staged_events`,
+  );
+  return { all: Number(row?.[0]), first: Number(row?.[1]), continues: row?.[2] === true };
+}

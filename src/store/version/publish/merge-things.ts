@@ -1,0 +1,76 @@
+/** Merging staged things (users, boards, pins) into those published: field by field, added ones at the end. */
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { THING_CLOCKS } from '../../../domain/user-clocks.ts';
+import type { Change } from '../../store.ts';
+import { mergedColumns } from '../../version-tables.ts';
+import { runRows } from '../database.ts';
+
+/**
+ * Replaces field by field: what the last record that gives a field says, else what is published, else the default.
+ * `staged`: rows with `id`, `n` and the columns that are merged.
+ */
+export async function mergeThings(
+  connection: DuckDBConnection,
+  table: 'boards' | 'pins',
+  revised: number,
+  staged = `staged_${table}`,
+): Promise<Change> {
+  const columns = mergedColumns(table);
+  const names = Object.keys(columns);
+  const latest = names.map((name) => `arg_max(${name}, n) FILTER (${name} IS NOT NULL) AS ${name}`);
+  const merged = names.map((name) => `coalesce(g.${name}, t.${name}, ${columns[name]}) AS ${name}`);
+  await connection.run(`
+    CREATE OR REPLACE TEMP TABLE merged AS
+    SELECT t.ix, g.id, ${merged.join(', ')}, g.n
+    FROM (SELECT id, min(n) AS n, ${latest.join(', ')} FROM ${staged} GROUP BY id) g
+    LEFT JOIN ${table} t ON t.id = g.id`);
+  return await applyMerged(connection, table, THING_CLOCKS, revised);
+}
+
+/**
+ * Writes the temporary table `merged` (ix or null, id, the columns, n) into a table of things.
+ * Leaves those that were known and are now different as the table `altered_users` and the like.
+ * `clocks`: columns of sequences, after the others, with the condition that a change meets to move
+ * them to `revised`.
+ */
+export async function applyMerged(
+  connection: DuckDBConnection,
+  table: 'users' | 'boards' | 'pins',
+  clocks: Readonly<Record<string, string>>,
+  revised: number,
+): Promise<Change> {
+  const columns = Object.keys(mergedColumns(table));
+  const moved = Object.entries(clocks).map(
+    ([clock, isMoved]) => `CASE WHEN ${isMoved} THEN ${revised} ELSE t.${clock} END AS ${clock}`,
+  );
+  const differs = columns.map((name) => `m.${name} IS DISTINCT FROM t.${name}`).join(' OR ');
+  await connection.run(
+    `CREATE OR REPLACE TEMP TABLE altered_${table} AS
+     SELECT m.*, ${moved.join(', ')} FROM merged m JOIN ${table} t ON t.ix = m.ix WHERE ${differs}`,
+  );
+  const [changed, added, all] = await countRows(connection, [
+    `altered_${table}`,
+    '(FROM merged WHERE ix IS NULL)',
+    'merged',
+  ]);
+  const listed = columns.join(', ');
+  const names = Object.keys(clocks);
+  await connection.run(`
+    DELETE FROM ${table} WHERE ix IN (SELECT ix FROM altered_${table});
+    INSERT INTO ${table} BY NAME SELECT ix, id, ${listed}, ${names.join(', ')} FROM altered_${table} ORDER BY ix;
+    INSERT INTO ${table} BY NAME
+      SELECT (SELECT count(*) FROM ${table}) + row_number() OVER (ORDER BY n) - 1 AS ix, id, ${listed},
+        ${names.map((name) => `${revised} AS ${name}`).join(', ')}
+      FROM merged WHERE ix IS NULL ORDER BY n;`);
+  return { added, changed, unchanged: all - added - changed };
+}
+
+/** Number of rows of each table or query, as many numbers as there are tables. */
+export async function countRows<const T extends readonly string[]>(
+  connection: DuckDBConnection,
+  tables: T,
+): Promise<{ [I in keyof T]: number }> {
+  const columns = tables.map((table) => `(SELECT count(*) FROM ${table})`);
+  const [row] = await runRows(connection, `SELECT ${columns.join(', ')}`);
+  return (row ?? []).map(Number) as { [I in keyof T]: number };
+}

@@ -1,0 +1,112 @@
+/**
+ * Merging staged records into the generation under construction (decision 29). Every step returns what it changed,
+ * and leaves in temporary tables what the derived tables need to know of it.
+ */
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { Change, Changes } from '../../store.ts';
+import { type Erased, eraseForgotten } from './erase.ts';
+import { type MergePosition, mergeEvents, nextSequence } from './merge-events.ts';
+import { countRows, mergeThings } from './merge-things.ts';
+import { mergeUsers } from './merge-users.ts';
+
+export interface Merged {
+  readonly changes: Changes;
+  /** Of the people who are forgotten by this publication; absent when nobody is. */
+  readonly erased: Erased | undefined;
+}
+
+/** Merges everything staged; the order matters, since later kinds refer to earlier ones. */
+export async function mergeStaged(connection: DuckDBConnection, position: MergePosition): Promise<Merged> {
+  const revised = nextSequence(position);
+  const users = await mergeUsers(connection, revised);
+  const erased = await eraseForgotten(connection);
+  const boards = await mergeThings(connection, 'boards', revised);
+  const pins = await mergePins(connection, revised);
+  const changes = {
+    users,
+    boards,
+    pins,
+    memberships: await mergeMemberships(connection),
+    events: await mergeEvents(connection, position),
+    points: await mergePoints(connection),
+    adjustments: await mergeAdjustments(connection),
+  };
+  return { changes, erased };
+}
+
+async function mergePins(connection: DuckDBConnection, revised: number): Promise<Change> {
+  return await mergeThings(
+    connection,
+    'pins',
+    revised,
+    `(SELECT s.*, b.ix AS board, u.ix AS "owner" FROM staged_pins s
+      LEFT JOIN boards b ON b.id = s.board_id LEFT JOIN users u ON u.id = s.owner_id)`,
+  );
+}
+
+/** Leaves what is new as the table `fresh_memberships`. */
+async function mergeMemberships(connection: DuckDBConnection): Promise<Change> {
+  return await insertFresh(
+    connection,
+    'memberships',
+    `SELECT b.ix AS board, u.ix AS person FROM
+       (SELECT DISTINCT board_id, user_id FROM staged_memberships) s
+     JOIN boards b ON b.id = s.board_id JOIN users u ON u.id = s.user_id`,
+    'FROM resolved ANTI JOIN memberships USING (board, person)',
+    'SELECT board, person FROM fresh_memberships ORDER BY board, person',
+  );
+}
+
+/**
+ * Leaves what is new as the table `fresh_adjustments`. Adjustments are the same when all fields are equal and they are
+ * the same repeat of them: of `k` equal ones those are new that come after the ones already published.
+ */
+async function mergeAdjustments(connection: DuckDBConnection): Promise<Change> {
+  return await insertFresh(
+    connection,
+    'adjustments',
+    `SELECT s.n, b.ix AS board, u.ix AS person, s.points, s.timestamp_ms, s.reason,
+       row_number() OVER (PARTITION BY board_id, user_id, points, timestamp_ms, reason ORDER BY n) AS repeat
+     FROM staged_adjustments s JOIN boards b ON b.id = s.board_id JOIN users u ON u.id = s.user_id`,
+    `SELECT r.* FROM resolved r
+     LEFT JOIN (
+       SELECT board, person, points, timestamp_ms, reason, count(*) AS held FROM adjustments GROUP BY ALL
+     ) h USING (board, person, points, timestamp_ms, reason)
+     WHERE repeat > coalesce(held, 0)`,
+    'SELECT board, person, points, timestamp_ms, reason FROM fresh_adjustments ORDER BY n',
+  );
+}
+
+async function insertFresh(
+  connection: DuckDBConnection,
+  table: 'memberships' | 'adjustments',
+  resolved: string,
+  fresh: string,
+  rows: string,
+): Promise<Change> {
+  await connection.run(`CREATE OR REPLACE TEMP TABLE resolved AS ${resolved}`);
+  await connection.run(`CREATE OR REPLACE TEMP TABLE fresh_${table} AS ${fresh}`);
+  const [added, all] = await countRows(connection, [`fresh_${table}`, 'resolved']);
+  await connection.run(`INSERT INTO ${table} ${rows}; DROP TABLE resolved;`);
+  return { added, changed: 0, unchanged: all - added };
+}
+
+/** Imported figures replace earlier ones of the same user and board (decision 26). Leaves them as `fresh_points`. */
+async function mergePoints(connection: DuckDBConnection): Promise<Change> {
+  await connection.run(`
+    CREATE OR REPLACE TEMP TABLE merged AS
+    SELECT b.ix AS board, u.ix AS person, arg_max(s.total_points, n) AS total_points,
+      arg_max(s.participation_score, n) AS participation_score
+    FROM staged_points s JOIN boards b ON b.id = s.board_id JOIN users u ON u.id = s.user_id GROUP BY ALL;
+    CREATE OR REPLACE TEMP TABLE fresh_points AS
+    FROM merged ANTI JOIN imported_points USING (board, person, total_points, participation_score);`);
+  const [changed, fresh, all] = await countRows(connection, [
+    '(FROM fresh_points SEMI JOIN imported_points USING (board, person))',
+    'fresh_points',
+    'merged',
+  ]);
+  await connection.run(`
+    DELETE FROM imported_points p USING fresh_points f WHERE f.board = p.board AND f.person = p.person;
+    INSERT INTO imported_points FROM fresh_points ORDER BY board, person;`);
+  return { added: fresh - changed, changed, unchanged: all - fresh };
+}

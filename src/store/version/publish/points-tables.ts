@@ -1,0 +1,167 @@
+/**
+ * Points at publication: awards and standings computed from the events in SQL (decisions 23 to 26), anew for what a
+ * publication touches. Of the first one, and when the policy has changed, that is everything.
+ */
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { type Policy, readPolicy } from '../../../points/policy.ts';
+import { participationScoreSql } from '../../../points/score-sql.ts';
+import { runRows } from '../database.ts';
+import { appendInOrder, emptyOrdered } from './layout.ts';
+import { fillPolicies } from './policy-tables.ts';
+
+/** Brings everything about points up to date with what was merged and derived. `anew`: the policy is another. */
+export async function publishPoints(
+  connection: DuckDBConnection,
+  policyText: string,
+  anew: boolean,
+): Promise<void> {
+  if (anew) {
+    await emptyOrdered(connection, 'awards');
+    await emptyOrdered(connection, 'standings');
+    await connection.run('DELETE FROM board_policies');
+  }
+  const wordsCount = countsWords(readPolicy(policyText));
+  const touched = wordsCount ? `FROM new_events UNION ${OF_ALTERED_PINS}` : 'FROM new_events';
+  await connection.run(`CREATE OR REPLACE TEMP VIEW judged_events AS ${anew ? 'FROM events' : touched}`);
+  const [span] = await runRows(connection, 'SELECT min(timestamp_ms), max(timestamp_ms) FROM judged_events');
+  await fillPolicies(connection, policyText, {
+    fromMs: Number(span?.[0] ?? 0),
+    toMs: Number(span?.[1] ?? 0),
+  });
+  await connection.run(candidates(wordsCount ? WORDS_OF_PINS : NO_WORDS));
+  await connection.run(REPLACED);
+  await appendInOrder(connection, 'awards', AWARDS);
+  if (!anew) await connection.run(TOUCHED_STANDINGS);
+  await appendInOrder(
+    connection,
+    'standings',
+    standings(anew ? '' : 'SEMI JOIN touched_standings USING (board, person)'),
+  );
+}
+
+function countsWords(policy: Policy): boolean {
+  return [policy.default, ...policy.boards.values()].some(({ rules }) =>
+    rules.some(({ minWords }) => minWords > 0),
+  );
+}
+
+/** Beside new events those of pins whose words may now count otherwise are judged. */
+const OF_ALTERED_PINS = 'FROM events WHERE pin IN (SELECT ix FROM altered_pins)';
+
+/** A run of characters that are not white space in Unicode's sense, no-break spaces included. */
+const WORD = '[^\\s\\x0B\\p{Z}\\x{FEFF}]+';
+
+const WORDS_OF_PINS = `
+  SELECT ix, len(regexp_extract_all(body, '${WORD}')) AS words FROM pins SEMI JOIN judged_events e ON e.pin = ix`;
+
+const NO_WORDS = 'SELECT 0 AS ix, 0 AS words LIMIT 0';
+
+/** Awards that the judged events may bring; `words`: pins with the number of words in their bodies. */
+const candidates = (words: string) => `
+  CREATE OR REPLACE TEMP TABLE candidates AS
+  WITH matched AS (
+    SELECT e.board, CASE WHEN r.to_owner THEN e."owner" ELSE e.actor END AS person, e.sequence, e.timestamp_ms,
+      r.policy, r.rule, r.points,
+      CASE
+        WHEN e.timestamp_ms < l.from_ms OR e.timestamp_ms >= l.until_ms THEN 'outside-window'
+        WHEN r.exclude_self AND e.actor = e."owner" THEN 'self'
+        WHEN coalesce(p.words, 0) < r.min_words THEN 'too-few-words'
+      END AS refusal
+    FROM judged_events e
+    JOIN kinds k ON k.ix = e.kind
+    JOIN board_policies b ON b.board = e.board
+    JOIN policies l ON l.policy = b.policy
+    JOIN policy_rules r ON r.policy = b.policy AND r.type = k.type AND r.action = k.action
+      AND (r.from_ms IS NULL OR e.timestamp_ms >= r.from_ms) AND (r.until_ms IS NULL OR e.timestamp_ms < r.until_ms)
+    LEFT JOIN (${words}) p ON p.ix = e.pin
+  )
+  SELECT m.* EXCLUDE (policy), w.week_ms FROM matched m
+  ASOF LEFT JOIN policy_weeks w ON w.policy = m.policy AND m.timestamp_ms >= w.week_ms`;
+
+/** Takes out the awards of the weeks that candidates fall into, and of the judged events themselves. */
+const REPLACED = `
+  CREATE OR REPLACE TEMP TABLE replaced AS
+  SELECT a.rowid AS row, a.* FROM awards a
+  SEMI JOIN (SELECT DISTINCT board, person, week_ms FROM candidates WHERE week_ms IS NOT NULL) w
+    ON w.board = a.board AND w.person = a.person AND w.week_ms = a.week_ms
+  UNION
+  SELECT a.rowid, a.* FROM awards a SEMI JOIN candidates c ON c.sequence = a.sequence;
+  DELETE FROM awards WHERE rowid IN (SELECT row FROM replaced);`;
+
+/**
+ * Soft weekly maximum (decision 24): points are never negative, so what counted before an award is below the maximum
+ * exactly when everything earned before it in the week is.
+ */
+const AWARDS = `
+  WITH judged AS (
+    FROM candidates
+    UNION ALL
+    SELECT board, person, sequence, timestamp_ms, rule, points,
+      CASE WHEN outcome NOT IN ('counted', 'weekly-maximum') THEN outcome END, week_ms
+    FROM replaced ANTI JOIN candidates USING (sequence)
+  ),
+  earned AS (
+    SELECT *, coalesce(sum(points) FILTER (refusal IS NULL) OVER (
+      PARTITION BY board, person, week_ms ORDER BY timestamp_ms, sequence, rule
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before
+    FROM judged
+  )
+  SELECT board, person, sequence, timestamp_ms, rule, points,
+    CASE WHEN refusal IS NOT NULL THEN refusal WHEN before >= l.weekly_maximum THEN 'weekly-maximum' ELSE 'counted' END
+      AS outcome,
+    week_ms
+  FROM earned JOIN board_policies USING (board) JOIN policies l USING (policy)`;
+
+const TOUCHED_STANDINGS = `
+  CREATE OR REPLACE TEMP TABLE touched_standings AS
+  SELECT board, person FROM touched_people
+  UNION SELECT board, person FROM candidates
+  UNION SELECT board, person FROM fresh_adjustments;
+  DELETE FROM standings WHERE rowid IN (
+    SELECT s.rowid FROM standings s SEMI JOIN touched_standings t ON t.board = s.board AND t.person = s.person);`;
+
+/**
+ * Standings of those who have points on a board; `touched` may leave out rows of a table with
+ * `board` and `person`.
+ */
+function standings(touched: string): string {
+  return `
+    WITH earned AS (
+      SELECT board, person, sum(points) AS points FROM (
+        SELECT board, person, points FROM awards WHERE outcome = 'counted'
+        UNION ALL SELECT board, person, points FROM adjustments
+      ) ${touched} GROUP BY board, person
+    ),
+    ${paidOwners(touched)},
+    totals AS (
+      SELECT board, person, greatest(coalesce(e.points, 0), 0)::BIGINT AS total_points
+      FROM (
+        SELECT board, person FROM board_people ${touched} WHERE present
+        UNION SELECT board, person FROM adjustments ${touched}
+        UNION SELECT board, person FROM paid_owners
+      ) LEFT JOIN earned e USING (board, person)
+    )
+    SELECT board, person, coalesce(i.total_points, t.total_points) AS total_points,
+      coalesce(i.participation_score, ${participationScoreSql('t.total_points', '//')}) AS participation_score
+    FROM totals t JOIN board_policies USING (board) JOIN policies USING (policy)
+    LEFT JOIN imported_points i USING (board, person)`;
+}
+
+/**
+ * Who has an award on a board, and never acted there (decision 72). Who acted and is not present has
+ * left. The forgotten can still own what others act on (decision 54).
+ */
+const paidOwners = (touched: string) => `
+    owners AS MATERIALIZED (
+      SELECT board, person FROM board_people ${touched} SEMI JOIN awards USING (board, person)
+      WHERE NOT present AND person NOT IN (SELECT ix FROM users WHERE forgotten)
+    ),
+    paid_owners AS (
+      FROM owners ANTI JOIN (
+        SELECT DISTINCT e.board, e.actor AS person FROM events e
+        SEMI JOIN owners o ON o.board = e.board AND o.person = e.actor
+      ) USING (board, person)
+    )`;
+
+/** Those who have points on a board and no standing, as files of format 5 and before hold them. */
+export const MISSING_STANDINGS = standings('ANTI JOIN standings USING (board, person)');

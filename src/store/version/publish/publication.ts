@@ -1,0 +1,193 @@
+/**
+ * The next generation on its way: a private copy of the current one, which takes in staged records and is put in
+ * force in one step. Until then nothing of it can be seen, and a process that dies leaves nothing in force.
+ */
+import { randomBytes } from 'node:crypto';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { readPolicy } from '../../../points/policy.ts';
+import type { EventColumns, RecordKind, RecordOf, StagedProblem } from '../../staging.ts';
+import {
+  type Changes,
+  isSameOrganization,
+  type Outcome,
+  type Publication,
+  type Settings,
+} from '../../store.ts';
+import { text } from '../../stored-values.ts';
+import { Database, runRows } from '../database.ts';
+import { writeVersion } from '../version-row.ts';
+import { checkStaged } from './checks.ts';
+import { compact } from './compact.ts';
+import { deriveTables } from './derived-tables.ts';
+import { countAllAsNew, leaveOutForgotten } from './erase.ts';
+import { restoreOrder } from './layout.ts';
+import { type Merged, mergeStaged } from './merge.ts';
+import { type MergePosition, nextSequence } from './merge-events.ts';
+import { countRows } from './merge-things.ts';
+import type { NextVersion } from './next-version.ts';
+import { publishPoints } from './points-tables.ts';
+import { bringUpToDate, GENERATION_SCHEMA, readFormat } from './schema.ts';
+import { StagingTables } from './staging-tables.ts';
+
+/** Memory for building a generation; what does not fit is spilled to disk. */
+const MEMORY_LIMIT_MB = 768;
+
+export class DuckdbPublication implements Publication {
+  readonly #next: NextVersion;
+  readonly #database: Database;
+  readonly #connection: DuckDBConnection;
+  readonly #staging: StagingTables;
+  #settings: Settings;
+  #merged: Merged | undefined;
+  #isClosed = false;
+
+  private constructor(
+    next: NextVersion,
+    building: { database: Database; connection: DuckDBConnection; staging: StagingTables },
+  ) {
+    this.#next = next;
+    this.#database = building.database;
+    this.#connection = building.connection;
+    this.#staging = building.staging;
+    this.#settings = next.entry.settings;
+  }
+
+  /** Takes over the turn to publish, which ends with the publication. */
+  static async begin(next: NextVersion): Promise<DuckdbPublication> {
+    const { file, spillFolder } = next;
+    const database = await Database.open(file, {
+      readOnly: false,
+      memoryLimitMb: MEMORY_LIMIT_MB,
+      spillFolder,
+    });
+    try {
+      const connection = await database.connect();
+      if (next.publication === undefined) await connection.run(GENERATION_SCHEMA);
+      const format = await readFormat(async (sql) => await runRows(connection, sql));
+      for (const step of bringUpToDate(format)) await connection.run(step);
+      const staging = await StagingTables.create(connection);
+      return new DuckdbPublication(next, { database, connection, staging });
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  }
+
+  async stage<K extends RecordKind>(kind: K, records: readonly RecordOf[K][]): Promise<void> {
+    await this.#staging.append(kind, records);
+  }
+
+  async stageEvents(events: EventColumns): Promise<void> {
+    await this.#staging.appendEvents(events);
+  }
+
+  changeSettings(changes: Partial<Settings>): void {
+    this.#settings = { ...this.#settings, ...changes };
+    readPolicy(this.#settings.policy);
+  }
+
+  async check(report: (problem: StagedProblem) => void): Promise<number> {
+    this.#staging.flush();
+    const leftOut = await leaveOutForgotten(this.#connection);
+    const checked = this.#next.publication === undefined ? [] : this.#next.entry.settings.lmsUserProperties;
+    await checkStaged(this.#connection, this.#settings, checked, report);
+    return leftOut;
+  }
+
+  async preview(): Promise<Pick<Outcome, 'changes' | 'erased'>> {
+    const { changes, erased } = await this.#merge();
+    return { changes, erased: erased?.events ?? 0 };
+  }
+
+  async publish(): Promise<Outcome> {
+    const position = await this.#position();
+    const { changes, erased } = await this.#merge();
+    const [events, users, boards, pins] = await countRows(this.#connection, [
+      'events',
+      'users',
+      'boards',
+      'pins',
+    ]);
+    const counts = { events, users, boards, pins };
+    if (!this.#isWorthAVersion(changes)) {
+      this.#close();
+      await this.#next.configure(this.#settings);
+      return { published: false, version: this.#next.entry.version, changes, counts, erased: 0 };
+    }
+    const version = `${position.publication}-${randomBytes(12).toString('hex')}`;
+    const publishedMs = Date.now();
+    const forgets = erased !== undefined;
+    await this.#reviseOrganization(position);
+    if (forgets) await countAllAsNew(this.#connection);
+    await deriveTables(this.#connection, forgets);
+    const { policy } = this.#settings;
+    await publishPoints(this.#connection, policy, policy !== position.policy || forgets);
+    await restoreOrder(this.#connection);
+    await this.#writeVersion({ version, publishedMs }, position);
+    // Closing would write the rest into the file as well, but keep a failure, a full disk above all, to itself.
+    await this.#connection.run('CHECKPOINT');
+    this.#close();
+    if (forgets) await compact(this.#next.file);
+    const { publication } = position;
+    await this.#next.publish({ settings: this.#settings, publication, version, publishedMs, forgets });
+    return { published: true, version, changes, counts, erased: erased?.events ?? 0 };
+  }
+
+  async discard(): Promise<void> {
+    this.#close();
+    await this.#next.discard();
+  }
+
+  async #merge(): Promise<Merged> {
+    this.#staging.flush();
+    this.#merged ??= await mergeStaged(this.#connection, await this.#position());
+    return this.#merged;
+  }
+
+  async #position(): Promise<MergePosition & { readonly policy: string | undefined }> {
+    const [row] = await runRows(this.#connection, 'SELECT last_sequence, policy FROM version');
+    return {
+      publication: (this.#next.publication ?? 0) + 1,
+      lastSequence: Number(row?.[0] ?? 0),
+      policy: row === undefined ? undefined : text(row[1]),
+    };
+  }
+
+  /** Settings alone make no first version: an organization without data stays unpublished (decision 67). */
+  #isWorthAVersion(changes: Changes): boolean {
+    if (Object.values(changes).some(({ added, changed }) => added + changed > 0)) return true;
+    return (
+      this.#next.publication !== undefined &&
+      comparable(this.#settings) !== comparable(this.#next.entry.settings)
+    );
+  }
+
+  /** The organization stands in every event, as the boards do: when it is another, all of them are. */
+  async #reviseOrganization(position: MergePosition): Promise<void> {
+    if (isSameOrganization(this.#settings, this.#next.entry.settings)) return;
+    await this.#connection.run(`UPDATE boards SET revised = ${nextSequence(position)}`);
+  }
+
+  /** The clock goes on even when no event has come, for what was altered. */
+  async #writeVersion(
+    made: { readonly version: string; readonly publishedMs: number },
+    position: MergePosition,
+  ): Promise<void> {
+    const [row] = await runRows(this.#connection, 'SELECT max(sequence) FROM events');
+    const lastSequence = Math.max(Number(row?.[0] ?? 0), nextSequence(position));
+    const facts = { ...made, publication: position.publication, lastSequence };
+    await writeVersion(this.#connection, this.#settings, facts);
+  }
+
+  #close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#staging.close();
+    this.#connection.closeSync();
+    this.#database.close();
+  }
+}
+
+function comparable(settings: Settings): string {
+  return JSON.stringify(settings, (_, value) => (typeof value === 'bigint' ? String(value) : value));
+}

@@ -1,0 +1,121 @@
+/**
+ * The tables of a generation: one published version in one DuckDB file, made from the description in
+ * `version-tables.ts`. Things refer to each other
+ * by `ix`, a dense 32-bit index in the order of first import, so that an event is a row of small
+ * integers. Instants are milliseconds since 1970 in UTC; "revised" is the sequence from which on a
+ * thing has its present words (decision 19), as are the other clocks of users (`user-clocks.ts`).
+ * Rows of the large tables lie in order, as far as `layout.ts` keeps it.
+ */
+import type { DuckDBValue } from '@duckdb/node-api';
+import { AppError } from '../../../domain/app-error.ts';
+import { LATER_USER_CLOCKS } from '../../../domain/user-clocks.ts';
+import { type CopiedTable, quoted, TABLE_NAMES, type Type, VERSION_TABLES } from '../../version-tables.ts';
+import { MISSING_STANDINGS } from './points-tables.ts';
+
+/** Increment on every change of the schema. */
+const FORMAT = 6;
+/** Earlier formats from this one on are read, and brought up to date by the next publication. */
+const EARLIEST_FORMAT = 3;
+/** The format from which on users have all their clocks. */
+const FORMAT_OF_CLOCKS = 4;
+
+const commentOf = (format: number) => `Corkboard generation, format ${format}`;
+
+const TYPES: Readonly<Record<Type, string | undefined>> = {
+  ...{ int4: 'INTEGER', 'int4?': 'INTEGER', int8: 'BIGINT', 'int8?': 'BIGINT', bool: 'BOOLEAN' },
+  ...{ text: 'VARCHAR', list: 'VARCHAR', place: undefined },
+};
+
+function createTable(name: string, columns: Readonly<Record<string, Type>>): string {
+  const listed = Object.entries(columns).flatMap(([column, type]) =>
+    TYPES[type] === undefined ? [] : [`${quoted(column)} ${TYPES[type]}`],
+  );
+  return `CREATE TABLE ${name} (${listed.join(', ')});`;
+}
+
+const { publication: _publication, id: _id, ...ORDERED_EVENTS } = VERSION_TABLES.events.columns;
+
+export const GENERATION_SCHEMA = `
+CREATE TABLE version (
+  version VARCHAR, published_ms BIGINT, publication INTEGER, last_sequence BIGINT,
+  organization_id BIGINT, title VARCHAR, domain VARCHAR, category_id BIGINT,
+  course_lookup BOOLEAN, lms_user_properties VARCHAR, user_points_key VARCHAR, policy VARCHAR
+);
+COMMENT ON TABLE version IS '${commentOf(FORMAT)}';
+${TABLE_NAMES.map((table) => createTable(table, VERSION_TABLES[table].columns)).join('\n')}
+-- The same events once more, in the order of boards and of actors (see layout.ts).
+${createTable('board_events', ORDERED_EVENTS)}
+${createTable('actor_events', ORDERED_EVENTS)}
+-- Rows that were appended to a table without continuing its order.
+CREATE TABLE out_of_order (name VARCHAR, rows BIGINT);
+`;
+
+interface Added {
+  /** The first format with the columns. */
+  readonly format: number;
+  readonly table: CopiedTable | 'version';
+  readonly type: 'BIGINT' | 'VARCHAR';
+  /** Each with its value in rows of earlier formats, in SQL. */
+  readonly columns: Readonly<Record<string, string>>;
+}
+
+/** Columns that formats added to tables. */
+const ADDED: readonly Added[] = [
+  {
+    ...{ format: FORMAT_OF_CLOCKS, table: 'users', type: 'BIGINT' },
+    // Earlier changes count for all clocks, because it is not known which fields they were about.
+    columns: Object.fromEntries(LATER_USER_CLOCKS.map((clock) => [clock, 'revised'])),
+  },
+  {
+    ...{ format: 5, table: 'version', type: 'VARCHAR' },
+    columns: { user_points_key: "'user-id'" },
+  },
+];
+
+/** What each format changed besides, by the format before it. */
+const STEPS: Readonly<Record<number, string>> = {
+  // Who was paid without acting had no standing.
+  5: `INSERT INTO standings ${MISSING_STANDINGS};`,
+};
+
+/** Statements that make the tables of a generation those of the present format; none if they are. */
+export function bringUpToDate(format: number): readonly string[] {
+  const formats = Array.from({ length: FORMAT - format }, (_, step) => format + step);
+  const steps = formats.flatMap((each) => [...addedBy(each + 1), STEPS[each] ?? []].flat());
+  return steps.length === 0 ? [] : [...steps, `COMMENT ON TABLE version IS '${commentOf(FORMAT)}';`];
+}
+
+function addedBy(format: number): readonly string[] {
+  return ADDED.filter((added) => added.format === format).flatMap(({ table, type, columns }) =>
+    Object.entries(columns).flatMap(([column, value]) => [
+      `ALTER TABLE ${table} ADD COLUMN ${column} ${type}`,
+      `UPDATE ${table} SET ${column} = ${value}`,
+    ]),
+  );
+}
+
+/** Whether users have a clock for each way to redact them, and not only `revised`. */
+export function hasClocks(format: number): boolean {
+  return format >= FORMAT_OF_CLOCKS;
+}
+
+/** A table of a file of that format, with the columns of the present one. */
+export function tableOf(table: CopiedTable | 'version', format: number): string {
+  const lacking = ADDED.filter((added) => added.table === table && added.format > format)
+    .flatMap(({ columns }) => Object.entries(columns))
+    .map(([column, value]) => `${value} AS ${column}`);
+  return lacking.length === 0 ? table : `(SELECT *, ${lacking.join(', ')} FROM ${table})`;
+}
+
+/** Throws `data-unreadable` when a generation was written by a version of Corkboard whose tables were others. */
+export async function readFormat(ask: (sql: string) => Promise<DuckDBValue[][]>): Promise<number> {
+  const [row] = await ask("SELECT comment FROM duckdb_tables() WHERE table_name = 'version'");
+  for (let format = FORMAT; format >= EARLIEST_FORMAT; format--) {
+    if (row?.[0] === commentOf(format)) return format;
+  }
+  throw new AppError(
+    'data-unreadable',
+    'The published data was written by a different version of Corkboard, in a format that this version cannot read. ' +
+      'Import it again into a new data folder, or use the version that wrote it.',
+  );
+}

@@ -1,0 +1,68 @@
+/**
+ * Staging: checked records as they come, in temporary tables beside the generation under construction. `n` numbers
+ * all records of an import in their order; `raw` is kept only when rejects are.
+ */
+import type { DuckDBAppender, DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
+import { STAGED_COLUMNS, type StagedCell } from '../../staged-columns.ts';
+import { type EventColumns, RECORD_KINDS, type RecordKind, type RecordOf } from '../../staging.ts';
+import { CHUNK_ROWS, chunkOfCells, chunkOfEvents } from './staging-chunks.ts';
+
+/** The staging tables of one import, filled through DuckDB's appenders. */
+export class StagingTables {
+  readonly #connection: DuckDBConnection;
+  readonly #appenders: Partial<Record<RecordKind, DuckDBAppender>> = {};
+  #staged = 0;
+
+  private constructor(connection: DuckDBConnection) {
+    this.#connection = connection;
+  }
+
+  static async create(connection: DuckDBConnection): Promise<StagingTables> {
+    for (const kind of RECORD_KINDS) {
+      const columns = STAGED_COLUMNS[kind].map(({ name, type }) => `${name} ${type}`);
+      await connection.run(
+        `CREATE TEMP TABLE staged_${kind} (n BIGINT, file BIGINT, line BIGINT, ${columns.join(', ')}, raw VARCHAR)`,
+      );
+    }
+    return new StagingTables(connection);
+  }
+
+  /** Records count as staged in the order of the calls, and inside a call in the order of the array. */
+  async append<K extends RecordKind>(kind: K, records: readonly RecordOf[K][]): Promise<void> {
+    const columns = STAGED_COLUMNS[kind];
+    for (let from = 0; from < records.length; from += CHUNK_ROWS) {
+      const rows = records.slice(from, from + CHUNK_ROWS);
+      const cells: StagedCell[][] = [
+        rows.map((_, at) => this.#staged + 1 + at),
+        rows.map(({ file }) => file),
+        rows.map(({ line }) => line),
+        ...columns.map(({ cell }) => rows.map(cell)),
+        rows.map(({ raw }) => raw),
+      ];
+      await this.#append(kind, chunkOfCells(cells));
+    }
+  }
+
+  /** Like `append` of the same events as records. */
+  async appendEvents(events: EventColumns): Promise<void> {
+    for (let from = 0; from < events.count; from += CHUNK_ROWS) {
+      await this.#append('events', chunkOfEvents(events, from, this.#staged + 1));
+    }
+  }
+
+  async #append(kind: RecordKind, chunk: DuckDBDataChunk): Promise<void> {
+    const appender = this.#appenders[kind] ?? (await this.#connection.createAppender(`staged_${kind}`));
+    this.#appenders[kind] = appender;
+    appender.appendDataChunk(chunk);
+    this.#staged += chunk.rowCount;
+  }
+
+  /** Makes everything appended visible to SQL. */
+  flush(): void {
+    for (const appender of Object.values(this.#appenders)) appender.flushSync();
+  }
+
+  close(): void {
+    for (const appender of Object.values(this.#appenders)) appender.closeSync();
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * A published generation, read straight from its DuckDB file: the `Dataset` port over columns.
+ */
+import type { Counts, Dataset, Ledger, Lookups, UserPointsKey } from '../../../dataset/dataset.ts';
+import {
+  type BoardName,
+  type EventBatch,
+  type EventQuery,
+  type EventTally,
+  isBounded,
+  type LedgerQuery,
+  type ListKind,
+  type ListQuery,
+  type Revisions,
+  type Standings,
+  type StandingsQuery,
+  type UserName,
+} from '../../../dataset/query.ts';
+import type { EventKind, Organization, RecordColumns, RecordTable } from '../../../dataset/records.ts';
+import type { Tables } from '../../../dataset/tables.ts';
+import { NO_REDACTION } from '../../../domain/redaction.ts';
+import type { Scope } from '../../../domain/scope.ts';
+import { clockOf, type Unseen } from '../../../domain/user-clocks.ts';
+import { Database, joinedIntegers, type StatementParameters } from '../database.ts';
+import { hasClocks, readFormat, tableOf } from '../publish/schema.ts';
+import { allOf, type Condition, inRange, inScope, visibleOf, withCreation } from './conditions.ts';
+import { readLedger } from './ledger.ts';
+import { readRecords } from './records.ts';
+import { readForgotten, readRevisions } from './revisions.ts';
+import { readStandings } from './standings.ts';
+import { readTables } from './tables.ts';
+import { readSlices, readTally, streamEvents } from './timeline.ts';
+import { HEAD_COLUMNS, headOf, type VersionHead } from './version-head.ts';
+
+/** Memory that DuckDB may use for one generation's questions before it spills to disk. */
+const MEMORY_LIMIT_MB = 1024;
+
+/** The file of a version, which is never written again. */
+export interface VersionFile {
+  readonly path: string;
+  /** Where DuckDB may put what does not fit into memory, for this opening alone. */
+  readonly spillFolder: string;
+  /** To be called once, when the file is no longer read. */
+  release(): void;
+}
+
+/** Opens a version for reading; the dataset releases the file. Throws when it is damaged. */
+export async function openGeneration({ path, spillFolder, release }: VersionFile): Promise<Dataset> {
+  let database: Database | undefined;
+  try {
+    database = await Database.open(path, { readOnly: true, memoryLimitMb: MEMORY_LIMIT_MB, spillFolder });
+    const asked = database;
+    const format = await readFormat(async (sql) => await asked.rows(sql));
+    return new Generation(database, await readHead(database, format), format, release);
+  } catch (error) {
+    database?.close();
+    release();
+    throw error;
+  }
+}
+
+interface Head extends VersionHead {
+  /** Instants that cut the timeline into runs of about the same length, ascending. */
+  readonly slices: Float64Array;
+}
+
+class Generation implements Dataset {
+  readonly version: string;
+  readonly organization: Organization;
+  readonly lookups: Lookups;
+  readonly userPointsKey: UserPointsKey;
+  readonly policy: string;
+  readonly counts: Counts;
+  readonly lastSequence: number;
+  readonly kinds: readonly EventKind[];
+  readonly #slices: Float64Array;
+  readonly #database: Database;
+  readonly #format: number;
+  readonly #release: () => void;
+
+  constructor(database: Database, head: Head, format: number, release: () => void) {
+    this.#database = database;
+    this.#format = format;
+    this.#release = release;
+    this.version = head.version;
+    this.organization = head.organization;
+    this.lookups = head.lookups;
+    this.userPointsKey = head.userPointsKey;
+    this.policy = head.policy;
+    this.counts = head.counts;
+    this.lastSequence = head.lastSequence;
+    this.kinds = head.kinds;
+    this.#slices = head.slices;
+  }
+
+  records<T extends RecordTable>(of: T): AsyncIterable<RecordColumns<T>> {
+    return readRecords(this.#database, of, this.#format);
+  }
+
+  tables(): Tables {
+    return readTables(this.#database);
+  }
+
+  /** Of a generation of the format before, every change of a person counts. */
+  async revisions(sequence: number, unseen: Unseen = NO_REDACTION): Promise<Revisions> {
+    return await readRevisions(
+      this.#database,
+      sequence,
+      hasClocks(this.#format) ? clockOf(unseen) : 'revised',
+    );
+  }
+
+  async forgotten(scope: Scope, sequence: number): Promise<readonly bigint[]> {
+    return await readForgotten(this.#database, scope, sequence);
+  }
+
+  events(query: EventQuery): AsyncIterable<EventBatch> {
+    return streamEvents(this.#database, query, this.#slices);
+  }
+
+  async tally(query: Omit<EventQuery, 'limit'>): Promise<EventTally> {
+    return await readTally(this.#database, query);
+  }
+
+  async list(of: ListKind, query: ListQuery): Promise<Int32Array> {
+    const visible = inScope(query.scope, of === 'boards' ? { board: 'ix' } : { people: ['ix'] });
+    const after = query.afterId === undefined ? 'true' : 'id > $afterId';
+    const created = isBounded(query.range) ? withCreation(of, query.scope) : undefined;
+    const where = allOf(visible, inRange(query.range, 'created_ms'), {
+      sql: after,
+      parameters: query.afterId === undefined ? {} : { afterId: query.afterId },
+    });
+    const limit = query.limit === undefined ? '' : `LIMIT ${Math.trunc(query.limit)}`;
+    const chunks = await this.#database.chunks(
+      `SELECT ix FROM ${created?.sql ?? of} WHERE ${where.sql} ORDER BY id ${limit}`,
+      { ...where.parameters, ...created?.parameters },
+    );
+    return await joinedIntegers(chunks, 0);
+  }
+
+  async findBoard(scope: Scope, name: BoardName): Promise<number | undefined> {
+    const column = { id: 'id', lti: 'lti_id', course: 'course_id' }[name.by];
+    if (name.value === '') return undefined;
+    return await this.#findOne(
+      `SELECT ix FROM boards WHERE ${column} = $value`,
+      { value: name.value },
+      visibleOf('boards', scope),
+    );
+  }
+
+  async findUser(scope: Scope, name: UserName): Promise<number | undefined> {
+    const visible = visibleOf('people', scope);
+    if (name.by === 'id') {
+      return await this.#findOne('SELECT ix FROM users WHERE id = $value', { value: name.value }, visible);
+    }
+    return await this.#findOne(
+      'SELECT person AS ix FROM user_properties WHERE property = $property AND value = $value',
+      { property: name.property, value: name.value },
+      visible,
+    );
+  }
+
+  async standings(query: StandingsQuery): Promise<Standings> {
+    return await readStandings(this.#database, query);
+  }
+
+  async ledger(query: LedgerQuery): Promise<Ledger> {
+    return await readLedger(this.#database, query);
+  }
+
+  async close(): Promise<void> {
+    this.#database.close();
+    this.#release();
+  }
+
+  /**
+   * Goes through all that is visible whether something was found or not: what is out of scope must
+   * not take longer than what does not exist (decision 12).
+   */
+  async #findOne(sql: string, parameters: StatementParameters, visible: Condition | undefined) {
+    const found = `(SELECT max(ix) AS ix FROM (${sql})) found`;
+    const [row] = await this.#database.rows(
+      visible === undefined
+        ? `SELECT ix, true FROM ${found}`
+        : `SELECT max(found.ix), bool_or(visible.ix = found.ix) FROM ${visible.sql} visible(ix), ${found}`,
+      { ...parameters, ...visible?.parameters },
+    );
+    const [index, isVisible] = row ?? [];
+    return isVisible === true && index !== null ? Number(index) : undefined;
+  }
+}
+
+async function readHead(database: Database, format: number): Promise<Head> {
+  const [row] = await database.rows(`SELECT ${HEAD_COLUMNS} FROM ${tableOf('version', format)}`);
+  if (row === undefined) throw new Error('the generation names no version');
+  const [counts = []] = await database.rows(
+    `SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM users), (SELECT count(*) FROM boards),
+       (SELECT count(*) FROM pins)`,
+  );
+  const kinds = await database.rows('SELECT type, action FROM kinds ORDER BY ix');
+  return { ...headOf(row, counts, kinds), slices: await readSlices(database) };
+}

@@ -1,0 +1,60 @@
+/** The records of a generation as columns, streamed. */
+import { DuckDBBigIntVector, type DuckDBDataChunk } from '@duckdb/node-api';
+import { makeRecords, RECORDS, type RecordColumns, type RecordTable } from '../../../dataset/records.ts';
+import { TextColumn } from '../../../dataset/text-column.ts';
+import { isDerivedName } from '../../../domain/derived-name.ts';
+import { escapeLineEnds } from '../../../domain/json-text.ts';
+import { slice } from '../../../system/time-slice.ts';
+import { text } from '../../stored-values.ts';
+import { type Database, doubleColumn } from '../database.ts';
+import { tableOf } from '../publish/schema.ts';
+
+/** What has no column of its own in the tables. */
+const COMPUTED: Readonly<Record<string, string>> = { name_is_derived: isDerivedName('users') };
+
+/** How a column is selected and copied out of a chunk, whose own memory ends with it. */
+const READ = {
+  id: { sql: (column: string) => column, copy: idColumn },
+  text: { sql: (column: string) => `coalesce(${column}, '')`, copy: textColumn },
+  list: { sql: (column: string) => column, copy: listColumn },
+  instant: { sql: (column: string) => `coalesce(${column}::DOUBLE, 'NaN'::DOUBLE)`, copy: doubleColumn },
+  flag: { sql: (column: string) => column, copy: flagColumn },
+} as const;
+
+/** In the order of their indices; `format` is that of the file. */
+export async function* readRecords<T extends RecordTable>(
+  database: Database,
+  table: T,
+  format: number,
+): AsyncGenerator<RecordColumns<T>, void> {
+  const columns = Object.entries(RECORDS[table]);
+  const list = columns.map(([name, kind]) => READ[kind].sql(COMPUTED[name] ?? name));
+  const source = `${tableOf(table, format)} AS ${table}`;
+  for await (const chunk of database.stream(`SELECT ${list.join(', ')} FROM ${source} ORDER BY ix`)) {
+    let at = 0;
+    yield await makeRecords(table, async (_, kind) => {
+      // Copying a few thousand texts takes a millisecond.
+      if (slice.isOver()) await slice.pass();
+      return READ[kind].copy(chunk, at++);
+    });
+  }
+}
+
+export function idColumn(chunk: DuckDBDataChunk, column: number): BigInt64Array {
+  const vector = chunk.getColumnVector(column);
+  if (!(vector instanceof DuckDBBigIntVector)) throw new Error(`column ${column} is no BIGINT`);
+  return vector['items'].slice(0, chunk.rowCount);
+}
+
+export function flagColumn(chunk: DuckDBDataChunk, column: number): Uint8Array {
+  return Uint8Array.from(chunk.getColumnValues(column), Number);
+}
+
+function textColumn(chunk: DuckDBDataChunk, column: number): TextColumn {
+  return TextColumn.of(chunk.getColumnValues(column).map(text));
+}
+
+function listColumn(chunk: DuckDBDataChunk, column: number): TextColumn {
+  const lists = chunk.getColumnValues(column).map((list) => escapeLineEnds(text(list)));
+  return TextColumn.of(lists, true);
+}

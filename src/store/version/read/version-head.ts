@@ -1,0 +1,38 @@
+/** What every version says of itself, from the rows that a store finds. */
+import type { Dataset } from '../../../dataset/dataset.ts';
+import { bigint, text, userPointsKey } from '../../stored-values.ts';
+
+export type VersionHead = Pick<
+  Dataset,
+  'version' | 'organization' | 'lookups' | 'userPointsKey' | 'policy' | 'counts' | 'lastSequence' | 'kinds'
+>;
+
+/** The columns of the row that `headOf` wants first. */
+export const HEAD_COLUMNS =
+  'version, last_sequence, organization_id, title, domain, category_id, course_lookup, lms_user_properties, user_points_key, policy';
+
+/** `counts`: of events, users, boards and pins; `kinds`: type and action, by index. Integers are numbers or bigints. */
+export function headOf(
+  head: readonly unknown[],
+  counts: readonly unknown[],
+  kinds: readonly (readonly unknown[])[],
+): VersionHead {
+  const [version, lastSequence, organizationId, title, domain, categoryId] = head;
+  const [course, properties, pointsKey, policy] = head.slice(6);
+  const [events, users, boards, pins] = counts.map(Number) as [number, number, number, number];
+  return {
+    version: text(version),
+    lastSequence: Number(lastSequence),
+    organization: {
+      id: bigint(organizationId),
+      title: text(title),
+      domain: text(domain),
+      categoryId: bigint(categoryId),
+    },
+    lookups: { course: course === true, lmsUserProperties: JSON.parse(text(properties)) },
+    userPointsKey: userPointsKey(pointsKey),
+    policy: text(policy),
+    counts: { events, users, boards, pins },
+    kinds: kinds.map(([type, action]) => ({ type: text(type), action: text(action) })),
+  };
+}

@@ -1,0 +1,83 @@
+/** The rows of a version, straight from its file. */
+
+import type { Counts } from '../../../dataset/dataset.ts';
+import type { OrganizationEntry } from '../../store.ts';
+import type { VersionRows } from '../../version-rows.ts';
+import { type CopiedRows, type CopiedTable, selection, VERSION_TABLES } from '../../version-tables.ts';
+import { Database } from '../database.ts';
+import { rowsOfChunk } from '../publish/copied-chunks.ts';
+import { readFormat, tableOf } from '../publish/schema.ts';
+import type { VersionFile } from './generation.ts';
+
+const MEMORY_LIMIT_MB = 768;
+
+/** Without a file there is nothing but the entry. The rows release the file when they are closed. */
+export async function openVersionRows(
+  entry: OrganizationEntry,
+  file: VersionFile | undefined,
+): Promise<VersionRows> {
+  if (file === undefined) return new DuckdbRows(entry);
+  const { path, spillFolder, release } = file;
+  let database: Database | undefined;
+  try {
+    database = await Database.open(path, { readOnly: true, memoryLimitMb: MEMORY_LIMIT_MB, spillFolder });
+    const asked = database;
+    const format = await readFormat(async (sql) => await asked.rows(sql));
+    const counts = await readCounts(database);
+    return new DuckdbRows(entry, { database, counts, format, release });
+  } catch (error) {
+    database?.close();
+    release();
+    throw error;
+  }
+}
+
+interface Opened {
+  readonly database: Database;
+  readonly counts: Counts;
+  readonly format: number;
+  release(): void;
+}
+
+class DuckdbRows implements VersionRows {
+  readonly entry: OrganizationEntry;
+  readonly #opened: Opened | undefined;
+
+  constructor(entry: OrganizationEntry, opened?: Opened) {
+    this.entry = entry;
+    this.#opened = opened;
+  }
+
+  get counts(): Counts | undefined {
+    return this.#opened?.counts;
+  }
+
+  async *rows(table: CopiedTable): AsyncGenerator<CopiedRows> {
+    if (this.#opened === undefined) throw new Error('nothing is published');
+    const { database, format } = this.#opened;
+    const { list } = selection(table);
+    const sql = `SELECT ${list} FROM ${sourceOf(table, format)} ORDER BY ${VERSION_TABLES[table].order}`;
+    for await (const chunk of database.stream(sql)) yield rowsOfChunk(table, chunk);
+  }
+
+  async close(): Promise<void> {
+    this.#opened?.database.close();
+    this.#opened?.release();
+  }
+}
+
+/** The table with columns that earlier formats lack. */
+function sourceOf(table: CopiedTable, format: number): string {
+  // Adjustments lie in the order of import.
+  if (table === 'adjustments') return '(SELECT *, rowid + 1 AS place FROM adjustments)';
+  return tableOf(table, format);
+}
+
+async function readCounts(database: Database): Promise<Counts> {
+  const [row = []] = await database.rows(
+    `SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM users), (SELECT count(*) FROM boards),
+       (SELECT count(*) FROM pins)`,
+  );
+  const [events, users, boards, pins] = row.map(Number) as [number, number, number, number];
+  return { events, users, boards, pins };
+}

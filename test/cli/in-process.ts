@@ -1,0 +1,91 @@
+/**
+ * The command line in the process of the test, which is given back as it was: arguments, environment, exit code,
+ * streams, title and who listens to signals. What the process itself does (signals, pipes that break, workers) it
+ * cannot show.
+ */
+import { Readable, Writable } from 'node:stream';
+import { runProgram } from '../../src/cli/program-run.ts';
+import type { Result, Surroundings } from './command.ts';
+
+const STREAMS = ['stdin', 'stdout', 'stderr'] as const;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+let turn: Promise<unknown> = Promise.resolve();
+
+/** After the commands that were begun before: they share what is one for a process. */
+export function runHere(args: readonly string[], surroundings: Required<Surroundings>): Promise<Result> {
+  const result = turn.then(() => runAlone(args, surroundings));
+  turn = result.catch(() => undefined);
+  return result;
+}
+
+async function runAlone(args: readonly string[], surroundings: Required<Surroundings>): Promise<Result> {
+  using restored = new DisposableStack();
+  const { argv, exitCode, title } = process;
+  restored.defer(() => Object.assign(process, { argv, exitCode }));
+  restored.defer(() => {
+    // To set it, even to what it is, changes what the system lists.
+    if (process.title !== title) process.title = title;
+  });
+  restored.defer(replaceEnvironment(surroundings.environment));
+  restored.defer(keepListeners());
+  const stdout = new Gathered();
+  const stderr = new Gathered();
+  const stdin = Readable.from([Buffer.from(surroundings.input)], { objectMode: false });
+  restored.defer(replaceStreams({ stdin, stdout, stderr }));
+  process.argv = [...argv.slice(0, 2), ...args];
+  process.exitCode = undefined;
+  await runProgram();
+  return { code: Number(process.exitCode ?? 0), stdout: stdout.text(), stderr: stderr.text() };
+}
+
+/** What was written. */
+class Gathered extends Writable {
+  readonly #chunks: Buffer[] = [];
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.#chunks.push(chunk);
+    done();
+  }
+
+  text(): string {
+    return Buffer.concat(this.#chunks).toString();
+  }
+}
+
+function replaceEnvironment(changes: NodeJS.ProcessEnv): () => void {
+  const before = { ...process.env };
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+  return () => {
+    for (const name of Object.keys(changes)) {
+      const value = before[name];
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  };
+}
+
+/** Whoever comes to listen for signals goes again. */
+function keepListeners(): () => void {
+  const before = SIGNALS.map((signal) => process.listeners(signal));
+  return () => {
+    for (const [at, signal] of SIGNALS.entries()) {
+      for (const listener of process.listeners(signal)) {
+        if (before[at]?.includes(listener) !== true) process.off(signal, listener);
+      }
+    }
+  };
+}
+
+function replaceStreams(streams: Readonly<Record<(typeof STREAMS)[number], unknown>>): () => void {
+  const before = STREAMS.map((name) => Object.getOwnPropertyDescriptor(process, name)!);
+  for (const name of STREAMS) {
+    Object.defineProperty(process, name, { configurable: true, enumerable: true, value: streams[name] });
+  }
+  return () => {
+    for (const [at, name] of STREAMS.entries()) Object.defineProperty(process, name, before[at]!);
+  };
+}

@@ -1,0 +1,105 @@
+/** What leaves the console: exported files, and requests of the reference. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { until } from '../server/stand.ts';
+import { AT_ONCE } from './browser.ts';
+import { ask, number, stand } from './shared-stand.ts';
+import { BOARD } from './visit.ts';
+
+const MARCH = 'from=2018-03-01&to=2018-03-31&zone=Europe/Vienna';
+const MARCH_ASKED = 'start=2018-02-28T23:00:00.000Z&end=2018-03-31T22:00:00.000Z';
+
+export function describeFiles(): void {
+  describe('what leaves the console', { concurrency: AT_ONCE }, () => {
+    for (const [name, format, accept] of [
+      ['JSON', 'json', 'application/json'],
+      ['NDJSON', 'ndjson', 'application/x-ndjson'],
+      ['CSV', 'csv', 'text/csv'],
+    ] as const) {
+      it(`exports ${name}, byte for byte as the API gives it, to a spreadsheet where it is CSV`, async () => {
+        const visit = await stand().visit();
+        const { page } = visit;
+        for (const [view, asked, file] of [
+          ['', '', `events.${format}`],
+          [
+            `?${MARCH}&action=created`,
+            `?${MARCH_ASKED}&action=created`,
+            `events-2018-03-01-2018-03-31-created.${format}`,
+          ],
+        ] as const) {
+          await visit.go(`/console/events${view}`);
+          const saving = page.waitForEvent('download');
+          await page.getByRole('button', { name: `Export as ${name}`, exact: true }).click();
+          const download = await saving;
+          assert.equal(download.suggestedFilename(), file);
+          const saved = await readFile(await download.path());
+          const forExcel = format === 'csv' ? `${asked === '' ? '?' : `${asked}&`}excel=1` : asked;
+          assert.ok(saved.equals(Buffer.from(await ask(`/insights/v1/events${forExcel}`, accept))));
+          const { events } = JSON.parse(await ask(`/insights/v1/overview${asked}`));
+          const said = await page.locator('.export-state').textContent();
+          assert.ok(said?.startsWith(`Saved ${file}: ${number(events)} events`), said ?? '');
+        }
+        await visit.end();
+      });
+    }
+
+    it('streams an export into a file that somebody has chosen, and leaves nothing of one that is cancelled', async () => {
+      const visit = await stand().visit({ path: '/console/events' });
+      const { page } = visit;
+      await page.evaluate(`
+        globalThis.saved = { bytes: 0, closed: 0, aborted: 0 };
+        globalThis.showSaveFilePicker = async ({ suggestedName }) => ({
+          createWritable: async () => ({
+            write: async (bytes) => {
+              saved.name = suggestedName;
+              saved.bytes += bytes.length;
+              if (saved.waits) await new Promise((resolve) => { saved.goOn = resolve; });
+            },
+            close: async () => { saved.closed += 1; },
+            abort: async () => { saved.aborted += 1; },
+          }),
+        });`);
+      await page.getByRole('button', { name: 'Export as CSV' }).click();
+      await page.getByText(/^Saved events\.csv/).waitFor();
+      const size = Buffer.byteLength(await ask('/insights/v1/events?excel=1', 'text/csv'));
+      assert.deepEqual(await page.evaluate('saved'), {
+        name: 'events.csv',
+        bytes: size,
+        closed: 1,
+        aborted: 0,
+      });
+      await page.evaluate('saved.waits = true');
+      await page.getByRole('button', { name: 'Export as JSON' }).click();
+      await page.getByRole('progressbar', { name: 'Export' }).waitFor();
+      await until(async () => (await page.evaluate("'goOn' in saved")) === true);
+      await page.getByRole('button', { name: 'Cancel' }).click();
+      await page.evaluate('saved.goOn()');
+      await until(async () => (await page.evaluate('saved.aborted')) === 1);
+      assert.equal(await page.evaluate('saved.closed'), 1);
+      await visit.end();
+    });
+
+    it('tries a route with the key at hand, and writes it in every language without the key', async () => {
+      const visit = await stand().visit({ path: '/console/api?op=a:getPointsOfBoard' });
+      const { page } = visit;
+      await page.getByRole('textbox', { name: /^boardId/ }).fill(BOARD);
+      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByText(/^Status 200 after/).waitFor();
+      const shown = await page.locator('.code').last().textContent();
+      assert.deepEqual(JSON.parse(shown ?? ''), JSON.parse(await ask(`/a/v1/board/${BOARD}/points`)));
+      const url = `${stand().url}/a/v1/board/${BOARD}/points`;
+      for (const [language, words] of [
+        ['curl', 'curl -H "apikey: $CORKBOARD_KEY"'],
+        ['Python', 'requests.get('],
+        ['R', 'library(httr2)'],
+        ['JavaScript', 'await fetch('],
+      ] as const) {
+        await page.getByRole('button', { name: language, exact: true }).click();
+        const code = (await page.locator('.code').first().textContent()) ?? '';
+        assert.ok(code.includes(words) && code.includes(url) && !code.includes('cork_'), code);
+      }
+      await visit.end();
+    });
+  });
+}

@@ -1,0 +1,230 @@
+/**
+ * Every page of the console on the demo data: no violation of accessibility in either theme, and a
+ * picture of each.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { AT_ONCE } from './browser.ts';
+import { stand } from './shared-stand.ts';
+import { BOARD, NEXT_FRAMES, PERSON, type Visit } from './visit.ts';
+
+const SCREENSHOTS = join(import.meta.dirname, 'screenshots');
+/** One picture of every page and width, unless the long run asks for both themes. */
+const TAKES_ALL_PICTURES = process.env['CORKBOARD_LONG'] !== undefined;
+const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+const ALL_RULES = {
+  type: 'tag',
+  values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+};
+const COLOUR_RULES = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] };
+const THEMES = [
+  ['light', ALL_RULES],
+  ['dark', COLOUR_RULES],
+] as const;
+const [WIDE, PHONE] = [1360, 320];
+
+const PAGES = [
+  { name: 'overview', path: '/', heading: 'Stack Exchange Demo' },
+  { name: 'boards', path: '/console/boards', heading: 'Boards' },
+  { name: 'board', path: `/console/boards/${BOARD}`, heading: 'conlang meta: discussion' },
+  {
+    name: 'board-standings',
+    path: `/console/boards/${BOARD}/standings`,
+    heading: 'conlang meta: discussion',
+  },
+  { name: 'board-pins', path: `/console/boards/${BOARD}/pins`, heading: 'conlang meta: discussion' },
+  { name: 'board-people', path: `/console/boards/${BOARD}/people`, heading: 'conlang meta: discussion' },
+  {
+    name: 'board-interactions',
+    path: `/console/boards/${BOARD}/interactions`,
+    heading: 'conlang meta: discussion',
+  },
+  { name: 'people', path: '/console/people', heading: 'People' },
+  { name: 'person', path: `/console/people/${PERSON}`, heading: 'Gregory Nisbet' },
+  { name: 'person-points', path: `/console/people/${PERSON}/points`, heading: 'Gregory Nisbet' },
+  { name: 'person-ledger', path: `/console/people/${PERSON}/ledger`, heading: 'Gregory Nisbet' },
+  { name: 'events', path: '/console/events', heading: 'Events' },
+  { name: 'api', path: '/console/api', heading: 'API' },
+  {
+    name: 'nothing-in-range',
+    path: '/?from=2001-01-01&to=2001-01-31&zone=UTC',
+    heading: 'Stack Exchange Demo',
+  },
+  { name: 'not-visible', path: '/console/boards/404', heading: 'Board 404' },
+  { name: 'no-such-page', path: '/console/elsewhere', heading: 'No such page' },
+] as const;
+
+/** Pages that the server makes; they need no script. */
+const PLAIN_PAGES = ['/docs', '/problems/not-found'];
+/** Cumulative Layout Shift up to which a page counts as good (web.dev). */
+const GOOD_SHIFT = 0.1;
+/** Long enough for a page to be painted before its data come. */
+const LATENCY_MS = 150;
+/** Longer than a chart waits before it takes another width. */
+const CHART_WAITS_MS = 300;
+const IS_CLIPPED = `[...document.querySelectorAll('.table tbody tr > :first-child')].some(
+  (cell) => cell.scrollWidth > cell.clientWidth)`;
+const BEYOND = 'document.documentElement.scrollWidth - innerWidth';
+
+/** How far everything has moved that was painted in this document. */
+const OBSERVE_SHIFT = `
+  globalThis.layoutShift = 0;
+  new PerformanceObserver((list) => {
+    for (const { value } of list.getEntries()) layoutShift += value;
+  }).observe({ type: 'layout-shift', buffered: true });`;
+const LAYOUT_SHIFT = `${NEXT_FRAMES}.then(() => layoutShift)`;
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary?: string }[];
+}
+
+/** What axe finds, in words. The page's policy allows no script of ours, so it comes through the debugger. */
+async function violationsOf({ page }: Visit, runOnly: object): Promise<string[]> {
+  if ((await page.evaluate("'axe' in globalThis")) !== true) await page.evaluate(AXE);
+  const found = await page.evaluate(
+    async (options): Promise<readonly Violation[]> =>
+      (await Reflect.get(globalThis, 'axe').run(options)).violations,
+    { runOnly, resultTypes: ['violations'], preload: false },
+  );
+  return found.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')} ${failureSummary}`),
+  );
+}
+
+/** All rules in one theme; in the other one those that depend on colours, on the same document. */
+async function violationsInThemes(visit: Visit, name: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const [theme, runOnly] of THEMES) {
+    await visit.page.emulateMedia({ colorScheme: theme });
+    found.push(...(await violationsOf(visit, runOnly)).map((violation) => `${name}, ${theme}: ${violation}`));
+    await takePicture(visit.page, `${name}-${theme}`);
+  }
+  await visit.page.emulateMedia({ colorScheme: 'light' });
+  return found;
+}
+
+async function takePicture(page: Page, name: string): Promise<void> {
+  const size = page.viewportSize()?.width === PHONE ? 'phone' : 'wide';
+  if (!TAKES_ALL_PICTURES && !name.endsWith(size === 'phone' ? '-dark' : '-light')) return;
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}-${size}.png`), fullPage: true });
+}
+
+export function describePages(): void {
+  describe('pages', { concurrency: AT_ONCE }, () => {
+    before(() => mkdir(SCREENSHOTS, { recursive: true }));
+
+    for (const [size, width] of [
+      ['wide', WIDE],
+      ['phone', PHONE],
+    ] as const) {
+      it(`are without a violation and fit, in both themes, ${size}`, async () => {
+        const visit = await stand().visit({ width });
+        visit.forgive(/404 \(Not Found\)/);
+        const found: string[] = [];
+        for (const { name, path, heading } of PAGES) {
+          await visit.follow(path);
+          assert.equal(await visit.page.getByRole('heading', { level: 1 }).textContent(), heading);
+          assert.equal(await visit.page.locator('.skeleton').count(), 0, `${name} has loaded`);
+          assert.equal(await visit.page.evaluate(BEYOND), 0, `${name} does not scroll sideways`);
+          found.push(...(await violationsInThemes(visit, name)));
+        }
+        assert.deepEqual(found, []);
+        await visit.end();
+      });
+    }
+
+    it('that ask for a key and for a range are without a violation, in both themes', async () => {
+      const visit = await stand().visit({ width: 900, key: undefined });
+      visit.forgive(/401 \(Unauthorized\)/);
+      const { page } = visit;
+      await page.getByLabel('API key').fill('cork_wrong');
+      await page.keyboard.press('Enter');
+      await page.locator('.door-trouble').waitFor();
+      assert.deepEqual(await violationsInThemes(visit, 'key'), []);
+      await page.getByLabel('API key').fill(stand().key);
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: /^Range/ }).click();
+      await visit.settle();
+      assert.deepEqual(await violationsInThemes(visit, 'range'), []);
+      await visit.end();
+    });
+
+    for (const width of [1360, 360]) {
+      it(`opened by their addresses hardly move while their data come, ${width} pixels wide`, async () => {
+        const visit = await stand().visit({ width });
+        visit.forgive(/404 \(Not Found\)/);
+        await visit.page.addInitScript(OBSERVE_SHIFT);
+        const debug = await visit.page.context().newCDPSession(visit.page);
+        await debug.send('Network.enable');
+        await debug.send('Network.emulateNetworkConditions', {
+          ...{ offline: false, latency: LATENCY_MS, downloadThroughput: -1, uploadThroughput: -1 },
+        });
+        const shifts: Record<string, unknown> = {};
+        for (const { name, path, heading } of PAGES) {
+          await visit.go(path);
+          assert.equal(await visit.page.getByRole('heading', { level: 1 }).textContent(), heading);
+          assert.equal(await visit.page.evaluate(BEYOND), 0, `${name} does not scroll sideways`);
+          shifts[name] = await visit.page.evaluate(LAYOUT_SHIFT);
+        }
+        const tooFar = Object.entries(shifts).filter(([, shift]) => !(Number(shift) < GOOD_SHIFT));
+        assert.deepEqual(tooFar, []);
+        await visit.end();
+      });
+    }
+
+    it('show the whole time of each event and award', async () => {
+      // Times are longest in this locale.
+      const visit = await stand().visit({ width: 1400, locale: 'en-US', path: '/console/events' });
+      for (const path of ['/console/events', `/console/people/${PERSON}/ledger`]) {
+        await visit.go(path);
+        assert.equal(await visit.page.evaluate(IS_CLIPPED), false, path);
+      }
+      await visit.end();
+    });
+
+    it('of the server itself are without a violation and fit a small phone', async () => {
+      const visit = await stand().visit({ width: 320 });
+      const found: string[] = [];
+      for (const path of PLAIN_PAGES) {
+        await visit.page.goto(stand().url + path);
+        found.push(...(await violationsOf(visit, ALL_RULES)).map((violation) => `${path}: ${violation}`));
+        assert.equal(await visit.page.locator('main').count(), 1, path);
+        assert.equal(await visit.page.evaluate(BEYOND), 0, `${path} does not scroll sideways`);
+      }
+      assert.deepEqual(found, []);
+      await visit.end();
+    });
+
+    it('keep a chart whose frame has no room for a moment, as when they are printed', async () => {
+      const visit = await stand().visit({ path: `/console/boards/${BOARD}/interactions` });
+      await visit.page.evaluate("document.querySelector('.network').style.width = '0'");
+      // The chart notices the width in the next frame; timers of a page end in the order of their times.
+      await visit.page.evaluate(
+        `${NEXT_FRAMES}.then(() => new Promise((resolve) => setTimeout(resolve, ${CHART_WAITS_MS})))`,
+      );
+      assert.equal(await visit.page.evaluate("document.querySelector('.network').clientWidth"), 0);
+      assert.equal(await visit.page.locator('.network svg').count(), 1);
+      await visit.end();
+    });
+
+    it('are painted before any of their data come', async () => {
+      const visit = await stand().visit({ path: '/console/api' });
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      await visit.page.route('**/v1/**', async (route) => {
+        await released;
+        await route.continue();
+      });
+      await visit.page.goto(stand().url);
+      await visit.page.waitForFunction("performance.getEntriesByName('first-contentful-paint').length === 1");
+      release();
+      await visit.settle();
+      await visit.end();
+    });
+  });
+}

@@ -1,0 +1,30 @@
+/** One console and one browser for all suites of a process, and what the API says for comparison. */
+import assert from 'node:assert/strict';
+import { type ConsoleStand, openConsole } from './visit.ts';
+
+let shared: ConsoleStand | undefined;
+
+export async function openStand(): Promise<void> {
+  shared = await openConsole();
+}
+
+export async function closeStand(): Promise<void> {
+  await shared?.close();
+}
+
+/** While tests run. */
+export function stand(): ConsoleStand {
+  if (shared === undefined) throw new Error('The console is not open.');
+  return shared;
+}
+
+/** The body of a response to the key of the stand. */
+export async function ask(path: string, accept = 'application/json'): Promise<string> {
+  const { url, key } = stand();
+  const response = await fetch(url + path, { headers: { apikey: key, accept } });
+  assert.equal(response.status, 200);
+  return await response.text();
+}
+
+/** A number as the console writes it. */
+export const number = (value: number) => new Intl.NumberFormat('en-GB').format(value);

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { symlink } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { test } from 'node:test';
+import { findBundle } from '../../../src/ingest/input/bundle.ts';
+import { makeFolder } from '../temporary-folder.ts';
+
+test('a folder is read in the order of kinds, within a kind by name with numbers as numbers', async (t) => {
+  const folder = await makeFolder(t, {
+    'events-10.csv': '',
+    'events-9.ndjson.gz': '',
+    'users.csv': '',
+    'pins_old.parquet': '',
+    'boards.json.zst': '',
+    'README.md': '',
+    'eventsx.csv': '',
+    'users/users.csv': '',
+  });
+  const { inputs, passedOver } = await findBundle([folder], undefined);
+  assert.deepEqual(
+    inputs.map(({ name, kind, form }) => [basename(name), kind, form?.format, form?.compression]),
+    [
+      ['users.csv', 'users', 'csv', 'none'],
+      ['boards.json.zst', 'boards', 'json', 'zstd'],
+      ['pins_old.parquet', 'pins', 'parquet', 'none'],
+      ['events-9.ndjson.gz', 'events', 'ndjson', 'gzip'],
+      ['events-10.csv', 'events', 'csv', 'none'],
+    ],
+  );
+  assert.deepEqual(
+    passedOver.map((path) => basename(path)),
+    ['eventsx.csv', 'README.md', 'users'],
+  );
+});
+
+test('the case of letters in a name does not matter', async (t) => {
+  const folder = await makeFolder(t, { 'Users.CSV': '', 'BOARDS-1.NdJson.GZ': '' });
+  const { inputs, passedOver } = await findBundle([folder], undefined);
+  assert.deepEqual(
+    inputs.map(({ kind, form }) => [kind, form]),
+    [
+      ['users', { format: 'csv', compression: 'none' }],
+      ['boards', { format: 'ndjson', compression: 'gzip' }],
+    ],
+  );
+  assert.deepEqual(passedOver, []);
+});
+
+test('what has to be unpacked or saved otherwise is told with what to do', async (t) => {
+  const folder = await makeFolder(t, {
+    'logs.zip': '',
+    'users.xlsx': '',
+    'a/users.csv': '',
+    'b/users.csv': '',
+  });
+  const onlyFolders = await makeFolder(t, { 'a/users.csv': '', 'b/users.csv': '' });
+  for (const [path, message] of [
+    [join(folder, 'logs.zip'), /logs\.zip is an archive\. Unpack it/],
+    [join(folder, 'users.xlsx'), /users\.xlsx is a workbook\. Save each sheet as a CSV file/],
+    [folder, /logs\.zip is an archive/],
+    [onlyFolders, /contains only folders, which are not searched\. Give their paths instead, like .*a\./],
+  ] as const) {
+    await assert.rejects(findBundle([path], undefined), { code: 'option-malformed', message }, path);
+  }
+});
+
+test('files given by name keep their order within a kind', async (t) => {
+  const folder = await makeFolder(t, { 'events-b.csv': '', 'events-a.csv': '', 'users.csv': '' });
+  const paths = ['events-b.csv', 'users.csv', 'events-a.csv'].map((name) => join(folder, name));
+  const { inputs } = await findBundle(paths, undefined);
+  assert.deepEqual(
+    inputs.map(({ name }) => basename(name)),
+    ['users.csv', 'events-b.csv', 'events-a.csv'],
+  );
+});
+
+test('--as tells what files given by name and standard input hold', async (t) => {
+  const folder = await makeFolder(t, { 'dump.txt': '12' });
+  const { inputs } = await findBundle([join(folder, 'dump.txt'), '-'], 'events');
+  assert.deepEqual(
+    inputs.map(({ kind, form, byteLength }) => [kind, form, byteLength]),
+    [
+      ['events', undefined, 2],
+      ['events', undefined, undefined],
+    ],
+  );
+});
+
+test('what does not tell what it holds is misuse', async (t) => {
+  const folder = await makeFolder(t, { 'dump.csv': '', 'none/README': '' });
+  for (const path of ['-', join(folder, 'dump.csv'), join(folder, 'none')]) {
+    await assert.rejects(findBundle([path], undefined), { code: 'option-malformed' }, path);
+  }
+});
+
+test('a file given twice is misuse, by whatever name', async (t) => {
+  const folder = await makeFolder(t, { 'users.csv': '' });
+  await symlink(join(folder, 'users.csv'), join(folder, 'users-2.csv'));
+  for (const paths of [
+    [folder, join(folder, 'users-2.csv')],
+    [join(folder, 'users.csv'), join(folder, '.', 'users.csv')],
+  ]) {
+    const rules = { followsLinks: true };
+    await assert.rejects(findBundle(paths, undefined, undefined, '-', rules), { code: 'option-malformed' });
+  }
+  await assert.rejects(findBundle(['-', '-'], 'users'), { code: 'option-malformed' });
+});
+
+test('a missing file is named as it was given', async () => {
+  await assert.rejects(findBundle(['no/such/users.csv'], undefined), {
+    code: 'file-unreadable',
+    message: 'Cannot read no/such/users.csv: there is no such file.',
+  });
+});

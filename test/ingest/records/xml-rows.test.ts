@@ -1,0 +1,112 @@
+/** The rows of XML dumps: what is read of them, and what is refused. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Damage, Refusal } from '../../../src/ingest/fields/refusal.ts';
+import { readRows } from '../../../src/ingest/records/xml-rows.ts';
+
+const HEAD = '<?xml version="1.0" encoding="utf-8"?>\r\n<posts>\r\n';
+
+/** What each row says, or why it is refused; the text comes in pieces of `size` bytes. */
+async function read(text: string | Buffer, size = 7) {
+  const bytes = Buffer.from(text);
+  async function* pieces() {
+    for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+  }
+  const rows: { line: number; row: unknown }[] = [];
+  for await (const readings of readRows(pieces())) {
+    for (const { line, read: readOne } of readings) {
+      try {
+        rows.push({ line, row: readOne().value });
+      } catch (error) {
+        assert.ok(error instanceof Refusal);
+        rows.push({ line, row: `${error.field}: ${error.reason}` });
+      }
+    }
+  }
+  return rows;
+}
+
+describe('rows of XML', () => {
+  it('come with their line, their file and all attributes', async () => {
+    const rows = await read(`\ufeff${HEAD}  <row Id="1" Title="a &amp; b" />\r\n<row/>\n</posts>\r\n`);
+    assert.deepEqual(JSON.parse(JSON.stringify(rows)), [
+      { line: 3, row: { posts: { Id: '1', Title: 'a & b' } } },
+      { line: 4, row: { posts: {} } },
+    ]);
+  });
+
+  it('may have attributes in single quotes, and any name', async () => {
+    const [one] = await read(`${HEAD}<row A='"' __proto__="1" />\n</posts>`);
+    assert.deepEqual(
+      JSON.parse(JSON.stringify(one?.row)),
+      JSON.parse('{"posts":{"A":"\\"","__proto__":"1"}}'),
+    );
+  });
+
+  it('have the five entities and references to characters replaced, once', async () => {
+    const [one] = await read(
+      `${HEAD}<row A="&lt;&gt;&amp;lt;&quot;&apos;&#xA;&#x1F600;&#233;é" />\n</posts>`,
+    );
+    assert.deepEqual(JSON.parse(JSON.stringify(one?.row)), { posts: { A: `<>&lt;"'\n😀éé` } });
+  });
+
+  const at = (character: number, reason: string) => `: is not valid XML at character ${character}: ${reason}`;
+  const noCharacter = 'Character reference resolves to an invalid character';
+  const noAttributes = ': is not a row; a row has only attributes: <row Id="1" … />';
+  for (const [what, row, reason] of [
+    ['an unknown entity', '<row A="&nbsp;" />', at(9, "Named entity isn't defined: &nbsp;")],
+    ['half of a surrogate pair', '<row A="&#xD800;" />', at(17, noCharacter)],
+    ['a NUL', '<row A="&#0;" />', at(13, noCharacter)],
+    [
+      'a bare ampersand',
+      '<row A="a & b" />',
+      at(13, 'Unterminated reference (a reference must end with `;`)'),
+    ],
+    ['an attribute twice', '<row A="1" A="2" />', at(17, 'Duplicate attribute: A')],
+    ['a prototype twice', '<row __proto__="1" __proto__="2" />', at(33, 'Duplicate attribute: __proto__')],
+    ['a row with content', '<row A="1">text</row>', noAttributes],
+    ['a row of several lines', '<row A="1"', at(11, 'Unclosed start tag for element `row`')],
+    ['two rows in a line', '<row A="1" /><row A="2" />', at(14, 'Extra content at the end of the document')],
+    ['a name that only begins so', '<rowing A="1" />', noAttributes],
+    ['elements without end', `<row>${'<a>'.repeat(200_000)}`, ': is not valid XML'],
+    ['a comment', '<!-- x -->', ': is not a row; a row begins with <row and ends on the same line'],
+    [
+      'an entity of its own',
+      '<!DOCTYPE x [<!ENTITY a "b">]>',
+      ': is not a row; a row begins with <row and ends on the same line',
+    ],
+  ] as const) {
+    it(`refuse ${what}, and the next one is read`, async () => {
+      const rows = await read(`${HEAD}${row}\n<row Id="2" />\n</posts>`);
+      assert.equal(rows[0]?.row, reason);
+      assert.deepEqual(JSON.parse(JSON.stringify(rows[1]?.row)), { posts: { Id: '2' } });
+    });
+  }
+
+  it('refuse what is not UTF-8, and what stands after the end', async () => {
+    const bytes = Buffer.concat([
+      Buffer.from(`${HEAD}<row A="`),
+      Buffer.from([0xe9]),
+      Buffer.from('" />\n</posts>\n<row/>'),
+    ]);
+    assert.deepEqual(
+      (await read(bytes)).map(({ row }) => row),
+      [': is not UTF-8; save the file as UTF-8', ': comes after the end of posts'],
+    );
+  });
+
+  for (const [what, text, message] of [
+    ['cut short', `${HEAD}<row Id="1" />\n`, /root element is not closed/],
+    ['of another form', '<posts><row Id="1" /></posts>', /does not begin with an element/],
+    [
+      'in another encoding',
+      '<?xml version="1.0" encoding="utf-16"?>\n<posts>\n</posts>',
+      /written in utf-16/,
+    ],
+    ['empty', '', /the file is empty/],
+  ] as const) {
+    it(`end where the file is ${what}`, async () => {
+      await assert.rejects(read(text), (error) => error instanceof Damage && message.test(error.message));
+    });
+  }
+});

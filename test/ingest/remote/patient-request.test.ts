@@ -1,0 +1,62 @@
+/** Requests to a server that closes its connection at a bad moment: the body is whole, or what reads it is obeyed. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, it, type TestContext } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AppError } from '../../../src/domain/app-error.ts';
+import { askPatiently, textOf } from '../../../src/ingest/remote/patient-request.ts';
+
+/** As much as is read ahead of whoever takes it. */
+const BODY = 'a'.repeat(64 * 1024);
+const refused = (reason: string) => new AppError('source-refused', reason);
+const REQUEST = { path: '/' };
+/** By then a client that has nothing else to do has seen that the connection is closed. */
+const TURNS = 200;
+
+/** Sends the head and the body at once, and closes; `closed` when all of it has left. */
+async function openHasty(t: TestContext, head: string) {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () =>
+      socket.end(`HTTP/1.1 200 OK\r\n${head}connection: close\r\n\r\n${BODY}`, resolve),
+    );
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return { origin: { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }, closed };
+}
+
+for (const [what, head] of [
+  ['a length', `content-length: ${BODY.length}\r\n`],
+  ['no length', ''],
+] as const) {
+  describe(`a response with ${what} from a server that closes the connection at once`, () => {
+    it('is whole, though nothing of it is read until then', async (t) => {
+      const { origin, closed } = await openHasty(t, head);
+      const read = async (body: AsyncIterable<Uint8Array>) => {
+        await closed;
+        for (let turn = 0; turn < TURNS; turn++) await nextTurn();
+        return await textOf(body, BODY.length, () => refused('too long'));
+      };
+      assert.equal(await askPatiently(origin, REQUEST, read), BODY);
+    });
+
+    it('can be refused after its first part', async (t) => {
+      const { origin } = await openHasty(t, head);
+      const read = async (body: AsyncIterable<Uint8Array>) => {
+        for await (const _part of body) throw refused('no list');
+      };
+      await assert.rejects(askPatiently(origin, REQUEST, read), { message: 'no list' });
+      for (let turn = 0; turn < TURNS; turn++) await nextTurn();
+    });
+
+    it('need not be read at all', async (t) => {
+      const { origin } = await openHasty(t, head);
+      assert.equal(await askPatiently(origin, REQUEST, async () => 'unread'), 'unread');
+      for (let turn = 0; turn < TURNS; turn++) await nextTurn();
+    });
+  });
+}

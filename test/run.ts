@@ -1,0 +1,99 @@
+/**
+ * Runs the tests: `node test/run.ts [quick|browser|stores|long] [option or file]...`. Without a name
+ * it runs all that a pull request must hold. Options are those of `node --test`, as `--name=value`;
+ * files end in `.ts`.
+ */
+import { spawn } from 'node:child_process';
+import { join, sep } from 'node:path';
+import { environmentOf, type PostgresVersion, readPostgresVersion } from './postgres/versions.ts';
+import { ALL_TESTS, setsOf, testFiles } from './sets.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+/** Compiled source and stripped types: without them every test file compiles the product again. */
+const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/compiled');
+/** One PostgreSQL and one bucket for all files, started when one of them asks. */
+const SHARED_SERVERS = '--test-global-setup=test/global-setup.ts';
+/** More than there are cores, because tests mostly wait. */
+const FILES_AT_ONCE = 4;
+const WANTED_POSTGRES = readPostgresVersion(process.env['CORKBOARD_TEST_POSTGRES']);
+const LONG = { CORKBOARD_LONG: '1', CORKBOARD_RUNS: '200' };
+/** Slightly below what a long run covers of the product. */
+const COVERAGE = [
+  '--experimental-test-coverage',
+  '--test-coverage-include=src/**',
+  '--test-coverage-lines=90',
+  '--test-coverage-branches=85',
+];
+
+interface Run {
+  readonly files: readonly string[];
+  readonly options?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Absent: that of `CORKBOARD_TEST_POSTGRES`. */
+  readonly postgres?: PostgresVersion;
+}
+
+const filesOf = (isWanted: (sets: readonly string[]) => boolean) =>
+  testFiles().filter((file) => isWanted(setsOf(file)));
+
+/** What is run, one after the other. All files are named by their pattern, to keep the command short. */
+const RUNS: Readonly<Record<string, () => readonly Run[]>> = {
+  all: () => [{ files: [ALL_TESTS] }],
+  quick: () => [{ files: filesOf((sets) => sets.length === 0) }],
+  browser: () => [{ files: filesOf((sets) => sets.includes('browser')) }],
+  stores: () => [{ files: filesOf((sets) => !sets.includes('browser')) }],
+  long: () => [
+    ...(['15', '18'] as const).map((postgres) => ({
+      files: filesOf((sets) => sets.includes('stores')),
+      postgres,
+    })),
+    // Last, so that the output ends with the coverage. The compile cache would falsify it.
+    {
+      files: [ALL_TESTS],
+      options: COVERAGE,
+      environment: { ...LONG, NODE_DISABLE_COMPILE_CACHE: '1' },
+    },
+  ],
+};
+
+/** Resolves to the exit code of the test runner. */
+function runTests({
+  files,
+  options = [],
+  environment = {},
+  postgres = WANTED_POSTGRES,
+}: Run): Promise<number> {
+  const atOnce = `--test-concurrency=${FILES_AT_ONCE}`;
+  const args = ['--test', SHARED_SERVERS, atOnce, '--test-reporter=spec', ...options];
+  const child = spawn(process.execPath, [...args, ...files], {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env: {
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      ...environment,
+      ...environmentOf(postgres),
+      // What the caller has set wins.
+      ...process.env,
+    },
+  });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => child.kill(signal));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve(code ?? 1));
+  });
+}
+
+const [first = '', ...others] = process.argv.slice(2);
+const isNamed = Object.hasOwn(RUNS, first);
+const given = isNamed ? others : process.argv.slice(2);
+const files = given.filter((argument) => argument.endsWith('.ts'));
+const options = given.filter((argument) => !argument.endsWith('.ts'));
+
+for (const run of RUNS[isNamed ? first : 'all']!()) {
+  const code = await runTests({
+    ...run,
+    files: files.length > 0 ? files.map((file) => file.replaceAll(sep, '/')) : run.files,
+    options: [...(run.options ?? []), ...options],
+  });
+  process.exitCode ||= code;
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { AppError } from '../../../src/domain/app-error.ts';
+import { openCursor, sealCursor, type WalkPlace } from '../../../src/server/request/cursor.ts';
+import { deriveSecrets } from '../../../src/server/request/secrets.ts';
+import { openSyncToken, sealSequence, sealSyncToken } from '../../../src/server/request/sync-token.ts';
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+const PLAIN = { noNullPrototype: true };
+const secrets = deriveSecrets(randomBytes(32));
+const places: fc.Arbitrary<WalkPlace> = fc.oneof(
+  fc.record({ afterId: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }) }, PLAIN),
+  fc.record(
+    {
+      after: fc.record(
+        { timestampMs: fc.integer({ min: -1e14, max: 1e15 }), sequence: fc.maxSafeNat() },
+        PLAIN,
+      ),
+      upToSequence: fc.maxSafeNat(),
+    },
+    PLAIN,
+  ),
+);
+
+const refused = (error: unknown) => error instanceof AppError && error.code === 'cursor-malformed';
+
+/** Issued by version 0.1 under this secret, for the binding `walk`. */
+const FORMER = {
+  secret: Buffer.alloc(32, 7),
+  ofList: 'pKMzOKs0Htz4DEADJxTi0ZxoR-lJsTfFZIaPDAteqoT_HzOO',
+  ofEvents: 'V3icZOJBEl2IIlS57T9IElGZ6_HAZCSAP6u0Hvtu3kDwRXpzqdfGdK37_1SLkHvlzlDxfQ',
+  syncToken: '-uQwRTaSZAzurUNpiKHwAAphO25muSBI',
+};
+
+describe('cursors', () => {
+  it('bring back the place that was put in, and the same place makes the same cursor', () => {
+    fc.assert(
+      fc.property(places, fc.string(), (place, binding) => {
+        const cursor = sealCursor(place, binding, secrets);
+        assert.match(cursor, /^[A-Za-z0-9_-]{1,200}$/);
+        assert.equal(sealCursor(place, binding, secrets), cursor);
+        assert.deepEqual(openCursor(cursor, binding, secrets), place);
+      }),
+    );
+  });
+
+  it('are refused when damaged in any character', () => {
+    fc.assert(
+      fc.property(places, fc.nat(), fc.constantFrom(...ALPHABET), (place, at, character) => {
+        const cursor = sealCursor(place, 'walk', secrets);
+        const index = at % cursor.length;
+        const damaged = cursor.slice(0, index) + character + cursor.slice(index + 1);
+        if (damaged === cursor) return;
+        assert.throws(() => openCursor(damaged, 'walk', secrets), refused);
+      }),
+    );
+  });
+
+  it('are refused for another question and in another organization', () => {
+    const cursor = sealCursor({ afterId: 7n }, 'walk', secrets);
+    assert.throws(() => openCursor(cursor, 'walk 2', secrets), refused);
+    assert.throws(() => openCursor(cursor, 'walk', deriveSecrets(randomBytes(32))), refused);
+    for (const odd of ['', 'x', 'abc=', cursor.slice(1), `${cursor}A`, cursor.repeat(2), 'A'.repeat(200)]) {
+      assert.throws(() => openCursor(odd, 'walk', secrets), refused);
+    }
+  });
+
+  it('of places that differ have nothing in common', () => {
+    const cursors = [1n, 2n, 3n].map((afterId) => sealCursor({ afterId }, 'walk', secrets));
+    const starts = new Set(cursors.map((cursor) => cursor.slice(0, 8)));
+    assert.equal(starts.size, cursors.length);
+    assert.equal(new Set(cursors.map(({ length }) => length)).size, 1);
+  });
+
+  it('of version 0.1 are still read, for the same question and organization alone', () => {
+    const former = deriveSecrets(FORMER.secret);
+    const after = { timestampMs: 1_524_700_000_000, sequence: 12 };
+    assert.deepEqual(openCursor(FORMER.ofList, 'walk', former), { afterId: 7n });
+    assert.deepEqual(openCursor(FORMER.ofEvents, 'walk', former), { after, upToSequence: 34 });
+    for (const cursor of [FORMER.ofList, FORMER.ofEvents]) {
+      assert.throws(() => openCursor(cursor, 'walk 2', former), refused);
+      assert.throws(() => openCursor(cursor, 'walk', secrets), refused);
+      assert.throws(() => openCursor(`A${cursor.slice(1)}`, 'walk', former), refused);
+    }
+  });
+});
+
+describe('sync tokens', () => {
+  const refusedToken = (error: unknown) => error instanceof AppError && error.code === 'since-invalid';
+
+  it('bring back the sequence that was put in, and the same one makes the same token', () => {
+    fc.assert(
+      fc.property(fc.maxSafeNat(), fc.string(), (sequence, binding) => {
+        const token = sealSyncToken(sealSequence(sequence, secrets), binding, secrets);
+        assert.match(token, /^[A-Za-z0-9_-]{1,200}$/);
+        assert.equal(sealSyncToken(sealSequence(sequence, secrets), binding, secrets), token);
+        assert.equal(openSyncToken(token, binding, secrets), sequence);
+      }),
+    );
+  });
+
+  it('are refused when damaged in any character', () => {
+    fc.assert(
+      fc.property(fc.maxSafeNat(), fc.nat(), fc.constantFrom(...ALPHABET), (sequence, at, character) => {
+        const token = sealSyncToken(sealSequence(sequence, secrets), 'sync', secrets);
+        const index = at % token.length;
+        const damaged = token.slice(0, index) + character + token.slice(index + 1);
+        if (damaged === token) return;
+        assert.throws(() => openSyncToken(damaged, 'sync', secrets), refusedToken);
+      }),
+    );
+  });
+
+  it('are refused for another question and in another organization', () => {
+    const token = sealSyncToken(sealSequence(7, secrets), 'sync', secrets);
+    assert.throws(() => openSyncToken(token, 'sync 2', secrets), refusedToken);
+    assert.throws(() => openSyncToken(token, 'sync', deriveSecrets(randomBytes(32))), refusedToken);
+    for (const odd of ['', 'x', 'start', token.slice(1), `${token}A`, `${token}=`, 'A'.repeat(32)]) {
+      assert.throws(() => openSyncToken(odd, 'sync', secrets), refusedToken);
+    }
+  });
+
+  it('of version 0.1 are still read, for the same question and organization alone', () => {
+    const former = deriveSecrets(FORMER.secret);
+    assert.equal(openSyncToken(FORMER.syncToken, 'walk', former), 34);
+    assert.throws(() => openSyncToken(FORMER.syncToken, 'walk 2', former), refusedToken);
+    assert.throws(() => openSyncToken(FORMER.syncToken, 'walk', secrets), refusedToken);
+    assert.throws(() => openSyncToken(`A${FORMER.syncToken.slice(1)}`, 'walk', former), refusedToken);
+  });
+});

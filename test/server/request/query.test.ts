@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { AppError, type ErrorCode } from '../../../src/domain/app-error.ts';
+import { PARAMETERS, type ParameterName } from '../../../src/server/request/parameters.ts';
+import { readParameters } from '../../../src/server/request/query.ts';
+
+const ALL: readonly ParameterName[] = ['start', 'end', 'limit', 'cursor', 'format', 'key'];
+
+function refusal(query: string, known = ALL): AppError {
+  try {
+    readParameters(query, known);
+  } catch (error) {
+    assert.ok(error instanceof AppError);
+    return error;
+  }
+  throw new Error(`"${query}" was not refused`);
+}
+
+describe('query parameters', () => {
+  it('are read into what they mean', () => {
+    assert.deepEqual(readParameters('', ALL), {});
+    assert.deepEqual(readParameters('&&', ALL), {});
+    assert.deepEqual(readParameters('start=1514764800&end=1514764800000&limit=10000', ALL), {
+      start: 1_514_764_800_000,
+      end: 1_514_764_800_000,
+      limit: 10_000,
+    });
+    assert.deepEqual(readParameters('start=2018-03-12T17:00:45.567%2B01:00&key=board', ALL), {
+      start: Date.UTC(2018, 2, 12, 16, 0, 45, 567),
+      key: 'board',
+    });
+    assert.deepEqual(readParameters('limit=1&cursor=abc&format=csv', ALL), {
+      limit: 1,
+      cursor: 'abc',
+      format: 'csv',
+    });
+  });
+
+  const REFUSED: readonly (readonly [query: string, code: ErrorCode])[] = [
+    ['strat=1', 'parameter-unknown'],
+    ['Start=1', 'parameter-unknown'],
+    ['=1', 'parameter-unknown'],
+    ['constructor=1', 'parameter-unknown'],
+    ['__proto__=1', 'parameter-unknown'],
+    ['start[]=1', 'parameter-unknown'],
+    [`${'x'.repeat(7_000)}=1`, 'parameter-unknown'],
+    ['start=1&start=1', 'parameter-repeated'],
+    ['limit=1&limit=2', 'parameter-repeated'],
+    ['start=', 'parameter-malformed'],
+    ['start', 'parameter-malformed'],
+    ['start=yesterday', 'parameter-malformed'],
+    ['start=1e12', 'parameter-malformed'],
+    ['start=1.5', 'parameter-malformed'],
+    ['start=+1', 'parameter-malformed'],
+    ['start=0x10', 'parameter-malformed'],
+    ['start=99999999999999999999', 'parameter-malformed'],
+    ['start=2018-02-30T00:00:00Z', 'parameter-malformed'],
+    ['start=2018-03-12T17:00:45', 'parameter-malformed'],
+    ['start=2018-03-12T17:00:45+00:00', 'parameter-malformed'],
+    ['end=-', 'parameter-malformed'],
+    ['limit=0', 'parameter-malformed'],
+    ['limit=-1', 'parameter-malformed'],
+    ['limit=10001', 'parameter-malformed'],
+    ['limit=1.0', 'parameter-malformed'],
+    ['limit=%201', 'parameter-malformed'],
+    ['limit=', 'parameter-malformed'],
+    ['cursor=&limit=1', 'parameter-malformed'],
+    ['cursor=%00&limit=1', 'parameter-malformed'],
+    ['cursor=abc', 'parameter-malformed'],
+    ['format=xml', 'parameter-malformed'],
+    ['format=JSON', 'parameter-malformed'],
+    ['key=user', 'parameter-malformed'],
+    ['start=2000&end=1000', 'range-reversed'],
+  ];
+  for (const [query, code] of REFUSED) {
+    it(`${query.slice(0, 60)} is ${code}`, () => {
+      assert.equal(refusal(query).code, code);
+      assert.ok(refusal(query).message.length < 600);
+    });
+  }
+
+  it('an unknown one is answered by the nearest known one', () => {
+    assert.match(refusal('strat=1').message, /"strat" is unknown here\. Did you mean "start"\?/);
+    assert.match(refusal('END=1').message, /Did you mean "end"\?/);
+    assert.match(refusal('board=7').message, /Known are: start, end/);
+  });
+
+  it('one of another route is unknown', () => {
+    assert.equal(refusal('limit=1', ['start', 'end']).code, 'parameter-unknown');
+  });
+
+  it('every text of every parameter is read or refused, never anything else', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...ALL), fc.string({ unit: 'binary' }), (name, text) => {
+        assert.doesNotThrow(() => PARAMETERS[name].read(text));
+      }),
+    );
+  });
+});

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { it } from 'node:test';
+import { FULL_SCOPE } from '../../../src/domain/scope.ts';
+import { BoundQuestions, readQuestion } from '../../../src/server/request/question.ts';
+import { deriveSecrets } from '../../../src/server/request/secrets.ts';
+import { VARIANT_A } from '../../../src/server/routes/variant-a.ts';
+import { openStand } from '../stand.ts';
+
+it('a question is bound anew when the version, the scope or the redaction is another one', async () => {
+  const stand = await openStand({ records: undefined });
+  const key = await stand.keyring.find(stand.key);
+  await stand.close();
+  const route = VARIANT_A.routes.find(({ path }) => path === '/boards');
+  assert.ok(route);
+  const question = readQuestion('a', route, '/a/v1/boards', new IncomingMessage(new Socket()));
+  const secrets = deriveSecrets(new Uint8Array(32));
+  const [first, second] = [
+    new BoundQuestions({ version: '1', lastSequence: 1 }, secrets),
+    new BoundQuestions({ version: '2', lastSequence: 2 }, secrets),
+  ];
+  const [scope, narrow] = [FULL_SCOPE, { ...FULL_SCOPE, boards: [7n] }];
+  const plain = { ...key, scope, redact: { email: false, name: false, id: false } };
+  const bindings = [
+    () => first.bind(question, plain),
+    () => second.bind(question, plain),
+    () => second.bind(question, { ...plain, scope: narrow }),
+    () => second.bind(question, { ...plain, redact: { email: true, name: false, id: false } }),
+    () => second.bind(question, { ...plain, redact: { email: true, name: true, id: false } }),
+    () => second.bind(question, { ...plain, redact: { email: false, name: true, id: false } }),
+    () => second.bind(question, { ...plain, redact: { email: false, name: false, id: true } }),
+  ];
+  const tags = bindings.map((bind) => bind().etag);
+  assert.equal(new Set(tags).size, bindings.length);
+  for (const bind of bindings) assert.equal(bind(), bind());
+  assert.deepEqual(
+    bindings.map((bind) => bind().etag),
+    tags,
+  );
+});
+
+it('an empty header field is not taken for one that is absent', () => {
+  const route = VARIANT_A.routes.find(({ path }) => path === '/boards');
+  assert.ok(route);
+  const read = (headers: Record<string, string>) => {
+    const request = Object.assign(new IncomingMessage(new Socket()), { headers });
+    return () => readQuestion('a', route, '/a/v1/boards', request);
+  };
+  assert.equal(read({ 'accept-encoding': '' })().encoding, 'identity');
+  assert.throws(read({ accept: '' }), { code: 'not-acceptable' });
+});

@@ -1,0 +1,281 @@
+/** What the insights answer about the fixture world; `test/properties/insights.test.ts` recounts random ones. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Dataset } from '../../../src/dataset/dataset.ts';
+import { NO_REDACTION, REDACTABLE } from '../../../src/domain/redaction.ts';
+import { FULL_SCOPE } from '../../../src/domain/scope.ts';
+import { measureParticipation } from '../../../src/insights/participation.ts';
+import { explainLedger } from '../../../src/points/explanation.ts';
+import { DEFAULT_POLICY, policyOf, readPolicy } from '../../../src/points/policy.ts';
+import { assertProblem, assertSuccess, get, type Reply } from '../../model/client.ts';
+import { ADA, EMPTY, openWorld, RHETORIC, STARS, type World, ZOE } from '../../world.ts';
+
+interface Named {
+  readonly action: string;
+  readonly actor: { readonly id: number };
+}
+
+const BASE = '/insights/v1';
+const ROUTES = [
+  ...['/events', '/events?format=csv', '/events?action=created'],
+  ...['/overview', '/activity?interval=month', '/activity?interval=month&by=board'],
+  ...['/activity?interval=month&by=role', '/returning?interval=month', '/heat-map', '/boards', '/users'],
+];
+const OF_BOARD = ['participation', 'pins', 'interactions', `users/${ADA}/ledger`];
+
+let world: World;
+before(async () => {
+  world = await openWorld();
+});
+after(() => world.close());
+
+async function ask(path: string, key = world.keys.full): Promise<Reply> {
+  return await get(world.url + BASE + path, key);
+}
+
+async function load(path: string, key?: string): Promise<Record<string, unknown>> {
+  const reply = await ask(path, key);
+  assertSuccess(reply);
+  return JSON.parse(reply.text);
+}
+
+describe('participation on a board', () => {
+  it('comes from the figures of the points routes', async () => {
+    const points = await get(`${world.url}/a/v1/board/${RHETORIC}/points`, world.keys.full);
+    const records: { total_points: number }[] = Object.values(JSON.parse(points.text));
+    const totals = records.map((record) => record.total_points).sort((one, other) => one - other);
+    assert.deepEqual(totals, [0, 5, 9]);
+    const { at_risk, board, ...figures } = await load(`/boards/${RHETORIC}/participation`);
+    assert.deepEqual(board, { id: Number(RHETORIC), title: 'Rhetoric', category: 'Communications' });
+    assert.deepEqual(figures, {
+      ...{ goal: 20, window_start: null, window_end: null, at: '2018-03-14T10:00:00.001+00:00' },
+      ...{ people: 3, reached: 0, under_way: 2, not_started: 1, median_points: 5 },
+      ...{ distribution: [1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0], elapsed: null, pace_points: null },
+      at_risk_people: 3,
+    });
+    assert.deepEqual(
+      (at_risk as { user: { name: string }; total_points: number }[]).map((one) => [
+        one.user.name,
+        one.total_points,
+      ]),
+      [
+        ['Mute Member', 0],
+        ['Zoë Ångström 🙂', 5],
+        ['Ada Lovelace', 9],
+      ],
+    );
+  });
+
+  const measure = async (totals: readonly number[], atMs: number) => {
+    const standings = async () => ({
+      count: totals.length,
+      user: Int32Array.from(totals.keys()),
+      board: new Int32Array(totals.length),
+      totalPoints: Float64Array.from(totals),
+      participationScore: Float64Array.from(totals),
+    });
+    const window = { fromMs: 1000, untilMs: 2000 };
+    const dataset = { standings } as unknown as Dataset;
+    const policy = { ...DEFAULT_POLICY.default, window };
+    return await measureParticipation(dataset, FULL_SCOPE, 0, policy, { atMs, most: 2 });
+  };
+
+  it('is judged by how much of the window has passed', async () => {
+    const { elapsed, pacePoints, atRisk, atRiskCount, reached } = await measure([24, 25, 3, 100, 0], 1250);
+    assert.deepEqual([elapsed, pacePoints, atRiskCount, reached], [0.25, 25, 3, 1]);
+    assert.deepEqual(
+      atRisk.map(({ user }) => user),
+      [4, 2],
+    );
+    assert.deepEqual([(await measure([0], 1)).elapsed, (await measure([0], 9999)).elapsed], [0, 1]);
+  });
+
+  it('says that nobody is at risk before the window begins, and of nobody nothing', async () => {
+    assert.equal((await measure([0, 5], 1000)).atRiskCount, 0);
+    const { people, medianPoints, distribution } = await measure([], 1500);
+    assert.deepEqual([people, medianPoints, Math.max(...distribution)], [0, 0, 0]);
+  });
+});
+
+describe('the ledger', () => {
+  it('has the lines of `corkboard points explain`', async () => {
+    const dataset = await world.store.openDataset('harbor');
+    assert.ok(dataset);
+    const board = await dataset.findBoard(FULL_SCOPE, { by: 'id', value: RHETORIC });
+    const user = await dataset.findUser(FULL_SCOPE, { by: 'id', value: ADA });
+    const ledger = await dataset.ledger({ scope: FULL_SCOPE, board: board!, user: user! });
+    const explained = explainLedger(ledger, policyOf(readPolicy(dataset.policy), RHETORIC));
+    await dataset.close();
+    const answer = await load(`/boards/${RHETORIC}/users/${ADA}/ledger`);
+    const lines = answer['lines'] as Record<string, unknown>[];
+    assert.equal(lines.length, 3);
+    assert.deepEqual(
+      lines.map(({ running_total, ...line }) => ({ ...line, runningTotal: running_total })),
+      explained.lines,
+    );
+    assert.deepEqual(answer['summary'], explained.summary);
+    assert.deepEqual(answer['standing'], { total_points: 9, participation_score: 45 });
+  });
+
+  it('sums up activity outside the scope in one line without a time', async () => {
+    const path = `/boards/${RHETORIC}/users/${ADA}/ledger`;
+    assert.match((await ask(path)).text, new RegExp(`pin.commented on pin 100 by user ${ZOE}`));
+    const { text } = await ask(path, world.keys.users);
+    assert.doesNotMatch(text, new RegExp(`commented|${ZOE}`));
+    const { lines, counted_points, standing } = JSON.parse(text);
+    assert.deepEqual(
+      lines.map((line: Record<string, unknown>) => [line['timestamp'] === null, line['running_total']]),
+      [
+        [false, 10],
+        [false, 7],
+        [true, 9],
+      ],
+    );
+    assert.deepEqual([counted_points, standing.total_points], [12, 9]);
+  });
+});
+
+describe('the reason of an adjustment by hand', () => {
+  const path = `/boards/${RHETORIC}/users/${ADA}/ledger`;
+
+  it('is shown to a key that redacts nothing, and to no other one', async () => {
+    const { text } = await ask(path);
+    assert.match(text, /"late work"/);
+    // With pseudonymous ids another path names the user: test/contract/redacted-ids.test.ts.
+    for (const field of REDACTABLE.filter((name) => name !== 'id')) {
+      const key = await world.makeKey('harbor', { redact: { ...NO_REDACTION, [field]: true } });
+      const redacted = await load(path, key);
+      const lines = redacted['lines'] as { what: string; reason: string }[];
+      const reasons = lines.flatMap(({ what, reason }) => (what === 'adjustment by hand' ? [reason] : []));
+      assert.deepEqual(reasons, ['adjustment by hand']);
+      assert.doesNotMatch(JSON.stringify(redacted), /late work/);
+    }
+  });
+});
+
+describe('what a key may not see', () => {
+  const paths = [...ROUTES, ...OF_BOARD.map((path) => `/boards/${RHETORIC}/${path}`)];
+
+  it('is in no answer to a key for some boards', async () => {
+    const texts = await Promise.all(paths.map(async (path) => (await ask(path, world.keys.boards)).text));
+    for (const text of texts) assert.doesNotMatch(text, /Stars|"Far"|Eve|Pat Imported|badge|visited/);
+    assert.ok(texts.some((text) => text.includes('Zoë')));
+  });
+
+  it('is in no answer to a key for some users', async () => {
+    for (const path of paths) {
+      assert.doesNotMatch((await ask(path, world.keys.users)).text, /Zoë|Olive|Mute|Pat Imported/, path);
+    }
+  });
+
+  it('is in no answer to a redacting key', async () => {
+    const key = await world.makeKey('harbor', { redact: { email: true, name: true, id: false } });
+    for (const path of paths) {
+      assert.doesNotMatch((await ask(path, key)).text, /Ada|Zoë|Bob|Olive|Mute|@harbor\.example/, path);
+    }
+    assert.match((await ask('/users', key)).text, /@redacted\.invalid/);
+  });
+
+  it('answers as what does not exist, in paths and in filters', async () => {
+    for (const path of [...OF_BOARD.map((one) => `/boards/${STARS}/${one}`), `/overview?board=${STARS}`]) {
+      assertProblem(await ask(path, world.keys.boards), 404, 'not-found');
+    }
+    assertProblem(await ask(`/overview?user=${ZOE}`, world.keys.users), 404, 'not-found');
+    assertProblem(await ask(`/boards/${RHETORIC}/users/${ZOE}/ledger`, world.keys.users), 404, 'not-found');
+    assertProblem(await ask('/overview?board=404'), 404, 'not-found');
+  });
+});
+
+describe('events', () => {
+  it('are byte for byte those of the variants, in every form, and narrowed by board, user and action', async () => {
+    for (const format of ['json', 'ndjson', 'csv']) {
+      const all = await get(`${world.url}/a/v1/events?format=${format}`, world.keys.full);
+      assert.equal((await ask(`/events?format=${format}`)).text, all.text);
+      const ofBoard = await get(
+        `${world.url}/a/v1/events/board/${RHETORIC}?format=${format}`,
+        world.keys.full,
+      );
+      assert.equal((await ask(`/events?board=${RHETORIC}&format=${format}`)).text, ofBoard.text);
+    }
+    const all: Named[] = JSON.parse((await ask('/events')).text);
+    const narrowed: Named[] = JSON.parse((await ask(`/events?user=${ADA}&action=created`)).text);
+    assert.ok(narrowed.length > 0);
+    assert.deepEqual(
+      narrowed,
+      all.filter(({ actor, action }) => actor.id === Number(ADA) && action === 'created'),
+    );
+  });
+
+  it('come in pages, whose cursors belong to their filter', async () => {
+    const all: Named[] = JSON.parse((await ask(`/events?board=${RHETORIC}`)).text);
+    const walked: Named[] = [];
+    let path: string | undefined = `/events?board=${RHETORIC}&limit=2`;
+    let cursor = '';
+    while (path !== undefined) {
+      const page: Reply = await ask(path);
+      walked.push(...JSON.parse(page.text));
+      const next = /<([^>]+)>/.exec(page.headers.get('link') ?? '')?.[1];
+      path = next?.slice(BASE.length);
+      cursor = next === undefined ? cursor : (new URL(next, world.url).searchParams.get('cursor') ?? '');
+    }
+    assert.deepEqual(walked, all);
+    assertProblem(await ask(`/events?action=created&limit=2&cursor=${cursor}`), 400, 'cursor-malformed');
+  });
+});
+
+describe('questions', () => {
+  it('of a board without events have figures of nothing', async () => {
+    const overview = await load(`/overview?board=${EMPTY}`);
+    assert.deepEqual([overview['events'], overview['first'], overview['actions']], [0, null, []]);
+    const activity = await load(`/activity?board=${EMPTY}&by=action`);
+    assert.deepEqual([activity['periods'], activity['end'], activity['series']], [[], null, []]);
+  });
+
+  it('are refused when they cannot be understood, with what to do', async () => {
+    for (const [path, code] of [
+      ['/activity?zone=Nowhere/Land', 'parameter-malformed'],
+      ['/activity?zone=%2B01:00', 'parameter-malformed'],
+      ['/activity?interval=year', 'parameter-malformed'],
+      ['/activity?top=0', 'parameter-malformed'],
+      ['/activity?board=x', 'parameter-malformed'],
+      ['/overview?interval=day', 'parameter-unknown'],
+      ['/activity?interval=hour', 'range-too-fine'],
+      ['/boards/x/participation', 'identifier-malformed'],
+    ] as const) {
+      assertProblem(await ask(path), 400, code);
+    }
+    assertProblem(await get(`${world.url}${BASE}/overview`, undefined), 401, 'key-missing');
+  });
+
+  it('have an entity tag each, and the same one for the same question', async () => {
+    const range = 'start=2018-03-01T00:00:00Z&end=2018-04-01T00:00:00Z';
+    const more = ['', 'zone=Europe/Vienna', 'interval=week', 'by=action', 'by=type', 'by=board&top=1'];
+    const filters = [`board=${RHETORIC}`, `user=${ADA}`, 'action=visited'];
+    const tags = new Set<string | null>();
+    for (const query of [...more, ...filters]) {
+      const path = `/activity?${range}&${query}`.replace(/&$/, '');
+      const etag = (await ask(path)).headers.get('etag');
+      tags.add(etag);
+      const again = await get(world.url + BASE + path, world.keys.full, { 'if-none-match': etag ?? '' });
+      assert.equal(again.status, 304);
+    }
+    assert.equal(tags.size, more.length + filters.length);
+  });
+});
+
+it('the document wants no key and names every route', async () => {
+  const reply = await get(`${world.url}${BASE}/openapi.json`, undefined);
+  assert.equal(reply.status, 200);
+  assert.deepEqual(Object.keys(JSON.parse(reply.text).paths).sort(), [
+    ...['/v1/activity', '/v1/boards', '/v1/boards/{board-id}/interactions'],
+    ...['/v1/boards/{board-id}/participation', '/v1/boards/{board-id}/pins'],
+    ...[
+      '/v1/boards/{board-id}/users/{user-id}/ledger',
+      '/v1/events',
+      '/v1/heat-map',
+      '/v1/overview',
+      '/v1/returning',
+      '/v1/users',
+    ],
+  ]);
+});

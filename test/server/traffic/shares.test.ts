@@ -1,0 +1,211 @@
+/** What keys and organizations may take at once (decision 60), over real sockets. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Limits } from '../../../src/server/limits/limits.ts';
+import { publishRecords, WORLD } from '../../dataset/small-world.ts';
+import { describeOver, READINGS, type StorageKind } from '../../storage.ts';
+import { askSlowly, assertRefused, metric, type SlowClient } from '../slow-client.ts';
+import { largeRecords, openStand, type Stand, until } from '../stand.ts';
+
+const OTHER = 'lake';
+
+/** A large organization and a small one. */
+async function openTwo(kind: StorageKind, limits: Partial<Limits>): Promise<Stand & { otherKey: string }> {
+  const stand = await openStand({ kind, records: largeRecords(24), limits, heartbeatMs: 200 });
+  await stand.store.createOrganization(OTHER, {});
+  await publishRecords(stand.store, OTHER, WORLD);
+  return { ...stand, otherKey: await stand.makeKey({ organization: OTHER }) };
+}
+
+describeOver(READINGS, 'large responses', {}, (kind) => {
+  let stand: Stand & { otherKey: string };
+  let second: string;
+  let third: string;
+  const slow: SlowClient[] = [];
+
+  before(async () => {
+    stand = await openTwo(kind, {
+      'responses-per-key': 2,
+      'responses-per-organization': 3,
+      responses: 4,
+    });
+    second = await stand.makeKey();
+    third = await stand.makeKey();
+  });
+  after(() => stand.close());
+
+  const inUse = () => metric(stand, 'corkboard_in_use{limit="responses"}');
+
+  /** Mostly sent from a file that was made for the first. */
+  async function hold(key: string, headers: Record<string, string> = {}): Promise<void> {
+    const client = await askSlowly(stand, '/a/v1/events', { apikey: key, ...headers });
+    assert.equal(client.status, 200);
+    slow.push(client);
+  }
+
+  async function letGo(): Promise<void> {
+    vanish();
+    await until(async () => (await inUse()) === 0);
+  }
+
+  function vanish(): void {
+    for (const client of slow.splice(0)) client.vanish();
+  }
+
+  it('have a bound for a key and one for its organization, and others are not affected', async () => {
+    await hold(stand.key);
+    await hold(stand.key, { accept: 'text/csv' });
+    const again = askSlowly(stand, '/a/v1/events', { 'accept-encoding': 'zstd' });
+    await assertRefused(again, 429, 'too-many-responses', 'responses-per-key');
+    await hold(second);
+    const fourth = askSlowly(stand, '/a/v1/events', { apikey: third });
+    await assertRefused(fourth, 429, 'too-many-responses', 'responses-per-organization');
+    assert.equal(await metric(stand, 'corkboard_limit_refusals_total{limit="responses-per-key"}'), 1);
+    // Small ones are never refused.
+    for (const path of ['/a/v1/boards', '/a/v1/events?limit=10', '/readyz']) {
+      assert.equal((await stand.get(path)).status, 200, path);
+    }
+    assert.equal((await stand.get('/a/v1/events', { apikey: stand.otherKey })).status, 200);
+    assert.equal(await inUse(), 3);
+    await letGo();
+  });
+
+  it('are not counted for 304, and for HEAD only while their size is determined', async () => {
+    const tag = (await stand.get('/a/v1/events', {}, 'HEAD')).headers.get('etag') ?? '';
+    assert.equal(await inUse(), 0);
+    await hold(stand.key);
+    await hold(stand.key);
+    assert.equal((await stand.get('/a/v1/events', { 'if-none-match': tag })).status, 304);
+    const bare = askSlowly(stand, '/a/v1/events?start=-1', {}, 'HEAD');
+    assert.equal((await bare).status, 429);
+    assert.equal((await stand.get('/a/v1/events', {}, 'HEAD')).status, 200);
+    assert.equal(await inUse(), 2);
+    await letGo();
+  });
+
+  it('are those of a live stream, too, before and between its messages', async () => {
+    await hold(stand.key);
+    await hold(stand.key);
+    const stream = { accept: 'text/event-stream' };
+    const whole = askSlowly(stand, '/a/v1/events?since=start', stream);
+    await assertRefused(whole, 429, 'too-many-responses', 'responses-per-key');
+    const idle = await stand.get('/a/v1/events', stream);
+    const messages = idle.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    const read = async (wanted: RegExp) => {
+      while (!wanted.test(text)) text += (await messages.read()).value;
+      text = '';
+    };
+    await read(/event: synced/);
+    await stand.publish({ users: [{ id: 5n, email: 'new@x.example' }] });
+    // Each heartbeat tries again.
+    const refusals = 'corkboard_limit_refusals_total{limit="responses-per-key"}';
+    const before = await metric(stand, refusals);
+    await until(async () => (await metric(stand, refusals)) >= before + 2);
+    assert.equal(await inUse(), 2);
+    vanish();
+    // The stream takes its share at once, so none may be free at any moment before it has sent everything.
+    await read(/event: synced/);
+    await messages.cancel();
+    await letGo();
+  });
+
+  it('give their share back when they have ended, in whatever way', async () => {
+    for (let turn = 0; turn < 3; turn += 1) {
+      const whole = await stand.get('/a/v1/events', { 'accept-encoding': turn === 1 ? 'gzip' : 'identity' });
+      assert.ok((await whole.text()).endsWith(']'));
+      await hold(stand.key);
+      await hold(stand.key);
+      await letGo();
+    }
+  });
+
+  it('of a process have a bound, beyond which the server is busy', async () => {
+    await hold(stand.key);
+    await hold(stand.key);
+    await hold(second);
+    await publishRecords(stand.store, OTHER, largeRecords(24));
+    const byteLength = async () => {
+      const { headers } = await stand.get('/a/v1/events', { apikey: stand.otherKey }, 'HEAD');
+      return Number(headers.get('content-length'));
+    };
+    await until(async () => (await byteLength()) > 20e6);
+    // The last place, which the first organization may not take.
+    await hold(stand.otherKey);
+    const busy = askSlowly(stand, '/a/v1/events', { apikey: stand.otherKey });
+    await assertRefused(busy, 503, 'server-busy', 'responses');
+    await letGo();
+  });
+});
+
+describeOver(READINGS, 'five hundred exports at once, by default', {}, (kind) => {
+  it('leave a server ready, and free for other organizations', async (t) => {
+    const stand = await openTwo(kind, {});
+    t.after(() => stand.close());
+    const started = Array.from({ length: 500 }, (_, at) => askSlowly(stand, `/a/v1/events?start=${-at}`));
+    const beside = Promise.all([
+      stand.get('/readyz'),
+      stand.get('/a/v1/boards', { apikey: stand.otherKey }),
+      stand.get('/a/v1/events', { apikey: stand.otherKey }),
+    ]);
+    for (const { status } of await beside) assert.equal(status, 200);
+    const statuses = (await Promise.all(started)).map((client) => {
+      client.vanish();
+      return client.status;
+    });
+    // As many as a key may have; a place that a client has left may have been taken by another.
+    assert.deepEqual(new Set(statuses), new Set([200, 429]));
+    assert.ok((await metric(stand, 'corkboard_limit_refusals_total{limit="responses-per-key"}')) >= 400);
+    assert.equal((await stand.get('/readyz')).status, 200);
+  });
+});
+
+describe('the memory of large responses', () => {
+  it('has a bound for a key, which may always have one', async (t) => {
+    const stand = await openStand({
+      records: largeRecords(24),
+      limits: { 'response-memory': 40e6, 'response-memory-per-key': 1e6 },
+    });
+    t.after(() => stand.close());
+    const first = await askSlowly(stand, '/a/v1/events');
+    assert.equal(first.status, 200);
+    assert.equal(await metric(stand, 'corkboard_in_use{limit="response-memory"}'), 1e6);
+    const again = askSlowly(stand, '/a/v1/events');
+    await assertRefused(again, 429, 'too-many-responses', 'response-memory-per-key');
+    first.vanish();
+    await until(async () => (await metric(stand, 'corkboard_in_use{limit="response-memory"}')) === 0);
+  });
+});
+
+describe('live streams', () => {
+  it('have a bound for a key, an organization and the process, and are given back', async (t) => {
+    const stand = await openStand({
+      limits: { 'streams-per-key': 1, 'streams-per-organization': 2, streams: 3 },
+    });
+    t.after(() => stand.close());
+    await stand.store.createOrganization(OTHER, {});
+    await publishRecords(stand.store, OTHER, WORLD);
+    const keys = [stand.key, await stand.makeKey(), await stand.makeKey()];
+    const others = [
+      await stand.makeKey({ organization: OTHER }),
+      await stand.makeKey({ organization: OTHER }),
+    ];
+    const stream = (key = '') =>
+      askSlowly(stand, '/a/v1/events', { apikey: key, accept: 'text/event-stream' });
+    const held = [await stream(keys[0])];
+    await assertRefused(stream(keys[0]), 429, 'too-many-own-streams', 'streams-per-key');
+    held.push(await stream(keys[1]));
+    await assertRefused(stream(keys[2]), 429, 'too-many-own-streams', 'streams-per-organization');
+    held.push(await stream(others[0]));
+    await assertRefused(stream(others[1]), 503, 'too-many-streams', 'streams');
+    assert.deepEqual(
+      held.map(({ status }) => status),
+      [200, 200, 200],
+    );
+    for (const client of held) client.vanish();
+    await until(async () => (await metric(stand, 'corkboard_in_use{limit="streams"}')) === 0);
+    const again = await stream(keys[0]);
+    assert.equal(again.status, 200);
+    again.vanish();
+  });
+});

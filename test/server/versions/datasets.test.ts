@@ -1,0 +1,339 @@
+/** The datasets in service, over a store that keeps nothing but which version of what is in force. */
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import type { Dataset } from '../../../src/dataset/dataset.ts';
+import type { RecordTable } from '../../../src/dataset/records.ts';
+import { AppError } from '../../../src/domain/app-error.ts';
+import { resolveLimits } from '../../../src/server/limits/limits.ts';
+import { type DatasetNews, Datasets, type DatasetsOptions } from '../../../src/server/versions/datasets.ts';
+import { Impaired } from '../../../src/server/versions/impaired.ts';
+import type { OrganizationEntry, Store } from '../../../src/store/store.ts';
+import { PlainDataset } from '../../render/plain-dataset.ts';
+import { worldOf } from '../../render/worlds.ts';
+import { until } from '../stand.ts';
+
+const mostOpen = (count: number) => resolveLimits({ 'open-organizations': count });
+const REDACT = { email: false, name: false, id: false };
+
+class VersionedDataset extends PlainDataset {
+  override readonly version: string;
+  readonly #onClose: () => void;
+  readonly #reading: Promise<void> | undefined;
+
+  constructor(version: string, onClose: () => void, reading: Promise<void> | undefined) {
+    super(worldOf(2));
+    this.version = version;
+    this.#onClose = onClose;
+    this.#reading = reading;
+  }
+
+  override async *records<T extends RecordTable>(of: T) {
+    if (of === 'users') await this.#reading;
+    yield* super.records(of);
+  }
+
+  override async close(): Promise<void> {
+    this.#onClose();
+  }
+}
+
+/** The part of the port that serving uses; what is asked of it otherwise is a fault of the test. */
+type Served = 'organization' | 'currentVersion' | 'openDataset' | 'openEarlier' | 'watch';
+
+class VersionStore implements Pick<Store, Served> {
+  /** Absent: there is no such organization; `undefined`: it has no data. */
+  readonly versions = new Map<string, string | undefined>();
+  secret = new Uint8Array(32);
+  readonly open: string[] = [];
+  /** Opening a dataset of this organization, or reading the people of this version, takes until the promise is fulfilled. */
+  readonly waits = new Map<string, Promise<void>>();
+  /** The next answers about a version come after these, the first one after the first. */
+  readonly lateAnswers: Promise<void>[] = [];
+  /** How often a dataset was opened. */
+  openings = 0;
+  /** Versions that cannot be opened. */
+  readonly damaged = new Set<string>();
+  /** By organization: the version before the one in force. */
+  readonly earlier = new Map<string, string>();
+
+  /** Whoever watches. */
+  readonly watching = new Set<(organization: string) => void>();
+
+  watch(onPublished: (organization: string) => void): () => void {
+    this.watching.add(onPublished);
+    return () => this.watching.delete(onPublished);
+  }
+
+  async organization(name: string): Promise<OrganizationEntry> {
+    if (!this.versions.has(name)) throw new AppError('organization-unknown', 'There is none.');
+    const settings = { id: 1n, title: '', domain: '', categoryId: 0n, courseLookup: false };
+    return {
+      name,
+      settings: { ...settings, lmsUserProperties: [], userPointsKey: 'user-id', policy: '' },
+      version: this.versions.get(name),
+      secret: this.secret,
+      derivedIds: 'keyed' as const,
+    };
+  }
+
+  async currentVersion(name: string): Promise<string | undefined> {
+    const version = this.versions.get(name);
+    await this.lateAnswers.shift();
+    return version;
+  }
+
+  async openDataset(name: string): Promise<Dataset | undefined> {
+    await this.waits.get(name);
+    return this.#open(this.versions.get(name));
+  }
+
+  async openEarlier(name: string): Promise<Dataset | undefined> {
+    return this.#open(this.earlier.get(name));
+  }
+
+  #open(version: string | undefined): Dataset | undefined {
+    if (version === undefined) return undefined;
+    this.openings += 1;
+    if (this.damaged.has(version)) throw new Error(`${version} is damaged`);
+    this.open.push(version);
+    const onClose = () => void this.open.splice(this.open.indexOf(version), 1);
+    return new VersionedDataset(version, onClose, this.waits.get(version));
+  }
+}
+
+describe('datasets in service', () => {
+  let datasets: Datasets | undefined;
+  afterEach(() => datasets?.close());
+
+  function serve(versions: Record<string, string>, options: DatasetsOptions = {}) {
+    const store = new VersionStore();
+    for (const [name, version] of Object.entries(versions)) store.versions.set(name, version);
+    const waiting: { news: DatasetNews['type']; resolve: () => void }[] = [];
+    const told: DatasetNews[] = [];
+    datasets = new Datasets(
+      store as Partial<Store> as Store,
+      (one) => {
+        told.push(one);
+        for (const { news, resolve } of waiting) if (news === one.type) resolve();
+      },
+      options,
+    );
+    const next = (news: DatasetNews['type']) =>
+      new Promise<void>((resolve) => waiting.push({ news, resolve }));
+    return { store, datasets, next, told };
+  }
+
+  /** A clock that is moved by hand, and what is noted of damage. */
+  function watched() {
+    const clock = { ms: 0 };
+    return { clock, options: { impaired: new Impaired(), now: () => clock.ms, pollMs: 1 } };
+  }
+
+  async function versionOf(served: Datasets, organization: string): Promise<string> {
+    const lease = await served.lease(organization);
+    lease.end();
+    return lease.dataset.version;
+  }
+
+  it('are as many as shall be open; one more closes the one not asked for longest, which opens again when asked for', async () => {
+    const { store, datasets } = serve({ a: 'a1', b: 'b1', c: 'c1' }, { limits: mostOpen(2) });
+    for (const name of ['a', 'b', 'a', 'c']) (await datasets.lease(name)).end();
+    assert.deepEqual(store.open.toSorted(), ['a1', 'c1']);
+    (await datasets.lease('b')).end();
+    assert.deepEqual(store.open.toSorted(), ['b1', 'c1']);
+  });
+
+  it('have the secret of the copy that an organization without data was replaced by', async () => {
+    const { store, datasets, next } = serve({}, { pollMs: 1 });
+    store.versions.set('a', undefined);
+    const empty = await datasets.lease('a');
+    empty.end();
+    assert.deepEqual(empty.dataset.counts, { events: 0, users: 0, boards: 0, pins: 0 });
+    store.secret = new Uint8Array(32).fill(1);
+    const opened = next('dataset-opened');
+    store.versions.set('a', 'a1');
+    await opened;
+    const lease = await datasets.lease('a');
+    lease.end();
+    assert.deepEqual(lease.secrets.pseudonym, store.secret);
+  });
+
+  it('stay open as long as an answer holds them, whoever needs the room', async () => {
+    const { store, datasets, next } = serve({ a: 'a1', b: 'b1' }, { limits: mostOpen(1) });
+    const held = await datasets.lease('a');
+    (await datasets.lease('b')).end();
+    assert.deepEqual(store.open.toSorted(), ['a1', 'b1']);
+    const closed = next('dataset-closed');
+    held.end();
+    await closed;
+    assert.deepEqual(store.open, ['b1']);
+  });
+
+  it('are replaced when a version is published, also while another organization takes its time', async () => {
+    const { store, datasets, next } = serve({ slow: 's1', quick: 'q1' });
+    for (const name of ['slow', 'quick']) (await datasets.lease(name)).end();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    store.waits.set('slow', promise);
+    store.versions.set('slow', 's2');
+    store.versions.set('quick', 'q2');
+    await next('dataset-opened');
+    assert.ok(store.open.includes('q2'));
+    const opened = next('dataset-opened');
+    resolve();
+    await opened;
+    assert.ok(store.open.includes('s2'));
+  });
+
+  it('are replaced when the store tells of a version, without waiting to ask, as long as they are served', async () => {
+    const { store, datasets, next } = serve({ a: 'a1', b: 'b1' }, { pollMs: 1e9 });
+    for (const name of ['a', 'b']) (await datasets.lease(name)).end();
+    store.versions.set('a', 'a2');
+    store.versions.set('b', 'b2');
+    const opened = next('dataset-opened');
+    for (const tell of store.watching) tell('A');
+    await opened;
+    assert.deepEqual(store.open.toSorted(), ['a2', 'b1']);
+    await datasets.close();
+    assert.equal(store.watching.size, 0);
+  });
+
+  for (const inForce of ['a1', 'a2']) {
+    it(`are opened once for a version, though an answer from when ${inForce} was in force comes late`, async () => {
+      const { store, datasets, next } = serve({ a: 'a1' }, { pollMs: 1e9 });
+      (await datasets.lease('a')).end();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      store.lateAnswers.push(promise);
+      const opened = next('dataset-opened');
+      for (const version of [inForce, 'a2']) {
+        store.versions.set('a', version);
+        for (const tell of store.watching) tell('a');
+        await setImmediate();
+      }
+      await opened;
+      resolve();
+      await datasets.close();
+      assert.equal(store.openings, 2);
+      assert.deepEqual(store.open, []);
+    });
+  }
+
+  it('are closed once, also when their room is needed while the next version is made', async () => {
+    const { store, datasets, next } = serve({ a: 'a1', b: 'b1' }, { limits: mostOpen(1) });
+    const held = await datasets.lease('a');
+    await held
+      .rendering(REDACT)
+      .list('users', { scope: { boards: 'all', users: 'all' }, range: {} }, 'a', 'csv');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    store.waits.set('a2', promise);
+    store.versions.set('a', 'a2');
+    await until(() => store.open.includes('a2'));
+    const openedB = next('dataset-opened');
+    (await datasets.lease('b')).end();
+    await openedB;
+    assert.deepEqual(store.open.toSorted(), ['a1', 'a2', 'b1']);
+    const closed = next('dataset-closed');
+    resolve();
+    await closed;
+    assert.deepEqual(store.open.toSorted(), ['a1', 'b1']);
+    held.end();
+    await datasets.close();
+    assert.deepEqual(store.open, []);
+  });
+
+  it('make for a new version what the one before was asked for, before it comes into service', async () => {
+    const { store, datasets, next } = serve({ a: 'a1' });
+    const before = await datasets.lease('a');
+    await before
+      .rendering(REDACT)
+      .list('users', { scope: { boards: 'all', users: 'all' }, range: {} }, 'a', 'csv');
+    before.end();
+    store.versions.set('a', 'a2');
+    await next('dataset-opened');
+    const { dataset, end } = await datasets.lease('a');
+    end();
+    assert.ok(dataset instanceof VersionedDataset);
+    assert.equal(dataset.version, 'a2');
+    assert.equal(dataset.readings.people, 2);
+  });
+
+  it('that cannot be opened are refused until a pause is over, and reported once', async () => {
+    const { clock, options } = watched();
+    const { store, datasets, next, told } = serve({ a: 'a1', b: 'b1' }, options);
+    store.damaged.add('a1');
+    for (const _ of [1, 2, 3]) await assert.rejects(datasets.lease('a'), { code: 'data-unreadable' });
+    assert.equal(store.openings, 1);
+    assert.equal(await versionOf(datasets, 'b'), 'b1');
+    const failedAgain = next('version-unreadable');
+    clock.ms += 5_000;
+    await failedAgain;
+    await assert.rejects(datasets.lease('a'), { code: 'data-unreadable' });
+    // Those of a1, and one of b1.
+    assert.equal(store.openings, 3);
+    const failures = told.filter(({ type }) => type === 'version-unreadable');
+    assert.deepEqual(
+      failures.map((one) => one.type === 'version-unreadable' && [one.version, one.impairment, one.isNew]),
+      [
+        ['a1', 'unavailable', true],
+        ['a1', 'unavailable', false],
+      ],
+    );
+    assert.deepEqual(options.impaired.counts(), { unavailable: 1, earlier: 0, partial: 0 });
+  });
+
+  it('that cannot be opened come into service without a request once they can be', async () => {
+    const { clock, options } = watched();
+    const { store, datasets } = serve({ a: 'a1' }, options);
+    store.damaged.add('a1');
+    await assert.rejects(datasets.lease('a'), { code: 'data-unreadable' });
+    store.damaged.clear();
+    clock.ms += 5_000;
+    await until(() => options.impaired.get('a') === undefined);
+    assert.deepEqual(store.open, ['a1']);
+    assert.equal(await versionOf(datasets, 'a'), 'a1');
+  });
+
+  it('that cannot be opened leave the version before in service, which is opened if needed', async () => {
+    const { options } = watched();
+    const { store, datasets, told } = serve({ a: 'a2', b: 'b1' }, { ...options, limits: mostOpen(1) });
+    store.earlier.set('a', 'a1');
+    store.damaged.add('a2');
+    assert.equal(await versionOf(datasets, 'a'), 'a1');
+    assert.deepEqual(options.impaired.counts(), { unavailable: 0, earlier: 1, partial: 0 });
+    assert.equal(await versionOf(datasets, 'b'), 'b1');
+    assert.equal(await versionOf(datasets, 'a'), 'a1');
+    assert.equal(told.filter(({ type }) => type === 'version-unreadable').length, 1);
+  });
+
+  it('that cannot be opened give way to the next version at once', async () => {
+    const { options } = watched();
+    const { store, datasets } = serve({ a: 'a2' }, options);
+    store.earlier.set('a', 'a1');
+    store.damaged.add('a2');
+    assert.equal(await versionOf(datasets, 'a'), 'a1');
+    store.versions.set('a', 'a3');
+    await until(() => options.impaired.get('a') === undefined);
+    assert.equal(await versionOf(datasets, 'a'), 'a3');
+  });
+
+  it('are noted as damaged when a request finds the damage, until the next version', async () => {
+    const { options } = watched();
+    const { store, datasets, told } = serve({ a: 'a1' }, options);
+    const lease = await datasets.lease('a');
+    lease.failed(new Error('a bug'));
+    assert.equal(options.impaired.get('a'), undefined);
+    const damage = new AppError('data-unreadable', 'The file is damaged.');
+    for (const _ of [1, 2]) lease.failed(damage);
+    lease.end();
+    assert.equal(options.impaired.get('a'), 'partial');
+    assert.equal(told.filter(({ type }) => type === 'version-unreadable').length, 1);
+    store.versions.set('a', 'a2');
+    await until(() => options.impaired.get('a') === undefined);
+    assert.equal(await versionOf(datasets, 'a'), 'a2');
+  });
+
+  it('of an organization that the store does not know are as if nothing were published', async () => {
+    const { datasets } = serve({});
+    await assert.rejects(datasets.lease('gone'), { code: 'not-published' });
+  });
+});

@@ -1,0 +1,51 @@
+/** Each test file belongs to the set that it should, so that the quick run stays quick and complete. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join, matchesGlob } from 'node:path';
+import { describe, it } from 'node:test';
+import { SETS, setsOf, testFiles } from './sets.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const FILES = testFiles();
+
+/** Imports that start a browser. */
+const BROWSER = /from '\.[\w./-]*\/(browser|visit|shared-stand)\.ts'/;
+/** What starts PostgreSQL or an S3-compatible server, or runs over storages that need them. */
+const SERVERS =
+  /from '\.[\w./-]*\/((postgres|s3)\/|shared-servers)|\b(CATALOGS|DIRECT|newMigratedDatabase)\b/;
+const ALL_STORAGES = /\b(STORAGES|describeOverStorages)\b/;
+
+function filesWith(...expressions: readonly RegExp[]): readonly string[] {
+  const texts = FILES.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')] as const);
+  return texts.filter(([, text]) => expressions.some((one) => one.test(text))).map(([file]) => file);
+}
+
+describe('test files', () => {
+  it('belong to one set at most', () => {
+    assert.deepEqual(
+      FILES.filter((file) => setsOf(file).length > 1),
+      [],
+    );
+  });
+
+  it('exist for each pattern of a set', () => {
+    const patterns = Object.values(SETS).flat();
+    assert.deepEqual(
+      patterns.filter((pattern) => !FILES.some((file) => matchesGlob(file, pattern))),
+      [],
+    );
+  });
+
+  it('belong to the browser set if they start a browser, and to no other one', () => {
+    const browser = FILES.filter((file) => setsOf(file).includes('browser'));
+    assert.deepEqual(browser, filesWith(BROWSER));
+  });
+
+  it('are not quick if they need another server', () => {
+    const needing = filesWith(SERVERS, ALL_STORAGES).filter((file) => file !== 'test/sets.test.ts');
+    assert.deepEqual(
+      needing.filter((file) => setsOf(file).length === 0),
+      [],
+    );
+  });
+});

@@ -1,0 +1,201 @@
+/**
+ * A shared store whose database fails over to a standby behind one address: nothing that the standby
+ * has is lost, and of what it has not nothing is served any more.
+ */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { NO_REDACTION } from '../../src/domain/redaction.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
+import type { Keyring } from '../../src/keys/keyring.ts';
+import { openPostgresKeyring } from '../../src/keys/postgres-keyring.ts';
+import { type RunningServer, startServer } from '../../src/server/start.ts';
+import { PostgresDatabase } from '../../src/store/catalog/postgres-database.ts';
+import { openSharedStore } from '../../src/store/files/open-shared.ts';
+import type { VersionStore } from '../../src/store/files/version-store.ts';
+import type { Publication } from '../../src/store/store.ts';
+import { temporaryFolder } from '../cli/command.ts';
+import { type Switch, startSwitch } from '../postgres/switch.ts';
+import { type Standby, startPostgres, type Throwaway } from '../postgres/throwaway.ts';
+import { until } from '../server/stand.ts';
+import { migrateDatabase, openCachedStore } from '../storage.ts';
+import { manyEvents, publishEvents, stage } from './many-events.ts';
+
+const NAME = 'school';
+/** Another organization, into which an import is under way during the failover. */
+const UNDER_WAY = 'under-way';
+
+const folder = temporaryFolder();
+let pairs = 0;
+let primary: Throwaway;
+let standby: Standby;
+let address: Switch;
+let url: string;
+let importer: VersionStore;
+let store: VersionStore;
+
+/** Two servers behind one address, and two stores over them, for all tests of the suite that calls this. */
+function withPair(): void {
+  before(async () => {
+    primary = await startPostgres();
+    const own = await primary.newDatabase();
+    await migrateDatabase(own);
+    standby = await primary.newStandby();
+    address = await startSwitch(primary.port);
+    url = own.replace(`:${primary.port}/`, `:${address.port}/`);
+    pairs += 1;
+    importer = await openCachedStore(url, join(folder, `importer-${pairs}`));
+    store = await openCachedStore(url, join(folder, `server-${pairs}`));
+    for (const name of [NAME, UNDER_WAY]) {
+      await importer.createOrganization(name, {});
+      await publishEvents(importer, name, 1, 1_000);
+    }
+  });
+  after(async () => {
+    await importer.close();
+    await store.close();
+    await address.close();
+    await primary.stop();
+  });
+}
+
+async function failOver(): Promise<void> {
+  await primary.crash();
+  await standby.promote();
+  address.pointAt(standby.port);
+}
+
+async function beginImport(): Promise<Publication> {
+  const publication = await importer.beginPublication(UNDER_WAY, { waitMs: 0 });
+  await stage(publication, manyEvents(1_001, 100));
+  return publication;
+}
+
+async function eventsOf(from: VersionStore, name = NAME): Promise<number | undefined> {
+  const dataset = await from.openDataset(name);
+  const events = dataset?.counts.events;
+  await dataset?.close();
+  return events;
+}
+
+/** Calls that meet the cut connections fail so; the next ones do not. */
+function isAway(error: { code?: string }): false {
+  assert.equal(error.code, 'database-away');
+  return false;
+}
+
+async function untilEvents(from: VersionStore, count: number, name = NAME): Promise<void> {
+  await until(() => eventsOf(from, name).then((events) => events === count, isAway));
+}
+
+describe('a failover to a standby that has everything', () => {
+  withPair();
+  let keyring: Keyring;
+  let key: string;
+  let server: RunningServer;
+  let publication: Publication;
+  before(async () => {
+    keyring = openPostgresKeyring(new PostgresDatabase(url));
+    const grant = { organization: NAME, label: 'all', scope: FULL_SCOPE, redact: NO_REDACTION };
+    key = (await keyring.create(grant, undefined)).key;
+    const listen = { host: '127.0.0.1', port: 0, defaultVariant: 'a', logLevel: 'silent' } as const;
+    server = await startServer({ ...listen, store, keyring });
+    await publishEvents(importer, NAME, 1_001, 500);
+    assert.equal(await eventsOf(store), 1_500);
+    publication = await beginImport();
+    await standby.caughtUp();
+    await failOver();
+  });
+  after(async () => {
+    await server.stop();
+    await keyring.close();
+  });
+
+  it('is over for a server, its keys and /readyz within seconds', async () => {
+    const statusOf = async (path: string) => {
+      const response = await fetch(`${server.address}${path}`, {
+        headers: { apikey: key },
+        signal: AbortSignal.timeout(10_000),
+      });
+      await response.arrayBuffer();
+      assert.ok([200, 503].includes(response.status), `${path}: ${response.status}`);
+      return response.status;
+    };
+    await until(async () => (await statusOf('/readyz')) === 200);
+    await until(async () => (await statusOf('/v1/events?limit=10')) === 200);
+  });
+
+  it('does not keep a publication under way from coming into force', async () => {
+    await publication.publish();
+    await untilEvents(store, 1_100, UNDER_WAY);
+  });
+
+  it('keeps every version, and takes new ones', async () => {
+    await untilEvents(store, 1_500);
+    await publishEvents(importer, NAME, 1_501, 500);
+    await untilEvents(store, 2_000);
+  });
+});
+
+describe('a failover to a standby that lacks the last changes', () => {
+  withPair();
+  let lost: string | undefined;
+  let publication: Publication;
+  before(async () => {
+    await standby.caughtUp();
+    await standby.detach();
+    await publishEvents(importer, NAME, 1_001, 500);
+    lost = await importer.currentVersion(NAME);
+    assert.equal(await eventsOf(store), 1_500);
+    publication = await beginImport();
+    await failOver();
+  });
+
+  it('takes back the versions that it has not, and serves none of them again', async () => {
+    await untilEvents(store, 1_000);
+    // It has the number of the lost one, which lies in both caches.
+    await publishEvents(importer, NAME, 5_001, 200);
+    await untilEvents(store, 1_200);
+    await untilEvents(importer, 1_200);
+    assert.notEqual(await store.currentVersion(NAME), lost);
+    const another = await openCachedStore(url, join(folder, `another-${pairs}`));
+    assert.equal(await eventsOf(another), 1_200);
+    await another.close();
+  });
+
+  it('refuses a publication whose turn it gives to somebody else', async () => {
+    await until(() => publishEvents(store, UNDER_WAY, 5_001, 200).then(() => true, isAway));
+    await assert.rejects(publication.publish(), { code: 'organization-busy' });
+    await publication.discard();
+    await untilEvents(importer, 1_200, UNDER_WAY);
+  });
+});
+
+describe('a failover in the middle of a publication', () => {
+  withPair();
+
+  it('refuses a publication of whose chunks the standby lacks some', async () => {
+    const database = new PostgresDatabase(url);
+    const rows = database.rows.bind(database);
+    let puts = 0;
+    database.rows = async (sql, parameters) => {
+      if (sql.startsWith('INSERT INTO chunks')) puts += 1;
+      if (puts === 4) await failOver();
+      return await rows(sql, parameters);
+    };
+    const failing = await openSharedStore(database, {
+      folder: join(folder, `failing-${pairs}`),
+      limitBytes: 1e9,
+    });
+    const publication = await failing.beginPublication(NAME, { waitMs: 0 });
+    await stage(publication, manyEvents(1_001, 20_000));
+    await standby.caughtUp();
+    await standby.detach();
+    await assert.rejects(publication.publish(), /does not have all data of this command/);
+    await publication.discard();
+    await failing.close();
+    await untilEvents(store, 1_000);
+    await publishEvents(importer, NAME, 1_001, 20_000);
+    await untilEvents(store, 21_000);
+  });
+});
