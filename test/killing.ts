@@ -4,14 +4,15 @@
  */
 import type { TestContext } from 'node:test';
 import fc from 'fast-check';
+import { IS_LONG } from './model/runs.ts';
 
 const LONG_ROUNDS = 100;
 
-const seed = Number(process.env['CORKBOARD_SEED'] ?? Date.now() % 2 ** 31);
+export const seed = Number(process.env['CORKBOARD_SEED'] ?? Date.now() % 2 ** 31);
 
 /** How many rounds are played: so many, or a hundred. */
 export function killRounds(usual: number): number {
-  return process.env['CORKBOARD_LONG'] === '1' ? LONG_ROUNDS : usual;
+  return IS_LONG ? LONG_ROUNDS : usual;
 }
 
 /**

@@ -61,7 +61,7 @@ async function measurePlain(ground: Ground, plan: Plan, aside: boolean): Promise
 const SETTLED_MS = 25_000;
 const MOST_SETTLING_MS = 180_000;
 
-/** Asks again until that has gained nothing for a while: a slow disk takes what is kept of a large export in several turns. */
+/** Repeats the export until it has not become faster for a while: with a slow disk, keeping its bytes takes several attempts. */
 async function settle(bed: Bed, plan: Plan): Promise<void> {
   const startMs = performance.now();
   let gainedMs = startMs;

@@ -14,6 +14,7 @@ import { chunkName, decodeManifest } from '../../src/store/chunks/manifest.ts';
 import type { Store } from '../../src/store/store.ts';
 import { runJson, start, temporaryFolder } from '../cli/command.ts';
 import { type Serving, serving } from '../cli/serving.ts';
+import { seed } from '../killing.ts';
 import { writeBundle } from '../model/bundle.ts';
 import { loadFiles } from '../model/deployment.ts';
 import { IS_LONG } from '../model/runs.ts';
@@ -43,7 +44,6 @@ const momentArbitrary = fc.noBias(
 type Moment = { readonly from: 'start' | 'lock'; readonly part: number };
 
 const folder = temporaryFolder();
-const seed = Number(process.env['CORKBOARD_SEED'] ?? Date.now() % 2 ** 31);
 
 for (let series = 0; series < SERIES; series += 1) {
   describe('imports, servers and the database, killed at random moments', () => playSeries(series));

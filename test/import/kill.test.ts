@@ -7,6 +7,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { seed } from '../killing.ts';
 import { writeBundle } from '../model/bundle.ts';
 import { get } from '../model/client.ts';
 import { type Deployment, openDeployment } from '../model/deployment.ts';
@@ -17,7 +18,6 @@ const COMMAND = join(import.meta.dirname, '../../src/cli/main.ts');
 const ROUNDS = IS_LONG ? 24 : 6;
 /** One after the other, since every round makes the data larger. */
 const SERIES = IS_LONG ? 10 : 1;
-const seed = Number(process.env['CORKBOARD_SEED'] ?? Date.now() % 2 ** 31);
 
 /** Parts of the time that a whole import takes, and numbers of changes in the data folder. */
 const momentArbitrary = fc.noBias(

@@ -298,7 +298,8 @@ export class Body {
       } else if (this.#state === 'growing') {
         await this.#changed.promise;
       } else if (this.#state === 'complete') {
-        if (this.#file === undefined && this.#held.length > 0) yield Buffer.concat(this.#held);
+        const held = Buffer.concat(this.#held).subarray(reader.position);
+        if (held.length > 0) yield held;
         return;
       } else if (this.#state === 'failed') {
         throw this.#error;
