@@ -1,4 +1,4 @@
-/** Columns that come in runs, joined. */
+/** Joins columns that are read in batches. */
 import { slice } from '../system/time-slice.ts';
 
 interface Column<Self> {
@@ -6,7 +6,7 @@ interface Column<Self> {
   set(values: Self, at: number): void;
 }
 
-/** Puts parts behind one another into a column with room for them, in slices of time. */
+/** Concatenates parts into one new column that has room for them, in time slices. */
 async function joinColumn<C extends Column<C>>(parts: readonly C[], make: (length: number) => C): Promise<C> {
   const joined = make(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
@@ -26,7 +26,7 @@ export async function joinDoubles(parts: readonly Float64Array[]): Promise<Float
   return await joinColumn(parts, (length) => new Float64Array(length));
 }
 
-/** In memory that threads share. */
+/** The result is in shared memory. */
 export async function joinIds(parts: readonly BigInt64Array[]): Promise<BigInt64Array> {
   return await joinColumn(parts, (length) => new BigInt64Array(new SharedArrayBuffer(8 * length)));
 }
@@ -35,7 +35,7 @@ export async function joinFlags(parts: readonly Uint8Array[]): Promise<Uint8Arra
   return await joinColumn(parts, (length) => new Uint8Array(length));
 }
 
-/** Everything that comes, in its order. */
+/** Collects all batches, in order. */
 export async function collectRuns<Rows>(runs: AsyncIterable<Rows>): Promise<Rows[]> {
   const collected: Rows[] = [];
   for await (const rows of runs) collected.push(rows);

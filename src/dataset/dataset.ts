@@ -1,6 +1,6 @@
 /**
- * The port of the reading side: one immutable version of one organization's data. Whatever is asked of a dataset
- * is answered from that version, however long the answer takes and whatever is published meanwhile.
+ * The read interface: one immutable version of the data of one organization. Every query is
+ * answered from that version, however long the response takes and whatever is published meanwhile.
  */
 
 import type { Scope } from '../domain/scope.ts';
@@ -24,7 +24,9 @@ import type { Tables } from './tables.ts';
 import type { Timeline } from './timeline.ts';
 
 export interface Dataset {
-  /** Unique to this publication, in all organizations and for ever. Never shown to a client as it is. */
+  /**
+   * Unique to this version across all organizations and all time. Never sent to a client as it is.
+   */
   readonly version: string;
   readonly organization: Organization;
   readonly lookups: Lookups;
@@ -33,64 +35,87 @@ export interface Dataset {
   readonly policy: string;
   readonly counts: Counts;
   /**
-   * The clock of the organization: no event of this version has a larger sequence, and every event of a later version
-   * that is new in it has. It goes on with every publication.
+   * The clock of the organization. No event of this version has a larger sequence; every event that
+   * a later version adds has a larger one. It advances with every publication.
    */
   readonly lastSequence: number;
-  /** Every kind of event, by index. */
+  /** All kinds of events, by index. */
   readonly kinds: readonly EventKind[];
 
   /**
-   * Evaluates a scope in slices of time, for the queries that follow; absent when that is done or
-   * not needed. Without it, the first query with the scope evaluates it without a pause.
+   * Evaluates a scope in time slices, for the queries that follow. Returns undefined if that is
+   * done already or not needed. Without it, the first query with the scope evaluates it without
+   * yielding.
    */
   prepare?(scope: Scope): Promise<void> | undefined;
 
-  /** Every user, board or pin in the order of their indices, in runs. Not scoped: no response by itself. */
+  /**
+   * All users, boards or pins in the order of their indices, in batches. Not scoped: do not send it
+   * as a response.
+   */
   records<T extends RecordTable>(of: T): AsyncIterable<RecordColumns<T>>;
 
-  /** What else the version holds, as columns, for whoever keeps all of it in memory. Not scoped, either. */
+  /**
+   * The other tables of the version, as columns, for loading all of it into memory. Not scoped
+   * either.
+   */
   tables(): Tables;
 
   /**
-   * What has changed since `lastSequence` was this, for a reader who does not see all of people;
-   * absent: who sees all. Not scoped: events of it are asked for with a scope.
+   * The change set since the version whose `lastSequence` was `sequence`. `unseen` says which user
+   * fields the reader cannot see; absent: the reader sees all of them. Not scoped: the scope
+   * applies when its events are queried.
    */
   revisions(sequence: number, unseen?: Unseen): Promise<Revisions>;
-  /** Ids of people inside the scope who were forgotten since, ascending (decision 54). */
+  /** Ids of users inside the scope who were forgotten since, ascending (decision 54). */
   forgotten(scope: Scope, sequence: number): Promise<readonly bigint[]>;
 
-  /** Events inside the scope, oldest first, ties by order of import (decision 4). Bounded batches, none empty. */
+  /**
+   * Events inside the scope, oldest first, ties in import order (decision 4). In batches of bounded
+   * size, none empty.
+   */
   events(query: EventQuery): AsyncIterable<EventBatch>;
-  /** What `events` of the same query would deliver. `limit` is not supported: pages are small and need no tally. */
+  /**
+   * Counts over the events that `events` returns for the same query. `limit` is not supported:
+   * pages are small and need no tally.
+   */
   tally(query: Omit<EventQuery, 'limit'>): Promise<EventTally>;
 
-  /** Indices of the boards, or of the users, inside the scope, ascending by id. */
+  /** Indices of the boards or users inside the scope, ascending by id. */
   list(of: ListKind, query: ListQuery): Promise<Int32Array>;
 
-  /** Absent alike for what does not exist and for what is out of scope (decision 12). */
+  /**
+   * Returns undefined both for boards and users that do not exist and for those outside the scope
+   * (decision 12).
+   */
   findBoard(scope: Scope, name: BoardName): Promise<number | undefined>;
   findUser(scope: Scope, name: UserName): Promise<number | undefined>;
 
-  /** Points of the users who are on a board (decision 10), both inside the scope. */
+  /**
+   * Points totals of the users who are on a board (decision 10); board and user are both inside the
+   * scope.
+   */
   standings(query: StandingsQuery): Promise<Standings>;
   /**
-   * Every award of one user on one board with its outcome, in order, as far as the scope sees
+   * Every award of one user on one board with its outcome, in order, as far as the scope allows
    * (decisions 27, 50).
    */
   ledger(query: LedgerQuery): Promise<Ledger>;
 
-  /** The events in memory, where they are; then `events` and `tally` answer from it without waiting for anything. */
+  /**
+   * The events, if they are in memory; `events` and `tally` then read from it without waiting for
+   * anything.
+   */
   readonly timeline?: Timeline | undefined;
 
   /**
-   * The order in which lists and points maps have the users, where it is not that of the ids in the
-   * store; equal figures stand in it, too. Absent: lists ascend by id, and equal figures stand in
-   * the order of the indices.
+   * The order of users in lists and points maps, if it is not that of the ids in the store. It also
+   * breaks ties between users with equal counts. Absent: lists ascend by id, and ties are in index
+   * order.
    */
   readonly userOrder?: (() => Promise<UserOrder>) | undefined;
 
-  /** Frees what the version holds. Called once, after the last answer from it has ended. */
+  /** Frees the resources of the version. Called once, after the last response from it has ended. */
   close(): Promise<void>;
 }
 
@@ -102,13 +127,13 @@ export interface Counts {
 }
 
 /**
- * Under what the records of a user's points map stand (decision 8): `user-id` is the id of the user,
- * followed by that of the board after the first record; `board-id` is the id of the board.
+ * The keys of the records in a user's points map (decision 8). `user-id`: the id of the user,
+ * followed by the id of the board from the second record on. `board-id`: the id of the board.
  */
 export const USER_POINTS_KEYS = ['user-id', 'board-id'] as const;
 export type UserPointsKey = (typeof USER_POINTS_KEYS)[number];
 
-/** Which look-ups by LMS names the organization has switched on (decision 11). */
+/** The look-ups by LMS names that the organization has enabled (decision 11). */
 export interface Lookups {
   readonly course: boolean;
   readonly lmsUserProperties: readonly string[];
@@ -132,7 +157,7 @@ export interface LedgerLine {
   readonly pinId: bigint | undefined;
   /** Position of the rule in the policy in force on the board, from 0. */
   readonly rule: number;
-  /** What the rule pays; it is part of the total only when `outcome` is `counted`. */
+  /** Points of the rule; part of the total only if `outcome` is `counted`. */
   readonly points: number;
   readonly outcome: AwardOutcome;
   /** Start of the week of the award; absent without a weekly maximum. */
@@ -147,17 +172,21 @@ export interface Adjustment {
 
 export interface Ledger {
   /**
-   * Awards of events inside the scope, with the outcomes that they have without all other events.
+   * Awards of events inside the scope. Their outcomes are computed as if no other events existed.
    */
   readonly lines: readonly LedgerLine[];
   /**
-   * What all other events add to the points that these lines count, or take away: an award can
-   * reach a weekly maximum before them. 0 where the scope hides none of them.
+   * The difference that all other events make to the counted points of these lines. It can be
+   * negative, because another award may reach a weekly maximum before these. 0 if the scope hides
+   * no events.
    */
   readonly otherPoints: number;
   readonly adjustments: readonly Adjustment[];
-  /** Present when imported figures replace the computed ones (decision 26). */
+  /** Present if imported values replace the computed ones (decision 26). */
   readonly imported: { readonly totalPoints: number; readonly participationScore: number } | undefined;
-  /** What the points routes answer, without a range; absent when the user is not on the board. */
+  /**
+   * The points total that the points routes return without a range; absent if the user is not on
+   * the board.
+   */
   readonly standing: { readonly totalPoints: number; readonly participationScore: number } | undefined;
 }

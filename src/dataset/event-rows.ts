@@ -1,16 +1,18 @@
 /**
- * Many events in memory, row after row. Side by side, the fields of an event lie in one or two cache lines, in columns
- * in seven, each in a page of its own: the hundred events of a board out of a million are gathered in 17 µs instead of
- * 44 µs when they have not been read lately. Typed arrays over shared memory, so that another thread can read them
- * without a copy.
+ * Many events in memory, row by row. The fields of one event lie in one or two cache lines; in
+ * columns they would lie in seven, each in a different page. Gathering scattered events that have
+ * not been read lately is therefore more than twice as fast. The typed arrays are over shared
+ * memory, so a different thread can read them without a copy.
  */
 import type { EventBatch } from './query.ts';
 
-/** A row takes 40 bytes: instants lie first, on their boundary, and one word is left over. */
+/**
+ * A row takes 40 bytes. The 64-bit fields come first, so that they are aligned; one word is unused.
+ */
 export const ROW_WORDS = 10;
 const ROW_DOUBLES = ROW_WORDS / 2;
 
-/** Places of the fields in a row, in doubles and in words of 32 bits. */
+/** Offsets of the fields in a row: the first two in doubles, the others in 32-bit words. */
 const TIMESTAMP_MS = 0;
 const SEQUENCE = 1;
 const KIND = 4;
@@ -19,20 +21,20 @@ const OWNER = 6;
 const BOARD = 7;
 const PIN = 8;
 
-/** The same memory twice. */
+/** `words` and `doubles` are views of the same memory. */
 export interface EventRows {
   readonly count: number;
   readonly words: Int32Array;
   readonly doubles: Float64Array;
 }
 
-/** Rows of zeros. */
+/** All fields are 0. */
 export function makeEventRows(count: number): EventRows {
   const memory = new SharedArrayBuffer(count * ROW_WORDS * Int32Array.BYTES_PER_ELEMENT);
   return { count, words: new Int32Array(memory), doubles: new Float64Array(memory) };
 }
 
-/** Writes a batch to the rows from `at` on; there are enough. */
+/** Writes a batch to the rows from `at` on; there must be enough rows. */
 export function setEventRows({ words, doubles }: EventRows, batch: EventBatch, at: number): void {
   for (let row = 0; row < batch.count; row++) {
     const double = (at + row) * ROW_DOUBLES;
@@ -77,23 +79,23 @@ export function pinOf({ words }: EventRows, row: number): number {
   return words[row * ROW_WORDS + PIN]!;
 }
 
-/** One field of all rows: that of row `r` at `r * ROW_WORDS`. */
+/** One field of all rows; the value of row `r` is at `r * ROW_WORDS`. */
 export function fieldOf({ words }: EventRows, field: 'actor' | 'board'): Int32Array {
   return words.subarray(field === 'actor' ? ACTOR : BOARD);
 }
 
 type Writable<Batch> = { -readonly [Field in keyof Batch]: Batch[Field] };
 
-/** Columns that rows are gathered into. */
+/** Columns into which rows are gathered. */
 export class BatchMemory {
   readonly #batch: Writable<EventBatch>;
-  /** Something that depends on what was touched, so that the touching is not optimized away. */
+  /** Depends on the rows that were touched, so that touching is not optimized away. */
   touched = 0;
 
-  /** Has room for so many rows. */
+  /** `capacity` is in rows. */
   constructor(capacity: number) {
-    // Columns in the order of the fields of a row, so that the same places serve for both; and one piece of memory for all,
-    // because for few rows allocating would take longer than gathering.
+    // The columns have the order of the fields of a row, so that the same offsets serve for both.
+    // They share one allocation, because for few rows several would take longer than the gathering.
     const memory = new ArrayBuffer(capacity * ROW_WORDS * Int32Array.BYTES_PER_ELEMENT);
     const doubles = (place: number) => new Float64Array(memory, place * capacity * 8, capacity);
     const words = (place: number) => new Int32Array(memory, place * capacity * 4, capacity);
@@ -113,12 +115,12 @@ export class BatchMemory {
     return this.#batch.count;
   }
 
-  /** What was added since the last `clear`. */
+  /** The rows added since the last `clear`. */
   get batch(): EventBatch {
     return this.isFull ? this.#batch : firstOf(this.#batch);
   }
 
-  /** Rows that can be added. */
+  /** The number of rows that can still be added. */
   get room(): number {
     return this.#batch.kind.length - this.#batch.count;
   }
@@ -133,8 +135,8 @@ export class BatchMemory {
   }
 
   /**
-   * Brings rows into the cache: reads that nothing waits for are under way at the same time, while adding waits for
-   * each. Of rows `rows[from]` to before `rows[to]`.
+   * Loads the rows `rows[from]` to before `rows[to]` into the CPU cache. These reads overlap
+   * because nothing waits for their results, while `add` waits for each of its reads.
    */
   touch({ words }: EventRows, rows: Int32Array, from: number, to: number): void {
     let touched = 0;
@@ -145,7 +147,7 @@ export class BatchMemory {
     this.touched = touched;
   }
 
-  /** Adds a row; there is room for it. */
+  /** Adds a row; there must be room for it. */
   add({ words, doubles }: EventRows, row: number): void {
     const batch = this.#batch;
     const at = batch.count++;
@@ -160,7 +162,9 @@ export class BatchMemory {
     batch.pin[at] = words[word + PIN]!;
   }
 
-  /** Adds rows `[from, to)`; there is room for them. Twice as fast as one by one. */
+  /**
+   * Adds rows `[from, to)`; there must be room for them. Twice as fast as adding them one by one.
+   */
   addRange({ words, doubles }: EventRows, from: number, to: number): void {
     const { count, timestampMs, sequence, kind, actor, owner, board, pin } = this.#batch;
     let double = from * ROW_DOUBLES;

@@ -1,26 +1,32 @@
 /**
- * The resources of the contract (section 2) as a dataset holds them. `index` positions (32-bit, dense, from 0)
- * stand for a user, board, pin or kind inside one version. Later versions of the same store keep them and add others
- * behind; in another store an index means nothing.
+ * The resources of the contract (section 2) as a dataset holds them. An index (32-bit, dense, from
+ * 0) identifies a user, board, pin or kind inside one version. Later versions of the same store
+ * keep the indices and append new ones. In a different store they have no meaning.
  */
 import { joinDoubles, joinFlags, joinIds } from './columns.ts';
 import { TextColumn } from './text-column.ts';
 
 export interface Organization {
   readonly id: bigint;
-  /** What the API shows as the organization's `name`. */
+  /** The `name` of the organization in the API. */
   readonly title: string;
   readonly domain: string;
   readonly categoryId: bigint;
 }
 
-/** Kind of an event: what was acted on, and what was done. `type` `pin` means that the event carries a pin. */
+/**
+ * Kind of an event: the type of its object and the action. The type `pin` means that the event has
+ * a pin.
+ */
 export interface EventKind {
   readonly type: string;
   readonly action: string;
 }
 
-/** What a column holds. `list`: texts, as a JSON array. `instant`: Unix milliseconds, NaN where there is none. */
+/**
+ * The content of a column. `list`: texts, as a JSON array. `instant`: Unix milliseconds, NaN if
+ * there is none.
+ */
 interface Columns {
   readonly id: BigInt64Array;
   readonly text: TextColumn;
@@ -33,14 +39,16 @@ interface Columns {
 type ColumnKind = keyof Columns;
 
 /**
- * The columns of each record: all that is read of it for responses, under the names of the tables of a version, which
- * are those of the interface.
+ * The columns of each record that are read for responses, named as in the tables of a version and
+ * in the API.
  */
 export const RECORDS = {
   users: {
     ...{ id: 'id', email: 'text', name: 'text', first_name: 'text', last_name: 'text' },
     ...{ role: 'text', class_role: 'text', created_ms: 'instant' },
-    /** Whether the name shows the address, the id, or what these were made of (`derived-name.ts`). */
+    /**
+     * Whether the name reveals the address, the id, or the source of either (`derived-name.ts`).
+     */
     name_is_derived: 'flag',
   },
   boards: {
@@ -63,7 +71,10 @@ export type Users = RecordColumns<'users'>;
 export type Boards = RecordColumns<'boards'>;
 export type Pins = RecordColumns<'pins'>;
 
-/** All records of the runs as one; of several runs, in memory that threads share. */
+/**
+ * Joins the records of all batches. If there are several, ids and texts are copied to shared
+ * memory.
+ */
 export async function joinRecords<T extends RecordTable>(
   table: T,
   runs: AsyncIterable<RecordColumns<T>>,
@@ -87,7 +98,7 @@ const JOIN: {
   flag: joinFlags,
 };
 
-/** Records whose columns are made one after the other. */
+/** Makes the columns of records one after the other. */
 export async function makeRecords<T extends RecordTable>(
   table: T,
   make: (name: string, kind: ColumnKind) => Promise<Columns[ColumnKind]>,

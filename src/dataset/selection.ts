@@ -1,34 +1,48 @@
-/** Which rows of a timeline answer a question: plain typed arrays over shared memory, for any thread. */
+/**
+ * The rows of a timeline that a query selects: plain typed arrays over shared memory, for any
+ * thread.
+ */
 
-/** Rows of a timeline, in its order. */
+/** Rows of a timeline, in its order. A row is selected if it meets all of the conditions. */
 export interface Selection {
-  /** Positions `[from, to)`: rows themselves, or places in `rows`. */
+  /** Positions `[from, to)`: rows if `rows` is absent, otherwise indices of `rows`. */
   readonly from: number;
   readonly to: number;
-  /** Rows in ascending order, those of one board or one actor; absent: a position is a row. */
+  /**
+   * Candidate rows, ascending, such as those of one board or one actor; absent: positions are rows.
+   */
   readonly rows?: Int32Array | undefined;
-  /** By index, 1 for the boards and the people (actor and owner) that may be seen; absent: all (decision 12). */
+  /**
+   * By index: 1 for visible boards, and for visible users (actor and owner); absent: all
+   * (decision 12).
+   */
   readonly boards?: Uint8Array | undefined;
   readonly people?: Uint8Array | undefined;
   /** Only events with a pin. */
   readonly pinsOnly?: boolean | undefined;
-  /** By index, 1 for the kinds that are wanted; absent: all. */
+  /** By index: 1 for the requested kinds; absent: all. */
   readonly kinds?: Uint8Array | undefined;
   /** Only events with at most this sequence. */
   readonly upToSequence?: number | undefined;
-  /** Only what has changed since. */
+  /** Only events of this change set. */
   readonly since?: ChangedRows | undefined;
-  /** What was found to be part of it before: then nothing of the above is looked at but `rows`. */
+  /**
+   * The positions that were found before; if present, only these and `rows` are read, and no other
+   * condition is checked.
+   */
   readonly found?: FoundPositions | undefined;
 }
 
-/** One bit for each position from `first` on, so that the events of a large answer are found once. */
+/**
+ * One bit per position from `first` on, so that the events of a large response are searched only
+ * once.
+ */
 export interface FoundPositions {
   readonly first: number;
   readonly bits: Uint8Array;
 }
 
-/** `Revisions`, with 1 for what is named by index. */
+/** `Revisions` as flags by index: 1 for each index that it lists. */
 export interface ChangedRows {
   readonly sequence: number;
   readonly people: Uint8Array;

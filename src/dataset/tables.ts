@@ -1,22 +1,29 @@
 /**
- * What a version holds beside its events and records, as columns, for whoever keeps a whole version in memory. Not scoped: no
- * answer by itself. Every table comes in runs of rows, none too large to copy; users and boards are known by index.
+ * The tables of a version other than events and records, as columns, for loading a whole version
+ * into memory. Not scoped: do not send them as a response. Every table is read in batches of rows,
+ * none too large to copy. Users and boards are identified by index.
  */
 import type { Standings } from './query.ts';
 import type { RecordTable } from './records.ts';
 
 export interface Tables {
-  /** Of records, in the order of their indices. */
+  /** Ids of records, in the order of their indices. */
   ids(of: RecordTable): AsyncIterable<BigInt64Array>;
   /** LMS properties of users, in no order (decision 11). */
   properties(): AsyncIterable<PropertyRows>;
-  /** Everybody who acts or owns on a board, is or was on it, once and in no order: who is `of-boards` (decision 12). */
+  /**
+   * Pairs of board and user, each once and in no order: users who act or own on the board, or are
+   * or were on it. These are the users that `of-boards` shows (decision 12).
+   */
   boardPeople(): AsyncIterable<PairRows>;
-  /** Who is on which board, with the figures of all time (decisions 10, 25, 26), in no order. */
+  /**
+   * The users on each board, with their points totals of all time (decisions 10, 25, 26), in no
+   * order.
+   */
   standings(): AsyncIterable<StandingRows>;
   /**
-   * What standings in a range add up (decision 37): awards that counted and adjustments, of pairs that have a standing
-   * and no imported figures, in no order.
+   * The counted awards and adjustments that points totals of a range sum up (decision 37), for
+   * pairs that have a points total that is not imported, in no order.
    */
   earnings(): AsyncIterable<EarningRows>;
 }
@@ -33,7 +40,7 @@ export interface PairRows {
 }
 
 export interface StandingRows extends Standings {
-  /** 1 where the figures are imported ones. */
+  /** 1 if the points total is imported. */
   readonly imported: Uint8Array;
 }
 

@@ -1,17 +1,17 @@
-/** A column of texts: all of them side by side in UTF-8, and where each one begins. */
+/** A column of texts: the bytes of all texts in UTF-8, and the offset of each. */
 import { inSlices, slice } from '../system/time-slice.ts';
 
-/** Bytes that 32-bit offsets reach. */
+/** The largest byte length for which 32-bit offsets suffice. */
 const MOST_NARROW_BYTES = 2 ** 32 - 1;
-/** Texts between two looks at the clock. */
+/** Texts between two checks of the clock. */
 const TEXTS_AT_ONCE = 1_024;
 
-/** A column as it travels to another thread, which makes `new TextColumn` of it. */
+/** A column as it is sent to a different thread, which makes a `TextColumn` from it. */
 export interface TextParts {
   readonly bytes: Uint8Array;
-  /** Text `i` lies at `[offsets[i], offsets[i + 1])`. */
+  /** Text `i` is at `[offsets[i], offsets[i + 1])`. */
   readonly offsets: Uint32Array | Float64Array;
-  /** The texts are JSON, and have no raw line ends (decision 70). */
+  /** Whether the texts are JSON, without raw line ends (decision 70). */
   readonly isJson: boolean;
 }
 
@@ -27,19 +27,20 @@ export class TextColumn {
     this.#offsets = parts.offsets;
   }
 
-  /** Halves of surrogate pairs, which UTF-8 does not have, become replacement characters. */
+  /** Unpaired surrogates, which UTF-8 cannot represent, become replacement characters. */
   static of(texts: readonly string[], isJson = false): TextColumn {
     const offsets = new Float64Array(texts.length + 1);
     for (let index = 0; index < texts.length; index++) {
       offsets[index + 1] = offsets[index]! + Buffer.byteLength(texts[index]!);
     }
     let bytes = Buffer.from(texts.join(''));
-    // The end of a text and the beginning of the next one were halves of a pair.
+    // The lengths differ if a text ends with one half of a surrogate pair and the next one starts
+    // with the other.
     if (bytes.length !== offsets[texts.length]) bytes = Buffer.concat(texts.map((text) => Buffer.from(text)));
     return new TextColumn({ bytes, offsets, isJson });
   }
 
-  /** Of so many texts, made in slices of time that look at the clock after `atOnce` of them. */
+  /** Makes `count` texts in time slices, with `atOnce` texts between two checks of the clock. */
   static async make(count: number, atOnce: number, text: (index: number) => string): Promise<TextColumn> {
     const parts: TextColumn[] = [];
     await inSlices(
@@ -51,7 +52,7 @@ export class TextColumn {
     return await TextColumn.join(parts, false);
   }
 
-  /** The texts of all parts in memory that threads share, in slices of time. */
+  /** Joins the texts of all parts in shared memory, in time slices. */
   static async join(parts: readonly TextColumn[], isJson: boolean): Promise<TextColumn> {
     const byteLength = parts.reduce((sum, { parts: { bytes } }) => sum + bytes.length, 0);
     const count = parts.reduce((sum, part) => sum + part.count, 0);

@@ -1,6 +1,7 @@
 /**
- * The timeline of a version in memory: every event as a row, in the order of decision 4, and the rows that answer a
- * question. A selection is plain typed arrays over shared memory, as the rows are, so that another thread can read it.
+ * The timeline of a version in memory: every event as a row, in the order of decision 4, and the
+ * rows that a query selects. Rows and selections are plain typed arrays over shared memory, so that
+ * a different thread can read them.
  */
 import { slice } from '../system/time-slice.ts';
 import {
@@ -16,23 +17,26 @@ import {
 import type { EventBatch, EventQuery, Revisions } from './query.ts';
 import type { ChangedRows, FoundPositions, Selection } from './selection.ts';
 
-/** For the positions of a selection: none yet. */
+/** Bits for the positions of a selection, none of them set yet. */
 export function openFound({ from, to }: Selection): FoundPositions {
   return { first: from, bits: new Uint8Array(new SharedArrayBuffer((Math.max(0, to - from) + 7) >>> 3)) };
 }
 
 export interface Timeline {
   readonly events: EventRows;
-  /** The rows that answer a query. Costs little: nothing is read but the ends of the range. */
+  /** The rows that a query selects. Cheap: usually only rows at the ends of the range are read. */
   select(query: Omit<EventQuery, 'limit'>): Selection;
 }
 
 const BATCH_EVENTS = 2048;
-/** Rows between two looks at the clock: rows outside the selection take time, too. */
+/**
+ * Rows between two checks of the clock. Rows outside the selection count too, because they take
+ * time.
+ */
 const STREAMED_ROWS = 32_768;
 const TOUCHED_ROWS = 128;
 
-/** Whether every position of the selection is part of it. */
+/** Whether the selection has no conditions, so that every position is selected. */
 export function isWhole(selection: Selection): boolean {
   const { boards, people, kinds, pinsOnly = false, upToSequence, since, found } = selection;
   const all = boards === undefined && people === undefined && kinds === undefined && found === undefined;
@@ -41,13 +45,15 @@ export function isWhole(selection: Selection): boolean {
 
 export interface ReadOptions {
   readonly limit?: number | undefined;
-  /** A batch stays as it is only until the next one is asked for. */
+  /** Whether a batch may be overwritten when the next one is requested. */
   readonly reused?: boolean;
-  /** Where to note which positions were read. */
+  /** Where to mark the positions that were read. */
   readonly into?: FoundPositions | undefined;
 }
 
-/** The events of a selection, in order, at most `limit`; batches of at most 2,048, none empty. */
+/**
+ * The events of a selection, in order, at most `limit`. In batches of at most 2,048, none empty.
+ */
 export function* readSelection(
   events: EventRows,
   selection: Selection,
@@ -69,7 +75,7 @@ export function* readSelection(
   if (memory.count > 0) yield memory.batch;
 }
 
-/** As `readSelection`, in slices of time. */
+/** As `readSelection`, in time slices. */
 export async function* streamSelection(
   events: EventRows,
   selection: Selection,
@@ -87,7 +93,10 @@ export async function* streamSelection(
   }
 }
 
-/** Adds events from position `at` on, at most `most` and as many as there is room for; answers the next position. */
+/**
+ * Adds events from position `at` on, at most `most` and only while there is room. Returns the next
+ * position.
+ */
 function fill(
   memory: BatchMemory,
   events: EventRows,
@@ -135,7 +144,7 @@ function isSelected(events: EventRows, selection: Selection, row: number): boole
   );
 }
 
-/** Whether the event in a row is new, or says something else than before. */
+/** Whether the event in a row is new or its content has changed. */
 export function rowHasChanged(
   events: EventRows,
   { sequence, people, boards, pins }: ChangedRows,
@@ -151,12 +160,12 @@ export function rowHasChanged(
   );
 }
 
-/** By index what `revisions` lists. */
+/** Converts the indices of a change set to flags. */
 export function changedRows({ sequence, people, boards, pins }: Revisions): ChangedRows {
   return { sequence, people: flagsOf(people), boards: flagsOf(boards), pins: flagsOf(pins) };
 }
 
-/** 1 at each of the indices. */
+/** Returns flags with 1 at each of the indices. */
 export function flagsOf(indices: readonly number[] | Int32Array): Uint8Array {
   let largest = 0;
   for (const index of indices) largest = Math.max(largest, index);

@@ -1,16 +1,19 @@
 /**
- * Expected trouble. Everything that a person can cause or mend is an `AppError` with a code of this
- * closed union; whatever else is thrown is a bug. Codes are public (decision 13) and never reused
- * for another meaning. What is said of each stands in this one table.
+ * Expected errors. Every error that a user can cause or fix is an `AppError` with a code of this
+ * closed union; anything else that is thrown is a bug. Codes are public (decision 13) and are never
+ * reused with a different meaning. This one table describes each of them.
  */
 interface ProblemKind {
   readonly status: number;
   readonly title: string;
-  /** What to do about it, for the reference. */
+  /** How to fix it, for the reference. */
   readonly remedy: string;
 }
 
-/** What a request is refused for. `docs/errors.md` lists the same; a test compares the two. */
+/**
+ * The reasons for which a request is refused. `docs/errors.md` lists the same; a test compares the
+ * two.
+ */
 export const PROBLEMS = {
   'request-malformed': {
     status: 400,
@@ -196,7 +199,7 @@ export function isProblemCode(code: string): code is ProblemCode {
   return Object.hasOwn(PROBLEMS, code);
 }
 
-/** What a command is refused for, beside some of the above. */
+/** The additional reasons for which a command is refused; it may also use those above. */
 type CommandCode =
   | 'organization-unknown'
   | 'organization-exists'
@@ -212,7 +215,10 @@ type CommandCode =
 
 export type ErrorCode = ProblemCode | CommandCode;
 
-/** `message` is public: a full sentence that says what to do, without keys, paths of the machine or stack. */
+/**
+ * `message` is public: a full sentence that says what to do, without keys, local paths or stack
+ * traces.
+ */
 export class AppError extends Error {
   readonly code: ErrorCode;
 

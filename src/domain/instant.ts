@@ -1,23 +1,26 @@
 /**
- * Instants are milliseconds since 1970-01-01T00:00:00Z, in a `number`, between the years 1 and 9999, because the
- * contract's form of a timestamp has four digits for the year.
+ * Instants are milliseconds since 1970-01-01T00:00:00Z as a `number`, within the years 1 to 9999,
+ * because timestamps in the contract have four digits for the year.
  */
 export const EARLIEST_INSTANT_MS = Date.UTC(2000, 0, 1) - 730_119 * 86_400_000;
 export const LATEST_INSTANT_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** Below this magnitude a bare integer is taken for seconds, from it on for milliseconds (decision 5). */
+/**
+ * A bare integer below this magnitude is read as seconds, otherwise as milliseconds (decision 5).
+ */
 const SECONDS_BELOW = 100_000_000_000;
 
 const DATE_TIME =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(?:([Zz])|([+-])(\d{2}):?(\d{2}))$/;
 
 /**
- * Reads Unix milliseconds, Unix seconds, or an ISO 8601 date-time with an offset (decision 5). Digits finer than
- * the millisecond are dropped. Absent when the text is none of these, names no day of the calendar, or lies
- * outside the years 1 to 9999.
+ * Reads Unix milliseconds, Unix seconds, or an ISO 8601 date-time with an offset (decision 5).
+ * Digits finer than a millisecond are dropped. Returns undefined if the text is none of these,
+ * names a day that does not exist, or lies outside the years 1 to 9999.
  */
 export function parseInstant(text: string): number | undefined {
-  // Nearly all are written so. More bytes than characters are no ASCII, and no instant.
+  // Fast path for the most common form. If the text has more bytes than characters, it is not ASCII
+  // and not an instant.
   const plain = PLAIN_LENGTHS.includes(text.length) && SCRATCH.write(text) === text.length;
   const plainMs = plain ? readPlainInstant(SCRATCH, 0, text.length) : undefined;
   if (plainMs !== undefined) return plainMs;
@@ -48,7 +51,7 @@ function parseDateTime(text: string): number | undefined {
   return sign === '-' ? local + offsetMinutes * 60_000 : local - offsetMinutes * 60_000;
 }
 
-/** `2018-03-12T17:00:45.567`, before `Z` or an offset. */
+/** `2018-03-12T17:00:45.567`, followed by `Z` or `+00:00`. */
 const PLAIN_PATTERN = Buffer.from('0000-00-00T00:00:00.000');
 const PLAIN_SUFFIXES = ['+00:00', 'Z'].map((suffix) => Buffer.from(suffix));
 const PLAIN_LENGTHS = PLAIN_SUFFIXES.map(({ length }) => PLAIN_PATTERN.length + length);
@@ -56,8 +59,8 @@ const SCRATCH = Buffer.alloc(Math.max(...PLAIN_LENGTHS));
 const ZERO = 48;
 
 /**
- * Reads, as `parseInstant` does but in a fraction of the time, the contract's form of an instant in UTC, with `+00:00`
- * or `Z`, out of bytes. Absent also when the instant is written in any other form.
+ * Reads the contract's form of an instant in UTC, with `+00:00` or `Z`, from bytes: the fast path
+ * of `parseInstant`. Returns undefined for any other form too.
  */
 export function readPlainInstant(bytes: Uint8Array, from: number, to: number): number | undefined {
   const suffix = PLAIN_SUFFIXES[PLAIN_LENGTHS.indexOf(to - from)];
@@ -95,7 +98,10 @@ function daysOf(year: number, month: number): number {
   return month === 2 && isLeap ? 29 : (DAYS[month - 1] ?? 0);
 }
 
-/** Days since 1970-01-01. Years are counted from March here, so that a leap day is the last of its year. */
+/**
+ * Days since 1970-01-01. Years are counted from March, so that a leap day is the last day of its
+ * year.
+ */
 function dayOf(year: number, month: number, day: number): number {
   const marchYear = month > 2 ? year : year - 1;
   const dayOfYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1;
@@ -103,7 +109,7 @@ function dayOf(year: number, month: number, day: number): number {
   return marchYear * 365 + leapDays + dayOfYear - 719_468;
 }
 
-/** The contract's form, always in UTC: `2018-03-12T17:00:45.567+00:00`. */
+/** Formats an instant in the contract's form, always in UTC: `2018-03-12T17:00:45.567+00:00`. */
 export function formatInstant(instantMs: number): string {
   return new Date(instantMs).toISOString().replace('Z', '+00:00');
 }

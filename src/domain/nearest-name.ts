@@ -1,8 +1,10 @@
-/** Finds the name that somebody who misspelt one most likely meant. */
+/** Suggestions for misspelt names. */
 
 /**
- * The nearest of `known` by edits (a swap of neighbours is one), ignoring case; absent when none is near enough to
- * be a slip: one edit in three characters. Of equally near names the first wins.
+ * Returns the name in `known` with the fewest edits (a swap of neighbours is one), ignoring case.
+ * Returns undefined if none is close enough to be a typo: at most one edit per three characters,
+ * but at least one edit is allowed. The first of equally near names wins. Only the first 100
+ * characters of `name` count.
  */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   const wanted = name.slice(0, 100).toLowerCase();

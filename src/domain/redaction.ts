@@ -1,12 +1,12 @@
-/** What a key sees pseudonyms of, in place of what people are and are called (decisions 22, 63). */
+/** The user fields that a key sees as pseudonyms (decisions 22, 63). */
 
 /**
- * All that can be redacted. With the id goes the address, which imports make of it where a source
- * has none.
+ * All fields that can be redacted. Redacting the id also redacts the address, because imports
+ * derive the address from the id where a source has none.
  */
 export const REDACTABLE = ['email', 'name', 'id'] as const;
 
-/** Whether each of them is. */
+/** For each field, whether it is redacted. */
 export type Redaction = Readonly<Record<(typeof REDACTABLE)[number], boolean>>;
 
 export const NO_REDACTION: Redaction = { email: false, name: false, id: false };
@@ -23,7 +23,7 @@ export function isSameRedaction(one: Redaction, other: Redaction): boolean {
   return REDACTABLE.every((field) => one[field] === other[field]);
 }
 
-/** The same text for the same redaction only. */
+/** A text that identifies the redaction: equal only for equal redactions. */
 export function redactionText(redaction: Redaction): string {
   return REDACTABLE.filter((field) => redaction[field]).join();
 }

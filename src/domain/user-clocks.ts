@@ -1,18 +1,18 @@
 /**
- * Since when users have the words that a key sees of them (decisions 19, 63): the sequences from
- * which on they have them, one for all words, and one for each way to redact, so that a change of
- * what a key may not see is no change for it.
+ * Clocks of users (decisions 19, 63): the sequence of the last change to the fields that a key can
+ * see. There is one clock for all fields and one for each kind of redaction, so that a change to a
+ * redacted field is not a change for that key.
  */
 import { isDerivedName } from './derived-name.ts';
 import type { Redaction } from './redaction.ts';
 
-/** What of users a reader does not see. An id never changes. */
+/** The user fields that a reader cannot see. The id is not listed because it never changes. */
 export type Unseen = Pick<Redaction, 'email' | 'name'>;
 
 const CLOCKS = ['revised', 'revised_but_email', 'revised_but_name', 'revised_but_both'] as const;
 export type UserClock = (typeof CLOCKS)[number];
 
-/** Those that format 3 of generations has not. */
+/** The clocks that version files of format 3 lack. */
 export const LATER_USER_CLOCKS = CLOCKS.slice(1);
 
 export function clockOf({ email, name }: Unseen): UserClock {
@@ -24,12 +24,13 @@ const differs = (value: (row: string) => string) => `${value('m')} IS DISTINCT F
 const [email, role, classRole] = ['email', 'role', 'class_role'].map((column) =>
   differs((row) => `${row}.${column}`),
 );
-/** A derived name is hidden with the address. */
+/** A derived name is hidden together with the address. */
 const shownName = differs((row) => `CASE WHEN ${isDerivedName(row)} THEN NULL ELSE ${row}.name END`);
 
 /**
- * Columns of users, in their order, and when a change moves them: in SQL, of a row `m` and of `t`,
- * what it was before. They are about what events show of people.
+ * The clock columns of users, in column order, each with the SQL condition under which a change
+ * moves it. `m` is the new row and `t` the old one. The conditions cover the user fields that
+ * events show.
  */
 export const USER_CLOCKS: Readonly<Record<UserClock, string>> = {
   revised: 'true',
@@ -38,5 +39,5 @@ export const USER_CLOCKS: Readonly<Record<UserClock, string>> = {
   revised_but_both: `(${role} OR ${classRole})`,
 };
 
-/** Boards and pins have one clock. */
+/** The same for boards and pins, which have a single clock. */
 export const THING_CLOCKS: Readonly<Record<string, string>> = { revised: 'true' };

@@ -1,6 +1,7 @@
 /**
- * Takes an organization out as a bundle: a folder with a file for each kind of record, which any Corkboard imports to the
- * same answers (decision 53). The folder appears when all of it is written.
+ * Exports an organization as a bundle: a folder with one file per kind of record. Importing it into
+ * any Corkboard reproduces the same responses (decision 53). The folder appears when it is
+ * complete.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -17,7 +18,7 @@ import type { ExportCompression, ExportFormat } from './choices.ts';
 import { type BundleRecord, FIELDS, type FieldType, VersionRecords } from './records.ts';
 import { csvHeaderOf, csvOf, ndjsonOf } from './texts.ts';
 
-/** Makes a Parquet file of lines of NDJSON, whose fields are these. */
+/** Makes a Parquet file from lines of NDJSON with these fields. */
 export type WriteParquet = (
   ndjson: string,
   parquet: string,
@@ -26,13 +27,13 @@ export type WriteParquet = (
 
 export interface ExportOptions {
   readonly original: VersionRows;
-  /** Made; refused when it is there and not empty. */
+  /** Created by the export. Refused if it exists and is not empty. */
   readonly folder: string;
   readonly format: ExportFormat;
-  /** Parquet is compressed by itself. */
+  /** Ignored for Parquet, which has its own compression. */
   readonly compression: ExportCompression;
   readonly writeParquet: WriteParquet;
-  /** Told whenever records are written. */
+  /** Called whenever records are written. */
   readonly onRecords?: (kind: RecordKind, count: number) => void;
 }
 
@@ -48,7 +49,7 @@ const COMPRESSORS: Readonly<Record<ExportCompression, () => Transform>> = {
   zstd: () => createZstdCompress(),
 };
 
-/** Answers the files with records. Throws `option-malformed` when the folder cannot be made. */
+/** Returns the files with records. Throws `option-malformed` when the folder cannot be created. */
 export async function exportBundle(options: ExportOptions): Promise<readonly ExportedFile[]> {
   const folder = await placeOf(options.folder);
   const unfinished = `${folder}.${randomBytes(4).toString('hex')}.tmp`;
@@ -64,7 +65,7 @@ export async function exportBundle(options: ExportOptions): Promise<readonly Exp
   }
 }
 
-/** Where the folder really is. Throws `option-malformed` where none can be made. */
+/** The real path of the folder. Throws `option-malformed` when it cannot be created or replaced. */
 async function placeOf(folder: string): Promise<string> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -104,7 +105,7 @@ async function writeFiles(folder: string, options: ExportOptions): Promise<reado
   return files;
 }
 
-/** Columns of Parquet are the same whatever their case. */
+/** Parquet does not distinguish the case of column names. */
 function refuseAlike(names: ReadonlySet<string>): void {
   const seen = new Set<string>();
   for (const name of names) {
@@ -118,7 +119,7 @@ function refuseAlike(names: ReadonlySet<string>): void {
   }
 }
 
-/** Undefined where there are no records of the kind. */
+/** Undefined if there are no records of the kind. */
 async function writeKind(
   folder: string,
   kind: RecordKind,
@@ -159,7 +160,7 @@ async function writeTexts(
   compressor.on('error', (error) => target.destroy(error));
   compressor.pipe(target);
   const ended = finished(target);
-  // Awaited below; a failure in the meantime is not unheard.
+  // Awaited below. Marks a failure before that as handled.
   ended.catch(() => undefined);
   try {
     for await (const text of texts) {
@@ -173,7 +174,10 @@ async function writeTexts(
   }
 }
 
-/** What no record says: how the organization is set up, for whoever makes it anew. */
+/**
+ * Writes the settings of the organization, which no record contains, for an import that creates it
+ * again.
+ */
 async function writeSettings(folder: string, { entry }: VersionRows): Promise<void> {
   const { id, title, domain, categoryId, courseLookup, lmsUserProperties, userPointsKey, policy } =
     entry.settings;

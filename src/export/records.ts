@@ -1,6 +1,6 @@
 /**
- * What a version holds as the records of a bundle (decision 28): imported again, they give the same answers. Nothing that
- * follows from them is among them.
+ * The content of a version as the records of a bundle (decision 28). Importing them reproduces the
+ * same responses. Derived values are not included.
  */
 
 import { formatInstant } from '../domain/instant.ts';
@@ -8,23 +8,23 @@ import type { RecordKind } from '../store/staging.ts';
 import type { VersionRows } from '../store/version-rows.ts';
 import { type CopiedRows, type CopiedTable, columnsOf, saidColumns } from '../store/version-tables.ts';
 
-/** The fields of a record that are given. */
+/** The fields of a record. Absent values are undefined. */
 export type BundleRecord = Readonly<Record<string, RecordValue>>;
 export type RecordValue = string | bigint | number | readonly string[] | undefined;
 
-/** How a field is written: `texts` is a list of them. */
+/** The type of a field in files; `texts` is a list of texts. */
 export type FieldType = 'integer' | 'text' | 'instant' | 'texts';
 
 const TEXT = 'text';
 
-/** Fields that have another name or type than their columns. */
+/** Fields whose name or type differs from their column. */
 const FIELD_OF: Readonly<Record<string, readonly [name: string, type: FieldType]>> = {
   board: ['board_id', 'integer'],
   owner: ['owner_id', 'integer'],
   created_ms: ['created_at', 'instant'],
 };
 
-/** The fields of each kind in their order, but for LMS properties. */
+/** The fields of each kind of record, in order, without LMS properties. */
 export const FIELDS: Readonly<Record<RecordKind, Fields>> = {
   users: fieldsOf('users'),
   boards: fieldsOf('boards'),
@@ -55,7 +55,7 @@ export const FIELDS: Readonly<Record<RecordKind, Fields>> = {
 
 type Fields = Readonly<Record<string, FieldType>>;
 
-/** Of a thing: the columns of its table that records say, as fields. */
+/** Fields of users, boards or pins: the columns of the table that are part of records. */
 function fieldsOf(table: 'users' | 'boards' | 'pins'): Fields {
   const fields = saidColumns(table).map(
     ([name, type]) => FIELD_OF[name] ?? ([name, type === 'list' ? 'texts' : TEXT] as const),
@@ -66,7 +66,10 @@ function fieldsOf(table: 'users' | 'boards' | 'pins'): Fields {
 type Cell = string | bigint | number | undefined;
 type Row = Readonly<Record<string, Cell>>;
 
-/** The records of a version, kind by kind: those that others name go first, because rows name them by index. */
+/**
+ * The records of a version, by kind. Must be read in the order of `RECORD_KINDS`, because rows
+ * refer to rows of earlier kinds by index.
+ */
 export class VersionRecords {
   readonly #original: VersionRows;
   readonly #users: bigint[] = [];
@@ -77,7 +80,9 @@ export class VersionRecords {
     this.#original = original;
   }
 
-  /** LMS properties of users, by index of the user: `lms.sis_user_id` and its value. */
+  /**
+   * LMS properties of users, by index of the user: name with prefix (`lms.sis_user_id`) and value.
+   */
   async properties(): Promise<ReadonlyMap<Cell, Readonly<Record<string, string>>>> {
     const all = new Map<Cell, Record<string, string>>();
     for await (const rows of this.#rows('user_properties')) {
@@ -129,7 +134,10 @@ export class VersionRecords {
       yield rows.map((row): BundleRecord => this.#pair(row));
   }
 
-  /** In the order of decision 4, which is that of an import of them. The first names the organization. */
+  /**
+   * The events in the order of decision 4, in which an import of them puts them again. The first
+   * event names the organization.
+   */
   async *events() {
     const kinds: Row[] = [];
     for await (const rows of this.#rows('kinds')) kinds.push(...rows);

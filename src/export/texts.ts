@@ -1,8 +1,8 @@
-/** Records as text: lines of NDJSON, and rows of CSV under a header. */
+/** Records as text: lines of NDJSON, and rows of CSV below a header. */
 import { escapeLineEnds } from '../domain/json-text.ts';
 import type { BundleRecord, RecordValue } from './records.ts';
 
-/** What is absent is not written; integers are written digit for digit. */
+/** Absent values are omitted. Integers of any size are written with all digits. */
 export function ndjsonOf(records: readonly BundleRecord[]): string {
   const exact = (_name: string, value: unknown) =>
     typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value;
@@ -13,7 +13,7 @@ export function csvHeaderOf(fields: readonly string[]): string {
   return rowOf(fields);
 }
 
-/** What is absent is an empty cell; a list is a cell of JSON. */
+/** An absent value is an empty cell. A list is a cell with a JSON array. */
 export function csvOf(records: readonly BundleRecord[], fields: readonly string[]): string {
   return records.map((record) => rowOf(fields.map((field) => cellOf(record[field])))).join('');
 }

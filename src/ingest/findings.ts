@@ -1,6 +1,6 @@
 /**
- * What an import finds wrong: the first problems for the report, the number of all, and with `--skip-invalid` every
- * one of them in the file of rejects (decision 30).
+ * Collects the problems of an import: the first ones for the report, the number of all, and with
+ * `--skip-invalid` every one of them in the file of rejects (decision 30).
  */
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -9,12 +9,12 @@ import { AppError } from '../domain/app-error.ts';
 import { escapeLineEnds } from '../domain/json-text.ts';
 import type { StagedProblem } from '../store/staging.ts';
 
-/** A bad record, or, with line 0, a whole file. */
+/** An invalid record, or, with line 0, an invalid file. */
 export interface ReportedProblem {
-  /** The name as the user gave it. */
+  /** The name of the file as the user gave it. */
   readonly file: string;
   readonly line: number;
-  /** As the file writes it; empty when the whole record is meant. */
+  /** The field as written in the file; empty when the whole record is invalid. */
   readonly field: string;
   readonly reason: string;
 }
@@ -29,7 +29,10 @@ export class Findings {
   readonly #rejects: RejectsFile | undefined;
   readonly #linesBefore: number;
 
-  /** `names` are those of the inputs; a problem speaks of one by its place in them. `linesBefore` each are not read here. */
+  /**
+   * `names` are the names of the inputs; a problem refers to one by its index. `linesBefore` is the
+   * number of lines of each input that earlier imports read; it is added to line numbers.
+   */
   constructor(names: readonly string[], rejects: RejectsFile | undefined, linesBefore = 0) {
     this.#names = names;
     this.#rejects = rejects;
@@ -44,13 +47,16 @@ export class Findings {
     this.#rejects?.add(`${escapeLineEnds(JSON.stringify({ ...problem, record: raw ?? '' }))}\n`);
   }
 
-  /** Writes out the rejects gathered, when they are many. */
+  /** Writes the buffered rejects to the file if there are many. */
   async relieve(): Promise<void> {
     await this.#rejects?.relieve();
   }
 }
 
-/** A file that appears under its name, or is added to what has that name, only when it is complete. */
+/**
+ * A file that is built under a temporary name. Only when it is complete, it replaces the file at
+ * `path`, or is appended to it.
+ */
 export class RejectsFile implements AsyncDisposable {
   readonly #path: string;
   readonly #unfinishedPath: string;
@@ -82,7 +88,7 @@ export class RejectsFile implements AsyncDisposable {
     this.#lines.push(line);
   }
 
-  /** Writes what has been gathered, when it is much. */
+  /** Writes the buffered lines if there are many. */
   async relieve(): Promise<void> {
     if (this.#lines.length >= BUFFERED_LINES) await this.#write();
   }
@@ -95,7 +101,7 @@ export class RejectsFile implements AsyncDisposable {
     else await rename(this.#unfinishedPath, this.#path);
   }
 
-  /** Leaves no trace of a file that was not finished. */
+  /** Removes a file that was not finished. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#file.close().catch(() => {});
     await rm(this.#unfinishedPath, { force: true });
@@ -112,7 +118,10 @@ export class RejectsFile implements AsyncDisposable {
 
 const LINE_FEED = 10;
 
-/** Adds the lines of one file to another, which is made when there is none; what a killed process has left of a line is ended. */
+/**
+ * Appends the lines of a file to another, which is created if necessary. Completes a last line that
+ * a killed process left unfinished.
+ */
 async function addTo(path: string, more: string): Promise<void> {
   const file = await open(path, 'a+', 0o600);
   try {

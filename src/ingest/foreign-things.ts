@@ -1,6 +1,7 @@
 /**
- * The people, boards and pins that events of other software name, as records: what the source gives replaces what was
- * known, what was derived only describes what nobody has described (decision 52).
+ * The users, boards and pins named by events of other software, as records. A value given by the
+ * source replaces the known value. A derived value is used only where no description exists
+ * (decision 52).
  */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { BoardRecord, PinRecord, Staged, UserRecord } from '../store/staging.ts';
@@ -21,8 +22,8 @@ type Thing = (typeof THINGS)[number];
 type Ids = Record<Thing, Set<bigint>>;
 
 /**
- * The ids of what is described already: by what is published, by this import, and by the record that
- * is being read, whose ids count for later records only if all of it holds.
+ * Knows the ids that are already described: in the current version, by this import, and by the
+ * current record, whose ids count for later records only if the whole record is valid.
  */
 export class ForeignThings {
   readonly #published: Record<Thing, BigInt64Array> = {
@@ -33,7 +34,7 @@ export class ForeignThings {
   readonly #described = noIds();
   readonly #ofRecord = noIds();
 
-  /** Learns what is published. */
+  /** Reads the ids of the current version. */
   async learn(dataset: Dataset): Promise<void> {
     const ids: Record<Thing, bigint[]> = { users: [], boards: [], pins: [] };
     for (const thing of THINGS) {
@@ -42,12 +43,12 @@ export class ForeignThings {
     }
   }
 
-  /** Begins a record of the source, and forgets what one before it described that did not hold. */
+  /** Begins a record of the source. Discards the ids of the previous one if it was invalid. */
   beginRecord(): void {
     for (const thing of THINGS) this.#ofRecord[thing].clear();
   }
 
-  /** Notes that the record holds: what it describes is described for later ones, too. */
+  /** Call when the record is valid: its ids are described for later records, too. */
   keepRecord(): void {
     for (const thing of THINGS) {
       for (const id of this.#ofRecord[thing]) this.#described[thing].add(id);
@@ -55,8 +56,8 @@ export class ForeignThings {
   }
 
   /**
-   * The records of one event or description. To be called in the order of the source: a later one
-   * derives nothing for what an earlier one has described. Throws `Refusal`.
+   * The records of one event or description. Must be called in the order of the source: no value is
+   * derived for an object that an earlier event or description has described. Throws `Refusal`.
    */
   *recordsOf(one: ForeignEvent | DescribedThing, at: Staged): Generator<ThingRecord> {
     if ('describes' in one) {

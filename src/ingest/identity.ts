@@ -1,4 +1,6 @@
-/** Finds out which organization the events of a bundle belong to, before an import makes it (decision 28). */
+/**
+ * Determines the organization of the events in a bundle before an import creates it (decision 28).
+ */
 import type { Settings } from '../store/store.ts';
 import { Refusal } from './fields/refusal.ts';
 import type { OpenInput } from './input/open-input.ts';
@@ -9,15 +11,15 @@ import type { Reading } from './records/record-reading.ts';
 import { readIdentity } from './records/records.ts';
 
 /**
- * Identity of the organization in the first nested event at the start of the events; empty when there is none. The
- * inputs can be read again afterwards.
+ * Identity of the organization in the first nested event at the beginning of each input of events;
+ * empty if there is none. The inputs can be read again afterwards.
  */
 export async function findIdentity(
   inputs: readonly OpenInput[],
   readParquet: ReadParquet,
 ): Promise<Partial<Settings>> {
   for (const open of inputs) {
-    // Parquet is read from its end, for which a stream would have to be kept as a whole.
+    // Parquet is read from the end of the file, so a stream would have to be buffered completely.
     const isStream = open.form.format === 'parquet' && open.input.byteLength === undefined;
     if (open.input.kind !== 'events' || open.input.foreign !== undefined || isStream) continue;
     for await (const readings of readRecords(open, { readParquet, isLast: false })) {

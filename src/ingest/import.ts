@@ -1,6 +1,6 @@
 /**
- * An import from its paths to its report: every record is checked, staged and, all together, published or refused
- * (decisions 28 to 32).
+ * An import, from paths to a report: every record is checked and staged, and all together are
+ * published or refused (decisions 28 to 32).
  */
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -21,92 +21,95 @@ import { checkForeign, type Foreign, type Translated, Translations } from './tra
 
 export interface ImportOptions {
   readonly store: Store;
-  /** Made when there is none; its identity is then taken from nested events (decision 28). */
+  /** Created if it does not exist, with the identity in nested events (decision 28). */
   readonly organization: string;
   /** Files, folders, and `-` for standard input. */
   readonly paths: readonly string[];
-  /** What files given by name and standard input hold, when their names do not tell. */
+  /** The kind of record in named files and on standard input, if their names do not show it. */
   readonly as?: RecordKind | undefined;
-  /** Whether the settings that folders hold become those of the organization. */
+  /** Whether settings in the folders become the settings of the organization. */
   readonly takesSettings?: boolean | undefined;
-  /** Whether symbolic links inside folders are followed; those named in `paths` always are. */
+  /** Whether symbolic links inside folders are followed. Links in `paths` always are. */
   readonly followsLinks?: boolean | undefined;
   /**
-   * Whether the paths were found in a folder, which others may write to, rather than named by the
-   * operator.
+   * Whether the paths were found in a folder to which other users of the system may be able to
+   * write, rather than named by the operator.
    */
   readonly areFound?: boolean | undefined;
-  /** What all of them are, when other software has written them. */
+  /** The format of all inputs, if other software wrote them. */
   readonly foreign?: Foreign | undefined;
-  /** Publish the good records and keep every bad one in this file (decision 30). */
+  /** Publish the valid records and write every invalid one to this file (decision 30). */
   readonly skipInvalid?: string | undefined;
   /**
-   * Whether an import may make nothing of any record. Otherwise it is refused, because the files
-   * are hardly what they were taken for; of what comes in small amounts all may be of no interest.
+   * Whether an import may drop all records. By default it is then refused, because the files are
+   * probably of a different format. In small imports, all records can be irrelevant.
    */
   readonly mayDropAll?: boolean | undefined;
   /** Check everything, publish nothing. */
   readonly dryRun?: boolean | undefined;
-  /** Needed for Parquet files. */
+  /** Required for Parquet files. */
   readonly readParquet?: ReadParquet | undefined;
-  /** Needed for `-`, and what it is called in messages; `-` when absent. */
+  /** Required for `-`. `stdinName` is its name in messages; `-` by default. */
   readonly stdin?: Readable | undefined;
   readonly stdinName?: string | undefined;
-  /** What standard input is, where its first bytes are not to tell. */
+  /** The form of standard input; if absent, determined from its first bytes. */
   readonly stdinForm?: InputForm | undefined;
-  /** Lines of standard input that earlier imports have taken: problems name the line counted from the first of all. */
+  /**
+   * Lines of standard input that earlier imports read: line numbers of problems count from the
+   * first of all.
+   */
   readonly linesBefore?: number | undefined;
-  /** Whether bad records are added to those that the file of rejects holds. */
+  /** Whether invalid records are appended to an existing file of rejects. */
   readonly addsRejects?: boolean | undefined;
   /**
-   * Opens a store to throw away, in which a dry run makes an organization that does not exist, so that it leaves
-   * nothing behind. Without it such a dry run ends with `organization-unknown`.
+   * Opens a temporary store for a dry run, in which it creates an organization that does not exist.
+   * Without it such a dry run ends with `organization-unknown`.
    */
   readonly openScratchStore?: (() => Promise<Store>) | undefined;
-  /** How long to wait for another import of the organization to end; ten minutes when absent. */
+  /** Maximum time to wait for another import of the organization to end; ten minutes by default. */
   readonly waitMs?: number | undefined;
-  /** At most about ten times a second. */
+  /** Called at most about ten times a second. */
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined;
-  /** Called once when the import has to wait for another one. */
+  /** Called once if the import must wait for another one. */
   readonly onWait?: (() => void) | undefined;
 }
 
-/** How an import ended; plain data, which can be written as JSON. */
+/** The result of an import; plain data that can be written as JSON. */
 export interface ImportReport {
   readonly organization: string;
   /** `unchanged`: all records were known already. `checked`: a dry run found nothing to refuse. */
   readonly outcome: 'published' | 'unchanged' | 'checked' | 'refused';
   readonly published: boolean;
   readonly dryRun: boolean;
-  /** The version in force after the import; absent when there is none. */
+  /** The current version after the import; absent if there is none. */
   readonly version: string | undefined;
   readonly files: readonly ImportedFile[];
-  /** Records read, good and bad. */
+  /** Number of records read, valid and invalid. */
   readonly records: number;
-  /** What was, or in a dry run would be, changed; absent when the import was refused. */
+  /** The changes; in a dry run those that would be made. Absent if the import was refused. */
   readonly changes: Changes | undefined;
-  /** What the organization holds now; absent unless the import was carried out. */
+  /** The numbers of records in the organization; absent unless the import was carried out. */
   readonly counts: Counts | undefined;
-  /** Records about people who were forgotten, which were left out (decision 54). */
+  /** Number of records about forgotten users, which were skipped (decision 54). */
   readonly leftOut: number;
-  /** Events that went, or would go, with people whom the import forgets. */
+  /** Number of events erased, or in a dry run to be erased, with users that the import forgets. */
   readonly erased: number;
-  /** Bad records left out; 0 without `skipInvalid`. */
+  /** Number of invalid records that were skipped; 0 without `skipInvalid`. */
   readonly rejected: number;
-  /** The first hundred, in the order in which they were found. */
+  /** The first hundred problems, in the order in which they were found. */
   readonly problems: readonly ReportedProblem[];
   readonly problemCount: number;
   /**
-   * Whether there may be more: without `skipInvalid`, records are not checked against each other
-   * when some are bad by themselves.
+   * Whether `problemCount` may be too low: without `skipInvalid`, records are not checked against
+   * each other if any is invalid by itself.
    */
   readonly problemCountIsLeast: boolean;
-  /** What was made of the records of other software; absent for a bundle. */
+  /** Counts of the records of other software; absent for a bundle. */
   readonly translated: Translated | undefined;
-  /** Files of folders that hold settings of an organization, and whether they were taken. */
+  /** Files in folders with settings of an organization, and whether the settings were used. */
   readonly settings: readonly string[];
   readonly settingsTaken: boolean;
-  /** Other files of folders that are not named by what they hold. */
+  /** Other files in folders, which were ignored because their names show no kind of record. */
   readonly passedOver: readonly string[];
   readonly durationMs: number;
 }
@@ -114,15 +117,16 @@ export interface ImportReport {
 const WAIT_MS = 600_000;
 
 /**
- * Imports a bundle. A record that does not hold is no error but part of the report; without `skipInvalid` it makes
- * the outcome `refused`. Throws `file-unreadable`, `option-malformed`, `organization-busy`, `-malformed`, and in a
- * dry run `-unknown`.
+ * Imports a bundle. An invalid record is not an error but part of the report; without `skipInvalid`
+ * the outcome is then `refused`. Throws `file-unreadable`, `option-malformed`, `organization-busy`,
+ * `organization-malformed`, in a dry run `organization-unknown`, and with `takesSettings` the
+ * errors of `readSettings`.
  */
 export async function importBundle(options: ImportOptions): Promise<ImportReport> {
   const startMs = performance.now();
   const { foreign } = options;
   const { inputs, settings: settingsFiles, passedOver } = await findInputs(options);
-  // Before anything is made.
+  // Checked before the organization is created or a file is written.
   if (foreign !== undefined) checkForeign(foreign, inputs);
   refuseOverwriting(inputs, options.skipInvalid);
   const settings =
@@ -210,7 +214,10 @@ interface Staged {
   readonly dryRun: boolean;
 }
 
-/** Checks what is staged against each other and what is published, and publishes it if it may be. */
+/**
+ * Checks the staged records against each other and the current version, and publishes them if that
+ * is permitted.
+ */
 async function endPublication(staged: Staged): Promise<Ending> {
   const { publication, findings, rejects, isAllDropped, dryRun } = staged;
   const refused: Ending = {
@@ -223,11 +230,12 @@ async function endPublication(staged: Staged): Promise<Ending> {
     erased: 0,
     problemCountIsLeast: false,
   };
-  // What refers to a record that was refused already would only be refused for that.
+  // A reference to a record that was refused would only be reported as a second problem.
   if (rejects === undefined && findings.count > 0) return { ...refused, problemCountIsLeast: true };
   const leftOut = await publication.check((problem) => findings.add(problem));
   if (rejects === undefined && findings.count > 0) return refused;
-  // Before the data: a crash in between leaves rejects of an import to be repeated, not an import without rejects.
+  // Finished before the publication: a crash in between leaves the rejects of an import to be
+  // repeated, not an import without rejects.
   await rejects?.finish();
   if (isAllDropped) return refused;
   if (dryRun) return { ...refused, outcome: 'checked', ...(await publication.preview()), leftOut };
@@ -236,8 +244,8 @@ async function endPublication(staged: Staged): Promise<Ending> {
 }
 
 /**
- * Once the publication has begun: while it waited, the organization may have become a copy, with
- * another secret.
+ * Called after the publication has begun: while it waited, the organization may have become a copy
+ * with a different secret.
  */
 async function openTranslations(foreign: Foreign, { store, entry }: OpenedTarget): Promise<Translations> {
   const { derivedIds, secret } = await store.organization(entry.name);
@@ -266,7 +274,7 @@ function refuseParquet(): never {
   throw new Error('an import of Parquet files needs a reader of them');
 }
 
-/** The file of rejects replaces what has its name, which must not be what is imported. */
+/** The file of rejects replaces an existing file of its name, which must not be an input. */
 function refuseOverwriting(inputs: readonly Input[], rejects: string | undefined): void {
   if (rejects === undefined) return;
   if (rejects === '-') throw new AppError('option-malformed', '--skip-invalid requires a file, not -.');

@@ -1,12 +1,12 @@
-/** Tells how far an import is, not too often (decision 32). */
+/** Reports the progress of an import, at limited intervals (decision 32). */
 import type { Input } from './input/bundle.ts';
 
 export interface ImportProgress {
-  /** The file that is being read, as the user gave it. */
+  /** The file being read, as the user gave it. */
   readonly file: string;
-  /** Bytes read of all files, as they are stored. */
+  /** Bytes read of all files, in their stored form. */
   readonly bytesRead: number;
-  /** Absent when the length of an input is not known. */
+  /** Absent if the length of an input is not known. */
   readonly bytesTotal: number | undefined;
   /** Records read of all files. */
   readonly records: number;

@@ -1,4 +1,4 @@
-/** The settings of an organization as an export writes them beside its records (decision 53). */
+/** The settings of an organization, as an export writes them beside its records (decision 53). */
 import { basename } from 'node:path';
 import { USER_POINTS_KEYS, type UserPointsKey } from '../dataset/dataset.ts';
 import { AppError } from '../domain/app-error.ts';
@@ -21,7 +21,7 @@ const pointsKey: Field<UserPointsKey> = {
   },
 };
 
-/** As on the command line. */
+/** A text with the same rules as on the command line. */
 const line: Field<string> = {
   type: 'line',
   read(value, name, isCell) {
@@ -39,7 +39,10 @@ const names: Field<readonly string[]> = {
   },
 };
 
-/** The members of `organization.json`. `organizations show --json` prints them in camel case, which is read, too. */
+/**
+ * The members of `organization.json`. The camel case printed by `organizations show --json` is
+ * accepted, too.
+ */
 const MEMBERS: Readonly<Record<string, readonly [keyof Settings | 'name', Field<unknown>]>> = {
   name: ['name', text],
   id: ['id', identifier],
@@ -52,8 +55,9 @@ const MEMBERS: Readonly<Record<string, readonly [keyof Settings | 'name', Field<
 };
 
 /**
- * What the files say. Beside an `organization.json`, no `policy.json` means the default policy.
- * Throws `option-malformed`, `settings-refused`, `policy-malformed` and `file-unreadable`.
+ * The settings in the files. If there is an `organization.json` without a `policy.json`, the policy
+ * is the default policy. Throws `option-malformed`, `settings-refused`, `policy-malformed` and
+ * `file-unreadable`.
  */
 export async function readSettings(
   paths: readonly string[],
@@ -73,7 +77,10 @@ export async function readSettings(
   return { ...readOrganization(organization, await readFound(organization, followsLinks)), policy };
 }
 
-/** Throws `settings-refused`: the id stands in every event, so it stays once there are some. */
+/**
+ * Throws `settings-refused` for a different id: every event contains the id, so it cannot change
+ * once there is data.
+ */
 export function checkSameOrganization({ id }: Partial<Settings>, entry: OrganizationEntry): void {
   if (id === undefined || id === entry.settings.id || entry.version === undefined) return;
   throw new AppError(
@@ -110,11 +117,11 @@ function readOrganization(path: string, json: string): Partial<Settings> {
       const [setting, field] = MEMBERS[member]!;
       return [setting, field.read(value, name, false)] as const;
     });
-    // The name is that of the export; here the command line names the organization.
     const twice = entries.find(([setting], place) =>
       entries.slice(0, place).some(([one]) => one === setting),
     );
     if (twice !== undefined) throw new Refusal(twice[0], 'is given twice, in two spellings');
+    // `name` is the name at the export. Here the command line names the organization.
     const given = entries.filter(([setting, value]) => setting !== 'name' && value !== undefined);
     return Object.fromEntries(given);
   } catch (error) {

@@ -1,4 +1,7 @@
-/** The reading half of an import: every record of every input is read, checked and staged, or found wrong. */
+/**
+ * The first half of an import: every record of every input is read, checked, and staged or reported
+ * as invalid.
+ */
 import type { Staged } from '../store/staging.ts';
 import type { Publication } from '../store/store.ts';
 import type { Written } from './fields/form.ts';
@@ -18,20 +21,23 @@ import { WrittenOut } from './records/written-out.ts';
 import { fieldsOf, type Translations } from './translating.ts';
 
 export interface ImportedFile {
-  /** As the user gave it. */
+  /** The name as the user gave it. */
   readonly name: string;
   /** A kind of record, or a format of other software. */
   readonly kind: string;
-  /** Records read, good and bad. */
+  /** Number of records read, valid and invalid. */
   readonly records: number;
 }
 
 export interface StagingRun {
   readonly inputs: readonly OpenInput[];
-  /** The organization that nested events must name. */
+  /** The id of the organization; nested events with a different one are refused. */
   readonly organizationId: bigint;
   readonly readParquet: ReadParquet;
-  /** Keep the text of records for the file of rejects; bad records then do not end the staging. */
+  /**
+   * Whether the text of records is kept for the file of rejects; then invalid records do not end
+   * the staging.
+   */
   readonly keepsRaw: boolean;
   readonly publication: Publication;
   readonly findings: Findings;
@@ -40,7 +46,10 @@ export interface StagingRun {
   readonly translations: Translations | undefined;
 }
 
-/** Stages what holds and reports what does not. With a problem and no file of rejects, nothing more is staged. */
+/**
+ * Stages valid records and reports invalid ones. After a problem, without a file of rejects,
+ * nothing more is staged.
+ */
 export async function stageInputs(run: StagingRun): Promise<ImportedFile[]> {
   const stager = new Stager(run.publication);
   const writtenOut = new WrittenOut();
@@ -79,11 +88,11 @@ interface Translating {
   readonly translator: Translator;
 }
 
-/** Answers how many records were read. */
+/** Returns the number of records read. */
 async function stageInput(run: StagingRun, file: number, place: Place): Promise<number> {
   const { open, stager, writtenOut, translating } = place;
   const { kind, name } = open.input;
-  // The quick ways keep no text of a record.
+  // The fast paths do not keep the text of records.
   const plainFile = run.keepsRaw ? undefined : file;
   const nested =
     run.keepsRaw || kind !== 'events' || translating !== undefined
@@ -143,7 +152,7 @@ function checkReading(
   }
 }
 
-/** Takes all that a record of other software stands for, or, when something of it does not hold, nothing. */
+/** Takes all records that a record of other software represents; none if any of them is invalid. */
 function takeTranslated(
   organizationId: bigint,
   { open, take }: Place,
@@ -165,7 +174,7 @@ function takeTranslated(
   translations.count(made, `${open.input.name}:${at.line}`);
 }
 
-/** What events have written out before is not staged again. */
+/** Records that are unchanged since an earlier event are not staged again. */
 function takeInto(stager: Stager, writtenOut: WrittenOut | undefined, isCut: boolean): Take {
   return (kind, record) => {
     if (writtenOut?.isNews(kind, record, isCut) ?? true) stager.add(kind, record);
@@ -174,6 +183,6 @@ function takeInto(stager: Stager, writtenOut: WrittenOut | undefined, isCut: boo
 
 async function flush({ keepsRaw, findings }: StagingRun, stager: Stager): Promise<void> {
   if (keepsRaw || findings.count === 0) await stager.flush();
-  // The import is refused already; what follows is only checked, for the report.
+  // The import is already refused; further records are only checked for the report.
   else stager.clear();
 }

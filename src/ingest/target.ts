@@ -1,4 +1,4 @@
-/** Finds or makes the organization that an import is for, and the store in which it is. */
+/** Finds or creates the organization of an import, and the store that contains it. */
 import { AppError } from '../domain/app-error.ts';
 import type { OrganizationEntry, Settings, Store } from '../store/store.ts';
 import { findIdentity } from './identity.ts';
@@ -6,7 +6,7 @@ import type { OpenInput } from './input/open-input.ts';
 import type { ReadParquet } from './input/parquet-input.ts';
 import { checkSameOrganization } from './settings-files.ts';
 
-/** Where records go. Disposing of it closes a store that was opened for it. */
+/** The destination of the records. Disposing of it closes a store that was opened for it. */
 export interface OpenedTarget extends AsyncDisposable {
   readonly store: Store;
   readonly entry: OrganizationEntry;
@@ -15,15 +15,15 @@ export interface OpenedTarget extends AsyncDisposable {
 export interface TargetOptions {
   readonly store: Store;
   readonly organization: string;
-  /** Of a new organization, and of one without data; checked against those of any other. */
+  /** Settings for a new organization or one without data; checked against the id of any other. */
   readonly settings?: Partial<Settings> | undefined;
   readonly dryRun?: boolean | undefined;
   readonly openScratchStore?: (() => Promise<Store>) | undefined;
 }
 
 /**
- * The organization, made when there is none, with the identity that the events give it. Once made it stays, without
- * data, also when the import is refused. A dry run makes it in a store to throw away.
+ * The organization. If it does not exist, it is created with the identity in the events, and
+ * remains without data if the import is refused. A dry run creates it in a temporary store.
  */
 export async function openTarget(
   { store, organization, settings = {}, dryRun, openScratchStore }: TargetOptions,
@@ -74,7 +74,7 @@ async function makeOrganization(
     return await store.createOrganization(name, identity);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'organization-exists') throw error;
-    // Another import may have made it in the meantime.
+    // Another import may have created it in the meantime.
     const entry = await findOrganization(store, name);
     if (entry !== undefined) return entry;
     const message = `The events belong to the organization with id ${identity.id}, but a different organization here has this id.`;

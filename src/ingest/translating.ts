@@ -1,6 +1,6 @@
 /**
- * An import of what other software writes: its records become events of a bundle, or are dropped with a reason, and all
- * are counted for the report.
+ * An import of records of other software: each becomes events and records of a bundle, or is
+ * dropped with a reason, and is counted for the report.
  */
 import { AppError } from '../domain/app-error.ts';
 import { Refusal } from './fields/refusal.ts';
@@ -23,38 +23,44 @@ import type { ReadParquet } from './input/parquet-input.ts';
 import { PlainEvents } from './records/plain-events.ts';
 import { readRecords } from './records/reading.ts';
 
-/** What the inputs of an import hold, where that is no bundle. */
+/** The format of the inputs of an import, and its options. */
 export interface Foreign {
   readonly format: Format;
   readonly options: FormatOptions;
 }
 
-/** What stands for no event, for the same reason. */
+/** Records that represent no event, for the same reason. */
 export interface DroppedRecords {
   readonly reason: string;
   readonly count: number;
-  /** The first few, as `file:line`. */
+  /** The first three, as `file:line`. */
   readonly examples: readonly string[];
 }
 
 export interface Translated {
-  /** Events by what they are, `pin.visited`; most first. */
+  /** Number of events by type and action (`pin.visited`), in descending order. */
   readonly events: Readonly<Record<string, number>>;
-  /** Most first. */
+  /** In descending order of `count`. */
   readonly dropped: readonly DroppedRecords[];
-  /** People and boards that records tell of which are no events, by kind; absent where there are none. */
+  /**
+   * Number of records that describe users or boards without an event, by kind; absent if there are
+   * none.
+   */
   readonly described?: Readonly<Record<string, number>>;
 }
 
 const EXAMPLES = 3;
-/** Reasons name words of the source, which can be anything. */
+/** A limit, because reasons contain words of the source, which can be anything. */
 const MOST_REASONS = 1000;
 const LONGEST_REASON = 200;
 const OTHER_REASONS = 'other reasons';
 
-/** Throws `option-malformed` when an option is missing, or an input that is to be read twice cannot be. */
+/**
+ * Throws `option-malformed` when a required option is missing, or an input that must be read twice
+ * cannot be.
+ */
 export function checkForeign({ format, options }: Foreign, inputs: readonly Input[]): void {
-  // Nothing is derived by it.
+  // This translator is used only for these checks; it derives nothing.
   if (format.open(options, plainDerivation).survey === undefined) return;
   const stream = inputs.find(({ byteLength }) => byteLength === undefined);
   if (stream === undefined) return;
@@ -71,7 +77,7 @@ export class Translations {
   readonly #events = new Map<string, number>();
   readonly #dropped = new Map<string, { count: number; examples: string[] }>();
   readonly #described = new Map<string, number>();
-  /** Where it reads all inputs. */
+  /** The translator of all inputs, if the format is `isWhole`. */
   #whole: Translator | undefined;
 
   constructor(foreign: Foreign, derivation: Derivation) {
@@ -80,8 +86,8 @@ export class Translations {
   }
 
   /**
-   * A translator that has seen the whole input, or all of them, where the format wants that. Throws `option-malformed`
-   * when nothing of the input can be translated.
+   * A translator that has surveyed the input, or all inputs, if the format requires that. Throws
+   * `option-malformed` when nothing of the input can be translated.
    */
   async open(open: OpenInput, inputs: readonly OpenInput[], readParquet: ReadParquet): Promise<Translator> {
     const { format, options } = this.#foreign;
@@ -92,8 +98,7 @@ export class Translations {
   }
 
   /**
-   * Counts what a record that holds has become, and keeps what it describes; `place` is its file
-   * and line.
+   * Counts the results of a valid record, and keeps its descriptions. `place` is its file and line.
    */
   count(translations: readonly Translation[], place: string): void {
     this.things.keepRecord();
@@ -109,7 +114,7 @@ export class Translations {
     }
   }
 
-  /** Whether there were records, and nothing was made of any. */
+  /** Whether there were records and all were dropped. */
   get isAllDropped(): boolean {
     return this.#dropped.size > 0 && this.#events.size === 0 && this.#described.size === 0;
   }
@@ -153,12 +158,12 @@ async function openSurveyed(
       for (const { read } of readings) if (surveyOne(translator, read)) seen += 1;
     }
   }
-  // Where no record can be read, each says why.
+  // If no record can be read, each is reported with its own reason.
   if (seen > 0) endSurvey(translator, inputs[0]!);
   return translator;
 }
 
-/** Throws `option-malformed` when the format is written otherwise. */
+/** Throws `option-malformed` when the form of the input is not one of the format. */
 function checkForm({ name, forms }: Format, open: OpenInput): void {
   const { format } = open.form;
   const form = format === 'csv' || format === 'xml' ? format : 'json';
@@ -167,7 +172,10 @@ function checkForm({ name, forms }: Format, open: OpenInput): void {
   throw misread(open, `is ${FORM_WORDS[form]}, but ${name} is ${wanted}`);
 }
 
-/** What keeps a whole file from being read asks for another option, and is no record to be left out. */
+/**
+ * A failed survey means that the file requires different options. It is not an invalid record that
+ * could be skipped.
+ */
 function endSurvey(translator: Translator, open: OpenInput): void {
   try {
     translator.endSurvey?.();
@@ -181,7 +189,7 @@ function misread({ input }: OpenInput, reason: string): AppError {
   return new AppError('option-malformed', `${input.name}: ${reason}.`);
 }
 
-/** Whether the record can be read; one that cannot is reported when it is read for good. */
+/** Whether the record can be read. One that cannot is reported by the actual reading. */
 function surveyOne(translator: Translator, read: () => { readonly value: FormatSource }): boolean {
   try {
     translator.survey?.(read().value);
@@ -192,7 +200,7 @@ function surveyOne(translator: Translator, read: () => { readonly value: FormatS
   }
 }
 
-/** The fields of the event itself; whom and what it names are records of their own. */
+/** The fields of the event itself. The users, board and pin that it names are separate records. */
 export function fieldsOf({
   id,
   type,

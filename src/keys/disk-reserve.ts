@@ -1,7 +1,6 @@
 /**
- * Room that is kept free on the disk of a data folder, so that a key can be revoked when the disk
- * is full: a file of bytes that nothing reads. It is removed to make room, and made again when
- * there is some.
+ * Disk space reserved in a data folder, so that a key can be revoked when the disk is full: a file
+ * that is never read. It is deleted to free space, and created again when there is enough.
  */
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
@@ -9,15 +8,13 @@ import { join } from 'node:path';
 
 /** No organization has a name that begins with a full stop. */
 const FILE = '.keys-reserve';
-/**
- * What two SQLite files need for their companions and for a change of one row, several times over.
- */
+/** Several times the space that two SQLite files need for their journals and one changed row. */
 const RESERVE_BYTES = 256 * 1024;
 const BLOCK_BYTES = 4096;
 
 /**
- * Makes the reserve of a data folder, or what is missing of it, as far as there is room. Never
- * throws.
+ * Creates the reserve of a data folder, or extends it to its full size, as far as there is space.
+ * Never throws.
  */
 export function keepReserve(dataFolder: string): void {
   const path = join(dataFolder, FILE);
@@ -26,18 +23,18 @@ export function keepReserve(dataFolder: string): void {
   try {
     const file = openSync(path, 'a', 0o600);
     try {
-      // No file system can store random bytes in less room.
+      // Random bytes, because no file system can compress them.
       for (; missing > 0; missing -= BLOCK_BYTES) writeSync(file, randomBytes(BLOCK_BYTES));
       fsyncSync(file);
     } finally {
       closeSync(file);
     }
   } catch {
-    // Without room, or without the right to write here, there is less of it.
+    // Without space or write permission, the reserve is smaller.
   }
 }
 
-/** Frees the reserve. False when there is none. */
+/** Frees the reserve. Returns false if there is none. */
 export function releaseReserve(dataFolder: string): boolean {
   const path = join(dataFolder, FILE);
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return false;

@@ -1,6 +1,6 @@
 /**
- * How a key is written (decision 21): `cork_<id>_<secret>_<checksum>`. The fixed beginning and the checksum let
- * secret scanners tell a key from any other text; the secret alone makes it a key.
+ * The format of a key (decision 21): `cork_<id>_<secret>_<checksum>`. Secret scanners recognize
+ * keys by the fixed prefix and the checksum; only the secret authenticates.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -19,14 +19,14 @@ export interface KeyParts {
   readonly key: string;
 }
 
-/** A fresh key with a fresh id. */
+/** A new key with a new id. */
 export function makeKey(): KeyParts {
   const id = randomText(ID_LENGTH);
   const body = `cork_${id}_${randomText(SECRET_LENGTH)}`;
   return { id, key: `${body}_${checksumOf(body)}` };
 }
 
-/** Absent when the shape or the checksum is not that of a key. */
+/** Absent if the text does not have the format or the checksum of a key. */
 export function parseKey(text: string): KeyParts | undefined {
   const id = KEY.exec(text)?.[1];
   if (id === undefined) return undefined;
@@ -37,12 +37,12 @@ export function isKeyId(text: string): boolean {
   return KEY_ID.test(text);
 }
 
-/** SHA-256 of the whole key: all that is stored of it. A secret of 160 random bits needs no slow digest. */
+/** The SHA-256 of a key, which is stored in its place. 160 random bits need no slow digest. */
 export function digestKey(key: string): Uint8Array {
   return createHash('sha256').update(key).digest();
 }
 
-/** The text with every key in it cut down to its id, for logs and messages. */
+/** Shortens every key in a text to its id, for logs and messages. */
 export function concealKeys(text: string): string {
   return text.replace(KEYS_IN_TEXT, (key) => `${key.slice(0, 'cork_'.length + ID_LENGTH)}_…`);
 }
@@ -51,7 +51,7 @@ function checksumOf(body: string): string {
   return crc32(body).toString(16).padStart(8, '0');
 }
 
-// 32 divides 256, so the remainder is as random as the byte.
+// 32 divides 256, so the remainder is as uniform as the byte.
 function randomText(length: number): string {
   return Array.from(randomBytes(length), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
 }

@@ -1,11 +1,13 @@
 /**
- * A key as a row of the table `keys`, which SQLite and PostgreSQL have alike: the statements, the way from a grant
- * into a row and out of it, and the port over which the keyring has the rows.
+ * A key as a row of the table `keys`, which is the same in SQLite and PostgreSQL: the statements,
+ * the conversion between grants and rows, and the port through which the keyring accesses rows.
  */
 import type { Scope } from '../domain/scope.ts';
 import type { Expiry, KeyChanges, KeyEntry, KeyGrant } from './keyring.ts';
 
-/** `expires_ms` is the end that was chosen for the key; `retires_ms` is the end of an overlap. */
+/**
+ * `expires_ms` is the expiry that was chosen for the key; `retires_ms` is the end of an overlap.
+ */
 export interface KeyRow {
   readonly id: string;
   readonly digest: Uint8Array;
@@ -26,43 +28,47 @@ export interface KeyRow {
   readonly rotated_to: string | null;
 }
 
-/** What becomes of a key that another one takes the place of. */
+/** The replacement of a key: its successor, and the end of the overlap. */
 export interface Replacement {
   readonly successor: KeyRow;
   readonly retiresMs: number;
 }
 
-/** The rows where they are kept, shared by processes at the same time. Every change is done whole or not at all. */
+/** The stored rows, shared by concurrent processes. Every change is atomic. */
 export interface KeyRows {
   /**
-   * Another value whenever a key has changed but for its last use; how old an answer may be is the store's to say, and
-   * its own last changes may be missing.
+   * A value that changes whenever a key changes, except for its last use. The store decides how
+   * stale it may be; changes made through this object may be missing from it.
    */
   version(): Promise<unknown>;
   row(id: string): Promise<KeyRow | undefined>;
-  /** Ascending by time of creation, then by id; with `organization` only those of that one. */
+  /** Ascending by time of creation, then by id. With `organization`: only its keys. */
   all(organization: string | undefined): Promise<readonly KeyRow[]>;
   insert(row: KeyRow): Promise<void>;
   /**
-   * Copies rows from another store. One of the same id is replaced, but never lives longer than it
-   * does here: it stays revoked, and of two ends the earlier one holds.
+   * Copies rows from a different store. An existing row keeps its settings, stays revoked, and gets
+   * the earlier of two ends, so that a key never lives longer than it does here. Its other columns
+   * are replaced.
    */
   take(rows: readonly KeyRow[]): Promise<void>;
-  /** Notes the time unless one is noted, and answers the row as it then is; absent when there is none. */
+  /**
+   * Records the time of revocation unless there is one, and returns the row after that. Absent when
+   * there is no such key.
+   */
   revoke(id: string, nowMs: number): Promise<KeyRow | undefined>;
   /**
-   * Shows the row to `change`, and stores the columns of `CONFIGURE_KEY` of the row that it returns;
-   * when it throws, nothing changes.
+   * Passes the row to `change` and stores the columns of `CONFIGURE_KEY` of the row it returns. If
+   * `change` throws, nothing changes.
    */
   configure(id: string, change: (old: KeyRow | undefined) => KeyRow): Promise<void>;
-  /** Shows the row to `succeed`, which says what takes its place; when it throws, nothing changes. */
+  /** Stores the replacement that `succeed` returns for the row. If it throws, nothing changes. */
   replace(id: string, succeed: (old: KeyRow | undefined) => Replacement): Promise<void>;
-  /** Notes a use unless one after `beforeMs` is noted. Never throws, and holds nobody up. */
+  /** Records a use unless one after `beforeMs` is recorded. Never throws and never blocks. */
   noteUse(id: string, nowMs: number, beforeMs: number): void;
   close(): Promise<void>;
 }
 
-/** What can be changed about a key. */
+/** The columns that can be changed. */
 const CONFIGURED = [
   'label',
   'scope',
@@ -87,7 +93,7 @@ const TRUTHS: ReadonlySet<string> = new Set<keyof KeyRow>([
   'allow_lms_lookup',
 ]);
 
-/** Parameters are marked in the order of the comments. */
+/** Each comment lists the parameters in their order. */
 export const SELECT_KEY = `SELECT ${NAMES} FROM keys WHERE id = ?`;
 /** The organization, or null for all. */
 export const SELECT_KEYS = `
@@ -102,19 +108,19 @@ export const REVOKE_KEY = 'UPDATE keys SET revoked_ms = coalesce(revoked_ms, ?) 
 /** `configuredCells`, and the id. */
 export const CONFIGURE_KEY = `
   UPDATE keys SET ${CONFIGURED.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
-/** End of the overlap, id of the successor, and the id. */
+/** The end of the overlap, the id of the successor, and the id. */
 export const RETIRE_KEY = 'UPDATE keys SET retires_ms = ?, rotated_to = ? WHERE id = ?';
 
 /**
- * What a key that is here already gets of one that is copied: nothing of what can be configured, so
- * that a copy undoes no change, and no later end, so that an old copy cannot revive it.
+ * The value of a column for a copied key that exists already. Settings stay, so that a copy undoes
+ * no change; ends are never moved later, so that an old copy cannot revive a key.
  */
 function takenValue(column: keyof KeyRow): string {
   if (column !== 'expires_ms' && isConfigured(column)) return `keys.${column}`;
   if (column === 'revoked_ms') return 'coalesce(keys.revoked_ms, excluded.revoked_ms)';
   if (column === 'rotated_to') return 'coalesce(excluded.rotated_to, keys.rotated_to)';
   if (column !== 'expires_ms' && column !== 'retires_ms') return `excluded.${column}`;
-  // A comparison with null does not hold: then the one that is given, if any, is the end.
+  // A comparison with null is not true; ELSE then returns the end that is set, if any.
   return `CASE WHEN keys.${column} < excluded.${column} THEN keys.${column}
     ELSE coalesce(excluded.${column}, keys.${column}) END`;
 }
@@ -135,14 +141,17 @@ export function configuredCells(row: KeyRow): Exclude<KeyCell, bigint>[] {
   return CONFIGURED.map((column) => row[column]);
 }
 
-/** A row as a driver gives it: SQLite has no booleans, and that of PostgreSQL makes a bigint of 64 bits. */
+/**
+ * Reads a row as drivers return it: SQLite has no booleans, and the PostgreSQL driver returns
+ * 64-bit integers as bigint.
+ */
 export function readRow(cells: readonly KeyCell[]): KeyRow {
   const named = COLUMNS.map((column, index) => {
     const cell = cells[index] ?? null;
     if (TRUTHS.has(column)) return [column, Boolean(cell)];
     return [column, typeof cell === 'bigint' ? Number(cell) : cell];
   });
-  // Both tables are typed, so the declared types hold; neither driver tells them to the compiler.
+  // Both tables have typed columns, so the declared types hold, although no driver declares them.
   return Object.fromEntries(named) as KeyRow;
 }
 
@@ -167,7 +176,7 @@ export function newRow(
   };
 }
 
-/** The row of a key whose entry is `entry` after the changes. */
+/** The row after the changes; `entry` is the entry of `row` before them. */
 export function changedRow(row: KeyRow, entry: KeyEntry, changes: KeyChanges): KeyRow {
   const { expiry } = changes;
   const expires_ms = expiry === undefined ? row.expires_ms : expiryColumn(expiry);
@@ -191,7 +200,7 @@ function expiryColumn(expiry: Expiry): number | null {
   return expiry === 'never' ? null : expiry;
 }
 
-/** The entry of a row; `scope` is its scope where that has been read before. */
+/** The entry of a row. `scope` is the parsed scope of the row, if it was parsed before. */
 export function readKeyEntry(row: KeyRow, scope?: Scope): KeyEntry {
   const endsMs = Math.min(row.expires_ms ?? Infinity, row.retires_ms ?? Infinity);
   return {
@@ -210,7 +219,7 @@ export function readKeyEntry(row: KeyRow, scope?: Scope): KeyEntry {
   };
 }
 
-// Ids as decimal strings, because a JSON number is read as a double (decision 3).
+// Ids are decimal strings, because JSON numbers are read as doubles (decision 3).
 function renderScope(scope: Scope): string {
   return JSON.stringify(scope, (_name, value: unknown) =>
     typeof value === 'bigint' ? String(value) : value,

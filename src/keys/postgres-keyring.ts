@@ -1,6 +1,7 @@
 /**
- * The keyring of the PostgreSQL store: the table `keys`, shared by the servers and commands of many machines. A counter
- * beside it tells whether a key has changed; servers ask for it, not for the keys.
+ * The keyring of the PostgreSQL store: the table `keys`, shared by servers and commands on many
+ * machines. A counter in a separate table is incremented whenever a key changes; servers poll the
+ * counter, not the keys.
  */
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '../domain/app-error.ts';
@@ -23,36 +24,44 @@ import {
 import type { Keyring } from './keyring.ts';
 import { StoredKeyring } from './stored-keyring.ts';
 
-/** A revocation acts within a second (decision 21): half of it to notice it, the other half for the way there and back. */
+/**
+ * A revocation takes effect within a second (decision 21): half of it to notice the change, half
+ * for the round trip.
+ */
 const VERSION_LIFE_MS = 500;
 
-/** A look-up waits no longer: a connection whose other end is gone says nothing for a long time. */
+/**
+ * Longest wait of a look-up: a connection whose other end is gone can stay silent for a long time.
+ */
 const ANSWER_TIMEOUT_MS = 2_000;
 
 const COUNT_CHANGE = 'UPDATE key_changes SET changes = changes + 1';
-// What another server is writing is passed over, so that two of them never wait for each other.
+// Skips rows that a different server is writing, so that two servers never wait for each other.
 const NOTE_USES = `
   UPDATE keys SET last_used_ms = $2 WHERE id IN (
     SELECT id FROM keys WHERE id = ANY($1) AND coalesce(last_used_ms <= $3, true) FOR UPDATE SKIP LOCKED)`;
 
 interface Asking {
-  /** The rows of an answer. Parameters are $1, $2 and so on. */
+  /** The rows of the result. Parameters are $1, $2 and so on. */
   rows(
     sql: string,
     parameters?: readonly (Exclude<KeyCell, bigint> | readonly string[])[],
   ): Promise<KeyCell[][]>;
 }
 
-/** What the keyring needs of a database whose tables are made. Its trouble is `database-away`. */
+/**
+ * The database that the keyring requires, with its tables created. Its failures are
+ * `database-away`.
+ */
 export interface KeyDatabase extends Asking {
-  /** Runs `use` with a connection of its own; a transaction that it leaves open when it throws ends with it. */
+  /** Runs `use` with its own connection. If `use` throws, an open transaction is rolled back. */
   session<T>(use: (session: Asking) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 /**
- * The keyring has the database for itself and closes it. `ticks` are milliseconds of a clock that nobody sets. The
- * methods of the keyring throw `database-away` besides.
+ * The keyring owns the database and closes it. `ticks` returns the milliseconds of a monotonic
+ * clock. The methods of the keyring can also throw `database-away`.
  */
 export function openPostgresKeyring(
   database: KeyDatabase,
@@ -62,7 +71,7 @@ export function openPostgresKeyring(
   return new StoredKeyring(new PostgresKeyRows(database, ticks), now);
 }
 
-/** The same keys as rows. They have the database for themselves and close it. */
+/** The same keys as rows. They own the database and close it. */
 export function openPostgresKeyRows(database: KeyDatabase): KeyRows {
   return new PostgresKeyRows(database, () => performance.now());
 }
@@ -71,7 +80,7 @@ class PostgresKeyRows implements KeyRows {
   readonly #database: KeyDatabase;
   readonly #ticks: () => number;
   #asked: { readonly atMs: number; readonly version: Promise<unknown> } | undefined;
-  /** Keys whose use waits to be written, and what is written of it. */
+  /** Keys whose use is not yet written, and the times to write. */
   readonly #used = new Set<string>();
   #use = { nowMs: 0, beforeMs: 0 };
   #writing: Promise<void> | undefined;
@@ -82,8 +91,8 @@ class PostgresKeyRows implements KeyRows {
   }
 
   /**
-   * What was asked less than half a second ago, answered by now or not, refused or not: one question for everybody, and
-   * not many of them at a database that is away.
+   * Returns the latest poll if it began less than half a second ago, whether it is pending,
+   * fulfilled or rejected. All look-ups share one query, and an unreachable database receives few.
    */
   version(): Promise<unknown> {
     const nowMs = this.#ticks();
@@ -138,12 +147,12 @@ class PostgresKeyRows implements KeyRows {
     });
   }
 
-  /** In one transaction, together with the counter. */
+  /** Runs `change` and increments the counter in one transaction. */
   async #change<T>(change: (session: Asking) => Promise<T>): Promise<T> {
     return await this.#database.session(async (session) => {
       await session.rows('BEGIN');
       const result = await change(session);
-      // Last, because everybody who changes a key waits for this one row.
+      // Last, because every change of a key waits for the lock of this one row.
       await session.rows(COUNT_CHANGE);
       await session.rows('COMMIT');
       return result;
@@ -156,17 +165,20 @@ class PostgresKeyRows implements KeyRows {
     this.#writing ??= this.#writeUses();
   }
 
-  /** On one connection, all that have come meanwhile in one statement: thousands of keys must not hold up look-ups. */
+  /**
+   * Writes all uses that have gathered in one statement on one connection, so that uses of
+   * thousands of keys do not delay look-ups.
+   */
   async #writeUses(): Promise<void> {
     while (this.#used.size > 0) {
-      // Those of the same turn of the event loop go together.
+      // Uses of the same turn of the event loop are written together.
       await setImmediate();
       const used = [...this.#used];
       this.#used.clear();
       try {
         await this.#database.rows(NOTE_USES, [used, this.#use.nowMs, this.#use.beforeMs]);
       } catch {
-        // Away, or not to be written: the requests go on without it.
+        // The database is unreachable or read-only: requests continue without the record.
       }
     }
     this.#writing = undefined;
@@ -183,13 +195,13 @@ async function selectRow(asking: Asking, id: string, lock = ''): Promise<KeyRow 
   return cells && readRow(cells);
 }
 
-/** A statement of both databases with its parameters as PostgreSQL writes them. */
+/** A statement for both databases, with its parameters in PostgreSQL's notation. */
 function numbered(sql: string): string {
   let number = 0;
   return sql.replaceAll('?', () => `$${++number}`);
 }
 
-/** Throws `database-away` when the answer does not come in time. */
+/** Throws `database-away` when the promise is not settled in time. */
 async function inTime<T>(answer: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const away = new AppError('database-away', 'The database does not respond. Try again in a moment.');

@@ -1,6 +1,7 @@
 /**
- * The keyring of the embedded store: `keys.db` (SQLite) in the data folder, shared by servers and commands at the
- * same time. Every look-up asks the file whether it has changed, so what one process revokes the others refuse at once.
+ * The keyring of the embedded store: `keys.db` (SQLite) in the data folder, shared by concurrent
+ * servers and commands. Every look-up checks whether the file has changed, so a revocation by one
+ * process takes effect in the others at once.
  */
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
@@ -29,8 +30,8 @@ import { StoredKeyring } from './stored-keyring.ts';
 const FILE = 'keys.db';
 
 /**
- * The steps that make the table, which are only ever added to; `user_version` of the file counts
- * those done.
+ * The migrations of the table. Only append to them: `user_version` of the file counts those that
+ * have run.
  */
 const STEPS = [
   `CREATE TABLE keys (
@@ -54,7 +55,9 @@ const STEPS = [
   'ALTER TABLE keys ADD redact_id INTEGER NOT NULL DEFAULT 0',
 ] as const;
 
-/** Opens, and makes when there is none, the keyring of a data folder. Throws `data-unreadable`. */
+/**
+ * Opens the keyring of a data folder, and creates it if there is none. Throws `data-unreadable`.
+ */
 export function openSqliteKeyring(dataDir: string, now: () => number = Date.now): Keyring {
   return new StoredKeyring(openSqliteKeyRows(dataDir), now);
 }
@@ -66,7 +69,8 @@ export function openSqliteKeyRows(dataDir: string): KeyRows {
 
 class SqliteKeyRows implements KeyRows {
   readonly #database: DatabaseSync;
-  // A connection of its own, which neither waits for a lock nor for the disk: a last use must not hold up a request.
+  // A separate connection that waits neither for locks nor for the disk: recording a use must not
+  // delay a request.
   readonly #uses: DatabaseSync;
   readonly #selectKey: StatementSync;
   readonly #selectDataVersion: StatementSync;
@@ -77,7 +81,8 @@ class SqliteKeyRows implements KeyRows {
     this.#database = openPrivateDatabase(dataDir, FILE);
     prepareSchema(this.#database);
     this.#selectKey = this.#database.prepare(SELECT_KEY);
-    // Another number whenever another connection has changed the file; several times cheaper than to read a row.
+    // A number that changes whenever a different connection changes the file. Several times cheaper
+    // than reading a row.
     this.#selectDataVersion = this.#database.prepare('PRAGMA data_version');
     this.#uses = new DatabaseSync(join(dataDir, FILE), { timeout: 0 });
     this.#uses.exec('PRAGMA synchronous = NORMAL');
@@ -87,8 +92,8 @@ class SqliteKeyRows implements KeyRows {
   }
 
   /**
-   * Asks the file whether it has changed: once for all look-ups that began in the same turn of the event loop, and
-   * after the last of them has begun, so that each sees what was true when it did.
+   * Checks whether the file has changed: once for all look-ups that begin in the same turn of the
+   * event loop, and after the last of them has begun, so that each sees the state at its beginning.
    */
   version(): Promise<unknown> {
     this.#asking ??= setImmediate().then(() => {
@@ -143,7 +148,7 @@ class SqliteKeyRows implements KeyRows {
     try {
       this.#updateUse.run({ now, id, before });
     } catch {
-      // Locked or not writable: the request goes on without it.
+      // Locked or read-only: the request continues without the record.
     }
   }
 
@@ -163,8 +168,8 @@ class SqliteKeyRows implements KeyRows {
 }
 
 /**
- * Does the steps that the file has not seen. Throws `data-unreadable` for the file of a newer
- * version.
+ * Runs the migrations that the file lacks. Throws `data-unreadable` if a newer version of Corkboard
+ * wrote it.
  */
 function prepareSchema(database: DatabaseSync): void {
   const done = () => Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
@@ -174,7 +179,7 @@ function prepareSchema(database: DatabaseSync): void {
   }
   database.exec('BEGIN IMMEDIATE');
   try {
-    // Counted again, because another process may have done them before this one got the lock.
+    // Read again, because a different process may have run them before this one got the lock.
     for (const step of STEPS.slice(done())) database.exec(step);
     database.exec(`PRAGMA user_version = ${STEPS.length}`);
     database.exec('COMMIT');
@@ -189,7 +194,7 @@ function boundValue(cell: Exclude<KeyCell, bigint>): Exclude<KeyCell, bigint | b
   return typeof cell === 'boolean' ? Number(cell) : cell;
 }
 
-/** The columns come in the order in which they were selected. */
+/** The columns have the order in which they were selected. */
 function readNamed(row: Record<string, SQLOutputValue>): KeyRow {
   return readRow(Object.values(row));
 }

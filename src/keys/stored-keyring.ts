@@ -1,6 +1,6 @@
 /**
- * The keyring over rows, wherever they are kept: it makes and proves keys, decides at every look-up whether one is in
- * force, and remembers what it has proven until the rows have changed.
+ * The keyring over any store of rows. It makes and verifies keys, decides at every look-up whether
+ * a key is in force, and caches verified keys until the rows change.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../domain/app-error.ts';
@@ -23,7 +23,7 @@ const LAST_USE_PRECISION_MS = 60_000;
 const NO_DIGEST = new Uint8Array(32);
 const MOST_PROVEN = 4096;
 
-/** A key just made, and its row. */
+/** A new key and its row. */
 interface Fresh {
   readonly key: string;
   readonly row: KeyRow;
@@ -35,12 +35,15 @@ export class StoredKeyring implements Keyring {
   readonly #scopes = new Map<string, { readonly text: string; readonly scope: Scope }>();
   readonly #notedUses = new Map<string, number>();
   /**
-   * Entries of keys whose secret was right, by digest, so that no key stays in memory; bounded, and emptied when
-   * the rows have changed. Whether a key is in force is decided at every look-up.
+   * Entries of verified keys by digest, so that no key stays in memory. Bounded, and cleared when
+   * the rows change. Whether a key is in force is decided at every look-up.
    */
   readonly #proven = new Map<string, KeyEntry>();
   #provenVersion: unknown;
-  /** Counts the times that it was emptied: a row that was asked for before is not kept after. */
+  /**
+   * Counts the clearings of `#proven`: a row that was requested before a clearing is not cached
+   * after it.
+   */
   #emptied = 0;
 
   constructor(rows: KeyRows, now: () => number) {
@@ -52,7 +55,8 @@ export class StoredKeyring implements Keyring {
     const version = await this.#rows.version();
     if (version !== this.#provenVersion) this.#forgetProven();
     this.#provenVersion = version;
-    // Whoever does not know the key cannot steer its digest, so how long this look-up takes tells nothing either.
+    // Without the key, a client cannot control its digest, so the time of this look-up reveals
+    // nothing.
     const digest = hash('sha256', key, 'base64url');
     const entry = this.#proven.get(digest) ?? (await this.#prove(key, digest));
     refuseRevoked(entry, 'The API key');
@@ -65,7 +69,7 @@ export class StoredKeyring implements Keyring {
     const now = this.#now();
     const before = now - LAST_USE_PRECISION_MS;
     if ((this.#notedUses.get(entry.id) ?? entry.lastUsedMs ?? -Infinity) > before) return;
-    // Noted before it is written: rows that cannot be written are tried again in a minute, not at every request.
+    // Recorded before it is written: a failed write is retried in a minute, not at every request.
     this.#notedUses.set(entry.id, now);
     this.#rows.noteUse(entry.id, now, before);
   }
@@ -119,12 +123,12 @@ export class StoredKeyring implements Keyring {
     await this.#rows.close();
   }
 
-  /** Reads the entry of a key from its row, whether in force or not. Throws `key-unknown`. */
+  /** Reads the entry of a key from its row, whether it is in force or not. Throws `key-unknown`. */
   async #prove(key: string, digest: string): Promise<KeyEntry> {
     const emptied = this.#emptied;
     const parts = parseKey(key);
     const row = parts && (await this.#rows.row(parts.id));
-    // Compared in constant time, and also when there is no such key, so that the time taken tells nothing.
+    // Compared in constant time, even without such a key, so that the duration reveals nothing.
     const matches = timingSafeEqual(digestKey(key), row?.digest ?? NO_DIGEST);
     if (row === undefined || !matches) {
       throw new AppError('key-unknown', 'The API key is not known; check that it was copied whole.');
@@ -158,7 +162,7 @@ export class StoredKeyring implements Keyring {
   }
 }
 
-/** Until when a key lives that is made now and lives as long as this one from its creation on. */
+/** The expiry of a key that is made now with the same lifetime as the given key. */
 function sameLifetime({ created_ms: createdMs, expires_ms: expiresMs }: KeyRow, nowMs: number): Expiry {
   return expiresMs === null ? 'never' : Math.min(nowMs + expiresMs - createdMs, LATEST_INSTANT_MS);
 }
@@ -171,7 +175,7 @@ function refuseRevoked(entry: KeyEntry, subject: string): void {
 /** Throws `key-id-unknown`. */
 function knownRow(row: KeyRow | undefined, id: string): KeyRow {
   if (row !== undefined) return row;
-  // The text is told back only when it is an id: somebody may have given the key itself.
+  // The text is repeated only if it is an id: it could be the key itself.
   const what = isKeyId(id) ? `There is no key ${id}` : 'This is not the id of a key';
   throw new AppError('key-id-unknown', `${what}. "corkboard keys list" shows the ids.`);
 }

@@ -1,6 +1,6 @@
 /**
- * A ledger in words (decision 27): every award and adjustment of one user on one board, in order, with what became
- * of it, and where the figures that the points routes answer come from.
+ * A ledger as text (decision 27): every award and adjustment of one user on one board, in order,
+ * with its outcome, and how the results of the points routes are derived from them.
  */
 import { Temporal } from 'temporal-polyfill';
 import type { Adjustment, AwardOutcome, Ledger, LedgerLine } from '../dataset/dataset.ts';
@@ -8,46 +8,48 @@ import { formatInstant } from '../domain/instant.ts';
 import type { BoardPolicy, Rule, Span } from './policy.ts';
 
 export interface ExplainedLine {
-  /** The contract's form, in UTC; null for what events outside the scope change. */
+  /** The contract's form, in UTC; null for the line that sums events outside the scope. */
   readonly timestamp: string | null;
   readonly what: string;
-  /** Empty where the line is no award. */
+  /** Empty if the line is not an award. */
   readonly rule: string;
-  /** What the rule pays, or the adjustment adds; part of the running total only when it counts. */
+  /** Points of the rule or the adjustment; part of the running total only if `counted`. */
   readonly points: number;
   readonly counted: boolean;
-  /** Why it counts or does not; for an adjustment the reason that was given with it. */
+  /** Why it counts or does not; for an adjustment, the reason recorded with it. */
   readonly reason: string;
   /**
-   * Start of the week, local with its offset; empty without a weekly maximum and where the line is
-   * no award.
+   * Start of the week in local time with its offset; empty without a weekly maximum and if the line
+   * is not an award.
    */
   readonly week: string;
-  /** Plain sum of all that counted up to here; below 0 where more was taken away than earned. */
+  /** Plain sum of all counted points so far; below 0 if more was deducted than earned. */
   readonly runningTotal: number;
 }
 
-/** Plain data: `JSON.stringify` shows all of it. */
+/** Plain data that `JSON.stringify` writes completely. */
 export interface Explanation {
   readonly lines: readonly ExplainedLine[];
   readonly countedPoints: number;
   readonly adjustedPoints: number;
   readonly imported: Ledger['imported'];
   readonly standing: Ledger['standing'];
-  /** Sentences about the sum and the figures of the points routes. */
+  /** Sentences about the sum and the results of the points routes. */
   readonly summary: readonly string[];
 }
 
 /**
- * Lines ascend by time; at the same time awards come before adjustments. What events outside the
- * scope change comes last. `policy` is the one in force on the ledger's board, in the ledger's
- * version.
+ * Lines ascend by time; at the same time, awards come before adjustments. The line for events
+ * outside the scope comes last. `policy` is the one in force on the ledger's board, in the ledger's
+ * version. Throws if the ledger cites a rule that the policy does not have.
  */
 export function explainLedger(ledger: Ledger, policy: BoardPolicy): Explanation {
   return { lines: [...explainLines(ledger, policy)], ...sumLedger(ledger, policy) };
 }
 
-/** The lines of `explainLedger`, made one at a time, because there can be a hundred thousand. */
+/**
+ * The lines of `explainLedger`, generated one at a time, because there can be a hundred thousand.
+ */
 export function* explainLines(ledger: Ledger, policy: BoardPolicy): Generator<ExplainedLine, void> {
   const weeks = new Map<number, string>();
   let runningTotal = 0;
@@ -61,7 +63,10 @@ export function* explainLines(ledger: Ledger, policy: BoardPolicy): Generator<Ex
   yield { timestamp: null, ...explainOthers(otherPoints), runningTotal: runningTotal + otherPoints };
 }
 
-/** Merges both lists. Sorting a hundred thousand lines is fast when they are in order, as they are. */
+/**
+ * Merges both lists by time. Sorting them first is cheap, because they are usually in order
+ * already.
+ */
 function* inOrder(ledger: Ledger): Generator<LedgerLine | Adjustment, void> {
   const adjustments = ledger.adjustments.toSorted(byTime);
   let next = 0;
@@ -78,7 +83,7 @@ function byTime(one: LedgerLine | Adjustment, other: LedgerLine | Adjustment): n
   return one.timestampMs - other.timestampMs;
 }
 
-/** The rest of `explainLedger`. */
+/** Everything but the lines of `explainLedger`. */
 export function sumLedger(ledger: Ledger, policy: BoardPolicy): Omit<Explanation, 'lines'> {
   const { lines, otherPoints, adjustments, imported, standing } = ledger;
   const adjustedPoints = adjustments.reduce((sum, { points }) => sum + points, 0);
@@ -92,7 +97,7 @@ export function sumLedger(ledger: Ledger, policy: BoardPolicy): Omit<Explanation
 
 type Entry = Omit<ExplainedLine, 'timestamp' | 'runningTotal'>;
 
-/** `weeks` caches the texts of weeks: there are few, and each is slow to format. */
+/** `weeks` caches the formatted weeks: there are few, and formatting one is slow. */
 function explainAward(line: LedgerLine, policy: BoardPolicy, weeks: Map<number, string>): Entry {
   const rule = policy.rules[line.rule];
   if (rule === undefined)
@@ -119,7 +124,7 @@ function explainAdjustment(adjustment: Adjustment): Entry {
   };
 }
 
-/** One line, so that it tells neither how much happened nor when. */
+/** One line for all of them, so that it reveals neither the number of events nor their times. */
 function explainOthers(points: number): Entry {
   const what = 'activity outside the scope of this key';
   const reason = 'makes up the total, which is the same for every key';
@@ -196,7 +201,10 @@ function summarize(counted: number, adjusted: number, ledger: Ledger, policy: Bo
 const COLUMNS = ['when', 'what', 'rule', 'week', 'points', 'total', 'outcome'] as const;
 const RIGHT_ALIGNED: ReadonlySet<string> = new Set(['points', 'total']);
 
-/** The table, a line an award, and the summary below it; every line ends with a line feed. */
+/**
+ * The table, with one line per award or adjustment, and the summary below it. Every line ends with
+ * a line feed.
+ */
 export function renderExplanation(explanation: Explanation): string {
   const rows = [COLUMNS, ...explanation.lines.map(renderCells)];
   const widths = COLUMNS.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
@@ -214,7 +222,8 @@ export function renderExplanation(explanation: Explanation): string {
 
 function renderCells(line: ExplainedLine): string[] {
   const { timestamp, what, rule, week, points, runningTotal, reason } = line;
-  // Kinds and reasons come from imported files: a line break or an escape sequence in them must not reach the terminal.
+  // Kinds and reasons come from imported files. Line breaks and escape sequences in them must not
+  // reach the terminal.
   return [timestamp ?? '', what, rule, week, String(points), String(runningTotal), reason].map((cell) =>
     cell.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' '),
   );

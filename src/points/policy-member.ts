@@ -1,6 +1,6 @@
 /**
- * Reads one value of a policy's JSON and says where it stands when it is not what is expected. Every refusal is
- * `policy-malformed` and names the JSON path, the trouble and the expectation.
+ * Reads single values from the JSON of a policy. Every refusal is `policy-malformed` and names the
+ * JSON path, the problem and what is expected.
  */
 import { AppError } from '../domain/app-error.ts';
 import { parseInstant } from '../domain/instant.ts';
@@ -12,20 +12,23 @@ export interface Member {
   readonly value: unknown;
 }
 
-/** What is longer is cut in messages. */
+/** Longer values are truncated in messages. */
 const SHOWN_CHARACTERS = 60;
 
-/** Throws `policy-malformed`; `trouble` continues a sentence that begins with the path. */
+/** Throws `policy-malformed`. `trouble` continues a sentence that begins with the path. */
 export function refuse(member: Member, trouble: string): never {
   throw new AppError('policy-malformed', `The policy is malformed: ${member.path} ${trouble}.`);
 }
 
-/** Throws `policy-malformed`, showing the value. */
+/** Throws `policy-malformed` with the value and what is expected instead. */
 export function refuseValue(member: Member, expected: string): never {
   refuse(member, `is ${describe(member.value)}; expected ${expected}`);
 }
 
-/** The members of an object by name. Refuses unknown ones, naming the nearest known one, and missing required ones. */
+/**
+ * The members of an object by name. Refuses unknown members, naming the nearest known one, and
+ * missing required members.
+ */
 export function readMembers(
   object: Member,
   known: readonly string[],
@@ -45,7 +48,7 @@ export function readMembers(
   return members;
 }
 
-/** The members of an object whose names are data. */
+/** The members of an object whose member names are data and not fixed. */
 export function readEntries(object: Member): ReadonlyMap<string, Member> {
   const { path, value } = object;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) refuseValue(object, 'an object');
@@ -62,16 +65,22 @@ export function readElements(list: Member): readonly Member[] {
   return list.value.map((value: unknown, index) => ({ path: `${list.path}[${index}]`, value }));
 }
 
-/** Far above any real award or goal, and small enough for sums over every event of an organization to stay exact. */
+/**
+ * Far above any real award or goal, but small enough that sums over every event of an organization
+ * stay exact.
+ */
 const LARGEST = 1_000_000_000;
 
-/** An integer from `smallest` to a thousand million; `orElse` ends the expectation where something else is allowed too. */
+/**
+ * An integer from `smallest` to a thousand million. `orElse` is appended to the message to name
+ * other accepted values.
+ */
 export function readInteger(member: Member, smallest: number, orElse = ''): number {
   const { value } = member;
   if (typeof value !== 'number' || !Number.isInteger(value) || value < smallest || value > LARGEST) {
     refuseValue(member, `an integer from ${smallest} to ${LARGEST}${orElse}`);
   }
-  // JSON has a negative zero; nothing here means it.
+  // JSON has a negative zero; normalize it to 0.
   return value === 0 ? 0 : value;
 }
 
@@ -85,7 +94,7 @@ export function readChoice<T extends string>(member: Member, choices: readonly T
   return choice ?? refuseValue(member, choices.map((known) => `"${known}"`).join(' or '));
 }
 
-/** Milliseconds; absent for `null`, which stands for an open end. */
+/** Unix milliseconds; undefined for `null`, which is an open end. */
 export function readInstant(member: Member): number | undefined {
   const { value } = member;
   if (value === null) return undefined;
@@ -103,7 +112,7 @@ export function readInstant(member: Member): number | undefined {
 function describe(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'object' && value !== null) return 'an object';
-  // JSON has no infinity, but a number too large for JavaScript becomes one.
+  // JSON has no infinity, but a number too large for JavaScript is parsed as one.
   const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
   return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 }

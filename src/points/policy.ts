@@ -1,6 +1,7 @@
 /**
- * What earns points on a board, and how a total becomes a score: the organization's policy with overrides per
- * board (decisions 23 to 25), read from JSON text. `docs/points.md` is its reference.
+ * Which events earn points on a board, and how a total becomes a score: the organization's policy
+ * with overrides per board (decisions 23 to 25), read from JSON text. `docs/points.md` is its
+ * reference.
  */
 import { AppError } from '../domain/app-error.ts';
 import { parseIdentifier } from '../domain/identifier.ts';
@@ -19,26 +20,29 @@ import {
   refuseValue,
 } from './policy-member.ts';
 
-/** `[fromMs, untilMs)`: the start is in, the end is out. An absent bound is open. */
+/**
+ * `[fromMs, untilMs)` in Unix milliseconds: the start is included, the end is not. An absent bound
+ * is open.
+ */
 export interface Span {
   readonly fromMs: number | undefined;
   readonly untilMs: number | undefined;
 }
 
-/** One award. Events outside its span do not meet it at all. */
+/** A rule that grants an award per matching event. Events outside its span do not match. */
 export interface Rule extends Span {
-  /** Kind of the event that earns, `type.action`. */
+  /** Kind of the events that earn, as `type.action`. */
   readonly on: string;
   readonly to: 'actor' | 'owner';
-  /** Safe integer, not negative. */
+  /** Safe integer, at least 0. */
   readonly points: number;
-  /** Fewest words in the body of the event's pin; 0: no minimum. */
+  /** Minimum number of words in the body of the event's pin; 0: no minimum. */
   readonly minWords: number;
-  /** Nothing is earned where the actor is the owner. */
+  /** Whether events whose actor is also the owner earn nothing. */
   readonly excludeSelf: boolean;
 }
 
-/** When the week turns (decision 24). */
+/** When a week starts (decision 24). */
 export interface Week {
   /** As in ISO 8601: Monday is 1, Sunday is 7. */
   readonly day: Weekday;
@@ -52,25 +56,25 @@ export type Weekday = 1 | 2 | 3 | 4 | 5 | 6 | 7;
 
 export interface BoardPolicy {
   readonly rules: readonly Rule[];
-  /** Points that make 100 % participation; at least 1. */
+  /** Points for a participation score of 100 %; at least 1. */
   readonly goal: number;
-  /** Soft maximum of a week (decision 24); absent: none. */
+  /** Soft maximum per week (decision 24); absent: none. */
   readonly weeklyMaximum: number | undefined;
   readonly weekStarts: Week;
-  /** Only events inside it earn. */
+  /** Only events inside this window earn. */
   readonly window: Span;
   readonly participationScore: 'percent' | 'points';
 }
 
 export interface Policy {
   readonly default: BoardPolicy;
-  /** Boards with a policy of their own, complete with what they inherit. */
+  /** Boards with their own policy; inherited values are filled in. */
   readonly boards: ReadonlyMap<bigint, BoardPolicy>;
 }
 
 const EVER: Span = { fromMs: undefined, untilMs: undefined };
 
-/** Decision 23. */
+/** The policy of organizations without one of their own (decision 23). */
 export const DEFAULT_POLICY: Policy = {
   default: {
     rules: [
@@ -86,14 +90,15 @@ export const DEFAULT_POLICY: Policy = {
   boards: new Map(),
 };
 
-/** The policy in force on a board: its own, else the organization's. */
+/** The policy in force on a board: its own, otherwise the organization's. */
 export function policyOf(policy: Policy, boardId: bigint): BoardPolicy {
   return policy.boards.get(boardId) ?? policy.default;
 }
 
 /**
- * Reads a policy from JSON text; the empty text is the default policy. What is absent is inherited, at any depth:
- * by a board from the organization's policy, by that from the default one. Throws `policy-malformed`.
+ * Reads a policy from JSON text; empty text is the default policy. Absent members are inherited, at
+ * any depth: boards inherit from the organization's policy, the organization's policy from the
+ * default. Throws `policy-malformed`.
  */
 export function readPolicy(text: string): Policy {
   if (text === '') return DEFAULT_POLICY;
@@ -109,7 +114,7 @@ export function readPolicy(text: string): Policy {
 
 function parseJson(text: string): unknown {
   try {
-    // Editors on Windows begin files with a byte order mark, which JSON does not allow.
+    // Windows editors may start files with a byte order mark, which JSON does not allow.
     return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (cause) {
     const trouble = cause instanceof Error ? cause.message : String(cause);
@@ -168,7 +173,8 @@ function readRule(rule: Member): Rule {
 
 function readKind(member: Member): string {
   const { value } = member;
-  // White space at an end would be a kind that no event has, and nobody would see why nothing is earned.
+  // No event has a kind with leading or trailing white space, so such a rule would silently never
+  // earn.
   if (typeof value === 'string' && /^[^.]+\.[^.]+$/.test(value) && value.trim() === value) return value;
   return refuseValue(member, 'the type and the action of an event joined by a dot, such as "pin.created"');
 }

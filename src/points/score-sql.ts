@@ -1,9 +1,12 @@
-/** The score of a total (decision 25) as SQL, for the stores. `score.ts` is what it is held to. */
+/**
+ * The score of a points total (decision 25) as SQL, for the stores. `score.ts` is the reference.
+ */
 
 /**
- * `participationScore` for a total that is never below 0, a 64-bit integer, beside the columns `percent` and `goal`:
- * `min(100, round half up of 100 * total / goal)`, in integers that do not overflow below the goal, or
- * `min(goal, total)`. `division`: the operator that divides integers and drops the rest.
+ * SQL for `participationScore` of a total, a 64-bit integer that is at least 0. Uses the columns
+ * `percent` and `goal`. The result is `min(100, round half up of 100 * total / goal)`, in integer
+ * arithmetic that does not overflow for totals below the goal, or `min(goal, total)`. `division` is
+ * the operator for integer division that drops the remainder.
  */
 export function participationScoreSql(total: string, division: '/' | '//'): string {
   return `CASE WHEN NOT percent THEN least(goal, ${total})

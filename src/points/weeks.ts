@@ -1,19 +1,23 @@
 /**
- * The instants at which weeks turn (decision 24). A week begins at a local day and time, so weeks over a change of
- * the clocks last an hour less or more. A local time that the clocks skip begins the week as much later as they
- * skip; of a local time that comes twice the first one does.
+ * The instants at which weeks start (decision 24). A week starts at a local day and time, so weeks
+ * with a clock change are an hour shorter or longer. If the clocks skip the local start time, the
+ * week starts later by the length of the skip. If the local time occurs twice, the first occurrence
+ * counts.
  */
 import { Temporal } from 'temporal-polyfill';
 import type { Week } from './policy.ts';
 
-/** The start of the week that the instant lies in, in milliseconds; an instant at which a week turns is in the new one. */
+/**
+ * Start of the week that contains the instant, in milliseconds. The start itself belongs to the new
+ * week.
+ */
 export function weekStartOf(week: Week, instantMs: number): number {
   return startBefore(week, instantMs).startMs;
 }
 
 /**
- * Starts of weeks in milliseconds, ascending: the first is the last one at or before `fromMs`, the last the first
- * one after `toMs`, and none is left out between them. `fromMs` is at most `toMs`.
+ * All starts of weeks in milliseconds, ascending, from the last one at or before `fromMs` to the
+ * first one after `toMs`. `fromMs` must not be later than `toMs`.
  */
 export function weekBoundaries(
   week: Week,
@@ -42,7 +46,8 @@ function startBefore(week: Week, instantMs: number): { local: Temporal.PlainDate
     microsecond: 0,
     nanosecond: 0,
   });
-  // The first such weekday from the local date on: where clocks go back over midnight, tomorrow has begun before.
+  // The next such weekday, counted from the local date. It can be in the past even if it is
+  // tomorrow: where clocks go back over midnight, tomorrow has begun once before.
   const daysAhead = (week.day - date.dayOfWeek + 7) % 7;
   let local = midnight.add({ days: daysAhead, minutes: week.minuteOfDay });
   let startMs = instantOf(week, local);

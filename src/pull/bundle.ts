@@ -1,7 +1,7 @@
 /**
- * Makes a bundle of what a pull has got, for an import (decision 28): users and boards with all
- * that both variants say of them, events with ids by which they are known again, points as figures
- * of the server. Beside it lie the ids alone.
+ * Makes a bundle for an import (decision 28) from the data of a pull: users and boards with the
+ * fields of both variants, events with ids that identify them in later imports, and the points
+ * totals of the server. Also writes files that contain only the ids.
  */
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,16 +23,16 @@ export interface PulledBundle {
   /** Files with at least one record. */
   readonly paths: readonly string[];
   readonly hasEvents: boolean;
-  /** Ids of users whom the server has forgotten (decision 19). */
+  /** Ids of users that the server reports as forgotten (decision 19). */
   readonly forgotten: ReadonlySet<string>;
-  /** A folder of files with an id a line. */
+  /** A folder of files with one id per line. */
   readonly ids: string;
 }
 
-/** Files of ids, named by what they are of. */
+/** Names of the files of ids: the kinds of the ids. */
 export const ID_FILES = ['users', 'boards', 'points'] as const;
 
-/** Into a folder that is made again from the start. Throws `source-refused`, and `KeptDamage`. */
+/** Deletes the folder and creates it again. Throws `source-refused` and `KeptDamage`. */
 export async function writePulledBundle(
   folder: string,
   fetched: Fetched,
@@ -59,7 +59,10 @@ export async function writePulledBundle(
   return { paths, hasEvents, forgotten: new Set(forgotten.keys()), ids };
 }
 
-/** Variant A says a name in halves, B as a whole; without B the whole stands in the events of the person. */
+/**
+ * Variant A has first and last names, variant B whole names. Without variant B, whole names come
+ * from events.
+ */
 async function* userLines(
   { users: { a, b }, events }: Fetched,
   forgotten: ReadonlyMap<string, number>,
@@ -69,13 +72,13 @@ async function* userLines(
   for await (const user of keptItems(own)) {
     const { id, email, first_name, last_name } = user;
     const { name, role } = (await find(user)) ?? {};
-    // Whom the server has forgotten an import erases (decision 54).
+    // An import erases the users that the server has forgotten (decision 54).
     const gone = forgotten.has(String(id)) ? true : undefined;
     yield lineOf({ id, email, name, first_name, last_name, role, forgotten: gone });
   }
 }
 
-/** The list of users, and what finds the whole name and the role of each. */
+/** The list of users, and a function that finds the whole name and the role of each. */
 async function personFinder(
   a: string | undefined,
   b: string | undefined,
@@ -107,7 +110,10 @@ async function* pointsLines(files: readonly string[]): AsyncGenerator<string> {
     for await (const lines of keptLines(file)) yield lines.map((line) => `${line}\n`).join('');
 }
 
-/** People who are forgotten, and in which page the latest news of it stands. */
+/**
+ * Forgotten users, each with the index of the last page that reports it. Throws `source-refused`
+ * when there are more than `most`.
+ */
 async function forgottenIn(pages: readonly string[], most: number): Promise<ReadonlyMap<string, number>> {
   const forgotten = new Map<string, number>();
   for (const [at, page] of pages.entries()) {
@@ -120,7 +126,10 @@ async function forgottenIn(pages: readonly string[], most: number): Promise<Read
   return forgotten;
 }
 
-/** Events of all pages; what was got before its actor was forgotten is left out. */
+/**
+ * Events of all pages. Events on pages before the one that reports their actor as forgotten are
+ * skipped.
+ */
 async function* eventLines(
   pages: readonly string[],
   forgotten: ReadonlyMap<string, number>,
@@ -132,7 +141,7 @@ async function* eventLines(
   }
 }
 
-/** As `readPage` has written them. */
+/** Lines as written by `readPage`. */
 async function* pageLines(page: string): AsyncGenerator<{ readonly user: string; readonly event: string }> {
   for await (const lines of keptLines(page)) {
     for (const line of lines) {
@@ -145,7 +154,7 @@ async function* pageLines(page: string): AsyncGenerator<{ readonly user: string;
   }
 }
 
-/** Of users and boards their ids, of points those of user and board. */
+/** The ids of users and boards; for points, the ids of user and board with a space between them. */
 async function* idLines(path: string): AsyncGenerator<string> {
   for await (const { id, user_id, board_id } of keptItems(path)) {
     yield id === undefined ? `${String(user_id)} ${String(board_id)}\n` : `${String(id)}\n`;

@@ -1,6 +1,8 @@
 /**
- * Gets what a key can see into the folder of a pull: lists, events and points (contract, section 4). A server with
- * tokens is asked for what is new (decision 19), any other one for everything, unless its entity tags say that nothing is.
+ * Fetches everything that a key can see into the folder of a pull: lists, events and points
+ * (contract, section 4). From a server with sync tokens it requests only changes (decision 19).
+ * From any other server it requests everything, unless the entity tags show that nothing has
+ * changed.
  */
 import { pathWith } from '../client/asking.ts';
 import { PATHS } from '../client/schema-a.ts';
@@ -13,26 +15,29 @@ import { type ResponseReading, readBoards, readEvents, readPoints, readUsers } f
 import type { Got, PullSource, Variant } from './source.ts';
 import { walkEvents } from './walk.ts';
 
-/** The data may change while they are looked at; what changes after so many looks comes with the next pull. */
+/**
+ * Maximum number of rounds, because data can change while it is fetched. Later changes are fetched
+ * by the next pull.
+ */
 const MOST_LOOKS = 5;
-/** After so many boards the progress is saved, and the more boards there are the less often. */
+/** Number of boards after which the progress is saved; larger if many boards have been fetched. */
 const SAVED_BOARDS = 50;
 const SAVED_SHARE = 20;
 
-/** Files of lists by variant. */
+/** The file of a list, by variant. */
 export type Lists = Readonly<Partial<Record<Variant, string>>>;
 
 export interface Fetched {
   readonly users: Lists;
   readonly boards: Lists;
-  /** All events, a line each; absent when they are in pages. */
+  /** A file with all events, one per line; undefined if they are in pages. */
   readonly events: string | undefined;
   readonly pages: readonly string[];
-  /** One file a board. */
+  /** One file per board. */
   readonly points: readonly string[];
 }
 
-/** Where a response is to be found, and how it is read. */
+/** The location of a response, and how to read it. */
 interface Resource {
   readonly name: FileName;
   readonly baseUrl: string;
@@ -54,7 +59,7 @@ export class Fetching {
     this.#tell = tell;
   }
 
-  /** Absent when nothing is new. Throws `source-refused`. */
+  /** Undefined if nothing has changed. Throws `source-refused`. */
   async everything(): Promise<Fetched | undefined> {
     if (await this.#isUnchanged()) return undefined;
     for (let look = 1; ; look++) {
@@ -66,9 +71,9 @@ export class Fetching {
   }
 
   /**
-   * Whether all entity tags of what was published last still hold. Otherwise they are of no use any
-   * more: without the responses, which are not kept, what has changed can only be taken together
-   * with everything else.
+   * Whether the entity tags of all published responses are still valid. Otherwise the tags are
+   * removed: the responses themselves are not kept, so a change can only be fetched together with
+   * everything else.
    */
   async #isUnchanged(): Promise<boolean> {
     const { files, isNew, walk } = this.#folder.progress;
@@ -107,14 +112,14 @@ export class Fetching {
     return file;
   }
 
-  /** The lists of the other variant, where the server has it. */
+  /** The lists of the other variant; undefined if the server does not have it. */
   async #takeBeside(): Promise<Record<'users' | 'boards', string> | undefined> {
     const users = await this.#take(this.#resource('users-beside'));
     const boards = await this.#take(this.#resource('boards-beside'));
     return users === undefined || boards === undefined ? undefined : { users, boards };
   }
 
-  /** The file with all events, or undefined: then they are in pages. */
+  /** The file with all events; undefined if they are in pages. */
   async #takeEvents(): Promise<string | undefined> {
     const { progress } = this.#folder;
     if (progress.hasTokens !== true) {
@@ -130,8 +135,8 @@ export class Fetching {
   }
 
   /**
-   * After a refusal of the first page the next pull finds out again whether the server has tokens:
-   * another one may answer by then.
+   * If the first page is refused, the next pull determines again whether the server has sync
+   * tokens: a different server may respond by then.
    */
   async #walk(): Promise<void> {
     const { progress } = this.#folder;
@@ -156,7 +161,10 @@ export class Fetching {
     await this.#folder.save();
   }
 
-  /** The file, got again unless it holds; undefined where there is no such path. */
+  /**
+   * The file of a response, which is requested unless it is valid for this round; undefined if
+   * there is no such path.
+   */
   async #take(resource: Resource, saves = true): Promise<string | undefined> {
     const { progress } = this.#folder;
     const { name } = resource;
@@ -175,7 +183,7 @@ export class Fetching {
     return this.#folder.file(name);
   }
 
-  /** A response that has come is kept. */
+  /** Sends a request. A new response is stored. */
   async #ask({ name, ...resource }: Resource): Promise<Got> {
     const { progress, room } = this.#folder;
     const slot = this.#folder.slot(name);
@@ -208,13 +216,13 @@ export class Fetching {
     return this.#source.baseOf(variant, variant === this.#folder.progress.variant);
   }
 
-  /** Whether the server has published meanwhile; never of one without entity tags. */
+  /** Whether the server has published in the meantime; always false without entity tags. */
   async #hasChanged(): Promise<boolean> {
     const { progress } = this.#folder;
     if (progress.files.get('users')?.etag === undefined) return false;
     if ((await this.#ask(this.#resource('users'))).outcome !== 'got') return false;
     const known = progress.files.get('users');
-    // It holds for the next look already.
+    // The new response is already valid for the next round.
     if (known !== undefined) progress.files.set('users', { ...known, round: progress.round + 1 });
     return true;
   }
@@ -224,13 +232,13 @@ function isPoints(name: FileName): name is `points ${string}` {
   return name.startsWith('points ');
 }
 
-/** By what the users are called (contract 2.7); where there are none, by the address. */
+/** Determined by the name fields of users (contract 2.7), or by the URL if there are no users. */
 async function variantOf(users: string, base: string): Promise<Variant> {
   for await (const user of keptItems(users)) return 'first_name' in user || 'last_name' in user ? 'a' : 'b';
   return base.endsWith('/b') ? 'b' : 'a';
 }
 
-/** As HTTP has them; anything else could not be sent back. */
+/** A valid entity tag of HTTP. Any other value could not be sent back. */
 function tagOf(headers: Headers): string | undefined {
   return /^(?:W\/)?"[\x21\x23-\x7e]{0,1000}"$/.exec(headers.get('etag') ?? '')?.[0];
 }

@@ -1,7 +1,7 @@
 /**
- * The folder in which a pull keeps what it has got so far: whole files only, beside a small one
- * that says what they are. A pull that is killed at any moment goes on from there. Once it is
- * published only ids and entity tags stay.
+ * The folder in which a pull stores its data: complete files only, and a small file that describes
+ * them. A pull that is killed at any moment continues from there. After a publication, only ids and
+ * entity tags remain.
  */
 import { mkdir, readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,12 +16,12 @@ import {
 } from './progress.ts';
 
 const PROGRESS = 'progress.json';
-/** Ids of what was published last. */
+/** Folder of the ids that were published last. */
 const PUBLISHED = 'published';
-/** What an import takes. */
+/** Folder of the bundle for the import. */
 const BUNDLE = 'bundle';
 
-/** Where a new response is written to. */
+/** The file for a new response. */
 export interface FolderSlot {
   readonly number: number;
   readonly path: string;
@@ -39,7 +39,7 @@ export class PullFolder {
     this.#shareOfDisk = shareOfDisk;
   }
 
-  /** Goes on with what is there of the same source, and removes everything else. */
+  /** Keeps the data of the same source, and removes everything else. */
   static async open(path: string, source: string, shareOfDisk: number): Promise<PullFolder> {
     await mkdir(path, { recursive: true, mode: 0o700 });
     const known = readProgress(await readFile(join(path, PROGRESS), 'utf8').catch(() => ''));
@@ -51,7 +51,7 @@ export class PullFolder {
     return folder;
   }
 
-  /** Everything goes, and the next look is the first one. */
+  /** Removes everything. The next round is the first one. */
   async startOver(): Promise<void> {
     this.progress = newProgress(this.progress.source);
     await this.#empty();
@@ -71,20 +71,20 @@ export class PullFolder {
     return join(this.#path, PUBLISHED);
   }
 
-  /** The file of a response that was got in this round, or held; absent when there is none. */
+  /** The file of a response that is valid in this round; undefined if there is none. */
   file(name: FileName): string | undefined {
     const kept = this.progress.files.get(name);
     if (kept?.file === undefined || kept.round !== this.progress.round) return undefined;
     return this.#fileAt(kindOf(name), kept.file.number);
   }
 
-  /** The same number again when the file was there before. */
+  /** Uses the number of the existing file again, if there is one. */
   slot(name: FileName): FolderSlot {
     const number = this.progress.files.get(name)?.file?.number ?? this.progress.lastNumber + 1;
     return { number, path: this.#fileAt(kindOf(name), number) };
   }
 
-  /** Of one response for each board, in this round. */
+  /** Files with the points of this round, one per board. */
   get points(): readonly string[] {
     const names = [...this.progress.files.keys()].filter((name) => kindOf(name) === 'points');
     return names.flatMap((name) => this.file(name) ?? []);
@@ -98,7 +98,7 @@ export class PullFolder {
     this.progress.isNew = true;
   }
 
-  /** Pages of events so far. */
+  /** Files with the pages of events, in order. */
   get pages(): readonly string[] {
     return Array.from({ length: this.progress.pages.count }, (_, at) => this.#pageAt(at + 1));
   }
@@ -114,8 +114,8 @@ export class PullFolder {
   }
 
   /**
-   * The walk did not hold, from its first page on. No token tells where the events before it were
-   * published.
+   * Discards the traversal, all pages and the sync token. There is no token for the position up to
+   * which events are published, so the next traversal begins from the start.
    */
   dropPages(): void {
     this.room.giveBack(this.progress.pages.bytes);
@@ -124,22 +124,21 @@ export class PullFolder {
     this.progress.token = undefined;
   }
 
-  /** In one step, so that a kill leaves what was before or what is now. */
+  /** Atomic: after a kill, either the old or the new progress is there. */
   async save(): Promise<void> {
     const path = join(this.#path, PROGRESS);
     await writeFile(`${path}.tmp`, writeProgress(this.progress), { mode: 0o600 });
     await rename(`${path}.tmp`, path);
   }
 
-  /** What was got is kept, and is asked for again. */
+  /** Begins a new round: responses are kept, but requested again. */
   async lookAgain(): Promise<void> {
     this.progress.round += 1;
     await this.save();
   }
 
   /**
-   * Throws `KeptDamage` when a file has not the size with which it was written, above all because
-   * it is gone.
+   * Throws `KeptDamage` when a file does not have its recorded size, usually because it is missing.
    */
   async check(): Promise<void> {
     const { files, round, pages } = this.progress;
@@ -154,13 +153,14 @@ export class PullFolder {
   }
 
   /**
-   * All that has been got is published, with these ids: nothing about people is kept any longer.
+   * Called when all data is published; `ids` is the folder of its ids. Removes all other data about
+   * users.
    */
   async settle(ids: string): Promise<void> {
     const { progress } = this;
     await rm(this.published, { recursive: true, force: true });
     await rename(ids, this.published);
-    // The tag of a server with tokens names its version, so one tag says all.
+    // The entity tag of a server with sync tokens names its version, so one tag is sufficient.
     const held = [...progress.files].filter(
       ([name, { round }]) => round === progress.round && (name === 'users' || progress.hasTokens !== true),
     );
@@ -173,7 +173,7 @@ export class PullFolder {
     await this.#sweep();
   }
 
-  /** Removes what the progress does not know: of a pull that was killed, and what is published. */
+  /** Removes files that the progress does not list, of a killed pull or already published. */
   async #sweep(): Promise<void> {
     const known = new Set([
       PROGRESS,
@@ -188,7 +188,7 @@ export class PullFolder {
     }
   }
 
-  /** What is kept already counts as free. */
+  /** Disk space used by kept files counts as free. */
   async #measure(): Promise<void> {
     const { bavail, bsize } = await statfs(this.#path);
     const kept = this.#keptBytes;
@@ -209,7 +209,7 @@ export class PullFolder {
   }
 }
 
-/** Named by what it holds, as an import requires it, and by a number. */
+/** Begins with the kind of record, as an import requires, and ends with a number. */
 function fileName(kind: FileKind, number: number): string {
   return `${kind}-${number}.ndjson`;
 }

@@ -1,4 +1,4 @@
-/** Counts what the server showed when it was pulled from last, and shows no longer. */
+/** Counts records that the server showed in the last pull, and no longer shows. */
 import { hash } from 'node:crypto';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,12 +11,12 @@ export interface Gone {
   readonly points: number;
 }
 
-/** Of ids at a time in memory; more are counted in several passes. */
+/** Maximum number of ids in memory. More ids are counted in several passes. */
 const MOST_IDS = 1_000_000;
 
 /**
- * Between two folders of ids, of which the first may not be there. What goes with forgotten users
- * does not count.
+ * Compares two folders of ids; `before` may be missing. The ids of forgotten users and of their
+ * points are not counted.
  */
 export async function countGone(
   before: string,

@@ -1,5 +1,5 @@
 /**
- * The files that a pull keeps: lines that end with a line feed, written by us and read again by us.
+ * The files that a pull keeps: lines that end with a line feed, written and read only by Corkboard.
  */
 import { createReadStream } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
@@ -10,14 +10,14 @@ import { refused } from './refusal.ts';
 
 export type Item = Readonly<Record<string, unknown>>;
 
-/** A line of NDJSON; members that are undefined are left out. */
+/** A line of NDJSON. Undefined members are omitted; integers have all digits. */
 export function lineOf(item: Item): string {
   const exact = (_: string, value: unknown) =>
     typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value;
   return `${JSON.stringify(item, exact)}\n`;
 }
 
-/** The disk space that one pull may fill with what it keeps. */
+/** The disk space that one pull may still use for its files. */
 export class LineRoom {
   #leftBytes: number;
 
@@ -41,8 +41,9 @@ export class LineRoom {
 const GATHERED_CHARACTERS = 256 * 1024;
 
 /**
- * A file with these lines, which appears under its name when it is whole. Answers its size in
- * bytes. Throws `source-refused` when there is no room.
+ * Writes a file with these lines, which appears under its name when it is complete. Returns its
+ * size in bytes. Throws `source-refused` when it exceeds `room`, and `data-unreadable` when it
+ * cannot be written.
  */
 export async function keepLines(path: string, lines: AsyncIterable<string>, room: LineRoom): Promise<number> {
   const unfinished = `${path}.part`;
@@ -79,7 +80,7 @@ async function* gather(lines: AsyncIterable<string>): AsyncGenerator<string> {
   if (gathered !== '') yield gathered;
 }
 
-/** A full disk here is no trouble of the server, which would be asked again. */
+/** An error of the local disk is not an error of the server, so the request is not repeated. */
 function unkeepable(error: unknown): never {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'an error';
   throw new AppError(
@@ -89,7 +90,10 @@ function unkeepable(error: unknown): never {
   );
 }
 
-/** What was kept is not what we wrote: the disk was full or damaged, or somebody changed it. */
+/**
+ * A kept file differs from what was written: the disk was full or is damaged, or the file was
+ * changed.
+ */
 export class KeptDamage extends Error {}
 
 /** Lines of a kept file without their line feeds, many at a time. Throws `KeptDamage`. */

@@ -1,29 +1,31 @@
-/** How much a pull takes from a server. A server is not trusted to stop by itself (decision 61). */
+/**
+ * Limits on the data that a pull accepts. A server is not trusted to stop by itself (decision 61).
+ */
 
 export interface PullLimits {
-  /** Of a list of users or boards. */
+  /** Size of a list of users or boards. */
   readonly listBytes: number;
-  /** Of all events as one list. */
+  /** Size of all events as one list. */
   readonly eventsBytes: number;
-  /** Of a page of events. */
+  /** Size of a page of events. */
   readonly pageBytes: number;
-  /** Of the points of one board. */
+  /** Size of the points of one board. */
   readonly pointsBytes: number;
   readonly boards: number;
-  /** In one walk through the events, empty ones included. */
+  /** Number of pages in one traversal of the events, including empty ones. */
   readonly pages: number;
-  /** Users that the pages of one pull say are forgotten. */
+  /** Number of users that the pages of one pull report as forgotten. */
   readonly forgotten: number;
-  /** What the names and roles of people may take in memory. */
+  /** Memory for the names and roles of users. */
   readonly peopleBytes: number;
-  /** Of the disk space that is free, the share that one pull may fill. */
+  /** The share of the free disk space that one pull may use. */
   readonly shareOfDisk: number;
 }
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
 
-/** Far above real organizations: ten million events are about 9 GB in one list. */
+/** Far above the needs of real organizations: ten million events are about 9 GB in one list. */
 export const LIMITS: PullLimits = {
   listBytes: 4 * GIB,
   eventsBytes: 256 * GIB,

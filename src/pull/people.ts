@@ -1,4 +1,4 @@
-/** The whole names and the roles of people, which another list has, in bounded memory. */
+/** Finds whole names and roles of users in a second list or in events, in bounded memory. */
 import type { Item } from './kept-lines.ts';
 import { refused } from './refusal.ts';
 
@@ -7,16 +7,16 @@ interface Person {
   readonly role: unknown;
 }
 
-/** Of a user, by the id. */
+/** Finds a user by `id`. Each user can be found only once. */
 export type FindPerson = (user: Item) => Promise<Person | undefined>;
 
-/** What an entry of a map takes beside its texts. */
+/** Approximate memory of a map entry besides its texts. */
 const ENTRY_BYTES = 200;
 
 /**
- * Finds the users of one list in another one, in whose order they are asked for: both lists of a
- * server mostly have the same order, so that little is in memory. Throws `source-refused` when it
- * would be more than `mostBytes`.
+ * Finds the users of one list in a second list. Both lists of a server usually have the same order;
+ * if users are requested in that order, little is in memory. Throws `source-refused` when it would
+ * be more than `mostBytes`.
  */
 export function peopleInStep(list: AsyncGenerator<Item>, mostBytes: number): FindPerson {
   const passed = new People(mostBytes);
@@ -33,7 +33,7 @@ export function peopleInStep(list: AsyncGenerator<Item>, mostBytes: number): Fin
 }
 
 /**
- * Finds what is said last of each. Throws `source-refused` when they would take more than
+ * Finds the last entry of each user. Throws `source-refused` when the entries would take more than
  * `mostBytes`.
  */
 export async function allPeople(items: AsyncIterable<Item>, mostBytes: number): Promise<FindPerson> {

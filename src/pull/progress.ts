@@ -1,62 +1,60 @@
 /**
- * What a pull knows about the files in its folder. It is stored as JSON and read with distrust:
- * names of files are made of its numbers, never of its texts, and what does not hold counts as
- * none.
+ * The state of a pull: the files in its folder, and what is known about the server. It is stored as
+ * JSON and not trusted when it is read: file names are made only from its numbers, never from its
+ * texts, and an invalid state counts as none.
  */
 
 export type FileKind = 'users' | 'boards' | 'events' | 'points';
 
-/** A response that was got. */
+/** A response that was received. */
 export interface KeptProgress {
-  /** Of its file; absent once it is published, when only the entity tag is of use. */
+  /** The file; absent after a publication, when only the entity tag is used. */
   readonly file: { readonly number: number; readonly bytes: number } | undefined;
-  /** In which round it held. */
+  /** The last round in which the response was valid. */
   readonly round: number;
-  /** Where the server has given one. */
+  /** Absent if the server sent none. */
   readonly etag: string | undefined;
 }
 
-/** A walk through pages of events (decision 19). */
+/** A traversal of pages of events (decision 19). */
 export interface Walk {
-  /** What it asks for: a token, or `start`. */
+  /** The query parameter `since`: a sync token, or `start`. */
   readonly since: string;
-  /** Where its next page begins; absent before the first one. */
+  /** Cursor of the next page; absent before the first one. */
   readonly cursor: string | undefined;
-  /** Pages so far, empty ones included. */
+  /** Number of pages so far, including empty ones. */
   readonly steps: number;
-  /** The cursor of an earlier page: one that comes again leads in a circle. */
+  /** Cursor of an earlier page. If it occurs again, the pages form a cycle. */
   readonly mark: string | undefined;
 }
 
-/** The names are ours: a list, or `points` and the id of a board. */
+/** Names given by Corkboard: a list, or `points` and the id of a board. */
 export type FileName = 'users' | 'boards' | 'users-beside' | 'boards-beside' | 'events' | `points ${string}`;
 
 export interface Progress {
-  /** Of the server, and a digest of the key: another one may see other things. */
+  /** URL of the server, and a digest of the key: a different key may see different data. */
   readonly source: string;
-  /** Counts looks at the server; what was got in this one need not be asked for again. */
+  /** Number of the current round of requests. A response of this round is not requested again. */
   round: number;
   readonly files: Map<FileName, KeptProgress>;
-  /** Of the file made last. */
+  /** Number of the newest file. */
   lastNumber: number;
-  /** Which variant the base is; absent while that is not known. */
+  /** The variant of the base URL; undefined as long as it is unknown. */
   variant: 'a' | 'b' | undefined;
-  /** Whether the server has pages and tokens; absent while that is not known. */
+  /** Whether the server has pages and sync tokens; undefined as long as that is unknown. */
   hasTokens: boolean | undefined;
-  /** From where on events are new, once all before have been got. */
+  /** Sync token after the last complete traversal: later events are new. */
   token: string | undefined;
   walk: Walk | undefined;
-  /** In which round a walk has come to its end. */
+  /** The last round in which a traversal was completed. */
   walkedRound: number;
-  /** Pages of events that are not published yet, numbered from 1, and their size together. */
+  /** Pages of events that are not yet published, numbered from 1, and their total size. */
   pages: { readonly count: number; readonly bytes: number };
-  /** Whether anything has been got that is not published yet. */
+  /** Whether any received data is not yet published. */
   isNew: boolean;
 }
 
-/**
- * Of the form below. Earlier versions of Corkboard had others, from which nothing is taken over.
- */
+/** Version of the format below. Earlier versions of Corkboard had others, which are discarded. */
 const FORMAT = 2;
 const FILE_NAME = /^(?:users|boards|users-beside|boards-beside|events|points -?\d{1,19})$/;
 
@@ -71,7 +69,7 @@ export function writeProgress(progress: Progress): string {
   return JSON.stringify({ format: FORMAT, ...progress, files: [...progress.files] });
 }
 
-/** Absent for what does not hold, as a whole. */
+/** Undefined if any part is invalid. */
 export function readProgress(text: string): Progress | undefined {
   let value: unknown;
   try {

@@ -1,7 +1,7 @@
 /**
- * Copies what a key can see of an organization from any server that speaks one of the variants into
- * the local store, as one publication (decision 56). What was interrupted goes on where it was. The
- * server is not trusted (decision 61).
+ * Copies everything that a key can see of an organization, from any server with one of the
+ * variants, into the local store, as one publication (decision 56). An interrupted pull continues
+ * where it stopped. The server is not trusted (decision 61).
  */
 import { hash } from 'node:crypto';
 import { AppError } from '../domain/app-error.ts';
@@ -16,21 +16,24 @@ import { refused } from './refusal.ts';
 import { PullSource } from './source.ts';
 
 export interface PullOptions {
-  /** Base of a variant: `/v1/events` lies below it. */
+  /** Base URL of a variant; `/v1/events` is below it. */
   readonly url: string;
   readonly key: string;
-  /** Of this pull alone; kept between pulls. */
+  /** Used only by this pull, and kept between pulls. */
   readonly folder: string;
-  /** Publishes the files of a bundle; false when it was refused. */
+  /** Publishes the files of a bundle. Returns false if it was refused. */
   readonly publish: (paths: readonly string[]) => Promise<boolean>;
   readonly patience?: Patience;
   readonly limits?: Partial<PullLimits>;
   readonly tell?: (news: string) => void;
 }
 
-/** What the server has no longer and the local store, which adds and replaces, still has. */
+/**
+ * Records that the server no longer has, but the local store still has: a pull only adds and
+ * replaces.
+ */
 export interface Missing extends Gone {
-  /** Ids of people whom the server has forgotten. */
+  /** Ids of users that the server has forgotten. */
   readonly forgotten: readonly string[];
 }
 
@@ -42,8 +45,8 @@ export interface Pulled {
 const NOTHING_GONE: Missing = { users: 0, boards: 0, points: 0, forgotten: [] };
 
 /**
- * Throws `source-refused`, and what `publish` throws; then everything good that was got is kept for
- * the next time. Throws `data-unreadable` when nothing can be kept.
+ * Throws `source-refused`, and the errors of `publish`. Valid data is then kept for the next pull,
+ * unless no bundle could be made of it. Throws `data-unreadable` when data cannot be kept.
  */
 export async function pull(options: PullOptions): Promise<Pulled> {
   const { url, key, patience, tell } = options;
@@ -69,8 +72,8 @@ export async function pull(options: PullOptions): Promise<Pulled> {
 }
 
 /**
- * What was refused once would be refused again; perhaps the server has something else by the next
- * pull.
+ * Discards refused data: it would be refused again, but the server may have different data by the
+ * next pull.
  */
 async function refuseOnce(folder: PullFolder, error: unknown): Promise<never> {
   if (error instanceof AppError && error.code === 'source-refused') await folder.startOver();

@@ -1,9 +1,9 @@
-/** What a pull says about a server that it cannot copy from. */
+/** Errors of a pull about the server. */
 import { AppError } from '../domain/app-error.ts';
 
 /**
- * `reason` completes the sentence and repeats no text of the server, which may hold terminal
- * escapes.
+ * `reason` completes the sentence. It must not repeat text of the server, which may contain
+ * terminal escapes.
  */
 export function refused(reason: string, isKept = true): AppError {
   const kept = isKept ? '; the data fetched so far is kept' : '';

@@ -1,7 +1,7 @@
 /**
- * Reads the bodies of a server in bounded memory and checks every record before it is kept
- * (decision 61): its shape, its ids as integers of 64 bits, its texts. What comes out are lines of
- * our own making; only the text of an event stays as it was sent, because an import reads all of it
+ * Reads the bodies of a server in bounded memory, and checks every record before it is kept
+ * (decision 61): its shape, its ids as 64-bit integers, its texts. The output consists of new
+ * lines. Only the text of an event remains as it was sent, because an import parses all of it
  * again.
  */
 import { createHash } from 'node:crypto';
@@ -42,8 +42,8 @@ export const readEvents = reading('its events', readElements, (text) => {
 const SYNC_ID = /,\s*"sync_id"\s*:\s*"(?:[^"\\]|\\.)*"\s*\}$/;
 
 /**
- * Each line begins with the id of its actor, or of the user who was forgotten, and a tab; the event
- * behind it has the id by which an import knows it again.
+ * Each line consists of the id of the actor or of a forgotten user, a tab, and the event, if any.
+ * The id of the event identifies it in later imports.
  */
 export const readPage = reading('a page of its events', readLines, (line) => {
   const text = line.trim();
@@ -56,11 +56,11 @@ export const readPage = reading('a page of its events', readLines, (line) => {
   const end = SYNC_ID.exec(text)?.index;
   if (typeof syncId !== 'string' || end === undefined)
     throw new Refusal('sync_id', 'must be the last member, a text');
-  // Behind all other members: it holds even where the event has an id of its own.
+  // The last member: it takes precedence over an id that the event has of its own.
   return `${actor}\t${onOneLine(text.slice(0, end))},"id":${idOf(syncId)}}\n`;
 });
 
-/** Of one board, whose id the server has given. */
+/** Points of one board; `boardId` comes from the server. */
 export function readPoints(boardId: string): ResponseReading {
   return reading('its points', readMembers, (text) => {
     const [record] = Object.values(readObject(`{${text}}`));
@@ -73,7 +73,7 @@ export function readPoints(boardId: string): ResponseReading {
   });
 }
 
-/** Cuts bytes into the texts of records, many at a time. Throws `Damage`. */
+/** Divides bytes into the texts of records, many at a time. Throws `Damage`. */
 type Cut = (bytes: AsyncIterable<Buffer>) => AsyncIterable<readonly Line[]>;
 
 function reading(what: string, cut: Cut, keep: (text: string, record: number) => string): ResponseReading {
@@ -92,14 +92,17 @@ function reading(what: string, cut: Cut, keep: (text: string, record: number) =>
         yield kept;
       }
     } catch (error) {
-      // A page may be empty, and no other body.
+      // Only a page may be empty.
       if (error instanceof Damage && quiet.isEmpty && cut === readLines) return;
       throw unfit(what, records, error);
     }
   };
 }
 
-/** A record that does not end is not waited for until the largest response has come. */
+/**
+ * Limits the length of a record, so that an unclosed one does not take as much as the largest
+ * response.
+ */
 async function* counted(
   body: AsyncIterable<Buffer>,
   quiet: { bytes: number; isEmpty: boolean },
@@ -115,7 +118,7 @@ async function* counted(
 function unfit(what: string, record: number, error: unknown): unknown {
   if (error instanceof Damage) return refused(`${what} do not match the API description: ${error.message}`);
   if (!(error instanceof Refusal)) return error;
-  // The reader of JSON repeats what it has read.
+  // The message of the JSON parser repeats its input.
   const reason = error.reason.startsWith('is not valid JSON') ? 'is not valid JSON' : error.reason;
   const field = error.field === '' ? '' : `"${error.field}" `;
   return refused(`${what} do not match the API description (record ${record}: ${field}${reason})`);
@@ -125,7 +128,7 @@ interface Named {
   readonly actor: string;
 }
 
-/** As far as a pull relies on it; the import checks the rest. */
+/** Checks what a pull relies on. The import checks the rest. */
 function checkEvent(event: Item): Named {
   for (const name of ['type', 'action', 'timestamp']) {
     if (typeof event[name] !== 'string') throw new Refusal(name, 'must be text');
@@ -154,7 +157,7 @@ function requireObject(item: Item, name: string): Item {
 const LEAST = -(2n ** 63n);
 const MOST = 2n ** 63n - 1n;
 
-/** In decimal digits. */
+/** Returns the id in decimal digits. Throws `Refusal`. */
 function requireId(item: Item, name: string): string {
   const value = item[name];
   const isId = typeof value === 'bigint' ? value >= LEAST && value <= MOST : Number.isSafeInteger(value);
@@ -174,14 +177,14 @@ function isObject(value: unknown): value is Item {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Inside a text JSON allows no line end, so these are only spaces between its parts. */
+/** In JSON, line ends occur only between tokens, so a space can replace them. */
 function onOneLine(json: string): string {
   return /[\r\n]/.test(json) ? json.replaceAll(/[\r\n]+/g, ' ') : json;
 }
 
 /**
- * 63 bits of a digest: two events of a million have the same in one of twenty million such
- * organizations.
+ * 63 bits of a digest. Among a million events, two have the same id with a probability of one in
+ * twenty million.
  */
 function idOf(syncId: string): bigint {
   return createHash('sha256').update(syncId).digest().readBigUInt64BE() >> 1n;

@@ -1,6 +1,6 @@
 /**
- * The server that a pull copies from: its addresses, its refusals, and responses that are checked
- * and kept as files.
+ * The server of a pull: its URLs, its refusals, and its responses, which are checked and kept as
+ * files.
  */
 import { CorkboardError, ProblemError } from '../client/errors.ts';
 import { MEDIA_TYPES } from '../client/media-types.ts';
@@ -13,33 +13,34 @@ import type { ResponseReading } from './responses.ts';
 export type Variant = 'a' | 'b';
 
 /**
- * What came of a request: `same` when the entity tag still holds, `none` when there is no such
- * path, `stale` when the server does not know the token or the place any more.
+ * The result of a request. `same`: the entity tag is still valid. `none`: there is no such path.
+ * `stale`: the server no longer accepts the sync token or cursor. `tokens`: the server has sync
+ * tokens, and `unlessTokens` was given.
  */
 export type Got =
   | { readonly outcome: 'got'; readonly headers: Headers; readonly bytes: number }
   | { readonly outcome: 'same' | 'none' | 'stale' | 'tokens' };
 
 export interface Wanted {
-  /** Of a variant; the one that was named when absent. */
+  /** Base URL of a variant; by default the given one. */
   readonly baseUrl?: string;
-  /** Below it. */
+  /** Path below the base URL. */
   readonly path: string;
   readonly query?: Query;
-  /** To be made; it appears when the response has come whole and was found good. */
+  /** The file to create. It appears when the whole response has been received and checked. */
   readonly file: string;
   readonly room: LineRoom;
   readonly read: ResponseReading;
-  /** Of the response. */
+  /** Maximum size of the response. */
   readonly mostBytes: number;
   readonly etag?: string | undefined;
   readonly accept?: string;
-  /** Takes nothing of a server that has tokens, and tells that it has. */
+  /** If the server has sync tokens, do not read the response, and return `tokens`. */
   readonly unlessTokens?: boolean;
 }
 
 export class PullSource {
-  /** Without a slash at its end. */
+  /** Base URL without a slash at its end. */
   readonly base: string;
   readonly #key: string;
   readonly #patience: Patience;
@@ -50,13 +51,16 @@ export class PullSource {
     this.#patience = patience;
   }
 
-  /** Where a Corkboard has the other variant than the one that the base is (decision 1). */
+  /**
+   * The base URL of a variant: `base` if `isOwn`; otherwise the URL at which a Corkboard has the
+   * other variant (decision 1).
+   */
   baseOf(variant: Variant, isOwn: boolean): string {
     if (isOwn) return this.base;
     return /\/[ab]$/.test(this.base) ? `${this.base.slice(0, -1)}${variant}` : `${this.base}/${variant}`;
   }
 
-  /** Throws `source-refused`, and `data-unreadable` when the response cannot be kept. */
+  /** Throws `source-refused`, and `data-unreadable` when the response cannot be stored. */
   async get(wanted: Wanted): Promise<Got> {
     const { baseUrl = this.base, path, query, etag, accept = MEDIA_TYPES.json } = wanted;
     const read = async (body: RemoteBody, { status, headers }: Response): Promise<Got> => {
@@ -80,7 +84,7 @@ async function keep(
   body: RemoteBody,
   headers: Headers,
 ): Promise<Got> {
-  // Its length would say nothing, and a small response could become a large one.
+  // The length would show nothing, and a small response could expand to a large one.
   if ((headers.get('content-encoding') ?? 'identity') !== 'identity')
     throw refused('its responses are compressed, which was not requested');
   if (Number(headers.get('content-length') ?? 0) > mostBytes) throw tooLarge(mostBytes);
@@ -101,7 +105,7 @@ function tooLarge(mostBytes: number) {
   return refused(`a response is larger than ${mostBytes.toLocaleString('en')} bytes`);
 }
 
-/** Throws `source-refused` for what is no answer to go on with. */
+/** Throws `source-refused` for a response after which a pull cannot continue. */
 function outcomeOf(error: CorkboardError): Got {
   const { status, code } = error instanceof ProblemError ? error : { status: 0, code: '' };
   if (status === 404) return { outcome: 'none' };

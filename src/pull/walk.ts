@@ -1,5 +1,5 @@
 /**
- * Walks through the pages of events of a server with tokens (decision 19), to their end or to a
+ * Fetches the pages of events of a server with sync tokens (decision 19), to the last one or a
  * refusal.
  */
 import { nextCursor } from '../client/headers.ts';
@@ -12,15 +12,18 @@ import { noInterface, refused } from './refusal.ts';
 import { readPage } from './responses.ts';
 import type { Got, PullSource } from './source.ts';
 
-/** Of events in a page. */
+/** Number of events in a page. */
 const PAGE_LIMIT = 10_000;
-/** A walk whose token or place is refused begins again so often. */
+/** Maximum number of attempts if the server refuses the sync token or cursor. */
 const MOST_BEGINNINGS = 3;
-/** Of a cursor or a token, in characters; header fields of a response may take 16 KiB together. */
+/**
+ * Maximum length of a cursor or sync token in characters; the header fields of a response may take
+ * 16 KiB together.
+ */
 const LONGEST_TOKEN = 8192;
 
 /**
- * Page after page until there is no next one; only then the token of the walk counts. Throws
+ * Fetches pages until there is no next one. Only then the new sync token is valid. Throws
  * `source-refused`.
  */
 export async function walkEvents(
@@ -75,9 +78,9 @@ async function askForPage(
 }
 
 /**
- * The walk one page further. The mark is a cursor that it has met, moved on at each power of two,
- * so that a circle of any length is found without remembering all of it. What a circle has brought
- * is thrown away.
+ * Advances the traversal by one page. `mark` is a cursor of the traversal, replaced at each power
+ * of two, so that a cycle of any length is detected without storing all cursors. The pages of a
+ * cycle are discarded. Throws `source-refused`.
  */
 async function stepTo(cursor: string, walk: Walk, folder: PullFolder, { pages }: PullLimits): Promise<Walk> {
   const steps = walk.steps + 1;

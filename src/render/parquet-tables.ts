@@ -1,4 +1,6 @@
-/** Events, boards and users as Parquet (decision 17): the rows and columns of CSV, with their types. */
+/**
+ * Events, boards and users as Parquet (decision 17): the rows and columns of CSV, with their types.
+ */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { EventBatch, EventPosition, EventQuery, ListKind, ListQuery } from '../dataset/query.ts';
 import { TextColumn } from '../dataset/text-column.ts';
@@ -15,10 +17,10 @@ import {
 } from './thread/parquet-file.ts';
 import type { RenderThread } from './thread/render-thread.ts';
 
-/** Of a list, at once. */
+/** Rows of a list per batch. */
 const LISTED_ROWS = 16_384;
 
-/** Columns by the names of their fields. */
+/** Columns by field name. */
 type Records = Readonly<Record<string, unknown>>;
 
 /** The sections of an event, in the order of the indices of its row. */
@@ -29,14 +31,14 @@ export class ParquetTables {
   readonly #stock: FragmentStock;
   readonly #thread: RenderThread | undefined;
 
-  /** Without a thread, files are made by this one. */
+  /** Without a render thread, files are written on the calling thread. */
   constructor(dataset: Dataset, stock: FragmentStock, thread: RenderThread | undefined) {
     this.#dataset = dataset;
     this.#stock = stock;
     this.#thread = thread;
   }
 
-  /** Events of the query, with the columns of `EVENT_SECTIONS`. */
+  /** Events of the query, with the columns of `EVENT_SECTIONS` and the timestamp. */
   async events(query: EventQuery): Promise<UnsizedAnswer<EventPosition>> {
     const { limit } = query;
     if (limit === undefined) {
@@ -56,7 +58,10 @@ export class ParquetTables {
     return { next, mostRows: indices.length, pieces };
   }
 
-  /** The events of the range where they are in memory, otherwise all events. */
+  /**
+   * An upper bound for the number of events: those that may match if events are in memory,
+   * otherwise all.
+   */
   #mostEvents(query: EventQuery): number {
     const { timeline, counts } = this.#dataset;
     if (timeline === undefined) return counts.events;

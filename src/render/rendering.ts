@@ -1,6 +1,6 @@
 /**
- * Answers of one dataset as bytes. Fragments of its people, boards and pins are made once and kept as long as the
- * rendering lives; an answer is a copy of them.
+ * Renders responses from one dataset. Fragments of its users, boards and pins are made once and
+ * kept as long as the rendering exists; a response is a copy of them.
  */
 
 import { hash } from 'node:crypto';
@@ -33,14 +33,18 @@ import {
 import type { RenderThread } from './thread/render-thread.ts';
 
 export interface Rendering {
-  /** The dataset as it is seen here: whatever else is read for a response comes from it. */
+  /** The dataset after redaction; everything else that is read for a response must come from it. */
   readonly dataset: Dataset;
-  /** The same as events, boards and users, as Parquet. */
+  /** Events, boards and users as Parquet. */
   readonly tables: ParquetTables;
-  /** Events of the query (contract 2.1). With a limit, `next` is the position of the last event delivered. */
+  /**
+   * Events of the query (contract 2.1). With a limit, `next` is the position of the last event
+   * returned.
+   */
   events(query: EventQuery, representation: TextRepresentation, admit?: Admit): Promise<EventsAnswer>;
   /**
-   * What has changed of the query since the dataset's `lastSequence` was this one; absent: everything, in the same form.
+   * The change set of the query since the version whose `lastSequence` was `since`; undefined: all
+   * events, in the same form.
    */
   changes(
     query: EventQuery,
@@ -48,7 +52,9 @@ export interface Rendering {
     representation: ChangesRepresentation,
     admit?: Admit,
   ): Promise<EventsAnswer>;
-  /** Boards or users of the query (contract 2.6, 2.7). With a limit, `next` is the last id delivered. */
+  /**
+   * Boards or users of the query (contract 2.6, 2.7). With a limit, `next` is the last id returned.
+   */
   list(
     of: ListKind,
     query: ListQuery,
@@ -57,11 +63,14 @@ export interface Rendering {
   ): Promise<ListAnswer>;
   /** A points map, always JSON (contract 2.8). */
   standings(query: StandingsQuery, keyedBy: StandingKey): Promise<Answer>;
-  /** Users and boards as variant B lists them, for answers that are made of other things. */
+  /** Users and boards with the fields of variant B, for responses that are not lists of them. */
   described(): Promise<Describing>;
-  /** What a pin says beside its text, by index. */
+  /** The fields `RANKED_PIN` of a pin, by index. */
   describedPins(): Promise<(index: number) => Described>;
-  /** Makes what events in JSON need, and all that the other rendering was asked for, so that no request waits for it. */
+  /**
+   * Prepares everything that events in JSON require, and everything that was requested from the
+   * rendering `before`, so that no request waits for it.
+   */
   warm(before?: Rendering): Promise<void>;
 }
 
@@ -73,8 +82,8 @@ export interface Describing {
 }
 
 /**
- * Redaction applies to everything that the rendering makes (decision 22). With a thread, large answers from a
- * dataset in memory are rendered beside the thread that serves.
+ * Redaction applies to everything that the rendering makes (decision 22). With a thread, large
+ * responses from a dataset in memory are rendered on that thread.
  */
 export function openRendering(dataset: Dataset, redacting: Redacting, thread?: RenderThread): Rendering {
   return new DatasetRendering(dataset, redacting, thread);
@@ -86,7 +95,10 @@ class DatasetRendering implements Rendering {
   readonly tables: ParquetTables;
   readonly dataset: Dataset;
   readonly #stock: FragmentStock;
-  /** Sizes of large answers: the same exports are asked for again and again, and a size never changes. */
+  /**
+   * Sizes of large responses. The same exports are requested repeatedly, and their size never
+   * changes.
+   */
   readonly #sizes = new Shelf<number>(KEPT_SIZES);
   readonly #thread: RenderThread | undefined;
   readonly #names: EventNames;
@@ -199,7 +211,7 @@ class DatasetRendering implements Rendering {
   }
 }
 
-/** A short text that is the same only for the same question, however long its scope is. */
+/** A short text that identifies the query, however long its scope is. */
 function questionOf(question: unknown): string {
   const exact = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
   return hash('sha256', JSON.stringify(question, exact), 'base64url');

@@ -1,6 +1,7 @@
 /**
- * The way of a request through the server, top to bottom: `admit` is what every request passes, `answerRoute` what
- * a data route does then. Each step is a function in a file of its own; whatever a step throws ends in `sendProblem`.
+ * The request pipeline, from top to bottom: every request passes `admit`; a data route continues in
+ * `answerRoute`. Each step is a function in its own file. Every error that a step throws ends in
+ * `sendProblem`.
  */
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { AppError } from '../domain/app-error.ts';
@@ -49,34 +50,37 @@ export interface AppOptions extends LogOptions, LiveTimes {
   readonly keyring: Keyring;
   /** The variant at the root, beside `/a` and `/b` (decision 1). */
   readonly defaultVariant: Variant;
-  /** Processes that share the machine; absent: this one alone. */
+  /** Number of processes that share the machine; absent: one. */
   readonly workers?: number;
   /**
-   * What keys and organizations may take at once; absent ones have their defaults (decision 60).
+   * Limits on what keys and organizations may hold at once; absent ones have their defaults
+   * (decision 60).
    */
   readonly limits?: Partial<Limits> | undefined;
-  /** For keys without a limit of their own; absent: none (decision 20). */
+  /** For keys without their own limit; absent: no limit (decision 20). */
   readonly rateLimit?: RateLimit | undefined;
-  /** Whether `/metrics` counts by organization, by name; absent: it names none. */
+  /** Whether `/metrics` has labels with the names of organizations; absent: it has none. */
   readonly metricsOrganizations?: boolean | undefined;
-  /** Proxies whose `X-Forwarded-For` names the client, as addresses and networks; absent: none. */
+  /** Addresses and networks of the proxies whose `X-Forwarded-For` is trusted; absent: none. */
   readonly trustedProxies?: readonly string[] | undefined;
-  /** Origins whose pages may read; absent: none (decision 14). */
+  /** Origins whose pages may read responses; absent: none (decision 14). */
   readonly corsOrigins?: readonly string[] | undefined;
-  /** Where the built console lies; absent, or not there: a plain page at `/` (decision 51). */
+  /**
+   * Folder of the built console; if absent or missing on disk, `/` is a plain page (decision 51).
+   */
   readonly consoleFolder?: string | undefined;
 }
 
 export interface App {
   readonly fastify: FastifyInstance;
   readonly limits: Limits;
-  /** From now on `/readyz` answers 503. */
+  /** After this call `/readyz` responds with 503. */
   beginStop(): void;
-  /** Closes the datasets; to be called when the last answer has ended. */
+  /** Closes the datasets. Must be called after the last response has ended. */
   close(): Promise<void>;
 }
 
-/** Of the OpenAPI documents. */
+/** Content type of the OpenAPI documents. */
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 export function buildApp(options: AppOptions): App {
@@ -146,7 +150,7 @@ export function buildApp(options: AppOptions): App {
         return await sendFound({ ...exchange, next: found.next }, found);
       }
       if (lease.dataset.timeline === undefined) endTurn = await shares.turns.take(key);
-      // The client may have gone away while it waited.
+      // The client may have disconnected while the request waited.
       if (reply.raw.destroyed) return reply.hijack();
       const rendering = lease.rendering(key.redact);
       const { dataset } = rendering;

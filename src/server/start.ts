@@ -1,12 +1,14 @@
-/** The running server: the application on a socket, from the first connection to the last answer. */
+/**
+ * The running server: the application on a socket, from the first connection to the last response.
+ */
 import { lookup } from 'node:dns/promises';
 import type { Server } from 'node:http';
 import { keepTickClass } from '../system/tick-class.ts';
 import { type AppOptions, buildApp } from './app.ts';
 
 /**
- * Connections that the system holds until they are accepted; beyond it their clients try again after
- * a second. Linux takes at most `net.core.somaxconn`.
+ * Connections that the operating system queues until they are accepted. Further clients try again
+ * after a second. Linux limits the value to `net.core.somaxconn`.
  */
 const BACKLOG = 4_096;
 const STOP_TIMEOUT_MS = 30_000;
@@ -14,26 +16,30 @@ const IDLE_CHECK_MS = 50;
 
 export interface ServerOptions extends AppOptions {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Answers that take longer to end are cut; absent: 30 seconds. */
+  /** Responses that take longer to end are cut; in milliseconds, absent: 30 seconds. */
   readonly stopTimeoutMs?: number | undefined;
 }
 
 export interface RunningServer {
   /** `http://host:port`, without a slash at its end. */
   readonly address: string;
-  /** Takes no more requests, lets the answers in flight end, and closes the datasets, not the store. */
+  /**
+   * Accepts no more requests, lets responses in progress end, and closes the datasets, but not the
+   * store.
+   */
   stop(): Promise<void>;
 }
 
-/** Throws the error of the socket when the address cannot be had. */
+/** Throws the error of the socket when the address is not available. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { host, port, stopTimeoutMs = STOP_TIMEOUT_MS } = options;
   keepTickClass();
   const app = buildApp(options);
   const { server } = app.fastify;
-  // Without `dropMaxConnection`, which the types do not know yet, full workers would hand them round among each other.
+  // Without `dropMaxConnection`, which the types lack, full workers would pass connections to each
+  // other.
   Object.assign(server, { maxConnections: app.limits.connections, dropMaxConnection: true });
   let stopped: Promise<void> | undefined;
 
@@ -57,13 +63,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
-/** For `localhost`, which may have two, the framework would open a second server that nothing else knows of. */
+/**
+ * `localhost` may have two addresses, and the framework would then open a second server, which the
+ * rest of the code does not know.
+ */
 async function oneAddress(host: string): Promise<string> {
   return host === 'localhost' ? (await lookup(host)).address : host;
 }
 
 async function closeInTime(server: Server, close: () => Promise<void>, timeoutMs: number): Promise<void> {
-  // A connection that was busy when the stop began is idle once its answer has ended.
+  // A connection that was busy when the stop began becomes idle when its response has ended.
   const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const late = setTimeout(() => server.closeAllConnections(), timeoutMs);
   try {

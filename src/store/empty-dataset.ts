@@ -1,6 +1,6 @@
 /**
- * What an organization is served from before its first publication (decision 67): a version without
- * records, whose clock has not begun. It is not stored, so stores and their copies do not know it.
+ * The dataset of an organization before its first publication (decision 67): a version without
+ * records, whose clock has not started. It is not stored, neither in stores nor in their copies.
  */
 import { hash } from 'node:crypto';
 import type { Dataset, Ledger } from '../dataset/dataset.ts';
@@ -19,7 +19,7 @@ export class EmptyDataset implements Dataset {
   readonly userPointsKey;
   readonly policy;
   readonly counts = NO_COUNTS;
-  /** Every event of the first publication comes after it. */
+  /** Every event of the first publication has a higher sequence. */
   readonly lastSequence = 0;
   readonly kinds = [];
 
@@ -91,7 +91,7 @@ export class EmptyDataset implements Dataset {
   }
 
   async close(): Promise<void> {
-    // Nothing is held.
+    // There are no resources to release.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Forgetting people (decision 54): what stays of them is a number, and words that say so. */
+/** Erasure of users (decision 54): only an id and placeholder texts remain. */
 import { AppError } from '../domain/app-error.ts';
 import { FULL_SCOPE } from '../domain/scope.ts';
 import { fieldOf, STAGED, type Staged, type UserRecord } from './staging.ts';
@@ -6,7 +6,7 @@ import type { Outcome, PublicationOptions, Store } from './store.ts';
 
 const DOMAIN = '@forgotten.invalid';
 
-/** Whether an address stands for somebody else who was forgotten. */
+/** Whether an address is the placeholder of an erased user other than `id`. */
 export function isOfForgotten(email: string, id: bigint): boolean {
   return email.toLowerCase().endsWith(DOMAIN) && email !== forgottenAddress(id);
 }
@@ -15,12 +15,15 @@ function forgottenAddress(id: bigint): string {
   return `user-${id}${DOMAIN}`;
 }
 
-/** Every text that a record can say of a user, empty. */
+/** Every optional text field of a user, empty. */
 const NOTHING_SAID: Pick<UserRecord, 'lastName' | 'classRole'> = Object.fromEntries(
   Object.entries(STAGED.users).flatMap(([name, type]) => (type === 'text?' ? [[fieldOf(name), '']] : [])),
 );
 
-/** The record that makes somebody forgotten. The address can never be any, and an import refuses it of anybody else. */
+/**
+ * The record that erases a user. Its address can never exist, and an import refuses it for any
+ * other user.
+ */
 export function forgottenUser(id: bigint, at: Staged): UserRecord {
   return {
     ...at,
@@ -36,15 +39,16 @@ export function forgottenUser(id: bigint, at: Staged): UserRecord {
 
 export interface ForgettingOptions extends PublicationOptions {
   /**
-   * Removes what lies elsewhere, once it is known that there are such people, and before the store
-   * forgets them.
+   * Removes data outside the store. Called once all users are known to exist, before the store
+   * erases them.
    */
   readonly beforeErasing?: () => Promise<void>;
 }
 
 /**
- * Publishes a version, and leaves no earlier one, in which nothing is known of these people. Nothing is published when all
- * of them were forgotten before. Throws `not-found` when one was never known, and what a publication throws.
+ * Publishes a version without the data of these users, and deletes all earlier versions. Publishes
+ * nothing if all of them were erased before. Throws `not-found` if a user was never known, and the
+ * errors of a publication.
  */
 export async function forgetUsers(
   store: Store,

@@ -1,6 +1,6 @@
 /**
- * What can name an organization, how trouble with a name is told, and what a new organization has unless it is said
- * otherwise: the same in every store.
+ * Valid organization names, the errors about names, and the default settings of a new organization:
+ * the same in every store.
  */
 import { AppError } from '../domain/app-error.ts';
 import type { Settings } from './store.ts';
@@ -19,7 +19,7 @@ export function checkOrganizationName(name: string): void {
 
 const LONGEST_LINE = 200;
 
-/** What a title or a domain, and every other text of one line that an operator gives, must be. */
+/** The rule for titles, domains and every other single-line text that an operator gives. */
 export const LINE_RULE = `one line of at most ${LONGEST_LINE} characters`;
 
 export function isLine(text: string): boolean {
@@ -40,10 +40,10 @@ export function existingOrganization(name: string): AppError {
   );
 }
 
-/** Ids from here on are no base for the next free one, so that there always is one. */
+/** Ids from here on are ignored when the next free id is chosen, so that there always is one. */
 export const LARGE_ID = 2n ** 62n;
 
-/** `largestId`: the largest id below `LARGE_ID` that an organization of the store has, 0 when there is none. */
+/** `largestId`: the largest id below `LARGE_ID` of the organizations in the store, or 0. */
 export function defaultSettings(name: string, largestId: bigint): Settings {
   return {
     id: largestId + 1n,
@@ -58,8 +58,9 @@ export function defaultSettings(name: string, largestId: bigint): Settings {
 }
 
 /**
- * An organization can be replaced by a copy of that name as long as it has no data. Throws `organization-exists`.
- * Differently written the name would be another one for keys.
+ * A copy may replace an organization of the same name that has no data. Throws
+ * `organization-exists`, also if the names differ in case: keys would treat them as different
+ * organizations.
  */
 export function checkReplaceable(
   existing: { readonly name: string; readonly version: string | undefined } | undefined,

@@ -1,11 +1,11 @@
-/** Waiting for one's turn to publish: one publication at a time and organization. */
+/** Waiting for the turn to publish: one publication at a time per organization. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../domain/app-error.ts';
 import type { PublicationOptions } from './store.ts';
 
 const RETRY_AFTER_MS = 100;
 
-/** Tries until it is our turn, for up to `waitMs`, then throws `organization-busy`. */
+/** Retries until `tryToTake` succeeds, for up to `waitMs`. Then throws `organization-busy`. */
 export async function waitForTurn(
   tryToTake: () => boolean | Promise<boolean>,
   { waitMs, onWait }: PublicationOptions,

@@ -1,4 +1,7 @@
-/** What staged records refer to: every store checks that it is there (decision 30). */
+/**
+ * The references between records. Every store checks that the targets of staged records exist
+ * (decision 30).
+ */
 import type { RecordKind } from './staging.ts';
 
 export interface Reference {
@@ -7,7 +10,7 @@ export interface Reference {
   readonly to: 'users' | 'boards' | 'pins';
 }
 
-/** In the order in which bad records can make others bad. */
+/** In the order in which invalid records can make others invalid. */
 export const REFERENCES: readonly Reference[] = [
   { kind: 'pins', field: 'board_id', to: 'boards' },
   { kind: 'pins', field: 'owner_id', to: 'users' },

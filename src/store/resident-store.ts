@@ -1,4 +1,4 @@
-/** A store whose datasets are resident: loaded into memory when they are opened, as long as they fit. */
+/** A store whose datasets are loaded into memory when they are opened, as long as they fit. */
 import type { Dataset } from '../dataset/dataset.ts';
 import { loadDataset } from '../dataset/resident/load.ts';
 import { estimateResidentBytes } from './resident-limit.ts';
@@ -6,13 +6,14 @@ import type { OrganizationEntry, Publication, PublicationOptions, Settings, Stor
 
 export interface ResidentOptions {
   /**
-   * What the datasets of all organizations may take together, by `estimateResidentBytes`. A version and the one it
-   * replaces count as one, the larger, although both are in memory until the last answer from the old one has ended.
+   * Limit for the datasets of all organizations together, by `estimateResidentBytes`. A version and
+   * its replacement count as one, the larger, although both are in memory until the last response
+   * from the old one has ended.
    */
   readonly limitBytes: number;
 }
 
-/** The same store; a dataset that does not fit into the limit beside those in memory is the store's own. */
+/** Wraps a store. A dataset that does not fit beside those in memory is returned unchanged. */
 export function withResidentDatasets(store: Store, options: ResidentOptions): Store {
   return new ResidentStore(store, options.limitBytes);
 }
@@ -40,10 +41,10 @@ class ResidentStore implements Store {
     return await this.#keep(name, await this.#store.openEarlier?.(name));
   }
 
-  /** The dataset in memory, or as it is stored where it does not fit. */
+  /** Loads the dataset into memory, or returns it unchanged if it does not fit. */
   async #keep(name: string, stored: Dataset | undefined): Promise<Dataset | undefined> {
     if (stored === undefined) return undefined;
-    // Taken before loading, so that two that are loaded at once do not both take the last room.
+    // Reserved before loading, so that two concurrent loads do not use the same free memory.
     const share = { organization: name, bytes: estimateResidentBytes(stored.counts) };
     if (share.bytes + this.#bytesBeside(name) > this.#limitBytes) return stored;
     this.#shares.add(share);

@@ -1,7 +1,7 @@
-/** The columns in which records are staged, made from the description of their fields. */
+/** The columns in which records are staged, derived from the description of their fields. */
 import { fieldOf, RECORD_KINDS, type RecordKind, STAGED } from './staging.ts';
 
-/** What a field holds: a whole number, a text, or nothing. */
+/** The value of a field: an integer, a text, or nothing. */
 export type StagedCell = bigint | number | string | undefined;
 
 export interface StagedColumn {
@@ -23,7 +23,7 @@ function columnsOf(kind: RecordKind): readonly StagedColumn[] {
 
 const asJson = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value));
 
-/** Of those that are no cells as they are. */
+/** Conversions of the types whose values are not stored unchanged. */
 const CELLS: Readonly<Record<string, (value: unknown) => StagedCell>> = {
   list: asJson,
   map: asJson,

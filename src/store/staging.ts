@@ -1,18 +1,20 @@
 /**
- * Records on their way in: checked one by one by `ingest`, staged in a store, and checked there against each
- * other. Their types and the columns in which they are staged follow from one description. A field that is
- * `undefined` was not given and leaves the earlier value as it is (decision 29).
+ * Records during an import: `ingest` checks them one by one, then a store stages them and checks
+ * them against each other. Their types and their columns follow from one description. A field that
+ * is `undefined` was not given and leaves the earlier value unchanged (decision 29).
  */
 export interface Staged {
   /** Index of the input file, from 0, in the order in which files were announced. */
   readonly file: number;
-  /** First line of the record in its file, from 1 (of a Parquet file: the row). */
+  /** First line of the record in its file, from 1. In a Parquet file: the row. */
   readonly line: number;
-  /** The record as it was read, for the file of rejects; only kept with `--skip-invalid`. */
+  /**
+   * The record as it was read, for the file of rejected records; only kept with `--skip-invalid`.
+   */
   readonly raw?: string | undefined;
 }
 
-/** What a bundle can hold, in the order in which it is read. */
+/** The kinds of records in a bundle, in the order in which they are read. */
 export const RECORD_KINDS = [
   'users',
   'boards',
@@ -24,7 +26,7 @@ export const RECORD_KINDS = [
 ] as const;
 export type RecordKind = (typeof RECORD_KINDS)[number];
 
-/** What fields hold. */
+/** The types of fields. */
 interface Values {
   readonly whole: bigint;
   readonly number: number;
@@ -37,16 +39,19 @@ interface Values {
 type Type = keyof Values;
 
 /**
- * The fields of each kind under the names of their columns, in the order in which they are staged. A question
- * mark: it need not be given. A record has them in camel case.
+ * The fields of each kind under their column names, in the order in which they are staged. A
+ * question mark: optional. A record has them in camel case.
  */
 export const STAGED = {
   users: {
     ...{ id: 'whole', email: 'text?', name: 'text?', first_name: 'text?', last_name: 'text?' },
     ...{ role: 'text?', class_role: 'text?', created_ms: 'number?' },
-    /** LMS properties by name, without the prefix `lms.`; merged into the earlier ones, an empty value removes one. */
+    /**
+     * LMS properties by name, without the prefix `lms.`. They are merged into the earlier ones; an
+     * empty value removes a property.
+     */
     lms: 'map?',
-    /** The person is to be erased, everywhere and for good (decision 54); see `forgottenUser`. */
+    /** The user is to be erased permanently (decision 54); see `forgottenUser`. */
     forgotten: 'truth?',
   },
   boards: {
@@ -99,14 +104,14 @@ export function fieldOf(column: string): string {
 }
 
 /**
- * Many events of one file as columns, which says the same as that many `EventRecord`s and takes a fraction of the
- * time. Only the first `count` places of a column count.
+ * Many events of one file as columns. Equivalent to as many `EventRecord`s and several times as
+ * fast. Only the first `count` values of a column are used.
  */
 export interface EventColumns {
   readonly file: number;
   readonly count: number;
   readonly lines: Int32Array;
-  /** Types and actions; `types` and `actions` are places in it. At most 256. */
+  /** Types and actions; `types` and `actions` are indexes into it. At most 256. */
   readonly words: readonly string[];
   readonly types: Uint8Array;
   readonly actions: Uint8Array;
@@ -116,13 +121,15 @@ export interface EventColumns {
   readonly ownerIds: BigInt64Array;
   readonly actorIds: BigInt64Array;
   readonly boardIds: BigInt64Array;
-  /** Whether the event has a pin, which is so exactly when its type is `pin`. */
+  /** Whether the event has a pin: exactly when its type is `pin`. */
   readonly hasPins: Uint8Array;
   readonly pinIds: BigInt64Array;
   readonly timestampsMs: BigInt64Array;
 }
 
-/** A record that cannot be accepted. `line` 0 and `field` '' speak of the whole file and the whole record. */
+/**
+ * A record that cannot be accepted. `line` 0: the whole file. An empty `field`: the whole record.
+ */
 export interface StagedProblem {
   readonly file: number;
   readonly line: number;

@@ -1,12 +1,10 @@
-/**
- * The port of a store: the organizations it keeps, their published datasets, and the way to publish the next one.
- */
+/** The port of a store: its organizations, their published datasets, and new publications. */
 import type { Counts, Dataset, UserPointsKey } from '../dataset/dataset.ts';
 import type { EventColumns, RecordKind, RecordOf, StagedProblem } from './staging.ts';
 
 /**
- * An organization's settings. They are part of every version: changing them publishes one
- * (decisions 11, 23, 33).
+ * The settings of an organization. They are part of every version: changing them publishes a
+ * version (decisions 11, 23, 33).
  */
 export interface Settings {
   readonly id: bigint;
@@ -20,7 +18,7 @@ export interface Settings {
   readonly policy: string;
 }
 
-/** Whether both show the same organization, which stands in every event. */
+/** Whether both settings show the same organization in events; every event contains it. */
 export function isSameOrganization(one: Settings, other: Settings): boolean {
   return (
     one.id === other.id &&
@@ -31,9 +29,9 @@ export function isSameOrganization(one: Settings, other: Settings): boolean {
 }
 
 /**
- * How an import numbers and names what other software identifies by texts (decision 62): `keyed` by
- * the secret of the organization, `plain` by digests that anybody can compute. Plain are
- * organizations that had data before there were keyed ids, so that people known already are not
+ * How an import derives ids and names for records that other software identifies by texts (decision
+ * 62): `keyed` by the secret of the organization, or `plain` by digests without a key.
+ * Organizations that had data before keyed ids existed are plain, so that known users are not
  * imported a second time.
  */
 export type DerivedIds = 'keyed' | 'plain';
@@ -45,8 +43,8 @@ export interface OrganizationEntry {
   /** Absent while nothing is published. */
   readonly version: string | undefined;
   /**
-   * Random bytes of the organization, for pseudonyms, derived ids, cursors and entity tags. Never
-   * shown.
+   * Random bytes for the pseudonyms, derived ids, cursors and entity tags of the organization.
+   * Secret: they are never shown.
    */
   readonly secret: Uint8Array;
   readonly derivedIds: DerivedIds;
@@ -57,26 +55,33 @@ export interface Store {
   organizations(): Promise<readonly OrganizationEntry[]>;
   /** Throws `organization-unknown`. */
   organization(name: string): Promise<OrganizationEntry>;
-  /** Unset settings get defaults: the next free id, the name as title. Throws `organization-exists`, `-malformed`. */
+  /**
+   * Unset settings get defaults: the next free id, the name as title. Throws `organization-exists`,
+   * `organization-malformed`.
+   */
   createOrganization(name: string, settings: Partial<Settings>): Promise<OrganizationEntry>;
-  /** Version in force, cheap enough to ask several times a second. Absent while nothing is published. */
+  /** The current version, or absent before the first. Cheap enough for several calls a second. */
   currentVersion(name: string): Promise<string | undefined>;
   /**
-   * Calls back when a version of an organization may have been published, a moment ago at most; answers how to end that.
-   * Some publications are never told, so `currentVersion` has to be asked all the same. Absent: none is.
+   * Calls `onPublished` shortly after a version of an organization may have been published. Returns
+   * a function that ends the subscription. Some publications are not reported, so `currentVersion`
+   * must be polled as well. Absent: no publication is reported.
    */
   watch?(onPublished: (organization: string) => void): () => void;
-  /** The dataset in force; absent while nothing is published. The caller closes it. */
+  /**
+   * The dataset of the current version; absent while nothing is published. The caller closes it.
+   */
   openDataset(name: string): Promise<Dataset | undefined>;
   /**
-   * The latest version before the one in force that can be opened, for when that one cannot
-   * (decision 65); absent when none is kept. Never one that contains people who have been forgotten
-   * since (decision 54). The caller closes it.
+   * The latest version before the current one that can be opened, for when the current one cannot
+   * (decision 65). Absent when none is kept. It never contains users who have been erased since
+   * (decision 54). The caller closes it.
    */
   openEarlier?(name: string): Promise<Dataset | undefined>;
   /**
-   * Begins the next version beside the current one. One publication at a time and organization: waits for another
-   * one to end, up to `waitMs`, then throws `organization-busy`. `onWait` is called once when it has to wait.
+   * Begins the next version beside the current one. Each organization has one publication at a
+   * time: waits up to `waitMs` for a different one to end, then throws `organization-busy`.
+   * `onWait` is called once if it has to wait.
    */
   beginPublication(name: string, options: PublicationOptions): Promise<Publication>;
   close(): Promise<void>;
@@ -88,31 +93,38 @@ export interface PublicationOptions {
 }
 
 export interface Publication {
-  /** Adds checked records. They are taken in the order of the calls, which is their order of import. */
+  /** Adds checked records. The order of the calls is their order of import. */
   stage<K extends RecordKind>(kind: K, records: readonly RecordOf[K][]): Promise<void>;
-  /** Adds checked events that come as columns, like `stage`. They may be reused when the promise is fulfilled. */
+  /**
+   * Like `stage`, for checked events as columns, which may be reused when the promise is fulfilled.
+   */
   stageEvents(events: EventColumns): Promise<void>;
-  /** Settings that the version shall have instead of the present ones. */
+  /** Settings of the version that differ from the present ones. */
   changeSettings(changes: Partial<Settings>): void;
   /**
-   * Checks the staged records against each other and against what is published: references, unique e-mail
-   * addresses and names (decisions 9, 11). Bad records are taken out of the staging. So is, before that and without
-   * being a problem, what is said of people who were forgotten (decision 54): answers how many records that are.
+   * Checks the staged records against each other and against the published data: references, unique
+   * e-mail addresses and names (decisions 9, 11). Invalid records are removed from the staged ones.
+   * Before that, records about erased users are removed without being reported (decision 54).
+   * Returns the number of those.
    */
   check(report: (problem: StagedProblem) => void): Promise<number>;
-  /** Counts what `publish` would change. */
+  /** Counts the changes that `publish` would make. */
   preview(): Promise<Pick<Outcome, 'changes' | 'erased'>>;
-  /** Publishes in one step; when nothing would change, no version is made and `published` is false. */
+  /**
+   * Publishes in one step. If nothing would change, no version is made and `published` is false.
+   */
   publish(): Promise<Outcome>;
-  /** Ends a publication without a trace, whatever state it is in. Harmless after `publish`. */
+  /**
+   * Ends a publication in any state and removes what it has stored. Has no effect after `publish`.
+   */
   discard(): Promise<void>;
 }
 
 export interface Change {
   readonly added: number;
-  /** Records of known things with other values. */
+  /** Records of known subjects with different values. */
   readonly changed: number;
-  /** Records that were known already, value for value. */
+  /** Records that were known already with the same values. */
   readonly unchanged: number;
 }
 
@@ -123,6 +135,6 @@ export interface Outcome {
   readonly version: string | undefined;
   readonly changes: Changes;
   readonly counts: Counts;
-  /** Events that went with people who were forgotten. */
+  /** Events that were deleted with erased users. */
   readonly erased: number;
 }

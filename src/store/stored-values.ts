@@ -1,4 +1,4 @@
-/** Values of a database's answer as the type that their column has. */
+/** Checks that values of database results have the type of their column. */
 import { USER_POINTS_KEYS, type UserPointsKey } from '../dataset/dataset.ts';
 import type { DerivedIds } from './store.ts';
 

@@ -1,15 +1,15 @@
-/** The port for taking a version out row by row, as a bundle needs it. */
+/** The port for reading a version row by row, for bundles. */
 
 import type { Counts } from '../dataset/dataset.ts';
 import type { OrganizationEntry } from './store.ts';
 import type { CopiedRows, CopiedTable } from './version-tables.ts';
 
-/** One organization as it was when it was opened, whatever is published meanwhile. */
+/** One organization as it was when it was opened. Later publications do not affect it. */
 export interface VersionRows {
   readonly entry: OrganizationEntry;
-  /** Absent while nothing is published; then there are no rows to ask for. */
+  /** Absent while nothing is published; then `rows` must not be called. */
   readonly counts: Counts | undefined;
-  /** All rows of a table in the order of `VERSION_TABLES`, in bounded runs. */
+  /** All rows of a table in the order of `VERSION_TABLES`, in batches of bounded size. */
   rows(table: CopiedTable): AsyncIterable<CopiedRows>;
   close(): Promise<void>;
 }

@@ -1,21 +1,24 @@
 /**
- * The one description of the tables of a version: those of records and those that follow from them. The schema of
- * DuckDB, what a merge replaces, and how rows travel into bundles and out of copies of version 0.1 follow from it.
- * Version 0.1 had the same tables in PostgreSQL, so the SQL here is what DuckDB and PostgreSQL read alike.
+ * The single description of the tables of a version: tables of records, and tables derived from
+ * them. The DuckDB schema, the columns that a merge replaces, and the row formats of bundles and of
+ * copies from version 0.1 follow from it. Version 0.1 had the same tables in PostgreSQL, so the SQL
+ * here is valid in both DuckDB and PostgreSQL.
  */
 
 import { RECORDS } from '../dataset/records.ts';
 
 /**
- * A question mark: the value can be missing. `list`: a JSON array as text. `place`: the number of
- * the row, where the order of import is that of the rows, and no column of its own.
+ * A question mark: the value can be missing. `list`: a JSON array as text. `place`: the row number;
+ * it has no column of its own where the rows are in the order of import.
  */
 export type Type = 'int4' | 'int4?' | 'int8' | 'int8?' | 'text' | 'list' | 'bool' | 'place';
 
 interface Table {
-  /** Of things (users, boards, pins) `ix` and `id` first, then what records say of them, then their clocks. */
+  /**
+   * In tables of users, boards and pins: `ix` and `id`, then the fields of records, then clocks.
+   */
   readonly columns: Readonly<Record<string, Type>>;
-  /** In which the rows travel, and are written: that in which they are read later. */
+  /** The order in which rows are written, copied and later read. */
   readonly order: string;
 }
 
@@ -24,7 +27,7 @@ const FIGURES = { ...PAIR, total_points: 'int8', participation_score: 'int8' } a
 
 const STORED: Readonly<Record<string, Type>> = { id: 'int8', text: 'text', list: 'list', instant: 'int8?' };
 
-/** Columns that responses read, as they are stored; flags are worked out when they are read. */
+/** Columns that responses read as they are stored; flags are computed when they are read. */
 function stored(columns: (typeof RECORDS)['users' | 'boards']): Readonly<Record<string, Type>> {
   const found = Object.entries(columns).map(([name, kind]) => [name, STORED[kind]] as const);
   return Object.fromEntries(found.filter((column): column is [string, Type] => column[1] !== undefined));
@@ -54,7 +57,7 @@ export const VERSION_TABLES = {
     order: 'ix',
   },
   kinds: { columns: { ix: 'int4', type: 'text', action: 'text' }, order: 'ix' },
-  // "sequence" is the order of import, "publication" the version that brought the event.
+  // "sequence" is the order of import, "publication" the version that added the event.
   events: {
     columns: {
       ...{ sequence: 'int8', publication: 'int4', id: 'int8?', kind: 'int4', actor: 'int4', owner: 'int4' },
@@ -68,12 +71,12 @@ export const VERSION_TABLES = {
     columns: { ...PAIR, points: 'int8', timestamp_ms: 'int8', reason: 'text', place: 'place' },
     order: 'place',
   },
-  // On which boards somebody was who was forgotten.
+  // The boards of erased users.
   forgotten_boards: { columns: PAIR, order: 'board, person' },
-  // What follows was derived from the above at publication.
+  // The following tables are derived from those above at publication.
   user_created: { columns: { ix: 'int4', created_ms: 'int8?' }, order: 'ix' },
   board_created: { columns: { ix: 'int4', created_ms: 'int8?' }, order: 'ix' },
-  // Everybody who acts or owns on a board, is or was on it; "present" is decision 10.
+  // All users who act or own on a board, or are or were members of it; "present" is decision 10.
   board_people: { columns: { ...PAIR, present: 'bool' }, order: 'board, person' },
   policies: {
     columns: {
@@ -97,7 +100,7 @@ export type CopiedTable = keyof typeof VERSION_TABLES;
 
 export const TABLE_NAMES = Object.keys(VERSION_TABLES) as CopiedTable[];
 
-/** How values travel; a truth value as 0 or 1. */
+/** The types in which values are copied; a boolean is 0 or 1. */
 export type Carrier = 'int4' | 'int8' | 'text';
 
 const CARRIERS: Readonly<Record<Type, Carrier>> = {
@@ -110,18 +113,18 @@ export type Carried = Int32Array | BigInt64Array | readonly string[];
 export interface CopiedColumn {
   readonly name: string;
   readonly type: Carrier;
-  /** The column holds truth values. */
+  /** The column holds booleans. */
   readonly truth: boolean;
   /** Values can be missing. */
   readonly optional: boolean;
 }
 
-/** A run of rows as columns, in the order of the table. */
+/** A batch of rows as columns, in the order of the table. */
 export interface CopiedRows {
   readonly count: number;
   readonly columns: readonly {
     readonly values: Carried;
-    /** 0 where the value is missing; absent where none can be. */
+    /** 0 where the value is missing. Absent if no value can be missing. */
     readonly present: Int32Array | undefined;
   }[];
 }
@@ -136,17 +139,19 @@ export function columnsOf(table: CopiedTable): readonly CopiedColumn[] {
   }));
 }
 
-/** Tables of what records describe. */
+/** Tables of records that have an id. */
 type ThingTable = 'users' | 'boards' | 'pins';
 
-/** Of a thing: what records say of it beside its id. */
+/** The columns of a table that hold fields of records, without the id. */
 export function saidColumns(table: ThingTable): readonly (readonly [name: string, type: Type])[] {
   const { columns }: Table = VERSION_TABLES[table];
   const isSaid = (name: string) => name !== 'ix' && name !== 'id' && !name.startsWith('revised');
   return Object.entries(columns).filter(([name]) => isSaid(name));
 }
 
-/** Of a thing: what a later record replaces, field by field (decision 29), each with its default in SQL. */
+/**
+ * The columns that a later record replaces field by field (decision 29), each with its SQL default.
+ */
 export function mergedColumns(table: ThingTable): Readonly<Record<string, string>> {
   return Object.fromEntries(
     saidColumns(table).map(([name, type]) => [quoted(name), DEFAULTS[type] ?? 'NULL']),
@@ -155,12 +160,12 @@ export function mergedColumns(table: ThingTable): Readonly<Record<string, string
 
 const DEFAULTS: Readonly<Partial<Record<Type, string>>> = { text: "''", list: "'[]'" };
 
-/** A name as SQL: some are words of the language. */
+/** Quotes a name for SQL, because some names are SQL keywords. */
 export function quoted(name: string): string {
   return `"${name}"`;
 }
 
-/** What to select of a table, without nulls; `types` are those of the columns of the answer. */
+/** The SELECT list of a table, without nulls. `types` are those of the result columns. */
 export function selection(table: CopiedTable): { readonly list: string; readonly types: readonly Carrier[] } {
   const parts = columnsOf(table).map(({ name, type, truth, optional }) => {
     const column = quoted(name);
@@ -175,7 +180,7 @@ export function selection(table: CopiedTable): { readonly list: string; readonly
   };
 }
 
-/** The columns of an answer to `selection` as rows of the table. */
+/** Converts the result columns of `selection` into rows of the table. */
 export function copiedRows(table: CopiedTable, count: number, answer: readonly Carried[]): CopiedRows {
   let at = 0;
   const columns = columnsOf(table).map(({ optional }) => {

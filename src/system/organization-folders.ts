@@ -1,7 +1,7 @@
 /**
- * The folders of the organizations in a data folder: `organizations/<name>`, where no name can
- * collide with a file of the data folder itself (decision 61). Earlier versions kept them beside
- * those files, as `<name>`; such folders are moved when the data folder is opened.
+ * The folders of the organizations in a data folder: `organizations/<name>`, so that no name can
+ * collide with a file of the data folder itself (decision 61). Earlier versions of Corkboard kept
+ * them as `<name>`, next to those files. Such folders are moved when the data folder is opened.
  */
 import {
   closeSync,
@@ -19,13 +19,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { AppError } from '../domain/app-error.ts';
 
 const ORGANIZATIONS = 'organizations';
-/** No name of an organization begins with a full stop. */
+/**
+ * The name of an organization never begins with a full stop, so it cannot collide with this file.
+ */
 const LOCK = '.layout.lock';
 const LOCK_TIMEOUT_MS = 60_000;
 
 /**
- * What SQLite makes in the data folder. A folder with such a name belongs to an organization and is
- * in its way.
+ * The files that SQLite creates in the data folder. A folder with such a name belongs to an
+ * organization and blocks the file.
  */
 const DATABASE_FILE = /^(?:catalog|keys)\.db(?:-(?:wal|shm|journal))?$/i;
 const VERSION = /^\d+\.duckdb$/;
@@ -35,10 +37,11 @@ export function organizationFolder(dataFolder: string, name: string): string {
 }
 
 /**
- * Moves the folders that earlier versions have left beside the files of the data folder. To be
- * called before SQLite opens one of those files. A process that is killed leaves whole folders, in
- * one place or the other, and the next call moves the rest; processes that start together wait for
- * one another. Throws `data-unreadable` when an organization has versions in both places.
+ * Moves the folders that earlier versions of Corkboard left next to the files of the data folder.
+ * Must be called before SQLite opens one of those files. If the process is killed, every folder is
+ * still complete, in its old or its new place; the next call moves the rest. Processes that start
+ * at the same time wait for each other. Throws `data-unreadable` when an organization has versions
+ * in both places.
  */
 export function moveOrganizations(dataFolder: string): void {
   if (!isToMove(dataFolder)) return;
@@ -47,8 +50,7 @@ export function moveOrganizations(dataFolder: string): void {
     lock.exec('BEGIN EXCLUSIVE');
     const container = join(dataFolder, ORGANIZATIONS);
     mkdirSync(container, { recursive: true, mode: 0o700 });
-    // First: another organization may have the name of one of the two things that are in its way
-    // here.
+    // This comes first: an organization may be named like one of the two entries that it moves.
     if (isOrganization(container)) moveOutOfContainer(container);
     for (const name of misplaced(dataFolder)) move(join(dataFolder, name), join(container, name), name);
     for (const folder of [container, dataFolder]) synchronize(folder);
@@ -61,7 +63,7 @@ function isToMove(dataFolder: string): boolean {
   return isOrganization(join(dataFolder, ORGANIZATIONS)) || misplaced(dataFolder).length > 0;
 }
 
-/** Names of folders of organizations that lie beside the files of the data folder. */
+/** Names of organization folders next to the files of the data folder. */
 function misplaced(dataFolder: string): readonly string[] {
   return namesIn(dataFolder).filter((name) => {
     const folder = join(dataFolder, name);
@@ -69,14 +71,14 @@ function misplaced(dataFolder: string): readonly string[] {
     try {
       return statSync(folder).isDirectory() && (DATABASE_FILE.test(name) || isOrganization(folder));
     } catch (error) {
-      // Removed meanwhile, or a folder of somebody else, like the `lost+found` of a file system.
+      // Deleted in the meantime, or not readable, such as the `lost+found` folder of a file system.
       if (hasCode(error, 'ENOENT', 'EACCES')) return false;
       throw error;
     }
   });
 }
 
-/** Whether a folder holds what a publication makes, as nothing else does. */
+/** Whether a folder contains an entry that only a publication creates. */
 function isOrganization(folder: string): boolean {
   const lock = statSync(join(folder, 'publication.lock'), { throwIfNoEntry: false });
   return lock?.isFile() === true || hasVersions(folder);
@@ -87,15 +89,15 @@ function hasVersions(folder: string): boolean {
 }
 
 /**
- * An organization that is itself called `organizations` has its files where the others are to have
- * their folders. The lock comes last: as long as it is there, there is something to move.
+ * The files of an organization that is itself named `organizations` are where the folders of the
+ * others belong. The lock file is moved last: while it is there, the move is not complete.
  */
 function moveOutOfContainer(container: string): void {
   const own = join(container, ORGANIZATIONS);
   mkdirSync(own, { recursive: true, mode: 0o700 });
   for (const part of ['generations', 'publication.lock']) {
     const from = join(container, part);
-    // An organization may have this name, too.
+    // The entry may itself be the folder of an organization with this name.
     if (existsSync(from) && !isOrganization(from)) renameSync(from, join(own, part));
   }
 }
@@ -119,7 +121,7 @@ function isTwice(name: string): AppError {
   );
 }
 
-/** None where there is no folder, or no longer one. */
+/** Empty if the folder does not exist, or is not a folder. */
 function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);

@@ -1,4 +1,7 @@
-/** SQLite files of a data folder: for the owner's eyes only, durable, and shared by processes at the same time. */
+/**
+ * SQLite files in a data folder: readable only by the owner, durable, and shared by several
+ * processes.
+ */
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,13 +11,17 @@ import { moveOrganizations } from './organization-folders.ts';
 const BUSY_TIMEOUT_MS = 5000;
 const RETRY_MS = 10;
 
-/** Opens, and makes when there is none, a file of the folder, and the folder too. Throws `data-unreadable`. */
+/**
+ * Opens a database file of the folder, and creates the file and the folder if they do not exist.
+ * Throws `data-unreadable`.
+ */
 export function openPrivateDatabase(dataFolder: string, name: string): DatabaseSync {
   const path = join(dataFolder, name);
   try {
     mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
     moveOrganizations(dataFolder);
-    // SQLite makes files for everybody to read, and its companions like the file itself.
+    // SQLite makes new files readable for everyone, and gives its auxiliary files the same
+    // permissions.
     closeSync(openSync(path, 'a', 0o600));
     const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
     switchToWriteAheadLog(database);
@@ -31,7 +38,9 @@ export function openPrivateDatabase(dataFolder: string, name: string): DatabaseS
   }
 }
 
-/** SQLite refuses at once, without its timeout, when two processes switch a new file at the same time. */
+/**
+ * When two processes switch a new file at the same time, SQLite fails at once, without its timeout.
+ */
 function switchToWriteAheadLog(database: DatabaseSync): void {
   const deadlineMs = performance.now() + BUSY_TIMEOUT_MS;
   for (;;) {
@@ -47,7 +56,7 @@ function switchToWriteAheadLog(database: DatabaseSync): void {
 }
 
 /**
- * Does all that `change` does, or nothing. Waits for nothing in between: a connection has one
+ * Applies all changes of `change`, or none. `change` is synchronous, because a connection has one
  * transaction at a time.
  */
 export function inTransaction<T>(database: DatabaseSync, change: () => T): T {
@@ -57,7 +66,8 @@ export function inTransaction<T>(database: DatabaseSync, change: () => T): T {
     database.exec('COMMIT');
     return result;
   } catch (error) {
-    // A full disk has ended the transaction already, and the reason must not be lost.
+    // A full disk has already ended the transaction; a failing ROLLBACK would hide the original
+    // error.
     if (database.isTransaction) database.exec('ROLLBACK');
     throw error;
   }

@@ -1,7 +1,7 @@
 /**
- * Where things are kept that take long to make, fragments above all: made on first use, once however many ask at the
- * same time, kept for good or until more than `limit` are there, when the oldest goes. A failure is not kept: the next
- * one to ask tries again.
+ * Memoizes results that are slow to compute, mainly fragments. Each result is computed on first
+ * use, once for all concurrent callers. It is kept until more than `limit` results exist; then the
+ * oldest is dropped. A failure is not kept: the next call tries again.
  */
 export class Shelf<T, Name = string> {
   readonly #made = new Map<Name, Promise<T>>();

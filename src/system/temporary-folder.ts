@@ -1,7 +1,7 @@
 /**
- * Folders for the files of one command, in the system's folder for temporary files: removed when
- * the command is done, or a signal ends it. Those of processes that were killed are removed with
- * the next one that is made.
+ * Folders for the files of one command, in the system's folder for temporary files. They are
+ * deleted when the command ends, or when a signal ends the process. Folders of processes that were
+ * killed are deleted when the next folder is created.
  */
 import { lstatSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,29 +10,31 @@ import { DatabaseSync } from 'node:sqlite';
 
 const PREFIX = 'corkboard-import-';
 /**
- * Held as long as the folder is in use: SQLite's own lock on an empty file, which ends with the
- * process.
+ * Held while the folder is in use: SQLite's own lock on an empty file. It ends with the process.
  */
 const LOCK = 'lock';
-/** After this time a folder without a lock is one that a process was killed in making. */
+/**
+ * A folder without a lock that is older than this was left by a process that was killed while
+ * creating it.
+ */
 const UNFINISHED_MS = 60_000;
 const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export interface TemporaryFolder extends Disposable {
-  /** For the owner's eyes only. */
+  /** Readable only by the owner. */
   readonly path: string;
 }
 
 const inUse = new Set<string>();
 let isWatching = false;
 
-/** The caller disposes of it. */
+/** The caller must dispose of it. */
 export function openTemporaryFolder(): TemporaryFolder {
   removeLeftovers();
   for (;;) {
     const path = mkdtempSync(join(tmpdir(), PREFIX));
     const lock = tryLock(path);
-    // Another process took it for a leftover and removes it.
+    // Another process took it for a leftover and is deleting it.
     if (lock === undefined) continue;
     inUse.add(path);
     return {
@@ -47,8 +49,8 @@ export function openTemporaryFolder(): TemporaryFolder {
 }
 
 /**
- * From now on a signal removes the folders in use before it ends the process. For commands that go
- * on at no signal.
+ * After this call, a signal deletes the folders in use and then ends the process. For commands that
+ * do not survive any of these signals.
  */
 export function removeFoldersOnSignals(): void {
   if (isWatching) return;
@@ -67,14 +69,14 @@ function removeLeftovers(): void {
     try {
       removeLeftover(join(tmpdir(), name));
     } catch {
-      // Another process removes it, too.
+      // A different process is deleting it at the same time.
     }
   }
 }
 
 function removeLeftover(path: string): void {
   const folder = lstatSync(path);
-  // Other users may write here, too, also a link with such a name.
+  // Other users can write to this folder; they could also create a link with such a name.
   if (!folder.isDirectory() || folder.uid !== (process.getuid?.() ?? folder.uid)) return;
   if (lstatSync(join(path, LOCK), { throwIfNoEntry: false }) === undefined) {
     if (Date.now() - folder.mtimeMs > UNFINISHED_MS) rmdirSync(path);
@@ -86,7 +88,7 @@ function removeLeftover(path: string): void {
   rmSync(path, { recursive: true, force: true });
 }
 
-/** The lock on a folder; absent when a process holds it. */
+/** Takes the lock of a folder; absent when a different process holds it. */
 function tryLock(path: string): DatabaseSync | undefined {
   const database = new DatabaseSync(join(path, LOCK), { timeout: 0 });
   try {

@@ -1,40 +1,49 @@
 /**
  * Time slicing: long work yields to the event loop, so that no request blocks the others (decision
- * 66). All sliced work of a thread shares one slice at a time, however many requests are in progress,
- * and between two slices the event loop has several turns for everything else.
+ * 66). All sliced work of a thread shares one slice at a time, however many requests are in
+ * progress. Between two slices the event loop has several turns for everything else.
  */
 
-/** Long enough that yielding costs little, short enough that other requests do not notice. */
+/**
+ * Long enough that yielding costs little, short enough that other requests are not delayed
+ * noticeably.
+ */
 export const SLICE_MS = 5;
 
 /**
- * Turns of the event loop from one slice to the next. Each turn accepts one connection, so with a
- * slice in every turn there would be 200 new connections a second.
+ * Turns of the event loop from one slice to the next. Each turn accepts one connection, so a slice
+ * in every turn would limit the server to 200 new connections a second.
  */
 export const TURNS_BETWEEN = 16;
 
-/** Rows between two looks at the clock, for work that takes some nanoseconds a row. */
+/** Rows between two checks of the clock, for work that takes a few nanoseconds per row. */
 const ROWS_AT_ONCE = 8_192;
 
 export class TimeSlice {
   readonly #now: () => number;
-  /** Of the present slice, also in the turns after it; absent until the first look at the clock. */
+  /**
+   * End of the current slice; it stays set in the turns after the slice. Absent until the first
+   * check of the clock.
+   */
   #endMs: number | undefined;
   /** Work that continues in later turns, one in each, in this order. */
   readonly #waiting: (() => void)[] = [];
 
-  /** `now` is a clock that never goes back, in milliseconds. */
+  /** `now` is a monotonic clock in milliseconds. */
   constructor(now = () => performance.now()) {
     this.#now = now;
   }
 
-  /** Whether the time of this slice is used up. To be called about every millisecond. */
+  /** Whether the time of this slice is used up. Should be called about once a millisecond. */
   isOver(): boolean {
     if (this.#endMs === undefined) this.#begin();
     return this.#now() >= this.#endMs!;
   }
 
-  /** Resolves in a later turn that has time left: after other requests, and after work that has waited longer. */
+  /**
+   * Resolves in a later turn that has time left: after other requests, and after work that has
+   * waited longer.
+   */
   pass(): Promise<void> {
     if (this.#endMs === undefined) this.#begin();
     return new Promise((resolve) => void this.#waiting.push(resolve));
@@ -52,18 +61,18 @@ export class TimeSlice {
       else if (this.#waiting.length > 0) this.#begin();
       else this.#endMs = undefined;
       if (this.#waiting.length === 0) return;
-      // Work that has waited since the last slice goes on even if the clock has jumped since.
+      // Work that has waited since the last slice continues even if the clock has jumped forward.
       if (turnsLeft === 1 || !this.isOver()) this.#waiting.shift()?.();
     });
   }
 }
 
-/** That of this thread. */
+/** The time slice of this thread. */
 export const slice = new TimeSlice();
 
 /**
- * Does `work` for `[from, to)`, with at most `rows` between two looks at the clock. They are to
- * take about a millisecond. Fewer rows than that never yield.
+ * Calls `work` for `[from, to)`, with at most `rows` rows between two checks of the clock. These
+ * rows should take about a millisecond. A range of at most `rows` rows never yields.
  */
 export async function inSlices(
   from: number,
@@ -77,10 +86,12 @@ export async function inSlices(
   }
 }
 
-/** Work that can pause at each `yield`; these are some tenths of a millisecond apart. */
+/**
+ * Work that can pause at each `yield`. The yields should be a few tenths of a millisecond apart.
+ */
 export type Steps<Result> = Generator<void, Result, void>;
 
-/** Runs the work to its end, in slices of time. */
+/** Runs the work to its end, in time slices. */
 export async function inSlicesOf<Result>(steps: Steps<Result>): Promise<Result> {
   for (;;) {
     const { done, value } = steps.next();

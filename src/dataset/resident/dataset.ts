@@ -1,6 +1,6 @@
 /**
- * A version in memory: the `Dataset` port over typed arrays, loaded from the dataset of any store. What is asked for
- * seldom, or once, is passed on to that dataset, which stays open beneath.
+ * A version in memory: the `Dataset` interface over typed arrays, loaded from the dataset of any
+ * store. Infrequent and one-time queries are passed on to that dataset, which stays open.
  */
 
 import { NO_REDACTION } from '../../domain/redaction.ts';
@@ -35,7 +35,7 @@ import type { StandingsBook } from './standings.ts';
 import type { ResidentTimeline } from './timeline.ts';
 import type { Visibility } from './visibility.ts';
 
-/** What is in memory of a version. */
+/** The data of a version that is in memory. */
 export interface Holdings {
   readonly records: { readonly [T in RecordTable]: RecordColumns<T> };
   readonly users: Register;
@@ -45,12 +45,15 @@ export interface Holdings {
   readonly visibility: Visibility;
   readonly timeline: ResidentTimeline;
   readonly sizes: ColumnSizes;
-  /** Of all events. */
+  /** The tally of all events. */
   readonly tally: EventTally;
   readonly standings: StandingsBook;
 }
 
-/** Of so many earlier versions: clients that keep in step are mostly at the last ones. */
+/**
+ * Number of change sets that are kept. Clients that sync regularly are mostly at one of the latest
+ * versions.
+ */
 const KEPT_REVISIONS = 16;
 
 export class ResidentDataset implements Dataset {
@@ -67,7 +70,7 @@ export class ResidentDataset implements Dataset {
   readonly #stored: Dataset;
   readonly #onClose: () => void;
   readonly #firstEvents: FirstEvents;
-  /** By sequence and by what of people is not seen. */
+  /** Keyed by sequence and user clock. */
   readonly #revisions = new Shelf<Revisions>(KEPT_REVISIONS);
 
   constructor(stored: Dataset, held: Holdings, onClose: () => void) {
@@ -116,7 +119,7 @@ export class ResidentDataset implements Dataset {
     return await this.held[of].list(query, visible, await this.#firstMs(of, query));
   }
 
-  /** By index; not worked out without a range, when no list asks for it. */
+  /** By index. Not computed for a query without a range, which does not need it. */
   async #firstMs(of: ListKind, { scope, range }: ListQuery): Promise<(index: number) => number> {
     if (!isBounded(range)) return () => Number.NaN;
     return await this.#firstEvents.of(of === 'boards' ? 'board' : 'actor', scope);
@@ -139,7 +142,7 @@ export class ResidentDataset implements Dataset {
     return await this.held.standings.answer(query, this.held.visibility.of(query.scope), isWithin);
   }
 
-  /** Whether the scope sees an event on the board before or after the range. */
+  /** Whether an event on the board, inside the scope, lies before or after the range. */
   async #hasEventOutside({ scope, range }: StandingsQuery, board: number): Promise<boolean> {
     const outside: TimeRange[] = [];
     if (range.startMs !== undefined) outside.push({ endMs: range.startMs });
@@ -150,7 +153,9 @@ export class ResidentDataset implements Dataset {
     return false;
   }
 
-  /** Whoever keeps in step asks for what came last, so the rows are looked for once for all of them. */
+  /**
+   * Clients that sync request the latest changes, so the rows are searched once for all of them.
+   */
   async revisions(sequence: number, unseen: Unseen = NO_REDACTION): Promise<Revisions> {
     return await this.#revisions.take(`${sequence} ${clockOf(unseen)}`, async () =>
       findChanged(this.timeline, await this.#stored.revisions(sequence, unseen)),

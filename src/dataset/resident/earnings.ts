@@ -1,4 +1,7 @@
-/** What each standing earned when, kept as running sums, so that any range costs two searches. */
+/**
+ * Award history per points total, kept as running sums, so that the sum of any range takes two
+ * searches. It contains counted awards and adjustments.
+ */
 import { inSlices } from '../../system/time-slice.ts';
 import { joinDoubles, joinIntegers } from '../columns.ts';
 import type { TimeRange } from '../query.ts';
@@ -15,10 +18,12 @@ export async function joinEarnings(parts: readonly EarningRows[]): Promise<Earni
 }
 
 export class Earnings {
-  /** Those of standing `s` lie at `[offsets[s], offsets[s + 1])`, ascending by instant. */
+  /**
+   * The entries of points total `s` are at `[offsets[s], offsets[s + 1])`, ascending by instant.
+   */
   readonly #offsets: Int32Array;
   readonly #timestampMs: Float64Array;
-  /** Of everything that the same standing earned up to here. */
+  /** Sum of the points of the same points total up to and including each entry. */
   readonly #sums: Float64Array;
 
   private constructor(offsets: Int32Array, timestampMs: Float64Array, sums: Float64Array) {
@@ -27,7 +32,9 @@ export class Earnings {
     this.#sums = sums;
   }
 
-  /** Of so many standings; earning `e` is one of standing `standing[e]`. */
+  /**
+   * `standings` is the number of points totals; entry `e` belongs to points total `standing[e]`.
+   */
   static async of(standing: Int32Array, { timestampMs, points }: EarningRows, standings: number) {
     const index = await indexRows(standing, standings);
     await orderRows(index, (row) => timestampMs[row]!);
@@ -47,7 +54,7 @@ export class Earnings {
     return new Earnings(offsets, instants, sums);
   }
 
-  /** What a standing earned inside the range; 0 for nothing. */
+  /** Points of a points total inside the range; 0 without entries. */
   sum(standing: number, { startMs, endMs }: TimeRange): number {
     return (
       this.#sumBefore(standing, endMs) - (startMs === undefined ? 0 : this.#sumBefore(standing, startMs))

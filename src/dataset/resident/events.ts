@@ -1,11 +1,11 @@
-/** What the events of a selection are made of. */
+/** Counts over the events of a selection. */
 import { inSlices } from '../../system/time-slice.ts';
 import type { EventRows } from '../event-rows.ts';
 import type { EventTally, Occurrences } from '../query.ts';
 import type { Selection } from '../selection.ts';
 import { isWhole, openFound, streamSelection } from '../timeline.ts';
 
-/** How many values a column of events can have: indices from 0 to below. */
+/** The number of possible values of each column of events: indices from 0 to below that number. */
 export interface ColumnSizes {
   readonly kinds: number;
   readonly users: number;
@@ -13,7 +13,7 @@ export interface ColumnSizes {
   readonly pins: number;
 }
 
-/** How often each index occurs in the rows of a selection. */
+/** Counts how often each index occurs in the rows of a selection, in time slices. */
 export async function tallySelection(
   events: EventRows,
   selection: Selection,
@@ -56,13 +56,15 @@ async function occurrencesOf(counts: Readonly<Record<TalliedColumn, Count>>) {
 }
 
 interface Count {
-  /** Negative values are none. */
+  /** Negative values are ignored. */
   add(values: Int32Array): void;
-  /** In slices of time: there can be a million values. */
+  /** In time slices: there can be a million values. */
   occurrences(): Promise<Occurrences>;
 }
 
-/** A few rows of many possible values are counted without a place for every value. */
+/**
+ * If there are few rows and many possible values, counts are kept only for the values that occur.
+ */
 function openCount(values: number, rows: number): Count {
   return rows < values / 8 ? new SparseCount() : new DenseCount(values);
 }

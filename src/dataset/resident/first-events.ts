@@ -1,6 +1,6 @@
 /**
- * When users first acted, and boards were first acted on, as far as a scope sees (decision 35).
- * Worked out when a range is asked for, and kept for the latest scopes.
+ * When users first acted, and boards were first acted on, as visible in a scope (decision 35).
+ * Computed when a query has a range, and kept for the newest scopes.
  */
 
 import type { Scope } from '../../domain/scope.ts';
@@ -10,10 +10,10 @@ import type { ColumnSizes } from './events.ts';
 import type { ResidentTimeline } from './timeline.ts';
 import type { Visibility } from './visibility.ts';
 
-/** Each takes eight bytes a user and a board of the version. */
+/** Each scope takes eight bytes per user and per board of the version. */
 const KEPT_SCOPES = 4;
 
-/** By index; NaN where the scope sees no event. */
+/** By index, in Unix milliseconds; NaN without an event inside the scope. */
 type FirstMs = (index: number) => number;
 
 interface Found {
@@ -35,14 +35,14 @@ export class FirstEvents {
 
   async of(column: 'actor' | 'board', scope: Scope): Promise<FirstMs> {
     const { boards, peopleOfEvents } = this.#visibility.of(scope);
-    // Nothing is hidden: the indexes of the timeline know.
+    // If nothing is hidden, the indexes of the timeline have the times.
     if (boards === undefined && peopleOfEvents === undefined)
       return (index) => this.#timeline.firstMs(column, index);
     const found = await this.#found.take(scope, () => this.#find(scope));
     return (index) => found[column][index]!;
   }
 
-  /** In slices of time. */
+  /** In time slices. */
   async #find(scope: Scope): Promise<Found> {
     const actor = new Float64Array(this.#sizes.users).fill(Number.NaN);
     const board = new Float64Array(this.#sizes.boards).fill(Number.NaN);

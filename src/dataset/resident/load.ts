@@ -1,4 +1,4 @@
-/** Loading a version into memory, beside whatever is in service. */
+/** Loads a version into memory, alongside the versions in service. */
 
 import { FULL_SCOPE } from '../../domain/scope.ts';
 import { collectRuns } from '../columns.ts';
@@ -13,20 +13,20 @@ import { orderStandings, type StandingsBook } from './standings.ts';
 import { openTimeline } from './timeline.ts';
 import { type BoardPeople, indexBoardPeople, Visibility } from './visibility.ts';
 
-/** What is in memory beside the events. */
+/** The data in memory other than events. */
 type Registers = Omit<Holdings, 'timeline' | 'sizes' | 'tally'>;
 
 const ALL = { scope: FULL_SCOPE, range: {} };
 
 /**
- * The same version in memory. The stored dataset belongs to the resident one from then on and is closed with it, as
- * `onClose` is told; when loading throws, it is still the caller's.
+ * Loads the version into memory. The returned dataset takes ownership of `stored`: closing it calls
+ * `onClose` and closes `stored`. If loading throws, the caller still owns `stored`.
  */
 export async function loadDataset(stored: Dataset, onClose: () => void): Promise<ResidentDataset> {
   const { counts, kinds, lastSequence } = stored;
-  // Side by side, which a store with several connections makes use of.
+  // Both are read concurrently, which is faster in a store with several connections.
   const reading = [readEvents(stored), readRegisters(stored)] as const;
-  // Whatever fails: the caller closes what is read.
+  // If one fails, wait for the other one before throwing, because the caller then closes `stored`.
   await Promise.allSettled(reading);
   const [events, registers] = await Promise.all(reading);
   const sizes = { ...counts, kinds: kinds.length };
@@ -39,7 +39,7 @@ export async function loadDataset(stored: Dataset, onClose: () => void): Promise
   return new ResidentDataset(stored, holdings, onClose);
 }
 
-/** Every event, in order. */
+/** All events, in order. Throws if their number is not the one that the version states. */
 async function readEvents(stored: Dataset): Promise<EventRows> {
   const { events: count } = stored.counts;
   const events = makeEventRows(count);
@@ -52,7 +52,7 @@ async function readEvents(stored: Dataset): Promise<EventRows> {
   return events;
 }
 
-/** Everything but events. */
+/** Everything except events. */
 async function readRegisters(stored: Dataset): Promise<Registers> {
   const records = {
     users: await joinRecords('users', stored.records('users')),

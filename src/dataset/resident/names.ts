@@ -1,10 +1,10 @@
-/** The names by which an LMS knows boards and users (decision 11). */
+/** The names by which an LMS identifies boards and users (decision 11). */
 import { inSlices } from '../../system/time-slice.ts';
 import type { Boards } from '../records.ts';
 import type { PropertyRows } from '../tables.ts';
 import type { TextColumn } from '../text-column.ts';
 
-/** Names between two looks at the clock. */
+/** Names between two checks of the clock. */
 const NAMES_AT_ONCE = 1_024;
 
 export interface BoardNames {
@@ -16,11 +16,11 @@ export async function readBoardNames(boards: Boards): Promise<BoardNames> {
   return { lti: await Names.of(boards.lti_id), course: await Names.of(boards.course_id) };
 }
 
-/** One name a board; a board without one is found by none, not by the empty one. */
+/** One name per board. Boards without a name are left out, so an empty name finds nothing. */
 class Names {
   readonly #indices = new Map<string, number>();
 
-  /** By index. */
+  /** `all` holds the names by index. */
   static async of(all: TextColumn): Promise<Names> {
     const names = new Names();
     const add = (from: number, to: number) => {
@@ -37,7 +37,7 @@ class Names {
   }
 }
 
-/** By property, then by value. */
+/** Index of a user by property, then by value. */
 export type UserNames = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 export async function readUserNames(runs: AsyncIterable<PropertyRows>): Promise<UserNames> {

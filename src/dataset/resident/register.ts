@@ -1,4 +1,4 @@
-/** Users, or boards, by id: finding one, and listing them in the order of decision 4. */
+/** An index of users or boards by id, to find one and to list them in the order of decision 4. */
 import { inSlices } from '../../system/time-slice.ts';
 import { isBounded, type ListQuery } from '../query.ts';
 import type { Boards, Users } from '../records.ts';
@@ -6,12 +6,12 @@ import { firstPlace } from './row-index.ts';
 
 export class Register {
   readonly count: number;
-  /** Indices ascending by id, and the ids in that order. */
+  /** Indices ascending by id; `#ids` holds the ids in the same order. */
   readonly byId: Int32Array;
-  /** Place of each index in that order. */
+  /** Position of each index in that order. */
   readonly ranks: Int32Array;
   readonly #ids: BigInt64Array;
-  /** `created_at` of the import by index; NaN where it gave none. */
+  /** `created_at` of the import by index; NaN if it gave none. */
   readonly #createdMs: Float64Array;
 
   private constructor(byId: Int32Array, ranks: Int32Array, ids: BigInt64Array, createdMs: Float64Array) {
@@ -22,23 +22,23 @@ export class Register {
     this.#createdMs = createdMs;
   }
 
-  /** Of all records, and their indices ascending by id. */
+  /** `byId`: the indices of all records, ascending by id. Throws if their numbers differ. */
   static async of({ id: ids, created_ms: createdMs }: Users | Boards, byId: Int32Array): Promise<Register> {
     if (byId.length !== ids.length)
       throw new Error(`a version lists ${byId.length} things and holds ${ids.length}`);
     return new Register(byId, await ranksOf(byId), await inOrder(ids, byId), createdMs);
   }
 
-  /** Index of an id; absent when nothing has it. */
+  /** Index of an id; undefined if no record has it. */
   find(id: bigint): number | undefined {
     const place = this.#placeFrom(id);
     return this.#ids[place] === id ? this.byId[place] : undefined;
   }
 
   /**
-   * Indices in the order of their ids (decision 4); `visible` by index, absent: all. `firstMs` of
-   * an index is the first event that counts as its creation where the import gave none, NaN without
-   * any.
+   * Indices in the order of their ids (decision 4). `visible` holds flags by index; absent: all are
+   * visible. `firstMs` returns the first event of an index, which counts as its creation if the
+   * import gave none; NaN without events.
    */
   async list(
     { range, afterId, limit }: Omit<ListQuery, 'scope'>,
@@ -62,7 +62,8 @@ export class Register {
         if (visible !== undefined && visible[index] !== 1) continue;
         if (bounded) {
           const givenMs = this.#createdMs[index]!;
-          // What was never created, NaN, is in no range that has a bound (decision 35).
+          // NaN, for a record without a time of creation, is in no range that has a bound
+          // (decision 35).
           if (!isInside(Number.isNaN(givenMs) ? firstMs(index) : givenMs, startMs, endMs)) continue;
         }
         found[count++] = index;
@@ -71,7 +72,7 @@ export class Register {
     return found.subarray(0, count);
   }
 
-  /** Place of the first id that is not below this one. */
+  /** Position of the first id that is at least `id`. */
   #placeFrom(id: bigint): number {
     return firstPlace(0, this.count, (place) => this.#ids[place]! >= id);
   }
@@ -85,7 +86,7 @@ async function ranksOf(byId: Int32Array): Promise<Int32Array> {
   return ranks;
 }
 
-/** Copies words, because reading a 64-bit integer allocates an object. */
+/** Copies 32-bit words, because reading a 64-bit integer allocates an object. */
 async function inOrder(ids: BigInt64Array, byId: Int32Array): Promise<BigInt64Array> {
   const words = new Int32Array(ids.buffer, ids.byteOffset, 2 * ids.length);
   const ordered = new Int32Array(words.length);

@@ -1,15 +1,17 @@
-/** Which rows of a timeline in memory have changed since an earlier version (decision 19). */
+/**
+ * Finds the rows of a timeline in memory that have changed since an earlier version (decision 19).
+ */
 import { slice } from '../../system/time-slice.ts';
 import type { Revisions } from '../query.ts';
 import { changedRows, rowHasChanged, type Timeline } from '../timeline.ts';
 import { sharedIntegers } from './shared-arrays.ts';
 
-/** More are not listed: to read all of them takes no longer. */
+/** More rows are not listed: reading all rows takes no longer. */
 const MOST_LISTED = 65_536;
-/** Rows between two looks at the clock. */
+/** Rows between two checks of the clock. */
 const ROWS_AT_ONCE = 8_192;
 
-/** The same with its `rows`, unless they are very many. In slices of time. */
+/** Adds `rows` to a change set, unless there are more than `MOST_LISTED`. In time slices. */
 export async function findChanged({ events }: Timeline, revisions: Revisions): Promise<Revisions> {
   const changed = changedRows(revisions);
   const found: number[] = [];

@@ -1,22 +1,28 @@
-/** From a value to the rows of a column that have it, made by counting: two passes, eight bytes a row at most. */
+/**
+ * Maps each value of a column to its rows. Built by counting, in two passes, with at most eight
+ * bytes per row.
+ */
 import { inSlices } from '../../system/time-slice.ts';
 import { sharedIntegers } from './shared-arrays.ts';
 
 export interface RowIndex {
-  /** The rows of value `v` lie at `[offsets[v], offsets[v + 1])` of `rows`. */
+  /** The rows of value `v` are at `[offsets[v], offsets[v + 1])` of `rows`. */
   readonly offsets: Int32Array;
   readonly rows: Int32Array;
 }
 
-/** Where the rows of a value lie; nowhere for a value that the index does not have. */
+/**
+ * The positions `[from, to)` of the rows of a value; empty for a value that the index does not
+ * have.
+ */
 export function placesOf(offsets: Int32Array, value: number): { readonly from: number; readonly to: number } {
   const to = offsets[value + 1];
   return to === undefined ? { from: 0, to: 0 } : { from: offsets[value] ?? to, to };
 }
 
 /**
- * Indexes a column of values from 0 to below `values`, in which one row lies `stride` places after the other. The rows
- * of a value keep their order.
+ * Indexes a column of values from 0 to below `values`. Consecutive rows are `stride` elements
+ * apart. The rows of a value keep their order.
  */
 export async function indexRows(column: Int32Array, values: number, stride = 1): Promise<RowIndex> {
   const length = Math.ceil(column.length / stride);
@@ -37,14 +43,14 @@ export async function indexRows(column: Int32Array, values: number, stride = 1):
   return { offsets, rows };
 }
 
-/** More rows than these are sorted in slices of time. */
+/** Lists with more rows than this are sorted in time slices. */
 const SORTED_AT_ONCE = 4_096;
-/** Values between two looks at the clock. */
+/** Values between two checks of the clock. */
 const VALUES_AT_ONCE = 64;
 
 type KeyOf = (row: number) => number;
 
-/** Puts the rows of each value in the ascending order of their keys, in which they mostly are already. */
+/** Sorts the rows of each value by ascending keys; mostly they are in that order already. */
 export async function orderRows({ offsets, rows }: RowIndex, keyOf: KeyOf): Promise<void> {
   const large: Int32Array[] = [];
   const order = (from: number, to: number) => {
@@ -66,7 +72,7 @@ function areInOrder(rows: Int32Array, keyOf: KeyOf): boolean {
   return true;
 }
 
-/** A merge sort: short runs are sorted, then merged in pairs. */
+/** A merge sort: short sections are sorted, then merged in pairs. */
 async function sortInSlices(rows: Int32Array, keyOf: KeyOf): Promise<void> {
   const { length } = rows;
   const sort = (from: number, to: number) =>
@@ -83,7 +89,7 @@ async function sortInSlices(rows: Int32Array, keyOf: KeyOf): Promise<void> {
   if (source !== rows) rows.set(source);
 }
 
-/** Merges two adjacent runs of up to `width` rows; the first begins at `from`. */
+/** Merges two adjacent sorted sections of up to `width` rows; the first starts at `from`. */
 async function mergeRuns(
   source: Int32Array,
   target: Int32Array,
@@ -103,7 +109,10 @@ async function mergeRuns(
   await inSlices(from, end, merge);
 }
 
-/** The first place in `[low, high)` where the condition holds, which then holds at all that follow; else `high`. */
+/**
+ * Binary search: the first position in `[low, high)` at which the condition holds, or `high`. The
+ * condition must also hold at all later positions.
+ */
 export function firstPlace(low: number, high: number, holds: (place: number) => boolean): number {
   let first = low;
   let end = high;

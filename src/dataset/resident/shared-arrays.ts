@@ -1,4 +1,4 @@
-/** Arrays that another thread can read without a copy, all zero. */
+/** Arrays, initially all 0, that a different thread can read without a copy. */
 
 export function sharedIntegers(length: number): Int32Array {
   return new Int32Array(new SharedArrayBuffer(length * Int32Array.BYTES_PER_ELEMENT));

@@ -1,4 +1,7 @@
-/** Points of users on boards in memory, with and without a range (decisions 10, 25, 26, 37, 71). */
+/**
+ * Points totals of users on boards in memory, with and without a range (decisions 10, 25, 26, 37,
+ * 71).
+ */
 import { type BoardPolicy, policyOf, readPolicy } from '../../points/policy.ts';
 import { participationScore, totalPoints } from '../../points/score.ts';
 import { inSlices } from '../../system/time-slice.ts';
@@ -11,10 +14,13 @@ import { firstPlace, indexRows, orderRows, placesOf, type RowIndex } from './row
 import type { View } from './visibility.ts';
 
 const NOBODY: Standings = standingsOf(0);
-/** Sums between two looks at the clock; each takes two searches. */
+/** Sums between two checks of the clock; each sum takes two searches. */
 const SUMS_AT_ONCE = 1_024;
 
-/** Puts standings and what they earned in order; `policy` is the policy of the version as text. */
+/**
+ * Sorts points totals and their awards. `policy` is the policy of the version as text. Throws if an
+ * award belongs to a user who is not on the board.
+ */
 export async function orderStandings(
   parts: readonly StandingRows[],
   earned: readonly EarningRows[],
@@ -60,7 +66,7 @@ async function readEarnings(
   return await Earnings.of(standing, earned, ordered.standings.count);
 }
 
-/** Where the standing of a pair is, or would go. */
+/** The position of the points total of a pair, or the position at which it would be inserted. */
 function findStanding(
   { standings, offsets }: Pick<OrderedStandings, 'standings' | 'offsets'>,
   { ranks }: Register,
@@ -86,15 +92,18 @@ function readPolicies(text: string, boards: Register): (board: number) => BoardP
 }
 
 export interface OrderedStandings {
-  /** Board by board, the users of each ascending by id: those of board `b` lie at `[offsets[b], offsets[b + 1])`. */
+  /**
+   * Board by board, ascending by user id within each: those of board `b` are at
+   * `[offsets[b], offsets[b + 1])`.
+   */
   readonly standings: Standings;
   readonly offsets: Int32Array;
-  /** The rows of each user, ascending by the id of the board. */
+  /** The rows of each user, ascending by board id. */
   readonly byUser: RowIndex;
 }
 
 export interface StandingsHeld extends OrderedStandings {
-  /** By row, 1 where the figures are imported ones. */
+  /** By row: 1 if the points total is imported. */
   readonly imported: Uint8Array;
   readonly earnings: Earnings;
   readonly policyOf: (board: number) => BoardPolicy;
@@ -108,8 +117,8 @@ export class StandingsBook {
   }
 
   /**
-   * `isWithin`: whether the range contains every event on a board that the scope sees; asked for
-   * boards inside the scope.
+   * `isWithin` says whether the range contains every event on a board that is inside the scope. It
+   * is called only for boards inside the scope.
    */
   async answer(
     { of, range }: Omit<StandingsQuery, 'scope'>,
@@ -117,7 +126,7 @@ export class StandingsBook {
     isWithin: (board: number) => Promise<boolean>,
   ): Promise<Standings> {
     const bounded = isBounded(range);
-    // A range of no time at all is answered with nothing, not with everybody at 0 (decision 5).
+    // An empty range returns no users, rather than all users with a total of 0 (decision 5).
     if (bounded && range.startMs === range.endMs) return NOBODY;
     const rows = await this.#rowsOf(of, view);
     const standings = standingsOf(rows.length);
@@ -126,7 +135,10 @@ export class StandingsBook {
     return standings;
   }
 
-  /** Boards of the rows with imported figures that count, because the range cuts nothing off. */
+  /**
+   * Boards of the rows with imported points totals that count, because the range excludes none of
+   * their events.
+   */
   async #importedWithin(
     rows: Int32Array,
     isWithin: (board: number) => Promise<boolean>,
@@ -161,7 +173,10 @@ export class StandingsBook {
     return found.subarray(0, count);
   }
 
-  /** Imported figures stay on the boards `within` alone; elsewhere nothing is earned beside them. */
+  /**
+   * Imported points totals are kept only on the boards in `within`; elsewhere they become 0,
+   * because no awards are held for them.
+   */
   async #cutToRange(
     standings: Standings,
     rows: Int32Array,
@@ -204,7 +219,7 @@ async function joinStandings(
   };
 }
 
-/** Takes over the rows at `[from, to)` of the list, to the same places. */
+/** Copies the rows listed at `[from, to)` of `rows` to the same positions of `target`. */
 function gather(source: Standings, rows: Int32Array, target: Standings, from: number, to: number): void {
   for (let place = from; place < to; place++) {
     const row = rows[place]!;

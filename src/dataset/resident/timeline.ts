@@ -1,4 +1,7 @@
-/** The timeline of a resident dataset: finding the rows that answer a question without reading them. */
+/**
+ * The timeline of a resident dataset: finds the rows that a query selects without reading all of
+ * them.
+ */
 import {
   actorOf,
   boardOf,
@@ -15,13 +18,16 @@ import { indexRows, placesOf, type RowIndex } from './row-index.ts';
 import { sharedIntegers } from './shared-arrays.ts';
 import type { View, Visibility } from './visibility.ts';
 
-/** Rows of a scope are listed when they are at most so many, and at most this share of all: a list is kept a scope. */
+/**
+ * The rows of a scope are listed only up to this number and this share of all rows, because one
+ * list is kept per scope.
+ */
 const MOST_LISTED_ROWS = 32_768;
 const LISTED_SHARE = 1 / 8;
 
 const NOTHING: Selection = { from: 0, to: 0 };
 
-/** Counts the rows of the boards and of the actors; `lastSequence` is that of the version. */
+/** Indexes the rows by board and by actor. `lastSequence` is that of the version. */
 export async function openTimeline(
   events: EventRows,
   sizes: { readonly boards: number; readonly users: number },
@@ -74,14 +80,20 @@ export class ResidentTimeline implements Timeline {
     };
   }
 
-  /** The first event of an actor, or on a board, in any scope; NaN where there is none. */
+  /**
+   * Time of the first event of an actor or on a board, regardless of scope, in Unix milliseconds;
+   * NaN if there is none.
+   */
   firstMs(column: 'actor' | 'board', index: number): number {
     const { offsets, rows } = column === 'actor' ? this.#byActor : this.#byBoard;
     const { from, to } = placesOf(offsets, index);
     return from === to ? Number.NaN : timestampOf(this.events, rows[from]!);
   }
 
-  /** As few rows as an index tells; the board and the actor asked for, if any, are visible. */
+  /**
+   * The smallest set of rows that the indexes give. The board and the actor of the query, if any,
+   * must be visible.
+   */
   #candidates(
     { board, actor, since }: Pick<EventQuery, 'board' | 'actor' | 'since'>,
     view: View,
@@ -109,7 +121,7 @@ export class ResidentTimeline implements Timeline {
     return { rows: sharedCopy(matching), from: 0, to: matching.length, ofBoards: true };
   }
 
-  /** Those of the rows that are about the board and the actor, where one is given. */
+  /** Filters rows by board and actor, where given. */
   #matching(rows: Int32Array, board: number | undefined, actor: number | undefined): Int32Array {
     if (board === undefined && actor === undefined) return rows;
     return rows.filter(
@@ -119,7 +131,9 @@ export class ResidentTimeline implements Timeline {
     );
   }
 
-  /** The rows of a scope that names its boards, or its people, when they are few; made on first use. */
+  /**
+   * The rows of a scope that names its boards or its users, if they are few; built on first use.
+   */
   #list(view: View): Int32Array | undefined {
     if (!this.#listed.has(view)) this.#listed.set(view, this.#listAnew(view));
     return this.#listed.get(view);
@@ -157,7 +171,10 @@ export class ResidentTimeline implements Timeline {
     return { from, to: stop === undefined ? end : this.#placeAfter(rows, from, end, stop) };
   }
 
-  /** The first place in `[low, high)` whose event comes after the position, `high` where none does. */
+  /**
+   * The first position in `[low, high)` whose event comes after `position`; `high` if there is
+   * none.
+   */
   #placeAfter(rows: Int32Array | undefined, low: number, high: number, position: EventPosition): number {
     const { events } = this;
     while (low < high) {
@@ -179,7 +196,7 @@ interface Candidates {
   readonly rows: Int32Array | undefined;
   readonly from: number;
   readonly to: number;
-  /** Whether all of them lie on visible boards. */
+  /** Whether all of them are on visible boards. */
   readonly ofBoards: boolean;
 }
 
@@ -187,7 +204,7 @@ interface ListedCandidates extends Candidates {
   readonly rows: Int32Array;
 }
 
-/** None for a value that the index does not have. */
+/** Empty for a value that the index does not have. */
 function rowsOf({ offsets, rows }: RowIndex, value: number): ListedCandidates {
   return { rows, ...placesOf(offsets, value), ofBoards: true };
 }

@@ -1,6 +1,6 @@
 /**
- * What a scope lets through, by index (decision 12), worked out once a scope. This is where a resident dataset
- * turns scope into what is read.
+ * What is visible in a scope, by index (decision 12), computed once per scope. Here a resident
+ * dataset translates a scope into the data that it reads.
  */
 
 import type { Scope } from '../../domain/scope.ts';
@@ -11,22 +11,25 @@ import type { Register } from './register.ts';
 import { indexRows, type RowIndex } from './row-index.ts';
 import { sharedFlags } from './shared-arrays.ts';
 
-/** Flags by index, 1 for what is visible; absent where everything is. */
+/** Flags by index, 1 for visible; absent if everything is visible. */
 export interface View {
   readonly boards: Uint8Array | undefined;
   readonly people: Uint8Array | undefined;
-  /** Whose events are visible, as actor and as owner. */
+  /** The users whose events are visible; both actor and owner of an event must be among them. */
   readonly peopleOfEvents: Uint8Array | undefined;
-  /** The visible ones, where the scope names them; absent where it does not, or where everything is visible. */
+  /**
+   * The visible boards and users, if the scope names them; absent if it does not, or if all are
+   * visible.
+   */
   readonly boardList: Int32Array | undefined;
   readonly peopleList: Int32Array | undefined;
 }
 
-/** Ids found, and flags set, between two looks at the clock. */
+/** Ids looked up, and flags set, between two checks of the clock. */
 const NAMES_AT_ONCE = 256;
 const FLAGS_AT_ONCE = 16_384;
 
-/** The people of each board, in place of rows. */
+/** The users of each board; `rows` holds user indices here. */
 export type BoardPeople = RowIndex;
 
 export async function indexBoardPeople(parts: readonly PairRows[], boards: number): Promise<BoardPeople> {
@@ -60,7 +63,9 @@ export class Visibility {
     return view;
   }
 
-  /** Makes the view of a scope in slices of time; absent when there is one. */
+  /**
+   * Computes the view of a scope in time slices. Returns undefined if it has been computed already.
+   */
   prepare(scope: Scope): Promise<void> | undefined {
     if (this.#views.has(scope)) return undefined;
     const known = this.#preparing.get(scope);
@@ -78,7 +83,8 @@ export class Visibility {
   *#look({ boards: boardIds, users: userIds }: Scope): Steps<View> {
     const boards = yield* namedIn(this.#boards, boardIds);
     if (userIds === 'of-boards') {
-      // Everybody in an event on a visible board is visible, so the board decides alone about events.
+      // All users in events on a visible board are visible, so the board alone decides about
+      // events.
       const people = yield* flagsOf(this.#peopleOf(boards), this.#users.count);
       return {
         ...(yield* viewOfBoards(boards, this.#boards)),
@@ -112,7 +118,7 @@ function* viewOfBoards(
   return { boards: flags, boardList: flags && list };
 }
 
-/** Indices of those that exist, each once; absent for all. */
+/** Indices of the ids that exist, each once; undefined for all. */
 function* namedIn(register: Register, ids: 'all' | readonly bigint[]): Steps<Int32Array | undefined> {
   if (ids === 'all') return undefined;
   const found = new Set<number>();
@@ -124,7 +130,7 @@ function* namedIn(register: Register, ids: 'all' | readonly bigint[]): Steps<Int
   return Int32Array.from(found);
 }
 
-/** Absent when everything is visible, so that nothing is looked up for each row. */
+/** Undefined if everything is visible, so that no flag has to be checked for each row. */
 function* flagsOf(runs: Iterable<Int32Array>, count: number): Steps<Uint8Array | undefined> {
   const flags = sharedFlags(count);
   let visible = 0;

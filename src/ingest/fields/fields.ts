@@ -1,6 +1,6 @@
 /**
- * The types that a field of a record can have: how each is read from a cell of text or from a JSON value, and why a
- * value is refused.
+ * The types of record fields: how each is read from a text cell or a JSON value, and why a value is
+ * refused.
  */
 import { parseIdentifier } from '../../domain/identifier.ts';
 import { parseInstant } from '../../domain/instant.ts';
@@ -8,18 +8,22 @@ import { parseShaped } from './json-shape.ts';
 import { Refusal } from './refusal.ts';
 
 export interface Field<T> {
-  /** What docs and messages call the type. */
+  /** The name of the type in documents and messages. */
   readonly type: string;
   /**
-   * The value, or `undefined` when none is given: JSON `null`, and an empty cell unless the type is a text or a
-   * list. Throws `Refusal`. `name` is the field as the file writes it; `isCell` says that the value is a text cell.
+   * Returns `undefined` when no value is given: JSON `null`, or an empty cell unless the type is a
+   * text or a list. `name` is the field name as written in the file; `isCell` marks `value` as a
+   * text cell. Throws `Refusal`.
    */
   readonly read: (value: unknown, name: string, isCell: boolean) => T | undefined;
 }
 
 const TEXT_LENGTH = 65_536;
 const TAGS = 1000;
-/** Points: thousands of the largest still have a sum that is exact in a `number`, and none that a store cannot hold. */
+/**
+ * Bound of points: the sum of thousands of the largest is still exact in a `number`, and fits every
+ * store.
+ */
 const LARGEST_INTEGER = 1_000_000_000_000;
 const KIND = /^(?! )[^\p{C}\p{Zl}\p{Zp}.]{1,64}(?<! )$/u;
 const INTEGER = /^-?\d+$/;
@@ -135,7 +139,8 @@ function explainInstant(written: string): string {
 
 function readTags(value: unknown, name: string, isCell: boolean): readonly string[] | undefined {
   if (value === null || value === undefined) return undefined;
-  // Parquet of the API has a JSON array as text, and so has what others make of it.
+  // Parquet files of the API contain tags as the text of a JSON array, and so do files made of
+  // them.
   const isText = typeof value === 'string' && (isCell || value.startsWith('['));
   const list = isText ? readTagCell(value, name) : value;
   if (!Array.isArray(list)) throw new Refusal(name, `must be an array of strings, but is ${describe(list)}`);
@@ -147,7 +152,7 @@ function readTags(value: unknown, name: string, isCell: boolean): readonly strin
   });
 }
 
-/** A JSON array, or texts between semicolons. */
+/** A JSON array, or texts separated by semicolons. */
 function readTagCell(cell: string, name: string): unknown {
   if (!cell.startsWith('[')) {
     return cell
@@ -170,7 +175,7 @@ function describe(value: unknown): string {
   return Array.isArray(value) ? 'an array' : 'an object';
 }
 
-/** Text of a file in a message: short, and in one line. */
+/** Quotes text of a file for a message: short, and on one line. */
 export function quote(written: string): string {
   return JSON.stringify(clip(written));
 }

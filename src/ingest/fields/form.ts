@@ -1,6 +1,6 @@
 /**
- * Checks the fields of a record against the schema, one by one: names, presence, types. What fields mean together
- * is not its business.
+ * Checks the fields of a record against the schema, one by one: names, presence, types. Rules that
+ * concern several fields are checked elsewhere.
  */
 
 import { nearestName } from '../../domain/nearest-name.ts';
@@ -9,32 +9,35 @@ import { quote, text } from './fields.ts';
 import { Refusal } from './refusal.ts';
 import { EVENT_OBJECTS, LMS_PREFIX, SCHEMA, type SchemaEntry, type Values } from './schema.ts';
 
-/** A record as it was written: from CSV every value is a text cell. */
+/** A record as written in the file: in CSV every value is a text cell. */
 export interface Written {
   readonly value: Readonly<Record<string, unknown>>;
   readonly isCells: boolean;
 }
 
-/** A record whose fields hold, each by itself. */
+/** A record whose fields are valid individually. */
 export interface Filled<K extends RecordKind> {
   readonly values: Values<K>;
-  /** LMS properties by name, only of users; absent when none is given. */
+  /** LMS properties of a user by name; absent when none is given. */
   readonly lms: Readonly<Record<string, string>> | undefined;
-  /** How the record writes the name of a field of the schema: `owner_email` or, nested, `owner.email`. */
+  /**
+   * The name of a schema field in the notation of the record: `owner_email`, or `owner.email` if
+   * nested.
+   */
   readonly nameOf: (field: string) => string;
 }
 
 interface Slot extends SchemaEntry {
   readonly name: string;
-  /** `owner.email` of `owner_email`; the name itself where nothing is nested. */
+  /** `owner.email` for `owner_email`; equal to `name` for a field that cannot be nested. */
   readonly nestedName: string;
 }
 
-/** The fields of a kind as they are looked up. */
+/** The fields of a kind of record, indexed for lookups. */
 interface Form {
   readonly slots: ReadonlyMap<string, Slot>;
   readonly required: readonly string[];
-  /** The members of the objects of a nested event: `owner`, then `email`. */
+  /** Members of the objects of a nested event, by object (`owner`), then by member (`email`). */
   readonly objects: ReadonlyMap<string, ReadonlyMap<string, Slot>>;
 }
 
@@ -72,7 +75,7 @@ function nest(kind: RecordKind, name: string): string {
   return object === undefined ? name : `${object}.${name.slice(object.length + 1)}`;
 }
 
-/** Checks each field by itself. Throws the `Refusal` of the first that does not hold. */
+/** Checks each field by itself. Throws the `Refusal` of the first invalid field. */
 export function fillForm<K extends RecordKind>(kind: K, { value, isCells }: Written): Filled<K> {
   const { slots, objects, required } = FORMS[kind];
   const values: Record<string, unknown> = {};
@@ -92,11 +95,11 @@ export function fillForm<K extends RecordKind>(kind: K, { value, isCells }: Writ
   }
   const nameOf = (name: string) => (isNested ? nest(kind, name) : name);
   for (const name of required) if (values[name] === undefined) throw new Refusal(nameOf(name), 'is required');
-  // The table that has just been applied is the one from which the type is derived.
+  // The type `Values` is derived from the same table that has just been applied.
   return { values: values as Values<K>, lms: lms.length === 0 ? undefined : Object.fromEntries(lms), nameOf };
 }
 
-/** The members of an object of a nested event; null stands for no object. */
+/** Reads the members of an object of a nested event; null means no object. */
 function fillObject(values: Record<string, unknown>, kind: RecordKind, object: string, given: unknown): void {
   if (given === null) return;
   if (typeof given !== 'object' || Array.isArray(given)) throw new Refusal(object, 'must be an object');
@@ -119,7 +122,7 @@ function fill(
   values[slot.name] = slot.field.read(given, name, isCells);
 }
 
-/** Checks the header of a CSV file. Throws a `Refusal` when no record under it could hold. */
+/** Checks the header of a CSV file. Throws `Refusal` when no record below it could be valid. */
 export function checkHeader(kind: RecordKind, header: readonly string[]): void {
   const { slots, required } = FORMS[kind];
   if (header.length === 1 && /[;\t|]/.test(header[0] ?? '')) {
@@ -136,12 +139,14 @@ export function checkHeader(kind: RecordKind, header: readonly string[]): void {
   if (missing !== undefined) throw new Refusal(missing, 'is required, but is not in the header');
 }
 
-/** Throws a `Refusal` for what was read as one row and is more: lines end in more than one way. */
+/**
+ * Throws `Refusal` when the row contains a carriage return: the line ends of the file are mixed.
+ */
 export function checkLineEnds(header: readonly string[]): void {
   if (header.some((name) => name.includes('\r'))) throw new Refusal('', 'lines must end with LF or CRLF');
 }
 
-/** Absent when the property is given as null. Throws when the name is that of no field. */
+/** Undefined when the property is null. Throws `Refusal` when no field has this name. */
 function readLmsProperty(kind: RecordKind, name: string, value: unknown): [string, string] | undefined {
   if (kind !== 'users' || !name.startsWith(LMS_PREFIX)) throw refuseName(kind, name, false);
   const property = name.slice(LMS_PREFIX.length);

@@ -1,14 +1,14 @@
 /**
- * What a JSON text must not do, whatever it says (decision 64): nest without end, or give a member
- * of an object twice. The values are read by `json.ts`.
+ * Limits on the shape of any JSON text (decision 64): nesting is bounded, and an object must not
+ * contain a member twice. `json.ts` reads the values.
  */
 import { Refusal } from './refusal.ts';
 
-/** Of arrays and objects inside each other, the record included. */
+/** Maximum nesting of arrays and objects, the record included. */
 const DEEPEST = 64;
 /**
- * A shorter text cannot take much memory, however deep it nests, so it can be parsed before it is
- * checked.
+ * A text up to this length cannot take much memory, however deeply it nests, so it can be parsed
+ * before it is checked.
  */
 const SHORT_CHARACTERS = 65_536;
 
@@ -23,14 +23,14 @@ const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
 /**
- * Reads a text with `parse`, which throws what `JSON.parse` does. Throws `Refusal` for a text of a
- * bad shape.
+ * Parses a text with `parse`, which throws the errors of `JSON.parse`. Throws `Refusal` when the
+ * text nests too deeply or contains a member twice.
  */
 export function parseShaped(text: string, parse: (text: string) => unknown): unknown {
   const isLong = text.length > SHORT_CHARACTERS;
   if (isLong) checkShape(text);
   const value = parse(text);
-  // Of two members with one name the value has the last alone, so it has fewer names than the text.
+  // `parse` keeps only the last of two members with one name, so the value has fewer names.
   if (!isLong && countMembers(value, 1) !== countNames(text)) checkShape(text);
   return value;
 }
@@ -39,7 +39,7 @@ export function tooDeep(): Refusal {
   return new Refusal('', `is nested more than ${DEEPEST} levels deep`);
 }
 
-/** How many members the objects in a value have. Throws `Refusal` when it nests too deep. */
+/** The number of members in all objects of a value. Throws `Refusal` when it nests too deeply. */
 function countMembers(value: unknown, depth: number): number {
   if (typeof value !== 'object' || value === null) return 0;
   if (depth > DEEPEST) throw tooDeep();
@@ -54,7 +54,9 @@ function countMembers(value: unknown, depth: number): number {
   return count;
 }
 
-/** How many names of members a text has; or more, when it has strings that begin with a colon. */
+/**
+ * The number of member names in a text; too high if the text has strings that begin with a colon.
+ */
 function countNames(text: string): number {
   let count = 0;
   for (let at = text.indexOf(':'); at !== -1; at = text.indexOf(':', at + 1)) {
@@ -66,11 +68,11 @@ function countNames(text: string): number {
 }
 
 /**
- * Throws the `Refusal` of the first place where the shape is bad. Whether the text is valid JSON is
- * not checked.
+ * Throws the `Refusal` of the first violation of the limits. Does not check whether the text is
+ * valid JSON.
  */
 function checkShape(text: string): void {
-  /** The names that each open object has so far; none for an array. */
+  /** The names found so far in each open object; undefined for an array. */
   const open: (Set<string> | undefined)[] = [];
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -92,7 +94,7 @@ function addName(names: Set<string>, written: string): void {
   names.add(name);
 }
 
-/** Whether a colon follows the string that ends here. */
+/** Whether a colon follows the string that ends at `end`. */
 function isName(text: string, end: number): boolean {
   let at = end;
   while (text.charCodeAt(at) <= SPACE) at += 1;
@@ -100,8 +102,8 @@ function isName(text: string, end: number): boolean {
 }
 
 /**
- * Behind the closing quote of the string that begins at `from`; the end of the text when there is
- * none.
+ * The position after the closing quote of the string that begins at `from`; the end of the text if
+ * the string is not closed.
  */
 function endOfString(text: string, from: number): number {
   for (let at = text.indexOf('"', from + 1); at !== -1; at = text.indexOf('"', at + 1)) {
@@ -110,23 +112,23 @@ function endOfString(text: string, from: number): number {
   return text.length;
 }
 
-/** Whether an odd number of backslashes stands before the quote. */
+/** Whether an odd number of backslashes precedes the quote. */
 function isEscaped(text: string, quote: number): boolean {
   let before = quote - 1;
   while (text.charCodeAt(before) === BACKSLASH) before -= 1;
   return (quote - before) % 2 === 0;
 }
 
-/** A part of an array or an object, as it is written. */
+/** An element of an array or a member of an object, as written in the text. */
 interface JsonPart {
-  /** Of a member of an object. */
+  /** Undefined for an element of an array. */
   readonly name: string | undefined;
   readonly text: string;
 }
 
 /**
- * The elements of an array or the members of an object, as they are written; undefined when the
- * text is neither, or not closed. Whether they are valid JSON is not checked.
+ * The elements of an array or the members of an object, as written; undefined when the text is
+ * neither, or is not closed. Does not check whether they are valid JSON.
  */
 export function partsOf(text: string): readonly JsonPart[] | undefined {
   const parts: JsonPart[] = [];

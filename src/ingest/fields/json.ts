@@ -2,18 +2,20 @@
 import { parseShaped, tooDeep } from './json-shape.ts';
 import { Refusal } from './refusal.ts';
 
-/** Members whose number may not survive as a `number`: sixteen digits or more, a fraction, an exponent. */
+/**
+ * Members whose number may lose digits as a `number`: 16 digits or more, a fraction, an exponent.
+ */
 const DELICATE = /"\s*:\s*-?(?:\d{16}|\d+[.eE])/;
 const INTEGER = /^-?\d+$/;
 
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
-// The language's own `JSON.parse`, whose types do not know the reviver's third argument yet.
+// The type of `JSON.parse` does not yet include the third argument of the reviver.
 const parseExactly = JSON.parse as (text: string, reviver: Reviver) => unknown;
 
 /**
- * The object that the text holds. Integers beyond 2^53 are `bigint`; a number with a fraction or an
- * exponent, such as `1.0`, is `NaN`, because no field takes one. Throws `Refusal`, also for a text
- * that nests too deep or gives a member twice (decision 64).
+ * Parses a JSON object. Integers beyond 2^53 are `bigint`. A number with a fraction or an exponent,
+ * such as `1.0`, is `NaN`, because no field accepts one. Throws `Refusal`, also for a text that
+ * nests too deeply or contains a member twice (decision 64).
  */
 export function readObject(text: string): Readonly<Record<string, unknown>> {
   const value = readValue(text);
@@ -26,7 +28,7 @@ function readValue(text: string): unknown {
     return parseShaped(text, DELICATE.test(text) ? parseWithIntegers : JSON.parse);
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    // What revives numbers calls itself for each level.
+    // `JSON.parse` with a reviver recurses once per level.
     if (error instanceof RangeError) throw tooDeep();
     throw new Refusal('', `is not valid JSON: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -1,9 +1,9 @@
 /**
- * Why a record is refused, on its way from the check that finds it to the report. Not an `Error`: a file can hold a
- * million of them, and nobody wants their stacks.
+ * Why a record is refused; passed from the check that finds it to the report. Not an `Error`,
+ * because a file can contain a million of them and their stacks would be of no use.
  */
 export class Refusal {
-  /** As it is written in the file; empty when the whole record is meant. */
+  /** The field as written in the file; empty when the whole record is refused. */
   readonly field: string;
   readonly reason: string;
 
@@ -13,5 +13,8 @@ export class Refusal {
   }
 }
 
-/** Ends the reading of one input: what follows in it cannot be read. Records read before stay good. */
+/**
+ * Ends the reading of an input whose remaining content cannot be read. Records read before it
+ * remain valid.
+ */
 export class Damage extends Error {}

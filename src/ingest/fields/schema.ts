@@ -1,6 +1,6 @@
 /**
- * The fields of every kind of record (decision 28): one table from which records and headers are checked, names are
- * suggested, and the reference in docs/import.md is made.
+ * The fields of every kind of record (decision 28), in one table. It is the source of the checks of
+ * records and headers, of suggested names, and of the reference in docs/import.md.
  */
 import type { RecordKind } from '../../store/staging.ts';
 import {
@@ -135,7 +135,7 @@ const SCHEMA_OF = {
 
 type SchemaOf = typeof SCHEMA_OF;
 
-/** What is left of a record after each field has been checked by itself. */
+/** The values of a record after each field has been checked by itself. */
 export type Values<K extends RecordKind> = {
   readonly [N in keyof SchemaOf[K]]: SchemaOf[K][N] extends Required<infer T>
     ? T
@@ -144,10 +144,10 @@ export type Values<K extends RecordKind> = {
       : never;
 };
 
-/** The fields of every kind by name, in the order of the reference. */
+/** The fields of every kind of record by name, in the order of the reference. */
 export const SCHEMA: Readonly<Record<RecordKind, Readonly<Record<string, SchemaEntry>>>> = SCHEMA_OF;
 
-/** Users carry LMS properties, each in a field of its own: `lms.sis_user_id` (decision 11). */
+/** Prefix of fields of users that contain an LMS property each: `lms.sis_user_id` (decision 11). */
 export const LMS_PREFIX = 'lms.';
 
 /** Objects of a nested event (contract 2.1): `owner.email` is the field `owner_email`. */

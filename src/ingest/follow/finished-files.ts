@@ -1,6 +1,7 @@
 /**
- * The files of a followed folder that have been imported, remembered in the folder itself, a line each (decision 57).
- * Without this memory they would be imported again, which changes nothing but takes its time.
+ * The list of imported files of a followed folder, kept in the folder itself, one line per file
+ * (decision 57). Without it the files would be imported again, which changes nothing but takes
+ * time.
  */
 import { createHash, hash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
@@ -10,13 +11,13 @@ import { AppError } from '../../domain/app-error.ts';
 import { type FileIdentity, openFound } from '../input/found-file.ts';
 import { refuseFile } from '../input/refuse-file.ts';
 
-/** A file as it was when it was imported. */
+/** The state of a file when it was imported. */
 export interface FinishedFile {
   readonly name: string;
   readonly size: number;
-  /** When it was last written to. */
+  /** Time of the last change of the file. */
   readonly modifiedMs: number;
-  /** SHA-256 of its bytes. */
+  /** SHA-256 of its bytes, in hexadecimal digits. */
   readonly digest: string;
 }
 
@@ -34,8 +35,9 @@ export class FinishedFiles {
   }
 
   /**
-   * Of an organization, by its secret, so that another one of the same name, or in another store, has its own. A line that a
-   * killed process has left unfinished says nothing. Throws `file-unreadable`.
+   * The list of one organization. Its file name is derived from the secret of the organization, so
+   * that a different organization of the same name, also in a different store, has its own list. A
+   * line left unfinished by a killed process is ignored. Throws `file-unreadable`.
    */
   static async open(folder: string, secret: Uint8Array): Promise<FinishedFiles> {
     const identity = hash('sha256', Buffer.concat([Buffer.from('followed '), secret])).slice(
@@ -50,25 +52,28 @@ export class FinishedFiles {
     return files;
   }
 
-  /** Whether it is the same as when it was imported, as far as can be told without reading it. */
+  /** Whether the file is the same as when it was imported, judged without reading it. */
   hasEntry({ name, size, modifiedMs }: Entry): boolean {
     const file = this.#byName.get(name);
     return file?.size === size && file.modifiedMs === modifiedMs;
   }
 
-  /** Whether these bytes have been imported, under whatever name. */
+  /** Whether a file with these bytes has been imported under any name. */
   hasDigest(digest: string): boolean {
     return this.#digests.has(digest);
   }
 
-  /** Durable when the promise is fulfilled. Throws `option-malformed` when the folder cannot be written to. */
+  /**
+   * The entry is durable when the promise is fulfilled. Throws `option-malformed` when the folder
+   * cannot be written to.
+   */
   async add(file: FinishedFile): Promise<void> {
     this.#keep(file);
     try {
       const { O_WRONLY, O_APPEND, O_CREAT } = constants;
       const notes = await openNotes(this.#path, O_WRONLY | O_APPEND | O_CREAT);
       try {
-        // A process that was killed may have left half a line, which ends here.
+        // Ends a line that a killed process may have left unfinished.
         await notes.appendFile(`\n${JSON.stringify(file)}\n`);
         await notes.sync();
       } finally {
@@ -84,7 +89,7 @@ export class FinishedFiles {
     }
   }
 
-  /** Nothing when there are no notes yet. */
+  /** The content of the list; empty if there is none yet. Throws `file-unreadable`. */
   async #read(): Promise<string> {
     try {
       const notes = await openNotes(this.#path, constants.O_RDONLY);
@@ -105,7 +110,10 @@ export class FinishedFiles {
   }
 }
 
-/** Others may write to the folder: a link or a pipe in the place of the notes is refused. */
+/**
+ * Other users of the system may be able to write to the folder, so a link or a pipe in place of the
+ * list is refused.
+ */
 async function openNotes(path: string, flags: number): Promise<FileHandle> {
   const notes = await open(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o600);
   if ((await notes.stat()).isFile()) return notes;
@@ -126,8 +134,8 @@ function parse(line: string): FinishedFile | undefined {
 }
 
 /**
- * SHA-256 of the bytes of a file, in hexadecimal digits; with an `identity`, of this very file
- * alone. Throws `file-unreadable`.
+ * SHA-256 of the bytes of a file, in hexadecimal digits; with an `identity`, only of this exact
+ * file. Throws `file-unreadable`.
  */
 export async function digestOf(path: string, identity?: FileIdentity): Promise<string> {
   const digest = createHash('sha256');

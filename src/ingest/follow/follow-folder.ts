@@ -1,6 +1,7 @@
 /**
- * Follows a folder: every file that is complete is published by an import of its own, all or nothing, and never again
- * (decision 57). A file is complete when nothing has written to it for as long as is waited between two looks.
+ * Follows a folder: each complete file is published by its own import, all or nothing, and is not
+ * imported again (decision 57). A file is complete when it has not changed for one polling
+ * interval.
  */
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -16,14 +17,14 @@ import type { FollowOptions } from './follow-lines.ts';
 
 export interface FollowedFile {
   readonly report: ImportReport;
-  /** As it lies in the folder. */
+  /** Its name in the folder. */
   readonly file: string;
   readonly bytes: number;
 }
 
 /**
- * Until it is stopped. A file that does not hold ends it with `import-refused`, without `skipInvalid`; the files before it are
- * published. Throws like `importBundle`.
+ * Runs until `stop` is aborted. Without `skipInvalid`, an invalid file ends it with
+ * `import-refused`; the files before it are published. Throws like `importBundle`.
  */
 export async function followFolder(
   folder: string,
@@ -62,9 +63,9 @@ interface Seen extends Entry {
 class FolderFollower {
   readonly #folder: string;
   readonly #options: FollowOptions;
-  /** Absent while there is no organization. */
+  /** Undefined as long as the organization does not exist. */
   #finished: FinishedFiles | undefined;
-  /** What the last look saw, by name. */
+  /** Files seen by the last `look`, by name. */
   #seen: ReadonlyMap<string, Seen> = new Map();
 
   constructor(folder: string, options: FollowOptions) {
@@ -72,7 +73,10 @@ class FolderFollower {
     this.#options = options;
   }
 
-  /** The files that are complete and have not been imported, in the order in which a bundle is read. Throws `file-unreadable`. */
+  /**
+   * The complete files that have not been imported, in the order of a bundle. Throws
+   * `file-unreadable`.
+   */
   async look(): Promise<readonly Seen[]> {
     this.#finished ??= await this.#openFinished();
     const seen = new Map<string, Seen>();
@@ -90,7 +94,7 @@ class FolderFollower {
     return ready;
   }
 
-  /** What became of the file; absent when it was known already, or is gone. */
+  /** The report of the import; undefined if the file was imported before, or no longer exists. */
   async take(entry: Seen): Promise<ImportReport | undefined> {
     try {
       return await this.#take(entry);
@@ -108,7 +112,7 @@ class FolderFollower {
     const isKnown = this.#finished?.hasDigest(digest) === true;
     const report = isKnown ? undefined : await importBundle({ ...options, ...FOLLOWED, paths: [path] });
     if (report?.outcome === 'refused') return report;
-    // What has grown while it was read is read again, once it is complete.
+    // A file that has changed during the import is imported again when it is complete.
     const after = await this.#entryOf(entry.name);
     if (after === undefined || !isSame(after, entry)) return report;
     this.#finished ??= await this.#openFinished();
@@ -117,7 +121,7 @@ class FolderFollower {
     return report;
   }
 
-  /** In the order of a bundle. */
+  /** Names of files to import, in the order of a bundle. */
   async #names(): Promise<readonly string[]> {
     const { foreign } = this.#options;
     const names = await readdir(this.#folder).catch((error: unknown) => refuseFile(this.#folder, error));
@@ -132,7 +136,7 @@ class FolderFollower {
       .map(({ name }) => name);
   }
 
-  /** Absent for a folder, and for what is no longer there. Throws `file-unreadable`. */
+  /** Undefined for a folder, and for a file that no longer exists. Throws `file-unreadable`. */
   async #entryOf(name: string): Promise<Seen | undefined> {
     const found = await lookAt(join(this.#folder, name), this.#options.followsLinks ?? false);
     return found === 'folder' || found === 'none' ? undefined : { name, ...found };
@@ -154,7 +158,7 @@ function isSame(one: Entry, other: Entry): boolean {
   return one.size === other.size && one.modifiedMs === other.modifiedMs;
 }
 
-/** Rejects would be imported where they look like a file of the folder. Throws `option-malformed`. */
+/** A file of rejects in the folder could itself be imported. Throws `option-malformed`. */
 function refuseRejectsInside(folder: string, { skipInvalid }: FollowOptions): void {
   if (skipInvalid === undefined || resolve(skipInvalid, '..') !== resolve(folder)) return;
   throw new AppError(

@@ -1,6 +1,7 @@
 /**
- * Follows a stream of records, a line each: every few seconds what has come is published by one import, all or nothing
- * (decision 57). Who sends is told after each how much of the stream is published.
+ * Follows a stream of records, one per line. Every few seconds the lines received are published by
+ * one import, all or nothing (decision 57). After each import, a callback reports how much of the
+ * stream is published, for the sender.
  */
 import { Readable } from 'node:stream';
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises';
@@ -11,26 +12,30 @@ import { refuseFile } from '../input/refuse-file.ts';
 import { firstLines, GatheredLines, type Lines } from './gathered-lines.ts';
 
 export interface FollowOptions extends Omit<ImportOptions, 'paths' | 'stdin' | 'dryRun'> {
-  /** How long to gather before a publication. */
+  /** Time to collect lines before a publication, and the polling interval of a folder. */
   readonly everyMs: number;
-  /** Ends it: what has come is published first. */
+  /** Stops following. Lines received before are published first. */
   readonly stop: AbortSignal;
 }
 
 export interface FollowedLines {
   readonly report: ImportReport;
-  /** Of the stream from its beginning, published or set aside. */
+  /** Lines from the beginning of the stream that are published or rejected. */
   readonly lines: number;
   readonly bytes: number;
 }
 
 const NDJSON = { format: 'ndjson', compression: 'none' } as const;
-/** Lines are told to be too long where they are longer than what is read at a time. */
+/**
+ * Lines are passed on in chunks of this size: an overlong line is only recognized if it is longer
+ * than a chunk.
+ */
 const PIECE_BYTES = 65_536;
 
 /**
- * Until the stream ends, or it is stopped. Without `skipInvalid` a bad line ends it with `import-refused`, after the lines
- * before it are published; `onRefused` hears of it first. Throws like `importBundle`.
+ * Runs until the stream ends or `stop` is aborted. Without `skipInvalid`, an invalid line ends it
+ * with `import-refused` after the lines before it are published; `onRefused` is called before that.
+ * Throws like `importBundle`.
  */
 export async function followLines(
   stream: Readable,
@@ -50,7 +55,7 @@ export async function followLines(
       return undefined;
     }
     const bad = Math.min(...report.problems.map(({ line }) => line));
-    // Of the lines before it others may be bad, for which they were not checked yet.
+    // Earlier lines can be invalid for reasons that this import did not check.
     const earlier = await publish(firstLines(lines, Math.max(0, bad - done.lines - 1)));
     if (earlier === undefined) onRefused(report);
     return earlier ?? bad;
@@ -96,13 +101,13 @@ function* piecesOf(bytes: Buffer): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
 }
 
-/** Takes in what comes while something else is being published. */
+/** Collects lines while others are being published. */
 class Gathering {
   hasEnded = false;
   readonly #stream: Readable;
   readonly #lines = new GatheredLines();
   #failure: unknown;
-  /** Ends the waiting that is going on. */
+  /** Ends the current `wait`. */
   #wake = new AbortController();
 
   constructor(stream: Readable) {
@@ -120,14 +125,17 @@ class Gathering {
     });
   }
 
-  /** Until there is something to publish and the time is over, or there is no more to wait for. Throws `file-unreadable`. */
+  /**
+   * Waits until there are lines to publish and the interval is over, or until nothing more can be
+   * waited for. Throws `file-unreadable`.
+   */
   async wait(everyMs: number, stop: AbortSignal): Promise<void> {
     const signal = AbortSignal.any([stop, this.#wake.signal]);
     while (!signal.aborted) {
       await pause(everyMs, undefined, { signal }).catch(() => {});
       if (!this.#lines.isEmpty) break;
     }
-    // What the system holds for us has come, too: a whole turn of the event loop reads it.
+    // Also takes data that the system has already received; a full turn of the event loop reads it.
     if (stop.aborted) for (let turns = 0; turns < 2; turns += 1) await turn();
     if (this.#failure !== undefined) refuseFile(STANDARD_INPUT, this.#failure);
   }

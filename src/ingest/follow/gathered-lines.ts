@@ -1,15 +1,21 @@
-/** Lines of a stream that have come and wait to be published: whole ones, in order, with how many bytes they were. */
+/**
+ * Collects the lines of a stream until they are published: complete lines in order, with their
+ * size.
+ */
 import { LONGEST_RECORD_BYTES } from '../input/lines.ts';
 
 const LINE_FEED = 10;
-/** From here on nothing more is read before these are published. */
+/** From this size on, reading pauses until the lines are published. */
 const MOST_BYTES = 32 * 1024 * 1024;
 
-/** Lines that follow each other. */
+/** Consecutive lines. */
 export interface Lines {
   readonly bytes: Buffer;
   readonly lines: number;
-  /** As many as have been read for them: of a line that is far too long, not all are kept. */
+  /**
+   * Number of bytes read for these lines. Larger than `bytes` if the bytes of an overlong line were
+   * not all kept.
+   */
   readonly bytesRead: number;
 }
 
@@ -17,7 +23,7 @@ export class GatheredLines {
   #whole: Buffer[] = [];
   #lines = 0;
   #wholeBytesRead = 0;
-  /** The line that has not ended yet. */
+  /** The last line, which is not complete yet. */
   #rest: Buffer[] = [];
   #restKept = 0;
   #restRead = 0;
@@ -44,7 +50,7 @@ export class GatheredLines {
     this.#addToLine(chunk.subarray(last), false);
   }
 
-  /** Nothing will come any more, so what has come of a line is one. */
+  /** Call at the end of the stream: an incomplete last line becomes a line. */
   end(): void {
     if (this.#restRead > 0) this.#endLine();
   }
@@ -60,7 +66,8 @@ export class GatheredLines {
   #addToLine(piece: Buffer, isEnd: boolean): void {
     if (piece.length === 0) return;
     this.#restRead += piece.length;
-    // What is too long is refused, and not gathered any further; its end is kept.
+    // The remaining bytes of an overlong line are not kept, except its line feed: the line will be
+    // refused.
     const kept = this.#restKept <= LONGEST_RECORD_BYTES ? piece : piece.subarray(isEnd ? -1 : piece.length);
     this.#restKept += kept.length;
     this.#rest.push(kept);
@@ -82,7 +89,7 @@ function countLines(bytes: Buffer): number {
   return count;
 }
 
-/** The first of the lines. */
+/** The first `count` lines. */
 export function firstLines({ bytes }: Lines, count: number): Lines {
   let end = 0;
   for (let line = 0; line < count; line += 1) end = bytes.indexOf(LINE_FEED, end) + 1;

@@ -1,22 +1,22 @@
 /**
- * The entities of a Caliper envelope. An event gives each entity that it names whole or by its
- * identifier (an IRI) alone; the envelope can list entities beside events to describe them.
+ * The entities of a Caliper envelope. An event contains each of its entities in full, or only the
+ * identifier (an IRI). The envelope can also list entities beside events to describe them.
  */
 import { type FormatSource, isObject, wordOf } from './format.ts';
 
 const COURSES = new Set(['CourseOffering', 'CourseSection']);
-/** Types of entities that, in the standard, are part of something other than a course. */
+/** Types of entities that, by the standard, are part of something other than a course. */
 const PARTS_OF_OTHERS = new Set([
   ...['Message', 'Thread', 'AssessmentItem', 'QuestionnaireItem', 'Frame', 'MediaLocation', 'Chapter'],
 ]);
-/** A limit, because an entity can be part of itself. */
+/** Limits the chain of `isPartOf`, because an entity can be part of itself. */
 const DEEPEST = 16;
 const ADDRESS = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,255}$/u;
 
 export class Entities {
   readonly #described = new Map<string, FormatSource>();
 
-  /** `data` are the events and entities of an envelope. */
+  /** `data` contains the events and entities of an envelope. */
   constructor(data: readonly unknown[]) {
     for (const one of data) {
       if (isDescription(one) && iriOf(one) !== '')
@@ -24,13 +24,16 @@ export class Entities {
     }
   }
 
-  /** The entity given whole or by its IRI, with what the envelope says of it; absent for others. */
+  /**
+   * The entity, given in full or by its IRI, completed by its description in the envelope;
+   * undefined for any other value.
+   */
   find(given: unknown): FormatSource | undefined {
     const entity = typeof given === 'string' ? { id: given } : given;
     return isObject(entity) && iriOf(entity) !== '' ? this.#withDescription(entity) : undefined;
   }
 
-  /** The entity, what it is part of, what that is part of, and so on. */
+  /** The entity, the entity it is part of, and so on, at most 16. */
   around(entity: FormatSource): readonly FormatSource[] {
     const found = [entity];
     let next = this.find(entity['isPartOf']);
@@ -69,9 +72,9 @@ export function isCourse(entity: FormatSource): boolean {
 }
 
 /**
- * The course of an event: the group, when it is one; else a course that the object is part of; else
- * the group, whatever it is; else what the object is part of in the end, when only its IRI is known
- * and it can be a course.
+ * The course of an event, the first of: the group, if it is a course; a course among the object and
+ * the entities it is part of; the group, if it is anything else; the last entity of the chain, if
+ * only its IRI is known and it can be a course.
  */
 export function courseOf(
   group: FormatSource | undefined,
@@ -85,7 +88,7 @@ export function courseOf(
   return isOpen && !PARTS_OF_OTHERS.has(wordOf(part['type'])) ? whole : undefined;
 }
 
-/** The first e-mail address among the identifiers that a person has elsewhere (Caliper 1.2). */
+/** The first e-mail address in `otherIdentifiers` of a person (Caliper 1.2). */
 export function addressOf(person: FormatSource): string | undefined {
   const { otherIdentifiers: listed } = person;
   const identifiers = Array.isArray(listed) ? listed.filter(isObject) : [];

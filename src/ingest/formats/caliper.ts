@@ -1,7 +1,7 @@
 /**
- * Envelopes of IMS Caliper Analytics 1.1 and 1.2, one a record, with any number of events and of
- * entities that describe what those name; or one of these by itself. Of its profiles those are read
- * that speak of visiting, discussing and judging.
+ * IMS Caliper Analytics 1.1 and 1.2. Each record is an envelope, or a single event or entity. An
+ * envelope contains any number of events, and of entities that describe those named by the events.
+ * Only the profiles about visits, discussions and feedback are imported.
  */
 import { Refusal } from '../fields/refusal.ts';
 import { addressOf, courseOf, Entities, iriOf, isCourse, isDescription } from './caliper-entities.ts';
@@ -24,7 +24,10 @@ import {
   wordOf,
 } from './format.ts';
 
-/** By the type of the event: what its actions are; an action that is not here stands for itself, in small letters. */
+/**
+ * Actions by event type, then by Caliper action. Actions that are not listed are used as they are,
+ * in lower case; events of other types are dropped unless they are mapped.
+ */
 export const PROFILES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ForumEvent: { Subscribed: 'followed', Unsubscribed: 'unfollowed' },
   ThreadEvent: { Created: 'created', MarkedAsRead: 'visited', MarkedAsUnread: 'unvisited' },
@@ -73,7 +76,10 @@ class Envelopes implements Translator {
     });
   }
 
-  /** What an entity says of a person or a course; of others, events of its envelope can use it. */
+  /**
+   * The board of a named course, or a user with a name or an address. Other entities are dropped,
+   * but events of the same envelope can use them.
+   */
   #translateEntity(entity: FormatSource): Translation {
     const type = wordOf(entity['type']);
     const dropped = { dropped: `is an entity, not an event: ${type}` };
@@ -135,7 +141,7 @@ class Envelopes implements Translator {
     };
   }
 
-  /** By `ViewEvent Viewed` first, then by the action alone. */
+  /** The option `mapping` is searched for `ViewEvent Viewed` first, then for the action alone. */
   #meaningOf(profile: string, action: string, type: string): { type: string; action: string } | undefined {
     const mapped = [`${profile} ${action}`, action].find((name) => Object.hasOwn(this.#mapping, name));
     if (mapped !== undefined) return meaningOf(this.#mapping[mapped]);
@@ -149,14 +155,14 @@ function bodyOf(thing: FormatSource): string | undefined {
   return typeof body === 'string' ? body : undefined;
 }
 
-/** One context, or a list with one of Caliper in it. */
+/** Requires a Caliper context, or a list that contains one. Throws `Refusal`. */
 function checkContext(given: unknown, name: string): void {
   const contexts: readonly unknown[] = Array.isArray(given) ? given : [given];
   if (contexts.some((context) => typeof context === 'string' && CONTEXT.test(context))) return;
   throw new Refusal(name, given === undefined ? 'is required' : 'is not Caliper 1.1 or 1.2');
 }
 
-/** An entity can be written as its IRI alone. Throws `Refusal`. */
+/** An entity can be written as only its IRI. Throws `Refusal`. */
 function entityOf(event: FormatSource, member: string, before: string, entities: Entities): FormatSource {
   const given = event[member];
   const entity = typeof given === 'string' ? { id: given } : memberOf(event, member, `${before}${member}`);
@@ -168,7 +174,7 @@ function nameOf(entity: FormatSource): Detail {
   return detailOf(entity['name'], iriOf(entity));
 }
 
-/** A message is a comment on the thread that it is part of. */
+/** For a message, the thread that it is part of: a message is a comment on its thread. */
 function subjectOf([object, thread]: readonly FormatSource[]): FormatSource | undefined {
   return object?.['type'] === 'Message' ? thread : undefined;
 }

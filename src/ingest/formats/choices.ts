@@ -1,4 +1,6 @@
-/** What an import of other software can be told, without loading how it is read: that is in `formats.ts`. */
+/**
+ * Options of an import from other software, without loading its readers, which are in `formats.ts`.
+ */
 export const FORMAT_TITLES = {
   'moodle-log': 'log reports of Moodle, CSV; requires --time-zone',
   caliper: 'envelopes of IMS Caliper 1.1 and 1.2: a JSON array, or an envelope a line',

@@ -1,6 +1,6 @@
 /**
- * What an import makes of the texts by which a source identifies people, boards, pins and events
- * (decision 62): numbers, and names and addresses of people whom the source gives none.
+ * Derives ids from the texts by which a source identifies users, boards, pins and events (decision
+ * 62), and names and addresses of users for whom the source has none.
  */
 import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject } from 'node:crypto';
 import { type Derivation, derived, type Identity, invalidEmail, type NamedPerson } from './format.ts';
@@ -13,8 +13,8 @@ const NAME_CHARACTERS = 8;
 type Purpose = 'person' | 'board' | 'pin' | 'event';
 
 /**
- * As organizations derive that had data before there were keyed ids: digests without a key. Anybody
- * who has an address can compute the id that was made of it.
+ * For organizations with data older than keyed ids: digests without a key. Anyone who has an
+ * address can compute the id derived from it.
  */
 export const plainDerivation: Derivation = {
   numberOf: (_thing, text) => plainNumber(text, SHOWN_BITS),
@@ -25,11 +25,11 @@ export const plainDerivation: Derivation = {
   },
 };
 
-/** With the secret of the organization, so that without it no id can be found by trying texts. */
+/** Uses the secret of the organization, so that ids cannot be found without it by trying texts. */
 export function keyedDerivation(secret: Uint8Array): Derivation {
   const keyOf = (purpose: Purpose) =>
     createSecretKey(new Uint8Array(hkdfSync('sha256', secret, '', `corkboard derived ${purpose}`, 32)));
-  // A key for each, so that the number of a board or a pin never tells that of a person.
+  // One key per purpose, so that the number of a board or pin never reveals the id of a user.
   const keys = { person: keyOf('person'), board: keyOf('board'), pin: keyOf('pin'), event: keyOf('event') };
   return {
     numberOf: (thing, text) => numberIn(digestOf(keys[thing], text), SHOWN_BITS),
@@ -38,7 +38,7 @@ export function keyedDerivation(secret: Uint8Array): Derivation {
   };
 }
 
-/** Id and name are of different bits of the digest, so that neither tells the other. */
+/** Id and name use different bits of the digest, so that neither reveals the other. */
 function keyedPerson(key: KeyObject, { text, kind }: Identity): NamedPerson {
   const digest = digestOf(key, text);
   const id = numberIn(digest, SHOWN_BITS);

@@ -1,7 +1,7 @@
 /**
- * What Discourse answers about itself: topics with their posts, single posts, categories, people and
- * what they have liked, each a JSON document; and its list of users, which administrators export as
- * CSV. Documents speak of one another. Each is recognized by its members (decision 69).
+ * Responses of Discourse, each a JSON document: topics with their posts, single posts, categories,
+ * users, and the likes of users; and the list of users, which administrators export as CSV.
+ * Documents refer to each other. The type of a document is recognized by its members (decision 69).
  */
 import { Refusal } from '../fields/refusal.ts';
 import {
@@ -28,20 +28,23 @@ import {
   wordOf,
 } from './format.ts';
 
-/** By what was done. All else is the business of moderators and of the system. */
+/** Event type and action, by what was done. Anything else is work of moderators or the system. */
 export const DEEDS: Readonly<Record<string, string>> = {
   topic: 'pin.created',
   reply: 'pin.commented',
   like: 'pin.liked',
 };
 
-/** By `post_type`. */
+/** Kinds of posts that are dropped, by `post_type`. */
 const POST_TYPES: Readonly<Record<string, string>> = {
   2: 'a note of a moderator',
   3: 'a note of the system',
   4: 'a whisper',
 };
-/** By `action_type` of user actions: who liked, and whose post was liked, tell the same. */
+/**
+ * Values of `action_type` in user actions: likes given, and likes received, which are the same
+ * likes.
+ */
 const LIKES: ReadonlySet<unknown> = new Set([1, 2]);
 
 export const discourse: Format = {
@@ -52,14 +55,14 @@ export const discourse: Format = {
   open: (options, derivation) => new Documents(options, derivation),
 };
 
-/** Members that posts have, and no other document. */
+/** Members that all posts have, and no other document. */
 const OF_POSTS = ['id', 'username', 'topic_id', 'post_number'];
-/** Members of accounts; where a person is only named there is no more than an id and a user name. */
+/** Members that only accounts have: a mention of a user has no more than an id and a user name. */
 const OF_ACCOUNTS = ['trust_level', 'email'];
-/** Members of posts and of actions on them, which no user has. */
+/** Members of posts and of actions on them that no user has. */
 const OF_NO_USER = ['topic_id', 'post_id', 'post_number', 'user_id'];
 
-/** Undefined is what no document says. */
+/** A topic as described by the documents. A detail that none of them contains is undefined. */
 interface Topic {
   readonly title: Detail;
   readonly categoryId: bigint | undefined;
@@ -72,10 +75,10 @@ class Documents implements Translator {
   readonly #meanings: Readonly<Record<string, string | null>>;
   readonly #derivation: Derivation;
   readonly #topics = new Map<bigint, Topic>();
-  /** What single posts say of their topics; used where no document has the topic. */
+  /** Topics as described by single posts; used if no document contains the topic. */
   readonly #topicsOfPosts = new Map<bigint, Topic>();
   readonly #categories = new Map<bigint, string>();
-  /** Posts that stand in some document. */
+  /** Posts contained in any document. */
   readonly #posts = new Set<bigint>();
 
   constructor({ mapping = {} }: FormatOptions, derivation: Derivation) {
@@ -90,7 +93,7 @@ class Documents implements Translator {
       if (name !== '') this.#categories.set(id, name);
     }
     if (isTopic(record)) {
-      // A document of further posts has no title.
+      // A document with further posts of a topic has no title.
       if (typeof record['title'] === 'string') learn(this.#topics, idOf(record, 'id'), topicOf(record));
       for (const post of postsOf(record)) this.#posts.add(idOf(post, 'id'));
     }
@@ -101,7 +104,7 @@ class Documents implements Translator {
     this.#posts.add(idOf(post, 'id'));
     const id = idOf(post, 'topic_id');
     const topic = topicOfPost(post, id);
-    // A post that says nothing of its topic needs a document that does.
+    // If a post does not describe its topic, a document must.
     if (topic.title.isGiven || topic.categoryId !== undefined) learn(this.#topicsOfPosts, id, topic);
   }
 
@@ -119,7 +122,7 @@ class Documents implements Translator {
         this.#translateAction(action, `user_actions.${place}.`),
       );
     }
-    // Newer versions add categories to the other documents.
+    // Newer versions of Discourse add categories to other documents, so these are checked first.
     const categories = categoriesOf(record);
     if (categories !== undefined) {
       return categories.map((one) => ({ describes: 'boards', board: this.#boardOf(idOf(one, 'id')) }));
@@ -207,10 +210,7 @@ interface Deed {
   readonly body: string | undefined;
 }
 
-/**
- * A number or a text; of an object nothing, because it need not be one that can be written as a
- * text.
- */
+/** A number or a text; empty for an object, because not every object can be converted to text. */
 function typeOf(value: unknown): string {
   return typeof value === 'object' ? '' : String(value);
 }
@@ -223,7 +223,7 @@ function isPost(record: FormatSource): boolean {
   return OF_POSTS.every((member) => member in record);
 }
 
-/** The posts of a document that is not a topic. */
+/** The posts of a document other than a topic. */
 function singlePostsOf(record: FormatSource): readonly FormatSource[] {
   if (isPost(record)) return [record];
   return 'latest_posts' in record ? objectsOf(record['latest_posts'], 'latest_posts') : [];
@@ -241,7 +241,7 @@ function postsOf(topic: FormatSource): readonly FormatSource[] {
   return objectsOf(memberOf(topic, 'post_stream')['posts'], 'post_stream.posts');
 }
 
-/** Of `/categories.json`, or of `/site.json`, with what is below them. Absent in other documents. */
+/** From `/categories.json` or `/site.json`, with subcategories. Undefined for other documents. */
 function categoriesOf(record: FormatSource): readonly FormatSource[] | undefined {
   const listed = isObject(record['category_list']) ? record['category_list'] : record;
   if (!('categories' in listed)) return undefined;
@@ -257,7 +257,7 @@ function objectsOf(list: unknown, name: string): readonly FormatSource[] {
   throw new Refusal(name, 'must be a list of objects');
 }
 
-/** By a moderator, or by its author, which leaves it in place for a day. */
+/** Deleted by a moderator, or by its author, in which case it remains in place for a day. */
 function isDeleted(post: FormatSource): boolean {
   return wordOf(post['deleted_at']) !== '' || post['user_deleted'] === true;
 }
@@ -279,7 +279,7 @@ function topicOf(record: FormatSource): Topic {
   };
 }
 
-/** What a single post says of its topic; a private message has no category. */
+/** The description of a topic in a single post; a private message has no category. */
 function topicOfPost(post: FormatSource, id: bigint): Topic {
   return {
     title: detailOf(post['topic_title'], `Topic ${id}`),
@@ -294,7 +294,7 @@ function learn(topics: Map<bigint, Topic>, id: bigint, said: Topic): void {
   topics.set(id, merged(topics.get(id), said) ?? said);
 }
 
-/** What is said later wins, but takes nothing away that it does not say. */
+/** Later descriptions win, but a missing value replaces nothing. */
 function merged(known: Topic | undefined, said: Topic | undefined): Topic | undefined {
   if (known === undefined || said === undefined) return said ?? known;
   return {
@@ -306,7 +306,7 @@ function merged(known: Topic | undefined, said: Topic | undefined): Topic | unde
   };
 }
 
-/** A text, or in newer versions an object with a name. */
+/** A text; in newer versions of Discourse an object with a name. */
 function tagOf(tag: unknown): string {
   return isObject(tag) ? wordOf(tag['name']) : wordOf(tag);
 }
@@ -316,7 +316,7 @@ function ownerOf(person: FormatSource, member: string): NamedPerson | undefined 
   return id === undefined ? undefined : personOf(id, person['name'], person['username']);
 }
 
-/** Without a name it is the user name, as on the pages of Discourse. */
+/** Without a name, the user name is used, as on the pages of Discourse. */
 function personOf(id: bigint, name: unknown, username: unknown): NamedPerson {
   return { id, email: invalidEmail(`${id}`, 'discourse'), name: nameOf(id, name, username) };
 }
@@ -329,7 +329,7 @@ function nameOf(id: bigint, name: unknown, username: unknown): Detail {
 function listedPerson(record: FormatSource): NamedPerson {
   const person = personOf(idOf(record, 'id'), record['name'], record['username']);
   const email = wordOf(record['email']);
-  // In CSV as Ruby writes it, `2017-10-18 13:05:11 UTC`.
+  // Ruby writes `2017-10-18 13:05:11 UTC` in the CSV file.
   const created = wordOf(record['created_at']).replace(/^(\S+) (\S+) UTC$/, '$1T$2Z');
   return {
     ...person,

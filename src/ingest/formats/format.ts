@@ -1,15 +1,17 @@
 /**
- * What other software writes about the same things, as events of a bundle: each format is a small file that says which
- * event a record stands for. What a source does not say is derived by rules that docs/other-formats.md states.
+ * Records of other software as events of a bundle. Each format is a small file that defines which
+ * event a record represents. Missing values are derived by the rules in docs/other-formats.md.
  */
 import type { Written } from '../fields/form.ts';
 import { Refusal } from '../fields/refusal.ts';
 import type { DateOrder, FormatName } from './choices.ts';
 
-/** Members of a record as it was written; in CSV texts. */
+/** Members of a record as written; in CSV all are texts. */
 export type FormatSource = Written['value'];
 
-/** What describes something: as the source gives it, or derived, which never replaces what is known. */
+/**
+ * A descriptive text: given by the source, or derived. A derived text never replaces a known one.
+ */
 export interface Detail {
   readonly text: string;
   readonly isGiven: boolean;
@@ -23,7 +25,7 @@ export function derived(text: string): Detail {
   return { text, isGiven: false };
 }
 
-/** As the source gives it; where it gives nothing, derived. */
+/** The text of the source if there is one, otherwise the derived text `otherwise`. */
 export function detailOf(text: unknown, otherwise: string): Detail {
   return typeof text === 'string' && text !== '' ? given(text) : derived(otherwise);
 }
@@ -49,13 +51,16 @@ export interface ForeignPin {
   readonly tags?: readonly string[] | undefined;
 }
 
-/** The event that a record stands for, with whom and what it names, to be checked like any other (decision 28). */
+/**
+ * The event that a record represents, with the users and objects that it names; checked like any
+ * other (decision 28).
+ */
 export interface ForeignEvent {
-  /** Makes the event known again. */
+  /** Identifies the event in later imports. */
   readonly id: bigint;
   readonly type: string;
   readonly action: string;
-  /** Absent where the source names none: then it is `UNKNOWN_OWNER`. */
+  /** Absent if the source names no owner: then the owner is `UNKNOWN_OWNER`. */
   readonly owner: NamedPerson | undefined;
   readonly actor: NamedPerson;
   readonly board: ForeignBoard;
@@ -65,50 +70,62 @@ export interface ForeignEvent {
   readonly timestamp: string;
 }
 
-/** What stands for no event, which is no mistake; with the reason, the same for all of its sort. */
+/**
+ * A record that represents no event, which is not an error. The reason is the same for all records
+ * of one sort.
+ */
 export interface Dropped {
   readonly dropped: string;
 }
 
-/** What tells of a person or a board, and of nothing that was done. */
+/** A record that describes a user or a board, and no event. */
 export type DescribedThing =
   | { readonly describes: 'users'; readonly person: NamedPerson }
   | { readonly describes: 'boards'; readonly board: ForeignBoard };
 
 export type Translation = ForeignEvent | DescribedThing | Dropped;
 
-/** Reads one file, or all files of an import where they are about one another. */
+/** Reads one file, or all files of an import if the format is `isWhole`. */
 export interface Translator {
-  /** Sees every record of what it reads before the first is translated, where the format has this. Throws `Refusal`. */
+  /**
+   * Receives every record of the input before the first call of `translate`; only in formats that
+   * need it. Throws `Refusal`.
+   */
   survey?(record: FormatSource): void;
-  /** Called once between the two. Throws `Refusal` when no record of the file can be translated. */
+  /**
+   * Called once between `survey` and `translate`. Throws `Refusal` when no record of the file can
+   * be translated.
+   */
   endSurvey?(): void;
-  /** All that the record stands for. Throws `Refusal` when it does not hold; then nothing of it is taken. */
+  /**
+   * All events and descriptions that the record represents. Throws `Refusal` when the record is
+   * invalid; then nothing of it is imported.
+   */
   translate(record: FormatSource): readonly Translation[];
 }
 
-/** How the source identifies a person. */
+/** How the source identifies a user. */
 export interface Identity {
-  /** The same text for the same person. */
+  /** The same text for the same user, always. */
   readonly text: string;
-  /** The part of it by which people know the person there. */
+  /** The part of the text by which the user is known in the source. */
   readonly word: string;
   /** The kind of identity, in one word. */
   readonly kind: string;
-  /** The host that the identity names; absent where it names none. */
+  /** The host named by the identity; absent if there is none. */
   readonly host?: string;
 }
 
 /**
- * Makes numbers of the texts by which a source identifies things, and describes people whom it does
- * not (decision 62).
+ * Derives numbers from the texts by which a source identifies objects, and describes users for whom
+ * the source has no description (decision 62).
  */
 export interface Derivation {
-  /** Of 53 bits, exact in every client. */
+  /** 53 bits, exact in every client. */
   numberOf(thing: 'board' | 'pin', text: string): bigint;
-  /** Of 63 bits: there are more events, and no client is given their ids. */
+  /** 63 bits: there are more events, and clients never receive their ids. */
   eventNumberOf(text: string): bigint;
-  /** The number as of boards and pins, with a name and an address that the source does not give. */
+  /** An id of 53 bits as for boards and pins, with a derived name and address. */
   personOf(identity: Identity): NamedPerson;
 }
 
@@ -116,31 +133,45 @@ export interface FormatOptions {
   /** Name of an IANA time zone, for sources that give local times. */
   readonly timeZone?: string | undefined;
   readonly dateOrder?: DateOrder | undefined;
-  /** By the words of the source: what each stands for, `pin.visited`, or null for nothing; before the format's own. */
+  /**
+   * By the words of the source: the event that each represents (`pin.visited`), or null for none.
+   * Takes precedence over the format's own table.
+   */
   readonly mapping?: Readonly<Record<string, string | null>> | undefined;
 }
 
-/** JSON may be an array or a record a line, and where a `.json` file holds one object, that alone; XML a row a line. */
+/**
+ * JSON is an array, one record per line, or a single object in a `.json` file. XML is one row per
+ * line.
+ */
 export type ForeignForm = 'csv' | 'json' | 'xml';
 
 export interface Format {
-  /** As `--as` has it. */
+  /** The value of the option `--as`. */
   readonly name: FormatName;
-  /** What its files are. */
+  /** The forms of its files. */
   readonly forms: readonly ForeignForm[];
   /** Columns that a CSV file must have. */
   readonly columns?: readonly string[];
-  /** Which files of a folder are its own; absent: all that are named by one of its forms. */
+  /**
+   * Names of the files in a folder that belong to the format; absent: all files of one of its
+   * forms.
+   */
   readonly files?: RegExp;
-  /** Whether its files are about one another, so that one translator sees all of them. */
+  /** Whether its files refer to each other, so that one translator reads all of them. */
   readonly isWhole?: boolean;
-  /** Whether its times are local, so that it wants a zone. */
+  /** Whether its times are local, so that it requires a time zone. */
   readonly isLocal?: boolean;
-  /** A reader for each file of an import, or for all of them. Throws `option-malformed` where an option is missing. */
+  /**
+   * A reader for one file of an import, or for all files if `isWhole`. Throws `option-malformed`
+   * when a required option is missing.
+   */
   open(options: FormatOptions, derivation: Derivation): Translator;
 }
 
-/** Who owns what the source names no owner of: always the same, so that nobody is taken for an owner. */
+/**
+ * The owner if the source names none: always the same, so that no user is mistaken for an owner.
+ */
 export const UNKNOWN_OWNER: NamedPerson = {
   id: 0n,
   email: derived('unknown@owner.invalid'),
@@ -150,14 +181,14 @@ export const UNKNOWN_OWNER: NamedPerson = {
 const LONGEST_HOST = 200;
 
 /**
- * An address that can never exist (RFC 2606), for people whose address the source does not give.
- * `local` is made of the id, so no two people have the same.
+ * An address that can never exist (RFC 2606), for users whose address the source does not give.
+ * `local` is made of the id, so no two users have the same.
  */
 export function invalidEmail(local: string, host: string): Detail {
   return derived(`${local}@${host.slice(0, LONGEST_HOST)}.invalid`);
 }
 
-/** The pin that is named by an IRI, which is its page where it is one of the web. */
+/** The pin identified by an IRI. An IRI of the web is also the `webUrl` of the pin. */
 export function pinOf(
   derivation: Derivation,
   iri: string,
@@ -168,19 +199,22 @@ export function pinOf(
   return { id: derivation.numberOf('pin', iri), title, body, webUrl };
 }
 
-/** What a table says of a word of the source, which can be any, `constructor` included; undefined when it is not there. */
+/**
+ * The entry of a table for a word of the source, which can be any word, even `constructor`;
+ * undefined if the table has none.
+ */
 export function lookUp<T>(table: Readonly<Record<string, T>>, word: string): T | undefined {
   return Object.hasOwn(table, word) ? table[word] : undefined;
 }
 
-/** What a word of the source stands for: type and action; undefined for nothing. */
+/** Event type and action from `pin.visited`; undefined for no event. */
 export function meaningOf(word: string | undefined | null): { type: string; action: string } | undefined {
   if (word === undefined || word === null) return undefined;
   const [type = '', action = ''] = word.split('.');
   return { type, action };
 }
 
-/** A number that names something there, as digits or as a number. Throws `Refusal`. */
+/** An id in the source, as digits or as a number. Throws `Refusal`. */
 export function idOf(record: FormatSource, member: string, name = member): bigint {
   const id = record[member];
   const digits =
@@ -189,13 +223,13 @@ export function idOf(record: FormatSource, member: string, name = member): bigin
   throw new Refusal(name, id === undefined || id === null || id === '' ? 'is required' : 'is not an integer');
 }
 
-/** The same where there may be none: absent, null or an empty cell. Throws `Refusal`. */
+/** As `idOf`; undefined if the member is absent, null or an empty cell. Throws `Refusal`. */
 export function idIfAny(record: FormatSource, member: string, name = member): bigint | undefined {
   const id = record[member];
   return id === undefined || id === null || id === '' ? undefined : idOf(record, member, name);
 }
 
-/** A text, whatever else stands in its place: what a source holds can be anything. */
+/** The text, or an empty one for any other type: a member of a source can hold anything. */
 export function wordOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
@@ -204,14 +238,14 @@ export function isObject(value: unknown): value is FormatSource {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Throws `Refusal` where there is no object. */
+/** Throws `Refusal` when the member is not an object. */
 export function memberOf(record: FormatSource, member: string, name = member): FormatSource {
   const value = record[member];
   if (isObject(value)) return value;
   throw new Refusal(name, value === undefined ? 'is required' : 'must be an object');
 }
 
-/** Throws `Refusal` where there is no text. */
+/** Throws `Refusal` when the member is not a text, or is empty. */
 export function textOf(record: FormatSource, member: string, name = member): string {
   const text = record[member];
   if (typeof text === 'string' && text !== '') return text;

@@ -1,4 +1,7 @@
-/** Local times as reports write them, `17/10/21, 12:39`: in any usual order of the date, in a zone that somebody names. */
+/**
+ * Local times in reports, such as `17/10/21, 12:39`: dates in any usual order, in a given time
+ * zone.
+ */
 import { Temporal } from 'temporal-polyfill';
 import { Refusal } from '../fields/refusal.ts';
 import type { DateOrder } from './choices.ts';
@@ -7,13 +10,13 @@ import { wordOf } from './format.ts';
 const WRITTEN =
   /^\s*(?<one>\d{1,4})[/.-](?<two>\d{1,2})[/.-](?<three>\d{1,4}),?\s+(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2}))?(?:\s*(?<half>[AP])\.?M\.?)?\s*$/i;
 
-/** The date is all text before the time of day, in any language. */
+/** In any language, the date is all text before the time of day. */
 const TIME_OF_DAY = /^(?<date>.*?)[\s,]+\d{1,2}[:.]\d{2}\b/u;
 
 const MONTHS = 12;
 const NOON = 12;
 const CENTURY = 100;
-/** Years of two digits from here on are those of the last century, as POSIX has it. */
+/** Two-digit years from this one on belong to the 20th century, as in POSIX. */
 const LAST_CENTURY_FROM = 69;
 
 interface Parts {
@@ -26,7 +29,7 @@ interface Parts {
   readonly half: string | undefined;
 }
 
-/** Reads the times of one file; their order of day, month and year is found out from all of them. */
+/** Reads the times of one file. The order of day, month and year is determined from all of them. */
 export class LocalTimes {
   readonly #zone: string;
   #order: DateOrder | undefined;
@@ -34,10 +37,10 @@ export class LocalTimes {
   #monthFirst = 0;
   #yearFirst = 0;
   #yearLast = 0;
-  /** The first that cannot be read. */
+  /** The first text that cannot be read. */
   #unread: string | undefined;
   #areRead = false;
-  /** A file has many events of the same minute. */
+  /** The last result, because a file has many events of the same minute. */
   #last = { written: '', local: '', timestamp: '' };
 
   constructor(zone: string, order: DateOrder | undefined) {
@@ -59,8 +62,8 @@ export class LocalTimes {
   }
 
   /**
-   * Throws `Refusal` when the order is neither given nor found in the dates, when no time can be
-   * read, which an order would not help, or when the dates contradict the given order.
+   * Throws `Refusal` when the order is neither given nor evident from the dates, when no time can
+   * be read (an order would not help), or when the dates contradict the given order.
    */
   endSurvey(name: string): void {
     const told = this.#told();
@@ -83,17 +86,20 @@ export class LocalTimes {
     return day >= month ? 'dmy' : 'mdy';
   }
 
-  /** Years of two digits look like days, unless the last part of a date has four. */
+  /**
+   * Whether the given order `ymd` is possible although the dates look different: two-digit years
+   * look like days, unless the last part of a date has more than two digits.
+   */
   #mayBeYearFirst(): boolean {
     return this.#order === 'ymd' && this.#yearLast === 0 && this.#monthFirst === 0;
   }
 
-  /** In ISO 8601 with the offset. Throws `Refusal`. */
+  /** The time in ISO 8601 with the offset. Throws `Refusal`. */
   read(written: unknown, name: string): string {
     return this.#read(written, name).timestamp;
   }
 
-  /** The same without an offset: as it stands there, whatever the zone. */
+  /** The time without an offset, as written, independent of the zone. Throws `Refusal`. */
   readLocal(written: unknown, name: string): string {
     return this.#read(written, name).local;
   }

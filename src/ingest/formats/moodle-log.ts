@@ -1,6 +1,7 @@
 /**
- * Log reports of Moodle, as its page "Logs" downloads them in CSV: one course a file, the newest row first, local times
- * without a zone. Ids stand in the descriptions, which Moodle writes in English whatever the language of the page.
+ * Log reports of Moodle, downloaded as CSV from its page "Logs": one course per file, the newest
+ * row first, local times without a zone. Ids are in the descriptions, which Moodle writes in
+ * English regardless of the language of the page.
  */
 import { AppError } from '../../domain/app-error.ts';
 import { Refusal } from '../fields/refusal.ts';
@@ -23,7 +24,7 @@ import {
 } from './format.ts';
 import { LocalTimes } from './local-time.ts';
 
-/** By the name of the event. All others are the business of teachers and of the system. */
+/** Event type and action by the event name. All other events concern teachers or the system. */
 export const MEANINGS: Readonly<Record<string, string>> = {
   'Course viewed': 'board.visited',
   'Course section viewed': 'board.visited',
@@ -67,7 +68,10 @@ class MoodleLog implements Translator {
   readonly #derivation: Derivation;
   #course: bigint | undefined;
   #courseTitle: string | undefined;
-  /** How often each row has come, by its digest: a file gives minutes, in which the same can be done again. */
+  /**
+   * Number of occurrences of each row, by its digest. Times are in minutes, so a user can do the
+   * same twice at one time.
+   */
   readonly #repeats = new Map<number, number>();
 
   constructor({ timeZone, dateOrder, mapping = {} }: FormatOptions, derivation: Derivation) {
@@ -102,7 +106,7 @@ class MoodleLog implements Translator {
   #translate(record: FormatSource): Translation {
     const name = wordOf(record['Event name']);
     const description = wordOf(record['Description']);
-    // Every row is read, whatever it stands for: a wrong time is a damaged row.
+    // Checked for every row, even one that is dropped: a wrong time means a damaged row.
     const timestamp = this.#times.read(record['Time'], 'Time');
     const meaning = meaningOf(lookUp(this.#mapping, name));
     if (meaning === undefined) return { dropped: `is not mapped to an event: ${name}` };
@@ -123,7 +127,10 @@ class MoodleLog implements Translator {
     return { ...about, pin: { id: BigInt(module), title: titleOf(record, module) } };
   }
 
-  /** The same for the same repeat of a row in every file, wherever the file begins and whatever zone is named. */
+  /**
+   * The same repeat of a row has the same id in every file, wherever the file begins and whatever
+   * the given zone.
+   */
   #idOf(row: string): bigint {
     const digest = Number(BigInt.asUintN(53, this.#derivation.eventNumberOf(row)));
     const repeat = (this.#repeats.get(digest) ?? 0) + 1;
@@ -131,7 +138,7 @@ class MoodleLog implements Translator {
     return this.#derivation.eventNumberOf(`moodle ${repeat} ${row}`);
   }
 
-  /** Whoever is enrolled follows, not who enrols them. */
+  /** On enrolment the enrolled user is the actor, not the user who enrols them. */
   #actorOf(record: FormatSource, name?: string): NamedPerson | undefined {
     const description = wordOf(record['Description']);
     const enrolled = name === undefined ? undefined : ENROLLED.exec(description)?.[1];
@@ -147,7 +154,7 @@ class MoodleLog implements Translator {
   }
 }
 
-/** What the context says after the sort of the module, `File: MIG`. */
+/** The part of the context after the sort of the module: `MIG` of `File: MIG`. */
 function titleOf(record: FormatSource, module: string): Detail {
   const context = wordOf(record['Event context']);
   const colon = context.indexOf(': ');

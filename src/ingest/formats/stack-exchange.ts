@@ -1,6 +1,7 @@
 /**
- * The public data dump of a Stack Exchange site: XML files of rows, of which Posts, Users, Comments and Votes are read.
- * Rows of one file speak of those of another, so all of them are seen before the first is translated.
+ * The public data dump of a Stack Exchange site: XML files of rows. Posts, Users, Comments and
+ * Votes are read. Rows refer to rows of other files, so all are surveyed before the first is
+ * translated.
  */
 import { AppError } from '../../domain/app-error.ts';
 import { Refusal } from '../fields/refusal.ts';
@@ -25,7 +26,10 @@ import {
   wordOf,
 } from './format.ts';
 
-/** By what a row is: the sort of a post, `comment`, or what a vote is called. All others are no interactions. */
+/**
+ * Event type and action by the sort of a row: the sort of a post, `comment`, or the name of a vote
+ * type. Other rows represent no event.
+ */
 export const INTERACTIONS: Readonly<Record<string, string>> = {
   question: 'pin.created',
   answer: 'pin.commented',
@@ -35,7 +39,7 @@ export const INTERACTIONS: Readonly<Record<string, string>> = {
   Favorite: 'pin.bookmarked',
 };
 
-/** By `PostTypeId`. */
+/** Sorts of posts by `PostTypeId`. */
 const POSTS: Readonly<Record<string, string>> = {
   1: 'question',
   2: 'answer',
@@ -47,7 +51,7 @@ const POSTS: Readonly<Record<string, string>> = {
   8: 'privilege wiki',
 };
 
-/** By `VoteTypeId`. */
+/** Names of vote types by `VoteTypeId`. */
 const VOTES: Readonly<Record<string, string>> = {
   1: 'AcceptedByOriginator',
   2: 'UpMod',
@@ -65,9 +69,9 @@ const VOTES: Readonly<Record<string, string>> = {
   16: 'ApproveEditSuggestion',
 };
 
-/** A tag that the sites themselves have for what has lost its tags. */
+/** The tag that the sites themselves give to a question that has lost its tags. */
 const UNTAGGED = 'untagged';
-/** What is known of posts is held in memory, and a `Map` takes 16 million entries. */
+/** Posts are indexed in memory, and a `Map` holds at most 16 million entries. */
 const MOST_POSTS = 10_000_000;
 
 export const stackExchange: Format = {
@@ -80,7 +84,7 @@ export const stackExchange: Format = {
 
 interface Question {
   readonly id: bigint;
-  /** Absent where the account is gone. */
+  /** Undefined if the account was deleted. */
   readonly ownerId: bigint | undefined;
   readonly title: string;
   readonly tag: string;
@@ -90,7 +94,7 @@ class Dump implements Translator {
   readonly #meanings: Readonly<Record<string, string | null>>;
   readonly #derivation: Derivation;
   readonly #questions = new Map<number, Question>();
-  /** The question that an answer belongs to. */
+  /** The question of each answer. */
   readonly #answers = new Map<number, number>();
 
   constructor({ mapping = {} }: FormatOptions, derivation: Derivation) {
@@ -139,13 +143,13 @@ class Dump implements Translator {
 
   #translateVote(row: FormatSource): Translation {
     const sort = sortOf(row, 'VoteTypeId', VOTES);
-    // Who asks accepts; the dump names nobody, and nobody else can.
+    // Only the user who asked can accept an answer, so the dump names no user.
     const who = sort === 'AcceptedByOriginator' ? undefined : 'UserId';
     return this.#translate(row, { sort, table: 'votes', about: 'PostId', who });
   }
 
   #translate(row: FormatSource, { sort, table, about, who }: Interaction): Translation {
-    // Every row is read, whatever it stands for: one without an id or a moment is damaged.
+    // Checked for every row, even one that is dropped: a row without an id or a time is damaged.
     const id = idOf(row, 'Id');
     const timestamp = momentOf(row);
     const meaning = meaningOf(lookUp(this.#meanings, sort));
@@ -165,22 +169,25 @@ class Dump implements Translator {
     return { ...event, pin: { id: question.id, title: derived(title || `Question ${question.id}`) } };
   }
 
-  /** Of an answer the question that it belongs to. */
+  /** The question with this id, or the question of the answer with this id. */
   #questionOf(post: number): Question | undefined {
     return this.#questions.get(post) ?? this.#questions.get(this.#answers.get(post) ?? post);
   }
 }
 
-/** What a row stands for, and which of its attributes tell about which post and who. */
+/** What a row represents, and the names of its attributes for the post and the user. */
 interface Interaction {
   readonly sort: string;
   readonly table: string;
   readonly about: string;
-  /** Absent: it is the one who asked. */
+  /** Undefined: the user is the owner of the question. */
   readonly who: string | undefined;
 }
 
-/** Throws `Refusal` where there is no number; one that is not known has no name but its number. */
+/**
+ * The name of a type; an unknown type is named by the member and its number. Throws `Refusal` when
+ * the member is not an integer.
+ */
 function sortOf(row: FormatSource, member: string, names: Readonly<Record<string, string>>): string {
   const type = String(idOf(row, member));
   return lookUp(names, type) ?? `${member} ${type}`;
@@ -191,14 +198,14 @@ function questionOf(post: FormatSource, id: bigint): Question {
   return { id, ownerId: idIfAny(post, 'OwnerUserId'), title: wordOf(post['Title']), tag };
 }
 
-/** `<one><two>`, in newer dumps `|one|two|`. */
+/** Tags are written `<one><two>`, in newer dumps `|one|two|`. */
 function tagsOf(post: FormatSource): readonly string[] {
   return wordOf(post['Tags'])
     .split(/[<>|]/)
     .filter((tag) => tag !== '');
 }
 
-/** Times of a dump are in UTC, and written without saying so. Throws `Refusal`. */
+/** Times of a dump are in UTC, without a suffix for it. Throws `Refusal`. */
 function momentOf(row: FormatSource): string {
   const written = textOf(row, 'CreationDate');
   if (/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,3})?$/.test(written)) return `${written}Z`;

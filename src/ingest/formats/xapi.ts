@@ -1,6 +1,6 @@
 /**
- * Statements of the Experience API (IEEE 9274.1.1, xAPI 1.0): who did what with which activity, in which course. Ids are
- * texts there, numbers here.
+ * Statements of the Experience API (IEEE 9274.1.1, xAPI 1.0): an actor, a verb, an activity and a
+ * course. Their ids are texts; numbers are derived from them.
  */
 import { Refusal } from '../fields/refusal.ts';
 import {
@@ -24,7 +24,10 @@ import {
   wordOf,
 } from './format.ts';
 
-/** By the last part of a verb's IRI: the action. A verb that is not here is its own action. */
+/**
+ * Action by the last part of the verb's IRI; null drops the statement. A verb that is not listed is
+ * its own action.
+ */
 export const ACTIONS: Readonly<Record<string, string | null>> = {
   experienced: 'visited',
   viewed: 'visited',
@@ -39,7 +42,7 @@ export const ACTIONS: Readonly<Record<string, string | null>> = {
   responded: 'commented',
   replied: 'commented',
   favorited: 'liked',
-  // Nobody does these things.
+  // Users do not perform these.
   voided: null,
   terminated: null,
 };
@@ -85,7 +88,7 @@ class Statements implements Translator {
     const timestamp = timestampOf(record);
     const derivation = this.#derivation;
     return {
-      // A store gives every statement an id; a file may have some that have come from nowhere else.
+      // Record stores give every statement an id; statements in a file may have none.
       id: derivation.eventNumberOf(
         typeof id === 'string' ? id.toLowerCase() : JSON.stringify(record, withDigits),
       ),
@@ -98,7 +101,7 @@ class Statements implements Translator {
     };
   }
 
-  /** Undefined for a group. Throws `Refusal` when nothing identifies the agent. */
+  /** Undefined for a group. Throws `Refusal` when the agent has no identifier. */
   #personOf(agent: FormatSource, name: string): NamedPerson | undefined {
     if (agent['objectType'] === 'Group') return undefined;
     const { email, ...identity } = identityOf(agent, name);
@@ -110,7 +113,9 @@ class Statements implements Translator {
     };
   }
 
-  /** By the whole IRI of the verb first, then by its last part. */
+  /**
+   * The option `mapping` is searched for the whole IRI of the verb first, then for its last part.
+   */
   #meaningOf(verb: string, type: string): { type: string; action: string } | undefined {
     const word = verb.split(/[/#:]/).findLast((part) => part !== '') ?? verb;
     const mapped = [verb, word].find((name) => Object.hasOwn(this.#mapping, name));
@@ -141,7 +146,10 @@ function isCourse(activity: FormatSource): boolean {
   return isObject(definition) && /[/#:]course$/i.test(wordOf(definition['type']));
 }
 
-/** The course that is named, or that is the object; else the first thing that the activity is part of. */
+/**
+ * The course: the first grouping or parent that is one, or the object if it is one; otherwise the
+ * first grouping or parent of any type.
+ */
 function courseOf(statement: FormatSource, object: FormatSource): Activity | undefined {
   const activities = contextOf(statement)['contextActivities'];
   const around = ['grouping', 'parent'].flatMap((relation) => {
@@ -157,8 +165,8 @@ function contextOf(statement: FormatSource): FormatSource {
 }
 
 /**
- * With the address where the agent is identified by one. Throws `Refusal` when nothing identifies
- * the agent.
+ * Includes the e-mail address if it identifies the agent. Throws `Refusal` when the agent has no
+ * identifier.
  */
 function identityOf(agent: FormatSource, name: string): Identity & { readonly email?: string } {
   const { account, mbox } = agent;
@@ -178,7 +186,7 @@ function identityOf(agent: FormatSource, name: string): Identity & { readonly em
   throw new Refusal(name, 'has neither mbox, mbox_sha1sum, openid nor account');
 }
 
-/** `@timestamp` is what stores for searching make of it. */
+/** Search stores write `@timestamp`. Throws `Refusal` when the statement has no time. */
 function timestampOf(statement: FormatSource): string {
   for (const name of ['timestamp', '@timestamp', 'stored']) {
     const timestamp = statement[name];
@@ -187,12 +195,12 @@ function timestampOf(statement: FormatSource): string {
   throw new Refusal('timestamp', 'is required');
 }
 
-/** An integer beyond 2^53, which JSON.stringify takes from no `bigint`. */
+/** Writes integers beyond 2^53 as text, because `JSON.stringify` accepts no `bigint`. */
 function withDigits(_name: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
 
-/** A text in English, or in the first language there is. */
+/** The text in English, or else in the first language of the map. */
 function languageOf(map: unknown): string | undefined {
   if (!isObject(map)) return undefined;
   const texts = Object.entries(map);

@@ -1,6 +1,6 @@
 /**
- * Finds what a bundle holds (decision 28): which files, of which kind of record, in which format. Reads names only,
- * never what stands in the files.
+ * Finds the files of a bundle (decision 28), the kind of record in each, and their formats. Reads
+ * only the names of files, never their content.
  */
 import type { Dirent } from 'node:fs';
 import { access, constants, readdir, realpath, stat } from 'node:fs/promises';
@@ -15,52 +15,56 @@ import { refuseFile } from './refuse-file.ts';
 type Format = 'csv' | 'ndjson' | 'json' | 'parquet' | 'xml';
 export type Compression = 'none' | 'gzip' | 'zstd';
 
-/** The form of the bytes of an input; XML is only read of other software. */
+/** The form of the bytes of an input. XML is read only from other software. */
 export interface InputForm {
   readonly format: Format;
   readonly compression: Compression;
-  /** Whether rows of CSV end at carriage returns alone. */
+  /** Whether rows of CSV end with only a carriage return. */
   readonly endsAtReturns?: boolean;
 }
 
 export interface Input {
-  /** As the user gave it; a file of a folder with the folder before it. */
+  /** As the user gave it; for a file in a folder, the folder and the name of the file. */
   readonly name: string;
   /** Absent: standard input. */
   readonly path: string | undefined;
   readonly kind: RecordKind;
-  /** What other software has written: its records become events; absent for a file of a bundle. */
+  /** The format of other software, whose records become events; absent for a file of a bundle. */
   readonly foreign?: ForeignFormat | undefined;
-  /** Absent when the name does not tell, and the first bytes must. */
+  /** Absent if the name does not show the form and the first bytes must be read. */
   readonly form: InputForm | undefined;
-  /** Absent for what is no regular file. */
+  /** Size of the file; absent if it is not a regular file. */
   readonly byteLength: number | undefined;
   /**
-   * Of a file that was found in a folder whose links are not followed: only this very file is read.
+   * Present for a file that was found in a folder whose links are not followed: only this exact
+   * file is read.
    */
   readonly identity?: FileIdentity | undefined;
 }
 
-/** How paths are taken. */
+/** How paths are treated. */
 export interface PathRules {
-  /** Whether symbolic links inside folders are followed; those named by the operator always are. */
+  /** Whether symbolic links inside folders are followed. Links named by the operator always are. */
   readonly followsLinks?: boolean | undefined;
   /** Whether the paths were found in a folder rather than named by the operator. */
   readonly areFound?: boolean | undefined;
 }
 
 export interface Bundle {
-  /** In the order of `RECORD_KINDS`; within a kind as given, in a folder by name, numbers in names as numbers. */
+  /**
+   * In the order of `RECORD_KINDS`; within a kind in the given order, and in a folder by name, with
+   * numbers in names compared as numbers.
+   */
   readonly inputs: readonly Input[];
-  /** Files of folders that hold settings of an organization. */
+  /** Files in folders that contain settings of an organization. */
   readonly settings: readonly string[];
-  /** Other files of folders that are not named by what they hold. */
+  /** Other files in folders, which are ignored because their names show no kind of record. */
   readonly passedOver: readonly string[];
 }
 
 const SETTINGS = /^(?:organization|policy)\.json$/;
 
-/** Stands for standard input in a list of paths. */
+/** Represents standard input in a list of paths. */
 export const STANDARD_INPUT = '-';
 
 const NAME = new RegExp(
@@ -73,11 +77,11 @@ const WORKBOOK = /\.(?:xls\w?|ods|numbers)$/i;
 export const NATURAL_ORDER = new Intl.Collator('en', { numeric: true });
 
 /**
- * Finds the inputs among files, folders (searched one level deep) and `-`. `as` tells what files
- * given by name and standard input hold; in folders the names tell. Of a foreign format are all
- * files whose names tell their form. Throws `file-unreadable`, also for a symbolic link in a
- * folder, and `option-malformed` when a path does not tell what it holds, holds nothing, or is
- * given twice.
+ * Finds the inputs among files, folders (searched one level deep) and `-`. `as` is the kind of
+ * record in named files and on standard input; in folders, names show the kind. All files whose
+ * names show a form of `foreign` are inputs in that format. Throws `file-unreadable`, also for a
+ * symbolic link in a folder. Throws `option-malformed` for a path that shows no kind of record,
+ * contains no input, or is given twice.
  */
 export async function findBundle(
   paths: readonly string[],
@@ -133,7 +137,10 @@ async function givenFile(
   return input;
 }
 
-/** What to do about a file that cannot be read as it is; absent where its name does not show that. */
+/**
+ * Advice for a file that must be unpacked or converted first; undefined if its name shows no such
+ * need.
+ */
 function adviceFor(path: string): string | undefined {
   if (ARCHIVE.test(path)) return `${path} is an archive. Unpack it and import the files.`;
   return WORKBOOK.test(path) ? `${path} is a workbook. Save each sheet as a CSV file (UTF-8).` : undefined;
@@ -144,7 +151,7 @@ interface Searched {
   readonly followsLinks: boolean;
 }
 
-/** What has been found so far. */
+/** The files found so far. */
 interface Found {
   readonly inputs: Input[];
   readonly settings: string[];
@@ -187,7 +194,7 @@ function nothingIn(folder: string, entries: readonly Dirent[], foreign: ForeignF
   return new AppError('option-malformed', reason);
 }
 
-/** What a file of a folder holds, by its name; absent when it is passed over. */
+/** The kind of record in a file of a folder, by its name; undefined for a file that is ignored. */
 export function kindInFolder(name: string, foreign: ForeignFormat | undefined): RecordKind | undefined {
   if (foreign === undefined) return kindOf(name);
   const { files, forms } = foreign;
@@ -206,7 +213,7 @@ async function namedInput(
   return { name: path, path, kind, form, byteLength: entry.isFile() ? entry.size : undefined };
 }
 
-/** Absent for a folder, and for what is gone. */
+/** Undefined for a folder, and for a file that no longer exists. */
 async function foundInput(
   path: string,
   kind: RecordKind,
@@ -229,9 +236,9 @@ function formOf(path: string, mayBeXml: boolean): InputForm | undefined {
   const { format, packed } = FORM.exec(path.toLowerCase())?.groups ?? {};
   if (format === 'xml' && !mayBeXml) return undefined;
   const compression = packed === undefined ? 'none' : packed === 'gz' ? 'gzip' : 'zstd';
-  // A name without a format leaves the form to the first bytes.
+  // Without a format in the name, the form is determined by the first bytes.
   if (format === undefined) return undefined;
-  // The pattern names the formats.
+  // The pattern accepts only the names of formats.
   return { format: format === 'jsonl' ? 'ndjson' : (format as Format), compression };
 }
 
@@ -239,7 +246,10 @@ async function entryAt(path: string) {
   return await stat(path).catch((error: unknown) => refuseFile(path, error));
 }
 
-/** A file read twice would count its events twice: the second of two equal records is a second event (decision 29). */
+/**
+ * Importing a file twice would count its events twice: of two equal records, the second is a second
+ * event (decision 29).
+ */
 async function refuseRepeats(inputs: readonly Input[]): Promise<void> {
   const seen = new Set<string>();
   for (const { name, path } of inputs) {

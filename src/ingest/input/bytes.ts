@@ -5,13 +5,13 @@ import { CHUNK_BYTES } from './decompression.ts';
 import { type FileIdentity, openFound } from './found-file.ts';
 import { refuseFile } from './refuse-file.ts';
 
-/** Bytes that can be read from their start more than once. */
+/** Bytes that can be read from the start more than once. */
 export interface Source {
-  /** `last` says that nothing will be read again, so that nothing need be kept. */
+  /** `last` means that the bytes will not be read again, so none need to be kept. */
   read(last: boolean): AsyncIterable<Buffer>;
 }
 
-/** With an `identity` only this very file is read. */
+/** With an `identity`, only this exact file is read. Throws `file-unreadable`. */
 export function fileSource(path: string, name: string, identity?: FileIdentity): Source {
   return {
     async *read() {
@@ -26,7 +26,10 @@ export function fileSource(path: string, name: string, identity?: FileIdentity):
   };
 }
 
-/** A stream that can be read once, made a source by keeping what has been read until the last reading began. */
+/**
+ * Makes a source of a stream that can be read only once: keeps all bytes read before the last
+ * reading begins.
+ */
 export function streamSource(stream: Readable, name: string): Source {
   const rest: AsyncIterator<Buffer> = stream[Symbol.asyncIterator]();
   const kept: Buffer[] = [];

@@ -1,7 +1,7 @@
 /**
- * Cuts lines into rows of cells as RFC 4180 has it, strictly. Quoting is csv-parse's business; which lines make up a
- * row is told here, because a row that is wrong must not take the next ones along, and every row needs its line and
- * its text for the report.
+ * Divides lines into rows of cells, strictly by RFC 4180. csv-parse handles the quotes within a
+ * row. This module determines which lines form a row, because an invalid row must not affect the
+ * following ones, and the report requires the line and the text of every row.
  */
 import { CsvError } from 'csv-parse';
 import { parse } from 'csv-parse/sync';
@@ -12,13 +12,13 @@ export interface Row {
   readonly line: number;
   readonly raw: string;
   readonly cells: readonly string[];
-  /** Why the row cannot be taken as it is. */
+  /** Why the row is refused. */
   readonly problem?: string;
 }
 
 const UNCLOSED = 'has a quoted cell that is never closed';
 
-/** What the library's codes mean to the person who wrote the file. */
+/** Reasons by the error codes of csv-parse, for the author of the file. */
 const TROUBLES: Readonly<Record<string, string>> = {
   CSV_QUOTE_NOT_CLOSED: UNCLOSED,
   CSV_INVALID_CLOSING_QUOTE:
@@ -27,19 +27,19 @@ const TROUBLES: Readonly<Record<string, string>> = {
     'has a quote inside a cell without quotes; put the cell in quotes, and write the quote twice',
 };
 
-/** A whole row at a time: its end is known, and no text holds the NUL that is named as the end of a record. */
+/** Parses one whole row at a time. The record delimiter is NUL, which no row contains. */
 const ONE_ROW = { record_delimiter: '\0', relax_column_count: true } as const;
 
-/** Makes rows of lines; empty lines between rows are passed over. */
+/** Makes rows of lines. Empty lines between rows are skipped. */
 export class RowCutter {
   readonly #lineEnd: string;
   #rows: Row[] = [];
-  /** Lines of a row whose quotes do not pair yet. */
+  /** Lines of a row with an open quote. */
   #open: Line[] = [];
   #openLength = 0;
   #isQuoted = false;
 
-  /** Lines come without what is between them. */
+  /** `lineEnd` is the separator of the lines; `add` receives them without it. */
   constructor(lineEnd: '\n' | '\r' = '\n') {
     this.#lineEnd = lineEnd;
   }
@@ -49,7 +49,7 @@ export class RowCutter {
     return this.#open.length > 0;
   }
 
-  /** The rows that have been found since the last call. */
+  /** The rows completed since the last call. */
   take(): readonly Row[] {
     const rows = this.#rows;
     this.#rows = [];
@@ -64,13 +64,13 @@ export class RowCutter {
     }
     this.#open.push(line);
     this.#openLength += line.text.length;
-    // Quotes that pair close the row: inside a quoted cell a quote is written twice.
+    // The row ends where its quotes pair: inside a quoted cell, a quote is written twice.
     if (countQuotes(line.text) % 2 === 1) this.#isQuoted = !this.#isQuoted;
     if (!this.#isQuoted) this.#finish();
     else if (this.#openLength > LONGEST_RECORD_BYTES) this.#refuse(`${UNCLOSED}, or ${TOO_LONG}`);
   }
 
-  /** No line follows any more. */
+  /** Call after the last line. */
   end(): void {
     while (this.#open.length > 0) this.#refuse(UNCLOSED);
   }
@@ -88,7 +88,9 @@ export class RowCutter {
     this.#reset();
   }
 
-  /** Refuses the line where the row began and reads what follows it anew, as rows of their own. */
+  /**
+   * Refuses the first line of the open row, and reads the following lines again as separate rows.
+   */
   #refuse(problem: string): void {
     const [first, ...following] = this.#open;
     if (first === undefined) return;
@@ -111,7 +113,7 @@ function countQuotes(text: string): number {
   return count;
 }
 
-/** The cells of a row, or why it has none. */
+/** The cells of a row, or the reason why it has none. */
 function cutCells(row: string): readonly string[] | string {
   try {
     return parse(row, ONE_ROW)[0] ?? [];

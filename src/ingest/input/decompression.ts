@@ -1,27 +1,23 @@
 /**
- * The plain bytes of compressed ones: a little at a time, however much they expand to, and not
- * without end (decision 64).
+ * Decompresses bytes in bounded memory, regardless of the expanded size, and refuses an extreme
+ * expansion (decision 64).
  */
 import type { Transform } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { Damage } from '../fields/refusal.ts';
 import type { Compression } from './bundle.ts';
 
-/**
- * More at a time would make texts that are too large for the young part of the heap, which takes
- * longer.
- */
+/** Larger chunks are slower: their texts do not fit the young generation of the heap. */
 export const CHUNK_BYTES = 65_536;
 /**
- * To how many times its size a file may expand, once it has expanded to more than the other number
- * of bytes.
+ * Limit of the expanded size as a multiple of the compressed size. Applies above `UNCHECKED_BYTES`.
  */
 const LARGEST_RATIO = 1000;
 const UNCHECKED_BYTES = 64 * 1024 * 1024;
 
 /**
- * The plain bytes. Throws `Damage` after the last of them when the compressed ones are cut short or
- * broken, or expand to more than any real file does.
+ * The decompressed bytes. Throws `Damage` after the last valid ones when the compressed data is cut
+ * short, broken, or expands to more than any real file does.
  */
 export async function* unpack(
   packed: AsyncIterable<Buffer>,
@@ -49,7 +45,7 @@ export async function* unpack(
 
 type Packed = Exclude<Compression, 'none'>;
 
-/** Of all parts of a file. */
+/** Byte counts over all parts of a file. */
 interface Totals {
   bytesIn: number;
   bytesOut: number;
@@ -66,9 +62,9 @@ class Decompression {
   #given = 0;
 
   /**
-   * The transform is only paused, never read from otherwise: a stream that fails throws away what
-   * it has ready, and the records before the damage are wanted. While it is paused it decompresses
-   * one chunk ahead, and no more.
+   * The stream is only paused and resumed, never read in other ways: a stream that fails discards
+   * the data it has ready, but the records before the damage must be imported. While it is paused,
+   * it decompresses at most one chunk ahead.
    */
   constructor(compression: Packed, totals: Totals = { bytesIn: 0, bytesOut: 0 }) {
     const options = { chunkSize: CHUNK_BYTES };
@@ -90,7 +86,7 @@ class Decompression {
     });
   }
 
-  /** What comes out with this piece. Throws `Damage`. */
+  /** The output that becomes available with these bytes. Throws `Damage`. */
   async *add(piece: Buffer): AsyncGenerator<Buffer> {
     this.#given += piece.length;
     this.#totals.bytesIn += piece.length;
@@ -102,7 +98,7 @@ class Decompression {
     yield* this.#takeUntil(() => isTaken);
   }
 
-  /** What comes out after the last piece; nothing when there was none. Throws `Damage`. */
+  /** The remaining output after the last input; none if there was no input. Throws `Damage`. */
   async *end(): AsyncGenerator<Buffer> {
     if (this.#given === 0) return;
     this.#transform.end();
@@ -110,15 +106,16 @@ class Decompression {
   }
 
   /**
-   * So many of the last bytes were not taken, because they lie behind the end of a Zstandard frame:
-   * files are put together of several, but Node's stream ends with the first one that does not end
-   * together with what it was given. Of gzip it reads all members itself.
+   * The number of last bytes that were not consumed because they follow the end of a Zstandard
+   * frame. A file can consist of several frames, but Node's stream ends after the first frame whose
+   * end is not also the end of the input given so far. For gzip, the stream reads all members
+   * itself.
    */
   get left(): number {
     return this.#compression === 'zstd' ? this.#given - this.#transform.bytesWritten : 0;
   }
 
-  /** For what is left, once this one has ended. */
+  /** A decompression for the remaining bytes, to be used once this one has ended. */
   next(): Decompression {
     this.#totals.bytesIn -= this.left;
     return new Decompression(this.#compression, this.#totals);
@@ -128,7 +125,7 @@ class Decompression {
     this.#transform.destroy();
   }
 
-  /** Until it is done, or the stream has closed. */
+  /** Output until `isDone` returns true, or the stream has closed. Throws `Damage`. */
   async *#takeUntil(isDone: () => boolean): AsyncGenerator<Buffer> {
     for (;;) {
       const ready = this.#ready.splice(0);

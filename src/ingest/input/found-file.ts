@@ -1,14 +1,15 @@
 /**
- * Files that were found in a folder rather than named by the operator. Others may write to the
- * folder: a link would lead to what they cannot read themselves, and a pipe would be waited for
- * without an end (decision 61). What is opened is the very file that was looked at.
+ * Files found in a folder rather than named by the operator. Other users of the system may be able
+ * to write to the folder: a link could lead to files that they cannot read themselves, and a pipe
+ * could block indefinitely (decision 61). The file that is opened is therefore the exact file that
+ * was checked.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, stat } from 'node:fs/promises';
 import { AppError } from '../../domain/app-error.ts';
 import { refuseFile } from './refuse-file.ts';
 
-/** What the file system knows a file by, whatever its name leads to meanwhile. */
+/** Identifies a file in the file system, even if its name is later given to a different file. */
 export interface FileIdentity {
   readonly dev: number;
   readonly ino: number;
@@ -21,8 +22,8 @@ export interface FoundFile {
 }
 
 /**
- * `folder` for a folder, `none` when it is gone. Throws `file-unreadable` for a symbolic link,
- * unless links are followed, and for what is neither a file nor a folder.
+ * Returns `folder` for a folder, and `none` if the path does not exist. Throws `file-unreadable`
+ * for a symbolic link, unless links are followed, and for anything other than a file or a folder.
  */
 export async function lookAt(path: string, followsLinks: boolean): Promise<FoundFile | 'folder' | 'none'> {
   const entry = await (followsLinks ? stat(path) : lstat(path)).catch((error: unknown) => {
@@ -37,16 +38,18 @@ export async function lookAt(path: string, followsLinks: boolean): Promise<Found
   return { size, modifiedMs, identity: { dev, ino } };
 }
 
-/** The caller closes it. Throws `file-unreadable`, also when another file has taken the place. */
+/**
+ * The caller closes the file. Throws `file-unreadable`, also when a different file has replaced it.
+ */
 export async function openFound(path: string, identity: FileIdentity): Promise<FileHandle> {
-  // Without blocking: a pipe that has taken the place must not be waited for.
+  // Opened without blocking: a pipe may have replaced the file.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const file = await open(path, flags).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ELOOP') throw isLink(path);
     return refuseFile(path, error);
   });
   const entry = await file.stat();
-  // What takes the place of a file that was removed may get its number.
+  // A file that replaces a removed one may get its inode number, so the type is checked as well.
   if (entry.isFile() && entry.dev === identity.dev && entry.ino === identity.ino) return file;
   await file.close();
   throw new AppError('file-unreadable', `${path} was replaced while the folder was read. Import it again.`);

@@ -1,7 +1,7 @@
 /**
- * The form of the bytes of an input: what its name says, and what only its bytes tell, which are
- * its compression and format where the name says nothing, whether JSON is an array or lines, and
- * where the rows of a table end.
+ * Determines the form of an input. Its name can show compression and format; otherwise the first
+ * bytes do. Only the bytes show whether JSON is an array or lines, and where the rows of a table
+ * end.
  */
 
 import { partsOf } from '../fields/json-shape.ts';
@@ -17,24 +17,24 @@ const SPACE = 0x20;
 const QUOTE = 0x22;
 const OPENING_BRACE = 0x7b;
 
-/** Reads no more of the input than the form takes; it can be read again afterwards. */
+/** Reads only as much of the input as necessary. The input can be read again afterwards. */
 export async function findForm(input: Input, source: Source): Promise<InputForm> {
   const form = input.form ?? (await sniff(source, otherwiseOf(input)));
   const bytes = () => unpack(source.read(false), form.compression);
-  // Standard input that begins with an object has been taken for lines already.
+  // For standard input that begins with an object, `sniff` has already returned `ndjson`.
   if (form.format === 'json')
     return (await unharmed(isLines(bytes()))) ? { ...form, format: 'ndjson' } : form;
   if (form.format !== 'csv') return form;
   return (await unharmed(endsAtReturns(bytes()))) ? { ...form, endsAtReturns: true } : form;
 }
 
-/** What an input is that begins neither like JSON nor like Parquet. */
+/** The format of an input that begins neither like JSON nor like Parquet. */
 function otherwiseOf({ foreign }: Input): 'csv' | 'ndjson' | 'xml' {
   if (foreign === undefined || foreign.forms.includes('csv')) return 'csv';
   return foreign.forms.includes('xml') ? 'xml' : 'ndjson';
 }
 
-/** What the first bytes tell; when they tell nothing else, `otherwise`. */
+/** The form shown by the first bytes, or `otherwise` if they show none. */
 async function sniff(source: Source, otherwise: 'csv' | 'ndjson' | 'xml'): Promise<InputForm> {
   const start = await readStart(source.read(false));
   const compression: Compression =
@@ -50,7 +50,7 @@ async function sniff(source: Source, otherwise: 'csv' | 'ndjson' | 'xml'): Promi
 
 const START_BYTES = 64;
 
-/** The first bytes, filled up with zeros. */
+/** The first bytes, padded with zeros. */
 async function readStart(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -66,7 +66,7 @@ async function readStart(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks, START_BYTES);
 }
 
-/** Absent where the bytes are damaged: reading them for good says so, with the line reached. */
+/** Undefined if the bytes are damaged: the actual reading reports the damage with its line. */
 async function unharmed<T>(looking: Promise<T>): Promise<T | undefined> {
   try {
     return await looking;
@@ -76,7 +76,7 @@ async function unharmed<T>(looking: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Whether the first line that is not blank holds one whole object. */
+/** Whether the first line that is not blank contains one complete object. */
 async function isLines(bytes: AsyncIterable<Buffer>): Promise<boolean> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -94,7 +94,7 @@ async function isLines(bytes: AsyncIterable<Buffer>): Promise<boolean> {
   return length > 0 && partsOf(Buffer.concat(chunks).toString()) !== undefined;
 }
 
-/** Whether the first row ends at a carriage return that no line feed follows, as old Macs wrote. */
+/** Whether the first row ends with a carriage return without a line feed, as on old Macs. */
 async function endsAtReturns(bytes: AsyncIterable<Buffer>): Promise<boolean> {
   let isQuoted = false;
   let hasEnded = false;

@@ -1,6 +1,6 @@
 /**
- * Cuts a file that holds one JSON array into the texts of its elements, with bounded memory. It only looks for where
- * elements begin and end; whether each is valid JSON is found when it is read.
+ * Divides a file with one JSON array into the texts of its elements, in bounded memory. Only finds
+ * where elements begin and end. Whether an element is valid JSON is checked when it is read.
  */
 import { isUtf8 } from 'node:buffer';
 import { Damage } from '../fields/refusal.ts';
@@ -16,8 +16,8 @@ const CLOSING_BRACE = 0x7d;
 const LINE_FEED = 0x0a;
 
 /**
- * The elements in order, many at a time, each as a `Line`: where it begins, and its text. Throws `Damage` when the
- * file is not one array, or ends before the array does.
+ * The elements in order, many at a time, each as a `Line` with its first line and its text. Throws
+ * `Damage` when the file is not one array, or ends before the array does.
  */
 export async function* readElements(bytes: AsyncIterable<Buffer>): AsyncGenerator<readonly Line[]> {
   yield* cut(bytes, new ElementCutter(OPENING_BRACKET, CLOSING_BRACKET));
@@ -33,14 +33,14 @@ async function* cut(bytes: AsyncIterable<Buffer>, cutter: ElementCutter): AsyncG
 }
 
 /**
- * The members of a file that holds one JSON object, each as the text of its name, a colon and its
- * value; else alike.
+ * The members of a file with one JSON object, in order, many at a time. The text of each is its
+ * name, a colon and its value. Throws `Damage` as `readElements` does.
  */
 export async function* readMembers(bytes: AsyncIterable<Buffer>): AsyncGenerator<readonly Line[]> {
   yield* cut(bytes, new ElementCutter(OPENING_BRACE, CLOSING_BRACE));
 }
 
-/** Bytes that hold one object instead of an array, as an array of it: what other software answers is one document. */
+/** Wraps a single object in an array: a response of other software is one document. */
 export async function* asArray(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let isDocument: boolean | undefined;
   for await (const chunk of withoutMark(bytes)) {
@@ -62,12 +62,15 @@ class ElementCutter {
   readonly #closing: number;
   #elements: Line[] = [];
   #line = 1;
-  /** 0 before the array, 1 between its elements' outermost marks, more inside an element. */
+  /** 0 outside the array or object, 1 directly inside it, more inside a nested one. */
   #depth = 0;
   #isString = false;
   #isEscaped = false;
   #isFirst = true;
-  /** Pieces of the element from earlier chunks, and the line where it begins; 0 when it has not begun. */
+  /**
+   * The current element: its bytes in earlier chunks, their length, and its first line, which is 0
+   * before it begins.
+   */
   #pieces: Buffer[] = [];
   #length = 0;
   #begins = 0;
@@ -87,7 +90,7 @@ class ElementCutter {
     return elements;
   }
 
-  /** Takes the next bytes. Tells why the file cannot be read on. */
+  /** Reads the next bytes. Returns the reason if the rest of the file cannot be read. */
   add(chunk: Buffer): string | undefined {
     let from = 0;
     for (let at = 0; at < chunk.length; at += 1) {
@@ -123,7 +126,7 @@ class ElementCutter {
 
   #keep(piece: Buffer): void {
     this.#length += piece.length;
-    // What is too long is not gathered any further.
+    // The remaining bytes of an element that is too long are not kept.
     if (this.#length <= LONGEST_RECORD_BYTES) this.#pieces.push(piece);
   }
 

@@ -1,35 +1,35 @@
 /**
- * Cuts bytes into lines of text: UTF-8 only, without a byte order mark and without NUL characters, each line of
- * bounded length.
+ * Divides bytes into lines of text: UTF-8 only, without a byte order mark and without NUL
+ * characters, each line of bounded length.
  */
 import { isUtf8 } from 'node:buffer';
 import { Damage } from '../fields/refusal.ts';
 
 export interface Line {
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number;
-  /** Without its end; a carriage return before a line feed is kept. */
+  /** The text without its line end. A carriage return before a line feed is kept. */
   readonly text: string;
-  /** Why the line cannot be taken as it is. */
+  /** Why the line is refused. */
   readonly problem?: string;
 }
 
-/** The longest line, and the longest record, in bytes. */
+/** Maximum length of a line, and of a record, in bytes. */
 export const LONGEST_RECORD_BYTES = 16 * 1024 * 1024;
 export const TOO_LONG = 'is longer than 16 MiB';
 
-/** What spreadsheets and older systems of the West write. */
+/** The encoding of files from spreadsheets and older systems in Western languages. */
 const WINDOWS_1252 = new TextDecoder('windows-1252');
 
 export const LINE_FEED = 10;
 export const RETURN = 13;
 const MARK = Buffer.from('\ufeff');
-/** Enough to recognize what is not UTF-8 text; a shorter text is read whole. */
+/** Enough to recognize data that is not UTF-8 text. A shorter text is read whole. */
 const START_BYTES = 64;
 
-/** What is sometimes taken for text, by its first bytes in hexadecimal digits. */
+/** Data often mistaken for text, recognized by its first bytes in hexadecimal digits. */
 const MISTAKEN: readonly { readonly begins: RegExp; readonly advice: string }[] = [
-  // With a byte order mark, or Latin letters, of which every other byte is 0.
+  // UTF-16 with a byte order mark, or with Latin letters, where every other byte is 0.
   {
     begins: /^(?:fffe|feff|(?:(?!00)..00){4,}$|(?:00(?!00)..){4,}$)/,
     advice: 'the file is UTF-16 text; save it as UTF-8',
@@ -42,20 +42,20 @@ const MISTAKEN: readonly { readonly begins: RegExp; readonly advice: string }[] 
   { begins: /^28b52ffd/, advice: 'the file is compressed with Zstandard; give it a name that ends in .zst' },
 ];
 
-/** How much of an overlong line is kept to recognize it by. */
+/** Number of characters kept of an overlong line, to identify it in reports. */
 export const KEPT_OF_OVERLONG = 1000;
 
 /** The byte at which lines end. */
 export type LineEnd = typeof LINE_FEED | typeof RETURN;
 
-/** Whole lines as bytes, the last one without its end. */
+/** Whole lines as bytes, the last one without its line end. */
 export interface LineBlock {
   readonly bytes: Buffer;
-  /** Whether the first line is too long, so that only pieces of it are here. */
+  /** Whether the first line is too long; then only a part of it is contained. */
   readonly isOverlong: boolean;
 }
 
-/** The lines in order, many at a time. Throws `Damage` when there is not a single byte. */
+/** The lines in order, many at a time. Throws `Damage` when the input is empty. */
 export async function* readLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<readonly Line[]> {
   let line = 1;
   for await (const block of readBlocks(bytes)) {
@@ -65,7 +65,7 @@ export async function* readLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<r
   }
 }
 
-/** Like `readLines`, not cut into lines yet. */
+/** Like `readLines`, but not divided into lines. */
 export async function* readBlocks(
   bytes: AsyncIterable<Buffer>,
   lineEnd: LineEnd = LINE_FEED,
@@ -85,13 +85,16 @@ export async function* readBlocks(
     const tail = chunk.subarray(end + 1);
     restLength += tail.length;
     isOverlong ||= restLength > LONGEST_RECORD_BYTES;
-    // What is too long is not gathered any further.
+    // The remaining bytes of a line that is too long are not kept.
     if (tail.length > 0 && !isOverlong) rest.push(tail);
   }
   if (restLength > 0) yield { bytes: Buffer.concat(rest), isOverlong };
 }
 
-/** The lines of a block of which the first is `firstLine`. Foreign ones that are not UTF-8 are taken for Windows-1252. */
+/**
+ * The lines of a block; `firstLine` is the number of the first. With `isForeign`, lines that are
+ * not UTF-8 are read as Windows-1252.
+ */
 export function cutLines(
   { bytes, isOverlong }: LineBlock,
   firstLine: number,
@@ -109,7 +112,7 @@ export function cutLines(
   return lines;
 }
 
-/** Finds the lines that are not UTF-8, or hold NUL, in a block that has such lines. */
+/** Marks the lines that are not UTF-8, or contain NUL, in a block that has such lines. */
 function markUncleanLines(block: Buffer, lines: Line[], isForeign: boolean, lineEnd: LineEnd): void {
   let from = 0;
   for (const [at, { line, text }] of lines.entries()) {
@@ -124,8 +127,8 @@ function markUncleanLines(block: Buffer, lines: Line[], isForeign: boolean, line
 }
 
 /**
- * The bytes without the byte order mark of UTF-8. Throws `Damage` when there is not a single byte,
- * and when they are no text of UTF-8 at all.
+ * The bytes without the byte order mark of UTF-8. Throws `Damage` when the input is empty, or is
+ * not UTF-8 text at all.
  */
 export async function* withoutMark(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let start: Buffer | undefined = Buffer.alloc(0);
@@ -143,7 +146,7 @@ export async function* withoutMark(bytes: AsyncIterable<Buffer>): AsyncGenerator
   if (start !== undefined) yield textFrom(start);
 }
 
-/** Throws `Damage`. */
+/** Removes the byte order mark. Throws `Damage` when the input is not UTF-8 text. */
 function textFrom(start: Buffer): Buffer {
   const digits = start.toString('hex', 0, Math.min(start.length & ~1, START_BYTES));
   const mistaken = MISTAKEN.find(({ begins }) => begins.test(digits));

@@ -1,4 +1,4 @@
-/** Reads a Parquet input as JSON texts, whatever it comes from; the reader of Parquet itself is given. */
+/** Reads a Parquet input from any source as JSON texts. The caller provides the Parquet reader. */
 import { createWriteStream } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,15 +14,21 @@ import type { OpenInput } from './open-input.ts';
 
 /** A row of a Parquet file as the text of a JSON object. */
 interface ParquetRow {
-  /** From 1. */
+  /** Row number, from 1. */
   readonly line: number;
   readonly text: string;
 }
 
-/** Reads a Parquet file. Throws `file-unreadable` when it is none, or is damaged; rows before stay good. */
+/**
+ * Reads a Parquet file. Throws `file-unreadable` when the file is not Parquet or is damaged; rows
+ * before the damage remain valid.
+ */
 export type ReadParquet = (path: string) => AsyncIterable<readonly ParquetRow[]>;
 
-/** A Parquet file is read from its end, so what is no plain file is written to one first. */
+/**
+ * Parquet is read from the end of the file, so any input that is not a plain file is first copied
+ * to one.
+ */
 export async function* readParquetInput(
   open: OpenInput,
   isLast: boolean,
@@ -44,10 +50,7 @@ export async function* readParquetInput(
   yield* readPlainParquet(path, readParquet);
 }
 
-/**
- * A path that leads to the file itself; absent where there is none, and its bytes have to be
- * copied.
- */
+/** A path that opens the file itself; undefined if there is none and the bytes must be copied. */
 async function openPlainFile({
   path,
   byteLength,
@@ -55,17 +58,18 @@ async function openPlainFile({
 }: Input): Promise<({ readonly path: string } & AsyncDisposable) | undefined> {
   if (path === undefined || byteLength === undefined) return undefined;
   if (identity === undefined) {
-    // A reader may take `*`, `?` and `[` in a path for a pattern.
+    // A Parquet reader may treat `*`, `?` and `[` in a path as a pattern.
     return /[*?[]/.test(path) ? undefined : { path, async [Symbol.asyncDispose]() {} };
   }
   if (process.platform !== 'linux') return undefined;
-  // By its own path the file could be exchanged until it is opened once more.
+  // At its own path, the file could be replaced before it is opened again.
   const file = await openFound(path, identity);
   return { path: `/proc/self/fd/${file.fd}`, [Symbol.asyncDispose]: () => file.close() };
 }
 
 /**
- * Throws `Damage` when there are more: other programs have their temporary files on the same disk.
+ * Passes at most `most` bytes. Throws `Damage` when there are more, because other programs keep
+ * their temporary files on the same disk.
  */
 async function* atMost(bytes: AsyncIterable<Buffer>, most: number): AsyncGenerator<Buffer> {
   let count = 0;

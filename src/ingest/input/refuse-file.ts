@@ -1,4 +1,4 @@
-/** What the file system refuses, in words. */
+/** Reports errors of the file system in words. */
 import { AppError } from '../../domain/app-error.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -11,7 +11,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** Throws `file-unreadable` for an error of the file system. */
 export function refuseFile(name: string, error: unknown): never {
-  // What is read over a network says more.
+  // An `AppError` from a network source is already more precise.
   if (error instanceof AppError) throw error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error';
   const reason = REASONS[code] ?? `the system reports ${code}`;

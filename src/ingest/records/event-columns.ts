@@ -1,15 +1,18 @@
-/** Events on their way to a store as columns, which take a row at a time and are used again once they are cleared. */
+/**
+ * Columns in which events are handed to a store. They are filled row by row, cleared, and used
+ * again.
+ */
 import type { EventColumns, EventRecord } from '../../store/staging.ts';
 
 const ROWS = 2048;
-/** So many words have a number in a byte. */
+/** Maximum number of words, so that the number of each fits in a byte. */
 export const WORDS = 255;
-/** The last line whose number fits the column of lines. */
+/** The largest line number that fits the column of lines. */
 export const LAST_LINE = 2 ** 31 - 1;
 const TWO_TO_32 = 2 ** 32;
 const IS_LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 
-/** Fills a column of 64-bit integers without making a `bigint` of every one. */
+/** Fills a column of 64-bit integers without allocating a `bigint` for each. */
 export class Integers {
   readonly #halves: Int32Array;
 
@@ -17,7 +20,7 @@ export class Integers {
     this.#halves = new Int32Array(column.buffer);
   }
 
-  /** `value` is a safe integer. */
+  /** `value` must be a safe integer. */
   set(at: number, value: number): void {
     const low = value | 0;
     const high = Math.floor(value / TWO_TO_32);
@@ -51,11 +54,11 @@ export class EventBuffer implements EventColumns {
   }
 }
 
-/** Takes events that are records already. */
+/** Collects events that have already been read as records. */
 export class RecordBuffer extends EventBuffer {
   readonly #timestamps = new Integers(this.timestampsMs);
 
-  /** Whether the next event may find no room, or no number for its words. */
+  /** Whether there may be no room for the next event, or no numbers for its words. */
   override get isFull(): boolean {
     return super.isFull || this.words.length + 2 > WORDS;
   }
@@ -65,7 +68,10 @@ export class RecordBuffer extends EventBuffer {
     this.words.length = 0;
   }
 
-  /** Takes an event, for which there is room; all events between two calls of `clear` are of one file. */
+  /**
+   * Requires that the buffer is not full. All events between two calls of `clear` must be from one
+   * file.
+   */
   add(event: EventRecord): void {
     const at = this.count;
     this.file = event.file;

@@ -1,4 +1,7 @@
-/** Reads NDJSON, a record a line; lines that may be nested events known already are not made text of before it is needed. */
+/**
+ * Reads NDJSON, one record per line. The text of a line that may be a known nested event is only
+ * decoded when it is needed.
+ */
 import type { EventRecord } from '../../store/staging.ts';
 import type { Written } from '../fields/form.ts';
 import { cutLines, type LineBlock, readBlocks } from '../input/lines.ts';
@@ -8,7 +11,7 @@ import { type Reading, readJson } from './record-reading.ts';
 const LINE_FEED = 10;
 const BRACE = 123;
 
-/** The records in order, many at a time; blank lines are passed over. */
+/** The records in order, many at a time. Blank lines are skipped. */
 export async function* readJsonLines(
   bytes: AsyncIterable<Buffer>,
   nested: NestedEvents | undefined,
@@ -27,7 +30,7 @@ export async function* readJsonLines(
   }
 }
 
-/** A reading for every line of the block but the blank ones. */
+/** One reading for each line of the block; undefined for a blank line. */
 function cutNested({ bytes }: LineBlock, firstLine: number, nested: NestedEvents): (Reading | undefined)[] {
   const readings: (Reading | undefined)[] = [];
   for (let from = 0; from <= bytes.length; ) {
@@ -48,7 +51,7 @@ function isReading(reading: Reading | undefined): reading is Reading {
   return reading !== undefined;
 }
 
-/** A line that may be a nested event known already; its text is only made when it is not. */
+/** A line that may be a known nested event. Its text is only decoded when it is not. */
 class NestedReading implements Reading {
   readonly line: number;
   readonly #bytes: Buffer;

@@ -1,6 +1,7 @@
 /**
- * The quick way for nested events as the API writes them: what an event writes out byte for byte as the latest one
- * did is known again without reading the JSON. Any other event is left to the careful way, from which this one learns.
+ * Fast path for nested events in the form that the API writes: an object that is byte for byte
+ * equal to its latest occurrence is recognized without parsing the JSON. All other events take the
+ * general path, from which this one learns.
  */
 import { readPlainInstant } from '../../domain/instant.ts';
 import { escapeLineEnds } from '../../domain/json-text.ts';
@@ -17,13 +18,13 @@ const END = viewOf('"}');
 const OWNER_BYTES = Buffer.from(',"owner":');
 const ZERO = 48;
 const NINE = 57;
-/** So many digits are exact in a `number`. */
+/** Maximum number of digits that is exact in a `number`. */
 const DIGITS = 15;
 const THING = /^\{"id":(\d{1,15})(?!\d)/;
 const NOWHERE = -1;
 const WORD_BYTES = 8;
 
-/** The beginning of an event up to its owner, and what follows from it. */
+/** The beginning of an event up to its owner, and the values it contains. */
 interface Start {
   readonly type: string;
   readonly action: string;
@@ -31,7 +32,7 @@ interface Start {
   readonly activity: DataView;
 }
 
-/** Different beginnings, which are types times actions, that are remembered. */
+/** Maximum number of beginnings, which are types times actions, that are remembered. */
 const MOST_STARTS = 1000;
 
 export class NestedEvents {
@@ -39,27 +40,27 @@ export class NestedEvents {
   readonly #writtenOut: WrittenOut;
   readonly #starts = new Map<string, Start>();
   #organization = viewOf('');
-  /** The block that is read, and where the line in it ends. */
+  /** The current block, and the end of the current line in it. */
   #bytes: Buffer = Buffer.alloc(0);
   #view = viewOf('');
   #to = 0;
-  /** Where reading goes on; `NOWHERE` when something is not as the latest event wrote it. */
+  /** The current position; `NOWHERE` when the line differs from the latest event. */
   #place = 0;
-  /** The id that has been passed last. */
+  /** The id that was read last. */
   #id = 0;
 
-  /** `writtenOut` is that into which the careful way of the same events puts what it takes. */
+  /** `writtenOut` must be the one that the general path fills with the same events. */
   constructor(file: number, writtenOut: WrittenOut) {
     this.#file = file;
     this.#writtenOut = writtenOut;
   }
 
-  /** Whether an event has been found that is written so that it can be known again. */
+  /** Whether any event in a recognizable form has been found. */
   get isOfUse(): boolean {
     return this.#starts.size > 0;
   }
 
-  /** The event in this line, when all that it writes out is known, so that nothing of it is news. */
+  /** The event in this line if all objects in it are known and unchanged; undefined otherwise. */
   read(bytes: Buffer, from: number, to: number, line: number): EventRecord | undefined {
     const owner = bytes.subarray(from, to).indexOf(OWNER_BYTES);
     this.#place = owner < 0 ? NOWHERE : from + owner;
@@ -79,7 +80,7 @@ export class NestedEvents {
     const pinId = isPin ? this.#id : undefined;
     if ((isPin && !pin) || !this.#passThing(BOARD, boards)) return undefined;
     const boardId = this.#id;
-    // A pin that moved, or changed hands, is news.
+    // A pin with a new board or owner is a change.
     if (pin && (pin.ownerId !== ownerId || pin.boardId !== boardId)) return undefined;
     this.#pass(TIMESTAMP);
     const timestamp = this.#place;
@@ -102,7 +103,7 @@ export class NestedEvents {
     };
   }
 
-  /** Learns from an event that the careful way has just taken. */
+  /** Learns from an event that the general path has just read. */
   learn({ value: event, isCells }: Written, text: string): void {
     if (isCells) return;
     const { type, action } = event;
@@ -117,7 +118,7 @@ export class NestedEvents {
     const start = `{"type":${JSON.stringify(type)},"action":${JSON.stringify(action)}`;
     const pinned = pin === undefined ? '' : `,"pin":${pin}`;
     const rest = `,"organization":${organization}${pinned},"board":${board},"timestamp":${timestamp}}`;
-    // What is written by the same rules means the same, and each part of it is whole.
+    // The line is equal to the text that the API writes for these values, so each part is complete.
     if (`${start},"owner":${owner},"actor":${actor}${rest}` !== text) return;
     if (this.#starts.size >= MOST_STARTS) this.#starts.clear();
     const activity = `,"activity":${JSON.stringify(action)}`;
@@ -141,14 +142,15 @@ export class NestedEvents {
     if (start === undefined || thing === undefined || latest === undefined) return;
     const rest = thing.slice(start.length);
     const text = rest.startsWith(activity) ? rest.slice(activity.length) : rest;
-    // Elsewhere in a pin it would be compared with nothing; in a text its quotes are escaped.
+    // In any other position of a pin, the member would not be compared; within a text its quotes
+    // are escaped.
     if (activity !== '' && text.includes('"activity":')) return;
     this.#writtenOut.setText(latest, text);
   }
 
   /**
-   * Passes over a member whose object, with the id `#id`, is written as the latest one with that id. `activity` stands
-   * after the id, or not.
+   * Skips a member if its object is equal to the latest one with the same id, which becomes `#id`.
+   * `activity` may follow the id. Undefined if the object is different or unknown.
    */
   #passThing<K extends 'users' | 'boards' | 'pins'>(
     name: DataView,
@@ -187,11 +189,11 @@ export class NestedEvents {
     this.#place = to;
     this.#id = id;
     const digits = to - from;
-    // A number does not begin with 0, and what has no digit is no number.
+    // A number has at least one digit and no leading zero.
     return digits > 0 && digits <= DIGITS && (digits === 1 || this.#bytes[from] !== ZERO);
   }
 
-  /** Whether the line goes on with so many bytes of `expected`. */
+  /** Whether the line continues with `length` bytes of `expected` from `at` on. */
   #isHere(expected: DataView, at: number, length: number): boolean {
     const place = this.#place;
     if (place + length > this.#to) return false;
@@ -211,13 +213,15 @@ function viewOf(text: string): DataView {
   return new DataView(new TextEncoder().encode(text).buffer);
 }
 
-/** A member of an event as the API writes it; absent where it is. */
+/** A member of an event as the API writes it; undefined if it is absent. */
 function writtenByApi(member: unknown): string | undefined {
   const json: string | undefined = JSON.stringify(member, withoutBigint);
   return json === undefined ? undefined : escapeLineEnds(json);
 }
 
-/** No text holds it: an integer beyond 2^53 is left to the careful way. */
+/**
+ * Replaces integers beyond 2^53 by a text that never matches, so that they take the general path.
+ */
 function withoutBigint(_name: string, value: unknown): unknown {
   return typeof value === 'bigint' ? '' : value;
 }

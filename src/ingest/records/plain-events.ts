@@ -1,7 +1,8 @@
 /**
- * The quick way for what nearly every row of a CSV file of events looks like: plain cells without quotes, ids of a few
- * digits, instants in the form of the API. It goes from bytes to columns without a text or an object on the way. A row
- * that looks in any way different is left to the careful way, which knows every form and every reason to refuse.
+ * Fast path for the usual rows of a CSV file of events: cells without quotes, ids of at most 15
+ * digits, instants in the form of the API. Bytes become columns without intermediate texts or
+ * objects. A row that differs in any way takes the general path, which handles every form and every
+ * reason for a refusal.
  */
 import { isUtf8 } from 'node:buffer';
 import { readPlainInstant } from '../../domain/instant.ts';
@@ -16,7 +17,7 @@ const QUOTE = 34;
 const ZERO = 48;
 const NINE = 57;
 
-/** So many digits are exact in a `number`. */
+/** Maximum number of digits that is exact in a `number`. */
 const DIGITS = 15;
 const ODD = -1;
 
@@ -36,7 +37,7 @@ export class PlainEvents extends EventBuffer {
   };
   readonly #header: readonly Field[];
   readonly #wordBytes: Buffer[] = [Buffer.from('pin')];
-  /** Where the cell ends that has been read last: at a comma, or at the end of the row. */
+  /** The end of the cell that was read last: at a comma, or at the end of the row. */
   #end = 0;
 
   private constructor(file: number, header: readonly Field[]) {
@@ -45,15 +46,16 @@ export class PlainEvents extends EventBuffer {
     this.#header = header;
   }
 
-  /** Absent when rows under this header, which has been checked, are not plain. */
+  /** Undefined if the header, which must be valid, has columns that plain rows cannot have. */
   static under(header: readonly string[], file: number): PlainEvents | undefined {
     const fields = header.map((name) => FIELDS.find((field) => field === name));
     return fields.every((field) => field !== undefined) ? new PlainEvents(file, fields) : undefined;
   }
 
   /**
-   * Takes rows from the place `from` on until one is not plain or the columns are full, and returns the place of the
-   * first row not taken. `bytes` are whole lines, the last without its line feed; `line` is that of the first row.
+   * Reads rows from position `from` on until one is not plain or the columns are full. Returns the
+   * position of the first row that was not read. `bytes` are whole lines, the last without its line
+   * feed; `line` is the number of the first row.
    */
   take(bytes: Buffer, from: number, line: number): number {
     let start = from;
@@ -73,7 +75,7 @@ export class PlainEvents extends EventBuffer {
     this.#end = start - 1;
     for (const field of this.#header) {
       const from = this.#end + 1;
-      // The row is over before its cells are; before the first cell nothing is over.
+      // The row ended before its last cell. Before the first cell there is no end to check.
       if (from > start && bytes[this.#end] !== COMMA) return false;
       if (!this.#takeCell(field, bytes, from, at)) return false;
     }
@@ -104,7 +106,7 @@ export class PlainEvents extends EventBuffer {
     return true;
   }
 
-  /** The number that the cell holds, 0 when it holds nothing, or `ODD`. */
+  /** The number in the cell, 0 if the cell is empty, or `ODD`. */
   #readDigits(bytes: Buffer, from: number): number {
     let value = 0;
     let to = from;
@@ -117,7 +119,7 @@ export class PlainEvents extends EventBuffer {
     return this.#isEnd(bytes, to) ? value : ODD;
   }
 
-  /** Place among `words` of the word that the cell holds, or `ODD`. */
+  /** The index of the cell's word in `words`, or `ODD`. */
   #readWord(bytes: Buffer, from: number): number {
     const to = this.#findEnd(bytes, from);
     if (to === ODD) return ODD;
@@ -141,7 +143,7 @@ export class PlainEvents extends EventBuffer {
     }
   }
 
-  /** The end of the cell without the carriage return of a line's end, or `ODD`. */
+  /** The end of the cell, without the carriage return of a line end, or `ODD`. */
   #findEnd(bytes: Buffer, from: number): number {
     let to = from;
     for (; to < bytes.length; to += 1) {
@@ -151,7 +153,7 @@ export class PlainEvents extends EventBuffer {
     return this.#isEnd(bytes, to) ? to : ODD;
   }
 
-  /** Whether a cell can end here; if so, notes where the next one is. */
+  /** Whether a cell can end here. Also sets `#end`. */
   #isEnd(bytes: Buffer, to: number): boolean {
     const end = bytes[to] === RETURN ? to + 1 : to;
     this.#end = end;

@@ -1,6 +1,6 @@
 /**
- * Reads an input, whatever its form, as written records in order, with bounded memory. What cannot be read comes as
- * a refusal at its line; what ends the reading comes last.
+ * Reads an input of any form as a sequence of written records, in bounded memory. An unreadable
+ * record becomes a refusal at its line. Damage that ends the reading becomes the last refusal.
  */
 
 import { checkHeader, checkLineEnds, type Written } from '../fields/form.ts';
@@ -23,14 +23,18 @@ export interface ReadingOptions {
   readonly readParquet: ReadParquet;
   /** Whether the input will not be read again. */
   readonly isLast: boolean;
-  /** Number of the input when plain events may come as columns, which hold until the next are asked for. */
+  /**
+   * Number of the input if plain events may be returned as columns, which are valid until the next
+   * are requested.
+   */
   readonly plainFile?: number | undefined;
-  /** Knows nested events again that say what earlier ones said. */
+  /** Recognizes nested events whose objects are unchanged since earlier events. */
   readonly nested?: NestedEvents | undefined;
 }
 
 /**
- * The records of the input in order, many at a time. Throws `file-unreadable` when the file cannot be read at all.
+ * The records of the input in order, many at a time. Throws `file-unreadable` when the file cannot
+ * be read at all.
  */
 export async function* readRecords(
   open: OpenInput,
@@ -99,10 +103,10 @@ async function* readCsv(
   if (!table.hasHeader) throw new Damage('the file has no header');
 }
 
-/** A CSV file on its way through: the header, once it has come, and the rows under it. */
+/** The state of reading a CSV file: the header, once it is read, and the rows below it. */
 class Table {
   readonly cutter: RowCutter;
-  /** No record can hold under a header that does not. */
+  /** Whether the header is invalid, so that no record below it can be valid. */
   isRefused = false;
   readonly #input: Input;
   readonly #lineEnd: LineEnd;
@@ -119,7 +123,7 @@ class Table {
     return this.#header !== undefined;
   }
 
-  /** Takes plain events; absent when there can be none at this place. */
+  /** The columns for plain events; undefined if there can be none at this position. */
   plainEvents(file: number): PlainEvents | undefined {
     if (this.#header === undefined || this.cutter.isOpen || this.#lineEnd !== LINE_FEED) return undefined;
     if (this.#input.kind !== 'events' || this.#input.foreign !== undefined) return undefined;

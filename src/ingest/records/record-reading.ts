@@ -1,25 +1,27 @@
-/** A record between its input and its check: where it stands, and how it is read there. */
+/** A record between its input and its check: its location, and how to read it. */
 import type { EventRecord } from '../../store/staging.ts';
 import type { Written } from '../fields/form.ts';
 import { readObject } from '../fields/json.ts';
 import { Refusal } from '../fields/refusal.ts';
 import type { Line } from '../input/lines.ts';
 
-/** A record as it stands in its input. */
+/** A record in its input. */
 export interface Reading {
-  /** First line of the record, from 1; 0 speaks of the whole file. */
+  /** First line of the record, from 1; 0 for the whole file. */
   readonly line: number;
-  /** About how long the record is; absent when not a record but the input is refused. */
+  /**
+   * Approximate length of the record in characters; absent if the input, not a record, is refused.
+   */
   readonly length: number | undefined;
   /** The text of the record, in CSV without its line end. */
   readonly raw: string;
-  /** What is written there. Throws the `Refusal` when it cannot be read. */
+  /** The written record. Throws `Refusal` when it cannot be read. */
   readonly read: () => Written;
-  /** The event that stands there, if it is known to hold by what has been taken before. */
+  /** The event, if earlier records have already shown that it is valid. */
   readonly event?: () => EventRecord | undefined;
 }
 
-/** The record that the JSON text of a line holds. */
+/** The record in the JSON text of a line. */
 export function readJson({ line, text, problem }: Line): Reading {
   if (problem !== undefined) return refused(line, text, new Refusal('', problem));
   return {
@@ -30,7 +32,7 @@ export function readJson({ line, text, problem }: Line): Reading {
   };
 }
 
-/** What cannot be read; `raw` is absent when not a record but the input is refused. */
+/** A record that cannot be read. `raw` is undefined if the input, not a record, is refused. */
 export function refused(line: number, raw: string | undefined, refusal: Refusal): Reading {
   return {
     line,

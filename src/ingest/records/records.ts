@@ -1,6 +1,6 @@
 /**
- * Makes records for the store out of checked fields, and checks what fields mean together. A nested event brings
- * along the people, the board and the pin that are written out in it.
+ * Makes records for the store from checked fields, and checks rules that concern several fields. A
+ * nested event also contains records of users, the board and the pin.
  */
 import { forgottenUser, isOfForgotten } from '../../store/forgotten.ts';
 import type {
@@ -16,12 +16,14 @@ import { type Filled, fillForm, type Written } from '../fields/form.ts';
 import { Refusal } from '../fields/refusal.ts';
 import type { Values } from '../fields/schema.ts';
 
-/** Takes what a written record stands for; what an event needs comes before the event. */
+/**
+ * Receives the records that a written record contains. Those that an event requires come before it.
+ */
 export type Take = <K extends RecordKind>(kind: K, record: RecordOf[K]) => void;
 
 /**
- * Checks a written record and hands over what it stands for; a refused one hands over nothing. An event that names
- * another organization than `organizationId` is refused. Throws `Refusal`.
+ * Checks a written record and passes the records that it contains to `take`; none if it is refused.
+ * An event with an organization id other than `organizationId` is refused. Throws `Refusal`.
  */
 export function readRecord(
   kind: RecordKind,
@@ -59,7 +61,10 @@ export function readRecord(
   }
 }
 
-/** The organization that an event names, as its API shows it; absent when it names none. Throws `Refusal`. */
+/**
+ * The organization named by an event, with the fields of the API; undefined if it names none.
+ * Throws `Refusal`.
+ */
 export function readIdentity(written: Written): Partial<Settings> | undefined {
   const { values } = fillForm('events', written);
   const { organization_id: id, organization_name: title, organization_domain: domain } = values;
@@ -78,7 +83,8 @@ function readUser({ values, lms }: Filled<'users'>, isCells: boolean, at: Staged
   checkAddress('email', values.email, values.id);
   let { name, first_name: firstName, last_name: lastName } = values;
   if (isCells) {
-    // In a table with columns for both ways of naming, the way that a row leaves empty is not used by it.
+    // A table can have columns for both forms of a name. A form that a row leaves empty is not
+    // used.
     if (name === '' && (firstName || lastName)) name = undefined;
     else if (name && !firstName && !lastName) firstName = lastName = undefined;
   }
@@ -158,7 +164,9 @@ function readEvent(filled: Filled<'events'>, at: Staged, organizationId: bigint,
   });
 }
 
-/** Events of type `pin` carry a pin, others none (decision 7); an empty cell carries nothing. */
+/**
+ * Only events of type `pin` have a pin, and they must (decision 7). An empty cell counts as absent.
+ */
 function checkPin({ values, nameOf }: Filled<'events'>): void {
   const isPin = values.type === 'pin';
   if (isPin && values.pin_id === undefined) {
@@ -224,7 +232,7 @@ function actorOf(values: Values<'events'>): PersonValues {
   };
 }
 
-/** Absent when the event gives no more of the person than the id. */
+/** Undefined if the event contains only the id of the user. */
 function readPerson(
   part: 'owner' | 'actor',
   person: PersonValues,

@@ -1,6 +1,6 @@
 /**
- * Gathers checked records and hands them to a publication many at a time, so that what a record refers to always goes
- * before it. Events go as columns, unless their text is kept.
+ * Collects checked records and passes them to a publication in batches, so that a record always
+ * follows the records that it refers to. Events are passed as columns, unless their text is kept.
  */
 import { type EventRecord, RECORD_KINDS, type RecordKind, type RecordOf } from '../../store/staging.ts';
 import type { Publication } from '../../store/store.ts';
@@ -22,15 +22,17 @@ export class Stager {
     this.#publication = publication;
   }
 
-  /** Records of different files are never gathered together. */
+  /** All records between two flushes must be from one file. */
   add<K extends RecordKind>(kind: K, record: RecordOf[K]): void {
     this.#records += 1;
-    // The kind tells the type of the record, which the compiler does not follow.
+    // The kind determines the type of the record, which the compiler cannot infer.
     if (kind === 'events' && fitsColumns(record)) this.#events.add(record as EventRecord);
     else this.#batches[kind].push(record);
   }
 
-  /** Counts the text from which records were made, which lives as long as they do. True when it is time to flush. */
+  /**
+   * Counts the text of the records, which is in memory as long as they are. True if `flush` is due.
+   */
   isFull(characters: number): boolean {
     this.#characters += characters;
     return this.#records >= BATCH_RECORDS || this.#characters >= BATCH_CHARACTERS || this.#events.isFull;

@@ -1,60 +1,64 @@
 /**
- * Remembers which people, boards and pins earlier events of the import have written out, and how, so that the same
- * person is neither staged nor checked a million times.
+ * Remembers the users, boards and pins in earlier events of the import, so that the same user is
+ * not staged and checked a million times.
  */
 import type { PinRecord, RecordKind, RecordOf } from '../../store/staging.ts';
 
-/** What an event can write out. */
+/** Kinds of records that an event can contain. */
 type ThingKind = 'users' | 'boards' | 'pins';
 
-/** The latest that was said about a thing. */
+/** The latest description of a user, board or pin. */
 export interface Latest<K extends ThingKind> {
   readonly record: RecordOf[K];
-  /** Owner and board of a pin, as far as a `number` holds them. */
+  /** Owner and board of a pin, as a `number` that may be inexact. */
   readonly ownerId: number;
   readonly boardId: number;
-  /** Where in `texts` stands how the latest event that says so goes on after the id; not known when it has no length. */
+  /**
+   * Position in `texts` of the text that follows the id in the latest event with this record. The
+   * text is unknown if its length is 0.
+   */
   textAt: number;
   textLength: number;
 }
 
-/** By id, as a `number` where that is exact. */
+/** By id, which is a `number` if that is exact. */
 export type Things<K extends ThingKind> = Map<number | bigint, Latest<K>>;
 
-/** How much text is remembered before all is forgotten; forgetting costs time, nothing else. */
+/** How much text is kept until all is discarded. Discarding costs only time. */
 const REMEMBERED_CHARACTERS = 60_000_000;
 const FIRST_TEXT_BYTES = 65_536;
-/** What a record takes besides its text, roughly. */
+/** Approximate size of a record besides its text, in characters. */
 const RECORD_CHARACTERS = 300;
-/** Where a record stands is no part of what it says. */
+/** The location of a record is not part of its content. */
 const PLACE: ReadonlySet<string> = new Set(['file', 'line', 'raw']);
 
 export class WrittenOut {
   readonly users: Things<'users'> = new Map();
   readonly boards: Things<'boards'> = new Map();
   readonly pins: Things<'pins'> = new Map();
-  /** In UTF-8, one after the other. */
+  /** The texts in UTF-8, one after the other. */
   texts = new DataView(new ArrayBuffer(FIRST_TEXT_BYTES));
   #textBytes = 0;
   #characters = 0;
 
   /**
-   * False when the record says what the latest one of its kind and id said. Other kinds are always news. `isCut` says
-   * that texts of the record may be cut from a large one, which they would keep in memory.
+   * Returns false if the record is equal to the latest one of its kind and id. Records of other
+   * kinds are always new. `isCut`: texts of the record may be slices of a large text, which they
+   * would keep in memory.
    */
   isNews<K extends RecordKind>(kind: K, record: RecordOf[K], isCut: boolean): boolean {
-    // The kind tells the type of the record, which the compiler does not follow.
+    // The kind determines the type of the record, which the compiler cannot infer.
     if (kind === 'users') return this.#isNewsAmong(this.users, record as RecordOf['users'], isCut);
     if (kind === 'boards') return this.#isNewsAmong(this.boards, record as RecordOf['boards'], isCut);
     if (kind === 'pins') return this.#isNewsAmong(this.pins, record as RecordOf['pins'], isCut);
     return true;
   }
 
-  /** Remembers how the latest event writes out a thing that is remembered. */
+  /** Stores the text that the latest event contains for a remembered record. */
   setText(latest: Latest<ThingKind>, text: string): void {
     const bytes = Buffer.from(text);
     if (latest.textLength < bytes.length) {
-      // Texts that change all the time leave nothing but gaps.
+      // Texts that change all the time fill the memory with gaps.
       if (this.#isFull) {
         this.#forget();
         return;
@@ -106,7 +110,7 @@ export class WrittenOut {
 }
 
 function saysTheSame<R extends RecordOf[ThingKind]>(record: R, known: R): boolean {
-  // Both come from the same code, so that they have the same fields.
+  // Both records are made by the same code, so they have the same fields.
   for (const field in record) {
     if (PLACE.has(field)) continue;
     const [said, before]: unknown[] = [record[field], known[field]];

@@ -1,6 +1,7 @@
 /**
- * Reads XML of one regular form: a root element, and in it a row a line, `<row Id="1" … />`, with all it says in
- * attributes. Any other XML is refused. A row is all that the XML library is given, so there are no documents or entities.
+ * Reads XML of one regular form: a root element with one row per line, `<row Id="1" … />`, which
+ * has only attributes. Any other XML is refused. The XML library receives single rows only, so
+ * document types and entity declarations cannot occur.
  */
 import { parseXml, XmlError } from '@rgrove/parse-xml';
 import { Damage, Refusal } from '../fields/refusal.ts';
@@ -13,8 +14,9 @@ const ROOT = /^<([A-Za-z][\w-]*)>$/;
 const ROW = 'row';
 
 /**
- * The rows in order, many at a time, each as one member that is named like the root: `{ posts: { Id: '1' } }`. Throws
- * `Damage` when there is no root element, or no end of it.
+ * The rows in order, many at a time, each as an object with one member named after the root
+ * element: `{ posts: { Id: '1' } }`. Throws `Damage` when there is no root element, or no end of
+ * it.
  */
 export async function* readRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<readonly Reading[]> {
   const document = new RowDocument();
@@ -33,7 +35,7 @@ class RowDocument {
   isClosed = false;
   #root: string | undefined;
 
-  /** With the damage after which nothing can be read. */
+  /** Reads further lines. Nothing can be read after `damage`. */
   read(lines: readonly Line[]): { readonly readings: readonly Reading[]; readonly damage?: string } {
     const readings: Reading[] = [];
     for (const one of lines) {
@@ -79,7 +81,7 @@ function readAttributes(row: string): Readonly<Record<string, string>> {
   if (name !== ROW || children.length > 0) {
     throw new Refusal('', 'is not a row; a row has only attributes: <row Id="1" … />');
   }
-  // Without a prototype, since a file can name its attributes anything.
+  // The object has no prototype, because attributes can have any name.
   return attributes;
 }
 
@@ -92,7 +94,7 @@ function parseRow(row: string) {
       const [reason = ''] = error.message.split(' (line ');
       throw new Refusal('', `is not valid XML at character ${error.column}: ${reason}`);
     }
-    // Elements within elements, too many for the stack of the library.
+    // Elements nested too deeply for the stack of the library.
     if (!(error instanceof RangeError)) throw error;
   }
   throw new Refusal('', 'is not valid XML');

@@ -1,7 +1,7 @@
 /**
- * `fetch` for servers that are not trusted, by `node:http`. With the one of the platform a server
- * that closes its connection while its response is not being read ends the whole process: an
- * assertion of the library fails where nobody can catch it (nodejs/undici#5360).
+ * `fetch` for untrusted servers, built on `node:http`. With the global `fetch`, a server that
+ * closes its connection while its response is not being read ends the whole process: an assertion
+ * of the library fails where it cannot be caught (nodejs/undici#5360).
  */
 import { get as getPlain, type IncomingMessage } from 'node:http';
 import { get as getSecure } from 'node:https';
@@ -9,8 +9,8 @@ import { get as getSecure } from 'node:https';
 const WITHOUT_BODY: readonly number[] = [204, 304];
 
 /**
- * Takes an address and plain header fields; follows no redirection. Nothing is read before it is
- * wanted. A body that is cancelled ends its connection, and so does the signal.
+ * Accepts only a URL, plain header fields and a signal; does not follow redirects. The body is not
+ * read before it is requested. Cancelling the body closes the connection, and so does the signal.
  */
 export const fetchUntrusted: typeof fetch = async (url, { headers, signal } = {}) => {
   const get = String(url).startsWith('https:') ? getSecure : getPlain;
@@ -21,13 +21,13 @@ export const fetchUntrusted: typeof fetch = async (url, { headers, signal } = {}
   };
   const request = get(String(url), options, resolve);
   request.on('error', reject);
-  // A server that changes to another protocol sends no response.
+  // A server that switches to a different protocol sends no response.
   request.on('close', () => reject(new Error('the connection was closed without a response')));
   const message = await promise;
-  // A body that is not read to its end is of no interest, and neither is how it breaks.
+  // The rest of a body that is not read to its end is of no interest, including its errors.
   message.on('error', () => {});
   const { statusCode: status = 0 } = message;
-  // What no `Response` can have.
+  // A `Response` cannot have these.
   if (status < 200 || status === 205 || status > 599) {
     message.destroy();
     throw new Error(`it responded with status ${status}`);

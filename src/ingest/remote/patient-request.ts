@@ -1,7 +1,4 @@
-/**
- * Asks another server with the transport of the client, and with patience: for everything that is
- * read from servers that are not trusted.
- */
+/** Requests to untrusted servers, with the transport of the client, retries and time limits. */
 import { AnswerError, type CorkboardError, ProblemError } from '../../client/errors.ts';
 import { readBytes } from '../../client/reading.ts';
 import { retrying } from '../../client/retrying.ts';
@@ -9,23 +6,26 @@ import { type Origin, type Request, sendRaw } from '../../client/sending.ts';
 import { fetchUntrusted } from './http-response.ts';
 
 const RETRIES = 5;
-/** A server that asks for more patience is asked again by hand. */
+/** After a longer `Retry-After`, the operator must repeat the command. */
 const LONGEST_PAUSE_MS = 300_000;
 /**
- * Within this time a response has to begin, and to bring as many bytes, or its end, again and
- * again.
+ * Time limit for a response to begin, and then for each further `LEAST_BYTES` or the end of the
+ * body.
  */
 const IDLE_MS = 60_000;
 const LEAST_BYTES = 64 * 1024;
-/** A response that has not ended by then never would. */
+/** Time limit for a whole response: one that takes longer is assumed never to end. */
 const LONGEST_MS = 86_400_000;
 
 export interface Patience {
-  /** At most, before the second attempt; each further one waits twice as long, or as `Retry-After` says. */
+  /**
+   * Maximum pause before the second attempt. It doubles for each further attempt; `Retry-After` can
+   * require a longer one.
+   */
   readonly firstPauseMs?: number | undefined;
-  /** How long a response may take to begin, and to bring 64 KiB; a minute when absent. */
+  /** Time limit for a response to begin, and for each 64 KiB of it; 60 seconds by default. */
   readonly idleMs?: number | undefined;
-  /** How long a response may take as a whole; a day when absent. */
+  /** Time limit for a whole response; a day by default. */
   readonly longestMs?: number | undefined;
   /** Called before each pause. */
   readonly onPause?: ((reason: string) => void) | undefined;
@@ -34,9 +34,9 @@ export interface Patience {
 export type RemoteBody = AsyncIterable<Uint8Array>;
 
 /**
- * What `read` makes of the first successful response; it gets each body from its start, and its
- * own errors end everything. Throws `ProblemError` and `AnswerError`; `reasonOf` says why without
- * repeating what the server has said.
+ * The result of `read` for the first successful response. `read` is called again, with a new body,
+ * for each retry; errors of its own end the request. Throws `ProblemError` and `AnswerError`;
+ * `reasonOf` describes them without text from the server.
  */
 export async function askPatiently<T>(
   origin: Omit<Origin, 'fetch'>,
@@ -58,7 +58,7 @@ export async function askPatiently<T>(
     } finally {
       clearTimeout(timer);
       clearTimeout(end);
-      // It is being read by nobody any more, and may have been cancelled already.
+      // The body is no longer being read, and may already be cancelled.
       await response?.body?.cancel().catch(() => undefined);
     }
   };
@@ -72,14 +72,14 @@ function isPassing(error: CorkboardError): boolean {
   return error.code !== 'redirected';
 }
 
-/** Completes a sentence about the server. */
+/** The reason as the end of a sentence about the server. */
 export function reasonOf(error: CorkboardError): string {
   if (error instanceof ProblemError) return `it responded with status ${error.status}`;
   if (error.code === 'redirected') return 'unexpected redirect';
   if (error.code === 'cut-short') return 'the response was cut short';
   const { cause } = error;
   if (!(cause instanceof Error)) return String(cause);
-  // Errors of several addresses of one host have a code alone.
+  // An error that combines several addresses of one host has only a code.
   return cause.message || ('code' in cause ? String(cause.code) : cause.name);
 }
 
@@ -96,7 +96,10 @@ async function* watched(body: RemoteBody, timer: NodeJS.Timeout): AsyncGenerator
   }
 }
 
-/** A body as text, at most so many bytes. Throws what `refuse` makes when it has more. */
+/**
+ * A body as text, of at most `mostBytes` bytes. Throws the error made by `refuse` when it is
+ * longer.
+ */
 export async function textOf(body: RemoteBody, mostBytes: number, refuse: () => Error): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;

@@ -1,6 +1,6 @@
 /**
- * Statements out of a learning record store, page by page as its interface has them (xAPI 1.0, 2.0: `GET statements`,
- * `more`), oldest first, as lines of NDJSON.
+ * Reads statements from a learning record store with the xAPI interface (1.0, 2.0), page by page
+ * (`GET statements`, `more`), oldest first, as lines of NDJSON.
  */
 
 import { CorkboardError } from '../../client/errors.ts';
@@ -9,9 +9,9 @@ import { partsOf } from '../fields/json-shape.ts';
 import { askPatiently, reasonOf, textOf } from './patient-request.ts';
 
 export interface RecordStore {
-  /** Of the interface, below which `statements` lies. */
+  /** The URL of the interface; `statements` is below it. */
   readonly url: string;
-  /** The whole header field `Authorization`; absent: none is sent. */
+  /** The whole header field `Authorization`; if absent, none is sent. */
   readonly authorization?: string | undefined;
   /** Only statements stored after this instant; ISO 8601. */
   readonly since?: string | undefined;
@@ -23,14 +23,14 @@ const FIRST_PAUSE_MS = 500;
 const LARGEST_PAGE_BYTES = 64 * 1024 * 1024;
 
 interface Page {
-  /** As they are written, each in one line. */
+  /** As written by the server, each in one line. */
   readonly statements: readonly string[];
   readonly more: string | undefined;
 }
 
 /**
- * Throws `file-unreadable` when the store does not answer, again and again, or not as a record store does. Credentials go
- * to no other host than its own.
+ * Throws `file-unreadable` when the store keeps failing, or its responses are not those of a record
+ * store. Credentials are sent to no other host than that of `url`.
  */
 export async function* readStatements(
   { url, authorization, since }: RecordStore,
@@ -56,11 +56,14 @@ export async function* readStatements(
     seen.add(next.href);
     next = more === undefined ? undefined : nextOf(more, next, seen);
   }
-  // Nothing at all would be taken for a damaged file.
+  // Without any output, the input would be reported as an empty file.
   if (isEmpty) yield '\n';
 }
 
-/** Throws `file-unreadable` where credentials would go elsewhere, or the way has no end. */
+/**
+ * Throws `file-unreadable` when the URL of the next page is invalid, is on a different host, or was
+ * read before.
+ */
 function nextOf(more: string, page: URL, seen: ReadonlySet<string>): URL {
   if (!URL.canParse(more, page.href)) throw unreadable('the URL of its next page is invalid');
   const next = new URL(more, page);
@@ -85,15 +88,15 @@ async function readPage(
 }
 
 /**
- * Statements stay as they are written: what is wrong with one is found when it is read, and is no
- * end of the import.
+ * Statements are not parsed here: an error in one is found when its record is read, and does not
+ * end the import.
  */
 function pageOf(text: string): Page {
   const members = new Map(partsOf(text)?.map((part) => [part.name, part.text]));
   const statements = members.get('statements');
   const listed = statements?.startsWith('[') ? partsOf(statements) : undefined;
   if (listed === undefined) throw noStore();
-  // A line end in JSON lies between its tokens, never in a text.
+  // In JSON, line ends occur only between tokens, never within a string.
   return {
     statements: listed.map((part) => part.text.replace(/[\r\n]+/g, ' ')),
     more: moreOf(members.get('more')),

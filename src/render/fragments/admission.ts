@@ -1,28 +1,38 @@
-/** When an answer about events is large, and what it holds while it is sent (decision 60). */
+/**
+ * Decides when an events response is large, and how much memory it takes while it is sent
+ * (decision 60).
+ */
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { EventQuery } from '../../dataset/query.ts';
 import type { Admit } from '../text/answer.ts';
 import { type BatchPage, readPage } from './batches.ts';
 
-/** An answer of at most so many events is held as columns and needs one query; a larger one is tallied first. */
+/**
+ * A response of at most this number of events is held as columns and needs one query; a larger one
+ * is tallied first.
+ */
 export const HELD_EVENTS = 2048;
 
-/** What an answer that is held as columns takes at most: two chunks, and what the socket holds. */
+/**
+ * The maximum memory of a response that is held as columns, in bytes: two chunks, and the buffer of
+ * the socket.
+ */
 export const HELD_BYTES = 1024 * 1024;
-/** The most that was measured for clients that stop reading, plain and compressed. */
+/** The maximum measured with clients that stop reading, plain and compressed, in bytes. */
 const HELD_OF_TIMELINE_BYTES = 9e6;
-/** The same when events are read from the store. */
+/** The same if events are read from the store. */
 const HELD_OF_STORE_BYTES = 23e6;
 
-/** What an answer that is not held as columns takes in memory at a time, about. */
+/** Approximate memory of a response that is not held as columns, in bytes at a time. */
 export function heldBytesOf({ timeline }: Dataset): number {
   return timeline === undefined ? HELD_OF_STORE_BYTES : HELD_OF_TIMELINE_BYTES;
 }
 
 /**
- * Reads the page that a query asks for, or its first events. `isHeld`: they are the whole response.
- * Calls `admit` when it is large. To be called before anything is awaited for which many requests
- * wait, so that those that are refused neither wait nor are refused all at once.
+ * Reads the page that a query requests, or its first events if it has no limit. `isHeld`: the page
+ * is the whole response. Calls `admit` if the response is large. Call this before awaiting anything
+ * for which many requests wait. Otherwise refused requests would wait too, and would be refused all
+ * at once.
  */
 export async function readAdmitted(
   dataset: Dataset,
@@ -35,7 +45,7 @@ export async function readAdmitted(
   return { page, isHeld };
 }
 
-/** Whether it takes some milliseconds to measure; its bytes are more than 256 KiB then. */
+/** Whether measuring the page takes some milliseconds; it then has more than 256 KiB. */
 function isLargePage({ batches }: BatchPage): boolean {
   return batches.reduce((events, { count }) => events + count, 0) > HELD_EVENTS;
 }

@@ -1,20 +1,22 @@
-/** Reading events in batches: a page of them, or all with one batch ahead. */
+/** Reads events in batches: a page of them, or all of them with one batch read ahead. */
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { EventBatch, EventPosition, EventQuery } from '../../dataset/query.ts';
 import { readSelection } from '../../dataset/timeline.ts';
 
 export interface BatchPage {
   readonly batches: readonly EventBatch[];
-  /** Position of the last event of the page; absent when no event follows it. */
+  /** Position of the last event of the page; absent if no event follows it. */
   readonly next: EventPosition | undefined;
 }
 
-/** So few rows of a timeline are read at once, without the detour of a stream: it takes as long as a dozen of them. */
+/**
+ * Up to this number of rows, a timeline is read synchronously, without the overhead of a stream.
+ */
 const ROWS_AT_ONCE = 8192;
 
 /** The first events of a query, at most `limit`. */
 export async function readPage(dataset: Dataset, query: EventQuery, limit: number): Promise<BatchPage> {
-  // One more than wanted tells whether more follow.
+  // Read one more than requested to find out whether more follow.
   const wanted = limit + 1;
   const { timeline } = dataset;
   if (timeline !== undefined) {
@@ -28,7 +30,7 @@ export async function readPage(dataset: Dataset, query: EventQuery, limit: numbe
   return pageOf(batches, limit);
 }
 
-/** Of batches with at most one event too many. */
+/** `batches` contain at most one event more than `limit`. */
 function pageOf(batches: readonly EventBatch[], limit: number): BatchPage {
   const last = batches.at(-1);
   const events = batches.reduce((sum, { count }) => sum + count, 0);
@@ -45,7 +47,10 @@ function lastPosition(batches: readonly EventBatch[]): EventPosition | undefined
   return { timestampMs: batch.timestampMs[row]!, sequence: batch.sequence[row]! };
 }
 
-/** The values of the source, each asked for while the one before is in use. Ending early ends the source. */
+/**
+ * The values of the source; each is requested while the previous one is in use. Ending the
+ * iteration early also ends the source.
+ */
 export async function* readAhead<T>(source: AsyncIterable<T>): AsyncGenerator<T, void> {
   const iterator = source[Symbol.asyncIterator]();
   let ended = false;

@@ -1,6 +1,6 @@
 /**
- * Events as those who keep a table in step get them (decision 19): with a name of their own, which stays and says nothing,
- * and before them the people who were forgotten.
+ * Events for clients that keep a table in sync (decision 19): each event has a `sync_id`, which is
+ * stable and opaque. The users who were forgotten come first.
  */
 import { createCipheriv, hkdfSync } from 'node:crypto';
 import type { Dataset } from '../../dataset/dataset.ts';
@@ -17,28 +17,29 @@ import { heldAnswer } from './held-answer.ts';
 
 const BEFORE_NAME = ',"sync_id":"';
 const AFTER_NAME = '"}';
-/** The brace that ends an event comes after its name. */
+/** The brace that ends an event is moved after its sync id. */
 const END_BYTES = 1;
 const BLOCK_BYTES = 16;
-/** Of a block in base64url, without padding. */
+/** Length of a block in base64url, without padding. */
 const NAME_BYTES = 22;
 
-/** How much longer an event is. */
+/** Bytes that the sync id adds to an event. */
 const SYNC_BYTES = BEFORE_NAME.length + NAME_BYTES + AFTER_NAME.length - END_BYTES;
 
 /**
- * Names of events: their sequences, each a block of a cipher under a secret of the organization. Sequences themselves would
- * tell how much is published that the key may not see (decision 12).
+ * Sync ids of events: each is the sequence, encrypted as one block under a key derived from the
+ * secret of the organization. Plain sequences would reveal how many events are published that the
+ * key may not see (decision 12).
  */
 export class EventNames {
   readonly #secret: Buffer;
 
-  /** `secret` is the organization's own one. */
+  /** `secret` is the secret of the organization. */
   constructor(secret: Uint8Array) {
     this.#secret = Buffer.from(hkdfSync('sha256', secret, new Uint8Array(), 'corkboard event name', 32));
   }
 
-  /** By row. */
+  /** Sync ids by row. */
   of({ count, sequence }: EventBatch): string[] {
     const blocks = Buffer.alloc(count * BLOCK_BYTES);
     for (let row = 0; row < count; row++) blocks.writeDoubleBE(sequence[row]!, row * BLOCK_BYTES);
@@ -50,12 +51,12 @@ export class EventNames {
   }
 }
 
-/** Events in JSON with their names. */
+/** Events in JSON with their sync ids. */
 function changedRun(parts: EventParts, batch: EventBatch, names: EventNames): Run {
   const run = parts.run(batch);
   const named = names.of(batch);
   return {
-    // Nothing else of it: many at once would be without their names.
+    // `writeMany` is left out, because it would write events without their sync ids.
     count: run.count,
     largest: parts.shared.largest + SYNC_BYTES,
     size: (row) => run.size(row) + SYNC_BYTES,
@@ -69,7 +70,7 @@ function changedRun(parts: EventParts, batch: EventBatch, names: EventNames): Ru
   };
 }
 
-/** People who were forgotten, by id. */
+/** The users who were forgotten, by id. */
 function forgottenRun(ids: readonly bigint[]): Run {
   const items = ids.map((id) => `{"forgotten":{"user":${id}}}`);
   return {
@@ -85,7 +86,7 @@ interface AskedChanges {
   readonly admit: Admit | undefined;
 }
 
-/** As `Rendering.changes`; `makeParts` makes those of JSON. */
+/** As `Rendering.changes`. `makeParts` makes the parts for JSON. */
 export async function answerChanges(
   dataset: Dataset,
   makeParts: () => Promise<EventParts>,
@@ -94,11 +95,11 @@ export async function answerChanges(
   { since, representation, admit }: AskedChanges,
 ): Promise<EventsAnswer> {
   const frame = listFrame(representation, EVENT_COLUMNS);
-  // Mostly nothing has changed; that takes no look at the data.
+  // Usually nothing has changed, which is known without reading any data.
   if (since !== undefined && since >= dataset.lastSequence)
     return heldAnswer<EventPosition>(frame, [], undefined);
   const asked = since === undefined ? query : { ...query, since: await dataset.revisions(since) };
-  // A walk tells of them on its first page.
+  // Only the first page lists the users who were forgotten.
   const tells = since !== undefined && query.after === undefined;
   const forgotten = forgottenRun(tells ? await dataset.forgotten(query.scope, since) : []);
   const { page, isHeld } = await readAdmitted(dataset, asked, admit);

@@ -1,4 +1,4 @@
-/** The parts that an event is put together from, in each notation (contract 2.1, decision 7). */
+/** The fragments of which an event is composed, in each notation (contract 2.1, decision 7). */
 import type { Boards, Pins, Users } from '../../dataset/records.ts';
 import {
   ACTIVITY,
@@ -18,9 +18,10 @@ import { type Notation, renderFields, type TableNotation } from '../text/notatio
 type Part<Columns> = (columns: Columns, index: number) => Halves;
 
 /**
- * An event is, in this order: head of its kind, owner, `betweenPeople`, actor, organization, then either head of the
- * pin, tail of the kind (the activity), tail of the pin, or `withoutPin`; then board, timestamp, `end`. The fewer
- * pieces are copied, the faster: the organization stands in front of every pin's head and of `withoutPin`.
+ * An event consists, in this order, of: the head of its kind, owner, `betweenPeople`, actor and
+ * organization; then either the head of the pin, the tail of the kind (the activity) and the tail
+ * of the pin, or `withoutPin`; then board, timestamp and `end`. Fewer copies are faster, so the
+ * organization is part of the head of every pin and of `withoutPin`.
  */
 export interface EventForm {
   readonly kind: Part<ReturnType<typeof kindColumns>>;
@@ -63,7 +64,7 @@ function tableForm(notation: TableNotation): EventForm {
       `${renderFields(notation, PIN_BEFORE_ACTIVITY, ...pin)},`,
       `,${renderFields(notation, PIN_AFTER_ACTIVITY, ...pin)}`,
     ],
-    // Two commas stand around the activity, the others inside the pin's tail.
+    // Two commas are around the activity, the others are inside the tail of the pin.
     withoutPin: ','.repeat(1 + PIN_AFTER_ACTIVITY.length),
     board: (...board) => [`,${renderFields(notation, BOARD, ...board)},`],
     end: '',
@@ -76,7 +77,10 @@ export const EVENT_FORMS: Readonly<Record<Notation, EventForm>> = {
   excel: tableForm('excel'),
 };
 
-/** Columns of events in CSV: the members of the nested resources with the resource's name before them. */
+/**
+ * The column names of events in CSV: the members of nested resources, prefixed with the name of the
+ * resource.
+ */
 export const EVENT_COLUMNS = [
   ...EVENT_SECTIONS.flatMap(({ prefix, fields }) => fields.map((field) => prefix + field)),
   'timestamp',

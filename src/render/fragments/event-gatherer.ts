@@ -1,4 +1,7 @@
-/** Many events at once: the pieces of a few dozen are listed, gathered, and given their timestamps (see `gather.ts`). */
+/**
+ * Renders many events at once: the fragments of a few dozen events are listed, gathered, and given
+ * their timestamps (see `gather.ts`).
+ */
 import type { EventBatch } from '../../dataset/query.ts';
 import type { Chunk } from '../text/chunk.ts';
 import { blockOver, type Fragments, PLACE_LENGTH } from '../text/fragments.ts';
@@ -6,12 +9,15 @@ import type { Frame } from '../text/frame.ts';
 import { GATHERED, LIST, MOST_GATHERED_BYTES, openGather, type SharedMemory } from '../text/gather.ts';
 import { TimestampWriter } from '../text/timestamp.ts';
 
-/** At once, so that what is gathered stays in a core's own cache. Measured: 32 to 128 are alike. */
+/**
+ * Events per call of `gather`, few enough that the result stays in the cache of a core. Measured:
+ * 32 to 128 are equally fast.
+ */
 const MOST_EVENTS = 64;
 
 const gathered = blockOver(GATHERED.buffer, GATHERED.byteOffset);
 
-/** What events are put together from. */
+/** The fragments of which events are composed. */
 export interface Pieces {
   readonly kinds: Fragments;
   readonly fixed: Fragments;
@@ -20,26 +26,26 @@ export interface Pieces {
   readonly pins: Fragments;
 }
 
-/** Indices of the `fixed` pieces, those that are the same for every event. */
+/** Indices of the `fixed` fragments, which are the same for every event. */
 export const BETWEEN_PEOPLE = 0;
 export const WITHOUT_PIN = 1;
 
 export class EventGatherer {
   readonly #pieces: Pieces;
-  /** What follows each timestamp. */
+  /** The text after each timestamp that belongs to the event. */
   readonly #end: string;
   readonly #gather: (pieces: number) => void;
-  /** By what stands between the timestamp of an event and the next event. */
+  /** Keyed by the text between the end of an event and the start of the next one. */
   readonly #timestamps = new Map<string, TimestampWriter>();
-  /** Where the timestamps of the events that are listed begin. */
+  /** Positions of the timestamps of the listed events in the output. */
   readonly #timestampAt = new Int32Array(MOST_EVENTS);
-  /** Numbers of pieces and bytes that are listed. */
+  /** The number of listed fragments, and of their bytes. */
   #listed = 0;
   #bytes = 0;
-  /** Depends on what was touched, so that touching is not optimized away. */
+  /** Depends on the places that were touched, so that touching is not optimized away. */
   touched = 0;
 
-  /** Over the memory in which all of the pieces lie. */
+  /** `memory` contains all of the fragments. */
   constructor(pieces: Pieces, end: string, memory: SharedMemory) {
     this.#pieces = pieces;
     this.#end = end;
@@ -60,7 +66,7 @@ export class EventGatherer {
         timestamps.write(batch.timestampMs[next + listed]!, gathered, this.#timestampAt[listed]!);
       }
       chunk.appendAscii(before);
-      // The last one is followed by what stands before the next one, which is not there yet.
+      // The output ends with the text before the next event, which is not written yet.
       chunk.appendBytes(GATHERED, this.#bytes - beforeOthers.length);
       next += count;
     }
@@ -75,7 +81,10 @@ export class EventGatherer {
     return writer;
   }
 
-  /** Reads that nothing waits for, so that they are under way together: of many records, few places lie in the cache. */
+  /**
+   * Loads places into the CPU cache. These reads overlap because nothing waits for their results.
+   * With many records, few places are in the cache.
+   */
   #touchPlaces({ owner, actor, pin, board }: EventBatch, from: number, to: number): void {
     const { people, boards, pins } = this.#pieces;
     let touched = 0;
@@ -89,7 +98,10 @@ export class EventGatherer {
     this.touched = touched;
   }
 
-  /** Lists the pieces of events from `row` on, as many as fit; answers how many these are. */
+  /**
+   * Lists the fragments of events from `row` on, as many events as fit. Returns the number of
+   * events.
+   */
   #list(batch: EventBatch, row: number, timestampBytes: number, room: number): number {
     const { kinds, fixed, people, boards, pins } = this.#pieces;
     const mostBytes = Math.min(room, MOST_GATHERED_BYTES);
@@ -116,7 +128,8 @@ export class EventGatherer {
         last = at + 14;
       }
       size += list(last, boards.places, batch.board[next]!, START, END);
-      // Whatever comes after the board there is copied, too: room for the timestamp, which is written over it.
+      // Lengthens the board by the timestamp: the bytes after the board are copied too, and the
+      // timestamp overwrites them.
       LIST[last + 1]! += timestampBytes;
       if (size + timestampBytes > mostBytes) break;
       this.#timestampAt[next - row] = size;
@@ -129,12 +142,12 @@ export class EventGatherer {
   }
 }
 
-// Where a fragment's place says where it begins, where its head ends, and where it ends.
+// Offsets in the place of a fragment: its start, the end of its head, and its end.
 const START = 1;
 const HEAD_END = 2;
 const END = 3;
 
-/** Lists a piece; answers its length. */
+/** Lists a fragment, or one half of it. Returns its length. */
 function list(at: number, places: Uint32Array, index: number, start: number, end: number): number {
   const place = index * PLACE_LENGTH;
   const from = places[place + start]!;

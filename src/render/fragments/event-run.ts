@@ -1,4 +1,4 @@
-/** Events as bytes: a copy of fragments for each row of the columns. */
+/** Events as bytes: fragments are copied for each row of the columns. */
 import type { EventBatch, EventTally, Occurrences } from '../../dataset/query.ts';
 import type { EventKind, Organization } from '../../dataset/records.ts';
 import { inSlices } from '../../system/time-slice.ts';
@@ -12,11 +12,13 @@ import { TIMESTAMP_BYTES, TimestampWriter } from '../text/timestamp.ts';
 import type { EventForm } from './event-form.ts';
 import { BETWEEN_PEOPLE, EventGatherer, WITHOUT_PIN } from './event-gatherer.ts';
 
-/** Everything that the events of one dataset are put together from, in one notation, for any thread. */
+/**
+ * Everything from which the events of one dataset are composed, in one notation, for any thread.
+ */
 export interface SharedEventParts {
-  /** The same number is of the same parts, in any thread. */
+  /** Identifies the parts in all threads. */
   readonly id: number;
-  /** Where all of the fragments lie; absent when some lie elsewhere. */
+  /** The memory that contains all of the fragments; absent if some are elsewhere. */
   readonly memory: SharedMemory | undefined;
   readonly kinds: SharedFragments;
   readonly fixed: SharedFragments;
@@ -24,19 +26,19 @@ export interface SharedEventParts {
   readonly boards: SharedFragments;
   readonly pins: SharedFragments;
   readonly end: string;
-  /** Bytes of an event that do not depend on its people, board and pin, by kind. */
+  /** By kind: bytes of an event that do not depend on its users, board and pin. */
   readonly sizeOfKind: Float64Array;
-  /** No event takes more bytes; most take about `typical`. */
+  /** The maximum size of an event in bytes; most take about `typical`. */
   readonly largest: number;
   readonly typical: number;
 }
 
-/** How many parts there have been, in this process. */
+/** The number of parts made so far in this process. */
 let made = 0;
 
 /**
- * The parts of a dataset in one notation. `people`, `boards` and `pins` are fragments in its order; when they lie in
- * `memory`, all of them, events are gathered from there.
+ * Makes the parts of a dataset in one notation. `people`, `boards` and `pins` are its fragments by
+ * index. If all fragments are in `memory`, events are gathered from there.
  */
 export function makeEventParts(
   form: EventForm,
@@ -93,7 +95,7 @@ export class EventParts {
   readonly people: Fragments;
   readonly boards: Fragments;
   readonly pins: Fragments;
-  /** For another thread, which makes `new EventParts` of it. */
+  /** For a different thread, which makes `new EventParts` of it. */
   readonly shared: SharedEventParts;
   readonly #sizeOfKind: Float64Array;
   readonly #timestamps: TimestampWriter;
@@ -111,7 +113,7 @@ export class EventParts {
     this.#gatherer = shared.memory && new EventGatherer(this, shared.end, shared.memory);
   }
 
-  /** Exact bytes of one event. */
+  /** Exact size of one event in bytes. */
   size(batch: EventBatch, row: number): number {
     const pin = batch.pin[row]!;
     return (
@@ -142,7 +144,7 @@ export class EventParts {
     chunk.length = this.#timestamps.write(batch.timestampMs[row]!, block, at);
   }
 
-  /** Exact bytes of all events of a tally together. */
+  /** Exact size in bytes of all events of a tally together, in time slices. */
   async measure(tally: EventTally): Promise<number> {
     return (
       (await sumSizes(tally.kind, (kind) => this.#sizeOfKind[kind]!)) +

@@ -1,6 +1,7 @@
 /**
- * The ready-made bytes of one version under one redaction: made when they are first needed, kept as long as the version
- * is in service. What redaction does not touch, pins above all, is shared by all stocks of a dataset.
+ * The fragments of one version under one redaction: made when first needed, and kept as long as the
+ * version is in service. Those that redaction does not change, mainly pins, are shared by all
+ * stocks of a dataset.
  */
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { ListKind } from '../../dataset/query.ts';
@@ -16,7 +17,7 @@ import { type EventParts, makeEventParts } from './event-run.ts';
 import { renderListed } from './list-run.ts';
 import { renderIdentity } from './standing-run.ts';
 
-/** What is made of the records of one table. */
+/** Columns and fragments of the records of one table. */
 class RecordStock<T extends RecordTable> {
   readonly #table: T;
   readonly #dataset: Dataset;
@@ -47,7 +48,10 @@ class RecordStock<T extends RecordTable> {
 
 type Stocks<T extends RecordTable> = { readonly [Table in T]: RecordStock<Table> };
 
-/** What all stocks of a dataset share, and where all fragments lie that events are put together from. */
+/**
+ * The state that all stocks of a dataset share, and the memory for all fragments of which events
+ * are composed.
+ */
 interface Shared extends Stocks<'boards' | 'pins'> {
   readonly memory: FragmentMemory | undefined;
 }
@@ -72,12 +76,15 @@ export class FragmentStock {
   readonly #stocks: Stocks<RecordTable>;
   readonly #memory: FragmentMemory | undefined;
   readonly #parts = new Shelf<EventParts>();
-  /** What was asked for, by name, so that the stock of the next version can be filled alike. */
+  /**
+   * Everything requested so far, by name, so that the stock of the next version can be filled with
+   * the same.
+   */
   readonly #wanted = new Map<string, (stock: FragmentStock) => Promise<unknown>>();
 
   /**
-   * `seen` is the dataset as it was redacted; what redaction does not touch is shared by all that
-   * see it.
+   * `seen` is `dataset` after redaction. Fragments that redaction does not change are made from
+   * `dataset` and shared by all redactions.
    */
   constructor(dataset: Dataset, seen: Dataset) {
     this.#dataset = dataset;
@@ -86,12 +93,12 @@ export class FragmentStock {
     this.#memory = memory;
   }
 
-  /** Makes everything that was asked of the other one. */
+  /** Makes everything that was requested from `other`. */
   async fillLike(other: FragmentStock): Promise<void> {
     for (const make of other.#wanted.values()) await make(this);
   }
 
-  /** Events in one notation. */
+  /** The parts of events in one notation. */
   eventParts(notation: Notation): Promise<EventParts> {
     this.#wanted.set(`events ${notation}`, (stock) => stock.eventParts(notation));
     return this.#parts.take(notation, async () => {
@@ -120,7 +127,7 @@ export class FragmentStock {
     return this.#stocks[of].fragments(name, (...item) => renderListed(notation, fields, ...item));
   }
 
-  /** Ids and e-mail addresses as points maps and cursors need them. */
+  /** Ids and e-mail addresses, as points maps require them. */
   identities(of: ListKind): Promise<Fragments> {
     this.#wanted.set(`${of} identities`, (stock) => stock.identities(of));
     return this.#stocks[of].fragments('identities', renderIdentity);

@@ -1,13 +1,13 @@
-/** Answers whose items are at hand already. */
+/** Responses whose items are in memory already. */
 import { inSlices } from '../../system/time-slice.ts';
 import type { Answer } from '../text/answer.ts';
 import { type Frame, measureFramed, measureRun, type Run, renderHeld } from '../text/frame.ts';
 import { HELD_BYTES } from './admission.ts';
 
-/** Rows between two looks at the clock. */
+/** Rows between two checks of the clock. */
 const MEASURED_AT_ONCE = 2048;
 
-/** An answer of one run, measured in slices of time, because it can be long. */
+/** A response of one run. It can be long, so it is measured in time slices. */
 export async function longAnswer<Next>(
   frame: Frame,
   run: Run,
@@ -21,7 +21,9 @@ export async function longAnswer<Next>(
   return answerOf(frame, [run], itemBytes, next);
 }
 
-/** Nothing is left to be read, or to be released. */
+/**
+ * A response of a few runs, measured without yielding. It reads nothing more and needs no release.
+ */
 export function heldAnswer<Next>(frame: Frame, runs: readonly Run[], next: Next | undefined): Answer<Next> {
   const itemBytes = runs.reduce((sum, run) => sum + measureRun(run), 0);
   return answerOf(frame, runs, itemBytes, next);

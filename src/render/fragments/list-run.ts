@@ -1,4 +1,4 @@
-/** Lists of boards and of users: which ones a page holds, and their bytes. */
+/** Lists of boards and users: the items of a page, and their bytes. */
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { ListKind, ListQuery } from '../../dataset/query.ts';
 import type { Chunk } from '../text/chunk.ts';
@@ -7,7 +7,10 @@ import type { Fragments, Halves } from '../text/fragments.ts';
 import type { Run } from '../text/frame.ts';
 import { type Notation, renderFields } from '../text/notation.ts';
 
-/** An item of a list, without what stands between items. `fields` are those of `LIST_FIELDS` for these records. */
+/**
+ * Renders an item of a list, without the text between items. `fields` are those of `LIST_FIELDS`
+ * for these records.
+ */
 export function renderListed(
   notation: Notation,
   fields: readonly string[],
@@ -20,11 +23,14 @@ export function renderListed(
 
 export interface ListPage {
   readonly indices: Int32Array;
-  /** Id of the last one of the page; absent when none follows it. */
+  /** Id of the last item of the page; absent if none follows it. */
   readonly next: bigint | undefined;
 }
 
-/** The first ones that the dataset lists, at most `query.limit`; `records` has their ids by index. */
+/**
+ * The first items that the dataset lists, at most `query.limit`. `records` returns their ids by
+ * index.
+ */
 export async function readListPage(
   dataset: Dataset,
   of: ListKind,
@@ -32,7 +38,7 @@ export async function readListPage(
   records: () => Promise<{ readonly id: BigInt64Array }>,
 ): Promise<ListPage> {
   const { limit } = query;
-  // One more than wanted tells whether more follow.
+  // Read one more than requested to find out whether more follow.
   const indices = await dataset.list(of, limit === undefined ? query : { ...query, limit: limit + 1 });
   if (limit === undefined || indices.length <= limit) return { indices, next: undefined };
   return { indices: indices.subarray(0, limit), next: (await records()).id[indices[limit - 1]!] };

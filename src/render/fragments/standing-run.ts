@@ -1,4 +1,7 @@
-/** Points records as members of a JSON object, under one of three keys (contract 2.8, decisions 8 and 9). */
+/**
+ * Points records as members of a JSON object, under one of three keys (contract 2.8, decisions 8
+ * and 9).
+ */
 import type { Standings } from '../../dataset/query.ts';
 import type { Users } from '../../dataset/records.ts';
 import type { Chunk } from '../text/chunk.ts';
@@ -6,10 +9,12 @@ import type { Fragments, Halves } from '../text/fragments.ts';
 import type { Run } from '../text/frame.ts';
 import { renderJson } from '../text/notation.ts';
 
-/** What a record stands under: the user's e-mail address, the user's id (decision 8), or the board's id. */
+/**
+ * The key of a record: the user's e-mail address, the user's id (decision 8), or the board's id.
+ */
 export type StandingKey = 'email' | 'user' | 'board';
 
-/** Id, and e-mail address as JSON, of a user; of a board the id alone. */
+/** The head is the id. The tail is the e-mail address as JSON; boards have no tail. */
 export function renderIdentity({ id, email }: Pick<Users, 'id'> & Partial<Users>, index: number): Halves {
   return [renderJson(id, index), email && renderJson(email, index)];
 }
@@ -29,7 +34,7 @@ export class StandingRun implements Run {
   readonly #users: Fragments;
   readonly #boards: Fragments;
 
-  /** `users` and `boards` are fragments by `renderIdentity`. */
+  /** `users` and `boards` are fragments made by `renderIdentity`. */
   constructor(standings: Standings, keyedBy: StandingKey, users: Fragments, boards: Fragments) {
     this.count = standings.count;
     this.#standings = standings;
@@ -93,7 +98,7 @@ export class StandingRun implements Run {
     chunk.appendAscii('"');
   }
 
-  /** Whether it is the first record of its user; records come by user, then board. */
+  /** Whether this is the first record of its user; records are in the order of user, then board. */
   #isFirst(row: number): boolean {
     return row === 0 || this.#standings.user[row - 1] !== this.#standings.user[row];
   }

@@ -1,7 +1,6 @@
 /**
- * The users of a version in the order of their pseudonymous ids (decision 63). The order of the
- * real ids, in lists or among equal figures, would let anybody who has all of them put the two side
- * by side.
+ * The users of a version in the order of their pseudonymous ids (decision 63). If lists or ties
+ * were in the order of the real ids, anybody who has all ids could match the two.
  */
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { UserOrder } from '../../dataset/query.ts';
@@ -9,20 +8,20 @@ import { inSlices } from '../../system/time-slice.ts';
 import type { UserPseudonyms } from './user-pseudonyms.ts';
 
 export interface PseudonymOrder extends UserOrder {
-  /** By index. */
+  /** By index of the user. */
   readonly pseudonyms: BigInt64Array;
 }
 
-/** Pseudonyms made between two looks at the clock. */
+/** Pseudonyms made between two checks of the clock. */
 const MADE_AT_ONCE = 512;
 
 const DIGIT_VALUES = 2 ** 16;
-/** Of an id, in bytes of its little-endian form: the lowest digit first. */
+/** Byte offsets of the 16-bit digits of an id in little-endian form, the lowest digit first. */
 const DIGITS = [0, 2, 4, 6];
-/** Of the uppermost digit, so that negative ids come first. */
+/** The sign bit in the highest digit; flipped, so that negative ids come first. */
 const SIGN = 2 ** 15;
 
-/** In the order of the ids, in slices of time. */
+/** The pseudonyms of `ids`, in the same order, in time slices. */
 export async function pseudonymsOf(ids: BigInt64Array, users: UserPseudonyms): Promise<BigInt64Array> {
   const pseudonyms = new BigInt64Array(ids.length);
   const make = (from: number, to: number) => pseudonyms.set(users.of(ids.subarray(from, to)), from);
@@ -30,10 +29,10 @@ export async function pseudonymsOf(ids: BigInt64Array, users: UserPseudonyms): P
   return pseudonyms;
 }
 
-/** Once a version, whatever else is redacted. */
+/** Computed once per version, regardless of the redaction of other fields. */
 const orders = new WeakMap<Dataset, Promise<PseudonymOrder>>();
 
-/** All calls about a dataset have the same pseudonyms. */
+/** The order is cached per dataset, so all calls for a dataset must pass the same pseudonyms. */
 export function orderByPseudonyms(dataset: Dataset, users: UserPseudonyms): Promise<PseudonymOrder> {
   let known = orders.get(dataset);
   if (known === undefined) {
@@ -53,8 +52,7 @@ async function readOrder(dataset: Dataset, users: UserPseudonyms): Promise<Pseud
     read += ids.length;
   }
   const bytes = new DataView(pseudonyms.buffer);
-  // By one digit after the other, the lowest first: sorting by comparisons could not be
-  // interrupted.
+  // A radix sort, lowest digit first: sorting by comparisons could not be interrupted.
   let byPlace = new Int32Array(count);
   for (let index = 0; index < count; index++) byPlace[index] = index;
   for (const digit of DIGITS) {
@@ -69,7 +67,7 @@ async function readOrder(dataset: Dataset, users: UserPseudonyms): Promise<Pseud
   return { byPlace, places, pseudonyms };
 }
 
-/** Those with the same digit stay in the order in which they are. */
+/** A stable sort by one digit. */
 async function sortedBy(
   order: Int32Array,
   digitOf: (index: number) => number,
@@ -86,7 +84,7 @@ async function sortedBy(
   return sorted;
 }
 
-/** The place of the first pseudonym that is larger. */
+/** The position of the first pseudonym that is larger than `pseudonym`. */
 export function placeAfter({ byPlace, pseudonyms }: PseudonymOrder, pseudonym: bigint): number {
   let [from, to] = [0, byPlace.length];
   while (from < to) {
@@ -97,7 +95,7 @@ export function placeAfter({ byPlace, pseudonyms }: PseudonymOrder, pseudonym: b
   return from;
 }
 
-/** The first of these users from a place on, in order, at most `limit`. */
+/** The first of these users from position `from` on, in order, at most `limit`. */
 export function inOrder(
   { byPlace }: PseudonymOrder,
   users: Int32Array,

@@ -1,7 +1,7 @@
 /**
- * A version as a redacting key sees it: the `Dataset` port with pseudonyms and fixed texts in place
- * of what is redacted (decisions 22, 63). Whatever is rendered or counted for such a key reads
- * this, so nothing behind it can show more.
+ * A version as a redacting key sees it: the `Dataset` interface with pseudonyms and fixed texts in
+ * place of redacted values (decisions 22, 63). Everything that is rendered or counted for such a
+ * key reads this dataset, so no later step can reveal more.
  */
 import type { Dataset, Ledger, LedgerLine } from '../../dataset/dataset.ts';
 import type {
@@ -32,15 +32,15 @@ import {
 import { redactUsers } from './redaction.ts';
 import { UserPseudonyms } from './user-pseudonyms.ts';
 
-/** The dataset itself where nothing is redacted. */
+/** Returns the dataset itself if nothing is redacted. */
 export function redactDataset(dataset: Dataset, redacting: Redacting): Dataset {
   return isRedacting(redacting) ? new RedactedDataset(dataset, redacting) : dataset;
 }
 
-/** Lines of a ledger between two looks at the clock. */
+/** Lines of a ledger between two checks of the clock. */
 const LINES_AT_ONCE = 256;
 
-/** Free text that may name anybody. */
+/** Replaces the reason of an adjustment, which is free text and may name users. */
 const ADJUSTMENT_REASON = 'adjustment by hand';
 
 class RedactedDataset implements Dataset {
@@ -55,7 +55,7 @@ class RedactedDataset implements Dataset {
   readonly timeline;
   readonly #dataset: Dataset;
   readonly #redacting: Redacting;
-  /** Present where ids are redacted. */
+  /** Present if ids are redacted. */
   readonly #users: UserPseudonyms | undefined;
   readonly userOrder: (() => Promise<PseudonymOrder>) | undefined;
 
@@ -82,7 +82,8 @@ class RedactedDataset implements Dataset {
 
   records<T extends RecordTable>(of: T): AsyncIterable<RecordColumns<T>>;
   records(of: RecordTable): AsyncIterable<unknown> {
-    // Passed on as they are: only these, whatever else is added.
+    // Only boards and pins are passed on unchanged. The type argument makes the compiler reject
+    // tables that are added later.
     return of === 'users' ? this.#readUsers() : this.#dataset.records<'boards' | 'pins'>(of);
   }
 
@@ -95,7 +96,7 @@ class RedactedDataset implements Dataset {
     }
   }
 
-  /** Real ids stand in them, and nothing that a key sees is made of them. */
+  /** The tables contain real ids, and nothing that a key sees is made from them. */
   tables(): Tables {
     throw new Error('a redacted dataset has no tables');
   }
@@ -137,7 +138,7 @@ class RedactedDataset implements Dataset {
 
   async standings(query: StandingsQuery): Promise<Standings> {
     const standings = await this.#dataset.standings(query);
-    // Those of one user ascend by board.
+    // The points totals of one user ascend by board already.
     if (this.userOrder === undefined || 'user' in query.of) return standings;
     return await standingsInOrder(standings, await this.userOrder());
   }
@@ -152,17 +153,17 @@ class RedactedDataset implements Dataset {
     };
   }
 
-  /** The dataset beneath is closed by the caller that opened it. */
+  /** The underlying dataset is closed by the caller that opened it. */
   async close(): Promise<void> {}
 }
 
-/** Of one board, on which each user has one record. */
+/** Sorts the points totals of one board, on which each user has one record. */
 async function standingsInOrder(
   standings: Standings,
   { byPlace, places }: PseudonymOrder,
 ): Promise<Standings> {
   const { count, user, board, totalPoints, participationScore } = standings;
-  // 1 beyond the row of the user at each place.
+  // By position in the order: 1 + row of the user, 0 for none.
   const rows = new Int32Array(byPlace.length);
   await inSlices(0, count, (from, to) => {
     for (let row = from; row < to; row++) rows[places[user[row]!]!] = row + 1;

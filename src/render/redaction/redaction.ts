@@ -1,6 +1,7 @@
 /**
- * Pseudonyms in place of e-mail addresses and names (decision 22): the same person has the same pseudonym in every
- * answer and every version of an organization, and nobody without its secret can tell whose it is.
+ * Pseudonyms for e-mail addresses and names (decision 22). A user has the same pseudonym in every
+ * response and every version of an organization. Without the secret of the organization, a
+ * pseudonym cannot be traced to its user.
  */
 import { createHmac } from 'node:crypto';
 import type { Users } from '../../dataset/records.ts';
@@ -10,13 +11,13 @@ import type { Redacting } from '../text/answer.ts';
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** Pseudonyms made between two looks at the clock. */
+/** Pseudonyms made between two checks of the clock. */
 const MADE_AT_ONCE = 64;
 
 /**
- * The users as a response may show them. Pseudonyms depend on the id alone, so that they outlive a change of name. A
- * derived name is redacted with the address: it shows the address, or what that is made of (decision 63). The ids are
- * left to `UserPseudonyms`.
+ * The users as a response may show them. Pseudonyms depend only on the id, so they survive a change
+ * of name. A derived name is redacted with the address, because it reveals the address or its
+ * source (decision 63). Ids are not changed here; see `UserPseudonyms`.
  */
 export async function redactUsers(users: Users, redacting: Redacting): Promise<Users> {
   const { name, secret } = redacting;
@@ -40,7 +41,10 @@ function pseudonymousEmail(id: bigint, secret: Uint8Array): string {
   return `${pseudonym(`email:${id}`, secret, 16).toLowerCase()}@redacted.invalid`;
 }
 
-/** Base32 (RFC 4648) of the HMAC, cut to `characters`, at most 32: five bits of the first bytes a character. */
+/**
+ * The HMAC of `subject` in Base32 (RFC 4648), five bits per character, truncated to `characters`,
+ * at most 32.
+ */
 function pseudonym(subject: string, secret: Uint8Array, characters: number): string {
   const digest = createHmac('sha256', secret).update(subject).digest();
   let text = '';

@@ -1,27 +1,27 @@
 /**
- * Pseudonyms of the ids of users (decision 63): a permutation of all ids under a key of the
- * organization, so that no two people share one, no table is kept, and an id in a path can be taken
- * back. Ids from 0 to below 2^53 stay there, exact in every client; all others stay among the
- * others.
+ * Pseudonyms of user ids (decision 63): a permutation of all ids under a key of the organization.
+ * No two users share a pseudonym, no table is stored, and a pseudonym in a path can be converted
+ * back to the id. Ids from 0 to below 2^53 map to the same range, where they are exact in every
+ * client; all others map outside it.
  *
- * A Feistel network: each round changes one half of an id by what a block of AES makes of the other
- * half.
+ * The permutation is a Feistel network: each round changes one half of an id by AES output for the
+ * other half.
  */
 import { createCipheriv, hkdfSync } from 'node:crypto';
 
 /**
- * As in FF1 (NIST SP 800-38G). They change the left and the right half in turn; taken back, they
- * come in reverse.
+ * Ten rounds, as in FF1 (NIST SP 800-38G). They change the left and the right half in turn. The
+ * inverse applies them in reverse order.
  */
 const ROUNDS = Array.from({ length: 10 }, (_, round) => round);
 const ROUNDS_BACK = ROUNDS.toReversed();
 
 const BLOCK_BYTES = 16;
-/** Places in a block, behind the 32 bits of half an id. */
+/** Offsets in a block, after the 32 bits for half an id. */
 const ROUND_AT = 4;
 const BITS_AT = 5;
 
-/** How the bits of an id are cut in two; the lower ones are the right half. */
+/** How the bits of an id are divided; the lower bits are the right half. */
 interface Cut {
   readonly left: number;
   readonly right: number;
@@ -32,12 +32,12 @@ const OTHERS: Cut = { left: 32, right: 32 };
 export class UserPseudonyms {
   readonly #key: Buffer;
 
-  /** `secret` is the organization's own one. */
+  /** `secret` is the secret of the organization. */
   constructor(secret: Uint8Array) {
     this.#key = Buffer.from(hkdfSync('sha256', secret, new Uint8Array(), 'corkboard user id', 32));
   }
 
-  /** In the order of the ids. Takes about a microsecond each, without a pause. */
+  /** The pseudonyms of `ids`, in the same order. Does not yield. */
   of(ids: BigInt64Array): BigInt64Array {
     return permute(ids, ROUNDS, this.#key);
   }
@@ -67,8 +67,8 @@ function permute(ids: BigInt64Array, rounds: readonly number[], key: Buffer): Bi
     key,
   );
   let others = places.filter((place) => !isExact(ids[place]!));
-  // What becomes an exact one, one in two thousand, is permuted again until it is none ("cycle
-  // walking").
+  // A result inside the exact range, about one in two thousand, is permuted again until it is
+  // outside ("cycle walking").
   while (others.length > 0) {
     permuteCut(permuted, others, OTHERS, rounds, key);
     others = others.filter((place) => isExact(permuted[place]!));
@@ -76,7 +76,7 @@ function permute(ids: BigInt64Array, rounds: readonly number[], key: Buffer): Bi
   return permuted;
 }
 
-/** The ids at these places, which fit the cut. */
+/** Permutes the ids at these positions; all of them must fit the cut. */
 function permuteCut(
   ids: BigInt64Array,
   places: readonly number[],
@@ -100,7 +100,7 @@ function permuteCut(
   }
 }
 
-/** Changes halves by the others. */
+/** Changes halves of ids depending on the other halves. */
 class Mixer {
   readonly #blocks: Buffer;
   readonly #words: DataView;
@@ -113,8 +113,8 @@ class Mixer {
   }
 
   /**
-   * The lowest `bits` of the halves, each by the bits that follow from its other half, the round
-   * and the key.
+   * Changes the lowest `bits` of each half by bits derived from its other half, the round and the
+   * key.
    */
   change(halves: Uint32Array, bits: number, others: Uint32Array, round: number): void {
     for (let at = 0; at < others.length; at++) {

@@ -1,59 +1,67 @@
-/** A piece of an answer while it is written: a buffer that is filled, handed over, and perhaps filled again. */
+/**
+ * A chunk of a response while it is written: a buffer that is filled, handed over, and possibly
+ * filled again.
+ */
 import { type Block, blockOver, type Fragments, OVERREAD_BYTES, PLACE_LENGTH } from './fragments.ts';
 
 /**
- * Shorter runs are copied in words of eight bytes, four at a time, longer ones by the runtime. Measured on two cores
- * with exports of a million events: four words a turn take 0.85 to 0.9 s where one word takes 1.0 to 1.3 s (0.9 KB
- * an event, 30,000 pins in no order), and 0.33 s where one takes 0.35 s (0.6 KB, 1,000 pins). `Buffer.copy` from 64
- * bytes on takes 0.6 s for the latter; from 128 to 4,096 bytes, noise hid whatever difference this number makes.
+ * Shorter fragments are copied in words of eight bytes, four at a time, longer ones by the runtime.
+ * Measured with exports of a million events: four words at a time are faster than one, and
+ * `Buffer.copy` from 64 bytes on is slower. Between 128 and 4,096 bytes, the choice of this number
+ * made no measurable difference.
  */
 const NATIVE_COPY_FROM_BYTES = 1024;
 
-/** The digits of 0 to 99, as two characters each. */
+/** The two ASCII digits of each number from 0 to 99, as a little-endian 16-bit integer. */
 const DIGITS = Uint16Array.from(
   { length: 100 },
   (_, value) => 0x3030 + (value % 10) * 256 + Math.floor(value / 10),
 );
 
-/** Bytes of memory for a chunk of so many bytes. */
+/** Bytes of memory that a chunk of `capacity` bytes requires. */
 export function memoryOf(capacity: number): number {
   return capacity + OVERREAD_BYTES;
 }
 
 export class Chunk {
-  /** The memory, and how much of it is written. Only `event-run.ts`, for speed, and this file write there. */
+  /**
+   * The memory, and the number of bytes written to it. Only this file and, for speed,
+   * `event-run.ts` write there.
+   */
   readonly block: Block;
   length = 0;
   readonly #capacity: number;
 
-  /** Over memory of its own, or over memory that is given and large enough. */
+  /** Allocates memory, or uses `memory`, which must be large enough (see `memoryOf`). */
   constructor(capacity: number, memory?: SharedArrayBuffer) {
     this.#capacity = capacity;
     this.block = blockOver(memory ?? Buffer.allocUnsafeSlow(memoryOf(capacity)).buffer);
   }
 
-  /** Nothing checks a write: ask before each item. */
+  /**
+   * Whether an item of this size still fits. Writes are not checked, so call this before each item.
+   */
   fits(size: number): boolean {
     return this.length + size <= this.#capacity;
   }
 
-  /** Bytes that can be written yet. */
+  /** Bytes that can still be written. */
   get room(): number {
     return this.#capacity - this.length;
   }
 
-  /** Whether an item of this size fits when nothing else is in the chunk. */
+  /** Whether an item of this size fits into the chunk when it is empty. */
   holds(size: number): boolean {
     return size <= this.#capacity;
   }
 
-  /** Begins anew in the same memory. */
+  /** Empties the chunk; it keeps its memory. */
   clear(): this {
     this.length = 0;
     return this;
   }
 
-  /** Both halves of a fragment; `appendHead` and `appendTail` one of them. */
+  /** Appends a whole fragment; `appendHead` and `appendTail` append one half of it. */
   append(fragments: Fragments, index: number): void {
     this.length = copyFragment(fragments, index, this.block, this.length);
   }
@@ -66,7 +74,7 @@ export class Chunk {
     this.length = copyTail(fragments, index, this.block, this.length);
   }
 
-  /** Text whose characters are one byte each. */
+  /** Appends text whose characters are one byte each. */
   appendAscii(text: string): void {
     const { bytes } = this.block;
     const at = this.length;
@@ -74,22 +82,23 @@ export class Chunk {
     this.length = at + text.length;
   }
 
-  /** The first bytes of another buffer. */
+  /** Appends the first `length` bytes of a buffer. */
   appendBytes(bytes: Buffer, length: number): void {
     bytes.copy(this.block.bytes, this.length, 0, length);
     this.length += length;
   }
 
-  /** What was written; it shares the chunk's memory. */
+  /** The bytes written so far; they share the memory of the chunk. */
   take(): Uint8Array {
     return this.block.bytes.subarray(0, this.length);
   }
 }
 
-// The functions below answer where the next bytes go: a place that is handed on stays in a register, one in an
-// object is written and read again for each of the dozen pieces of an event.
+// The functions below return the position of the next byte. A position that is passed on stays in a
+// register; a property of an object would be written and read again for each of the dozen fragments
+// of an event.
 
-/** Both halves of a fragment; `copyHead` and `copyTail` one of them. */
+/** Copies a whole fragment; `copyHead` and `copyTail` copy one half of it. */
 export function copyFragment(
   { blocks, places }: Fragments,
   index: number,
@@ -115,7 +124,7 @@ function copyBytes(source: Block, start: number, end: number, target: Block, at:
     source.bytes.copy(target.bytes, at, start, end);
     return at + end - start;
   }
-  // The last turn may reach beyond the fragment; what it leaves there is written over or cut off.
+  // The last iteration may write beyond the fragment; those bytes are overwritten or cut off later.
   const from = source.view;
   const to = target.view;
   for (let read = start, write = at; read < end; read += 32, write += 32) {
@@ -127,7 +136,7 @@ function copyBytes(source: Block, start: number, end: number, target: Block, at:
   return at + end - start;
 }
 
-/** Two decimal digits of a value from 0 to 99. */
+/** Writes a value from 0 to 99 as two decimal digits. */
 export function writeTwoDigits(value: number, target: Block, at: number): void {
   target.view.setUint16(at, DIGITS[value]!, true);
 }

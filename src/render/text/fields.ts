@@ -1,16 +1,16 @@
 /**
- * The fields of the contract (section 2), in its order: what every representation writes of each resource. Their names
- * are those of the columns (`RECORDS`).
+ * The fields of the contract (section 2), in its order: those that every representation writes of
+ * each resource. Their names are those of the columns (`RECORDS`).
  */
 import type { ListKind } from '../../dataset/query.ts';
 import type { EventKind, Organization, RecordColumns, RecordTable } from '../../dataset/records.ts';
 import { TextColumn } from '../../dataset/text-column.ts';
 import type { Variant } from './answer.ts';
 
-/** Integers and texts are all that a field can be. */
+/** A field is an integer or a text. */
 export type FieldColumn = BigInt64Array | TextColumn;
 
-/** The columns of some fields. */
+/** Columns by field name. */
 export type FieldColumns<Name extends string = string> = Readonly<Record<Name, FieldColumn>>;
 
 /** Contract 2.2. */
@@ -19,7 +19,10 @@ export const PERSON = ['id', 'email', 'name', 'role', 'class_role'] as const;
 /** Contract 2.3. */
 export const ORGANIZATION = ['id', 'name', 'domain', 'category_id'] as const;
 
-/** Contract 2.4, without `activity`, which is the event's: it stands between these two (decision 7). */
+/**
+ * Contract 2.4, without `activity`, which belongs to the event and is written between these two
+ * groups (decision 7).
+ */
 export const PIN_BEFORE_ACTIVITY = ['id'] as const;
 export const ACTIVITY = ['activity'] as const;
 export const PIN_AFTER_ACTIVITY = ['title', 'body', 'web_url', 'image_url', 'tags'] as const;
@@ -27,7 +30,7 @@ export const PIN_AFTER_ACTIVITY = ['title', 'body', 'web_url', 'image_url', 'tag
 /** Contract 2.5. */
 export const BOARD = ['id', 'title', 'category'] as const;
 
-/** The columns of some records that can be fields. */
+/** The columns of a record table that can be fields. */
 type FieldName<T extends RecordTable> = keyof {
   [Name in keyof RecordColumns<T> as RecordColumns<T>[Name] extends FieldColumn ? Name : never]: unknown;
 };
@@ -38,12 +41,14 @@ export const LIST_FIELDS = {
   users: { a: ['id', 'first_name', 'last_name', 'email'], b: ['id', 'email', 'role', 'name'] },
 } as const satisfies { [K in ListKind]: Readonly<Record<Variant, readonly FieldName<K>[]>> };
 
-/** A pin as insights name it. */
+/** The fields of a pin in insights. */
 export const RANKED_PIN = ['id', 'title', 'web_url', 'tags'] as const;
 
 export const KIND = ['type', 'action'] as const;
 
-/** The columns of an event in tables, in their order; those of pins are empty where there is none. */
+/**
+ * The columns of an event in tables, in order. Those of pins are empty for events without a pin.
+ */
 export const EVENT_SECTIONS = [
   { of: 'kind', prefix: '', fields: KIND },
   { of: 'owner', prefix: 'owner_', fields: PERSON },
@@ -55,7 +60,7 @@ export const EVENT_SECTIONS = [
   { of: 'board', prefix: 'board_', fields: BOARD },
 ] as const;
 
-/** One row. */
+/** A single row. */
 export function organizationColumns(
   organization: Organization,
 ): FieldColumns<(typeof ORGANIZATION)[number]> & { readonly id: BigInt64Array } {

@@ -1,19 +1,23 @@
-/** Where the fragments of a dataset lie, so that they can be gathered from there (see `gather.ts`). */
+/** The memory for the fragments of a dataset, from which they can be gathered (see `gather.ts`). */
 import { MOST_PAGES, openSharedMemory, PAGE_BYTES, type SharedMemory } from './gather.ts';
 
 /**
- * Fewer records stay in a core's own cache, and gathering them would gain little. Each memory reserves ten gigabytes of
- * addresses, of which a process has room for some thousands.
+ * Below this number of records, the fragments stay in the cache of a core, and gathering would gain
+ * little. Each memory reserves ten gigabytes of address space, and a process has room for only some
+ * thousands of them.
  */
 export const GATHERED_FROM_RECORDS = 1_000;
 
-/** Gathering reaches so far beyond the last fragment, at most: a timestamp with what follows it, and 32 bytes. */
+/**
+ * Gathering reaches at most this far beyond the last fragment: a timestamp with the text that
+ * follows it, and 32 bytes.
+ */
 const MARGIN_BYTES = 256;
 
 export class FragmentMemory {
   readonly memory: SharedMemory;
   #end = 0;
-  /** What was given back, by size. */
+  /** Start addresses of ranges that were given back, by size. */
   readonly #free = new Map<number, number[]>();
 
   constructor(memory: SharedMemory) {
@@ -21,8 +25,9 @@ export class FragmentMemory {
   }
 
   /**
-   * The first address of so many bytes that nobody else has; absent when all is given. What is not written takes no
-   * memory; the rest goes with the dataset, or is given back.
+   * Allocates `bytes` bytes and returns their first address; undefined if the memory is exhausted.
+   * Bytes that are not written take no physical memory. Ranges are freed with the dataset, or
+   * reused after `giveBack`.
    */
   take(bytes: number): number | undefined {
     const again = this.#free.get(bytes)?.pop();
@@ -34,7 +39,10 @@ export class FragmentMemory {
     return start;
   }
 
-  /** For whoever takes as many bytes next: what was to be made there has failed. */
+  /**
+   * Makes a range available to the next `take` of the same size, because rendering into it has
+   * failed.
+   */
   giveBack(start: number, bytes: number): void {
     this.#free.set(bytes, [...(this.#free.get(bytes) ?? []), start]);
   }
@@ -45,14 +53,16 @@ export class FragmentMemory {
       this.memory.grow(pages);
       return true;
     } catch (error) {
-      // The system has no more; then fragments lie elsewhere, too.
+      // The system has no more memory; further fragments are placed elsewhere.
       if (error instanceof RangeError) return false;
       throw error;
     }
   }
 }
 
-/** Absent when so many records are not worth it, or the system has no addresses left. */
+/**
+ * Returns undefined if there are too few records for it, or the system has no address space left.
+ */
 export function openFragmentMemory(records: number): FragmentMemory | undefined {
   if (records < GATHERED_FROM_RECORDS) return undefined;
   try {

@@ -1,27 +1,33 @@
 /**
- * Ready-made bytes of people, boards, pins and the like, by index: rendered once, then copied into every answer
- * that speaks of them.
+ * Fragments: the bytes of users, boards, pins and so on, by index. They are rendered once, then
+ * copied into every response that contains them.
  */
 import { slice } from '../../system/time-slice.ts';
 import type { FragmentMemory } from './fragment-memory.ts';
 
-/** A fragment's text. The tail is there when something else can come between the two halves. */
+/** The text of a fragment. It has a tail if something can be inserted between the two halves. */
 export type Halves = readonly [head: string, tail?: string | undefined];
 
-/** Bytes of many fragments in one piece of memory, with room to read `OVERREAD_BYTES` beyond the last. */
+/**
+ * The bytes of many fragments in one buffer, which can be read for `OVERREAD_BYTES` beyond the last
+ * one.
+ */
 export interface Block {
   readonly bytes: Buffer;
   readonly view: DataView;
 }
 
-/** Fragments as they travel to another thread: the memory itself is shared, not copied. */
+/** Fragments as they are sent to a different thread: the memory itself is shared, not copied. */
 export interface SharedFragments {
   readonly blocks: readonly SharedArrayBuffer[];
   readonly places: Uint32Array;
   /** Bytes of the largest fragment, and of all together. */
   readonly largest: number;
   readonly total: number;
-  /** Whether all lie in the memory of the dataset, which then is the one block; places are addresses there. */
+  /**
+   * Whether all fragments are in the fragment memory of the dataset, which is then the only block.
+   * The places are then addresses in that memory.
+   */
   readonly isGathered: boolean;
 }
 
@@ -29,23 +35,26 @@ export function blockOver(memory: ArrayBuffer | SharedArrayBuffer, from = 0): Bl
   return { bytes: Buffer.from(memory, from), view: new DataView(memory, from) };
 }
 
-/** Copies go by four words of eight bytes: the last turn may reach over the end by 31. */
+/**
+ * Fragments are copied 32 bytes at a time, so the last copy may read up to 31 bytes beyond the end.
+ */
 export const OVERREAD_BYTES = 31;
 
-// Blocks double in size, so that few fragments take little and many take few blocks.
+// Blocks double in size, so that few fragments take little memory and many fragments take few
+// blocks.
 const FIRST_BLOCK_BYTES = 16 * 1024;
 const LARGEST_BLOCK_BYTES = 16 * 1024 * 1024;
 
-/** Integers that describe one fragment in `places`: its block, start, end of its head, end. */
+/** The number of integers in `places` per fragment: its block, start, end of its head, end. */
 export const PLACE_LENGTH = 4;
-/** Fragments in one array of places while they are built. */
+/** Fragments per array of places while they are built. */
 const PLACES_AT_ONCE = 4096;
-/** Fragments between two looks at the clock. */
+/** Fragments between two checks of the clock. */
 const RENDERED_AT_ONCE = 32;
 
 export class Fragments {
   readonly blocks: readonly Block[];
-  /** Side by side rather than in columns, so that finding a fragment touches one cache line. */
+  /** Interleaved rather than in columns, so that finding a fragment touches one cache line. */
   readonly places: Uint32Array;
   readonly #shared: SharedFragments;
 
@@ -55,7 +64,7 @@ export class Fragments {
     this.places = shared.places;
   }
 
-  /** For another thread, which makes `new Fragments` of it. */
+  /** For a different thread, which makes `new Fragments` of it. */
   share(): SharedFragments {
     return this.#shared;
   }
@@ -64,7 +73,7 @@ export class Fragments {
     return this.places.length / PLACE_LENGTH;
   }
 
-  /** Bytes of a fragment, both halves; `headSize` and `tailSize` of one half. */
+  /** Bytes of a whole fragment; `headSize` and `tailSize` are those of one half. */
   size(index: number): number {
     const place = index * PLACE_LENGTH;
     return this.places[place + 3]! - this.places[place + 1]!;
@@ -94,7 +103,10 @@ export class Fragments {
   }
 }
 
-/** Fragments of everything that the source holds, in its order; in the memory, where there is one and room in it. */
+/**
+ * Renders all records of the source, in order, in time slices. Uses `memory` if it is given and has
+ * room.
+ */
 export async function renderFragments<R extends { readonly id: BigInt64Array }>(
   source: AsyncIterable<R>,
   render: (records: R, index: number) => Halves,
@@ -107,7 +119,7 @@ export async function renderFragments<R extends { readonly id: BigInt64Array }>(
       for (let index = 0; index < records.id.length; index++) {
         builder.add(...render(records, index));
         rendered += 1;
-        // A million fragments take seconds.
+        // There can be a million fragments.
         if (rendered % RENDERED_AT_ONCE === 0 && slice.isOver()) await slice.pass();
       }
     }
@@ -118,7 +130,7 @@ export async function renderFragments<R extends { readonly id: BigInt64Array }>(
   return builder.finish();
 }
 
-/** Fragments of a few texts that are at hand. */
+/** Fragments of a few texts, without yielding. */
 export function fragmentsOf(texts: Iterable<Halves>, memory?: FragmentMemory): Fragments {
   const builder = new FragmentsBuilder(memory);
   for (const text of texts) builder.add(...text);
@@ -132,9 +144,12 @@ class FragmentsBuilder {
   #count = 0;
   #largest = 0;
   #total = 0;
-  /** What was taken of the memory: where it begins, and bytes. */
+  /** Ranges taken from the memory: start and number of bytes. */
   readonly #taken: (readonly [start: number, bytes: number])[] = [];
-  /** The block that is written: all of it, the next free byte, the end of what may be written, whether it is own. */
+  /**
+   * The block being written: its buffer, the position of the next byte, the end of the writable
+   * range, and whether the builder has allocated the block itself.
+   */
   #bytes: Buffer = Buffer.alloc(0);
   #used = 0;
   #end = 0;
@@ -146,7 +161,7 @@ class FragmentsBuilder {
   }
 
   add(head: string, tail = ''): void {
-    // UTF-8 takes at most three bytes for a unit of UTF-16.
+    // UTF-8 takes at most three bytes per UTF-16 code unit.
     const mostBytes = 3 * (head.length + tail.length) + OVERREAD_BYTES;
     if (this.#used + mostBytes > this.#end) this.#openBlock(mostBytes);
     const start = this.#used;
@@ -181,12 +196,12 @@ class FragmentsBuilder {
     return new Fragments({ blocks, places, largest: this.#largest, total: this.#total, isGathered });
   }
 
-  /** Nothing is made of it. */
+  /** Gives back all ranges; call it instead of `finish`. */
   giveBack(): void {
     for (const taken of this.#taken) this.#memory?.giveBack(...taken);
   }
 
-  /** Number of the block that is written. The memory comes before all others. */
+  /** Number of the block being written. The fragment memory, if any, is block 0. */
   get #block(): number {
     if (!this.#isOwn) return 0;
     return this.#ownBlocks.length + (this.#memory === undefined ? 0 : 1);
@@ -206,7 +221,7 @@ class FragmentsBuilder {
 
   #closeBlock(): void {
     if (!this.#isOwn) return;
-    // Small organizations are many: theirs must not hold a whole block each.
+    // There are many small organizations, so their fragments must not occupy a whole block each.
     const block = new SharedArrayBuffer(this.#used + OVERREAD_BYTES);
     Buffer.from(block).set(this.#bytes.subarray(0, this.#used));
     this.#ownBlocks.push(block);

@@ -1,19 +1,19 @@
 /**
- * From items to the chunks of an answer: what stands before, between and after the items, the exact size of it all,
- * and buffers of about 256 KiB.
+ * Turns items into the chunks of a response: the text before, between and after the items, the
+ * exact size of the whole, and buffers of about 256 KiB.
  */
 import { slice } from '../../system/time-slice.ts';
 import { Chunk, memoryOf } from './chunk.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** ASCII texts around the items of an answer. */
+/** ASCII texts around the items of a response. */
 export interface Frame {
   readonly beforeFirst: string;
   readonly beforeOthers: string;
   readonly afterEach: string;
   readonly afterLast: string;
-  /** The whole answer when there are no items. */
+  /** The whole response if there are no items. */
   readonly empty: string;
 }
 
@@ -25,29 +25,30 @@ export const JSON_OBJECT: Frame = {
   empty: '{}',
 };
 
-/** A run of items that can be measured and written one by one, by row from 0. */
+/** A sequence of items that can be measured and written one by one, by row from 0. */
 export interface Run {
   readonly count: number;
-  /** No item takes more bytes; absent when that is not known. */
+  /** The maximum size of an item in bytes; absent if unknown. */
   readonly largest?: number;
-  /** Exact bytes of an item. */
+  /** Exact size of an item in bytes. */
   size(row: number): number;
   write(row: number, chunk: Chunk): void;
   /**
-   * Writes items from `row` on with what stands around them, as many as fit; answers the row of the first one that was
-   * not written. `isFirst` is about the one at `row`.
+   * Writes items from `row` on, with the texts around them, as many as fit. Returns the row of the
+   * first item that was not written. `isFirst` says whether the item at `row` is the first of the
+   * response.
    */
   readonly writeMany?: ((row: number, isFirst: boolean, frame: Frame, chunk: Chunk) => number) | undefined;
 }
 
-/** Bytes of the items of a run, without a frame. */
+/** Bytes of the items of a run, without the texts around them. */
 export function measureRun(run: Run): number {
   let bytes = 0;
   for (let row = 0; row < run.count; row++) bytes += run.size(row);
   return bytes;
 }
 
-/** Bytes of a whole answer of so many items that take so many bytes by themselves. */
+/** Bytes of a whole response with `items` items, whose own bytes are `itemBytes` in total. */
 export function measureFramed(frame: Frame, items: number, itemBytes: number): number {
   if (items === 0) return frame.empty.length;
   return (
@@ -60,8 +61,8 @@ export function measureFramed(frame: Frame, items: number, itemBytes: number): n
 }
 
 /**
- * The bytes of an answer, in slices of time. Throws
- * when the bytes are not as many as were announced (decision 16), never after more than these have gone out.
+ * The bytes of a response, in time slices. Throws if their number is not `byteLength`
+ * (decision 16); in that case no more than `byteLength` bytes have been returned.
  */
 export async function* renderChunks(
   frame: Frame,
@@ -79,7 +80,10 @@ export async function* renderChunks(
   yield* writer.end();
 }
 
-/** The bytes of an answer whose items are at hand: those of one chunk at once, more of them like any others. */
+/**
+ * The bytes of a response whose items are in memory. A response of a single chunk is rendered
+ * without yielding, a longer one like any other.
+ */
 export function renderHeld(
   frame: Frame,
   runs: readonly Run[],
@@ -90,14 +94,20 @@ export function renderHeld(
   return renderChunksAtOnce(frame, runs, byteLength, new ChunkRing(CHUNK_BYTES, 2, false, memory));
 }
 
-/** Where the next chunk comes from. */
+/** A source of empty chunks. */
 interface Chunks {
   readonly chunkBytes: number;
-  /** An empty chunk of at least so many bytes; the one before has been handed over. */
+  /**
+   * Returns an empty chunk of at least `capacity` bytes. The previous chunk has been handed over by
+   * then.
+   */
   next(capacity: number): Chunk;
 }
 
-/** The same, for a thread that has nothing else to do: at once. */
+/**
+ * As `renderChunks`, but without yielding: for small responses, and for threads that have nothing
+ * else to do.
+ */
 export function* renderChunksAtOnce(
   frame: Frame,
   runs: Iterable<Run>,
@@ -109,7 +119,10 @@ export function* renderChunksAtOnce(
   yield* writer.end();
 }
 
-/** A few chunks that take turns: a gigabyte in fresh ones would keep the garbage collector as busy as the copying. */
+/**
+ * A few chunks that are used in turn. New chunks for a gigabyte would keep the garbage collector as
+ * busy as the copying.
+ */
 export class ChunkRing implements Chunks {
   readonly chunkBytes: number;
   readonly #shared: boolean;
@@ -117,7 +130,7 @@ export class ChunkRing implements Chunks {
   readonly #turns: number;
   #spare: Chunk | undefined;
 
-  /** `spare` is an empty chunk to begin with. */
+  /** `turns` is the number of chunks. `spare` is an empty chunk to begin with. */
   constructor(chunkBytes: number, turns: number, shared = false, spare?: Chunk) {
     this.chunkBytes = chunkBytes;
     this.#turns = turns;
@@ -125,7 +138,10 @@ export class ChunkRing implements Chunks {
     this.#spare = spare;
   }
 
-  /** An empty chunk of at least so many bytes, in the memory of the oldest one where that is large enough. */
+  /**
+   * Returns an empty chunk of at least `capacity` bytes, in the memory of the oldest one if that is
+   * large enough.
+   */
   next(capacity: number): Chunk {
     const oldest = this.#spare ?? (this.#chunks.length < this.#turns ? undefined : this.#chunks.shift());
     this.#spare = undefined;
@@ -142,7 +158,7 @@ class FrameWriter {
   readonly #byteLength: number;
   readonly #ring: Chunks;
   #chunk: Chunk;
-  /** Bytes that neither have gone out nor lie in the chunk at hand. */
+  /** Bytes of the response that have not been returned, including those in the current chunk. */
   #left: number;
   #items = 0;
 
@@ -186,7 +202,10 @@ class FrameWriter {
     return (this.#items === 0 ? beforeFirst : beforeOthers).length + afterEach.length;
   }
 
-  /** Writes items from `row` on until the chunk is full; answers the row of the first one that did not fit. */
+  /**
+   * Writes items from `row` on until the chunk is full. Returns the row of the first item that did
+   * not fit.
+   */
   #fill(run: Run, row: number): number {
     const { largest = Number.POSITIVE_INFINITY, count } = run;
     const { beforeFirst, beforeOthers, afterEach } = this.#frame;
@@ -200,7 +219,7 @@ class FrameWriter {
         if (next === count) break;
       }
       const around = this.#sizeAround();
-      // The exact size is looked up only where it can matter.
+      // The exact size is looked up only if it can matter.
       if (!chunk.fits(around + largest) && !chunk.fits(around + run.size(next))) break;
       chunk.appendAscii(this.#items === 0 ? beforeFirst : beforeOthers);
       run.write(next, chunk);

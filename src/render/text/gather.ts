@@ -1,10 +1,13 @@
 /**
- * Many pieces copied at once, by a few instructions of WebAssembly (`gather.wat`): it reads and writes sixteen bytes at
- * a time and checks no bounds. Measured: an event of 0.9 KB among a million takes 0.3 microseconds, in words of eight
- * bytes through a `DataView` 1.2.
+ * Copies many fragments at once with a few WebAssembly instructions (`gather.wat`), which read and
+ * write 16 bytes at a time and check no bounds. Several times as fast as copying words of eight
+ * bytes through a `DataView`.
  */
 
-/** What is used of the global; the language's own types have it only together with those of browsers. */
+/**
+ * The parts of the global that are used. TypeScript declares it only together with the types of
+ * browsers.
+ */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (
@@ -21,10 +24,10 @@ declare const WebAssembly: {
     }) => { readonly buffer: ArrayBuffer });
 };
 
-/** Shared memory that can grow; `buffer` is all of it as of now. */
+/** Shared memory that can grow; `buffer` covers its current size. */
 export interface SharedMemory {
   readonly buffer: SharedArrayBuffer;
-  /** Throws when there is no more. */
+  /** Throws if there is no more memory. */
   grow(pages: number): number;
 }
 
@@ -40,28 +43,32 @@ export const GATHER_MODULE =
 
 const LIST_BYTES = PAGE_BYTES;
 const SCRATCH_PAGES = 4;
-/** So many pieces can be listed. */
+/** The maximum number of fragments in the list. */
 const MOST_PIECES = LIST_BYTES / 8;
-/** So many bytes can be gathered at once. What is copied beyond the last piece has room behind them. */
+/**
+ * The maximum number of bytes per call. There is room behind them for the bytes that are copied
+ * beyond the last fragment.
+ */
 export const MOST_GATHERED_BYTES = SCRATCH_PAGES * PAGE_BYTES - LIST_BYTES - 64;
 
 const compiled = new WebAssembly.Module(Buffer.from(GATHER_MODULE, 'base64'));
-/** One for each thread: whatever is gathered is taken from there at once. */
+/** One per thread; results are copied out of it at once. */
 const scratch = new WebAssembly.Memory({ initial: SCRATCH_PAGES });
 
-/** A page, which can grow to so many. */
+/** One page of memory, which can grow to `mostPages`. */
 export function openSharedMemory(mostPages = MOST_PAGES): SharedMemory {
   return new WebAssembly.Memory({ initial: 1, maximum: mostPages, shared: true });
 }
 
-/** Pieces to be gathered: of each its address in the memory, then its length. */
+/** The input: address in the memory and length of each fragment. */
 export const LIST = new Uint32Array(scratch.buffer, 0, 2 * MOST_PIECES);
-/** What was gathered last, from its first byte on. */
+/** The output of the last call, from its first byte on. */
 export const GATHERED = Buffer.from(scratch.buffer, LIST_BYTES);
 
 /**
- * Answers what gathers as many pieces as it is told of, at least one, from this memory. Each can be read for
- * 32 bytes beyond its end, and all are together no longer than `MOST_GATHERED_BYTES`.
+ * Returns a function that gathers the first `pieces` fragments of `LIST` from this memory, at least
+ * one. Each fragment must be readable for 32 bytes beyond its end. Together they must not exceed
+ * `MOST_GATHERED_BYTES`.
  */
 export function openGather(fragments: SharedMemory): (pieces: number) => void {
   const { gather } = new WebAssembly.Instance(compiled, { memory: { fragments, scratch } }).exports;

@@ -1,18 +1,18 @@
-/** Responses that are one JSON value, written in slices of time before the first byte is sent. */
+/** Responses that are one JSON value, written in time slices before the first byte is sent. */
 import { escapeLineEnds } from '../../domain/json-text.ts';
 import { slice } from '../../system/time-slice.ts';
 import type { Answer } from './answer.ts';
 
-/** The length of a chunk; it can be a little longer. */
+/** The length of a chunk in characters; it can be a little longer. */
 const CHUNK_CHARACTERS = 64 * 1024;
-/** Texts between two looks at the clock, and numbers in one text. */
+/** Texts between two checks of the clock, and numbers per text. */
 const TEXTS_AT_ONCE = 64;
 const NUMBERS_AT_ONCE = 256;
 
 /**
- * The bytes of `JSON.stringify`, with all digits of large ids and without line ends in texts
- * (decision 70). Iterables are written as arrays and iterated once, so elements can be made one at
- * a time.
+ * The bytes of `JSON.stringify`, with all digits of large ids and without raw line ends in strings
+ * (decision 70). Iterables are written as arrays and iterated once, so their elements can be
+ * generated one at a time.
  */
 export async function jsonAnswer(value: unknown): Promise<Answer> {
   const chunks: Buffer[] = [];
@@ -32,7 +32,7 @@ export async function jsonAnswer(value: unknown): Promise<Answer> {
   return { byteLength, next: undefined, chunks: () => chunks };
 }
 
-/** The JSON of a value in short texts. */
+/** The JSON of a value, split into short texts. */
 function* textsOf(value: unknown): Generator<string, void> {
   if (value instanceof Int32Array) yield* numberTexts(value);
   else if (!isObject(value)) yield textOf(value);

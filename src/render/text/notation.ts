@@ -1,16 +1,16 @@
 /**
  * Values as text: members of a JSON object without whitespace, and cells of a CSV row (RFC 4180),
- * also for spreadsheets.
+ * with a variant for spreadsheets.
  */
 import { escapeLineEnds } from '../../domain/json-text.ts';
 import type { FieldColumn, FieldColumns } from './fields.ts';
 
-/** How text is written. NDJSON is written as JSON; only what stands around its items differs. */
+/** How values are written. NDJSON is written as JSON; only the texts around its items differ. */
 export type Notation = 'json' | TableNotation;
 /** `excel`: CSV in which no cell is a formula for a spreadsheet (decision 65). */
 export type TableNotation = 'csv' | 'excel';
 
-/** Fields of the record at an index: `"id":7,"title":"Wood"`, or `7,Wood`. */
+/** The fields of the record at an index: `"id":7,"title":"Wood"`, or `7,Wood`. */
 export function renderFields<Name extends string>(
   notation: Notation,
   fields: readonly Name[],
@@ -27,17 +27,20 @@ export function renderFields<Name extends string>(
   return texts.join(',');
 }
 
-/** Integers digit for digit, also beyond 2^53 (decision 3); no text has a line end (decision 70). */
+/**
+ * A field as JSON: integers with all digits, also beyond 2^53 (decision 3); strings without raw
+ * line ends (decision 70).
+ */
 export function renderJson(column: FieldColumn, index: number): string {
   if (column instanceof BigInt64Array) return String(column[index]);
   const text = column.at(index);
   return column.isJson ? text : escapeLineEnds(JSON.stringify(text));
 }
 
-/** The fields of a record by their names. */
+/** The fields of a record by name. */
 export type Described = Readonly<Record<string, unknown>> & { readonly id: bigint };
 
-/** The same as an object, for `jsonAnswer`. */
+/** The fields of a record as an object, for `jsonAnswer`. */
 export function describe<Name extends string>(
   fields: readonly Name[],
   columns: FieldColumns<Name> & { readonly id: BigInt64Array },
@@ -52,7 +55,10 @@ function readField(column: FieldColumn, index: number): unknown {
   return column.isJson ? JSON.parse(column.at(index)) : column.at(index);
 }
 
-/** Quoted only where a reader would otherwise see something else. A list is a JSON array in its cell. */
+/**
+ * Quotes a cell only if a reader would misread it otherwise. A list is written as a JSON array in
+ * one cell.
+ */
 function renderCell(notation: TableNotation, column: FieldColumn, index: number): string {
   if (column instanceof BigInt64Array) return String(column[index]);
   const plain = column.at(index);
@@ -62,11 +68,11 @@ function renderCell(notation: TableNotation, column: FieldColumn, index: number)
 
 /**
  * The start of a formula: a sign, which may be full-width, at the beginning of the text or after a
- * separator of any locale, with or without spaces before it. Runs in linear time.
+ * separator of any locale, optionally after spaces. Runs in linear time.
  */
 const BEFORE_FORMULA = /(^|[,;"\t\r\n])(?= *[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 
-/** Puts an apostrophe before formulas, and before a tab or line break at the beginning. */
+/** Inserts an apostrophe before formulas, and before a tab or line break at the beginning. */
 function defuse(text: string): string {
   return text.replace(BEFORE_FORMULA, "$1'").replace(/^(?=[\t\r\n])/, "'");
 }

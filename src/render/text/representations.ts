@@ -1,22 +1,25 @@
 /**
- * The one table of the forms in which answers are given (decision 17): what each is called, how it
- * is written, and what may be asked of it. Negotiation, routes, parameters, OpenAPI documents and
- * the client follow from it.
+ * The table of all representations (decision 17): the name of each, how it is written, and which
+ * options it has. Negotiation, routes, parameters, OpenAPI documents and the client are derived
+ * from it.
  */
 import type { Frame } from './frame.ts';
 import type { Notation } from './notation.ts';
 
 interface Form {
   readonly mediaType: string;
-  /** Where it says more than the media type. */
+  /** Present if it differs from the media type. */
   readonly contentType?: string;
-  /** Every list has it, and `format` names it; the others are chosen in other ways, and not everywhere. */
+  /**
+   * Whether every list has this representation and `format` names it. The others are selected in
+   * other ways, and not everywhere.
+   */
   readonly isListed: boolean;
-  /** Whether `Accept-Encoding` has a say. */
+  /** Whether `Accept-Encoding` applies. */
   readonly isEncodable: boolean;
-  /** How items are written; absent where they are no text. Changes can be told in JSON alone. */
+  /** How items are written; absent if they are not text. Change sets require the JSON notation. */
   readonly notation?: Notation;
-  /** What stands around the items of a list whose columns have these names. */
+  /** The texts around the items of a list; `columns` are the names of its columns. */
   readonly frame?: (columns: string) => Partial<Frame>;
 }
 
@@ -36,7 +39,7 @@ const CSV_FORM = {
   }),
 } as const;
 
-/** In the order of preference, where a client likes them alike. */
+/** In order of preference, for a client that accepts several equally. */
 export const REPRESENTATIONS = {
   json: {
     ...JSON_FORM,
@@ -44,11 +47,11 @@ export const REPRESENTATIONS = {
   },
   ndjson: { ...JSON_FORM, mediaType: 'application/x-ndjson', frame: () => ({ afterEach: '\n' }) },
   csv: { ...CSV_FORM, isListed: true, notation: 'csv' },
-  /** CSV for spreadsheets, which `excel=1` chooses. */
+  /** CSV for spreadsheets, selected by `excel=1`. */
   excel: { ...CSV_FORM, isListed: false, notation: 'excel' },
-  /** Compressed by itself. */
+  /** Not encodable, because the format is compressed already. */
   parquet: { mediaType: 'application/vnd.apache.parquet', isListed: true, isEncodable: false },
-  /** Of events alone. What is live must not wait in a compressor. */
+  /** For events only. Not encodable, because live events must not wait in a compressor. */
   'event-stream': {
     ...{ mediaType: 'text/event-stream', isListed: false, isEncodable: false, notation: 'json' },
     frame: () => ({ beforeFirst: 'data: ', beforeOthers: 'data: ', afterEach: '\n\n' }),
@@ -61,7 +64,7 @@ type Which<Wanted> = { [R in keyof Table]: Table[R] extends Wanted ? R : never }
 export type Representation = keyof Table;
 export type ListedRepresentation = Which<{ readonly isListed: true }>;
 export type TextRepresentation = Which<{ readonly notation: Notation }>;
-/** Tables of rows without names cannot be kept in step. */
+/** Representations of change sets. Tables are excluded, because their rows have no sync ids. */
 export type ChangesRepresentation = Which<{ readonly notation: 'json' }>;
 
 export const LISTED = namesOf((name): name is ListedRepresentation => REPRESENTATIONS[name].isListed);
@@ -84,7 +87,7 @@ export function contentTypeOf(name: Representation): string {
   return form.contentType ?? form.mediaType;
 }
 
-/** The frame of a list of items; `columns` are the names in the first line of a table. */
+/** The frame of a list; `columns` are the names in the first line of a table. */
 export function listFrame(name: TextRepresentation, columns: string): Frame {
   const none = { beforeFirst: '', beforeOthers: '', afterEach: '', afterLast: '', empty: '' };
   return { ...none, ...REPRESENTATIONS[name].frame(columns) };

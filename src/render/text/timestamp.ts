@@ -7,24 +7,30 @@ export const TIMESTAMP_BYTES = 29;
 
 const DAY_MS = 86_400_000;
 
-/** Where the digits begin in an instant. */
+/** Offsets of the digits in a timestamp. */
 const HOUR = 'yyyy-mm-ddT'.length;
 const MINUTE = HOUR + 3;
 const SECOND = MINUTE + 3;
 const MILLISECOND = SECOND + 3;
 
-/** Three years, or any other days as long as no two are a multiple of this apart. */
+/**
+ * Number of days in the cache: nearly three years, or any other days if no two of them are a
+ * multiple of this number apart.
+ */
 const KEPT_DAYS = 1024;
 
 /**
- * Keeps days as bytes and puts the time over a copy: a date costs more than all else of a timestamp. Holds any instant
- * of the years 1 to 9999.
+ * Caches days as bytes and writes the time over a copy, because the date is the most expensive part
+ * of a timestamp. Accepts any instant of the years 1 to 9999.
  */
 export class TimestampWriter {
   readonly #end: string;
-  /** Bytes of a timestamp with what follows it. */
+  /** Bytes of a timestamp with the text that follows it. */
   readonly length: number;
-  /** Each day has its one place, which the next one of the same place takes over. */
+  /**
+   * The day in each slot of the cache. Each day has one fixed slot, in which it replaces the
+   * previous day.
+   */
   readonly #places: Float64Array;
   readonly #texts: Block;
 
@@ -36,7 +42,7 @@ export class TimestampWriter {
     this.#texts = blockOver(new ArrayBuffer(KEPT_DAYS * this.length));
   }
 
-  /** Answers where the next bytes go. */
+  /** Writes a timestamp and the text that follows it. Returns the position of the next byte. */
   write(instantMs: number, target: Block, at: number): number {
     const day = Math.floor(instantMs / DAY_MS);
     const place = day & (KEPT_DAYS - 1);
@@ -52,7 +58,7 @@ export class TimestampWriter {
     writeTwoDigits(hour, target, at + HOUR);
     writeTwoDigits(minute - hour * 60, target, at + MINUTE);
     writeTwoDigits(second - minute * 60, target, at + SECOND);
-    // Three digits: the last two, then the first two, which have the one in the middle in common.
+    // Three digits: the last two, then the first two; the middle one is written twice.
     writeTwoDigits(fraction - hundreds * 100, target, at + MILLISECOND + 1);
     writeTwoDigits((fraction / 10) | 0, target, at + MILLISECOND);
     return at + this.length;
@@ -64,7 +70,10 @@ export class TimestampWriter {
   }
 }
 
-/** At least eight bytes, and none beyond them: what comes next may be there already. */
+/**
+ * Copies `length` bytes, at least eight, and none beyond them, because the next bytes may have been
+ * written already.
+ */
 function copyExactly(source: Block, start: number, length: number, target: Block, at: number): void {
   const last = length - 8;
   for (let done = 0; done < last; done += 8) {

@@ -1,11 +1,12 @@
 /**
- * Shared memory that nobody uses any more. The runtime's collector does not count it: without being told, it would see
- * no reason to run, and keep gigabytes of versions that are gone.
+ * Collection of shared memory that is no longer used. The garbage collector of the runtime does not
+ * count shared memory. Without a hint it would have no reason to run and would keep gigabytes of
+ * closed versions.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** As much as the collector lets pile up of memory that it does count. */
+/** As much as the collector lets accumulate of the memory that it does count. */
 const TOLERATED_BYTES = 64 * 1024 * 1024;
 const PAUSE_MS = 1000;
 
@@ -18,7 +19,10 @@ export class Garbage {
     this.#collect = collect;
   }
 
-  /** So many bytes more have been let go of. They are given back soon, at most once a second. */
+  /**
+   * Reports that `bytes` more bytes are no longer used. Once `TOLERATED_BYTES` have accumulated,
+   * they are collected after `PAUSE_MS`, so at most once per second.
+   */
   add(bytes: number): void {
     this.#bytes += bytes;
     if (this.#bytes < TOLERATED_BYTES) return;
@@ -30,7 +34,7 @@ export class Garbage {
   }
 }
 
-/** Runs the collector of this thread; a tenth of a second for a heap of 100 MB, mostly beside the program. */
+/** Runs a major collection of this thread, mostly concurrently with the program. */
 export function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('gc');
@@ -38,8 +42,9 @@ export function collectGarbage(): void {
 }
 
 /**
- * Gives memory back at once: what compressors leave behind would else wait for the collector, tens of megabytes of
- * it. Nobody may use the bytes any more. Does nothing to memory that is shared, and to the pool of small buffers.
+ * Frees memory immediately. Tens of megabytes that compressors leave behind would otherwise wait
+ * for the garbage collector. The bytes must not be used afterwards. Does nothing to shared memory
+ * and to the pool of small buffers.
  */
 export function release({ buffer }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength > Buffer.poolSize) buffer.transfer(0);

@@ -1,30 +1,33 @@
 /**
- * The bytes of a Parquet file, one row group after the other, made by `hyparquet-writer` (decision 17). It works without
- * a pause, so it belongs on the render thread.
+ * The bytes of a Parquet file, one row group after the other, written by `hyparquet-writer`
+ * (decision 17). It does not yield, so it belongs on the render thread.
  */
 import { constants as zlib, zstdCompressSync } from 'node:zlib';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { TextColumn, type TextParts } from '../../dataset/text-column.ts';
 
-/** Of a row group. */
+/** The maximum number of rows of a row group. */
 const MOST_ROWS = 65_536;
-/** Of the texts of all records in a row group; one more than fits is taken. */
+/**
+ * A row group ends when the texts of its records reach this number of bytes; the row that reaches
+ * it is included.
+ */
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** A column of records, of which rows have an index each. */
+/** A column of records, to which rows refer by index. */
 export interface ParquetColumn {
   readonly name: string;
-  /** Which of the indices of a row. */
+  /** Which of the indices of a row refers to this column. */
   readonly section: number;
   /** Whether rows may have no value. */
   readonly optional: boolean;
   readonly values: BigInt64Array | TextParts;
 }
 
-/** What a file holds; it can be sent to another thread. */
+/** The schema and the records of a file; it can be sent to a different thread. */
 export interface ParquetTable {
   readonly columns: readonly ParquetColumn[];
-  /** Whether an instant comes behind them. */
+  /** Whether a timestamp column follows. */
   readonly hasTimestamp: boolean;
 }
 
@@ -54,7 +57,7 @@ export class ParquetFile {
   readonly #timestampMs: Float64Array | undefined;
   readonly #bytes = new ByteWriter();
   readonly #writer: ParquetWriter;
-  /** Of the row group that is gathered. */
+  /** The number of rows in the current row group. */
   #rows = 0;
 
   constructor({ columns, hasTimestamp }: ParquetTable) {
@@ -84,7 +87,7 @@ export class ParquetFile {
     }
   }
 
-  /** What stands at the end; nothing can be added afterwards. */
+  /** Writes the last row group and the footer. Nothing can be added afterwards. */
   end(): void {
     if (this.#rows > 0) this.#writeGroup();
     void this.#writer.finish();
@@ -103,14 +106,14 @@ export class ParquetFile {
     const columnData = this.#columns.map((column) => ({
       name: column.schema.name,
       encoding: 'RLE_DICTIONARY' as const,
-      // Made when the writer comes to the column, so that only one column is in memory at a time.
+      // Made when the writer reaches the column, so that only one column is in memory at a time.
       get data() {
         return column.data(sections[column.section]!, rows);
       },
     }));
     const instants = this.#timestampMs?.subarray(0, rows);
     const timestamps = instants && { name: TIMESTAMP.name, data: BigInt64Array.from(instants, BigInt) };
-    // Nothing is written to a place that would have to be waited for.
+    // The writer writes to memory, so there is nothing to wait for.
     void this.#writer.write({
       columnData: timestamps === undefined ? columnData : [...columnData, timestamps],
       rowGroupSize: rows,
@@ -138,7 +141,7 @@ class Column {
     return this.#values instanceof TextColumn ? this.#values.size(index) : 0;
   }
 
-  /** The values of rows; each record is read once. */
+  /** The values of the rows; each record is read only once. */
   data({ indices, places }: Section, rows: number): unknown[] {
     const column = this.#values;
     const values = indices.map((index) => (column instanceof TextColumn ? column.at(index) : column[index]));
@@ -148,15 +151,15 @@ class Column {
   }
 }
 
-/** Records of which the rows of a row group have one each: in the order in which they come, and which a row has. */
+/** The distinct records of a row group, in order of first use, and the record of each row. */
 class Section {
   readonly indices: number[] = [];
-  /** By row; -1 for none. */
+  /** By row: position in `indices`, -1 for none. */
   readonly places = new Int32Array(MOST_ROWS);
-  /** Of the texts of the records. */
+  /** Bytes of the texts of these records. */
   bytes = 0;
   readonly #columns: readonly Column[];
-  /** By index: 1 beyond the place of a record that has come. */
+  /** By index: 1 + position of the record in `indices`; 0 if it is not in this row group. */
   readonly #known: Int32Array;
 
   constructor(columns: readonly Column[]) {

@@ -1,4 +1,7 @@
-/** What a render thread is asked for: rows of a timeline and all that makes them bytes, in memory that threads share. */
+/**
+ * Jobs of a render thread: rows of a timeline and everything needed to render them, in shared
+ * memory.
+ */
 import type { EventRows } from '../../dataset/event-rows.ts';
 import type { Selection } from '../../dataset/selection.ts';
 import { readSelection } from '../../dataset/timeline.ts';
@@ -6,11 +9,14 @@ import type { EventParts, SharedEventParts } from '../fragments/event-run.ts';
 import type { Frame, Run } from '../text/frame.ts';
 import type { ParquetRows, ParquetTable } from './parquet-file.ts';
 
-/** Long enough that what is said between threads costs nothing beside it, and short enough for a core's cache. */
+/**
+ * Large enough that messages between threads cost nothing in comparison, and small enough for the
+ * cache of a core.
+ */
 export const CHUNK_BYTES = 1024 * 1024;
-/** One leaves, one is ready, one is filled. */
+/** One is being sent, one is ready, one is being filled. */
 export const CHUNKS = 3;
-/** Memory that a job takes. */
+/** Memory that a job uses, in bytes. */
 export const RING_BYTES = CHUNKS * CHUNK_BYTES;
 
 export interface RenderJob {
@@ -18,11 +24,11 @@ export interface RenderJob {
   readonly events: EventRows;
   readonly selection: Selection;
   readonly frame: Frame;
-  /** Exact size of all chunks together. */
+  /** Exact size of all chunks together, in bytes. */
   readonly byteLength: number;
 }
 
-/** What a render thread can be told. `job` names a job that was begun; an answer carries the same number. */
+/** Messages to a render thread. `job` identifies the job; the reply has the same number. */
 export type ThreadOrder =
   | { readonly type: 'begin'; readonly job: number; readonly render: RenderJob }
   | { readonly type: 'next'; readonly job: number }
@@ -33,13 +39,16 @@ export type ThreadOrder =
   | { readonly type: 'rows'; readonly job: number; readonly rows: ParquetRows | undefined };
 
 export type Delivery =
-  /** No chunk: the job is at its end. */
+  /** Without a chunk: the job has ended. */
   | { readonly type: 'chunk'; readonly job: number; readonly chunk: Uint8Array | undefined }
-  /** What follows from the rows. */
+  /** The bytes that the rows have produced. */
   | { readonly type: 'written'; readonly job: number; readonly bytes: Uint8Array }
   | { readonly type: 'failed'; readonly job: number; readonly message: string };
 
-/** The rows of a job as runs to be written, each before the next is asked for; `parts` are those of the job. */
+/**
+ * The rows of a job as runs. Write each one before requesting the next. `parts` are those of the
+ * job.
+ */
 export function* runsOf({ events, selection }: RenderJob, parts: EventParts): Generator<Run, void> {
   for (const batch of readSelection(events, selection, { reused: true })) yield parts.run(batch);
 }

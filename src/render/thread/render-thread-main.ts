@@ -1,4 +1,7 @@
-/** Inside a render thread: fills chunks and writes Parquet files, each when it is asked for, jobs in turn. */
+/**
+ * The code of a render thread: fills chunks and writes Parquet files on request, for several jobs
+ * in turn.
+ */
 import { parentPort } from 'node:worker_threads';
 import { EventParts, type SharedEventParts } from '../fragments/event-run.ts';
 import { ChunkRing, renderChunksAtOnce } from '../text/frame.ts';
@@ -13,7 +16,7 @@ import {
   type ThreadOrder,
 } from './render-job.ts';
 
-/** Those of the job before, since most jobs are of the same dataset. */
+/** The parts of the previous job, because most jobs are of the same dataset. */
 let latest: EventParts | undefined;
 
 const jobs = new Map<number, Generator<Uint8Array, void>>();
@@ -58,7 +61,7 @@ function begin(job: RenderJob, ring: ChunkRing): Generator<Uint8Array, void> {
 
 function writeRows(job: number, rows: ParquetRows | undefined): void {
   const file = files.get(job);
-  // Another one of its orders has failed.
+  // An earlier message about this file has failed.
   if (file === undefined) throw new Error('There is no such file.');
   if (rows === undefined) file.end();
   else file.add(rows);

@@ -1,16 +1,20 @@
 /**
- * A thread that renders large answers beside the one that serves: what it writes lies in shared memory, so that no
- * byte is copied between the two. Started when it is prepared or first needed, and again when it has died.
+ * A thread that renders large responses beside the thread that serves requests. It writes to shared
+ * memory, so no byte is copied between the two. It is started by `prepare` or when first needed,
+ * and again after it has died.
  */
 import { Worker } from 'node:worker_threads';
 import { collectGarbage, Garbage } from './garbage.ts';
 import type { ParquetRows, ParquetTable } from './parquet-file.ts';
 import { type Delivery, type RenderJob, RING_BYTES, type ThreadOrder } from './render-job.ts';
 
-/** Runs from source and from what is built. */
+/** Works in the source tree and in the build. */
 const MAIN = new URL(`./render-thread-main${import.meta.url.slice(-3)}`, import.meta.url);
 
-/** Little that the thread makes lives long; without a limit, 16 MB and more would pile up before it is collected. */
+/**
+ * Few objects of the thread live long. Without a limit, many more megabytes of garbage would
+ * accumulate before they are collected.
+ */
 const LIMITS = { maxYoungGenerationSizeMb: 4 };
 
 interface Awaited {
@@ -19,14 +23,14 @@ interface Awaited {
 }
 
 export class RenderThread {
-  /** Shared memory that this thread and the other one have let go of. */
+  /** Shared memory that neither thread uses any more. */
   readonly garbage = new Garbage(() => {
     collectGarbage();
     this.#worker?.postMessage({ type: 'collect' } satisfies ThreadOrder);
   });
   #worker: Worker | undefined;
   #jobs = 0;
-  /** By job; deliveries come in the order of the orders. */
+  /** Pending replies by job; replies arrive in the order of the messages. */
   readonly #awaited = new Map<number, Awaited[]>();
 
   /** Starts the thread, so that the first job does not wait for it. */
@@ -35,8 +39,9 @@ export class RenderThread {
   }
 
   /**
-   * The bytes of a job in chunks of about a megabyte. A chunk stays as it is until the second one after it is asked
-   * for. Throws when the thread dies, or what it makes is not as long as announced.
+   * The bytes of a job, in chunks of about a megabyte. A chunk is valid until the second one after
+   * it is requested. Throws if the thread dies, or if the size of the output is not the announced
+   * one.
    */
   async *render(render: RenderJob): AsyncGenerator<Uint8Array, void> {
     this.#jobs += 1;
@@ -44,7 +49,7 @@ export class RenderThread {
     const worker = this.#start();
     worker.postMessage({ type: 'begin', job, render } satisfies ThreadOrder);
     try {
-      // The thread fills one chunk ahead of the one that is waited for.
+      // The thread fills one chunk ahead of the one that is awaited.
       const ahead = [this.#ask(worker, { type: 'next', job })];
       for (;;) {
         ahead.push(this.#ask(worker, { type: 'next', job }));
@@ -59,8 +64,9 @@ export class RenderThread {
   }
 
   /**
-   * The bytes of a Parquet file in pieces of at most a row group; some are empty. The thread works while the next rows
-   * are read. Throws when the thread dies, and what `rows` throws.
+   * The bytes of a Parquet file, in buffers of about a row group at most; some are empty. The
+   * thread works while the next rows are read. Throws if the thread dies, and passes on errors of
+   * `rows`.
    */
   async *writeParquet(
     table: ParquetTable,
@@ -88,7 +94,7 @@ export class RenderThread {
     }
   }
 
-  /** Ends the thread; what is under way fails. */
+  /** Terminates the thread; pending jobs fail. */
   async close(): Promise<void> {
     await this.#worker?.terminate();
   }
@@ -105,17 +111,17 @@ export class RenderThread {
 
   #ask(worker: Worker, order: Extract<ThreadOrder, { job: number }>): Promise<Delivery> {
     const { promise, resolve, reject } = Promise.withResolvers<Delivery>();
-    // Asked for ahead and perhaps never waited for.
+    // The reply is requested ahead and may never be awaited.
     promise.catch(() => undefined);
     if (this.#worker !== worker) {
-      // A message to a thread that has ended would be neither delivered nor refused.
+      // A message to a terminated thread would be neither delivered nor rejected.
       reject(new Error('The render thread has ended.'));
       return promise;
     }
     const awaited = this.#awaited.get(order.job) ?? [];
     awaited.push({ resolve, reject });
     this.#awaited.set(order.job, awaited);
-    // An idle thread keeps no process alive, one that is waited for does.
+    // A thread with pending replies keeps the process alive; an idle one does not.
     worker.ref();
     worker.postMessage(order);
     return promise;

@@ -1,14 +1,14 @@
 /**
- * Response bodies for whoever asks the same again, by entity tag: small ones in memory, large ones
- * in files (`body.ts`). What costs little to make is kept from the second time on that it is asked
- * for: keeping everything that is asked for once would cost more than it saves.
+ * The response cache: bodies for repeated requests, by entity tag. Small bodies are in memory,
+ * large ones in files (`body.ts`). A body that is cheap to make is kept from its second request on:
+ * keeping every body that is requested once would cost more than it saves.
  *
- * A wrong hit would show a key what it must not see (decision 12), so here is why there is none. A
- * body is kept under its entity tag, and with the very dataset it was made from. The tag is a digest
- * of 132 bits, made with a secret of the organization, of everything that settles the bytes: version,
- * variant, route, subject, range, scope, page, redaction, representation and encoding (`question.ts`).
- * It is computed from the key of the request at hand, never taken from the client. Two organizations
- * share neither datasets nor secrets.
+ * A wrong hit would show a key data that it must not see (decision 12). This is why there is none:
+ * a body is kept under its entity tag, and with the dataset object that it was made from. The tag
+ * is a digest of 132 bits, made with a secret of the organization, of everything that determines
+ * the bytes: version, variant, route, subject, range, scope, page, redaction, representation and
+ * encoding (`question.ts`). It is computed from the key of the current request, never taken from
+ * the client. Two organizations share neither datasets nor secrets.
  */
 import { statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,50 +19,56 @@ import { Doorkeeper } from './doorkeeper.ts';
 import { BodyRoom, type Kept } from './room.ts';
 
 const MEMORY_BYTES = 32 * 1024 * 1024;
-/** About what a small body takes beside its bytes. */
+/** Approximate memory of a small body in addition to its bytes. */
 const OVERHEAD_BYTES = 512;
 const MOST_DISK_BYTES = 32 * 1024 ** 3;
-/** Of all processes together. */
+/** For all processes together. */
 const SHARE_OF_FREE_DISK = 1 / 4;
-/** Plain bodies take seven times as much as compressed ones. They leave room for those, and fit into the page cache. */
+/**
+ * Plain bodies are several times as large as compressed ones. They must leave room for those, and
+ * fit into the page cache.
+ */
 const PLAIN_SHARE = 1 / 2;
-/** Each has a file that is open. */
+/** Each body has an open file. */
 const MOST_FILES = 256;
 const REMEMBERED_TAGS = 1024;
 
-/** A disk that takes fewer holds up a response for longer than most networks do. */
+/** A slower disk delays a response more than most networks do. */
 const LEAST_BYTES_PER_MS = 30_000;
-/** So much is written each time before the disk is judged. */
+/** Bytes that are written before the disk is judged. */
 const TRIAL_BYTES = 64 * 1024 * 1024;
-/** How long a slow disk is left alone: what the system has gathered for it leaves in that time. */
+/** How long a slow disk is not used. The system writes its buffered data in that time. */
 const REST_MS = 20_000;
 
-/** All of a small body, compressed already where that was asked for. */
+/** A complete small body, already compressed if the request asked for it. */
 export interface SmallBody {
   readonly bytes: Buffer;
   /** Cursor of the next page; absent when there is none. */
   readonly next: string | undefined;
 }
 
-/** How a body is begun. */
+/** The input for a new body. */
 export interface Beginning extends Making {
-  /** Its bytes are those that the data are rendered to, uncompressed. */
+  /** Whether the bytes are rendered text without compression. */
   readonly isPlain: boolean;
-  /** Whether it is worth its place when it is asked for once. */
+  /** Whether it is worth caching after a single request. */
   readonly isCostly: boolean;
 }
 
 /** The bodies of one request: those under its entity tag. */
 export interface BodySlot {
-  /** Complete, or being made; a body that has to be whole may not be yet. */
+  /**
+   * A complete body, or one that is being made. A body that must be complete before it is sent may
+   * not be complete yet.
+   */
   find(): SmallBody | Body | undefined;
-  /** The same, but only what can be sent at once. */
+  /** Like `find`, but only a body that can be sent at once. */
   findReady(): SmallBody | Body | undefined;
-  /** Copies the bytes when they are to be kept. */
+  /** Caches a copy of the bytes if that is worthwhile. */
   keep(body: SmallBody, isCostly?: boolean): void;
   /**
-   * A body that is being made from now on, to be joined at once; absent when it is better sent as it
-   * is made.
+   * A new body, to be joined in the same turn. Absent when the response should be sent while it is
+   * made, without a body.
    */
   begin(beginning: Beginning): Body | undefined;
 }
@@ -70,18 +76,18 @@ export interface BodySlot {
 export interface Budget {
   readonly memoryBytes: number;
   readonly diskBytes: number;
-  /** How much of the disk plain bodies may take. */
+  /** Disk space that plain bodies may use. */
   readonly plainBytes: number;
 }
 
-/** What one of several processes may take. */
+/** The budget of one of `processes` processes. */
 export function measureBudget(processes = 1): Budget {
   const diskBytes = Math.min(MOST_DISK_BYTES, (freeDiskBytes() * SHARE_OF_FREE_DISK) / processes);
   const plainBytes = Math.min(diskBytes, availableMemory() / processes) * PLAIN_SHARE;
   return { memoryBytes: MEMORY_BYTES, diskBytes, plainBytes };
 }
 
-/** In the folder for temporary files. */
+/** Free bytes in the folder for temporary files; 0 if there is none. */
 export function freeDiskBytes(): number {
   try {
     const { bavail, bsize } = statfsSync(tmpdir());
@@ -106,7 +112,7 @@ export class BodyCache {
     this.#packed = new DiskRoom(diskBytes - plainBytes);
   }
 
-  /** What is on disk. */
+  /** Bytes on disk. */
   get diskBytes(): number {
     return this.#plain.bodies.usedBytes + this.#packed.bodies.usedBytes;
   }
@@ -127,7 +133,7 @@ export class BodyCache {
     };
   }
 
-  /** To be called when a version goes out of service. */
+  /** Must be called when a version is taken out of service. */
   forget(dataset: Dataset): void {
     this.#retired.add(dataset);
     this.#small.forget(dataset);
@@ -140,7 +146,7 @@ export class BodyCache {
     if (this.#small.find(dataset, tag) !== undefined) return;
     const size = bytes.length + OVERHEAD_BYTES;
     if (!this.#small.take(dataset, size)) return;
-    // In memory of its own: that of the response is used again.
+    // A copy in separate memory, because the memory of the response is reused.
     const copy = Buffer.allocUnsafeSlow(bytes.length);
     bytes.copy(copy);
     const release = () => this.#small.giveBack(dataset, size);
@@ -167,7 +173,7 @@ export class BodyCache {
   }
 }
 
-/** The bodies that share one bound on the disk, which is left alone for a while when it is slow. */
+/** Bodies that share one limit on disk use. A slow disk is not used for a while. */
 class DiskRoom {
   readonly bodies: BodyRoom<Body>;
   #writtenBytes = 0;

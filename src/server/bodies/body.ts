@@ -1,14 +1,17 @@
 /**
- * A large response body: bytes in a file without a name that grows while it is written, so that
- * all readers follow the first one. Made once for all that ask for it at the same time; a body that
- * is complete is never half of one, and a reader gets all of its bytes or an error.
+ * A large response body: bytes in an unlinked file that grows while it is written, so that all
+ * readers follow the first one. It is made once for all concurrent requests. A complete body is
+ * never truncated: a reader gets all of its bytes or an error.
  */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A file that is gone with its last handle, so that a killed process leaves none. */
+/**
+ * Opens a file that is deleted with its last handle, so that a killed process leaves no file
+ * behind.
+ */
 export async function openNameless(): Promise<FileHandle> {
   const path = join(tmpdir(), `corkboard-${randomUUID()}`);
   const file = await open(path, 'wx+', 0o600);
@@ -16,56 +19,61 @@ export async function openNameless(): Promise<FileHandle> {
   return file;
 }
 
-/** What is read at once. */
+/** Bytes per read. */
 const READ_BYTES = 1024 * 1024;
-/** So many are read before they are sent, and one is leaving. */
+/** Chunks that are read before they are sent; one more is being sent. */
 const READS_AHEAD = 2;
-/** The writer waits when it is so far ahead of the fastest reader. */
+/** The writer waits when it is further than this ahead of the fastest reader. */
 const AHEAD_BYTES = 4 * 1024 * 1024;
-/** What a reader of a complete body holds in memory, with what lies in its socket. */
+/** Memory of a reader of a complete body, including the bytes in its socket. */
 const READER_BYTES = (READS_AHEAD + 1) * READ_BYTES + 1024 * 1024;
-/** A body whose readers wait for its end is in memory while it is no larger. */
+/** A body that must be complete before it is sent stays in memory up to this size. */
 const IN_MEMORY_BYTES = 256 * 1024;
 
 export interface Making {
   /**
-   * The bytes from the first one, the same at each call. A chunk may be overwritten once the second
-   * one after it is asked for. Called again for single readers when the disk fails.
+   * Generates the bytes from the start, the same bytes at each call. A chunk may be overwritten
+   * once the second chunk after it is requested. Called again for single readers when the disk
+   * fails.
    */
   make(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   /** Cursor of the next page; absent when there is none. */
   readonly next: string | undefined;
-  /** About what is in memory while it is made. */
+  /** Approximate memory while it is made. */
   readonly heldBytes: number;
-  /** Absent while it is not known. */
+  /** Absent while unknown. */
   readonly byteLength?: number | undefined;
   /**
-   * Present when all of it has to be there before the first byte is sent: readers call `whole`, and
-   * the disk is charged to this account as long as there are readers. `take` throws what refuses it.
+   * Present when the body must be complete before its first byte is sent. Readers then call
+   * `whole`, and the disk space is charged to this account as long as there are readers. `take`
+   * throws the refusal.
    */
   readonly account?: { take(bytes: number): void; giveBack(): void } | undefined;
 }
 
 /** The place of a body in the cache. */
 export interface CachePlace {
-  /** Whether there is room for so many bytes more; they are counted from then on. */
+  /** Reserves more bytes. False, and nothing is reserved, when there is no room. */
   take(bytes: number): boolean;
   giveBack(bytes: number): void;
-  /** So many bytes were written in this time. */
+  /** Reports that `bytes` were written in `ms` milliseconds. */
   wrote(bytes: number, ms: number): void;
-  /** From now on nobody finds the body. */
+  /** Removes the body from the cache; it is no longer found. */
   leave(): void;
 }
 
-/** A hold on a body; to be disposed of before what it is made of goes. */
+/** A hold on a body. Must be disposed of before the data that the body is made from is released. */
 export interface Reader extends AsyncDisposable {
-  /** How far it has read. */
+  /** Bytes read so far. */
   position: number;
-  /** Ends when all bytes are there; false when the signal came first. Throws what the making has thrown. */
+  /**
+   * Resolves when all bytes are available; to false if the signal is aborted first. Throws the
+   * error of `make`.
+   */
   whole(signal: AbortSignal): Promise<boolean>;
   /**
-   * The bytes from `from` on; to be called once. A chunk may be overwritten once the second one after
-   * it is asked for. Throws when the source fails.
+   * Yields the bytes from `from` on; must be called once. A chunk may be overwritten once the
+   * second chunk after it is requested. Throws when the source fails.
    */
   read(from?: number): AsyncGenerator<Uint8Array, void>;
 }
@@ -78,7 +86,7 @@ export class Body {
   readonly #readers = new Set<Reader>();
   readonly #heldBytes: number;
   #account: Making['account'];
-  /** Absent when it is complete, so that what it was made of can go. */
+  /** Absent when the body is complete, so that the data it was made from can be released. */
   #make: Making['make'] | undefined;
   readonly #place: CachePlace | undefined;
   #state: State = 'growing';
@@ -87,12 +95,15 @@ export class Body {
   #held: Uint8Array[] = [];
   #file: FileHandle | undefined;
   #filling: Promise<void> | undefined;
-  /** What could not be written, and the source of all that follows; for the first reader that gets there. */
+  /**
+   * The chunk that could not be written, and the source of all that follow; for the first reader
+   * that gets there.
+   */
   #rest: { readonly chunk: Uint8Array; readonly source: AsyncIterator<Uint8Array> } | undefined;
   #writtenBytes = 0;
   #takenBytes = 0;
   #isReleased: boolean;
-  /** Resolves with the next change of anything here. */
+  /** Resolves with the next change of any state of the body. */
   #changed = Promise.withResolvers<void>();
 
   constructor({ make, next, heldBytes, byteLength, account }: Making, place: CachePlace | undefined) {
@@ -111,27 +122,30 @@ export class Body {
     return this.#state === 'complete';
   }
 
-  /** Nobody reads it. */
+  /** Whether it has no readers. */
   get isIdle(): boolean {
     return this.#readers.size === 0;
   }
 
-  /** Absent while it is not known. */
+  /** Absent while unknown. */
   get byteLength(): number | undefined {
     return this.#byteLength;
   }
 
-  /** All bytes, when they are complete and few. */
+  /** All bytes of a complete body in memory; absent for other bodies. */
   get bytes(): Buffer | undefined {
     return this.isComplete && this.#file === undefined ? Buffer.concat(this.#held) : undefined;
   }
 
-  /** About what one more reader takes in memory; it may be the one for whom it is made. */
+  /**
+   * Approximate memory for one more reader. While the body grows, this is the memory of making it,
+   * because that reader may be the one for whom it is made.
+   */
   get heldBytes(): number {
     return this.isComplete ? READER_BYTES : this.#heldBytes;
   }
 
-  /** To be called in the same turn in which the body was found or begun. */
+  /** Must be called in the same turn in which the body was found or begun. */
   join(): Reader {
     const reader: Reader = {
       position: 0,
@@ -147,7 +161,7 @@ export class Body {
     return reader;
   }
 
-  /** To be called when the cache has let go of it: it goes with its last reader. */
+  /** Must be called when the cache has dropped the body: it is deleted with its last reader. */
   release(): void {
     this.#isReleased = true;
     if (this.isIdle) this.#drop();
@@ -160,7 +174,7 @@ export class Body {
     this.#file = undefined;
   }
 
-  /** From now on it is not kept; nobody finds it. */
+  /** After this call the body is not kept, and no longer found. */
   #leaveCache(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
@@ -178,7 +192,7 @@ export class Body {
     if (this.isIdle && this.#state === 'growing') this.#end('abandoned');
     this.#notify();
     if (!this.isIdle) return;
-    // What it is made of must not go before the making has ended.
+    // The data that the body is made from must not be released before the making has ended.
     await this.#filling;
     const rest = this.#rest;
     this.#rest = undefined;
@@ -226,14 +240,20 @@ export class Body {
     }
   }
 
-  /** 0 when there are no readers, so that the writer looks. */
+  /**
+   * Bytes between the writer and the fastest reader. 0 without readers, so that the writer
+   * continues and notices their absence.
+   */
   #aheadBytes(): number {
     let least = this.isIdle ? 0 : Number.POSITIVE_INFINITY;
     for (const { position } of this.#readers) least = Math.min(least, this.#writtenBytes - position);
     return least;
   }
 
-  /** False when the disk has no room or refuses; a body that has to be whole throws then. */
+  /**
+   * Returns false when the cache has no room or the disk fails. A body that must be complete is
+   * also written without room in the cache; it throws when the disk fails.
+   */
   async #write(chunk: Uint8Array): Promise<boolean> {
     if (this.isWhole && this.#file === undefined && this.#writtenBytes + chunk.length <= IN_MEMORY_BYTES) {
       this.#held.push(Buffer.from(chunk));
@@ -265,7 +285,7 @@ export class Body {
     this.#place?.wrote(bytes.length, performance.now() - startMs);
   }
 
-  /** Of the cache, for so many bytes in all. Where there is none the body is not kept. */
+  /** Reserves room in the cache for `totalBytes` in total. Without room the body is not kept. */
   #takeRoom(totalBytes: number): boolean {
     const more = Math.max(0, totalBytes - this.#takenBytes);
     if (this.#isReleased || this.#place?.take(more) !== true) {
@@ -288,7 +308,7 @@ export class Body {
   async *#read(reader: Reader): AsyncGenerator<Uint8Array, void> {
     const written = new FileReader(reader.position);
     for (;;) {
-      // Looked at in the same turn as the state, so that no bytes come in between.
+      // Checked in the same turn as the state, so that no bytes are written in between.
       const reading = this.#file && written.next(this.#file, this.#writtenBytes);
       if (reading !== undefined) {
         const chunk = await reading;
@@ -310,7 +330,7 @@ export class Body {
     }
   }
 
-  /** What follows what the disk has taken: a failing disk costs time, not the response. */
+  /** Yields the bytes after those on disk: a failing disk costs time, not the response. */
   async *#readOn({ position }: Reader): AsyncGenerator<Uint8Array, void> {
     const rest = this.#rest;
     if (rest !== undefined) {
@@ -331,7 +351,7 @@ export class Body {
   }
 }
 
-/** Reads a file that grows, ahead of what is asked for. */
+/** Reads a growing file ahead of its consumer. */
 class FileReader {
   readonly #memory: Buffer[] = [];
   readonly #ahead: Promise<Buffer>[] = [];
@@ -343,8 +363,8 @@ class FileReader {
   }
 
   /**
-   * What comes next of the bytes up to `end`; absent when there are none. It may be overwritten once
-   * the second one after it is asked for.
+   * The next bytes up to `end`; absent when there are none. They may be overwritten once the second
+   * chunk after them is requested.
    */
   next(file: FileHandle, end: number): Promise<Buffer> | undefined {
     while (this.#ahead.length < READS_AHEAD && this.#position < end) {
@@ -353,7 +373,7 @@ class FileReader {
       this.#turn = (this.#turn + 1) % (READS_AHEAD + 1);
       const chunk = memory.subarray(0, Math.min(READ_BYTES, end - this.#position));
       const reading = readWhole(file, chunk, this.#position);
-      // Waited for later, or never when the client goes away.
+      // Awaited later, or never if the client disconnects.
       reading.catch(() => undefined);
       this.#ahead.push(reading);
       this.#position += chunk.length;

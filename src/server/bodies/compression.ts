@@ -1,8 +1,8 @@
 /**
- * Compressed bytes of a stream of plain ones, the same each time. gzip uses all cores: blocks of
- * deflate that end on a whole byte are made independently of each other and stand in one member.
- * Zstandard is one stream in one thread, which is about as fast. (It has threads of its own, but
- * Node takes input that they have not consumed at once for the end.)
+ * Compression of a stream; the same input always gives the same bytes. gzip uses several cores:
+ * deflate blocks that end on a byte boundary are compressed independently of each other and joined
+ * in one member. Zstandard is one stream in one thread, which is about as fast. (It can use several
+ * threads, but Node takes input that they have not consumed at once for the end of the stream.)
  */
 import type { Writable } from 'node:stream';
 import { promisify } from 'node:util';
@@ -11,26 +11,29 @@ import { release } from '../../render/thread/garbage.ts';
 
 type Compression = 'gzip' | 'zstd';
 
-/** Fast levels: a client on a network of 1 Gbit/s is served sooner by them than by a smaller response. */
+/**
+ * Fast levels: on a network of 1 Gbit/s they serve a client sooner than a smaller response would.
+ */
 const GZIP_LEVEL = 1;
 const SMALL_GZIP = { level: GZIP_LEVEL, chunkSize: 64 * 1024 };
 const SMALL_ZSTD = { params: { [zlib.ZSTD_c_compressionLevel]: 1 }, chunkSize: 64 * 1024 };
 const LARGE_ZSTD = { params: { [zlib.ZSTD_c_compressionLevel]: 3 }, chunkSize: 256 * 1024 };
 
-/** Plain bytes that are compressed independently: longer blocks compress no better. */
+/** Plain bytes that are compressed independently. Longer blocks do not compress better. */
 const BLOCK_BYTES = 1024 * 1024;
-/** So many are compressed at the same time. */
+/** Number of blocks that are compressed at the same time. */
 const BLOCKS_AHEAD = 4;
 const DEFLATE = {
   level: GZIP_LEVEL,
-  // Mostly all of it. The collector counts what stays empty too, and would run for it.
+  // Usually holds a whole compressed block. The garbage collector also counts unused space of
+  // buffers, and would run because of it.
   chunkSize: BLOCK_BYTES / 4,
   finishFlush: zlib.Z_SYNC_FLUSH,
 };
 /** RFC 1952: deflate, no name, no time, the fastest level, an unknown system. */
 const GZIP_HEADER = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255);
 
-/** All at once. */
+/** Compresses all bytes at once. */
 export async function compressSmall(bytes: Buffer, compression: Compression): Promise<Buffer> {
   return compression === 'gzip'
     ? await promisify(gzip)(bytes, SMALL_GZIP)
@@ -39,7 +42,10 @@ export async function compressSmall(bytes: Buffer, compression: Compression): Pr
 
 export type BodyChunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** Chunks may be overwritten once the second one after them is asked for, those of the source as well. */
+/**
+ * A chunk may be overwritten once the second chunk after it is requested. The same applies to
+ * chunks of the source.
+ */
 export function compress(plain: BodyChunks, compression: Compression): AsyncGenerator<Uint8Array, void> {
   return compression === 'gzip' ? compressGzip(plain) : compressZstd(plain);
 }
@@ -54,7 +60,7 @@ async function* compressGzip(plain: BodyChunks): AsyncGenerator<Uint8Array, void
     plainBytes += bytes.length;
   })) {
     yield block;
-    // Else they wait for the collector, tens of megabytes of them.
+    // Otherwise tens of megabytes of blocks wait for the garbage collector.
     if (before !== undefined) release(before);
     before = block;
   }
@@ -66,7 +72,7 @@ async function* compressGzip(plain: BodyChunks): AsyncGenerator<Uint8Array, void
   yield end;
 }
 
-/** The blocks of a source, compressed, in order; `see` is shown each of them plain. */
+/** The compressed blocks of a source, in order. `see` receives each block before compression. */
 async function* deflateAhead(
   plain: BodyChunks,
   see: (bytes: Uint8Array) => void,
@@ -75,7 +81,7 @@ async function* deflateAhead(
   for await (const block of blocksOf(plain)) {
     see(block);
     const deflated = promisify(deflateRaw)(block, DEFLATE);
-    // Waited for later, or never when the reader leaves.
+    // Awaited later, or never if the reader leaves.
     deflated.catch(() => undefined);
     ahead.push(deflated);
     if (ahead.length === BLOCKS_AHEAD) yield await ahead.shift()!;
@@ -83,7 +89,10 @@ async function* deflateAhead(
   for (const deflated of ahead) yield await deflated;
 }
 
-/** The bytes in blocks of the same length; each stays as it is until `BLOCKS_AHEAD` more were asked for. */
+/**
+ * Divides the bytes into blocks of equal length. A block is valid until `BLOCKS_AHEAD` more are
+ * requested.
+ */
 async function* blocksOf(chunks: BodyChunks): AsyncGenerator<Uint8Array, void> {
   const memory: Buffer[] = [];
   let turn = 0;
@@ -112,12 +121,12 @@ async function* compressZstd(plain: BodyChunks): AsyncGenerator<Uint8Array, void
     yield* compressor;
   } finally {
     compressor.destroy();
-    // The source has to have ended, too, before what it reads goes.
+    // The source must also have ended before the data that it reads is released.
     await feeding;
   }
 }
 
-/** A failure of the source is one of the target. */
+/** Writes a source to a target. An error of the source destroys the target with that error. */
 async function feed(source: BodyChunks, target: Writable): Promise<void> {
   try {
     for await (const chunk of source) await writeChunk(chunk, target);
@@ -127,7 +136,10 @@ async function feed(source: BodyChunks, target: Writable): Promise<void> {
   }
 }
 
-/** Ends when the target has taken the chunk, to the network or into a compressor, and needs its memory no more. */
+/**
+ * Resolves when the target, a socket or a compressor, has taken the chunk and no longer needs its
+ * memory. Rejects when the target fails or closes.
+ */
 export function writeChunk(chunk: Uint8Array, target: Writable): Promise<void> {
   return new Promise((resolve, reject) => {
     const refuse = () => reject(new Error('The connection was closed.'));

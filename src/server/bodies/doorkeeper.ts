@@ -1,15 +1,18 @@
-/** What came lately: values of which the ones used last are kept, and texts of which nothing is kept. */
+/**
+ * Recent values and recent texts: a cache of values, and a memory of texts by fingerprints only.
+ */
 
 /**
- * Two generations: what is asked for lives on in the young one; when that is full it becomes the old one, and what
- * nobody has asked for since goes. A hit costs one look-up, as no order has to be kept.
+ * A least-recently-used cache in two generations. A value that is used moves to the young
+ * generation. When that one is full, it becomes the old generation, and values that have not been
+ * used since are dropped. A hit costs one lookup, because no order is maintained.
  */
 export class TwoGenerations<Key, Value> {
   readonly #limit: number;
   #young = new Map<Key, Value>();
   #old = new Map<Key, Value>();
 
-  /** Holds at least the `limit` values used last, and never more than twice as many. */
+  /** Keeps at least the `limit` values used last, and never more than twice as many. */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -32,9 +35,9 @@ export class TwoGenerations<Key, Value> {
 }
 
 /**
- * Tells what came lately, by fingerprints of 31 bits: next to nothing of it is left to the garbage collector. A text that
- * did not come is seldom taken for one that did. Knows at least the `limit` texts that came last, and at most twice as
- * many.
+ * Remembers recent texts by fingerprints of 31 bits, which leave almost no work for the garbage
+ * collector. It seldom mistakes a new text for a recent one. It remembers at least the `limit`
+ * texts that came last, and at most twice as many.
  */
 export class Doorkeeper {
   readonly #came: TwoGenerations<number, true>;
@@ -43,7 +46,7 @@ export class Doorkeeper {
     this.#came = new TwoGenerations(limit);
   }
 
-  /** Whether the text came before; from now on it did. */
+  /** Whether the text came before. Remembers it. */
   knows(text: string): boolean {
     const fingerprint = fingerprintOf(text);
     if (this.#came.find(fingerprint) !== undefined) return true;
@@ -52,7 +55,10 @@ export class Doorkeeper {
   }
 }
 
-/** FNV-1a over the units of UTF-16, without the uppermost bit: such numbers are no objects. */
+/**
+ * FNV-1a over UTF-16 code units, without the highest bit: V8 does not store such numbers as
+ * objects.
+ */
 function fingerprintOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

@@ -1,14 +1,14 @@
 /**
- * A bounded amount of memory or disk, and the bodies that take it, by version and entity tag. When
- * there is no more, the version that holds most gives its least recently used body, so that no
- * organization displaces those of others while it holds more itself.
+ * A limited amount of memory or disk, and the bodies that use it, by version and entity tag. When
+ * it is full, the version that uses most gives up its least recently used body. So no organization
+ * evicts bodies of others while it uses more itself.
  */
 import type { Dataset } from '../../dataset/dataset.ts';
 
 export interface Kept {
-  /** Nobody reads it, so it can go at once. */
+  /** Whether it has no readers and can be evicted at once. */
   readonly isIdle: boolean;
-  /** To be called when it is found no more; gives its bytes back when nobody reads it. */
+  /** Must be called when it can no longer be found. Gives its bytes back when it has no readers. */
   release(): void;
 }
 
@@ -43,14 +43,14 @@ export class BodyRoom<Entry extends Kept> {
     return entry;
   }
 
-  /** Bytes are taken apart from this. */
+  /** Does not count the bytes of the entry; that is done by `take`. */
   add(dataset: Dataset, tag: string, entry: Entry): void {
     while (this.#entries >= this.#mostEntries && this.#displace());
     this.#of(dataset).entries.set(tag, entry);
     this.#entries += 1;
   }
 
-  /** Nothing when it is not there. */
+  /** Does nothing if there is no such entry. */
   remove(dataset: Dataset, tag: string): void {
     const version = this.#versions.get(dataset);
     if (version?.entries.delete(tag) !== true) return;
@@ -58,7 +58,7 @@ export class BodyRoom<Entry extends Kept> {
     this.#tidy(dataset, version);
   }
 
-  /** Whether there is room for so many bytes more, which are counted from then on. */
+  /** Reserves more bytes, and evicts idle bodies to make room. False when there is no room. */
   take(dataset: Dataset, bytes: number): boolean {
     if (bytes > this.mostBytes) return false;
     while (this.#usedBytes + bytes > this.mostBytes) if (!this.#displace()) return false;
@@ -70,7 +70,7 @@ export class BodyRoom<Entry extends Kept> {
     this.#change(dataset, -bytes);
   }
 
-  /** Nothing of a version is found from now on. */
+  /** Removes all bodies of a version. */
   forget(dataset: Dataset): void {
     const version = this.#versions.get(dataset);
     if (version === undefined) return;
@@ -81,7 +81,7 @@ export class BodyRoom<Entry extends Kept> {
     this.#tidy(dataset, version);
   }
 
-  /** False when all that is here is being read. */
+  /** Evicts one body. False when all bodies have readers. */
   #displace(): boolean {
     let most: { readonly bytes: number; readonly dataset: Dataset; readonly tag: string } | undefined;
     for (const [dataset, { bytes, entries }] of this.#versions) {
@@ -116,7 +116,7 @@ export class BodyRoom<Entry extends Kept> {
   }
 }
 
-/** The tag of the least recently used entry that nobody reads. */
+/** The tag of the least recently used entry without readers. */
 function firstIdle(entries: ReadonlyMap<string, Kept>): string | undefined {
   for (const [tag, { isIdle }] of entries) if (isIdle) return tag;
   return undefined;

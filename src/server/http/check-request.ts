@@ -1,4 +1,4 @@
-/** What is asked of the form of every request, once the key has been checked. */
+/** Checks of the form of every request, after the key has been checked. */
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/app-error.ts';
 import { ALLOWED_METHODS, isAllowedMethod } from './methods.ts';
@@ -24,7 +24,7 @@ export function checkRequest({ method, originalUrl, raw }: FastifyRequest): void
   }
 }
 
-/** Node keeps only the first one in `headers`. Names stand at the even places of `rawHeaders`. */
+/** Node keeps only the first one in `headers`. Names are at the even indexes of `rawHeaders`. */
 function countHosts(rawHeaders: readonly string[]): number {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {

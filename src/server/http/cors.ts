@@ -1,4 +1,6 @@
-/** Pages of other origins as clients: only of those that the operator has named (decision 14). */
+/**
+ * Cross-origin requests: allowed only from the origins that the operator configures (decision 14).
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ALLOWED_METHODS } from './methods.ts';
 
@@ -7,7 +9,7 @@ const EXPOSED_FIELDS =
 const ALLOWED_FIELDS = 'apikey, accept, if-none-match, last-event-id, x-request-id';
 const PREFLIGHT_SECONDS = 600;
 
-/** Lets a page of a configured origin read the answer, whatever it will be. */
+/** Lets pages of a configured origin read the response, whatever its status. */
 export function allowOrigin(request: FastifyRequest, reply: FastifyReply, origins: readonly string[]): void {
   if (origins.length === 0) return;
   const vary = reply.getHeader('vary');
@@ -18,7 +20,10 @@ export function allowOrigin(request: FastifyRequest, reply: FastifyReply, origin
   reply.header('access-control-expose-headers', EXPOSED_FIELDS);
 }
 
-/** A browser asks without the key whether it may ask with it. Whether the path exists is not told. */
+/**
+ * A CORS preflight, which the browser sends without the key. The response does not reveal whether
+ * the path exists.
+ */
 export function isPreflight(request: FastifyRequest, origins: readonly string[]): boolean {
   const { origin } = request.headers;
   return (

@@ -9,7 +9,10 @@ export function isAllowedMethod(method: string): boolean {
   return METHODS.includes(method);
 }
 
-/** OPTIONS of a route never reaches its handler: the pipeline answers it for all of them alike. */
+/**
+ * OPTIONS never reaches the handler of a route: the pipeline responds to it, the same on all
+ * routes.
+ */
 export function addRoute(app: FastifyInstance, url: string, handler: RouteHandlerMethod): void {
   app.route({ method: METHODS, url, handler });
 }

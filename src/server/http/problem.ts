@@ -1,6 +1,6 @@
 /**
- * The one shape in which a refusal is told: a problem document (RFC 9457, decision 13). What a
- * request can be refused for stands in the table of `app-error.ts`.
+ * Problem documents (RFC 9457, decision 13): the only form in which a request is refused. The table
+ * in `app-error.ts` lists all problems.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, isProblemCode, PROBLEMS, type ProblemCode } from '../../domain/app-error.ts';
@@ -9,15 +9,15 @@ import { RefusedKeyError } from '../../keys/keyring.ts';
 import { ALLOWED_METHODS } from './methods.ts';
 import { RequestTarget, scrubKeys, uriReference } from './target.ts';
 
-/** Whether an error is one that a client can be told about; everything else is a bug. */
+/** The problem code of an expected error; every other error is a bug. */
 function problemCodeOf(error: unknown): ProblemCode {
   if (error instanceof AppError && isProblemCode(error.code)) return error.code;
-  // Whatever the framework refuses by itself is about the form of the request.
+  // Everything that the framework itself refuses is about the form of the request.
   const status: unknown = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
   return typeof status === 'number' && status >= 400 && status < 500 ? 'request-malformed' : 'internal';
 }
 
-/** `path` as `Target.shownPath`, or made by ourselves. */
+/** `path` is `RequestTarget.shownPath`, or a constant path. */
 export function problemBody(code: ProblemCode, detail: string, path: string, requestId: string): Buffer {
   const problem = {
     type: `/problems/${code}`,
@@ -31,7 +31,7 @@ export function problemBody(code: ProblemCode, detail: string, path: string, req
   return Buffer.from(escapeLineEnds(JSON.stringify(problem)));
 }
 
-/** Header fields that belong to a problem, whoever sends it. A problem is about this moment and is not kept. */
+/** The header fields of a problem. Problems describe the present moment, so they are not cached. */
 export function problemHeaders(code: ProblemCode): Record<string, string> {
   const { status } = PROBLEMS[code];
   return {
@@ -39,13 +39,16 @@ export function problemHeaders(code: ProblemCode): Record<string, string> {
     'cache-control': 'no-store',
     ...(status === 401 && { 'www-authenticate': 'apikey realm="corkboard"' }),
     ...(status === 405 && { allow: ALLOWED_METHODS }),
-    // A rate limit knows by itself how long to wait.
+    // A rate limit sets its own `retry-after`.
     ...((status === 503 || (status === 429 && code !== 'rate-limited')) && { 'retry-after': '5' }),
     ...((code === 'body-not-expected' || code === 'too-many-connections') && { connection: 'close' }),
   };
 }
 
-/** The only place that answers a failed request. The inside of an unexpected error goes to the log, not out. */
+/**
+ * The only place that responds to a failed request. Details of an unexpected error are logged and
+ * never sent.
+ */
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const code = problemCodeOf(error);
   request.visit.code = code;
@@ -56,7 +59,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
       ? error.message
       : `${PROBLEMS[code].title}. ${PROBLEMS[code].remedy}`;
   const { shownPath } = new RequestTarget(request.originalUrl);
-  // Of an answer that could not be made.
+  // These header fields belong to the response that could not be made.
   return reply
     .removeHeader('etag')
     .removeHeader('content-encoding')

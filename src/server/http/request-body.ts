@@ -1,15 +1,15 @@
 /**
- * Bodies of GET and HEAD. They mean nothing (RFC 9110, 9.3.1), but some clients send one by habit:
+ * Bodies of GET and HEAD. They have no meaning (RFC 9110, 9.3.1), but some clients always send one:
  * a small one is received and ignored (decision 67). Bodies of other methods are not read here.
  */
 import type { IncomingMessage } from 'node:http';
 
 const LARGEST_IGNORED_BYTES = 64 * 1024;
 
-/** Bodies of unknown length that turned out to be larger. */
+/** Requests with a body of unknown length that turned out to be larger. */
 const larger = new WeakSet<IncomingMessage>();
 
-/** Whether the body is to be received before the request is answered. */
+/** Whether the body must be received before the request is handled. */
 export function hasIgnoredBody(request: IncomingMessage): boolean {
   return hasBody(request) && ignoresBody(request) && announcedBytes(request) <= LARGEST_IGNORED_BYTES;
 }
@@ -20,8 +20,8 @@ export function hasUnexpectedBody(request: IncomingMessage): boolean {
 }
 
 /**
- * Calls back once: when the whole body, or more of it than is ignored, has been received. Never
- * calls back when the connection ends before that.
+ * Calls back once: when the whole body has been received, or more of it than can be ignored. Never
+ * calls back if the connection ends earlier.
  */
 export function receiveBody(request: IncomingMessage, onReceived: () => void): void {
   let bytes = 0;

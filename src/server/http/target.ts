@@ -1,6 +1,4 @@
-/**
- * The request target as it came over the wire: taken apart, checked, and made harmless for the router and the log.
- */
+/** The request target as received: split, checked, and made safe for the router and the log. */
 
 export const LONGEST_TARGET_BYTES = 8 * 1024;
 
@@ -8,11 +6,11 @@ const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
 
 export class RequestTarget {
   /**
-   * Without query, and with single slashes, none of them at its end (decision 67). `*` and the
-   * authority of a CONNECT stand as they are.
+   * Without the query, with single slashes and no slash at its end (decision 67). `*` and the
+   * authority of a CONNECT are unchanged.
    */
   readonly path: string;
-  /** Without the question mark; empty when there is none. */
+  /** Without the question mark; empty when there is no query. */
   readonly query: string;
   readonly #local: string;
 
@@ -23,19 +21,17 @@ export class RequestTarget {
     this.query = mark === -1 ? '' : this.#local.slice(mark + 1);
   }
 
-  /** Why the target cannot be read, as a full sentence; absent when it can. */
+  /** The reason why the target cannot be parsed, as a full sentence; absent when it can. */
   get fault(): string | undefined {
     return faultOf(this.#local);
   }
 
-  /** The path decoded leniently: only for comparisons, not the router's reading of it. */
+  /** The path, decoded leniently. Only for comparisons; the router decodes differently. */
   get decodedPath(): string {
     return decodeLeniently(this.path);
   }
 
-  /**
-   * The path without whatever looks like a key, as problems may show it to the client that sent it.
-   */
+  /** The path without anything that looks like a key, safe to send back in a problem. */
   get shownPath(): string {
     return scrubKeys(this.path);
   }
@@ -46,7 +42,7 @@ function withSingleSlashes(path: string): string {
   return single.endsWith('/') ? single.slice(0, -1) : single;
 }
 
-/** A target is visible ASCII without a fragment, and its percent-encodings are UTF-8. */
+/** A target must be visible ASCII without a fragment, and its percent-encodings must be UTF-8. */
 function faultOf(target: string): string | undefined {
   if (!/^[\x21-\x7e]*$/.test(target)) return 'The URL holds characters that have to be percent-encoded.';
   if (target.includes('#')) return 'The URL holds a fragment ("#…"). Percent-encode the number sign as %23.';
@@ -60,8 +56,8 @@ function faultOf(target: string): string | undefined {
 }
 
 /**
- * What the router gets to see. A target with a fault matches no route but passes the same steps as every other
- * request, so that it is refused in the same place, after the key check.
+ * The path for the router. A target with a fault matches no route but passes the same steps as
+ * every other request, so it is refused in the same place, after the key check.
  */
 export function routablePath(requestTarget: string, method: string | undefined): string {
   const target = new RequestTarget(requestTarget);
@@ -69,14 +65,14 @@ export function routablePath(requestTarget: string, method: string | undefined):
   return target.fault !== undefined || !target.path.startsWith('/') ? '/*' : target.path;
 }
 
-/** Decodes what can be decoded and never fails. */
+/** Decodes every byte escape and leaves the rest as it is. Never fails. */
 function decodeLeniently(path: string): string {
   return path.replace(/%([0-9a-f]{2})/gi, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 16)),
   );
 }
 
-/** Takes out whatever looks like a key: people paste keys in the wrong places (decision 13). */
+/** Removes anything that looks like a key: people paste keys in the wrong places (decision 13). */
 export function scrubKeys(text: string): string {
   const scrubbed = text.replace(/cork_[\w-]*/gi, 'cork_***');
   return hidesKey(scrubbed) ? '***' : scrubbed;
@@ -84,7 +80,9 @@ export function scrubKeys(text: string): string {
 
 const MOST_DECODINGS = 4;
 
-/** Whether percent-encodings hide a key; text that is encoded more often is treated as one. */
+/**
+ * Whether percent-encodings hide a key. Text with more levels of encoding is treated as if it did.
+ */
 function hidesKey(text: string): boolean {
   let decoded = text;
   for (let times = 0; times < MOST_DECODINGS; times++) {
@@ -96,7 +94,10 @@ function hidesKey(text: string): boolean {
   return true;
 }
 
-/** A path as it may stand in a `Link` or a problem, where not everything that arrives is allowed. */
+/**
+ * A path as a URI reference for `Link` and problems: characters that are not allowed there are
+ * encoded.
+ */
 export function uriReference(path: string): string {
   return path
     .replace(/%(?![0-9a-f]{2})/gi, '%25')

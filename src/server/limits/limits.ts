@@ -23,7 +23,7 @@ interface Limit {
   readonly help: string;
 }
 
-/** What an open organization takes, about, beside its data in memory. */
+/** Approximate memory of an open organization, in addition to its data in memory. */
 const OPEN_BYTES = 32e6;
 const QUARTER_OF_MEMORY = { share: 1 / 4, ofFree: 'memory', least: 96e6 } as const;
 
@@ -158,7 +158,7 @@ export function isLimitName(name: string): name is LimitName {
   return Object.hasOwn(LIMITS, name);
 }
 
-/** What the machine has free now. */
+/** Bytes that are free on the machine now. */
 export interface Free {
   readonly memory: number;
   /** In the folder for temporary files. */
@@ -174,12 +174,12 @@ function freeDisk(): number {
     const { bavail, bsize } = statfsSync(tmpdir());
     return bavail * bsize;
   } catch {
-    // Without a folder for temporary files no file can be made there.
+    // Without a folder for temporary files, no such file can be made.
     return 0;
   }
 }
 
-/** The limits of one of several processes: those given, and defaults for the others. */
+/** The limits of one of `processes` processes: the given ones, and defaults for the others. */
 export function resolveLimits(
   given: Partial<Limits> = {},
   processes = 1,
@@ -198,7 +198,7 @@ export function resolveLimits(
   return Object.fromEntries(values) as Limits;
 }
 
-/** The default in words, as the help and docs/operations.md give it. */
+/** The default in words, as in the help and in docs/operations.md. */
 export function renderDefault(name: LimitName): string {
   const { unit, default: value }: Limit = LIMITS[name];
   if (typeof value === 'number') return renderValue(unit, value);
@@ -212,7 +212,7 @@ export function renderDefault(name: LimitName): string {
   return `${share} of the free ${value.ofFree} at startup, divided by the number of workers${least}`;
 }
 
-/** As it is given on the command line. */
+/** A value as written on the command line. */
 export function renderValue(unit: LimitUnit, value: number): string {
   if (unit === 'count') return value.toLocaleString('en-US', { useGrouping: false });
   if (unit === 'duration') return value % 3_600_000 === 0 ? `${value / 3_600_000}h` : `${value / 1000}s`;

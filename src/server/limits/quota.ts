@@ -1,6 +1,6 @@
 /**
- * How much of one resource a key, its organization and the process may hold at the same time
- * (decision 60). Anything beyond that is refused at once; nothing waits here.
+ * Limits the amount of one resource that a key, its organization and the process may hold at the
+ * same time (decision 60). Any further amount is refused at once; nothing waits here.
  */
 import { AppError, type ErrorCode } from '../../domain/app-error.ts';
 import type { KeyEntry } from '../../keys/keyring.ts';
@@ -8,7 +8,10 @@ import type { LimitName, Limits } from './limits.ts';
 
 type Holder = Pick<KeyEntry, 'id' | 'organization'>;
 
-/** Each has three limits in the table: `streams`, `streams-per-organization`, `streams-per-key`. */
+/**
+ * Each resource has three limits in the table, for example `streams`, `streams-per-organization`,
+ * `streams-per-key`.
+ */
 export type Resource =
   | 'responses'
   | 'response-memory'
@@ -18,9 +21,9 @@ export type Resource =
   | 'connections';
 
 interface Refusal {
-  /** When the key or its organization has its share. */
+  /** When the key or its organization has reached its limit. */
   readonly share: ErrorCode;
-  /** When the process has no more. */
+  /** When the process has reached its limit. */
   readonly process: ErrorCode;
   readonly what: string;
   readonly remedy: string;
@@ -56,7 +59,7 @@ const REFUSALS: Readonly<Record<Resource, Refusal>> = {
   },
 };
 
-/** Whether a large response has been refused for now. */
+/** Whether a code is the temporary refusal of a large response. */
 export function isRefusedShare(code: ErrorCode): boolean {
   return code === 'too-many-responses' || code === 'server-busy';
 }
@@ -64,11 +67,11 @@ export function isRefusedShare(code: ErrorCode): boolean {
 /** Called for every refusal, with the limit that refused. */
 export type CountRefusal = (limit: LimitName) => void;
 
-/** What one holder has taken; given back as a whole. */
+/** The amount that one holder has taken. It is given back as a whole. */
 export interface Share {
   /** Takes more for the same holder. Throws like `Quota.take`. */
   add(amount: number): void;
-  /** To be called once. */
+  /** Must be called once. */
   giveBack(): void;
 }
 
@@ -86,14 +89,14 @@ export class Quota {
     this.#countRefusal = countRefusal;
   }
 
-  /** What all hold together. */
+  /** The amount that all holders hold together. */
   get used(): number {
     return this.#used;
   }
 
   /**
-   * Throws a code of status 429 when the key or its organization has its share, of 503 when the
-   * process has no more.
+   * Throws a code of status 429 when the key or its organization has reached its limit, and of
+   * status 503 when the process has.
    */
   take(holder: Holder, amount = 1): Share {
     this.#add(holder, amount);
@@ -142,7 +145,7 @@ function refusalOf(resource: Resource, limit: LimitName, value: number): AppErro
   return new AppError(share, `${who} has as many ${what} as it may (${limit}, ${value}). ${remedy}`);
 }
 
-/** Amounts by name; a name without any takes no memory. */
+/** Amounts by name. Names with the amount 0 take no memory. */
 export class Tally {
   readonly #amounts = new Map<string, number>();
 

@@ -1,6 +1,6 @@
 /**
- * The metrics of all workers together. `ClusterRegistry` adds them up in the primary alone, so the worker that is asked
- * for `/metrics` has the text from there.
+ * The metrics of all workers together. `ClusterRegistry` adds them up only in the primary, so the
+ * worker that receives a request for `/metrics` gets the text from there.
  */
 import cluster from 'node:cluster';
 import { ClusterRegistry, type Registry } from '@prometheus-io/client';
@@ -13,11 +13,11 @@ interface WantedMessage {
 interface GatheredMessage {
   readonly type: 'metrics-gathered';
   readonly round: number;
-  /** Absent when a worker has not answered. */
+  /** Absent when a worker has not responded. */
   readonly text: string | undefined;
 }
 
-/** In the primary: gives the text to workers that ask for it. */
+/** For the primary: sends the text to workers that request it. */
 export function gatherMetrics(): void {
   const all = new ClusterRegistry();
   cluster.on('message', async (worker, { type, round }: WantedMessage) => {
@@ -28,7 +28,10 @@ export function gatherMetrics(): void {
   });
 }
 
-/** In a worker, which is counted in from now on: gives the metrics of all. */
+/**
+ * For a worker, whose metrics are included from now on: returns a function that gives the metrics
+ * of all workers.
+ */
 export function joinMetrics(own: Registry): () => Promise<string | undefined> {
   ClusterRegistry.setRegistries(own);
   new ClusterRegistry();

@@ -1,4 +1,4 @@
-/** The routes for operators: whether the process lives, whether it can answer, and its figures. */
+/** The routes for operators: liveness, readiness and metrics. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { OrganizationEntry, Store } from '../../store/store.ts';
 import { addRoute } from '../http/methods.ts';
@@ -22,7 +22,7 @@ export function addHealthRoutes(
     if (organizations === undefined) return sendState(reply, 503, 'store unavailable');
     const counts = impaired.counts();
     if (Object.values(counts).every((count) => count === 0)) return sendState(reply, 200, 'ready');
-    // One damaged organization must not take the server from all others (decision 65).
+    // One damaged organization must not take the server away from all others (decision 65).
     const published = organizations.filter(({ version }) => version !== undefined).length;
     const status = counts.unavailable < published ? 200 : 503;
     return sendState(reply, status, 'degraded', { impaired_organizations: counts });
@@ -30,7 +30,7 @@ export function addHealthRoutes(
 
   addRoute(app, '/metrics', async (_request, reply) => {
     const text = await metrics.render();
-    // The sum over the others alone would look like a restart.
+    // The sum over the other workers alone would look like a restart.
     if (text === undefined) return sendState(reply, 503, 'a worker does not respond');
     return reply.headers({ 'cache-control': 'no-store', 'content-type': metrics.contentType }).send(text);
   });
@@ -43,7 +43,7 @@ function sendState(reply: FastifyReply, status: number, state: string, more: obj
     .send({ status: state, ...more });
 }
 
-/** Absent when the store does not respond in time. */
+/** Absent when the store fails, or does not respond in time. */
 async function organizationsOf(store: Store): Promise<readonly OrganizationEntry[] | undefined> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(resolve, STORE_ANSWER_MS, undefined);

@@ -1,7 +1,6 @@
 /**
  * The path of a request as the log shows it (decision 65): words of routes, and numbers of boards
- * and users. Anything else may name a person, or be a key in the wrong place, percent-encoded or
- * not.
+ * and users. Anything else may name a user, or be a key in the wrong place, percent-encoded or not.
  */
 import { type PublishedBase, routerName } from '../routes/variants.ts';
 
@@ -11,7 +10,7 @@ const MOST_SEGMENTS = 12;
 export class LoggedPaths {
   /** Static segments of all routes. */
   readonly #words = new Set<string>();
-  /** Path parameters that are numbers, as the router spells them. */
+  /** Path parameters that are numbers, as spelled for the router. */
   readonly #numbers: ReadonlySet<string>;
   /** Segments of each pattern that has parameters. */
   readonly #named = new Map<string, readonly string[]>();
@@ -23,7 +22,7 @@ export class LoggedPaths {
     );
   }
 
-  /** To be called with the pattern of every route. */
+  /** Must be called with the pattern of every route. */
   add(pattern: string): void {
     const segments = pattern.split('/');
     const words = segments.filter((segment) => !isName(segment));
@@ -31,7 +30,7 @@ export class LoggedPaths {
     if (words.length < segments.length) this.#named.set(pattern, segments);
   }
 
-  /** `pattern` is that of the route; absent where the path matches none. */
+  /** `pattern` is the pattern of the route; absent when the path matches none. */
   show(path: string, pattern: string | undefined): string {
     if (pattern === undefined) return this.#showUnmatched(path);
     const named = this.#named.get(pattern);

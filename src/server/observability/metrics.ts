@@ -1,6 +1,7 @@
 /**
- * The figures that `/metrics` shows, each a registry of its own so that two servers in one process do not mix. Of
- * several workers any one shows the sum over all, in the way that the library lays down for each figure.
+ * The metrics of `/metrics`, in one registry per application, so that two servers in one process do
+ * not mix. With several workers, each one shows the aggregate over all of them, as the library
+ * defines it for each metric.
  */
 import cluster from 'node:cluster';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
@@ -15,7 +16,7 @@ export function createMetrics(impaired: Impaired, namesOrganizations = false) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  // Quantiles cannot be added up over workers.
+  // Quantiles of several workers cannot be added up.
   registry.removeSingleMetric('nodejs_eventloop_utilization_summary');
   new Gauge({
     name: 'corkboard_workers',
@@ -40,7 +41,7 @@ export function createMetrics(impaired: Impaired, namesOrganizations = false) {
     help: 'Bytes sent in responses, header fields included.',
     registers,
   });
-  /** Requests that are being answered; a plain number costs a tenth of a figure. */
+  /** Requests in progress. A plain number is several times as fast as a metric of the library. */
   const inFlight = { count: 0 };
   new Gauge({
     name: 'corkboard_requests_in_flight',
@@ -55,7 +56,8 @@ export function createMetrics(impaired: Impaired, namesOrganizations = false) {
     help: 'Organizations whose current version cannot be read, by what is served instead; the maximum over workers.',
     labelNames: ['state'],
     registers,
-    // Each worker finds it for itself, so the sum would count an organization several times.
+    // Each worker finds an impaired organization by itself, so the sum would count it several
+    // times.
     aggregator: 'max',
     collect() {
       for (const [state, count] of Object.entries(impaired.counts())) this.set({ state }, count);
@@ -64,9 +66,9 @@ export function createMetrics(impaired: Impaired, namesOrganizations = false) {
   const ofOrganization = namesOrganizations ? (['organization'] as const) : [];
   return {
     contentType: registry.contentType,
-    /** The text of `/metrics`; absent when a worker has not answered. */
+    /** The text of `/metrics`; absent when a worker has not responded. */
     render: cluster.isWorker ? joinMetrics(registry) : () => registry.metrics(),
-    /** Counts a request whose answer has ended. */
+    /** Counts a request whose response has ended. */
     countRequest(route: string, method: string, status: number, durationS: number, bytes: number): void {
       requests.inc({ route, method, status });
       durations.observe({ route }, durationS);
@@ -86,7 +88,7 @@ export function createMetrics(impaired: Impaired, namesOrganizations = false) {
       registers,
     }),
     /**
-     * Shows how much is in use of each resource that has a limit for all keys together, beside that
+     * Shows the current use of each resource that has a limit for all keys together, next to that
      * limit.
      */
     showInUse(limits: Limits, readers: Readonly<Partial<Record<LimitName, () => number>>>): void {
@@ -111,7 +113,7 @@ export function createMetrics(impaired: Impaired, namesOrganizations = false) {
       labelNames: ['code'],
       registers,
     }),
-    /** The labels of what is counted by organization. */
+    /** The labels of metrics that are counted by organization. */
     labelsOf: (organization: string) => (namesOrganizations ? { organization } : {}),
     datasetsOpened: new Counter({
       name: 'corkboard_datasets_opened_total',

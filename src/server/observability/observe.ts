@@ -1,6 +1,6 @@
 /**
- * The single place that logs and counts. Everything worth knowing is an observation; nobody else writes to the log
- * or to the metrics. Header fields and keys are never part of one.
+ * The only place that logs and counts. Everything worth recording is an observation; no other code
+ * writes to the log or to the metrics. Observations never contain header fields or keys.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -25,7 +25,9 @@ type Observation =
     }
   | { readonly type: 'connection-refused'; readonly code: ProblemCode; readonly client: string | undefined };
 
-/** What an organization is served from while its version in force cannot be read. */
+/**
+ * The source of responses while the current version of an organization cannot be read, for the log.
+ */
 const SERVING: Readonly<Record<Impairment, string>> = {
   unavailable: 'nothing',
   earlier: 'an earlier version',
@@ -36,7 +38,7 @@ type Finished = Extract<Observation, { type: 'request-finished' }>;
 
 export type Observe = (observation: Observation) => void;
 
-/** What becomes known about a request on its way. */
+/** What becomes known about a request while it is handled. */
 export class Visit {
   readonly #startMs = performance.now();
   readonly #bytesBefore: number;
@@ -45,12 +47,12 @@ export class Visit {
   /** A known key that has expired or been revoked. */
   refusedKey: KeyEntry | undefined;
   code: ProblemCode | undefined;
-  /** Why the server cut the response; for the log only. */
+  /** Why the server cut the response; only for the log. */
   cutFor: CutReason | undefined;
-  /** What went wrong unexpectedly; for the log only. */
+  /** An unexpected error; only for the log. */
   failure: unknown;
 
-  /** Address of the client, read at the start: a closed socket does not know it any more. */
+  /** Address of the client. Read at the start, because a closed socket no longer has it. */
   readonly client: string | undefined;
 
   constructor(request: IncomingMessage, client: string | undefined) {
@@ -63,12 +65,15 @@ export class Visit {
     return performance.now() - this.#startMs;
   }
 
-  /** Value of `Server-Timing`: the same entry in every answer, so that its presence tells nothing (decision 12). */
+  /**
+   * Value of `Server-Timing`. Every response has the same entry, so that its presence reveals
+   * nothing (decision 12).
+   */
   timing(): string {
     return `total;dur=${this.elapsedMs().toFixed(1)}`;
   }
 
-  /** Written to the socket for this request, header included. */
+  /** Bytes written to the socket for this request, header included. */
   sentBytes(): number {
     return this.#request.socket.bytesWritten - this.#bytesBefore;
   }
@@ -80,7 +85,7 @@ declare module 'fastify' {
   }
 }
 
-/** Begins to watch a request; it is observed when its answer has ended, one way or the other. */
+/** Begins to watch a request. It is observed when its response has ended, for whatever reason. */
 export function watchRequest(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -96,9 +101,9 @@ export function watchRequest(
   });
 }
 
-/** Absent when the text is no address: a proxy can pass on anything. */
+/** Absent when the text is not an address: a proxy can pass on any text. */
 export function addressOf(text: string | undefined): string | undefined {
-  // IPv4 over a socket of IPv6.
+  // IPv4 over an IPv6 socket.
   const address = text?.replace(/^::ffff:(?=\d+\.)/i, '');
   return address !== undefined && isIP(address) !== 0 ? address : undefined;
 }
@@ -128,7 +133,8 @@ export function createObserver(log: FastifyBaseLogger, metrics: Metrics, paths: 
       bytes,
       key: key?.id,
       organization: key?.organization,
-      // Left unfinished: by the client, or because of the failure beside it.
+      // The response is incomplete: the client has disconnected, or the failure in this line has
+      // cut it.
       cut: reply.raw.writableFinished ? undefined : true,
       cut_for: visit.cutFor,
     };
@@ -165,7 +171,7 @@ export function createObserver(log: FastifyBaseLogger, metrics: Metrics, paths: 
         const { organization, version, impairment, error, isNew } = observation;
         metrics.datasetFailures.inc(metrics.labelsOf(organization));
         const line = { organization, version, serving: SERVING[impairment], err: error };
-        // Further attempts that fail alike add nothing but lines.
+        // Further attempts that fail in the same way are logged only at the level "debug".
         return log[isNew ? 'error' : 'debug'](line, 'version cannot be read');
       }
     }

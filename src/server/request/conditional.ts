@@ -1,6 +1,7 @@
 /**
- * Entity tags (decision 15): known before any data is touched, because a published version never changes. They are
- * keyed digests, so that they tell nothing about what they are made of (decision 12).
+ * Entity tags (decision 15). They are known before any data is touched, because a published version
+ * never changes. They are keyed digests, so that they reveal nothing about their input (decision
+ * 12).
  */
 import type { KeyObject } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -11,15 +12,23 @@ import type { Scope } from '../../domain/scope.ts';
 import type { KeyGrant } from '../../keys/keyring.ts';
 import { keyedDigest } from './secrets.ts';
 
-/** To be raised when the same data gets other bytes, so that what clients have kept is not taken for the new form. */
+/**
+ * Must be incremented when the same data gets different bytes, so that responses kept by clients
+ * are not taken for the new form.
+ */
 const FORM = 3;
 
-/** `parts` are texts that together settle every byte of an answer; none but the first may hold a line break. */
+/**
+ * `parts` are texts that together determine every byte of a response. Only the first one may
+ * contain a line break.
+ */
 export function entityTag(parts: readonly string[], secret: KeyObject): string {
   return `"${keyedDigest(secret, `${FORM}\n${parts.join('\n')}`)}"`;
 }
 
-/** Whether `If-None-Match` names the tag, weakly or strongly: the client has the answer already. */
+/**
+ * Whether `If-None-Match` names the tag, weakly or strongly: the client already has the response.
+ */
 export function namesTag(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   if (ifNoneMatch === tag) return true;
@@ -28,16 +37,16 @@ export function namesTag(ifNoneMatch: string | undefined, tag: string): boolean 
   );
 }
 
-/** `*` is satisfied by whatever exists, so that has to be known first. */
+/** `*` matches everything that exists, so the existence must be known first. */
 export function acceptsNothingNew(ifNoneMatch: string | undefined): boolean {
   return ifNoneMatch?.trim() === '*';
 }
 
 /**
- * To be called before a response leaves: `precondition-failed` when `If-Match` names other entity
- * tags than it has. They are compared strongly, and only where the response would otherwise be sent
- * or be 304 (RFC 9110, 13.1.1 and 13.2). `If-Unmodified-Since` has no effect, because nothing has a
- * `Last-Modified`.
+ * Must be called before a response is sent. Returns `precondition-failed` when `If-Match` does not
+ * name its entity tag. Tags are compared strongly, and only if the response would otherwise be a
+ * 200 or 304 (RFC 9110, 13.1.1 and 13.2). `If-Unmodified-Since` has no effect, because no response
+ * has a `Last-Modified`.
  */
 export function unmetMatch({ headers }: FastifyRequest, reply: FastifyReply): AppError | undefined {
   const { 'if-match': expected } = headers;
@@ -60,8 +69,8 @@ export function sendNotModified(reply: FastifyReply, caching: Record<string, str
 }
 
 /**
- * The caching header fields of a 200 or 304 with that tag. Responses to pages of this server, such
- * as the console, are not stored, because other people may use the same machine (decision 65).
+ * The caching header fields of a 200 or 304 with this tag. Responses to pages of this server, such
+ * as the console, are not stored, because several people may use the same machine (decision 65).
  */
 export function cachingFields(
   etag: string,
@@ -74,7 +83,10 @@ export function cachingFields(
 
 const scopeTexts = new WeakMap<Scope, string>();
 
-/** The same text for the same scope; kept beside it, because a scope can name many thousands of ids. */
+/**
+ * The same text for the same scope. It is cached per scope object, because a scope can contain many
+ * thousands of ids.
+ */
 export function scopeText(scope: Scope): string {
   let text = scopeTexts.get(scope);
   if (text === undefined) {
@@ -84,7 +96,7 @@ export function scopeText(scope: Scope): string {
   return text;
 }
 
-/** Whether both see the same: a key may have been changed since it was looked up (decision 68). */
+/** Whether both see the same data: a key may have changed since it was looked up (decision 68). */
 export function seesTheSame(one: KeyGrant, other: KeyGrant): boolean {
   return scopeText(one.scope) === scopeText(other.scope) && isSameRedaction(one.redact, other.redact);
 }

@@ -1,8 +1,8 @@
 /**
- * Cursors (decisions 18, 74): where a page begins, sealed with a secret of the organization, so that
- * a cursor can be neither read nor made up, and bound to the question, the scope and the redaction it
- * was given out for. The same place gives the same cursor, so that two pulls of unchanged data stay
- * byte-identical (decision 4).
+ * Cursors (decisions 18, 74): the start of a page, sealed with a secret of the organization, so
+ * that a cursor can be neither read nor forged. It is bound to the request, the scope and the
+ * redaction for which it was issued. The same position gives the same cursor, so that two pulls of
+ * unchanged data are byte-identical (decision 4).
  */
 
 import type { EventPosition } from '../../dataset/query.ts';
@@ -10,13 +10,16 @@ import { AppError } from '../../domain/app-error.ts';
 import { openFormerCursor } from './former-tokens.ts';
 import { type Secrets, seal, unseal } from './secrets.ts';
 
-/** Place in a walk through events: after which one, and the last event that was published when the walk began. */
+/**
+ * A position in pages of events: the last event of the previous page, and the last sequence that
+ * was published when the first page was requested.
+ */
 interface EventPlace {
   readonly after: EventPosition;
   readonly upToSequence: number;
 }
 
-/** Place in a walk through a list: after which id. */
+/** A position in pages of a list: the last id of the previous page. */
 interface ListPlace {
   readonly afterId: bigint;
 }
@@ -26,13 +29,16 @@ export type WalkPlace = EventPlace | ListPlace;
 const EVENT_PLACE_BYTES = 24;
 const LIST_PLACE_BYTES = 8;
 
-/** `binding` is the canonical text of everything that the cursor belongs to. */
+/** `binding` is the canonical text of everything that the cursor is bound to. */
 export function sealCursor(place: WalkPlace, binding: string, secrets: Secrets): string {
   const plain = 'after' in place ? writeEventPlace(place) : writeListPlace(place);
   return seal(plain, secrets.cursor, binding);
 }
 
-/** Throws `cursor-malformed` for whatever was not sealed for the same question, scope and organization. */
+/**
+ * Throws `cursor-malformed` for a text that was not sealed for the same request, scope and
+ * organization.
+ */
 export function openCursor(
   cursor: string | undefined,
   binding: string,

@@ -1,6 +1,6 @@
 /**
- * Cursors and sync tokens as version 0.1 issued them: AES-GCM under a nonce derived from the message, and a block of AES
- * with a digest of its own. They are read, never issued (decision 74).
+ * Cursors and sync tokens in the form of version 0.1: AES-GCM with a nonce derived from the
+ * message, and an AES block with its own digest. They are read, but no longer issued (decision 74).
  */
 import { createDecipheriv, hash, timingSafeEqual } from 'node:crypto';
 import { derive } from './secrets.ts';
@@ -12,7 +12,9 @@ const BLOCK_CHARACTERS = 22;
 const SYNC_TAG_CHARACTERS = 10;
 const SYNC_TOKEN_CHARACTERS = BLOCK_CHARACTERS + SYNC_TAG_CHARACTERS;
 
-/** What a cursor says; absent when it is none. `secret` is that of the organization. */
+/**
+ * The content of a cursor; absent when it is invalid. `secret` is the secret of the organization.
+ */
 export function openFormerCursor(cursor: string, binding: string, secret: Uint8Array): Buffer | undefined {
   const sealed = Buffer.from(cursor, 'base64url');
   const isCursor = CURSOR_CHARACTERS.includes(cursor.length) && sealed.toString('base64url') === cursor;
@@ -32,7 +34,9 @@ export function openFormerCursor(cursor: string, binding: string, secret: Uint8A
   }
 }
 
-/** The sequence that a sync token says, in its first bytes; absent when it is none. */
+/**
+ * The block of a sync token, whose first bytes are the sequence; absent when the token is invalid.
+ */
 export function openFormerSyncToken(token: string, binding: string, secret: Uint8Array): Buffer | undefined {
   if (token.length !== SYNC_TOKEN_CHARACTERS) return undefined;
   const block = token.slice(0, BLOCK_CHARACTERS);

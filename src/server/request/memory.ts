@@ -1,14 +1,14 @@
 /**
- * What has been made of a text before, so that it need not be made again: bounded, and only for what follows from
- * the text alone, so that nothing in it can grow old.
+ * A cache of values made from texts. It is limited in size, and only for values that depend on the
+ * text alone, so that its content cannot become outdated.
  */
 import { TwoGenerations } from '../bodies/doorkeeper.ts';
 
-/** Longer texts are rare, and cheap to send in numbers: they are not worth the memory. */
+/** Longer texts are rare, and easy to send in large numbers, so they are not worth the memory. */
 const LONGEST_TEXT = 1024;
 
 export class Memory<T> extends TwoGenerations<string, T> {
-  /** The value kept for the text, or else a new one. When `make` throws nothing is kept. */
+  /** The cached value of the text, or a new one. If `make` throws, nothing is cached. */
   take(text: string, make: () => T): T {
     const present = this.find(text);
     if (present !== undefined) return present;

@@ -1,4 +1,4 @@
-/** Which representation and which content encoding a client gets (decision 17). */
+/** Chooses the representation and the content encoding of a response (decision 17). */
 import type { IncomingMessage } from 'node:http';
 import Negotiator from 'negotiator';
 import { AppError } from '../../domain/app-error.ts';
@@ -7,10 +7,13 @@ import { orList, type Parameters } from './parameters.ts';
 
 export type Encoding = 'identity' | 'gzip' | 'zstd';
 
-/** Most wanted first, where a client likes them alike. */
+/** In the order of preference, if a client accepts several of them equally. */
 const ENCODINGS: Encoding[] = ['zstd', 'gzip', 'identity'];
 
-/** `format` wins over `Accept`. Throws `not-acceptable`, which names the one that decided. */
+/**
+ * `format` takes precedence over `Accept`. Throws `not-acceptable`; its detail names the one that
+ * decided.
+ */
 export function chooseRepresentation(
   request: IncomingMessage,
   format: Parameters['format'],
@@ -40,7 +43,7 @@ function acceptedOf(
   available: readonly Representation[],
 ): Representation | undefined {
   const { accept } = request.headers;
-  // What most programs send, or mean by sending nothing, needs no reading.
+  // Most programs send `*/*` or nothing, which needs no parsing.
   if (accept === undefined || accept === '*/*') return available[0];
   const headers = { accept: withoutParameters(accept) };
   const type = new Negotiator({ headers }).mediaType(
@@ -49,12 +52,12 @@ function acceptedOf(
   return available.find((representation) => REPRESENTATIONS[representation].mediaType === type);
 }
 
-/** From the semicolon on: a name, and a value that is a token or a quoted text. */
+/** From the semicolon on: a name, and a value that is a token or a quoted string. */
 const PARAMETER = /;\s*([^\s;,="]*)\s*(?:=\s*(?:"(?:\\.|[^"\\])*"|[^\s;,]*))?/g;
 
 /**
  * `Accept` with bare media types and their weights. Each representation has one form, so no other
- * parameter chooses between two; clients send `charset` and the like out of habit.
+ * parameter chooses between two of them. Clients often send `charset` and the like out of habit.
  */
 function withoutParameters(accept: string): string {
   return accept.replace(PARAMETER, (parameter, name: string) =>
@@ -63,16 +66,16 @@ function withoutParameters(accept: string): string {
 }
 
 /**
- * `offered` is in the order of preference. Throws `not-acceptable` when every encoding, none
- * included, is forbidden.
+ * `offered` is in the order of preference. Throws `not-acceptable` when the client accepts no
+ * encoding, not even `identity`.
  */
 export function chooseEncoding(request: IncomingMessage, offered: readonly Encoding[] = ENCODINGS): Encoding {
   const header = request.headers['accept-encoding'];
   if (header === undefined) return 'identity';
-  // Clients that say `*` often mean what they have always been sent, which is not zstd.
+  // Clients that send `*` often expect the encodings that they have always received, not zstd.
   const available = offered.filter((encoding) => encoding !== 'zstd' || /zstd/i.test(String(header)));
   const negotiator = new Negotiator(request);
-  // The published types do not know the second parameter yet.
+  // The published types lack the second parameter.
   const encodings: (available: string[], options: { preferred: string[] }) => string[] = negotiator.encodings;
   const accepted = encodings.call(negotiator, available, { preferred: available });
   const chosen = ENCODINGS.find((encoding) => encoding === accepted[0]);

@@ -1,4 +1,4 @@
-/** From one page to the next (decision 18). */
+/** Links from one page to the next (decision 18). */
 import type { EventPosition } from '../../dataset/query.ts';
 import { type RequestTarget, uriReference } from '../http/target.ts';
 import { sealCursor, type WalkPlace } from './cursor.ts';
@@ -15,7 +15,7 @@ export function cursorOfNext(
   return next === undefined ? undefined : sealCursor(placeOf(ask, next), walk, secrets);
 }
 
-/** The `Link` field of a page, in the spelling of its own target: none when it is the last. */
+/** The `Link` field of a page, with the path and query of the request; empty on the last page. */
 export function linkToNext(target: RequestTarget, cursor: string | undefined): Record<string, string> {
   if (cursor === undefined) return {};
   const query = new URLSearchParams(target.query);
@@ -25,7 +25,8 @@ export function linkToNext(target: RequestTarget, cursor: string | undefined): R
 
 function placeOf(ask: Ask, next: EventPosition | bigint): WalkPlace {
   if (typeof next === 'bigint') return { afterId: next };
-  // The whole walk sees what was published when it began; of a server that is behind, what that one has.
+  // All pages show what was published when the first one was requested. If a server is behind, they
+  // show what this server has.
   const { lastSequence } = ask.dataset;
   const begun =
     ask.place !== undefined && 'upToSequence' in ask.place ? ask.place.upToSequence : lastSequence;

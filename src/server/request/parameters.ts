@@ -1,6 +1,4 @@
-/**
- * The query parameters of the data routes: what each is called, how it is described, and how its text is read.
- */
+/** The query parameters of the data routes: name, description and parser of each. */
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { parseIdentifier } from '../../domain/identifier.ts';
@@ -17,7 +15,7 @@ export interface Parameter<T> {
   readonly example: string | number;
   /** Completes "… has to be". */
   readonly expected: string;
-  /** Absent when the text cannot be read. */
+  /** Absent when the text is invalid. */
   read(text: string): T | undefined;
 }
 
@@ -55,7 +53,7 @@ function identifier(description: string, example: number): Parameter<bigint> {
   };
 }
 
-/** A parameter whose schema says all there is to say about it. */
+/** A parameter that is described completely by its schema. */
 function bySchema<S extends TSchema>(
   schema: S,
   parameter: Omit<Parameter<Static<S>>, 'schema' | 'read'>,
@@ -115,7 +113,7 @@ export const PARAMETERS = {
     example: 'board',
     expected: 'the word board, or be left out',
   }),
-  // Of the insights alone.
+  // Only for the insights.
   board: identifier('Only events on this board.', 7),
   user: identifier('Only events of which this user is the actor.', 12),
   action: bySchema(Type.String({ minLength: 1, maxLength: 200 }), {
@@ -158,7 +156,7 @@ export const PARAMETERS = {
 
 export type ParameterName = keyof typeof PARAMETERS;
 
-/** What was read, by name; a parameter that was not given is absent. */
+/** Parsed values by name; a parameter that was not given is absent. */
 export type Parameters = {
   [N in ParameterName]?: NonNullable<ReturnType<(typeof PARAMETERS)[N]['read']>>;
 };

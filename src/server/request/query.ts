@@ -1,11 +1,11 @@
-/** The query of a request, read strictly: what is not understood is refused, never passed over (decisions 5, 6). */
+/** Strict parsing of the query string: unknown input is refused, never ignored (decisions 5, 6). */
 import { AppError } from '../../domain/app-error.ts';
 import { nearestName } from '../../domain/nearest-name.ts';
 import { PARAMETERS, type ParameterName, type Parameters } from './parameters.ts';
 
 /**
- * Throws `parameter-unknown`, `parameter-repeated`, `parameter-malformed` or `range-reversed`. The query is known to
- * be decodable (`Target`).
+ * Throws `parameter-unknown`, `parameter-repeated`, `parameter-malformed` or `range-reversed`. The
+ * query must be decodable, which `RequestTarget.fault` checks.
  */
 export function readParameters(query: string, known: readonly ParameterName[]): Parameters {
   const given = new Map<ParameterName, string>();

@@ -1,6 +1,7 @@
 /**
- * What a request asks: first as its text alone says it, then bound to a version and to what the key may see, which
- * settles every byte of the answer. Both are kept, because the same questions come again and again.
+ * The parsed request. First as its text alone determines it, then bound to a version, and to the
+ * scope and redaction of the key; this determines every byte of the response. Both are cached,
+ * because the same requests come again and again.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Dataset } from '../../dataset/dataset.ts';
@@ -29,25 +30,30 @@ export interface Question {
   readonly subject: Subject;
   readonly representation: Representation;
   readonly encoding: Encoding;
-  /** As it was bound last: nearly always it comes again from the same key, to the same version. */
+  /**
+   * The last binding. Nearly always the request comes again from the same key, to the same version.
+   */
   lastBound: LastBound | undefined;
 }
 
-/** A question to one version, with one scope and one kind of redaction. */
+/** A request to one version, with one scope and one kind of redaction. */
 export interface BoundQuestion {
-  /** What all pages of a walk have in common; the cursors of a walk are bound to it. */
+  /** The text that all pages of a list have in common; their cursors are bound to it. */
   readonly walk: string;
-  /** Where the cursor of the question points to. */
+  /** The position in the cursor of the request. */
   readonly place: WalkPlace | undefined;
-  /** What the client has already, when it asks for changes (decision 19). */
+  /** What the client already has, if it requests changes (decision 19). */
   readonly since: Since | undefined;
-  /** Of whoever has taken in the whole answer, or walk; absent where there is no `since`. */
+  /**
+   * For a client that has received the whole response, or all pages; absent if the route has no
+   * `since`.
+   */
   readonly syncToken: string | undefined;
-  /** Names the answer: the same for the same bytes only. */
+  /** Identifies the response: it is the same for the same bytes only. */
   readonly etag: string;
 }
 
-/** Absent: nothing yet. */
+/** The sequence up to which the client has everything; absent: it has nothing yet. */
 export interface Since {
   readonly sequence: number | undefined;
 }
@@ -63,8 +69,8 @@ const KEPT_QUESTIONS = 2048;
 const questions = new Memory<Question>(KEPT_QUESTIONS);
 
 /**
- * Throws `parameter-unknown`, `-repeated`, `-malformed`, `range-reversed`, `identifier-malformed` or
- * `not-acceptable`.
+ * Throws `parameter-unknown`, `-repeated`, `-malformed`, `range-reversed`, `identifier-malformed`
+ * or `not-acceptable`.
  */
 export function readQuestion(
   variant: Interface,
@@ -72,7 +78,8 @@ export function readQuestion(
   requestTarget: string,
   request: IncomingMessage,
 ): Question {
-  // All that is read below. No part can hold a line break or a zero byte, so that no two requests give the same text.
+  // The text contains everything that is read below. None of its parts can contain a line break or
+  // a zero byte, so two different requests never give the same text.
   const { accept = '\0', 'accept-encoding': acceptEncoding = '\0' } = request.headers;
   const text = `${variant} ${route.path}\n${requestTarget}\n${accept}\n${acceptEncoding}`;
   return questions.take(text, () => {
@@ -87,7 +94,7 @@ export function readQuestion(
   });
 }
 
-/** Binds questions to one version of an organization's data. */
+/** Binds requests to one version of an organization's data. */
 export class BoundQuestions {
   readonly #version: Pick<Dataset, 'version' | 'lastSequence'>;
   readonly #secrets: Secrets;
@@ -102,15 +109,16 @@ export class BoundQuestions {
   bind(question: Question, key: KeyEntry): BoundQuestion {
     const { scope, redact } = key;
     const last = question.lastBound;
-    // A scope that is changed becomes another object, so what was made for this one belongs to
-    // exactly this scope (decision 12).
+    // A changed scope is a different object, so the last binding belongs to exactly this scope
+    // (decision 12).
     if (last?.by === this && last.scope === scope && isSameRedaction(last.redact, redact)) return last;
     const { version, lastSequence } = this.#version;
     const common = commonText(question, key);
     const walk = walkText(common, question, key);
     const place = openCursor(question.parameters.cursor, walk, this.#secrets);
-    // A walk tells of what there was when it began, and of no more than the oldest version that it has met: servers need
-    // not have the same one.
+    // The pages of a list show what was published when the first one was requested, and no more
+    // than the oldest version among those that they were read from: servers may have different
+    // versions.
     const begun = place !== undefined && 'upToSequence' in place ? place.upToSequence : lastSequence;
     const seen = Math.min(begun, lastSequence);
     question.lastBound = {
@@ -123,7 +131,10 @@ export class BoundQuestions {
     return question.lastBound;
   }
 
-  /** Up to where the client has everything, as a token says. Throws `since-invalid`. */
+  /**
+   * The sequence up to which the client has everything, according to a token. Throws
+   * `since-invalid`.
+   */
   sequenceOf(question: Question, key: KeyEntry, token: string): number {
     return openSyncToken(token, syncText(commonText(question, key), key), this.#secrets);
   }
@@ -140,7 +151,7 @@ export class BoundQuestions {
     };
   }
 
-  /** Nearly always that of the version. */
+  /** Seals a sequence. It is nearly always the last one of the version, which is kept. */
   #seal(sequence: number): string {
     if (sequence !== this.#version.lastSequence) return sealSequence(sequence, this.#secrets);
     this.#sealed ??= sealSequence(sequence, this.#secrets);
@@ -153,7 +164,7 @@ function refusePages({ limit, cursor }: Parameters): void {
   throw new AppError('parameter-malformed', 'A stream has no pages. Leave out "limit" and "cursor".');
 }
 
-/** Refuses other formats, for which the parameter would silently do nothing. */
+/** Refuses other formats, in which the parameter would silently have no effect. */
 function forExcel(chosen: Representation): Representation {
   if (chosen === 'csv') return 'excel';
   throw new AppError(
@@ -162,7 +173,7 @@ function forExcel(chosen: Representation): Representation {
   );
 }
 
-/** With `since` only those in which an event has its name. */
+/** With `since`, only representations in which an event carries its `sync_id`. */
 function representationsOf({ representations }: Route, { since }: Parameters): readonly Representation[] {
   if (since === undefined) return representations;
   return representations.filter(tellsChanges);
@@ -173,16 +184,16 @@ function sinceOf(since: string | undefined, binding: string, secrets: Secrets): 
   return { sequence: since === 'start' ? undefined : openSyncToken(since, binding, secrets) };
 }
 
-/** What all pages of a walk have in common. A redacting key has walks of its own. */
+/** The text that all pages of a list have in common. It is different for a redacting key. */
 function walkText(common: string, { parameters }: Question, { redact }: KeyEntry): string {
   const ofRedaction = isRedacting(redact) ? ` ${redactionText(redact)}` : '';
   return `${common} ${parameters.since ?? ''}${ofRedaction}`;
 }
 
-/** What all answers of a sync have in common; its tokens are bound to it. */
+/** The text that all responses of a sync have in common; its sync tokens are bound to it. */
 function syncText(common: string, { redact }: KeyEntry): string {
-  // Names that are redacted with the address were not always: who has kept them begins again from
-  // the start.
+  // Names derived from an address are redacted together with it, but were not in earlier versions
+  // of Corkboard. A client that may have kept such names starts again.
   const form = redact.email && !redact.name ? ' 2' : '';
   return `${common} ${redact.email} ${redact.name}${form}${redact.id ? ' id' : ''}`;
 }
@@ -197,7 +208,7 @@ function filterOf({ variant, route, subject, parameters }: Question): readonly u
   return [variant, route.path, subject.text, start, end, filter];
 }
 
-/** What else settles the bytes of an answer from one version. */
+/** Everything else that determines the bytes of a response from one version. */
 function formText({ route, parameters, representation, encoding }: Question, key: KeyEntry): string {
   const given = route.parameters.map((parameter) => parameters[parameter] ?? null);
   const exact = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);

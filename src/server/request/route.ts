@@ -1,6 +1,6 @@
 /**
- * What a route of the contract is, as data: enough to match, check, document and answer it. The tables are in
- * `variant-a.ts` and `variant-b.ts`.
+ * A route of the contract as data: everything needed to match, check, document and handle its
+ * requests. The tables are in `variant-a.ts` and `variant-b.ts`.
  */
 import type { TSchema } from 'typebox';
 import type { Dataset } from '../../dataset/dataset.ts';
@@ -29,9 +29,9 @@ import type { WalkPlace } from './cursor.ts';
 import type { ParameterName, Parameters } from './parameters.ts';
 import type { Since } from './question.ts';
 
-/** A question that has passed every check, and what is needed to answer it. */
+/** A request that has passed every check, and the input for its response. */
 export interface Ask {
-  /** As the key sees it: that of the rendering. */
+  /** The dataset of the rendering, as the key sees it. */
   readonly dataset: Dataset;
   readonly rendering: Rendering;
   readonly scope: Scope;
@@ -54,7 +54,7 @@ export interface PathName {
 
 interface RouteForm {
   readonly operation: string;
-  /** Below `/v1`, with `{names}` as the contract spells them. */
+  /** Below `/v1`, with `{names}` as spelled in the contract. */
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
@@ -62,7 +62,7 @@ interface RouteForm {
   readonly names: readonly PathName[];
   readonly parameters: readonly ParameterName[];
   readonly representations: readonly Representation[];
-  /** Of the JSON representation; the others carry the same. */
+  /** Schema of the JSON representation; the other representations contain the same data. */
   readonly response: TSchema;
   readonly example: unknown;
 }
@@ -70,7 +70,10 @@ interface RouteForm {
 /** The decoded text of a name in the path. */
 export type PathText = (name: string) => string;
 
-/** What a route is about; a board or a user outside the scope is refused before the route is asked (decision 12). */
+/**
+ * The subject of a route. A board or user outside the scope is refused before the route is called
+ * (decision 12).
+ */
 type RouteSubject =
   | { readonly of: 'organization'; answer(ask: Ask): Promise<AnyAnswer> }
   | {
@@ -91,7 +94,7 @@ type RouteSubject =
 
 export type Route = RouteForm & RouteSubject;
 
-/** The two variants of the contract, and what Corkboard adds beside them. */
+/** The two variants of the contract, and Corkboard's own insights. */
 export type Interface = Variant | 'insights';
 
 /** One published form of the interface (decision 1). */
@@ -100,7 +103,7 @@ export interface VariantTable {
   readonly title: string;
   readonly version: string;
   readonly routes: readonly Route[];
-  /** Paths that answer without `/v1` too. */
+  /** Paths that are also available without `/v1`. */
   readonly unversioned: readonly string[];
 }
 
@@ -114,11 +117,11 @@ export function identifierNamed(name: string, text: PathText): bigint {
   );
 }
 
-/** The part of a question about events that its parameters give. */
+/** The part of an events query that the parameters of the request give. */
 export function eventsAsked(ask: Ask): EventQuery {
   const { start, end, limit } = ask.parameters;
   const place = ask.place !== undefined && 'after' in ask.place ? ask.place : undefined;
-  // A walk through pages sees what was published when it began, no more (decision 18).
+  // All pages of a list show what was published when the first page was requested (decision 18).
   const { lastSequence } = ask.dataset;
   const upToSequence =
     limit === undefined ? undefined : Math.min(place?.upToSequence ?? lastSequence, lastSequence);
@@ -131,14 +134,14 @@ export function eventsAsked(ask: Ask): EventQuery {
   };
 }
 
-/** The part of a question about a list that its parameters give. */
+/** The part of a list query that the parameters of the request give. */
 function listAsked(ask: Ask): ListQuery {
   const { start, end, limit } = ask.parameters;
   const afterId = ask.place !== undefined && 'afterId' in ask.place ? ask.place.afterId : undefined;
   return { scope: ask.scope, range: { startMs: start, endMs: end }, limit, afterId };
 }
 
-/** The events of a question, in the representation that is asked for; `answerList` alike. */
+/** The events of a query, in the requested representation. `answerList` does the same for lists. */
 export function eventsOf({ rendering, representation, admit }: Ask, query: EventQuery): Promise<AnyAnswer> {
   return isText(representation)
     ? rendering.events(query, representation, admit)

@@ -1,6 +1,6 @@
 /**
- * Secrets for one purpose each, derived from the secret of an organization, so that what one of them signs or hides
- * says nothing about another; and the two ways to use them.
+ * Secrets for one purpose each, derived from the secret of an organization, so that text signed or
+ * sealed with one of them reveals nothing about the others; and the two ways to use them.
  */
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { aessiv } from '@noble/ciphers/aes.js';
@@ -8,16 +8,16 @@ import { aessiv } from '@noble/ciphers/aes.js';
 export interface Secrets {
   readonly entityTag: KeyObject;
   readonly syncTag: KeyObject;
-  /** Of AES-SIV, as `sequence`. */
+  /** For AES-SIV, like `sequence`. */
   readonly cursor: Uint8Array;
   readonly sequence: Uint8Array;
-  /** The organization's own one, for the pseudonyms of rendering (decision 22). */
+  /** The secret of the organization itself, for the pseudonyms of rendering (decision 22). */
   readonly pseudonym: Uint8Array;
 }
 
-/** Two keys of AES-256. */
+/** Two AES-256 keys. */
 const SIV_KEY_BYTES = 64;
-/** Of base64url: 132 of the 256 bits of the digest. */
+/** Characters of base64url: 132 of the 256 bits of the digest. */
 const DIGEST_CHARACTERS = 22;
 
 export function deriveSecrets(secret: Uint8Array): Secrets {
@@ -34,20 +34,20 @@ export function derive(secret: Uint8Array, purpose: string, bytes = 32): Buffer 
   return Buffer.from(hkdfSync('sha256', secret, new Uint8Array(), `corkboard ${purpose}`, bytes));
 }
 
-/** The start of the HMAC-SHA256 of the text, as text. */
+/** The start of the HMAC-SHA256 of the text, in base64url. */
 export function keyedDigest(secret: KeyObject, text: string): string {
   return createHmac('sha256', secret).update(text).digest('base64url').slice(0, DIGEST_CHARACTERS);
 }
 
-/** AES-SIV (RFC 5297), as text: the same for the same bytes and binding. */
+/** AES-SIV (RFC 5297), in base64url: the same text for the same bytes and binding. */
 export function seal(plain: Uint8Array, secret: Uint8Array, binding = ''): string {
   return Buffer.from(aessiv(secret, Buffer.from(binding)).encrypt(plain)).toString('base64url');
 }
 
-/** Absent for whatever was not sealed with the same secret and binding. */
+/** Absent for a text that was not sealed with the same secret and binding. */
 export function unseal(sealed: string, secret: Uint8Array, binding = ''): Buffer | undefined {
   const bytes = Buffer.from(sealed, 'base64url');
-  // A second spelling of the same bytes is refused too.
+  // A second spelling of the same bytes is refused, too.
   if (bytes.toString('base64url') !== sealed) return undefined;
   try {
     return Buffer.from(aessiv(secret, Buffer.from(binding)).decrypt(bytes));

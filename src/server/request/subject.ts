@@ -1,6 +1,6 @@
 /**
- * What a request is about: the organization, one board or one user, named by the path; and what its
- * query names.
+ * The subject of a request: the organization, one board or one user, named by the path. Also the
+ * board and the user that the query names.
  */
 
 import type { BoardName, UserName } from '../../dataset/query.ts';
@@ -9,18 +9,19 @@ import { type KeyEntry, mayLookUpPeople } from '../../keys/keyring.ts';
 import type { AnyAnswer, Ask, PathText, Route } from './route.ts';
 
 export interface Subject {
-  /** The same for the same subject, however it was spelt. */
+  /** The same text for the same subject, however the request spells it. */
   readonly text: string;
   /** Whether it is a user named by an LMS property. */
   readonly isLmsLookup: boolean;
   /**
-   * Looks for the subject; the answer about it is made by the function that comes back. Throws `not-found`, alike
-   * for what does not exist and for what is out of scope (decision 12), and `lookup-not-configured` (decision 11).
+   * Finds the subject; the returned function makes the response. Throws `not-found`, the same for a
+   * subject that does not exist and for one out of scope (decision 12), and `lookup-not-configured`
+   * (decision 11).
    */
   find(ask: Ask): Promise<() => Promise<AnyAnswer>>;
 }
 
-/** Reads the names out of the path. Throws `identifier-malformed`. */
+/** Parses the names in the path. Throws `identifier-malformed`. */
 export function readSubject(route: Route, path: string): Subject {
   const { text, isLmsLookup, find } = readPath(route, path);
   return {
@@ -35,8 +36,8 @@ export function readSubject(route: Route, path: string): Subject {
 }
 
 /**
- * Indices of the board and the user that the query names, where it does. Throws `not-found`, as
- * `Subject.find` does.
+ * Indexes of the board and the user that the query names, if it does. Throws `not-found`, like
+ * `Subject.find`.
  */
 export async function findNamed({ dataset, scope, parameters }: Ask) {
   const { board: boardId, user: userId } = parameters;
@@ -100,8 +101,8 @@ function userSubject(route: Extract<Route, { of: 'user' }>, text: PathText): Sub
 }
 
 /**
- * Throws `lookup-not-allowed`: by the route and the key alone, so that the refusal tells nothing
- * about the property, its value or the data (decision 63).
+ * Throws `lookup-not-allowed`. This depends only on the route and the key, so that the refusal
+ * reveals nothing about the property, its value or the data (decision 63).
  */
 export function checkLookup({ isLmsLookup }: Subject, key: KeyEntry): void {
   if (!isLmsLookup || mayLookUpPeople(key)) return;
@@ -129,7 +130,9 @@ function lookupNotConfigured(): AppError {
   );
 }
 
-/** Each segment decoded once, so that a name may hold slashes and percent signs (decision 11). */
+/**
+ * Each segment is decoded once, so that a name can contain slashes and percent signs (decision 11).
+ */
 function pathTextOf(template: string, path: string): PathText {
   const names = template.split('/');
   const segments = path.split('/').slice(-names.length);

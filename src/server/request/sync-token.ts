@@ -1,8 +1,9 @@
 /**
- * Sync tokens (decisions 19, 74): up to which sequence a client has everything, so that a token can be neither read nor
- * made up, and bound to the question, the scope and the redaction it was given for. The first part is the sequence,
- * sealed: the same for all that ask the same version. The second is a keyed digest of that part and of what the token
- * is bound to, which takes a tenth of the time of sealing.
+ * Sync tokens (decisions 19, 74): the sequence up to which a client has everything. A token can be
+ * neither read nor forged. It is bound to the request, the scope and the redaction for which it was
+ * issued. The first part is the sealed sequence, the same for all requests to the same version. The
+ * second part is a keyed digest of the first part and of everything that the token is bound to. The
+ * digest is several times as fast as sealing.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../domain/app-error.ts';
@@ -10,22 +11,25 @@ import { openFormerSyncToken } from './former-tokens.ts';
 import { keyedDigest, type Secrets, seal, unseal } from './secrets.ts';
 
 const SEQUENCE_BYTES = 8;
-/** Of base64url: 24 bytes without padding. */
+/** Characters of base64url: 24 bytes without padding. */
 const SEALED_CHARACTERS = 32;
 
-/** The first part, which can be kept for the sequence of a version. */
+/** The first part of a token. It can be kept for the last sequence of a version. */
 export function sealSequence(sequence: number, secrets: Secrets): string {
   const plain = Buffer.alloc(SEQUENCE_BYTES);
   plain.writeDoubleBE(sequence);
   return seal(plain, secrets.sequence);
 }
 
-/** `binding` is the canonical text of everything that the token belongs to. */
+/** `binding` is the canonical text of everything that the token is bound to. */
 export function sealSyncToken(sealed: string, binding: string, secrets: Secrets): string {
   return sealed + keyedDigest(secrets.syncTag, `${sealed}\n${binding}`);
 }
 
-/** Throws `since-invalid` for whatever was not sealed for the same question, key and organization. */
+/**
+ * Throws `since-invalid` for a token that was not sealed for the same request, key and
+ * organization.
+ */
 export function openSyncToken(token: string, binding: string, secrets: Secrets): number {
   const sealed = token.slice(0, SEALED_CHARACTERS);
   const given = Buffer.from(token);

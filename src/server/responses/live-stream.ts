@@ -1,4 +1,7 @@
-/** One live stream: what it has told of, what wakes it, and writing to a client that has to keep up. */
+/**
+ * One live stream: the version that it has reported, its wake-ups, and writing to a client that
+ * must keep up.
+ */
 import type { ServerResponse } from 'node:http';
 import type { KeyEntry } from '../../keys/keyring.ts';
 import type { Question } from '../request/question.ts';
@@ -6,17 +9,17 @@ import type { DatasetLease } from '../versions/datasets.ts';
 
 export type StreamChunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** The client has gone, or has not taken what was sent. */
+/** The client has disconnected, or did not read in time. */
 export class StreamEnded extends Error {}
 
 export class Stream {
   readonly question: Question;
   readonly key: KeyEntry;
-  /** The version that was told of last, and its clock. */
+  /** The version that was reported last, and its last sequence. */
   version = '';
   sequence = 0;
   hasEnded = false;
-  /** Some changes have been sent, and the token after them has not. */
+  /** Changes have been sent, but not the sync token after them. */
   #isTelling = false;
   readonly #response: ServerResponse;
   readonly #stalledMs: number;
@@ -35,21 +38,25 @@ export class Stream {
     this.#resume?.();
   }
 
-  /** What has not begun is answered by the pipeline. */
+  /** Ends the response. One that has not begun is left to the pipeline. */
   end(): void {
     this.hasEnded = true;
     if (this.#response.headersSent) this.#response.end();
     this.wake();
   }
 
-  /** Ends in good order between two messages, otherwise so that no client takes it for whole. */
+  /**
+   * Ends normally between two messages, otherwise so that no client takes the stream for complete.
+   */
   cut(): void {
     this.hasEnded = true;
     if (this.#isTelling) this.#response.socket?.resetAndDestroy();
     this.end();
   }
 
-  /** Ends when there may be something to tell, at once when there has been since the last time. */
+  /**
+   * Resolves when there may be changes to report; at once if there were any since the last call.
+   */
   async woken(): Promise<void> {
     if (!this.#isWoken) {
       await new Promise<void>((resolve) => {
@@ -59,7 +66,10 @@ export class Stream {
     this.#isWoken = false;
   }
 
-  /** What has changed, and then the token, so that a stream that breaks off in between is told all of it again. */
+  /**
+   * Sends the changes, then the sync token. If the stream breaks off in between, the client
+   * receives all of these changes again.
+   */
   async tell(chunks: StreamChunks, { dataset, questions }: DatasetLease): Promise<void> {
     this.#isTelling = true;
     for await (const chunk of chunks) await this.write(chunk);
@@ -70,7 +80,10 @@ export class Stream {
     this.sequence = dataset.lastSequence;
   }
 
-  /** Ends when the network has taken it. Throws when it does not in time, or the client has gone. */
+  /**
+   * Resolves when the network has taken the bytes. Throws `StreamEnded` when it does not do so in
+   * time, or the client has disconnected.
+   */
   async write(bytes: Uint8Array | string): Promise<void> {
     const response = this.#response;
     if (this.hasEnded) throw new StreamEnded();

@@ -1,6 +1,7 @@
 /**
- * Live streams (decision 58): what changes, as server-sent events, as soon as it is published. A stream is a sync that does
- * not end: it tells what has changed since the last version it has told of, then a token to go on from, and waits.
+ * Live streams (decision 58): changes as server-sent events, as soon as they are published. A
+ * stream is a sync that does not end: it sends the changes since the version that it reported last,
+ * then a sync token, and waits.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/app-error.ts';
@@ -20,17 +21,25 @@ import type { HeldVersion } from '../versions/replaced-versions.ts';
 import { Stream, type StreamChunks, StreamEnded } from './live-stream.ts';
 import { SMALL_ANSWER_BYTES, takeOver } from './send.ts';
 
-/** Connections that bring nothing are closed by proxies, many after a minute; it also tells whether the key still holds. */
+/**
+ * Proxies close connections without traffic, many after a minute. Each heartbeat also checks that
+ * the key is still valid.
+ */
 const HEARTBEAT_MS = 15_000;
 const HEARTBEAT = ':\n\n';
-/** Who does not take what is sent within this time is cut off: nothing piles up for anybody. */
+/**
+ * A client that does not read within this time is disconnected, so that no data accumulates for it.
+ */
 const STALLED_MS = 10_000;
 
-/** What is rendered once for all that ask the same, and how many of these are kept. */
+/**
+ * Changes up to this size are rendered once for all streams with the same request; `MOST_SHARED` of
+ * these are kept.
+ */
 const SHARED_BYTES = 64 * 1024;
 const MOST_SHARED = 64;
 
-/** For tests; absent: 15 and 10 seconds. */
+/** For tests; defaults: 15 and 10 seconds. */
 export interface LiveTimes {
   readonly heartbeatMs?: number | undefined;
   readonly stalledMs?: number | undefined;
@@ -49,7 +58,7 @@ export class LiveStreams {
   readonly #shares: LiveShares;
   readonly #stalledMs: number;
   readonly #streams = new Set<Stream>();
-  /** What streams with the same question were told, while others wait for it. */
+  /** Changes for streams with the same request, rendered once. */
   readonly #shared = new Shelf<StreamChunks | undefined>(MOST_SHARED);
   readonly #timer: NodeJS.Timeout;
 
@@ -66,20 +75,22 @@ export class LiveStreams {
     this.#timer = setInterval(() => this.#wake(() => true), heartbeatMs).unref();
   }
 
-  /** To be called when a version of the organization has come into service. */
+  /** Must be called when a new version of the organization is in service. */
   tell(organization: string): void {
     this.#wake((stream) => stream.key.organization === organization);
   }
 
-  /** Ends all streams; clients come back to another server, with the token that they have. */
+  /**
+   * Ends all streams. Clients reconnect to a different server, with the sync token that they have.
+   */
   end(): void {
     clearInterval(this.#timer);
     for (const stream of this.#streams) stream.end();
   }
 
   /**
-   * Responds until the client goes, the key ends or sees something else, or the server stops. Until
-   * it has begun it throws what any response does.
+   * Responds until the client disconnects, the key ends or sees different data, or the server
+   * stops. Before the response has begun, throws the same errors as any response.
    */
   async send(question: Question, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const share = this.#shares.streams.take(keyOf(request));
@@ -96,13 +107,13 @@ export class LiveStreams {
         await stream.woken();
         if (stream.hasEnded) break;
         const key = await authenticate(request.raw, this.#keyring);
-        // Its token belongs to what the key saw before, so the client begins again from the start.
+        // The client's token belongs to what the key could see before, so the client starts again.
         if (!seesTheSame(stream.key, key)) break;
         await this.#reading(stream, watched, (lease, place) => this.#goOn(stream, lease, place));
       }
     } catch (error) {
       if (!reply.raw.headersSent) throw error;
-      // Of an expected one, a revoked key above all, the client learns when it comes back.
+      // The client learns of an expected error, mostly a revoked key, when it reconnects.
       if (!(error instanceof AppError || error instanceof StreamEnded)) request.visit.failure = error;
     } finally {
       endWatch();
@@ -133,7 +144,7 @@ export class LiveStreams {
     }
   }
 
-  /** Everything that can be refused is refused before the first byte. */
+  /** All refusals happen before the first byte. */
   async #begin(
     stream: Stream,
     lease: DatasetLease,
@@ -151,15 +162,15 @@ export class LiveStreams {
     const render = await this.#inTurn(stream, lease, () => askAbout(stream, lease, since, place));
     const chunks = since === undefined ? [] : chunksOf(await this.#inTurn(stream, lease, render), place);
     const headers = { 'content-type': contentTypeOf('event-stream'), 'cache-control': 'no-store' };
-    // Proxies of the kind of nginx would wait for more than a few lines.
+    // Without this header, nginx and similar proxies wait for more than a few lines.
     takeOver(request, reply.headers({ ...headers, 'x-accel-buffering': 'no' })).flushHeaders();
     if (request.method === 'HEAD') return stream.end();
     await stream.tell(chunks, lease);
   }
 
-  /** Changes that are too large for the shares that are left wait for the next time. */
+  /** Changes that are too large for the remaining shares wait for the next wake-up. */
   async #goOn(stream: Stream, lease: DatasetLease, place: ResponsePlace): Promise<void> {
-    // All streams of an organization go on at once.
+    // All streams of an organization continue at the same time.
     if (slice.isOver()) await slice.pass();
     if (lease.dataset.version === stream.version) return await stream.write(HEARTBEAT);
     const changes = await this.#changes(stream, lease, place).catch((error: unknown) => {
@@ -174,10 +185,10 @@ export class LiveStreams {
     return dataset.timeline === undefined ? await this.#shares.turns.run(key, work) : await work();
   }
 
-  /** What has changed is small as a rule, and many wait for the same. */
+  /** Changes are usually small, and many streams wait for the same ones. */
   async #changes(stream: Stream, lease: DatasetLease, place: ResponsePlace): Promise<StreamChunks> {
     const { syncToken } = lease.questions.bind(stream.question, stream.key);
-    // The token stands for question, scope and redaction, under the secret of the organization.
+    // The token identifies request, scope and redaction, under the secret of the organization.
     const name = `${lease.dataset.version} ${syncToken} ${stream.sequence}`;
     const render = (own?: ResponsePlace) =>
       this.#inTurn(stream, lease, () => renderChanges(stream, lease, own));
@@ -186,7 +197,7 @@ export class LiveStreams {
   }
 }
 
-/** Throws what refuses a large one. */
+/** Throws the refusal of a large response. */
 function chunksOf(answer: AnyAnswer, place: ResponsePlace): StreamChunks {
   if (!('chunks' in answer)) throw new Error('A stream is made of answers in chunks.');
   const { byteLength, heldBytes = byteLength } = answer;
@@ -194,11 +205,11 @@ function chunksOf(answer: AnyAnswer, place: ResponsePlace): StreamChunks {
   return answer.chunks();
 }
 
-/** Absent when it is large. */
+/** All chunks of a small response; absent when it is large. */
 async function chunksAtOnce(answer: AnyAnswer): Promise<StreamChunks | undefined> {
   if (!('chunks' in answer) || answer.byteLength > SHARED_BYTES) return undefined;
   const copies: Uint8Array[] = [];
-  // The memory of a chunk is used again.
+  // The memory of a chunk is reused.
   for await (const chunk of answer.chunks()) copies.push(Buffer.from(chunk));
   return copies;
 }

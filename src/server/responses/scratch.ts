@@ -1,25 +1,38 @@
 /**
- * Memory that small answers are rendered into, used again and again. Fresh memory for each of thousands a second would
- * have to be zeroed, and keeps the garbage collector busy: it marks everything there is for every 64 MB of buffers.
+ * A buffer pool for small responses. New memory for each of thousands of responses a second would
+ * have to be zeroed. It would also keep the garbage collector busy, which marks the whole heap for
+ * every 64 MB of buffers.
  */
 import type { ServerResponse } from 'node:http';
 import { Chunk } from '../../render/text/chunk.ts';
 
 const SMALLEST_BYTES = 4096;
-/** Of one size. More are needed only when so many small answers are under way at once. */
+/**
+ * Spare buffers of one size. More are needed only when more small responses are in progress at
+ * once.
+ */
 const MOST_SPARE = 32;
 
 export class Scratch {
-  /** By size: a power of two, so that an answer holds less than twice its size. */
+  /**
+   * By size: a power of two, so that a response above the smallest size holds less than twice its
+   * size.
+   */
   readonly #spare = new Map<number, Chunk[]>();
 
-  /** An empty chunk with room for so many bytes, the one used last if there is one: it may still be near. */
+  /**
+   * An empty chunk with room for `byteLength` bytes. Prefers the one used last, which may still be
+   * in the CPU cache.
+   */
   take(byteLength: number): Chunk {
     const size = sizeFor(byteLength);
     return this.#spare.get(size)?.pop() ?? new Chunk(size);
   }
 
-  /** To be called at most once for a chunk that was taken for so many bytes, when nobody reads it any more. */
+  /**
+   * Takes back a chunk that was taken for `byteLength` bytes. Must be called at most once, and only
+   * when the chunk is no longer read.
+   */
   giveBack(chunk: Chunk, byteLength: number): void {
     const size = sizeFor(byteLength);
     const spare = this.#spare.get(size) ?? [];
@@ -27,7 +40,10 @@ export class Scratch {
     if (spare.length < MOST_SPARE) spare.push(chunk.clear());
   }
 
-  /** Gives a chunk back when the system has taken all of the response; a response that is cut drops its chunk. */
+  /**
+   * Takes a chunk back when the operating system has taken the whole response. The chunk of a
+   * response that is cut is dropped.
+   */
   giveBackAfter(response: ServerResponse, chunk: Chunk, byteLength: number): void {
     response.once('finish', () => this.giveBack(chunk, byteLength));
   }

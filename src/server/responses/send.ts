@@ -1,6 +1,6 @@
 /**
- * Bytes to the socket (decisions 14 to 17): with their length where it is known, no faster than the client takes
- * them, and never ending well when they are not whole.
+ * Sends bytes to the socket (decisions 14 to 17): with their length if it is known, no faster than
+ * the client reads, and never with a normal end when they are incomplete.
  */
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
@@ -22,28 +22,28 @@ import { isLargeFile, PARQUET_BYTES, type ParquetPlaces, refusalOf } from '../tr
 import type { ResponsePlace } from '../traffic/responses-under-way.ts';
 import { Scratch } from './scratch.ts';
 
-/** Up to this size an answer is collected and sent in one piece. */
+/** Responses up to this size are collected and sent at once. */
 export const SMALL_ANSWER_BYTES = 256 * 1024;
 
 const scratch = new Scratch();
 
-/** A request, and what its response is made from. */
+/** A request, and the input for its response. */
 export interface Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly encoding: Encoding;
   readonly place: ResponsePlace;
-  /** Where bodies of this response are kept. */
+  /** The bodies of this request in the response cache. */
   readonly slot: BodySlot;
   /** Cursor of the next page; absent when there is none. */
   readonly next: string | undefined;
-  /** Others are likely to ask the same; a step of a walk is not. */
+  /** Whether the same request is likely to be repeated. Pages and syncs are not. */
   readonly isLasting: boolean;
 }
 
 /**
- * Sends a 200 whose other header fields are in the reply already. Resolves when the last byte of a
- * large response has left. Throws before anything is sent when a large one is refused.
+ * Sends a 200 whose other header fields are already in the reply. Resolves when the last byte of a
+ * large response has been sent. Throws before the first byte when a large response is refused.
  */
 export function sendAnswer(
   exchange: Exchange,
@@ -53,7 +53,7 @@ export function sendAnswer(
   return 'pieces' in answer ? sendParquet(exchange, answer, places) : sendSized(exchange, answer);
 }
 
-/** The size is known only when all of it has been made, so HEAD makes it as well. */
+/** The size is known only when the whole file has been made, so HEAD makes it, too. */
 async function sendParquet(
   exchange: Exchange,
   answer: UnsizedAnswer<unknown>,
@@ -80,15 +80,18 @@ async function sendParquet(
     try {
       if (await reader.whole(gone.signal)) return await sendBody(exchange, body, reader);
     } catch (error) {
-      // What another key may have says nothing about this one.
+      // The refusal of a body for a different key does not apply to this key; try again.
       if (isOwn || !(error instanceof AppError)) throw refusalOf(error);
     }
   }
-  // The client has gone away, which is its right.
+  // The client has disconnected, which is not an error.
   return reply.hijack();
 }
 
-/** Sends a body that was made before, or is being made for others, as `sendAnswer` does. */
+/**
+ * Sends a body that was made before, or is being made for other requests. Otherwise like
+ * `sendAnswer`.
+ */
 export async function sendFound(exchange: Exchange, found: SmallBody | Body): Promise<FastifyReply> {
   if (!(found instanceof Body)) return sendFinished(exchange.reply, found.bytes, exchange.encoding);
   await using reader = found.join();
@@ -105,7 +108,7 @@ async function sendBody(exchange: Exchange, body: Body, reader: Reader): Promise
 async function sendSized(exchange: Exchange, answer: SizedAnswer): Promise<FastifyReply> {
   const { encoding, slot, next, isLasting } = exchange;
   const { byteLength, heldBytes = byteLength } = answer;
-  // The length of a body that HEAD leaves out is part of the answer too, hence the same way for both.
+  // A response to HEAD includes the length of the body, so small bodies are made for both methods.
   if (byteLength <= SMALL_ANSWER_BYTES) return await sendSmall(exchange, answer);
   if (exchange.request.method === 'HEAD') return sendHead(exchange, byteLength);
   const isPlain = encoding === 'identity';
@@ -122,7 +125,7 @@ async function sendSized(exchange: Exchange, answer: SizedAnswer): Promise<Fasti
   return await sendLarge(exchange, { byteLength, heldBytes }, () => reader?.read() ?? make());
 }
 
-/** `byteLength` is that of the plain bytes. */
+/** `byteLength` is the length before compression. */
 async function sendLarge(
   exchange: Exchange,
   { byteLength, heldBytes }: { readonly byteLength: number | undefined; readonly heldBytes: number },
@@ -134,10 +137,12 @@ async function sendLarge(
   describeLarge(exchange, byteLength);
   const response = takeOver(request, reply);
   try {
-    // A failure destroys the response: the client sees a cut connection, not a partial array (decision 16).
+    // A failure destroys the response: the client sees a cut connection, not a partial array
+    // (decision 16).
     await writeChunks(watchSource(read(), request.visit), response);
   } catch {
-    // The source has noted its own failure; otherwise the client has gone away, which is its right.
+    // `watchSource` has recorded a failure of the source. Otherwise the client has disconnected,
+    // which is not an error.
   }
   return reply;
 }
@@ -167,15 +172,15 @@ async function sendSmall(
   return sendFinished(reply, bytes, encoding);
 }
 
-/** Sends a small 200 whose bytes are at hand, compressed already. */
+/** Sends a small 200 whose bytes are complete and already compressed. */
 function sendFinished(reply: FastifyReply, bytes: Buffer, encoding: Encoding): FastifyReply {
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
   return reply.code(200).send(bytes);
 }
 
 /**
- * One piece of memory with the whole answer, `memory` if that was large enough. Throws when fewer or more bytes come
- * than were announced.
+ * The whole response in one buffer, which is `memory` if that was large enough. Throws when there
+ * are fewer or more bytes than announced.
  */
 async function collect(answer: SizedAnswer, memory: Chunk): Promise<Buffer> {
   const collected = new Collected(answer.byteLength);
@@ -197,7 +202,7 @@ class Collected {
   add(chunk: Uint8Array): void {
     this.#length += chunk.length;
     if (this.#length > this.#byteLength) throw wrongLength();
-    // A chunk that is all of the answer is not used again, any other may be.
+    // The memory of a chunk with the whole response is not reused; that of any other chunk may be.
     this.#chunks.push(chunk.length === this.#byteLength ? chunk : Buffer.from(chunk));
   }
 
@@ -216,8 +221,8 @@ function wrongLength(): Error {
 }
 
 /**
- * The response with the header fields of the reply, to be written past the framework. Throws
- * `precondition-failed`.
+ * Takes the response over from the framework, with the header fields of the reply, so that it can
+ * be written directly. Throws `precondition-failed`.
  */
 export function takeOver(request: FastifyRequest, reply: FastifyReply): ServerResponse {
   const unmet = unmetMatch(request, reply);
@@ -230,16 +235,20 @@ export function takeOver(request: FastifyRequest, reply: FastifyReply): ServerRe
   return reply.raw;
 }
 
-/** What all large answers together write in a turn of the event loop: about a millisecond, for which others wait. */
+/**
+ * Bytes that all large responses together write in a turn of the event loop. This takes about a
+ * millisecond, in which other requests wait.
+ */
 const PART_BYTES = 1024 * 1024;
 const SMALLEST_PART_BYTES = 64 * 1024;
 
-/** Large answers that this process is writing. */
+/** Large responses that this process is writing. */
 let answersUnderWay = 0;
 
 /**
- * Writes a source to its end. The next chunk is made while one is taken by the target, and never one more, because
- * the memory of a chunk is used again for the second one after it. Destroys the target on failure.
+ * Writes a source to its end. While the target takes one chunk, the next one is made, but no
+ * further one, because the memory of a chunk is reused for the second chunk after it. Destroys the
+ * target on failure.
  */
 async function writeChunks(source: AsyncIterable<Uint8Array>, target: Writable): Promise<void> {
   answersUnderWay += 1;
@@ -250,7 +259,7 @@ async function writeChunks(source: AsyncIterable<Uint8Array>, target: Writable):
         part = Math.max(SMALLEST_PART_BYTES, Math.ceil(PART_BYTES / answersUnderWay));
         await taken;
         taken = writeChunk(chunk.subarray(at, at + part), target);
-        // Awaited in the next turn; a failure in the meantime is not unheard.
+        // Awaited in the next turn; this handler prevents an unhandled rejection in the meantime.
         taken.catch(() => undefined);
         await setImmediate();
       }
@@ -266,7 +275,7 @@ async function writeChunks(source: AsyncIterable<Uint8Array>, target: Writable):
   }
 }
 
-/** Notes a failure before the response is cut because of it. */
+/** Records a failure before the response is cut because of it. */
 async function* watchSource(chunks: BodyChunks, visit: Visit): AsyncGenerator<Uint8Array, void> {
   try {
     yield* chunks;

@@ -1,4 +1,4 @@
-/** The routes of events: the same in both variants but for their paths (contract 4.2, 4.3). */
+/** The events routes. Only their paths differ between the two variants (contract 4.2, 4.3). */
 import { Type } from 'typebox';
 import type { EventQuery } from '../../dataset/query.ts';
 import { LISTED, tellsChanges } from '../../render/text/representations.ts';
@@ -47,7 +47,7 @@ const EVENTS = {
   response: Type.Array(Type.Union([Event, Forgotten])),
 } as const;
 
-/** Paths name a board `{board-id}` and a user `{user-id}`. */
+/** Paths contain a board as `{board-id}` and a user as `{user-id}`. */
 export function eventRoutes(
   paths: Readonly<Record<'all' | 'ofBoard' | 'ofPins' | 'ofUser', string>>,
 ): Route[] {

@@ -1,4 +1,4 @@
-/** The answers of the insights: figures of `src/insights`, in the words of the interface. */
+/** The responses of the insights: results of `src/insights`, with the field names of the API. */
 import { formatInstant } from '../../domain/instant.ts';
 import { type Activity, countActivity, countHoursOfWeek, countReturning } from '../../insights/activity.ts';
 import { type Groups, groupsOf, noGroups } from '../../insights/groups.ts';
@@ -33,7 +33,7 @@ export async function answerOverview(ask: Ask): Promise<Answer> {
   });
 }
 
-/** As the routes of events in variant A give them. */
+/** The same form as the events routes of variant A. */
 export async function answerEvents(ask: Ask): Promise<AnyAnswer> {
   const query = queryOf(ask.dataset, await eventsCounted(ask));
   return await eventsOf(ask, { ...query, ...eventsAsked(ask) });
@@ -46,7 +46,7 @@ export async function answerActivity(ask: Ask): Promise<Answer> {
   const groups = by === undefined ? noGroups(dataset) : await groupsOf(dataset, by, asked, top);
   const activity = await countActivity(dataset, asked, periodsAsked(ask), groups);
   const describe = await ask.rendering.described();
-  // The boards that have no series of their own share one, unless there are none.
+  // Boards without a series of their own share one, unless there are none.
   const shown = by === undefined ? [0] : rankSeries(groups, activity);
   const series = shown.map((place) => {
     const name = groups.names[place];
@@ -60,8 +60,8 @@ export async function answerActivity(ask: Ask): Promise<Answer> {
 }
 
 /**
- * Places of the groups that have events, most events first, so that the order does not reveal in
- * which order words were imported. Boards are in that order already.
+ * Indexes of the groups that have events, most events first, so that the order does not reveal the
+ * order in which words were imported. Boards are already in that order.
  */
 function rankSeries({ names, column }: Groups, { totals }: Activity): readonly number[] {
   const places = [...names.keys()].filter((place) => totals[place]! > 0);
@@ -86,7 +86,7 @@ export async function answerHeatMap(ask: Ask): Promise<Answer> {
   return await jsonAnswer({ zone, hours });
 }
 
-/** Boards, or people by what they do; of each with how many different others. */
+/** Boards, or users by their actions; each with the number of different users, or boards. */
 export async function answerRanked(ask: Ask, by: 'board' | 'actor'): Promise<Answer> {
   const { order = 'events', top: most = DEFAULT_RANKED } = ask.parameters;
   const ranked = await rank(ask.dataset, await eventsCounted(ask), by, { order, most });
@@ -163,7 +163,7 @@ export async function answerInteractions(ask: Ask, board: number): Promise<Answe
   });
 }
 
-/** The lines of `corkboard points explain`, as far as the scope sees (decision 50). */
+/** The lines of `corkboard points explain` that are within the scope (decision 50). */
 export async function answerLedger(ask: Ask, board: number, user: number): Promise<Answer> {
   const { dataset, scope } = ask;
   const describe = await ask.rendering.described();

@@ -1,4 +1,4 @@
-/** The answers of the insights as schemas: the source of their OpenAPI document. */
+/** The responses of the insights as schemas: the source of their OpenAPI document. */
 import { type TSchema, Type } from 'typebox';
 import { BINS } from '../../insights/participation.ts';
 import { BoardOfVariantB, Organization, UserOfVariantB } from './schemas.ts';

@@ -1,6 +1,6 @@
 /**
- * The insights: figures for looking at what happens, beside the two variants of the contract. The same keys, scope and
- * redaction, the same refusals and the same caching apply (decision 50).
+ * The insights: analytics, in addition to the two variants of the contract. The same keys, scope,
+ * redaction, refusals and caching apply (decision 50).
  */
 import type { TSchema } from 'typebox';
 import type { ParameterName } from '../request/parameters.ts';

@@ -1,4 +1,7 @@
-/** What the routes of one kind have in common in both variants; a row of a table adds the rest. */
+/**
+ * Route presets: the properties that routes of one kind share in both variants. A row of a table
+ * adds the rest.
+ */
 import { type TSchema, Type } from 'typebox';
 import type { ListKind } from '../../dataset/query.ts';
 import type { Variant } from '../../render/text/answer.ts';
@@ -9,7 +12,7 @@ import { PointsMap } from './schemas.ts';
 
 export const PAGED: readonly ParameterName[] = ['start', 'end', 'limit', 'cursor', 'format', 'excel'];
 
-/** A list of boards or users of one variant, whose items are described by `item`. */
+/** A list of boards or users of one variant; `item` is the schema of its items. */
 export function listRoute(of: ListKind, variant: Variant, item: TSchema, example: unknown): Route {
   const tag = of === 'boards' ? 'Boards' : 'Users';
   return {

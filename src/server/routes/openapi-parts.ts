@@ -42,7 +42,7 @@ export const BEFORE_RATE_LIMIT: readonly number[] = [401, 408, 431, 501];
 
 interface Refusal {
   readonly status: number;
-  /** Of the component. */
+  /** Name of the component. */
   readonly name: string;
   readonly description: string;
   readonly headers: readonly (keyof typeof RESPONSE_HEADERS)[];
@@ -68,7 +68,7 @@ function refusal(
   return { status, name, description, headers, example };
 }
 
-/** One a status; the codes that share a status are told apart by `code`. */
+/** One per status. Codes that share a status are distinguished by `code`. */
 export const REFUSALS: readonly Refusal[] = [
   refusal('BadRequest', 'parameter-unknown', 'Malformed request, or an invalid parameter.'),
   refusal('Unauthorized', 'key-missing', 'The key is missing, unknown, expired or revoked.', [

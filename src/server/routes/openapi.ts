@@ -1,4 +1,7 @@
-/** The OpenAPI 3.1 document of a variant, made of its route table, the parameters, the schemas and the problems. */
+/**
+ * The OpenAPI 3.1 document of a variant, made from its route table, parameters, schemas and
+ * problems.
+ */
 import type { TSchema } from 'typebox';
 import { isText, REPRESENTATIONS } from '../../render/text/representations.ts';
 import { PARAMETERS } from '../request/parameters.ts';
@@ -28,7 +31,7 @@ const TAGS = [
   { name: 'Points', description: 'Point totals and participation scores of users on boards.' },
 ];
 
-/** `base` is the path under which the variant answers, without a slash at its end. */
+/** `base` is the path of the variant, without a slash at its end. */
 export function describeVariant(table: VariantTable, base: string): OpenApiDocument {
   const components = new Map<string, unknown>();
   const paths: Record<string, unknown> = {};
@@ -95,7 +98,7 @@ function describeRoute(route: Route, operationId: string, components: Map<string
   };
 }
 
-/** 403 is about look-ups by LMS properties, 404 about what the request names. */
+/** 403 is for look-ups by LMS properties, 404 for names in the request. */
 function canRefuse({ of, names, parameters }: Route, status: number): boolean {
   if (status === 403) return names.some(({ name }) => name === 'prop');
   if (status !== 404) return true;
@@ -110,8 +113,8 @@ function describeContent(route: Route, components: Map<string, unknown>): unknow
         return [mediaType, { schema: refer(route.response, components), example: route.example }];
       }
       const description = `The same, as ${mediaType}.`;
-      // OpenAPI 3.1 asks for no type here, but generators of clients then take all representations
-      // together for something of any type.
+      // OpenAPI 3.1 requires no type here, but without one client generators merge all
+      // representations into a value of any type.
       const format = isText(representation) ? {} : { format: 'binary' };
       const schema = { type: 'string', ...format, description };
       return [mediaType, { schema }];
@@ -137,7 +140,7 @@ function describeHeaders(names: readonly string[]): unknown {
   );
 }
 
-/** Those components that the other parts of the document refer to. */
+/** The components that other parts of the document refer to. */
 function referredTo(kind: string, components: object, others: unknown): object {
   const text = JSON.stringify(others);
   const used = ([name]: [string, unknown]) => text.includes(`"#/components/${kind}/${name}"`);
@@ -166,7 +169,10 @@ function plain(schema: TSchema): unknown {
   return JSON.parse(JSON.stringify(schema));
 }
 
-/** The schema as JSON, in which every part with a title is a reference to the component of that name. */
+/**
+ * The schema as JSON. Every part with a title is replaced by a reference to the component of that
+ * name.
+ */
 function refer(schema: TSchema, components: Map<string, unknown>): unknown {
   return replaceTitled(plain(schema), components);
 }
@@ -177,7 +183,7 @@ function replaceTitled(node: unknown, components: Map<string, unknown>): unknown
   const copy = Object.fromEntries(
     Object.entries(node).map(([name, value]) => [name, replaceTitled(value, components)]),
   );
-  // The name of a property may be "title" as well; the title of a schema is a text.
+  // A property may also be named "title"; the title of a schema is a string.
   if (!('title' in node) || typeof node.title !== 'string') return copy;
   components.set(node.title, copy);
   return { $ref: `#/components/schemas/${node.title}` };

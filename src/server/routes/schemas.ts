@@ -1,6 +1,7 @@
 /**
- * The resources of the contract (section 2) and the documents beside them, as schemas: the source of the OpenAPI
- * documents and of the types of a client. A schema with a `title` is a component of its own there.
+ * The resources of the contract (section 2), and the documents that Corkboard adds, as schemas: the
+ * source of the OpenAPI documents and of the types of the client. A schema with a `title` becomes a
+ * component.
  */
 import { type Static, Type } from 'typebox';
 

@@ -1,4 +1,4 @@
-/** Variant A of the contract (section 4.2): every route, as a row. */
+/** Variant A of the contract (section 4.2): one row per route. */
 
 import { type Ask, identifierNamed, type VariantTable } from '../request/route.ts';
 import { eventRoutes } from './event-routes.ts';

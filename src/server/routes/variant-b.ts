@@ -1,4 +1,4 @@
-/** Variant B of the contract (section 4.3): every route, as a row. */
+/** Variant B of the contract (section 4.3): one row per route. */
 
 import type { VariantTable } from '../request/route.ts';
 import { eventRoutes } from './event-routes.ts';
@@ -9,7 +9,7 @@ export const VARIANT_B: VariantTable = {
   variant: 'b',
   title: 'Corkboard, Variant B',
   version: '0.0.1',
-  // The published example asks for users without the prefix (decision 1).
+  // The published example requests users without the prefix (decision 1).
   unversioned: ['/users'],
   routes: [
     ...eventRoutes({

@@ -1,4 +1,4 @@
-/** Under which paths which variant answers, and which of these paths want a key (decisions 1, 13). */
+/** The paths of each variant, and which of them require a key (decisions 1, 13). */
 import type { Variant } from '../../render/text/answer.ts';
 import { RequestTarget } from '../http/target.ts';
 import type { Route, VariantTable } from '../request/route.ts';
@@ -9,12 +9,15 @@ import { VARIANT_B } from './variant-b.ts';
 const TABLES: Readonly<Record<Variant, VariantTable>> = { a: VARIANT_A, b: VARIANT_B };
 
 export interface PublishedBase {
-  /** Path under which the variant answers, without a slash at its end; empty for the root. */
+  /** Path of the variant, without a slash at its end; empty for the root. */
   readonly base: string;
   readonly table: VariantTable;
-  /** Where its OpenAPI document is; that wants no key. */
+  /** Path of its OpenAPI document, which requires no key. */
   readonly document: string;
-  /** What a path under this base that wants a key begins with, and the ones that do not. */
+  /**
+   * Paths of this base that begin with this prefix, or are in `keyedPaths`, require a key;
+   * `document` does not.
+   */
   readonly keyedPrefix: string;
   readonly keyedPaths: readonly string[];
 }
@@ -34,8 +37,8 @@ function publishedBase(base: string, table: VariantTable, document = `${base}/op
 }
 
 /**
- * Whether nothing may be said about a path before the key is checked. Rather once too often than too rarely: an
- * odd spelling that the router would not follow wants the key too.
+ * Whether the response may reveal nothing about a path before the key is checked. In doubt the key
+ * is required: this includes odd spellings that the router would not match.
  */
 export function isKeyed(requestTarget: string, published: readonly PublishedBase[]): boolean {
   const { decodedPath } = new RequestTarget(requestTarget);
@@ -45,12 +48,12 @@ export function isKeyed(requestTarget: string, published: readonly PublishedBase
   );
 }
 
-/** The router takes no hyphens in names. */
+/** The router allows no hyphens in names. */
 export function routerName(name: string): string {
   return name.replaceAll('-', '_');
 }
 
-/** Under which paths a route answers, in the notation of the router. */
+/** The paths of a route, in the notation of the router. */
 export function routeUrls(base: string, table: VariantTable, route: Route): readonly string[] {
   const path = route.path.replace(/\{([^}]+)\}/g, (_, name: string) => `:${routerName(name)}`);
   return table.unversioned.includes(route.path) ? [`${base}/v1${path}`, base + path] : [`${base}/v1${path}`];

@@ -1,6 +1,6 @@
 /**
  * The web console at `/` and under `/console/`: the files of its build, held in memory. The console
- * is a client of the interface like any other: nothing here knows a key or any data.
+ * is a client of the API like any other: nothing here has a key or any data.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -18,7 +18,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Nothing from elsewhere, nothing inline; what the console asks for comes from here. */
+/** Nothing from other origins, nothing inline; the console sends its requests to this server. */
 const POLICY = [
   `default-src 'none'`,
   `script-src 'self'`,
@@ -31,7 +31,7 @@ const POLICY = [
   `require-trusted-types-for 'script'`,
 ].join('; ');
 
-/** The names of these carry a digest of their content, so they never change. */
+/** File names in this folder contain a digest of their content, so the files never change. */
 const ASSETS = '/console/assets/';
 
 export interface Console {
@@ -42,7 +42,7 @@ export interface Console {
   readonly assets: ReadonlyMap<string, FixedFile>;
 }
 
-/** Absent when the folder holds no build. */
+/** Absent when the folder does not contain a build. */
 export function readConsole(folder: string): Console | undefined {
   if (!existsSync(join(folder, 'index.html'))) return undefined;
   const names = readdirSync(join(folder, 'assets'));
@@ -57,7 +57,9 @@ function readConsoleFile(path: string): FixedFile {
   return new FixedFile(readFileSync(path), TYPES[extname(path)] ?? 'application/octet-stream');
 }
 
-/** Whatever under `/console/` is no file is a page of the console, which finds its own way. */
+/**
+ * Paths under `/console/` that are not files are pages of the console, which routes them itself.
+ */
 export function addConsoleRoutes(app: FastifyInstance, { index, licenses, assets }: Console): void {
   const sendPage = (page: FixedFile) => (request: FastifyRequest, reply: FastifyReply) =>
     sendFile(request, reply.headers({ 'cache-control': 'no-cache' }), page);

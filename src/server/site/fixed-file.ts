@@ -1,5 +1,5 @@
 /**
- * Files that stay as they are while the server runs: the console, the reference, the OpenAPI
+ * Files that do not change while the server runs: the console, the reference, the OpenAPI
  * documents. Each is compressed once and has an entity tag for each encoding (decision 15).
  */
 import { createHash } from 'node:crypto';
@@ -10,7 +10,7 @@ import { acceptsNothingNew, namesTag } from '../request/conditional.ts';
 import { chooseEncoding } from '../request/negotiation.ts';
 
 const BEST_LEVEL = 9;
-/** Of base64url: 132 of the 256 bits of the digest. */
+/** Characters of base64url: 132 of the 256 bits of the digest. */
 const DIGEST_CHARACTERS = 22;
 
 export class FixedFile {

@@ -1,6 +1,7 @@
 /**
- * The reference for people at `/docs`, and the pages beside it. Plain pages made on the server from the OpenAPI
- * documents: they need no script, no further dependency and no other host, so that nothing but their style is allowed.
+ * The reference for people at `/docs`, and the pages of problems. The server renders plain pages
+ * from the route tables. They need no script, no further dependency and no other host, so only
+ * their style is allowed.
  */
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -29,7 +30,7 @@ const POLICY = [
   `frame-ancestors 'none'`,
 ].join('; ');
 
-/** What stands at `/` where there is no console. */
+/** The page at `/` when there is no console. */
 export function addIndexRoute(app: FastifyInstance, published: readonly PublishedBase[]): void {
   const index = page('Corkboard', renderIndex(published));
   addRoute(app, '/', async (request, reply) => await sendPage(request, reply, index));
@@ -128,7 +129,7 @@ function row(name: string, where: string, description: string): string {
   return `<tr><td><code>${escapeHtml(name)}</code></td><td>${where}</td><td>${markUp(description)}</td></tr>`;
 }
 
-/** Escapes, and sets as code what stands between back-ticks. */
+/** Escapes text, and marks up as code what is between backticks. */
 function markUp(text: string): string {
   return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 }

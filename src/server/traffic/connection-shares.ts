@@ -1,7 +1,7 @@
 /**
- * Shares of the connections (decision 60). A connection counts for the key that it carried last.
- * Those that have not carried a valid key may be idle for a short time only, and make room for new
- * ones.
+ * Shares of the connections (decision 60). A connection counts for the last key that was sent on
+ * it. Connections that have not carried a valid key may be idle for a short time only, and are
+ * closed to make room for new ones.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -21,7 +21,7 @@ export class ConnectionShares {
   readonly #countRefusal: CountRefusal;
   readonly #quota: Quota;
   readonly #claims = new Map<Socket, Claim>();
-  /** Those without a valid key so far, the oldest first. */
+  /** Connections without a valid key so far, the oldest first. */
   readonly #strangers = new Set<Socket>();
 
   constructor(limits: Limits, countRefusal: CountRefusal) {
@@ -38,7 +38,7 @@ export class ConnectionShares {
     return this.#strangers.size;
   }
 
-  /** To be called before the server listens. */
+  /** Must be called before the server listens. */
   watch(server: Server): void {
     server.on('connection', (socket: Socket) => {
       if (this.#strangers.size >= this.#limits['connections-without-key']) this.#makeRoom();
@@ -51,7 +51,7 @@ export class ConnectionShares {
     });
   }
 
-  /** To be called for each request with a valid key. Throws `too-many-connections`. */
+  /** Must be called for each request with a valid key. Throws `too-many-connections`. */
   claim(socket: Socket, key: KeyEntry): void {
     const present = this.#claims.get(socket);
     if (present?.keyId === key.id || socket.destroyed) return;
@@ -63,23 +63,24 @@ export class ConnectionShares {
   }
 
   /**
-   * To be called for each response: announces and sets the idle time of a connection without a key.
+   * Must be called for each response. Announces and sets the idle time of a connection without a
+   * key.
    */
   limitIdleTime(socket: Socket, reply: FastifyReply): void {
     if (this.#claims.has(socket)) return;
-    // For a socket 0 means no limit.
+    // A socket timeout of 0 means no limit.
     const idleMs = Math.max(1, this.#limits['keep-alive-without-key']);
     const { raw } = reply;
     if (raw.shouldKeepAlive && raw.getHeader('connection') === undefined && !reply.hasHeader('connection')) {
       reply.headers({ connection: 'keep-alive', 'keep-alive': `timeout=${Math.floor(idleMs / 1000)}` });
     }
-    // After Node has set the time of other connections.
+    // Runs after Node has set its own idle time on the socket.
     raw.once('close', () => {
       if (!this.#claims.has(socket) && !isAnswering(socket)) socket.setTimeout(idleMs);
     });
   }
 
-  /** Closes the oldest one without a request under way; if all have one, the oldest. */
+  /** Closes the oldest connection without a request in progress; if all have one, the oldest. */
   #makeRoom(): void {
     this.#countRefusal('connections-without-key');
     let oldest: Socket | undefined;
@@ -90,7 +91,7 @@ export class ConnectionShares {
       break;
     }
     oldest?.destroy();
-    // Its `close` event comes later.
+    // The `close` event of the socket comes later.
     if (oldest !== undefined) this.#strangers.delete(oldest);
   }
 }

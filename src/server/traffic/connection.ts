@@ -1,6 +1,7 @@
 /**
- * What does not reach the pipeline by itself: bytes that Node's parser refuses, and the events that stand beside
- * `request`. Whatever is a request is led into the pipeline; the rest is answered here, before the socket closes.
+ * Connection events that do not reach the pipeline by themselves: bytes that Node's parser refuses,
+ * and events other than `request`. Every request is passed to the pipeline. Anything else gets its
+ * response here, before the socket closes.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -13,9 +14,15 @@ import { hasIgnoredBody, receiveBody } from '../http/request-body.ts';
 import { LONGEST_TARGET_BYTES } from '../http/target.ts';
 import { addressOf, type Observe } from '../observability/observe.ts';
 
-/** So many may be in line on a connection, with the one being answered; while more are, nothing is read from it. */
+/**
+ * Requests that may be queued on a connection, including the one in progress. While there are more,
+ * the connection is not read.
+ */
 const MOST_IN_LINE = 8;
-/** The bytes of one read can hold more still, but not of requests with a key: who sends so many wants no answers. */
+/**
+ * Hard limit. One read can contain more pipelined requests than this only if they carry no key;
+ * such a client is disconnected.
+ */
 const MOST_IN_LINE_EVER = 1_000;
 
 interface Turn {
@@ -23,7 +30,7 @@ interface Turn {
   readonly response: ServerResponse;
 }
 
-/** By socket: the request that is being answered, and after it those that wait until its answer has ended. */
+/** By socket: the request in progress, followed by those that wait until its response has ended. */
 const turns = new WeakMap<Socket, Turn[]>();
 
 /** Sockets from which the body of the first request is still being received. */
@@ -32,17 +39,22 @@ const receiving = new WeakSet<Socket>();
 /** Requests whose clients wait for "100 Continue" before they send a body. */
 const expectant = new WeakSet<IncomingMessage>();
 
-/** While it does, writing a refusal would garble an answer, and closing would cut it. */
+/**
+ * Whether a response is in progress. If so, a refusal would garble it, and closing would cut it.
+ */
 export function isAnswering(socket: Socket): boolean {
   return turns.has(socket) && !receiving.has(socket);
 }
 
-/** Sockets on which nothing more can be understood; they close after the answers under way. */
+/** Sockets whose further bytes cannot be parsed. They close after the responses in progress. */
 const incomprehensible = new WeakSet<Socket>();
 
 type Answer = (turn: Turn) => void;
 
-/** Node starts all that a client sends ahead at once; then the number of connections would bound nothing. */
+/**
+ * Node starts all pipelined requests of a client at once. Without this queue, the limit on
+ * connections would not limit the work.
+ */
 function answerInTurn(socket: Socket, turn: Turn, answer: Answer): void {
   if (socket.destroyed) return;
   const queue = turns.get(socket);
@@ -51,7 +63,8 @@ function answerInTurn(socket: Socket, turn: Turn, answer: Answer): void {
     startTurn(socket, turn, answer);
   } else if (queue.length < MOST_IN_LINE_EVER) {
     queue.push(turn);
-    // Node reads on after each request of the bytes at hand, so the pause has to come after them.
+    // Node continues to read after each request in the received bytes, so the pause must follow
+    // them all.
     if (queue.length > MOST_IN_LINE) process.nextTick(pauseIfMany, socket, queue);
   } else {
     socket.destroy();
@@ -65,15 +78,15 @@ function pauseIfMany(socket: Socket, queue: readonly Turn[]): void {
 function startTurn(socket: Socket, turn: Turn, answer: Answer): void {
   const { response } = turn;
   response.once('close', () => endTurn(socket, answer));
-  // Node does this for all but those it takes for the beginning of a tunnel.
+  // Node does this for all requests except those that it takes for the start of a tunnel.
   if (response.socket === null) response.assignSocket(socket);
   if (hasIgnoredBody(turn.request)) answerAfterBody(socket, turn, answer);
   else answer(turn);
 }
 
 /**
- * Until the body is there the connection counts as idle, so one that is malformed or takes too long
- * is refused like any other request that has not been received.
+ * Until the body has been received, the connection counts as idle. So a body that is malformed or
+ * takes too long is refused like any other incomplete request.
  */
 function answerAfterBody(socket: Socket, turn: Turn, answer: Answer): void {
   receiving.add(socket);
@@ -103,8 +116,8 @@ function lacksBody(socket: Socket, request: IncomingMessage): boolean {
 }
 
 /**
- * Node's own way takes an answer that is written, but has not left yet, for ended and cuts it, and a connection on
- * which nothing has come yet for busy.
+ * Node's own implementation takes a response that is written but not yet sent for ended, and cuts
+ * it. It also takes a connection without any bytes so far for busy.
  */
 function closeOnlyIdleConnections(server: Server): void {
   const connections = new Set<Socket>();
@@ -119,7 +132,7 @@ function closeOnlyIdleConnections(server: Server): void {
 
 export function prepareConnections(server: Server): void {
   closeOnlyIdleConnections(server);
-  // While a response is being made, the client waits for the server, not the other way round.
+  // While a response is being made, the client waits for the server, so the connection stays open.
   server.on('timeout', (socket: Socket) => {
     if (!isAnswering(socket) || socket.writableLength > 0) socket.destroy();
   });
@@ -129,8 +142,8 @@ export function prepareConnections(server: Server): void {
   };
   server.removeAllListeners('request');
   server.on('request', (request, response) => answerInTurn(request.socket, { request, response }, answer));
-  // Only a body that is going to be received is invited; other expectations may be ignored (RFC
-  // 9110, 10.1.1).
+  // "100 Continue" is sent only if the body will be received; other expectations may be ignored
+  // (RFC 9110, 10.1.1).
   server.on('checkContinue', (request, response) => {
     expectant.add(request);
     server.emit('request', request, response);
@@ -141,21 +154,26 @@ export function prepareConnections(server: Server): void {
     listenInstead(socket);
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
-    // Ended only, it would stay half open for as long as the client likes.
+    // With `end` alone the connection would stay half open as long as the client likes.
     response.once('finish', () => socket.destroySoon());
     return server.emit('request', request, response);
   });
 }
 
-/** What is to be a tunnel has lost all listeners of Node, which would have kept it from failing and from lasting. */
+/**
+ * Node removes its listeners from the socket of a tunnel, including those for errors and timeouts.
+ */
 function listenInstead(socket: Socket): void {
   socket.on('error', () => socket.destroy());
   socket.on('timeout', () => socket.destroy());
-  // An answer that was asked for before it may be under way.
+  // The response to an earlier request may be in progress.
   socket.on('drain', () => turns.get(socket)?.[0]?.response.emit('drain'));
 }
 
-/** Answers bytes that are no request, if nothing else is being said on the connection, and closes it. */
+/**
+ * Responds to bytes that are not a request, and closes the connection. If a response is in
+ * progress, the connection closes after it, without a further response.
+ */
 export function refuseConnection(error: ConnectionError, socket: Socket, observe: Observe): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -182,7 +200,8 @@ export function refuseConnection(error: ConnectionError, socket: Socket, observe
   socket.end(
     Buffer.concat([Buffer.from(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n`), body]),
   );
-  // What was no request is over with its next byte; a slow one could go on for ever, and is not looked at again.
+  // A malformed request ends with its next byte. A slow one could continue without end, because
+  // Node does not check it again.
   if (code === 'request-timeout') socket.destroySoon();
 }
 
@@ -190,7 +209,8 @@ function codeOf({ code, rawPacket }: ConnectionError): ProblemCode {
   if (code === 'HPE_INVALID_METHOD') return 'method-not-implemented';
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request-timeout';
   if (code !== 'HPE_HEADER_OVERFLOW') return 'request-malformed';
-  // The parser counts the URL among the headers. A first line that alone is too long tells which of them it was.
+  // The parser counts the URL among the headers. If the first line alone is too long, the URL is
+  // the cause.
   const lineEnd = Buffer.isBuffer(rawPacket) ? rawPacket.indexOf('\r\n') : -1;
   return lineEnd === -1 || lineEnd > LONGEST_TARGET_BYTES ? 'uri-too-long' : 'headers-too-large';
 }

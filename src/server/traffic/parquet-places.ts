@@ -1,6 +1,6 @@
 /**
- * How many Parquet files keys, organizations and the process may have made at once, and the disk
- * that they take until they have been sent (decision 60).
+ * Limits the number of Parquet files that are made at once for keys, organizations and the process,
+ * and the disk space of these files until they have been sent (decision 60).
  */
 import { AppError } from '../../domain/app-error.ts';
 import type { KeyEntry } from '../../keys/keyring.ts';
@@ -10,11 +10,14 @@ import { type Beginning, freeDiskBytes } from '../bodies/body-cache.ts';
 import type { Limits } from '../limits/limits.ts';
 import { type CountRefusal, Quota, type Share, Tally } from '../limits/quota.ts';
 
-/** What one file may take of the disk that is free when it begins. */
+/** Share of the free disk that one file may take, measured when the file begins. */
 const SHARE_OF_FREE_DISK = 1 / 4;
-/** Smaller files are made at once, however many others are under way: they take some milliseconds. */
+/**
+ * Smaller files are made at once, however many others are in progress, because they are made
+ * quickly.
+ */
 const SMALL_FILE_ROWS = 2_048;
-/** About what a Parquet file takes in memory while it is made. */
+/** Approximate memory of a Parquet file while it is made. */
 export const PARQUET_BYTES = 20e6;
 
 export function isLargeFile({ mostRows }: UnsizedAnswer<unknown>): boolean {
@@ -26,7 +29,10 @@ export class ParquetPlaces {
   readonly disk: Quota;
   readonly #limits: Limits;
   readonly #ofKey = new Tally();
-  /** By key: those that wait for a place of the same key. Each gets it, or none when its client has gone. */
+  /**
+   * By key: requests that wait for a place of the same key. Each receives it, or `undefined` when
+   * its client has disconnected.
+   */
   readonly #lines = new Map<string, Set<(place: Share | undefined) => void>>();
 
   constructor(limits: Limits, countRefusal: CountRefusal) {
@@ -36,15 +42,16 @@ export class ParquetPlaces {
   }
 
   /**
-   * A place for a file to be made, to be given back when it is. Waits for files of the same key only;
-   * when others have taken the places, the request is refused. Absent when the client has gone.
+   * A place for making a file. Must be disposed of when the file is complete. Waits only for files
+   * of the same key; if others have taken the places, the request is refused. Absent when the
+   * client has disconnected.
    */
   async enter(key: KeyEntry, gone: AbortSignal): Promise<Disposable | undefined> {
     const place = await this.#wait(key, gone);
     return place && { [Symbol.dispose]: () => this.#leave(key, place) };
   }
 
-  /** How the file is made for a key. `place`: the one it entered, for a large file. */
+  /** The input for the file of a key. `place`: the place that a large file has entered. */
   beginning(
     answer: UnsizedAnswer<unknown>,
     next: string | undefined,
@@ -71,7 +78,7 @@ export class ParquetPlaces {
     let takenBytes = 0;
     return {
       take: (bytes) => {
-        // Too large however few others there are.
+        // Too large, however few other files there are.
         if (takenBytes + bytes > mostBytes) throw noRoom();
         if (share === undefined) share = this.disk.take(key, bytes);
         else share.add(bytes);
@@ -116,7 +123,7 @@ export class ParquetPlaces {
   }
 }
 
-/** What the failure to write a file means for the request. */
+/** The error for a request whose file could not be written. */
 export function refusalOf(error: unknown): unknown {
   const isFull = error instanceof Error && 'code' in error && /^(ENOSPC|EDQUOT)$/.test(String(error.code));
   return isFull ? noRoom(error) : error;

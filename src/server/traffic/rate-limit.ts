@@ -1,4 +1,7 @@
-/** Requests a key may make in a time (decision 20), told in the fields of the IETF draft on rate limits. */
+/**
+ * Limits the requests of a key in a period (decision 20). The header fields are those of the IETF
+ * draft on rate limits.
+ */
 import cluster from 'node:cluster';
 import type { FastifyReply } from 'fastify';
 import { RateLimiterCluster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
@@ -7,11 +10,14 @@ import type { KeyEntry, RateLimit } from '../../keys/keyring.ts';
 
 export type RateLimiter = (key: KeyEntry, reply: FastifyReply) => Promise<void>;
 
-// Of several workers the primary counts for all, so that a limit is one limit whoever answers.
+// With several workers, the primary counts for all of them, so that they share one limit.
 const Counting = cluster.isWorker ? RateLimiterCluster : RateLimiterMemory;
 type Counting = InstanceType<typeof Counting>;
 
-/** Without a limit of its own a key has the server's; without that one none. Throws `rate-limited`. */
+/**
+ * A key without its own limit has the server's limit; without either, there is none. Throws
+ * `rate-limited`.
+ */
 export function createRateLimiter(serverLimit: RateLimit | undefined): RateLimiter {
   const limiters = new Map<string, Counting>();
 
@@ -25,7 +31,7 @@ export function createRateLimiter(serverLimit: RateLimit | undefined): RateLimit
     return limiter;
   }
 
-  // Made beforehand, because in a worker it takes a moment until the primary knows it.
+  // Created in advance, because in a worker it takes a moment until the primary knows it.
   if (serverLimit !== undefined) limiterOf(serverLimit);
 
   return async (key, reply) => {

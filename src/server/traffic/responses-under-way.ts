@@ -1,8 +1,8 @@
 /**
- * Responses that take long: large ones, with the Parquet files that are made for them, and live
- * streams. One timer for all of them cuts those that must not go on (decision 60): the key has
- * ended or sees something else now, the version that is read has been recalled, or the client
- * hardly takes anything. Small responses cost nothing here.
+ * Long responses: large ones, including the Parquet files made for them, and live streams. One
+ * timer checks all of them and cuts those that must not continue (decision 60): the key has ended
+ * or sees different data, the version that is read has been recalled, or the client reads too
+ * slowly. Small responses cost nothing here.
  */
 import type { FastifyRequest } from 'fastify';
 import { AppError, type ErrorCode } from '../../domain/app-error.ts';
@@ -14,23 +14,29 @@ import { authenticate, keyOf } from '../request/authenticate.ts';
 import { seesTheSame } from '../request/conditional.ts';
 import type { CutReason, HeldVersion } from '../versions/replaced-versions.ts';
 
-/** A revocation, or a change of a key, ends a response within a second. */
+/** A response ends within a second after its key is revoked or changed. */
 const CHECK_MS = 500;
-/** The most that is handed to a connection at once and leaves it as slowly as the client likes. */
+/**
+ * The most that is given to a connection at once; the client may then read it as slowly as it
+ * likes.
+ */
 const HANDED_BYTES = 1024 * 1024;
 const ENDED: readonly ErrorCode[] = ['key-revoked', 'key-expired', 'key-unknown'];
 
 export interface LongResponse {
   readonly request: FastifyRequest;
-  /** The version that is read now; absent between two messages of a live stream. */
+  /** The version that is being read; absent between two messages of a live stream. */
   version: HeldVersion | undefined;
-  /** Whether its client has to take at least `least-rate`. */
+  /** Whether the client must read at `least-rate` or faster. */
   readonly isPaced: boolean;
-  /** Ends it so that no client takes it for whole. */
+  /** Ends the response so that no client takes it for complete. */
   cut(): void;
 }
 
-/** Bytes that a client takes are credited; the time in which the server waits for it is charged. */
+/**
+ * Bytes that a client reads are credited; the time in which the server waits for the client is
+ * charged.
+ */
 interface Pace {
   sentBytes: number;
   creditBytes: number;
@@ -41,12 +47,12 @@ export interface UnderWayOptions {
   readonly countCut: (reason: CutReason) => void;
 }
 
-/** To be disposed of when the response has ended, in whatever way. */
+/** Must be disposed of when the response has ended, in whatever way. */
 export interface ResponsePlace extends Disposable {
   /**
-   * To be called when a response is known to be large, before much is done for it; only the first call
-   * counts. `heldBytes`: what is in memory for it at a time, about. Throws `too-many-responses`,
-   * `server-busy`.
+   * Must be called when a response is known to be large, before much work is done for it. Only the
+   * first call counts. `heldBytes`: the approximate memory that it holds at a time. Throws
+   * `too-many-responses`, `server-busy`.
    */
   begin(heldBytes: number): void;
 }
@@ -73,8 +79,8 @@ export class ResponsesUnderWay {
   }
 
   /**
-   * The place of a response, which takes its share when it turns out to be large. `version`: what it
-   * reads; absent for a part of a live stream, which is watched as a whole.
+   * The place of a response. It takes its share when the response turns out to be large. `version`:
+   * the version that it reads; absent for a part of a live stream, which is watched as a whole.
    */
   placeOf(request: FastifyRequest, version?: HeldVersion): ResponsePlace {
     let end: (() => void) | undefined;
@@ -93,7 +99,7 @@ export class ResponsesUnderWay {
     const key = keyOf(request);
     const place = this.responses.take(key);
     try {
-      // A key may always have one, however large it is.
+      // A key may always have one large response, whatever its size.
       const memory = this.memory.take(key, Math.min(heldBytes, this.#limits['response-memory-per-key']));
       const cut = () => void request.raw.socket.resetAndDestroy();
       const end = version && this.watch({ request, version, isPaced: true, cut });
@@ -115,7 +121,7 @@ export class ResponsesUnderWay {
     return () => this.#watched.delete(response);
   }
 
-  /** Checks nothing any more. */
+  /** Stops the checks. */
   close(): void {
     clearInterval(this.#timer);
   }
@@ -153,7 +159,7 @@ export class ResponsesUnderWay {
     );
   }
 
-  /** Absent while the keys cannot be read. */
+  /** The current entry of the key of a request; absent while the keys cannot be read. */
   async #lookUp({ raw }: FastifyRequest): Promise<KeyEntry | 'ended' | undefined> {
     try {
       return await authenticate(raw, this.#keyring);
@@ -177,7 +183,7 @@ export class ResponsesUnderWay {
   }
 
   #cut(response: LongResponse, reason: CutReason): void {
-    // It has ended, or has been cut by the check before.
+    // The response has ended, or the previous check has cut it.
     if (!this.#watched.delete(response)) return;
     this.#countCut(reason);
     response.request.visit.cutFor = reason;
@@ -185,7 +191,9 @@ export class ResponsesUnderWay {
   }
 }
 
-/** `before`: the key as the response began with it. While the keys cannot be read, none has ended. */
+/**
+ * `before`: the key when the response began. While the keys cannot be read, none counts as ended.
+ */
 function reasonToCut(before: KeyEntry, now: KeyEntry | 'ended' | undefined): CutReason | undefined {
   if (now === undefined) return undefined;
   if (now === 'ended') return 'key-ended';

@@ -1,4 +1,7 @@
-/** What the requests of one process share within limits (decision 60), and the metrics about it. */
+/**
+ * The resources that the requests of one process share within limits (decision 60), and their
+ * metrics.
+ */
 import type { Keyring } from '../../keys/keyring.ts';
 import type { LimitName, Limits } from '../limits/limits.ts';
 import { Quota } from '../limits/quota.ts';
@@ -15,7 +18,7 @@ export interface Shares {
   readonly parquet: ParquetPlaces;
   /** Live streams. */
   readonly streams: Quota;
-  /** At the store, for data that is not in memory. */
+  /** Turns at the store, for data that is not in memory. */
   readonly turns: Turns;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Whose request may query the store next, for data that are not in memory. The store works on a few
- * queries at once, and a request must not wait for all those of another organization (decision 60).
+ * Decides whose request may query the store next, for data that is not in memory. The store runs a
+ * few queries at once, and a request must not wait for all those of a different organization
+ * (decision 60).
  */
 import type { KeyEntry } from '../../keys/keyring.ts';
 import type { Limits } from '../limits/limits.ts';
@@ -24,14 +25,17 @@ export class Turns {
     this.#limits = limits;
   }
 
-  /** Resolves when the turn has come, with the function that ends it, to be called once. */
+  /**
+   * Resolves when the holder has a turn, with the function that ends it. That function must be
+   * called once.
+   */
   async take(holder: Holder): Promise<() => void> {
     if (this.#hasRoom(holder)) this.#begin(holder);
     else await new Promise<void>((begin) => this.#waiting.push({ holder, begin }));
     return () => this.#end(holder);
   }
 
-  /** Does the work in a turn. */
+  /** Does the work in one turn. */
   async run<T>(holder: Holder, work: () => Promise<T>): Promise<T> {
     const end = await this.take(holder);
     try {
@@ -63,7 +67,8 @@ export class Turns {
   }
 
   /**
-   * The one whose organization, and then whose key, has the fewest turns; of several the oldest.
+   * The waiter whose organization, and then whose key, has the fewest turns; among several the
+   * oldest.
    */
   #takeNext(): Waiter | undefined {
     let least = Number.POSITIVE_INFINITY;

@@ -1,6 +1,7 @@
 /**
- * The datasets in service: one an organization, opened on first use, replaced when a new version is published, and
- * closed when the last answer from it has ended. No request waits for a new version: it is warmed beside the old one.
+ * The datasets in service: one per organization. A dataset is opened on first use, replaced when a
+ * new version is published, and closed when its last response has ended. No request waits for a new
+ * version: it is warmed while the old one is in service.
  */
 
 import type { Dataset } from '../../dataset/dataset.ts';
@@ -20,21 +21,24 @@ import { OpenedDataset } from './opened-dataset.ts';
 import { type HeldVersion, ReplacedVersions } from './replaced-versions.ts';
 
 const POLL_MS = 500;
-/** After the store could not say which version is in force. */
+/** Pause after the store could not report the current version. */
 const RETRY_MS = 5_000;
 
-/** A hold on one version, from the first to the last byte of an answer. */
+/** A hold on one version, from the first to the last byte of a response. */
 export interface DatasetLease {
   readonly dataset: Dataset;
   readonly version: HeldVersion;
   readonly secrets: Secrets;
   readonly questions: BoundQuestions;
   rendering(redact: Redaction): Rendering;
-  /** The bodies of this version under an entity tag, kept as long as there is room and it is in force. */
+  /**
+   * The bodies of this version under an entity tag, cached while there is room and the version is
+   * in service.
+   */
   slot(etag: string): BodySlot;
-  /** To be called with the error of a request that failed; notes that the version is damaged. */
+  /** Must be called with the error of a failed request. Records that the version is damaged. */
   failed(error: unknown): void;
-  /** To be called once. */
+  /** Must be called once. */
   end(): void;
 }
 
@@ -52,7 +56,7 @@ export type DatasetNews =
       readonly version: string | undefined;
       readonly impairment: Impairment;
       readonly error: unknown;
-      /** False when a further attempt has failed like the one before. */
+      /** False when a further attempt has failed in the same way. */
       readonly isNew: boolean;
     }
   | { readonly type: 'dataset-failed'; readonly organization: string; readonly error: unknown };
@@ -61,20 +65,20 @@ interface Served {
   readonly organization: string;
   secrets: Secrets;
   current: OpenedDataset | undefined;
-  /** One opening at a time; everybody waits for the same one. */
+  /** One opening at a time; all requests wait for the same one. */
   opening: Promise<void> | undefined;
-  /** Absent while the version in force is in service, or has not been asked for. */
+  /** Absent while the current version is in service, or has not been requested. */
   failure: Failure | undefined;
-  /** When the store may be asked again which version is in force. */
+  /** When the store may be asked again for the current version. */
   retryAtMs: number;
   lastLeaseMs: number;
 }
 
 export interface DatasetsOptions {
-  /** That share the machine. */
+  /** Number of processes that share the machine. */
   readonly processes?: number | undefined;
   readonly pollMs?: number;
-  /** Where it is noted whose version in force cannot be read. */
+  /** Records the organizations whose current version cannot be read. */
   readonly impaired?: Impaired;
   readonly limits?: Limits;
   readonly now?: () => number;
@@ -119,13 +123,13 @@ export class Datasets {
   }
 
   /**
-   * The version in force; while it cannot be opened, an earlier one; while there is none, an empty
-   * one. Throws `not-published` when the store does not know the organization, and
-   * `data-unreadable` when no version can be opened.
+   * Leases the current version; while it cannot be opened, an earlier one; before the first
+   * publication, an empty one. Throws `not-published` when the store does not know the
+   * organization, and `data-unreadable` when no version can be opened.
    */
   async lease(organization: string): Promise<DatasetLease> {
     const served = await this.#serve(organization);
-    // Noted first, so that making room for it does not close it again.
+    // Set first, so that `#makeRoom` does not close this dataset again.
     served.lastLeaseMs = performance.now();
     if (served.current === undefined) await this.#open(served);
     const opened = served.current;
@@ -143,7 +147,7 @@ export class Datasets {
     };
   }
 
-  /** Ends the service; every dataset is closed after its last lease. */
+  /** Ends the service. Every dataset is closed after its last lease. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#endWatch?.();
@@ -185,7 +189,7 @@ export class Datasets {
     try {
       return deriveSecrets((await this.#store.organization(organization)).secret);
     } catch (error) {
-      // A key outlives its organization when data are restored in part.
+      // A key can outlive its organization when data is restored only in part.
       throw error instanceof AppError && error.code === 'organization-unknown' ? notPublished(error) : error;
     }
   }
@@ -205,13 +209,13 @@ export class Datasets {
       served.failure = undefined;
       this.#impaired.clear(organization);
     } catch (error) {
-      // Other refusals, `database-away` above all, go to each request as they are.
+      // Other errors, mainly `database-away`, are passed on to the requests.
       if (error instanceof AppError && error.code !== 'data-unreadable') throw error;
       await this.#fail(served, error);
     }
   }
 
-  /** While nothing is published, an empty version (decision 67). */
+  /** Opens the current version; before the first publication, an empty one (decision 67). */
   async #openInForce(organization: string): Promise<Dataset> {
     const dataset = await this.#store.openDataset(organization);
     return dataset ?? new EmptyDataset(await this.#store.organization(organization));
@@ -236,14 +240,14 @@ export class Datasets {
     });
   }
 
-  /** Does nothing where one is in service, or none was found before. */
+  /** Does nothing if a version is in service, or if no earlier version was found before. */
   async #openEarlier(served: Served): Promise<void> {
     const { organization } = served;
     if (served.current !== undefined || this.#impaired.get(organization) === 'unavailable') return;
     try {
       await this.#putInService(served, async () => await this.#store.openEarlier?.(organization));
     } catch {
-      // The failure of the version in force is reported; this one would add nothing.
+      // The failure of the current version is reported; this one would add nothing.
     }
     if (served.current === undefined) this.#impaired.note(organization, 'unavailable');
   }
@@ -253,7 +257,8 @@ export class Datasets {
     const dataset = await open();
     if (dataset === undefined) return;
     const before = served.current;
-    // While it had no data the organization may have been replaced by a copy, which has the secret of its original.
+    // While it had no data, the organization may have been replaced by a copy, which has the secret
+    // of its original.
     if (before === undefined || isEmpty(before)) {
       served.secrets = await this.#readSecrets(served.organization).catch(async (error: unknown) => {
         await dataset.close();
@@ -267,7 +272,8 @@ export class Datasets {
       await opened.retire();
       throw error;
     }
-    // Absent also when another organization has needed the room of the one before meanwhile.
+    // Also absent if the previous dataset has been closed to make room for a different
+    // organization.
     const replaced = served.current;
     served.current = opened;
     if (replaced !== undefined) this.#retire(served, replaced);
@@ -279,7 +285,9 @@ export class Datasets {
     opened.release();
   }
 
-  /** Closes what was not asked for longest when more organizations are open than shall be. */
+  /**
+   * Closes the least recently used dataset when more organizations are open than the limit allows.
+   */
   async #makeRoom(): Promise<void> {
     const all = await Promise.all([...this.#served.values()].map((entry) => entry.catch(() => undefined)));
     const open = all.filter((served) => served?.current !== undefined && !isEmpty(served.current));
@@ -305,7 +313,8 @@ export class Datasets {
   }
 
   /**
-   * A request has met damage in a version that could be opened; the readable rest stays in service.
+   * A request has found damage in a version that could be opened. The readable rest stays in
+   * service.
    */
   #noteDamage(served: Served, opened: OpenedDataset, error: unknown): void {
     const { organization } = served;
@@ -324,7 +333,7 @@ export class Datasets {
     });
   }
 
-  /** Of what is heard now, polling would find out a little later. */
+  /** Handles a notification of the store; polling would find the change a little later. */
   #hear(name: string): void {
     const isMeant = (organization: string) => organization.toLowerCase() === name.toLowerCase();
     for (const [organization, entry] of this.#served) {
@@ -338,34 +347,38 @@ export class Datasets {
     await Promise.all([...this.#served.values()].map((entry) => this.#pollOne(entry)));
   }
 
-  /** An earlier version in service has come into force again. */
+  /** An earlier version in service is the current one again. */
   #noteInForce(served: Served): void {
     if (served.failure === undefined) return;
     served.failure = undefined;
     this.#impaired.clear(served.organization);
   }
 
-  /** The settings and the secret of an organization without data change without a publication. */
+  /**
+   * Without data, the settings and the secret of an organization can change without a publication.
+   */
   async #pollEmpty(served: Served, asked: OpenedDataset | undefined): Promise<void> {
     if (!isEmpty(asked)) return;
     const { version } = new EmptyDataset(await this.#store.organization(served.organization));
     if (version !== asked.dataset.version) await this.#open(served);
   }
 
-  /** A version that cannot be opened leaves the one before in service. */
+  /** If the new version cannot be opened, the previous one stays in service. */
   async #pollOne(entry: Promise<Served>): Promise<void> {
     const served = await entry.catch(() => undefined);
     if (served === undefined || served.retryAtMs > this.#now()) return;
     const asked = served.current;
-    // What is not open is opened by a request, unless one has found that it cannot be.
+    // A dataset that is not open is opened by a request, unless one has found that it cannot be
+    // opened.
     if (asked === undefined && this.#impaired.get(served.organization) !== 'unavailable') return;
     try {
       const published = await this.#store.currentVersion(served.organization);
-      // Where another was opened, or all closed, meanwhile, the answer says nothing of what is in service now.
+      // If a different dataset was opened, or all were closed, in the meantime, the result says
+      // nothing about the one in service now.
       if (served.current !== asked) return;
       if (published === undefined) return await this.#pollEmpty(served, asked);
       if (published === asked?.dataset.version) return this.#noteInForce(served);
-      // Another version than the one that has failed does not wait for its pause.
+      // A version other than the failed one does not wait for its pause.
       if (served.failure?.version !== published) served.failure = undefined;
       else if (this.#now() < served.failure.retryAtMs) return;
       await this.#open(served);

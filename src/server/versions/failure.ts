@@ -1,27 +1,28 @@
 /**
- * A version that could not be opened, and when to try again: not with each request (decision 65).
+ * A version that could not be opened, and when to try again: not at every request (decision 65).
  */
 import { AppError } from '../../domain/app-error.ts';
 
 /**
- * The first pause; each further one is twice the one before, because a large version can take long
- * to fail.
+ * The first pause. Each further one is twice as long, because a large version can take long to
+ * fail.
  */
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 60_000;
 
 export interface Failure {
-  /** Absent when it could not be asked either. */
+  /** Absent when the store could not report it either. */
   readonly version: string | undefined;
   readonly error: unknown;
-  /** Whether it has not failed in the same way before. */
+  /** Whether the previous attempt has not failed in the same way. */
   readonly isNew: boolean;
   readonly retryAtMs: number;
   readonly pauseMs: number;
 }
 
 /**
- * The failure of a version at an instant; `before`: the one before it, if nothing was opened since.
+ * The failure of a version at an instant. `before`: the previous failure, if no version has been
+ * opened since.
  */
 export function failureOf(
   version: string | undefined,
@@ -34,7 +35,7 @@ export function failureOf(
   return { version, error, isNew, retryAtMs: nowMs + pauseMs, pauseMs };
 }
 
-/** The reason goes to the log: a client can do nothing about it. */
+/** The reason is only logged, because a client can do nothing about it. */
 export function unreadable(failure: Failure | undefined): AppError {
   return new AppError(
     'data-unreadable',

@@ -1,13 +1,13 @@
 /**
- * The organizations whose version in force cannot be read, as far as this process has found out
- * (decision 65). The datasets note them; readiness and metrics count them.
+ * The organizations whose current version cannot be read, as far as this process knows (decision
+ * 65). The datasets record them; readiness and metrics count them.
  */
 
 export const IMPAIRMENTS = ['unavailable', 'earlier', 'partial'] as const;
 
 /**
- * Responses meanwhile. `unavailable`: 503; `earlier`: from an earlier version; `partial`: 503 where
- * a request meets the damage, from the version in force elsewhere.
+ * Responses of an impaired organization. `unavailable`: 503; `earlier`: from an earlier version;
+ * `partial`: 503 if a request meets the damage, otherwise from the current version.
  */
 export type Impairment = (typeof IMPAIRMENTS)[number];
 

@@ -1,4 +1,7 @@
-/** One version in service: its dataset with all that is derived from it, held until the last answer has ended. */
+/**
+ * One version in service: its dataset and everything derived from it, held until the last response
+ * has ended.
+ */
 import type { Dataset } from '../../dataset/dataset.ts';
 import { type Redaction, redactionText } from '../../domain/redaction.ts';
 import { openRendering, type Rendering } from '../../render/rendering.ts';
@@ -15,7 +18,7 @@ export class OpenedDataset implements HeldVersion {
   readonly #thread: RenderThread;
   readonly #renderings = new Map<string, { readonly redact: Redaction; readonly rendering: Rendering }>();
   #leases = 0;
-  /** Set when the version is no longer given out; called when the last lease has ended. */
+  /** Set when the version is no longer leased; called when the last lease has ended. */
   #leave: (() => void) | undefined;
 
   constructor(dataset: Dataset, secrets: Secrets, thread: RenderThread) {
@@ -45,14 +48,17 @@ export class OpenedDataset implements HeldVersion {
     return kept.rendering;
   }
 
-  /** Makes what the version before was asked for: whoever has asked will ask again, and then must not wait. */
+  /**
+   * Prepares everything that the previous version was asked for: the same requests will come again,
+   * and must not wait.
+   */
   async warmLike(before: OpenedDataset): Promise<void> {
     for (const { redact, rendering } of before.#renderings.values()) {
       await this.rendering(redact).warm(rendering);
     }
   }
 
-  /** Closes the version when its last lease has ended; to be called once. */
+  /** Closes the version when its last lease has ended. Must be called once. */
   async retire(): Promise<void> {
     const left = new Promise<void>((resolve) => {
       this.#leave = resolve;
@@ -60,7 +66,7 @@ export class OpenedDataset implements HeldVersion {
     if (this.#leases === 0) this.#leave?.();
     await left;
     await this.dataset.close();
-    // All of it, however small: versions come and go.
+    // Triggers a collection for every version, however small, because versions are replaced often.
     this.#thread.garbage.add(Number.POSITIVE_INFINITY);
   }
 }

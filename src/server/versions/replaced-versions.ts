@@ -1,7 +1,7 @@
 /**
- * Versions that have been replaced and are still read by responses. Each keeps its memory, so their
- * age, number and memory are bounded (decision 60). None is read after somebody it holds was
- * forgotten (decision 54).
+ * Replaced versions that responses still read. Each keeps its memory, so their age, number and
+ * memory are limited (decision 60). No version is read after a user in it was forgotten (decision
+ * 54).
  */
 
 import type { Dataset } from '../../dataset/dataset.ts';
@@ -14,7 +14,7 @@ export type CutReason = 'key-ended' | 'key-changed' | 'person-forgotten' | Limit
 
 export interface HeldVersion {
   readonly dataset: Dataset;
-  /** Why the responses that read this version are to be cut; absent: they are not. */
+  /** Why the responses that read this version must be cut; absent: they may continue. */
   recalledFor: CutReason | undefined;
 }
 
@@ -25,14 +25,14 @@ interface Replaced {
   readonly sinceMs: number;
 }
 
-/** Of any open version: its database, with some pages of it. */
+/** Memory of every open version: its database, with some pages of it. */
 const VERSION_BYTES = 16e6;
-/** Columns and indexes in memory, with room to spare. */
+/** Per event: columns and indexes in memory, with some reserve. */
 const EVENT_BYTES = 150;
-/** What is rendered of a user, a board or a pin, and what finds it. */
+/** Per user, board or pin: its rendered fragments, and the indexes that find it. */
 const RECORD_BYTES = 700;
 
-/** About what an open version takes. */
+/** Approximate memory of an open version. */
 function versionBytes({ counts: { events, users, boards, pins } }: Dataset): number {
   return VERSION_BYTES + EVENT_BYTES * events + RECORD_BYTES * (users + boards + pins);
 }
@@ -57,7 +57,8 @@ export class ReplacedVersions {
   }
 
   /**
-   * To be called when a version is replaced; returns the function to call when it has been closed.
+   * Must be called when a version is replaced. Returns the function to call when it has been
+   * closed.
    */
   add(organization: string, version: HeldVersion): () => void {
     const replaced = { organization, version, bytes: versionBytes(version.dataset), sinceMs: this.#now() };
@@ -66,8 +67,8 @@ export class ReplacedVersions {
   }
 
   /**
-   * To be called when a version has come into service: recalls those that hold a person whom it has
-   * forgotten. When the store cannot say, they are recalled as well.
+   * Must be called when a version has come into service. Recalls the versions with a user whom it
+   * has forgotten. If the store cannot tell, they are recalled as well.
    */
   async recallForgotten(organization: string, inService: Dataset): Promise<void> {
     for (const { version } of this.#read(organization)) {
@@ -78,10 +79,10 @@ export class ReplacedVersions {
   }
 
   /**
-   * To be called several times a second: recalls versions that are too old, and the oldest ones
-   * while there are too many or they take too much. The version that an organization replaced last
-   * is recalled only for its age: otherwise a large organization that publishes often could never
-   * be exported.
+   * Must be called several times a second. Recalls versions that are too old, and the oldest ones
+   * while there are too many or they use too much memory. The version that an organization replaced
+   * last is recalled only for its age: otherwise a large organization that publishes often could
+   * never be exported.
    */
   recallExcess(): void {
     if (this.#held.size === 0) return;
@@ -104,8 +105,8 @@ export class ReplacedVersions {
   }
 
   /**
-   * Of the organization that `whose` names, until all that are read fit, or only its last one is
-   * left.
+   * Recalls versions of the organization that `whose` returns, the oldest first, until the versions
+   * of `read` fit the limits or only the last one of that organization is left.
    */
   #recallOldest(
     read: () => readonly Replaced[],
@@ -124,7 +125,7 @@ export class ReplacedVersions {
     }
   }
 
-  /** The organization whose versions take most, of those that have more than one. */
+  /** The organization whose versions use the most memory, among those with more than one. */
   #largest(): string | undefined {
     const byOrganization = Map.groupBy(this.#read(), ({ organization }) => organization);
     const several = [...byOrganization].filter(([, versions]) => versions.length > 1);
@@ -132,7 +133,7 @@ export class ReplacedVersions {
     return several[0]?.[0];
   }
 
-  /** Those whose responses go on, the oldest first. */
+  /** Versions whose responses may continue, the oldest first. */
   #read(organization?: string): readonly Replaced[] {
     return [...this.#held].filter(
       (held) =>
@@ -142,7 +143,9 @@ export class ReplacedVersions {
   }
 }
 
-/** Throws `server-busy` before anything is sent from a version that must not be read any more. */
+/**
+ * Throws `server-busy` before the first byte is sent from a version that must no longer be read.
+ */
 export function refuseRecalled({ recalledFor }: HeldVersion): void {
   if (recalledFor === undefined) return;
   throw new AppError('server-busy', 'The data were replaced while this response was made. Ask again.');

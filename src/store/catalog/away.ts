@@ -1,11 +1,14 @@
-/** Which trouble of the driver means that the database is away, and trying again in a moment can help. */
+/** Recognizes driver errors that mean that the database is unreachable and a retry can help. */
 import { AppError } from '../../domain/app-error.ts';
 
-/** Codes of PostgreSQL that say that it is not there now: connection exceptions, shutdown, start-up, no more room. */
+/**
+ * PostgreSQL error codes for an unavailable server: connection exceptions, shutdown, start-up, too
+ * many connections, read-only.
+ */
 const AWAY = /^(08|57P0[1235]|53300|25006)/;
 const AWAY_SYSTEM = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/;
 
-/** What is asked, with `database-away` in place of what the driver says of it. */
+/** Awaits a statement and replaces connection errors of the driver by `database-away`. */
 export async function told<T>(asking: Promise<T>): Promise<T> {
   try {
     return await asking;
@@ -14,7 +17,7 @@ export async function told<T>(asking: Promise<T>): Promise<T> {
   }
 }
 
-/** Whether the connection cannot be used any more: another may do. */
+/** Whether the connection is unusable; a new one may work. */
 function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? String(error.code) : '';

@@ -1,7 +1,7 @@
 /**
- * What a store knows of its organizations: names, settings, secrets and the version in force. The
- * table `organizations` means the same in SQLite and in PostgreSQL, and its statements stand here
- * once. How a version is put in force is up to each catalog.
+ * The catalog of a store: names, settings, secrets and current versions of organizations. The table
+ * `organizations` is the same in SQLite and PostgreSQL, and its common statements are here. Each
+ * catalog has its own way to make a version current.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -14,12 +14,15 @@ import {
 import type { OrganizationEntry, Settings } from '../store.ts';
 import { bigint, derivedIds, text, userPointsKey } from '../stored-values.ts';
 
-/** What the catalog knows of an organization, with the number of the version in force; absent while nothing is published. */
+/**
+ * The catalog's entry of an organization, with the number of the current version; absent while
+ * nothing is published.
+ */
 export interface CatalogEntry extends OrganizationEntry {
   readonly publication: number | undefined;
 }
 
-/** A version that comes into force, and what the organization is from then on. */
+/** A version that becomes current, with the settings that apply from then on. */
 export interface NextHead {
   readonly settings: Settings;
   readonly publication: number;
@@ -32,25 +35,30 @@ export interface Catalog {
   find(name: string): Promise<CatalogEntry | undefined>;
   /** Throws `organization-unknown`. */
   entry(name: string): Promise<CatalogEntry>;
-  /** Throws `organization-exists` when the name is taken, ignoring case; ids may repeat (decision 36). */
+  /**
+   * Throws `organization-exists` if the name is taken, ignoring case. Ids may repeat (decision 36).
+   */
   create(name: string, settings: Partial<Settings>): Promise<CatalogEntry>;
-  /** Throws `organization-unknown`. Cheap enough to be asked several times a second. */
+  /** Throws `organization-unknown`. Cheap enough for several calls a second. */
   currentVersion(name: string): Promise<string | undefined>;
   /** See `Store.watch`. */
   watch?(onPublished: (organization: string) => void): () => void;
   close(): Promise<void>;
 }
 
-/** What a column can hold. */
+/** The value of a column. */
 export type ColumnValue = string | number | bigint | boolean | Uint8Array | null;
 
 /** Runs statements that mean the same in both databases. */
 export interface CatalogStatements {
-  /** The rows of a small answer, with values in the order of the columns. Parameters are $1, $2 and so on. */
+  /**
+   * The rows of a small result, with values in the order of the columns. Parameters are $1, $2 and
+   * so on.
+   */
   rows(sql: string, parameters?: readonly ColumnValue[]): Promise<ColumnValue[][]>;
 }
 
-/** A row of `organizations`. SQLite answers integers as bigints, truths as well. */
+/** A row of `organizations`. SQLite returns integers and booleans as bigints. */
 interface OrganizationRow {
   name: string;
   id: bigint;
@@ -63,12 +71,12 @@ interface OrganizationRow {
   user_points_key: string;
   secret: Uint8Array;
   derived_ids: string;
-  /** The number of the version in force. */
+  /** The number of the current version. */
   generation: number | bigint | null;
   version: string | null;
 }
 
-/** The columns that settings are kept in. */
+/** The columns that hold settings. */
 export function settingsColumns(settings: Settings) {
   return {
     id: settings.id,
@@ -82,7 +90,7 @@ export function settingsColumns(settings: Settings) {
   };
 }
 
-/** The columns that a copy takes over from its original, beside its settings. */
+/** The columns that a copy takes from its original, in addition to its settings. */
 export function identityColumns({ secret, derivedIds, version }: OrganizationEntry, publication?: number) {
   return { secret, derived_ids: derivedIds, generation: publication ?? null, version: version ?? null };
 }
@@ -94,7 +102,7 @@ const COLUMNS = [
 
 const SELECT = `SELECT ${COLUMNS.join(', ')} FROM organizations`;
 
-/** What both catalogs answer alike. `database` may be a transaction. */
+/** The queries that both catalogs share. `database` may be a transaction. */
 export class Organizations {
   readonly #database: CatalogStatements;
 
@@ -107,7 +115,7 @@ export class Organizations {
   }
 
   async find(name: string): Promise<CatalogEntry | undefined> {
-    // No text of PostgreSQL holds a NUL character, not even one to compare with.
+    // A PostgreSQL text cannot contain a NUL character, not even in a parameter.
     if (name.includes('\0')) return undefined;
     const [row] = await this.#database.rows(`${SELECT} WHERE lower(name) = $1`, [name.toLowerCase()]);
     return row && readEntry(row);
@@ -121,8 +129,8 @@ export class Organizations {
 }
 
 /**
- * Makes an organization without data. To be called in a transaction that lets no other organization
- * be made meanwhile. Throws as `create`.
+ * Creates an organization without data. Call it in a transaction that blocks the creation of other
+ * organizations. Throws the errors of `create`.
  */
 export async function insertOrganization(
   transaction: CatalogStatements,
@@ -144,7 +152,7 @@ export async function insertOrganization(
   return await organizations.entry(name);
 }
 
-/** What stands behind SET, with parameters from $1 on, and these. */
+/** The assignments after SET, with parameters from $1 on, and their values. */
 export function assignments(columns: Readonly<Record<string, ColumnValue>>): {
   readonly sql: string;
   readonly parameters: readonly ColumnValue[];

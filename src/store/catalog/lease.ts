@@ -1,22 +1,25 @@
 /**
- * The turn to publish an organization in a shared store: a row that its holder renews, and an epoch
- * by which the database refuses whoever has lost it. A lease that was not renewed in time is anybody's
- * to take, and so is one whose holder has no connection any more. Who loses it unnoticed can publish
- * nothing: `publish` of the catalog asks for the epoch in its transaction.
+ * The turn to publish an organization in a shared store: a row that its holder renews, with an
+ * epoch by which the database refuses former holders. A lease is free if it was not renewed in
+ * time, or if its holder has no connection any more. A holder that has lost it without noticing
+ * cannot publish: `publish` of the catalog checks the epoch in its transaction.
  */
 import { AppError } from '../../domain/app-error.ts';
 import { waitForTurn } from '../publication-turn.ts';
 import type { PublicationOptions } from '../store.ts';
 import type { OwnConnection, PostgresDatabase } from './postgres-database.ts';
 
-/** After so long without a sign of its holder. */
+/** A lease that was not renewed for this long is free. */
 export const LEASE_MS = 15_000;
-/** The first half of Corkboard's advisory locks: "cork" in ASCII. The second is the number of an organization. */
+/**
+ * The first half of Corkboard's advisory locks: "cork" in ASCII. The second is the number of an
+ * organization.
+ */
 const LOCKS = 0x636f726b;
 
 /**
- * An epoch is higher than the one before, and made from the time of day, so that a database that has
- * failed over to a standby that lagged does not give the epoch of a lost lease to somebody else.
+ * Each epoch is higher than the one before. It is derived from the time of day, so that after a
+ * failover to a lagging standby, the epoch of a lost lease is not given out a second time.
  */
 const TAKE = `
   INSERT INTO leases (organization, epoch, ends, locked)
@@ -55,7 +58,7 @@ export class Lease {
     this.#timer = setInterval(() => this.#renewUnlessRenewing(), held.leaseMs / 5).unref();
   }
 
-  /** Waits up to `waitMs` for another publication to end, then throws `organization-busy`. */
+  /** Waits up to `waitMs` for a different publication to end, then throws `organization-busy`. */
   static async acquire(
     database: PostgresDatabase,
     organization: number,
@@ -81,7 +84,7 @@ export class Lease {
     await this.#renewing;
     const connection = this.#connection;
     this.#connection = undefined;
-    // What fails here ends by itself: with the connection, or after some seconds.
+    // If this fails, the lease ends with the connection, or after some seconds.
     await connection?.rows(RENEW, [this.organization, this.epoch, 0, false]).catch(() => undefined);
     await connection?.close();
   }
@@ -110,23 +113,26 @@ export class Lease {
 
 interface Taken {
   readonly epoch: bigint;
-  /** Whether the lock tells others that the holder is there. */
+  /** Whether the advisory lock shows other processes that the holder is connected. */
   readonly hasLock: boolean;
 }
 
-/** Absent while somebody else holds the lease. */
+/** Absent while a different process holds the lease. */
 async function tryToTake(
   connection: OwnConnection,
   organization: number,
   leaseMs: number,
 ): Promise<Taken | undefined> {
-  // Nobody else has the lock: a holder who had it has ended, or will find that it has lost the lease.
+  // If we get the lock, a former holder of it has ended, or will notice that it has lost the lease.
   const hasLock = await takeLock(connection, organization);
   const [row] = await connection.rows(TAKE, [organization, leaseMs, hasLock]);
   return row && { epoch: row[0] as bigint, hasLock };
 }
 
-/** The lock lasts as long as the connection; behind a pooler that shares connections it may outlive its holder. */
+/**
+ * The lock lasts as long as the connection. Behind a pooler that shares connections it may outlive
+ * its holder.
+ */
 async function takeLock(connection: OwnConnection, organization: number): Promise<boolean> {
   const [row] = await connection.rows('SELECT pg_try_advisory_lock($1, $2)', [LOCKS, organization]);
   return row?.[0] === true;

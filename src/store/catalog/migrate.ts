@@ -1,6 +1,6 @@
 /**
- * Brings a database up to the tables of this version. Servers and other commands only look whether
- * all steps are done.
+ * Migrates a database to the tables of this version of Corkboard. Servers and other commands only
+ * check that all migrations have run.
  */
 import { AppError } from '../../domain/app-error.ts';
 import { told } from './away.ts';
@@ -8,23 +8,26 @@ import type { PostgresDatabase, Session } from './postgres-database.ts';
 import { STEPS } from './postgres-tables.ts';
 
 const SCHEMA = 'corkboard';
-/** Of the advisory lock that makes migrations take turns before there is a table to lock: "corkmigr" in ASCII. */
+/**
+ * Key of the advisory lock that serializes migrations before there is a table to lock: "corkmigr"
+ * in ASCII.
+ */
 const LOCK = 0x636f726b6d696772n;
-/** Where version 0.1 had its rows, beside `SCHEMA` since then. */
+/** The schema that the tables of version 0.1 are moved to. */
 export const SCHEMA_OF_ROWS = 'corkboard_0_1';
-/** How many steps version 0.1 had; once all are done, its rows can be copied. */
+/** Number of migrations in version 0.1. Its rows can be copied once all have run. */
 const STEPS_OF_ROWS = 9;
 
 export interface Migrated {
-  /** Numbers of the steps that were done now, ascending. */
+  /** Numbers of the migrations that ran now, ascending. */
   readonly steps: readonly number[];
-  /** Whether the tables of version 0.1 were set aside now, in `SCHEMA_OF_ROWS`. */
+  /** Whether the tables of version 0.1 were moved to `SCHEMA_OF_ROWS` now. */
   readonly setAside: boolean;
 }
 
 /**
- * Makes the schema when there is none and does the missing steps, in one transaction. Two that run
- * at once take turns. `database`: one that waits for long statements. Throws `data-unreadable` when
+ * Creates the schema if there is none and runs the missing migrations in one transaction.
+ * Concurrent calls take turns. `database` must allow long statements. Throws `data-unreadable` when
  * the database is newer.
  */
 export async function migrate(database: PostgresDatabase): Promise<Migrated> {
@@ -35,7 +38,10 @@ export async function migrate(database: PostgresDatabase): Promise<Migrated> {
   return { steps: steps.map(Number), setAside };
 }
 
-/** Throws `data-unreadable`, with the command that mends it, unless exactly the steps of this version are done. */
+/**
+ * Throws `data-unreadable`, naming the command that helps, unless exactly the migrations of this
+ * version of Corkboard have run.
+ */
 export async function checkMigrations(database: PostgresDatabase): Promise<void> {
   if (await hasRows(database)) {
     throw new AppError(
@@ -54,7 +60,10 @@ export async function checkMigrations(database: PostgresDatabase): Promise<void>
   );
 }
 
-/** Makes the schema where there is none. Whether it had tables of version 0.1, which are kept beside it. */
+/**
+ * Creates the schema if there is none. Returns whether it had tables of version 0.1; these are kept
+ * in a separate schema.
+ */
 async function prepareSchema(session: Session): Promise<boolean> {
   await session.rows('BEGIN');
   await session.rows('SELECT pg_advisory_xact_lock($1)', [LOCK]);
@@ -63,13 +72,13 @@ async function prepareSchema(session: Session): Promise<boolean> {
     await checkRowSteps(session, SCHEMA);
     await session.rows(`ALTER SCHEMA ${SCHEMA} RENAME TO ${SCHEMA_OF_ROWS}`);
   }
-  // Even with IF NOT EXISTS the statement needs a right that whoever was given a schema may lack.
+  // CREATE SCHEMA IF NOT EXISTS requires a privilege that a role with an existing schema may lack.
   if (!(await exists(session, 'to_regnamespace', SCHEMA))) await session.rows(`CREATE SCHEMA ${SCHEMA}`);
   await session.rows('COMMIT');
   return setAside;
 }
 
-/** Throws `data-unreadable` unless the tables of version 0.1 are as it had them in the end. */
+/** Throws `data-unreadable` unless the tables of version 0.1 have its last format. */
 export async function checkRowSteps(database: Session, schema: string): Promise<void> {
   const rows = await database.rows(`SELECT number FROM ${schema}.migrations`);
   const done = rows.map(([number]) => Number(number));
@@ -82,7 +91,7 @@ export async function checkRowSteps(database: Session, schema: string): Promise<
   );
 }
 
-/** Version 0.1 kept book of its steps in another table. */
+/** Version 0.1 recorded its migrations in a different table. */
 async function hasRows(database: Session): Promise<boolean> {
   return await exists(database, 'to_regclass', `${SCHEMA}.migrations`);
 }

@@ -1,12 +1,16 @@
-/** Kysely's migrator over the steps of this version. Apart, because loading it takes a while. */
+/**
+ * Kysely's migrator with the migrations of Corkboard. A separate module, because it loads slowly.
+ */
 import { Kysely, PostgresDialect, type PostgresPoolClient, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import type { PostgresDatabase } from './postgres-database.ts';
 import { STEPS } from './postgres-tables.ts';
 
-/** Does the missing steps in one transaction, and answers their names. Two that run at once take turns. */
+/**
+ * Runs the missing migrations in one transaction and returns their names. Concurrent calls queue.
+ */
 export async function runSteps(database: PostgresDatabase, schema: string): Promise<readonly string[]> {
-  // Its type has another form of `query` besides, for cursors, which are not used here.
+  // Kysely's type has an additional form of `query`, for cursors, which is not used here.
   const connect = async () => (await database.lend()) as unknown as PostgresPoolClient;
   const pool = { connect, end: async () => undefined, options: {} };
   const migrator = new Migrator({

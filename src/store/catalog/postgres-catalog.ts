@@ -1,7 +1,6 @@
 /**
- * The catalog of a shared store, in PostgreSQL: any number of processes on any number of machines
- * have it in common. What is published is put in force in one transaction, which refuses whoever has
- * lost the turn.
+ * The catalog of a shared store, in PostgreSQL. Any number of processes on any number of machines
+ * share it. One transaction makes a version current, and fails if the publisher has lost its lease.
  */
 import { AppError } from '../../domain/app-error.ts';
 import { unknownOrganization } from '../organization-name.ts';
@@ -22,7 +21,7 @@ import { LEASE_MS, Lease, lostLease } from './lease.ts';
 import type { PostgresDatabase, Session } from './postgres-database.ts';
 import { PUBLISHED_CHANNEL, Watch } from './watch.ts';
 
-/** Versions that are kept: for responses in flight, and to look back. */
+/** Number of versions that are kept, for responses in flight and as a history. */
 const KEPT = 3;
 
 /** How an organization shares its versions. */
@@ -31,21 +30,21 @@ export interface Sharing {
   readonly name: string;
   /** The folder of its chunks. */
   readonly folder: string;
-  /** Where its chunks lie: the address of a bucket or folder; empty: in the database. */
+  /** Location of its chunks: the address of a bucket or folder; empty: in the database. */
   readonly place: string;
   /** Number of the oldest version that may be kept; null while nothing is published. */
   readonly oldest: number | null;
 }
 
-/** A version that comes into force, with what says where its file is. */
+/** A version that becomes current, with the location of its file. */
 export interface SharedHead extends NextHead {
   readonly publishedMs: number;
   readonly bytes: number;
   readonly uploadedBytes: number;
   readonly manifest: Uint8Array;
-  /** Names of the chunks that the manifest says, each once. */
+  /** Names of the chunks in the manifest, each once. */
   readonly chunks: readonly string[];
-  /** Whether it is the only one that may be kept. */
+  /** Whether no earlier version may be kept. */
   readonly isOnly: boolean;
 }
 
@@ -54,22 +53,28 @@ export interface KeptVersion {
   readonly manifest: Uint8Array;
 }
 
-/** Told of each organization with data once, and then whenever it has changed. `oldest`: the version that may be kept. */
+/**
+ * Called for each organization with data once, and then after each of its changes. `oldest`: the
+ * oldest version that may be kept.
+ */
 export type OnChange = (folder: string, oldest: number) => void;
 
 export class PostgresCatalog extends Organizations implements Catalog {
   readonly #database: PostgresDatabase;
   readonly #leaseMs: number;
   readonly #watches = new Set<Watch>();
-  /** By name in lower case, as of the tick. */
+  /** Current versions as of `#tick`, by name in lower case. */
   readonly #versions = new Map<string, string | undefined>();
   #tick = -1n;
-  /** One after the other, so that none overwrites what a later one has found. */
+  /**
+   * The queries run one after the other, so that an earlier one cannot overwrite the result of a
+   * later one.
+   */
   #lastLook: Promise<void> = Promise.resolve();
   #nextLook: Promise<void> | undefined;
   #onChange: OnChange | undefined;
 
-  /** Takes over the database. */
+  /** Takes ownership of the database. */
   constructor(database: PostgresDatabase, leaseMs = LEASE_MS) {
     super(database);
     this.#database = database;
@@ -78,7 +83,7 @@ export class PostgresCatalog extends Organizations implements Catalog {
 
   async create(name: string, settings: Partial<Settings>): Promise<CatalogEntry> {
     return await this.#database.transact(async (transaction) => {
-      // First: two that are made at the same time would get the same id.
+      // First, because two concurrent creations would choose the same id.
       const { tick, place } = await nextTick(transaction);
       const entry = await insertOrganization(transaction, name, settings);
       const update = 'UPDATE organizations SET place = $1, changed = $2 WHERE name = $3';
@@ -87,7 +92,7 @@ export class PostgresCatalog extends Organizations implements Catalog {
     });
   }
 
-  /** One query for all who ask before it begins. */
+  /** One query serves all calls that come before it begins. */
   async currentVersion(name: string): Promise<string | undefined> {
     this.#nextLook ??= this.#lastLook
       .catch(() => undefined)
@@ -111,12 +116,12 @@ export class PostgresCatalog extends Organizations implements Catalog {
     };
   }
 
-  /** At most one. */
+  /** Sets the only listener. */
   tellChanges(onChange: OnChange): void {
     this.#onChange = onChange;
   }
 
-  /** Random, and always the same for this catalog. */
+  /** Random, and constant for this catalog. */
   async id(): Promise<string> {
     return text((await this.#only('SELECT id FROM catalog'))[0]);
   }
@@ -137,7 +142,7 @@ export class PostgresCatalog extends Organizations implements Catalog {
     };
   }
 
-  /** Versions that are kept, latest first; with `publication` that one alone. */
+  /** Versions that are kept, latest first. With `publication`: only that one. */
   async kept(organization: number, publication?: number): Promise<readonly KeptVersion[]> {
     const sql = `SELECT publication, manifest FROM versions
       WHERE organization = $1 AND manifest IS NOT NULL AND publication = coalesce($2, publication)
@@ -159,19 +164,21 @@ export class PostgresCatalog extends Organizations implements Catalog {
     await this.#change(lease, name, settingsColumns(head.settings), head);
   }
 
-  /** Puts a copy in force with all of its original's entry; without data where `head` is absent. */
+  /**
+   * Makes a copy current with the whole entry of its original; without data if `head` is absent.
+   */
   async adopt(lease: Lease, original: OrganizationEntry, head: SharedHead | undefined): Promise<void> {
     const { name, settings } = original;
     const columns = { ...settingsColumns(settings), ...identityColumns(original, head?.publication) };
     await this.#change(lease, name, columns, head);
   }
 
-  /** Keeps settings of an organization that has nothing published yet. */
+  /** Stores settings of an organization that has no published version. */
   async configure(lease: Lease, name: string, settings: Settings): Promise<void> {
     await this.#change(lease, name, settingsColumns(settings), undefined);
   }
 
-  /** Where the chunks of new organizations lie. */
+  /** The location of the chunks of new organizations. */
   async place(): Promise<string> {
     return text((await this.#only('SELECT place FROM catalog'))[0]);
   }
@@ -180,7 +187,10 @@ export class PostgresCatalog extends Organizations implements Catalog {
     await this.#database.rows('UPDATE catalog SET place = $1', [place]);
   }
 
-  /** Says where the chunks of an organization lie now. Throws `organization-busy` when the lease was lost. */
+  /**
+   * Sets the location of the chunks of an organization. Throws `organization-busy` when the lease
+   * was lost.
+   */
   async setPlaceOf(lease: Lease, place: string, chunks: readonly string[]): Promise<void> {
     await this.#database.transact(async (transaction) => {
       await checkLease(transaction, lease);
@@ -214,20 +224,22 @@ export class PostgresCatalog extends Organizations implements Catalog {
         await checkChunks(transaction, text(row?.[0]), head.chunks);
         await recordVersion(transaction, organization, head);
       }
-      // Sent when the transaction ends.
+      // Sent when the transaction commits.
       await transaction.rows('SELECT pg_notify($1, $2)', [PUBLISHED_CHANNEL, name]);
     });
   }
 
-  /** Takes over what has changed since the last look, or everything where the database may be another one. */
+  /**
+   * Reads the changes since the last query, or everything if the database may have been replaced.
+   */
   async #look(): Promise<void> {
     try {
       const [tick] = (await this.#only('SELECT tick FROM catalog')) as [bigint];
-      // Restored from a backup, or failed over to a standby that lagged.
+      // The database was restored from a backup, or failed over to a lagging standby.
       if (tick < this.#tick) this.#forgetVersions();
       if (tick > this.#tick) await this.#takeChanges();
     } catch (error) {
-      // While it was away it may have been exchanged for one of an earlier time.
+      // While it was unreachable it may have been replaced by an earlier state.
       this.#forgetVersions();
       throw error;
     }
@@ -263,8 +275,8 @@ export class PostgresCatalog extends Organizations implements Catalog {
 }
 
 /**
- * Locks the one row, so that changes come into force in the order of their ticks: who has seen one
- * has seen all before it.
+ * Locks the single row, so that changes become visible in the order of their ticks: a reader that
+ * sees one tick sees all before it.
  */
 async function nextTick(transaction: Session): Promise<{ readonly tick: bigint; readonly place: string }> {
   const [row] = await transaction.rows('UPDATE catalog SET tick = tick + 1 RETURNING tick, place');
@@ -279,7 +291,7 @@ async function checkLease(transaction: Session, { organization, epoch }: Lease):
 }
 
 /**
- * A database that has failed over to a standby that lagged may lack chunks that it had confirmed. A
+ * After a failover to a lagging standby, the database may lack chunks that it had confirmed. A
  * bucket or a folder does not fail over with it.
  */
 async function checkChunks(transaction: Session, place: string, names: readonly string[]): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * One PostgreSQL database: a small pool of connections for short statements, in the schema
- * `corkboard`. Nobody holds a connection while a client reads a response. Trouble with the
- * connection is an `AppError` `database-away`, after at most some seconds.
+ * `corkboard`. No connection is held while a client reads a response. A connection failure is an
+ * `AppError` `database-away`, after at most some seconds.
  */
 import { Client, Pool, type PoolClient, types } from 'pg';
 import { told, translated } from './away.ts';
@@ -9,30 +9,32 @@ import type { ColumnValue } from './catalog.ts';
 
 export type StatementParameter = ColumnValue | readonly string[];
 
-/** With the one that listens these are three for each process. */
+/** With the listening connection, each process has three. */
 const MOST_CONNECTIONS = 2;
 const INT8 = 20;
 
 export interface Waits {
   /** For a connection. */
   readonly connectMs: number;
-  /** For the answer to a statement. After that the connection is given up: its other end may be gone. */
+  /**
+   * For the result of a statement. After that the connection is closed: its other end may be gone.
+   */
   readonly answerMs: number;
 }
 
 const WAITS: Waits = { connectMs: 4_000, answerMs: 5_000 };
-/** How long a connection may rest before the system looks whether it still leads anywhere. */
+/** Idle time after which the operating system probes the connection. */
 const KEEP_ALIVE_MS = 5_000;
 
 export interface Session {
   /**
-   * All rows of a small answer, as arrays of values in the order of the columns; `int8` comes as a
-   * bigint, `int4` as a number. Parameters are $1, $2 and so on.
+   * All rows of a small result, as arrays of values in the order of the columns. `int8` is a
+   * bigint, `int4` a number. Parameters are $1, $2 and so on.
    */
   rows(sql: string, parameters?: readonly StatementParameter[]): Promise<ColumnValue[][]>;
 }
 
-/** A connection of its own, for work that outlives a statement. */
+/** A dedicated connection, for work that outlives a statement. */
 export interface OwnConnection extends Session {
   close(): Promise<void>;
 }
@@ -47,9 +49,10 @@ export class PostgresDatabase implements Session {
     this.#url = url;
     this.#waits = waits;
     this.#pool = new Pool({ ...this.#options(waits.answerMs), max: MOST_CONNECTIONS });
-    // An idle connection that breaks is replaced when one is needed next; without a listener it would end the process.
+    // A broken idle connection is replaced when one is needed. Without a listener the error would
+    // end the process.
     this.#pool.on('error', () => undefined);
-    // One that breaks while it is lent out, between two statements, is told by the next statement.
+    // If a lent connection breaks between two statements, the next statement fails.
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
@@ -57,7 +60,10 @@ export class PostgresDatabase implements Session {
     return await this.session(async (session) => await session.rows(sql, parameters));
   }
 
-  /** Runs `use` with a connection of its own; what it leaves open when it throws, a transaction above all, ends with it. */
+  /**
+   * Runs `use` with its own connection. If `use` throws, the connection is closed, and with it an
+   * open transaction.
+   */
   async session<T>(use: (session: Session) => Promise<T>): Promise<T> {
     const client = await this.lend();
     let failed = true;
@@ -70,7 +76,7 @@ export class PostgresDatabase implements Session {
     }
   }
 
-  /** All that `change` does, or nothing. */
+  /** Runs `change` in a transaction. */
   async transact<T>(change: (transaction: Session) => Promise<T>): Promise<T> {
     return await this.session(async (session) => {
       await session.rows('BEGIN ISOLATION LEVEL READ COMMITTED');
@@ -80,12 +86,12 @@ export class PostgresDatabase implements Session {
     });
   }
 
-  /** A connection of the pool, to be released. */
+  /** A connection of the pool. The caller releases it. */
   async lend(): Promise<PoolClient> {
     return await told(this.#pool.connect());
   }
 
-  /** A connection beside the pool. `answerMs` 0: statements may take as long as they like. */
+  /** A connection outside the pool. `answerMs` 0: statements have no time limit. */
   async connect(answerMs = this.#waits.answerMs): Promise<OwnConnection> {
     const client = await this.#newClient(answerMs);
     return {
@@ -95,8 +101,8 @@ export class PostgresDatabase implements Session {
   }
 
   /**
-   * Listens to a channel on a connection beside the pool. `onEnd` is called when it breaks, or closes: once, and not
-   * when there is none at all, which throws.
+   * Listens to a channel on a connection outside the pool. `onEnd` is called once, when the
+   * connection breaks or closes. A connection that cannot be made throws instead.
    */
   async listen(
     channel: string,
@@ -110,7 +116,7 @@ export class PostgresDatabase implements Session {
     return { close: () => client.end() };
   }
 
-  /** One more has it, who closes it, too. */
+  /** Adds a holder, which must call `close` as well. */
   hold(): this {
     this.#holders += 1;
     return this;
@@ -120,7 +126,7 @@ export class PostgresDatabase implements Session {
     return this.#holders > 0;
   }
 
-  /** Ends the connections when nobody has it any more. */
+  /** Ends the connections when the last holder has called it. */
   async close(): Promise<void> {
     this.#holders -= 1;
     if (this.#holders === 0) await this.#pool.end();

@@ -1,7 +1,7 @@
 /**
- * The tables of a shared store in PostgreSQL, in the schema `corkboard`, and the numbered steps that
- * make them, which are only ever added to. Versions are files cut into chunks; the tables say which
- * chunks a version has, and hold the chunks themselves unless these lie in a bucket.
+ * The tables of a shared store in PostgreSQL, in the schema `corkboard`, and their numbered
+ * migrations. Only append to them. Versions are files cut into chunks; the tables list the chunks
+ * of each version, and hold the chunks themselves unless these are in a bucket or a folder.
  */
 const FIRST_TABLES = `
   -- One row. id: random; names the folder of this catalog in local caches. tick: counts what is
@@ -50,5 +50,5 @@ const FIRST_TABLES = `
   CREATE TABLE key_changes (changes BIGINT NOT NULL);
   INSERT INTO key_changes VALUES (0);`;
 
-/** Statements by name; the names sort in the order of the steps. */
+/** Statements by name; the names sort in the order of the migrations. */
 export const STEPS: Readonly<Record<string, string>> = { '0001': FIRST_TABLES };

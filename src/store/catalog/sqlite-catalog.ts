@@ -1,6 +1,6 @@
 /**
- * The catalog of a data folder, in one SQLite file. Putting a version in force is one statement, so
- * that settings and data change together or not at all (decision 33).
+ * The catalog of a data folder, in one SQLite file. One statement makes a version current, so that
+ * settings and data change together (decision 33).
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { inTransaction, openPrivateDatabase } from '../../system/private-database.ts';
@@ -26,10 +26,10 @@ const SCHEMA = `
     derived_ids TEXT NOT NULL DEFAULT 'plain', user_points_key TEXT NOT NULL DEFAULT 'user-id'
   ) STRICT;`;
 
-/** Columns that came later, and what adds them. */
+/** Columns that were added later, with the statements that add them. */
 const LATER_COLUMNS = {
-  // Organizations that have no data yet have derived nothing, so theirs are keyed like those of new
-  // ones.
+  // Organizations without data have no derived ids yet, so theirs are keyed, as for new
+  // organizations.
   derived_ids: `
     ALTER TABLE organizations ADD derived_ids TEXT NOT NULL DEFAULT 'plain';
     UPDATE organizations SET derived_ids = 'keyed' WHERE version IS NULL;`,
@@ -37,7 +37,9 @@ const LATER_COLUMNS = {
     ALTER TABLE organizations ADD user_points_key TEXT NOT NULL DEFAULT 'user-id';`,
 };
 
-/** Opens the catalog of a data folder, making both when there is none. Throws `data-unreadable`. */
+/**
+ * Opens the catalog of a data folder, and creates both if there is none. Throws `data-unreadable`.
+ */
 export function openSqliteCatalog(dataFolder: string): SqliteCatalog {
   const database = openPrivateDatabase(dataFolder, 'catalog.db');
   prepareSchema(database);
@@ -60,20 +62,23 @@ export class SqliteCatalog extends Organizations implements Catalog {
     return (await this.entry(name)).version;
   }
 
-  /** Puts a version in force, durably. */
+  /** Makes a version current, durably. */
   async publish(name: string, { settings, publication, version }: NextHead): Promise<void> {
     const columns = { ...settingsColumns(settings), generation: publication, version };
     await this.#update(name, columns);
   }
 
-  /** Puts a copy in force, durably, with all of the original's entry; without data where `publication` is absent. */
+  /**
+   * Makes a copy current, durably, with the whole entry of the original; without data if
+   * `publication` is absent.
+   */
   async adopt(original: OrganizationEntry, publication: number | undefined): Promise<void> {
     const { name, settings } = original;
     const columns = { ...settingsColumns(settings), ...identityColumns(original, publication) };
     await this.#update(name, columns);
   }
 
-  /** Keeps settings of an organization that has nothing published yet. */
+  /** Stores settings of an organization that has no published version. */
   async configure(name: string, settings: Settings): Promise<void> {
     await this.#update(name, settingsColumns(settings));
   }
@@ -89,7 +94,7 @@ export class SqliteCatalog extends Organizations implements Catalog {
   }
 }
 
-/** A file has one connection, which has one transaction at a time: one after the other. */
+/** A file has one connection with one transaction at a time, so calls are queued. */
 class SqliteFile implements CatalogStatements {
   readonly #database: DatabaseSync;
   #last: Promise<unknown> = Promise.resolve();
@@ -102,11 +107,10 @@ class SqliteFile implements CatalogStatements {
     return this.#inTurn(async () => this.#ask(sql, parameters));
   }
 
-  /** Does all that `change` does, or nothing. */
+  /** Runs `change` in a transaction. */
   transact<T>(change: (transaction: CatalogStatements) => Promise<T>): Promise<T> {
     return this.#inTurn(async () => {
-      // Begun as by default, a transaction that writes fails when another one has written
-      // meanwhile, instead of waiting.
+      // The default BEGIN would fail instead of waiting if a different process has written since.
       this.#database.exec('BEGIN IMMEDIATE');
       try {
         const asking = {
@@ -116,7 +120,7 @@ class SqliteFile implements CatalogStatements {
         this.#database.exec('COMMIT');
         return result;
       } catch (error) {
-        // A full disk has ended the transaction already, and the reason must not be lost.
+        // A full disk has ended the transaction already; a failing ROLLBACK would hide the reason.
         if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
         throw error;
       }
@@ -151,7 +155,7 @@ function prepareSchema(database: DatabaseSync): void {
   database.exec(SCHEMA);
   if (missingColumns(database).length === 0) return;
   inTransaction(database, () => {
-    // Another process may have added them while this one waited.
+    // A different process may have added them while this one waited.
     for (const [, addition] of missingColumns(database)) database.exec(addition);
   });
 }

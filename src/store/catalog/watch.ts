@@ -1,11 +1,11 @@
 /**
- * Hears of publications as they happen. What it misses, whoever watches finds out by asking: while the connection is
- * being made again, and always where a pooler in between delivers nothing.
+ * Receives notifications of publications. Some are missed: those sent during a reconnection, and
+ * all of them behind a pooler that does not deliver notifications. So callers must poll as well.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PostgresDatabase } from './postgres-database.ts';
 
-/** On which the names of organizations are told that have a new version. */
+/** The channel that carries the names of organizations with a new version. */
 export const PUBLISHED_CHANNEL = 'corkboard';
 
 const RECONNECT_MS = 1_000;
@@ -16,14 +16,14 @@ export class Watch {
   readonly #ending = new AbortController();
   readonly #listening: Promise<void>;
 
-  /** Begins at once; trouble with the connection is nobody's but its own. */
+  /** Starts at once. Connection errors are handled here and not reported. */
   constructor(database: PostgresDatabase, onPublished: (organization: string) => void) {
     this.#database = database;
     this.#onPublished = onPublished;
     this.#listening = this.#listen();
   }
 
-  /** Fulfilled when nothing is told any more, and the connection is closed. */
+  /** Fulfilled when no more notifications are passed on and the connection is closed. */
   async end(): Promise<void> {
     this.#ending.abort();
     await this.#listening;
@@ -37,7 +37,7 @@ export class Watch {
     }
   }
 
-  /** Until the connection breaks, or the watch ends. */
+  /** Listens until the connection breaks or the watch ends. */
   async #listenOnce(): Promise<void> {
     const { signal } = this.#ending;
     const { promise: ended, resolve } = Promise.withResolvers<void>();

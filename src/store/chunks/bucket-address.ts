@@ -1,20 +1,20 @@
 /**
- * The address of a bucket, as people write it: `s3://name/prefix?endpoint=https://…&region=…`.
- * Credentials have no place in it, because addresses appear in lists of processes and in logs.
+ * The address of a bucket, as users write it: `s3://name/prefix?endpoint=https://…&region=…`. It
+ * cannot contain credentials, because addresses appear in process lists and in logs.
  */
 import { AppError } from '../../domain/app-error.ts';
 
 export interface BucketAddress {
   readonly bucket: string;
-  /** Empty, or the beginning of every key, with a slash at its end. */
+  /** Empty, or the prefix of every key, with a slash at its end. */
   readonly prefix: string;
-  /** Absent for the one that the environment names, or that of Amazon. */
+  /** Absent: the endpoint in the environment, or that of Amazon. */
   readonly endpoint?: string;
-  /** Absent for the one that the environment or a shared file names. */
+  /** Absent: the region in the environment or in a shared configuration file. */
   readonly region?: string;
   /** The bucket is part of the path, not of the host name. */
   readonly pathStyle: boolean;
-  /** Absent for what the bucket does by itself. */
+  /** Absent: the default of the bucket. */
   readonly encryption?: { readonly algorithm: 'AES256' | 'aws:kms'; readonly kmsKey?: string };
 }
 

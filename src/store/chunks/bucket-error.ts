@@ -1,10 +1,10 @@
 /**
- * What trouble with a bucket means to the people who run Corkboard: the bucket is away for the
- * moment, or a setting is wrong, which waiting does not mend.
+ * Translates errors of a bucket for operators: either the bucket is temporarily unavailable, or a
+ * setting is wrong and waiting does not help.
  */
 import { AppError } from '../../domain/app-error.ts';
 
-/** What the SDK says: `name` is the code of the service, `code` that of the system. */
+/** An error of the SDK: `name` is the code of the service, `code` that of the system. */
 export interface BucketTrouble {
   readonly name: string;
   readonly code: string;
@@ -12,13 +12,13 @@ export interface BucketTrouble {
   readonly status: number;
 }
 
-/** Codes with which a bucket says "later" under a status that is not 5xx. */
+/** Codes by which a bucket asks for a retry with a status other than 5xx. */
 const THROTTLED = /^(SlowDown|Throttl|RequestLimitExceeded|RequestTimeout$|TooManyRequests|InternalError)/;
 const NETWORK = /^(E[A-Z_]+|HPE_[A-Z_]+|ERR_STREAM_PREMATURE_CLOSE)$/;
 const OUT_OF_TIME = /^(AbortError|TimeoutError)$/;
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|^(EPROTO|ERR_TLS|ERR_SSL)/;
 
-/** What to check, by the code of the service; the first that fits. */
+/** What to check, by the code of the service. The first match applies. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [
     /ProviderError$/,
@@ -58,7 +58,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Absent for what is no error of the SDK or of the system. */
+/** Absent for errors that are neither from the SDK nor from the system. */
 export function readTrouble(error: unknown): BucketTrouble | undefined {
   if (!(error instanceof Error) || error instanceof AppError) return undefined;
   const code = 'code' in error ? String(error.code) : '';
@@ -67,7 +67,10 @@ export function readTrouble(error: unknown): BucketTrouble | undefined {
   return { name: error.name, code, status };
 }
 
-/** An `AppError` `chunks-away` or `data-unreadable`; what is neither stays as it is, a bug. */
+/**
+ * Returns an `AppError` `chunks-away` or `data-unreadable`; returns unknown errors, which are bugs,
+ * unchanged.
+ */
 export function bucketError(error: unknown): unknown {
   const trouble = readTrouble(error);
   if (!(error instanceof Error) || trouble === undefined) return error;
@@ -108,7 +111,7 @@ function refusal({ name, status }: BucketTrouble): string {
   return `The bucket refuses the request (${code}). Check its name, region and endpoint, and the rights to it.`;
 }
 
-/** For the log. Errors of the SDK can have members with the access key, and what was signed. */
+/** An error for the log. SDK errors can have members with the access key and the signed content. */
 function withoutSecrets({ message }: Error, { name, code, status }: BucketTrouble): Error {
   const words = [name, code, status || '', message.slice(0, 300)];
   return new Error(words.filter((word) => word !== '').join(' '));

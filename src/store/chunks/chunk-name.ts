@@ -1,6 +1,6 @@
 /**
- * Refuses names that are not those of chunks, before a place makes a path or a key of them. A wrong
- * name is a bug, not trouble that a person can mend, so it is no `AppError`.
+ * Refuses invalid names of chunks before a place turns them into a path or a key. An invalid name
+ * is a bug that users cannot fix, so the error is not an `AppError`.
  */
 import { CHUNK_NAME } from './chunk-place.ts';
 

@@ -12,11 +12,11 @@ import { CHUNK_NAME, type ChunkPlace } from './chunk-place.ts';
 
 /** No name of a chunk contains a dot. */
 const TEMPORARY_FILE = /^\..+\.temporary$/;
-/** Longer than any upload, however much the clocks of the machines differ. */
+/** Longer than any upload, even if the clocks of the machines differ. */
 const LEFTOVER_AGE_MS = 86_400_000;
 const LIST_BATCH = 1000;
 const DELETE_BATCH = 16;
-/** NFS answers ESTALE when another machine has replaced a file that is being read. */
+/** NFS returns ESTALE when a different machine has replaced a file that is being read. */
 const ATTEMPTS = 3;
 
 const REFUSED: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR', 'ELOOP']);
@@ -25,13 +25,13 @@ const AWAY: ReadonlySet<unknown> = new Set([
   ...['ECONNABORTED', 'EHOSTDOWN', 'EHOSTUNREACH', 'ENETDOWN', 'ENETUNREACH', 'EREMOTEIO', 'ESHUTDOWN'],
 ]);
 
-/** A file is synchronized on its own, which many disks do side by side. */
+/** Each file is synchronized separately, which many disks do in parallel. */
 const PARALLEL = 8;
 
 /**
  * `folder` must exist: creating it could hide that its file system is not mounted. The methods also
- * throw `data-unreadable` when the folder's permissions do not suffice, and what the system says of
- * a full disk.
+ * throw `data-unreadable` when the permissions of the folder do not suffice, and the system's error
+ * when the disk is full.
  */
 export function openChunkFolder(folder: string): ChunkPlace {
   return new ChunkFolder(folder);
@@ -93,8 +93,8 @@ class ChunkFolder implements ChunkPlace {
   async close(): Promise<void> {}
 
   /**
-   * Makes the folder of an organization, durably. One that exists may have been made by a process
-   * that has not synchronized it yet.
+   * Creates the folder of an organization, durably. An existing folder may have been created by a
+   * process that has not synchronized it yet.
    */
   async #prepareFolder(folder: string): Promise<void> {
     const made = await mkdir(folder, { mode: 0o700 }).then(
@@ -136,7 +136,9 @@ class ChunkFolder implements ChunkPlace {
     }
   }
 
-  /** Absent when something in the folder does not exist; away when the folder itself does not. */
+  /**
+   * Absent when something in the folder is missing. Throws `chunks-away` when the folder itself is.
+   */
   async #unlessAbsent<T>(work: () => Promise<T>): Promise<T | undefined> {
     return await translated(async () => {
       try {
@@ -150,7 +152,7 @@ class ChunkFolder implements ChunkPlace {
   }
 }
 
-/** All of a file or nothing, with its bytes on the disk. */
+/** Writes the whole file or nothing, durably. */
 async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   const temporary = join(dirname(path), `.${randomUUID()}.temporary`);
   try {
@@ -169,7 +171,7 @@ async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Makes durable which names a folder contains. */
+/** Makes the directory entries of a folder durable. */
 async function synchronize(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
@@ -179,7 +181,7 @@ async function synchronize(folder: string): Promise<void> {
   }
 }
 
-/** Removes temporary files of killed processes; another process removes what this one cannot. */
+/** Deletes temporary files of killed processes, except those that this process cannot delete. */
 async function removeLeftovers(folder: string, entries: readonly string[]): Promise<void> {
   for (const entry of entries.filter((name) => TEMPORARY_FILE.test(name))) {
     const path = join(folder, entry);
@@ -194,7 +196,7 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-/** `work`, with an `AppError` in place of what the system says of a folder that is away. */
+/** Runs `work`, and replaces system errors of an unavailable folder by an `AppError`. */
 async function translated<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -1,7 +1,7 @@
 /**
- * Which chunks a version consists of. Its file is cut behind the header of DuckDB (12 KiB) every
- * 256 KiB, which is DuckDB's own block size, so that a publication changes the chunks of the blocks
- * that it writes and no others.
+ * The manifest lists the chunks of a version. The file is cut after the header of DuckDB (12 KiB)
+ * and then every 256 KiB, which is DuckDB's block size, so that a publication changes only the
+ * chunks of the blocks that it writes.
  */
 import { hash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -17,25 +17,25 @@ export interface NamedChunk {
   /** SHA-256 of its bytes, in hexadecimal digits. */
   readonly digest: string;
   /**
-   * Of the lease under which it was stored. It is part of the name: whoever has lost the turn to
-   * publish can remove no chunk that was stored after it.
+   * Epoch of the lease under which it was stored. It is part of the name, so that a process that
+   * has lost its lease cannot delete a chunk that was stored later.
    */
   readonly epoch: bigint;
 }
 
 export interface Manifest {
-  /** Of the file. */
+  /** Size of the file. */
   readonly bytes: number;
   /** In the order of the file. */
   readonly chunks: readonly NamedChunk[];
 }
 
-/** The name of a chunk at its place. `folder`: of its organization. */
+/** The name of a chunk at its place. `folder`: the folder of its organization. */
 export function chunkName(folder: string, { epoch, digest }: NamedChunk): string {
   return `${folder}/${epoch}-${digest}`;
 }
 
-/** What a name says of its chunk. */
+/** The digest in the name of a chunk. */
 export function digestIn(name: string): string {
   return name.slice(name.lastIndexOf('-') + 1);
 }
@@ -44,7 +44,7 @@ export function epochIn(name: string): bigint {
   return BigInt(name.slice(name.indexOf('/') + 1, name.lastIndexOf('-')));
 }
 
-/** Where a chunk lies in its file. */
+/** The position of a chunk in its file, in bytes. */
 export function chunkSpan(
   index: number,
   fileBytes: number,
@@ -80,7 +80,7 @@ export async function digestsOf(
   }
 }
 
-/** Reads a chunk into the buffer. Throws when the file is shorter than it should be. */
+/** Reads a chunk into the buffer. Throws when the file is shorter than expected. */
 export async function readChunk(
   file: FileHandle,
   index: number,
@@ -105,7 +105,7 @@ export function encodeManifest({ bytes, chunks }: Manifest): Buffer {
   return encoded;
 }
 
-/** Throws where it is not whole. */
+/** Throws when the manifest is incomplete. */
 export function decodeManifest(encoded: Uint8Array): Manifest {
   const view = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength);
   const bytes = Number(view.readBigUInt64BE());

@@ -1,4 +1,4 @@
-/** The places for chunks, by their addresses: the one list of them. */
+/** The places for chunks, by their addresses. This is the only list of them. */
 import { isAbsolute } from 'node:path';
 import { AppError } from '../../domain/app-error.ts';
 import { parseBucketAddress } from './bucket-address.ts';
@@ -6,7 +6,7 @@ import type { ChunkPlace } from './chunk-place.ts';
 import { openChunkFolder } from './folder.ts';
 import { type ChunkDatabase, openChunkTable } from './postgres-table.ts';
 
-/** An address that names the database of the catalog. */
+/** The address of the database of the catalog. */
 export const IN_DATABASE = '';
 
 interface Kind {
@@ -25,7 +25,7 @@ const KINDS: readonly Kind[] = [
     isMeant: (address) => address.startsWith('s3:'),
     check: parseBucketAddress,
     async open(address) {
-      // Loading the driver takes time.
+      // Imported on demand, because the driver is slow to load.
       const { openS3Bucket } = await import('./s3-bucket.ts');
       return openS3Bucket(parseBucketAddress(address));
     },
@@ -33,7 +33,7 @@ const KINDS: readonly Kind[] = [
   { isMeant: isAbsolute, open: async (address) => openChunkFolder(address) },
 ];
 
-/** Throws `option-malformed` for an address that is none. */
+/** Throws `option-malformed` for an invalid address. */
 export function checkPlaceAddress(address: string): void {
   kindOf(address).check?.(address);
 }

@@ -1,10 +1,12 @@
-/** Chunks as rows of the table `chunks` of the database that has the catalog: one address is enough. */
+/**
+ * Chunks as rows of the table `chunks` in the database of the catalog; they need no second address.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../domain/app-error.ts';
 import { assertChunkNames, assertChunkPrefix } from './chunk-name.ts';
 import type { ChunkPlace } from './chunk-place.ts';
 
-/** What it needs of the database. Its trouble is `database-away`. */
+/** The database that the place requires. Its failures are `database-away`. */
 export interface ChunkDatabase {
   rows(
     sql: string,
@@ -15,14 +17,17 @@ export interface ChunkDatabase {
 /** As many as there are connections. */
 const PARALLEL = 2;
 const LISTED_AT_ONCE = 1_000;
-/** A database that starts again is back after some seconds. */
+/** A restarting database is available again after some seconds. */
 const PAUSES_MS = [200, 1_000, 3_000];
-/** One that says nothing has been waited for as long as a request may wait when it is given up. */
+/**
+ * No retry after this time: a database that does not respond has already used the time that a
+ * request may wait.
+ */
 const LONGEST_PAUSED_MS = 4_500;
 
 /**
- * Waits for the disk: a database that starts again in the middle of an import must not have lost
- * chunks that the import takes for stored.
+ * The commit waits for the disk: a database that restarts during an import must not lose chunks
+ * that the import considers stored.
  */
 const PUT = 'INSERT INTO chunks (name, bytes) VALUES ($1, $2) ON CONFLICT DO NOTHING';
 
@@ -46,7 +51,7 @@ class ChunkTable implements ChunkPlace {
 
   async get(name: string): Promise<Uint8Array | undefined> {
     assertChunkNames([name]);
-    // The driver reads texts alone, and bytes would come as hexadecimal digits, twice as many.
+    // The driver receives results as text, and hexadecimal digits take more characters than base64.
     const sql = "SELECT encode(bytes, 'base64') FROM chunks WHERE name = $1";
     const [row] = await patiently(() => this.#database.rows(sql, [name]));
     return row === undefined ? undefined : Buffer.from(String(row[0]), 'base64');
@@ -54,7 +59,7 @@ class ChunkTable implements ChunkPlace {
 
   async *list(prefix: string): AsyncGenerator<readonly string[]> {
     assertChunkPrefix(prefix);
-    // Names contain neither of the characters that LIKE gives a meaning.
+    // Names contain no wildcards of LIKE.
     const sql = `SELECT name FROM chunks WHERE name LIKE $1 AND name > $2 ORDER BY name LIMIT ${LISTED_AT_ONCE}`;
     for (let last = ''; ; ) {
       const rows = await patiently(() => this.#database.rows(sql, [`${prefix}%`, last]));

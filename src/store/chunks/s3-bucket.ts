@@ -1,7 +1,7 @@
 /**
- * Chunks in a bucket of Amazon S3 or of a server that is compatible with it. The SDK finds the
- * credentials, signs, and tries again; here every request gets its bounds. Import this module only
- * to open a bucket, because loading the SDK takes time; addresses are read in `bucket-address.ts`.
+ * Chunks in a bucket of Amazon S3 or of a compatible server. The SDK finds the credentials, signs
+ * and retries; this module limits the time of every request. Import this module only to open a
+ * bucket, because the SDK is slow to load; `bucket-address.ts` parses addresses.
  */
 import { createHash, getFips } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -20,23 +20,25 @@ import { assertChunkNames, assertChunkPrefix } from './chunk-name.ts';
 import { CHUNK_NAME, type ChunkPlace } from './chunk-place.ts';
 
 export interface BucketBounds {
-  /** How often a request is sent, the first time included. */
+  /** How often a request is sent, including the first time. */
   readonly attempts: number;
-  /** From the moment a request is sent until its response has arrived. */
+  /** From sending a request until its response has arrived. */
   readonly attemptMs: number;
-  /** For all attempts of a request, and the pauses between them. */
+  /** For all attempts of a request, including the pauses between them. */
   readonly requestMs: number;
 }
 
 const BOUNDS: BucketBounds = { attempts: 5, attemptMs: 10_000, requestMs: 30_000 };
 const CONNECT_MS = 3000;
 const SOCKETS = 16;
-/** S3 takes 1,000, but some servers need longer for so many than an attempt may take. */
+/** S3 accepts 1,000, but some servers need longer for that many than the time of an attempt. */
 const DELETE_BATCH = 100;
-/** Many times a chunk, or a page of a listing. */
+/** Many times the size of a chunk or of a page of a listing. */
 const BODY_LIMIT_BYTES = 8 * 2 ** 20;
 
-/** The methods also throw `data-unreadable` when name, region, credentials or rights are wrong. */
+/**
+ * The methods also throw `data-unreadable` if name, region, credentials or permissions are wrong.
+ */
 export function openS3Bucket(address: BucketAddress, bounds: Partial<BucketBounds> = {}): ChunkPlace {
   return new S3Bucket(address, { ...BOUNDS, ...bounds });
 }
@@ -106,7 +108,9 @@ class S3Bucket implements ChunkPlace {
     this.#client.destroy();
   }
 
-  /** Returns the keys that may be left: all where the bucket deletes one object at a time. */
+  /**
+   * Returns the keys that may still exist: all of them if the bucket deletes one object at a time.
+   */
   async #deleteTogether(keys: readonly string[]): Promise<readonly string[]> {
     const command = new DeleteObjectsCommand({
       Bucket: this.#address.bucket,
@@ -116,7 +120,7 @@ class S3Bucket implements ChunkPlace {
     return result === undefined || (result.Errors ?? []).length > 0 ? keys : [];
   }
 
-  /** Ends at the first trouble, with no request left under way. */
+  /** Stops after the first failure, when no request is in flight. */
   async #deleteAlone(keys: readonly string[]): Promise<void> {
     for (let at = 0; at < keys.length; at += SOCKETS) {
       const deletions = keys.slice(at, at + SOCKETS).map((key) => {
@@ -128,7 +132,10 @@ class S3Bucket implements ChunkPlace {
     }
   }
 
-  /** One request, within its bounds; absent for trouble that `isExpected`. Throws an `AppError`. */
+  /**
+   * Sends one request within its limits. Absent for errors for which `isExpected` is true. Throws
+   * an `AppError`.
+   */
   async #send<Output>(send: Send<Output>): Promise<Output>;
   async #send<Output>(
     send: Send<Output>,
@@ -138,7 +145,7 @@ class S3Bucket implements ChunkPlace {
     send: Send<Output>,
     isExpected: (error: unknown) => boolean = () => false,
   ): Promise<Output | undefined> {
-    // The time of a request begins when there is a socket for it.
+    // The time of a request starts when there is a socket for it.
     using _turn = await this.#turns.take();
     const abortSignal = AbortSignal.timeout(this.#bounds.requestMs);
     try {
@@ -153,7 +160,7 @@ class S3Bucket implements ChunkPlace {
     return `${this.#address.prefix}${name}`;
   }
 
-  /** None for a key that is not that of a chunk. */
+  /** Empty for a key that is not the key of a chunk. */
   #nameOf(key = ''): string[] {
     const name = key.slice(this.#address.prefix.length);
     return key.startsWith(this.#address.prefix) && CHUNK_NAME.test(name) ? [name] : [];
@@ -167,7 +174,7 @@ function openClient({ endpoint, region, pathStyle }: BucketAddress, bounds: Buck
     ...(region !== undefined && { region }),
     forcePathStyle: pathStyle,
     maxAttempts: bounds.attempts,
-    // Chunks have digests of their own, and compatible servers do not know those of the SDK.
+    // Chunks have their own digests, and compatible servers do not know those of the SDK.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
@@ -178,8 +185,9 @@ function openClient({ endpoint, region, pathStyle }: BucketAddress, bounds: Buck
       httpsAgent: agent,
     },
   });
-  // Many compatible servers know no other digest of a deletion. Where MD5 is not allowed, the bucket
-  // gets the digest of the SDK, and deletes one object at a time if it does not know that.
+  // Many compatible servers know no other digest of a deletion. Where MD5 is not allowed, the
+  // request has the digest of the SDK; if the bucket does not know that, objects are deleted one at
+  // a time.
   if (getFips() === 0)
     client.middlewareStack.add(
       (next, { commandName }) =>
@@ -189,8 +197,8 @@ function openClient({ endpoint, region, pathStyle }: BucketAddress, bounds: Buck
         },
       { name: 'replaceDigest', step: 'build', priority: 'low' },
     );
-  // The SDK leaves a body to its reader, outside of its attempts and of their time: a connection
-  // that breaks half way would not be tried again. So each attempt reads it.
+  // The SDK returns the body unread, outside of its attempts and their time limit, so it would not
+  // retry after a connection that breaks half way. So each attempt reads the whole body.
   client.middlewareStack.add(
     (next) => async (input) => {
       const deadline = Date.now() + bounds.attemptMs;
@@ -236,7 +244,7 @@ function hasBody(response: unknown): response is { body: Readable } {
 }
 
 async function readBody(body: Readable, deadline: number): Promise<Buffer> {
-  // The name makes the SDK try again.
+  // The SDK retries errors of this name.
   const late = Object.assign(new Error('The body of the response took too long.'), { name: 'TimeoutError' });
   const timer = setTimeout(() => body.destroy(late), Math.max(deadline - Date.now(), 0));
   try {
@@ -266,14 +274,14 @@ function isNotImplemented(error: unknown): boolean {
   return [400, 405, 501].includes(readTrouble(error)?.status ?? 0);
 }
 
-/** The SDK watches the signal as well, but not while it looks for credentials. */
+/** The SDK also watches the signal, but not while it looks for credentials. */
 function rejectedBy(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
 }
 
-/** Lets so many work at once; the others wait in the order in which they came. */
+/** Allows `count` concurrent holders; others wait in the order of their calls. */
 class Turns {
   readonly #waiting: (() => void)[] = [];
   #free: number;

@@ -1,4 +1,4 @@
-/** Moving chunks between a file and their place, several at a time, each compared with its digest. */
+/** Transfers chunks between a file and their place, in parallel, and verifies their digests. */
 import type { FileHandle } from 'node:fs/promises';
 import { AppError } from '../../domain/app-error.ts';
 import type { ChunkPlace } from './chunk-place.ts';
@@ -13,7 +13,7 @@ import {
   readChunk,
 } from './manifest.ts';
 
-/** A damaged answer may come right; a damaged chunk stays so. */
+/** A damaged response may succeed on a retry; a damaged chunk does not. */
 const ATTEMPTS = 3;
 
 export interface Transfer {
@@ -22,11 +22,11 @@ export interface Transfer {
   readonly folder: string;
   readonly file: FileHandle;
   readonly fileBytes: number;
-  /** Told after each chunk. */
+  /** Called after each chunk. */
   readonly onChunk?: ((bytes: number) => void) | undefined;
 }
 
-/** A chunk and its number in the file. */
+/** A chunk and its index in the file. */
 export interface PlacedChunk extends NamedChunk {
   readonly index: number;
 }
@@ -34,13 +34,13 @@ export interface PlacedChunk extends NamedChunk {
 export interface Uploaded {
   /** All chunks of the file, in order. */
   readonly chunks: readonly NamedChunk[];
-  /** Bytes of those that were stored now. */
+  /** Size of the chunks that were stored now. */
   readonly bytes: number;
 }
 
 /**
- * Stores the chunks of the file that are not at the place: `stored` says which are, by digest, and
- * under which epoch. Reads the file once.
+ * Stores the chunks of the file that the place lacks. `stored` maps the digests of the chunks at
+ * the place to their epochs. Reads the file once.
  */
 export async function upload(
   { place, folder, file, fileBytes, onChunk }: Transfer,
@@ -51,7 +51,7 @@ export async function upload(
   const chunks: NamedChunk[] = [];
   let uploaded = 0;
   const indices = Array.from({ length: chunkCount(fileBytes) }, (_, index) => index);
-  // One more than transfers are useful, which digests meanwhile.
+  // One more worker than useful transfers: it computes digests while the others wait.
   await inParallel(indices, place.parallel + 1, async (index, buffer) => {
     const bytes = await readChunk(file, index, fileBytes, buffer);
     const digest = digestOf(bytes);
@@ -68,7 +68,7 @@ export async function upload(
   return { chunks, bytes: uploaded };
 }
 
-/** Writes chunks into the file. Throws `data-unreadable` when one is missing, or is not what its name says. */
+/** Writes chunks into the file. Throws `data-unreadable` when one is missing or damaged. */
 export async function download(chunks: readonly PlacedChunk[], transfer: Transfer): Promise<void> {
   const { place, folder, file, fileBytes, onChunk } = transfer;
   await inParallel(chunks, place.parallel, async (chunk) => {
@@ -82,11 +82,11 @@ export async function download(chunks: readonly PlacedChunk[], transfer: Transfe
 export interface Move {
   readonly source: ChunkPlace;
   readonly target: ChunkPlace;
-  /** Told how many chunks have been stored so far. */
+  /** Called with the number of chunks that are stored so far. */
   readonly onChunk: (done: number) => void;
 }
 
-/** Stores chunks, by their names, at another place as well. Throws as `download` does. */
+/** Copies chunks by their names to a different place. Throws the errors of `download`. */
 export async function moveChunks(names: readonly string[], { source, target, onChunk }: Move): Promise<void> {
   let done = 0;
   await inParallel(names, Math.min(source.parallel, target.parallel), async (name) => {
@@ -110,7 +110,10 @@ async function fetchVerified(place: ChunkPlace, name: string, digest: string): P
   );
 }
 
-/** Runs `work` for each, at most `parallel` at a time, with a buffer for each. The first failure ends it. */
+/**
+ * Runs `work` for each item, at most `parallel` at a time, each run with its own buffer. The first
+ * failure ends it.
+ */
 async function inParallel<T>(
   items: readonly T[],
   parallel: number,

@@ -1,15 +1,16 @@
 /**
- * The local copies of versions that are shared as chunks. A version is put together from an earlier
- * one that lies here and the chunks that it lacks; no file is opened before every byte of it was
- * compared with the digests of its manifest, by this process or by another one while this one ran.
+ * The local cache of versions that are shared as chunks. A version is assembled from an earlier
+ * one in the cache and the missing chunks. No file is opened before every byte of it has been
+ * compared with the digests of its manifest, by this process or by a different one since this
+ * process started.
  *
  *     <folder of the organization>/<publication>.duckdb    the version
  *     <folder of the organization>/<publication>.manifest  its manifest; written last
- *     <folder of the organization>/cache.lock              held while one process puts a version together
+ *     <folder of the organization>/cache.lock              held while a version is assembled
  *
- * Several processes may share the folder. What has not been used for longest goes when there is too
- * much; on the systems that Corkboard runs on, a file that is removed stays readable for whoever has
- * it open.
+ * Several processes may share the folder. When it exceeds its limit, the least recently used
+ * versions are deleted. On the systems that Corkboard runs on, a deleted file stays readable for
+ * processes that have it open.
  */
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
@@ -27,21 +28,21 @@ import { download, type PlacedChunk } from '../chunks/transfer.ts';
 import type { VersionFile } from '../version/read/generation.ts';
 import { lockFile } from './file-lock.ts';
 
-/** Until another process has put a version together. */
+/** Longest wait for a different process to assemble a version. */
 const LONGEST_FETCH_MS = 3_600_000;
-/** What was used more recently than that is in service, or was a moment ago. */
+/** A version that was used more recently than this may be in service. */
 const IN_SERVICE_MS = 180_000;
-/** How often it is noted that a version is in service. */
+/** How often the use of versions in service is recorded. */
 const NOTE_MS = 60_000;
 const VERSION = /^(\d+)\.duckdb$/;
-/** A version that is being put together, or was when its process ended. */
+/** A version that is being assembled, or was when its process ended. */
 const PARTIAL = /^(\d+)\.duckdb\..*\.partial$/;
-/** The file, and what DuckDB makes beside it. */
+/** The file, and the files that DuckDB creates beside it. */
 const BUILDING = /^next-(\d+)\.building/;
-/** What a query spills to the disk. */
+/** Temporary data that queries spill to the disk. */
 const SPILLED = /^reading-.*\.tmp$/;
 
-/** A version, and where its chunks are had. */
+/** A version, and the place of its chunks. */
 export interface SharedVersion {
   /** Of the organization. */
   readonly folder: string;
@@ -53,15 +54,15 @@ export interface SharedVersion {
 export class VersionCache {
   readonly #root: string;
   readonly #limitBytes: number;
-  /** When this process began: what was compared since then need not be compared again. */
+  /** Start of this process: files that were verified since then need no second verification. */
   readonly #startedMs = Date.now();
-  /** Files in service here, and how often. */
+  /** Files in service in this process, with the number of their uses. */
   readonly #used = new Map<string, number>();
-  /** Of files in service here; those of processes that were killed are removed. */
+  /** Spill folders of files in service in this process. Those of killed processes are deleted. */
   readonly #spillFolders = new Set<string>();
   readonly #timer: NodeJS.Timeout;
 
-  /** `root`: of one catalog; made when it is needed. */
+  /** `root`: the folder of one catalog; created when it is needed. */
   constructor(root: string, limitBytes: number) {
     this.#root = root;
     this.#limitBytes = limitBytes;
@@ -72,7 +73,10 @@ export class VersionCache {
     clearInterval(this.#timer);
   }
 
-  /** The file of a version, whole; the caller releases it. Throws `data-unreadable`, `chunks-away`, `database-away`. */
+  /**
+   * Returns the complete file of a version. The caller releases it. Throws `data-unreadable`,
+   * `chunks-away`, `database-away`.
+   */
   async fetch(wanted: SharedVersion): Promise<VersionFile> {
     const path = this.#path(wanted.folder, wanted.publication);
     const release = this.#hold(path);
@@ -95,12 +99,12 @@ export class VersionCache {
     };
   }
 
-  /** Where the next version of an organization is made. Nobody else builds under the same epoch. */
+  /** The path where the next version of an organization is built. Each epoch has one builder. */
   async building(folder: string, epoch: bigint): Promise<string> {
     await this.#makeFolder(folder);
     for (const name of await readdir(join(this.#root, folder))) {
       const other = BUILDING.exec(name)?.[1];
-      // Left by a command that did not end, or of one that has lost the turn.
+      // Left by a command that was killed, or owned by one that has lost its lease.
       if (other !== undefined && BigInt(other) < epoch) {
         await rm(join(this.#root, folder, name), { recursive: true, force: true });
       }
@@ -108,7 +112,7 @@ export class VersionCache {
     return join(this.#root, folder, `next-${epoch}.building`);
   }
 
-  /** Takes over a file that was made here and never changes again. */
+  /** Moves a file that was built here, and never changes again, into the cache. */
   async take(path: string, { folder, publication, manifest }: Omit<SharedVersion, 'place'>): Promise<void> {
     const target = this.#path(folder, publication);
     await rename(path, target);
@@ -116,7 +120,7 @@ export class VersionCache {
     await this.#makeRoom();
   }
 
-  /** Removes versions of an organization before one, also from under those who read them. */
+  /** Deletes versions of an organization before `oldest`, even while they are being read. */
   async dropBefore(folder: string, oldest: number): Promise<void> {
     for (const { publication, path } of await this.#versionsOf(folder)) {
       if (publication < oldest) await remove(path);
@@ -141,7 +145,7 @@ export class VersionCache {
     };
   }
 
-  /** Whether the file lies there and is what the manifest says. */
+  /** Whether the file exists and matches its manifest. */
   async #isWhole(path: string, manifest: Manifest): Promise<boolean> {
     try {
       const noted = await stat(manifestPath(path));
@@ -164,7 +168,7 @@ export class VersionCache {
     try {
       if (await this.#isWhole(path, wanted.manifest)) return;
       await remove(path);
-      // Whoever began them has ended: the lock was free.
+      // The processes that created them have ended, because the lock was free.
       await this.#dropPartial(wanted.folder, Number.POSITIVE_INFINITY);
       const partial = `${path}.${randomUUID()}.partial`;
       try {
@@ -181,7 +185,9 @@ export class VersionCache {
     await this.#makeRoom();
   }
 
-  /** Begins with the bytes of the nearest version that lies here, and fetches the chunks that differ. */
+  /**
+   * Starts with a copy of the nearest earlier version in the cache and fetches differing chunks.
+   */
   async #fill(partial: string, { folder, publication, manifest, place }: SharedVersion): Promise<void> {
     const held = await this.#copyBase(folder, publication, partial);
     const file = await open(partial, held.length === 0 ? 'wx' : 'r+', 0o600);
@@ -195,7 +201,10 @@ export class VersionCache {
     }
   }
 
-  /** Lays the latest whole version before one there, and answers its chunks; none where there is none. */
+  /**
+   * Copies the latest complete version before `publication` to `target`, and returns its chunks;
+   * none if there is no such version.
+   */
   async #copyBase(folder: string, publication: number, target: string): Promise<readonly NamedChunk[]> {
     const versions = await this.#versionsOf(folder);
     for (const version of versions.sort((one, other) => other.publication - one.publication)) {
@@ -206,7 +215,7 @@ export class VersionCache {
         await copyFile(version.path, target, constants.COPYFILE_FICLONE);
         return manifest.chunks;
       } catch {
-        // Removed meanwhile, or damaged: without it more chunks are fetched, nothing else.
+        // Deleted in the meantime, or damaged: without it, more chunks are fetched.
         await rm(target, { force: true });
       }
     }
@@ -221,7 +230,7 @@ export class VersionCache {
     }
   }
 
-  /** Of processes that were killed: those that run note that they use theirs. */
+  /** Deletes spill folders of killed processes; running processes record the use of theirs. */
   async #dropSpilled(folder: string): Promise<void> {
     for (const name of await namesIn(join(this.#root, folder))) {
       if (!SPILLED.test(name)) continue;
@@ -240,7 +249,7 @@ export class VersionCache {
     });
   }
 
-  /** Removes what was not used for longest while there is more than there shall be. */
+  /** Deletes the least recently used versions while the cache exceeds its limit. */
   async #makeRoom(): Promise<void> {
     const folders = await namesIn(this.#root);
     const versions = (await Promise.all(folders.map((folder) => this.#versionsOf(folder)))).flat();
@@ -259,15 +268,15 @@ export class VersionCache {
     }
   }
 
-  /** Other processes see from the time of the last access what is in service here. */
+  /** Updates access times, by which other processes see which versions are in service. */
   async #noteUse(): Promise<void> {
     for (const path of this.#used.keys()) await touch(path).catch(() => undefined);
-    // Most are not there: they are made when something is spilled.
+    // Most do not exist: DuckDB creates them when it spills.
     for (const path of this.#spillFolders) await utimes(path, new Date(), new Date()).catch(() => undefined);
   }
 }
 
-/** Chunks that a file does not have where they belong. */
+/** Chunks that differ from the one at the same position in `held`. */
 function differing(wanted: readonly NamedChunk[], held: readonly NamedChunk[]): readonly PlacedChunk[] {
   return wanted.flatMap(({ digest, epoch }, index) =>
     digest === held[index]?.digest ? [] : [{ digest, epoch, index }],
@@ -290,13 +299,13 @@ async function writeManifest(path: string, manifest: Manifest): Promise<void> {
   await rename(temporary, manifestPath(path));
 }
 
-/** Notes that the file is used now, without changing when it was written. */
+/** Sets the access time of the file to now and keeps the modification time. */
 async function touch(path: string): Promise<void> {
   const { mtime } = await stat(path);
   await utimes(path, new Date(), mtime);
 }
 
-/** The manifest first: without it the file is nothing. */
+/** The manifest first: without it the file does not count. */
 async function remove(path: string): Promise<void> {
   await rm(manifestPath(path), { force: true });
   await rm(path, { force: true });

@@ -1,12 +1,16 @@
 /**
- * One publication at a time and organization. The lock is SQLite's own lock on an empty file: held by one connection
- * of one process, and released by the operating system when that process ends, however it ends (decision 31).
+ * Locks a path: for one publication at a time per organization, and one fetch at a time per folder
+ * of the cache. The lock is SQLite's lock on an empty file. It belongs to one connection of one
+ * process, and the operating system releases it whenever that process ends (decision 31).
  */
 import { DatabaseSync } from 'node:sqlite';
 import { waitForTurn } from '../publication-turn.ts';
 import type { PublicationOptions } from '../store.ts';
 
-/** Returns the release. Waits up to `waitMs` for another publication to end, then throws `organization-busy`. */
+/**
+ * Returns the function that releases the lock. Waits up to `waitMs` for a different holder, then
+ * throws `organization-busy`.
+ */
 export async function lockFile(path: string, options: PublicationOptions): Promise<() => void> {
   const database = new DatabaseSync(path);
   try {

@@ -1,13 +1,16 @@
-/** The files of an organization's generations: names, making the next one, making it durable, removing old ones. */
+/**
+ * The version files of an organization: their names, building the next one, making it durable,
+ * deleting old ones.
+ */
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** How many published generations stay on disk: for answers in flight, and to look back. */
+/** How many versions stay on disk, for responses in flight and as a history. */
 const KEPT = 3;
 
-/** Holds the number of the oldest generation that may stay. */
+/** Contains the number of the oldest version that may be kept. */
 const OLDEST = 'oldest';
 
 const PUBLISHED = /^(\d+)\.duckdb$/;
@@ -23,7 +26,10 @@ export class Generations {
     return join(this.#folder, `${generation}.duckdb`);
   }
 
-  /** Where DuckDB may put what does not fit into memory: one for each opening, since two would mix their files. */
+  /**
+   * Folder for data that DuckDB spills from memory. Each opening has its own, because two would mix
+   * their files.
+   */
   spillFolder(purpose: string): string {
     return join(this.#folder, `${purpose}-${randomUUID()}.tmp`);
   }
@@ -32,11 +38,14 @@ export class Generations {
     return join(this.#folder, 'next.building');
   }
 
-  /** Lays a copy of the current generation, or nothing, at `building`. Only under the publication lock. */
+  /**
+   * Puts a copy of the current version at `building`, or nothing if there is none. Requires the
+   * publication lock.
+   */
   async prepare(current: number | undefined): Promise<void> {
     const made = await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     if (made !== undefined) {
-      // A folder that has just been made can be lost with the power, and the first generation with it.
+      // A power failure can remove a folder that was just created, and the first version with it.
       const organization = dirname(this.#folder);
       const organizations = dirname(organization);
       for (const folder of [organization, organizations, dirname(organizations)]) await synchronize(folder);
@@ -47,14 +56,14 @@ export class Generations {
     }
   }
 
-  /** Gives the finished file its name, durably; it is in force only once the catalog says so. */
+  /** Renames the finished file, durably. The catalog makes it current later. */
   async settle(generation: number): Promise<void> {
     await synchronize(this.building);
     await rename(this.building, this.file(generation));
     await synchronize(this.#folder);
   }
 
-  /** Removes what a publication that did not end has left. Only under the publication lock. */
+  /** Deletes leftovers of a publication that did not end. Requires the publication lock. */
   async discard(): Promise<void> {
     for (const name of await readdir(this.#folder)) {
       if (name.startsWith('next.building') || name.startsWith('building-')) await this.#remove(name);
@@ -62,8 +71,8 @@ export class Generations {
   }
 
   /**
-   * Generations before this one are not served, and go when the next ones are removed (decision
-   * 54).
+   * From now on, versions before `generation` are not served, and the next `prune` deletes them
+   * (decision 54).
    */
   async keepFrom(generation: number): Promise<void> {
     const file = join(this.#folder, OLDEST);
@@ -73,7 +82,7 @@ export class Generations {
     await synchronize(this.#folder);
   }
 
-  /** Removes generations that are older than those kept, or that never came into force. */
+  /** Deletes versions that are too old to be kept, or never became current. */
   async prune(current: number): Promise<void> {
     const oldest = Math.max(current - KEPT + 1, await this.#oldest());
     for (const name of await readdir(this.#folder)) {
@@ -82,7 +91,7 @@ export class Generations {
     }
   }
 
-  /** Generations before the current one that may still be served, latest first (decision 54). */
+  /** Versions before the current one that may still be served, latest first (decision 54). */
   async before(current: number): Promise<readonly number[]> {
     const oldest = await this.#oldest();
     const published = (await readdir(this.#folder)).map((name) => Number(PUBLISHED.exec(name)?.[1]));

@@ -1,6 +1,6 @@
 /**
- * The versions of a data folder: for each organization a folder of numbered files, of which the last
- * three are kept. One process at a time publishes an organization.
+ * The versions of a data folder: each organization has a folder of numbered files, of which the
+ * last three are kept. One process at a time publishes an organization.
  */
 import { copyFile, mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ export class LocalFiles implements VersionFiles {
     const { name: folder } = await this.#catalog.entry(name);
     const release = await this.#lock(folder, options);
     try {
-      // Read again: what is in force may have changed while waiting.
+      // Read again: the current version may have changed while waiting.
       const entry = await this.#catalog.entry(name);
       const generations = this.#generations(entry.name);
       await generations.prepare(entry.publication);
@@ -65,15 +65,17 @@ export class LocalFiles implements VersionFiles {
 
   async close(): Promise<void> {}
 
-  /** Until it is in the catalog nobody sees it; the next publication removes what is left of one that failed. */
+  /**
+   * The copy is not visible before it is in the catalog; the next publication deletes leftovers of
+   * a failed copy.
+   */
   async #takeFile(generations: Generations, publication: number, path: string, { onBytes }: CopyOptions) {
     await generations.prepare(undefined);
     try {
       await copyFile(path, generations.building);
       const { size } = await stat(generations.building);
       onBytes(size, size);
-      // Files left in the folder by an earlier organization of this name are not versions of this
-      // one.
+      // Files that an earlier organization of this name left here are not versions of this one.
       await generations.keepFrom(publication);
       await generations.settle(publication);
     } catch (error) {
@@ -126,20 +128,22 @@ class LocalNextVersion implements NextVersion {
   }
 
   async publish({ settings, publication, version, forgets }: PublishedHead): Promise<void> {
-    // Before it is in force: should the process die then, whatever is removed next is all that lies before.
+    // Before the version becomes current: if the process dies after that, the next pruning deletes
+    // all earlier versions.
     if (forgets) await this.#generations.keepFrom(publication);
     await this.#generations.settle(publication);
     await this.#catalog.publish(this.entry.name, { settings, publication, version });
     this.#end();
-    // The version is in force: what cannot be removed now is removed by the next publication. But who is to be forgotten
-    // must not be taken for forgotten; to forget again then removes what is left.
+    // The version is current: files that cannot be deleted now are deleted by the next publication.
+    // But an erasure must not count as done while earlier files exist; repeating it deletes them.
     const pruning = this.#generations.prune(publication);
     await (forgets ? pruning : pruning.catch(() => undefined));
   }
 
   async configure(settings: Settings): Promise<void> {
     await this.#catalog.configure(this.entry.name, settings);
-    // What a forgetting that died has left goes now; under the lock, since another publication may come next.
+    // Deletes leftovers of an interrupted erasure. Under the lock, because a different publication
+    // may follow.
     if (this.publication !== undefined) await this.#generations.prune(this.publication);
     await this.discard();
   }

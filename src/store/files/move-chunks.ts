@@ -1,6 +1,7 @@
 /**
- * Moves the chunks of a shared store to another place: out of the database into a bucket or a folder,
- * or back. One organization after the other; servers go on meanwhile, imports of the one wait.
+ * Moves the chunks of a shared store to a different place: from the database into a bucket or a
+ * folder, or back. One organization after the other; servers keep running, and imports of the
+ * organization wait.
  */
 
 import type { PostgresCatalog, Sharing } from '../catalog/postgres-catalog.ts';
@@ -11,14 +12,14 @@ import type { PublicationOptions } from '../store.ts';
 import type { OpenPlace } from './shared-files.ts';
 
 export interface MoveOptions extends PublicationOptions {
-  /** Told after each chunk of an organization. */
+  /** Called after each chunk of an organization. */
   readonly onChunks: (organization: string, done: number, total: number) => void;
 }
 
 /**
- * From then on new organizations have their chunks at `address`, too. Answers the names of those
- * that were moved. When it is ended, the next one goes on where it was. Throws `organization-busy`,
- * and what the places throw.
+ * Moves the chunks of all organizations to `address`; new organizations store theirs there, too.
+ * Returns the names of the moved organizations. An interrupted move can be continued by calling
+ * this again. Throws `organization-busy`, and the errors of the places.
  */
 export async function moveToPlace(
   catalog: PostgresCatalog,
@@ -28,7 +29,7 @@ export async function moveToPlace(
 ): Promise<readonly string[]> {
   const target = await openPlace(address);
   try {
-    // Tried before anything is said of it.
+    // Checks that the place works before the catalog refers to it.
     for await (const _ of target.list('probe/')) break;
     await catalog.setPlace(address);
     const moved: string[] = [];
@@ -66,7 +67,7 @@ async function moveOne(
         onChunk: (done) => options.onChunks(name, done, names.length),
       });
       await catalog.setPlaceOf(lease, address, names);
-      // Servers that were about to read from there find that the place is another one.
+      // Servers that are about to read from there find that the place has changed.
       for await (const spare of source.list(`${sharing.folder}/`)) await source.delete(spare);
     } finally {
       await source.close();

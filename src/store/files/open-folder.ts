@@ -1,4 +1,4 @@
-/** The store of a data folder. */
+/** Opens the store of a data folder. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../domain/app-error.ts';
@@ -6,13 +6,13 @@ import { openSqliteCatalog } from '../catalog/sqlite-catalog.ts';
 import { LocalFiles } from './local-files.ts';
 import { VersionStore } from './version-store.ts';
 
-/** Opens the data folder, making it when there is none. Throws `data-unreadable`. */
+/** Opens the data folder, and creates it if there is none. Throws `data-unreadable`. */
 export async function openFolderStore(dataFolder: string): Promise<VersionStore> {
   const catalog = openSqliteCatalog(dataFolder);
   return new VersionStore(catalog, new LocalFiles(dataFolder, catalog));
 }
 
-/** As `openFolderStore`, but throws `data-unreadable` instead of making a folder that is not there. */
+/** Like `openFolderStore`, but throws `data-unreadable` if the folder does not exist. */
 export async function openExistingFolderStore(dataFolder: string): Promise<VersionStore> {
   if (!existsSync(join(dataFolder, 'catalog.db'))) {
     throw new AppError(

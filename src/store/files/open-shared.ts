@@ -1,4 +1,7 @@
-/** The store that machines share: its catalog in PostgreSQL, its chunks there or elsewhere, and a local cache. */
+/**
+ * Opens a store that machines share: its catalog in PostgreSQL, its chunks there or elsewhere, and
+ * a local cache.
+ */
 import { join } from 'node:path';
 import { PostgresCatalog } from '../catalog/postgres-catalog.ts';
 import type { PostgresDatabase } from '../catalog/postgres-database.ts';
@@ -8,19 +11,19 @@ import { SharedFiles } from './shared-files.ts';
 import { VersionStore } from './version-store.ts';
 
 export interface CacheOptions {
-  /** Folder of the local cache; made when there is none. */
+  /** Folder of the local cache; created if there is none. */
   readonly folder: string;
   readonly limitBytes: number;
 }
 
 export interface SharedOptions {
-  /** How long a turn to publish lasts without a sign of its holder. */
+  /** Duration of a lease that is not renewed. */
   readonly leaseMs?: number | undefined;
-  /** How long a caller waits for a version that is not in the cache. */
+  /** Longest wait of a caller for a version that is not in the cache. */
   readonly patienceMs?: number | undefined;
 }
 
-/** Takes over a database whose tables are those of this version. Throws `database-away`. */
+/** Takes ownership of a database that has been migrated. Throws `database-away`. */
 export async function openSharedStore(
   database: PostgresDatabase,
   cache: CacheOptions,

@@ -1,8 +1,8 @@
 /**
- * The versions of a shared store: cut into chunks that lie in the database, a bucket or a folder, and
- * put together in the local cache where they are read. One command at a time publishes an
- * organization; it builds the next version beside the one in the cache, stores the chunks that are
- * new, and puts the manifest in force in one transaction.
+ * The versions of a shared store: cut into chunks that are stored in the database, a bucket or a
+ * folder, and assembled in the local cache of each reader. One command at a time publishes an
+ * organization. It builds the next version beside the one in the cache, stores the new chunks, and
+ * makes the manifest current in one transaction.
  */
 import { constants, copyFile } from 'node:fs/promises';
 import { AppError } from '../../domain/app-error.ts';
@@ -19,7 +19,7 @@ import type { SharedVersion, VersionCache } from './cache.ts';
 import { leftOvers, SharedNextVersion, share, type Turn } from './shared-next-version.ts';
 import type { CopyOptions, Original, VersionFiles } from './version-files.ts';
 
-/** Where chunks lie, by the address that the catalog has; empty: in its database. */
+/** Opens a place for chunks by its address in the catalog; empty: the database of the catalog. */
 export type OpenPlace = (address: string) => Promise<ChunkPlace>;
 
 export class SharedFiles implements VersionFiles {
@@ -28,12 +28,12 @@ export class SharedFiles implements VersionFiles {
   readonly #openPlace: OpenPlace;
   readonly #patienceMs: number;
   readonly #places = new Map<string, Promise<ChunkPlace>>();
-  /** Versions on their way into the cache, by file. */
+  /** Versions that are being fetched into the cache, by file. */
   readonly #fetching = new Map<string, Promise<void>>();
 
   /**
-   * `patienceMs`: how long a caller waits for a version that is not in the cache; it comes all the
-   * same, for the next one.
+   * `patienceMs`: longest wait of a caller for a version that is not in the cache. After that the
+   * fetch continues, for later callers.
    */
   constructor(
     catalog: PostgresCatalog,
@@ -45,7 +45,7 @@ export class SharedFiles implements VersionFiles {
     this.#cache = cache;
     this.#openPlace = openPlace;
     this.#patienceMs = patienceMs;
-    // What must not be kept any more goes from here as soon as it is heard of.
+    // Versions that must not be kept any more are deleted here as soon as the catalog reports it.
     catalog.tellChanges((folder, oldest) => void cache.dropBefore(folder, oldest).catch(() => undefined));
   }
 
@@ -68,7 +68,7 @@ export class SharedFiles implements VersionFiles {
     const { organization } = await this.#catalog.sharing(name);
     const lease = await this.#catalog.lease(organization, options);
     try {
-      // Read again: what is in force may have changed while waiting.
+      // Read again: the current version may have changed while waiting.
       const entry = await this.#catalog.entry(name);
       const turn = await this.#turn(lease, entry);
       await this.#prepare(turn);
@@ -103,7 +103,7 @@ export class SharedFiles implements VersionFiles {
     try {
       return await this.#fetchFrom(sharing, publication);
     } catch (error) {
-      // The chunks may have been moved to another place meanwhile.
+      // The chunks may have been moved to a different place in the meantime.
       const { place } = await this.#catalog.sharing(sharing.name);
       if (place === sharing.place) throw error;
       return await this.#fetchFrom({ ...sharing, place }, publication);
@@ -111,7 +111,7 @@ export class SharedFiles implements VersionFiles {
   }
 
   async #fetchFrom(sharing: Sharing, publication: number): Promise<VersionFile> {
-    // Commands do not listen to changes, and their machine may have no server that does.
+    // Commands do not listen for changes, and their machine may have no server that does.
     if (sharing.oldest !== null) await this.#cache.dropBefore(sharing.folder, sharing.oldest);
     const [found] = await this.#catalog.kept(sharing.organization, publication);
     if (found === undefined) throw new Error('the version is not kept any more');
@@ -121,7 +121,7 @@ export class SharedFiles implements VersionFiles {
     return await this.#cache.fetch(wanted);
   }
 
-  /** When the version lies in the cache. Throws `chunks-away` when that takes too long. */
+  /** Waits until the version is in the cache. Throws `chunks-away` when that takes too long. */
   async #whenThere(wanted: SharedVersion): Promise<void> {
     const key = `${wanted.folder}/${wanted.publication}`;
     let fetching = this.#fetching.get(key);
@@ -130,7 +130,7 @@ export class SharedFiles implements VersionFiles {
         .fetch(wanted)
         .then((file) => file.release())
         .finally(() => this.#fetching.delete(key));
-      // Nobody may be waiting any more when it fails.
+      // When it fails, there may be no caller left that waits for it.
       fetching.catch(() => undefined);
       this.#fetching.set(key, fetching);
     }
@@ -159,7 +159,7 @@ export class SharedFiles implements VersionFiles {
     };
   }
 
-  /** Lays a copy of the version in force where the next one is built. */
+  /** Copies the current version to the path where the next one is built. */
   async #prepare({ entry, sharing, building }: Turn): Promise<void> {
     if (entry.publication === undefined) return;
     const base = await this.#fetch(sharing, entry.publication);

@@ -1,6 +1,6 @@
 /**
- * The next version of an organization in a shared store: its file is built in the local cache, the
- * chunks that are new are stored, and one transaction puts the manifest in force.
+ * The next version of an organization in a shared store. Its file is built in the local cache, the
+ * new chunks are stored, and one transaction makes the manifest current.
  */
 import { open, rm } from 'node:fs/promises';
 import type { CatalogEntry } from '../catalog/catalog.ts';
@@ -60,12 +60,13 @@ export class SharedNextVersion implements NextVersion {
     const { publication, forgets } = next;
     const { head, manifest } = await share(this.#turn, next, building, await this.#stored());
     await this.#catalog.publish(lease, this.entry.name, head);
-    // It is in force: what fails now is done by the next publication, or when the version is read.
+    // The version is current: steps that fail now are repeated by the next publication, or when the
+    // version is read.
     await this.#cache
       .take(building, { folder: sharing.folder, publication, manifest })
       .catch(() => undefined);
     if (forgets) {
-      // Who is to be forgotten must not be taken for forgotten.
+      // An erasure must not count as done while earlier data exists.
       await this.#tidy();
       await this.#cache.dropBefore(sharing.folder, publication);
     } else {
@@ -88,8 +89,8 @@ export class SharedNextVersion implements NextVersion {
   }
 
   /**
-   * Chunks that need not be stored again. While nothing has been published nobody can be about to
-   * remove what commands have left that did not end.
+   * Chunks that need not be stored again. Before the first publication, leftovers of interrupted
+   * commands can be reused, because no process can be about to delete them.
    */
   async #stored(): Promise<ReadonlyMap<string, bigint>> {
     if (this.publication === undefined) return await leftOvers(this.#turn);
@@ -102,8 +103,8 @@ export class SharedNextVersion implements NextVersion {
   }
 
   /**
-   * Removes chunks that no version that is kept needs. Those of a later epoch belong to somebody
-   * who has the turn now, which this command has lost.
+   * Deletes chunks that no kept version needs. Chunks of a later epoch belong to a process that has
+   * the lease now, which this command has lost.
    */
   async #tidy(): Promise<void> {
     const { lease, place } = this.#turn;
@@ -128,11 +129,11 @@ export class SharedNextVersion implements NextVersion {
 
 export interface Shared {
   readonly head: SharedHead;
-  /** The one of the head. */
+  /** The manifest of the head. */
   readonly manifest: Manifest;
 }
 
-/** Stores the chunks of a file that are not there yet, and answers what comes into force with it. */
+/** Stores the chunks of a file that are not stored yet, and returns the head of the version. */
 export async function share(
   { lease, sharing, place }: Turn,
   { settings, publication, version, publishedMs, forgets }: PublishedHead,
@@ -162,7 +163,7 @@ export async function share(
   }
 }
 
-/** What lies there of commands that did not end, where nothing has been published yet. */
+/** Leftover chunks of interrupted commands, before the first publication. */
 export async function leftOvers({ place, sharing }: Turn): Promise<ReadonlyMap<string, bigint>> {
   const stored = new Map<string, bigint>();
   for await (const names of place.list(`${sharing.folder}/`)) {

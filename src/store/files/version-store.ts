@@ -1,6 +1,6 @@
 /**
- * The store: a catalog of organizations, and the versions of each as files. What a version is and
- * how the next one is made is the same wherever catalog and files lie.
+ * The store: a catalog of organizations, and their versions as files. Versions and their creation
+ * are the same for every kind of catalog and file storage.
  */
 import { stat } from 'node:fs/promises';
 import type { Counts, Dataset } from '../../dataset/dataset.ts';
@@ -16,15 +16,15 @@ import type { CopyOptions, Original, VersionFiles } from './version-files.ts';
 
 export interface CopyOutcome {
   readonly entry: OrganizationEntry;
-  /** Absent where nothing is published. */
+  /** Absent if nothing is published. */
   readonly counts: Counts | undefined;
 }
 
 export interface Prefetched {
   readonly organization: string;
-  /** Absent where nothing is published. */
+  /** Absent if nothing is published. */
   readonly version: string | undefined;
-  /** Of its file. */
+  /** Size of the file. */
   readonly bytes: number;
 }
 
@@ -66,7 +66,7 @@ export class VersionStore implements Store {
       try {
         return await openGeneration(file);
       } catch {
-        // Damaged as well, or removed by a publication; the one before it may be there.
+        // Damaged as well, or deleted by a publication. An earlier version may be readable.
       }
     }
     return undefined;
@@ -82,12 +82,18 @@ export class VersionStore implements Store {
     }
   }
 
-  /** The rows of the version in force, for an export. Throws `organization-unknown`. The caller closes them. */
+  /**
+   * The rows of the current version, for an export. Throws `organization-unknown`. The caller
+   * closes them.
+   */
   async openRows(name: string): Promise<VersionRows> {
     return await this.#withCurrent(name, async ({ entry, file }) => await openVersionRows(entry, file));
   }
 
-  /** Has the file of the version in force, whole, where it is read from. Throws `organization-unknown`. */
+  /**
+   * Makes the complete file of the current version available locally. Throws
+   * `organization-unknown`.
+   */
   async prefetch(name: string): Promise<Prefetched> {
     return await this.#withCurrent(name, async ({ entry, file }) => {
       const size = file === undefined ? 0 : (await stat(file.path)).size;
@@ -97,8 +103,8 @@ export class VersionStore implements Store {
   }
 
   /**
-   * Copies an organization with its version in force into another store. Throws
-   * `organization-unknown`, and what `adopt` of the other store throws.
+   * Copies an organization with its current version into a different store. Throws
+   * `organization-unknown`, and the errors of `adopt` of that store.
    */
   async copyTo(target: VersionStore, name: string, options: CopyOptions): Promise<CopyOutcome> {
     return await this.#withCurrent(name, async (original) => {
@@ -112,15 +118,17 @@ export class VersionStore implements Store {
     });
   }
 
-  /** Throws `organization-exists` when there is one of this name that cannot be replaced by a copy. */
+  /**
+   * Throws `organization-exists` when an organization of this name cannot be replaced by a copy.
+   */
   async checkFree(name: string): Promise<void> {
     checkReplaceable(await this.#catalog.find(name), name);
   }
 
   /**
-   * Makes the copy and puts it in force in one step; when it fails, nothing is in force. An
-   * organization of the same name without data is replaced. Throws what `checkFree` throws, and
-   * `organization-busy`.
+   * Copies the organization and makes the copy current in one step; if that fails, there is no
+   * current version. An organization of the same name without data is replaced. Throws the errors
+   * of `checkFree`, and `organization-busy`.
    */
   async adopt(original: Original, options: CopyOptions): Promise<void> {
     const { name, settings } = original.entry;
@@ -133,16 +141,21 @@ export class VersionStore implements Store {
     await this.#catalog.close();
   }
 
-  /** `use` fails as a whole, also when the file has gone since the catalog was asked: then it is asked again. */
+  /**
+   * Runs `use` with the current version. If it fails and the version has changed in the meantime,
+   * runs it again, because the file may have been deleted. A failing `use` must leave nothing
+   * behind.
+   */
   async #withCurrent<T>(name: string, use: (original: Original) => Promise<T>): Promise<T> {
     for (;;) {
       const entry = await this.#catalog.entry(name);
       try {
         return await use({ entry, file: await this.#files.current(entry) });
       } catch (error) {
-        // Who has waited for the database once need not wait for it again.
+        // A caller that has waited for the database once need not wait again.
         if (error instanceof AppError && error.code === 'database-away') throw error;
-        // Three publications may have passed since the catalog was asked; only an unchanged one is an error.
+        // Three publications may have happened since the catalog was read; it is an error only if
+        // the version is unchanged.
         if ((await this.#catalog.currentVersion(name)) === entry.version) throw error;
       }
     }

@@ -1,6 +1,4 @@
-/**
- * One DuckDB file: opening it locked down, asking it, and reading columns out of it as typed arrays.
- */
+/** One DuckDB file: opens it with restricted access, runs queries, and reads typed columns. */
 import {
   BIGINT,
   DOUBLE,
@@ -18,7 +16,7 @@ import {
 import { AppError } from '../../domain/app-error.ts';
 import { slice } from '../../system/time-slice.ts';
 
-/** Parameters by name; a list of ids travels as one value. */
+/** Parameters by name; a list of ids is one value. */
 export type StatementParameters = Readonly<
   Record<string, bigint | number | string | null | readonly bigint[]>
 >;
@@ -26,11 +24,11 @@ export type StatementParameters = Readonly<
 export interface DatabaseOptions {
   readonly readOnly: boolean;
   readonly memoryLimitMb: number;
-  /** Folder for what does not fit into memory; made and removed by DuckDB. */
+  /** Folder for data that does not fit into memory; DuckDB creates and removes it. */
   readonly spillFolder: string;
 }
 
-/** Between two looks at the clock. */
+/** Rows between two checks of the time slice. */
 const ROWS_AT_ONCE = 128;
 
 export class Database {
@@ -42,7 +40,10 @@ export class Database {
     this.#instance = instance;
   }
 
-  /** Opens the file with its own process-wide limits. No extension is ever fetched from outside. */
+  /**
+   * Opens the file with a memory limit for this process. DuckDB has no access to other files, and
+   * never downloads extensions.
+   */
   static async open(path: string, options: DatabaseOptions): Promise<Database> {
     const instance = await DuckDBInstance.create(path, {
       access_mode: options.readOnly ? 'READ_ONLY' : 'READ_WRITE',
@@ -54,17 +55,19 @@ export class Database {
     return new Database(instance);
   }
 
-  /** Runs `use` with a connection of its own: temporary tables and appenders live as long as the connection. */
+  /**
+   * A connection that the caller closes. Temporary tables and appenders live as long as it does.
+   */
   async connect(): Promise<DuckDBConnection> {
     return await this.#instance.connect();
   }
 
-  /** All rows of a small answer, as arrays of values in the order of the columns. */
+  /** All rows of a small result, as arrays of values in the order of the columns. */
   async rows(sql: string, parameters: StatementParameters = {}): Promise<DuckDBValue[][]> {
     return await this.#lend(async (connection) => await runRows(connection, sql, parameters));
   }
 
-  /** The chunks of an answer of any size, as it is produced; at most a few are in memory at a time. */
+  /** The chunks of a result of any size, as they are produced; only a few are in memory at once. */
   async *stream(sql: string, parameters: StatementParameters = {}): AsyncGenerator<DuckDBDataChunk> {
     const connection = this.#idle.pop() ?? (await this.#instance.connect());
     let drained = false;
@@ -79,13 +82,14 @@ export class Database {
     } catch (error) {
       throw describeDamage(error);
     } finally {
-      // An answer given up half way leaves its query on the connection; closing it is what ends the query.
+      // If the result is not read to its end, its query stays on the connection; closing it ends
+      // the query.
       if (drained && !this.#closed) this.#idle.push(connection);
       else connection.closeSync();
     }
   }
 
-  /** All chunks of an answer that is known to be bounded. */
+  /** All chunks of a result that is known to be bounded. */
   async chunks(sql: string, parameters: StatementParameters = {}): Promise<DuckDBDataChunk[]> {
     return await this.#lend(async (connection) => {
       const result = await connection.run(sql, ...bound(parameters));
@@ -112,7 +116,9 @@ export class Database {
   }
 }
 
-/** The error of a file that cannot be read as `data-unreadable`; any other error unchanged. */
+/**
+ * Converts the error of an unreadable file to `data-unreadable`; returns any other error unchanged.
+ */
 function describeDamage(error: unknown): unknown {
   if (
     !(error instanceof Error && /^IO Error: (?:Corrupt database file|Could not read)/.test(error.message))
@@ -136,7 +142,7 @@ export async function runRows(
   return rows;
 }
 
-/** The rows of a chunk in slices of time: a row with texts takes some microseconds. */
+/** The rows of a chunk in time slices, because rows with texts are slow to read. */
 async function* rowsOf(chunk: DuckDBDataChunk): AsyncGenerator<DuckDBValue[][], void> {
   for (let from = 0; from < chunk.rowCount; from += ROWS_AT_ONCE) {
     if (from > 0 && slice.isOver()) await slice.pass();
@@ -162,9 +168,10 @@ function typeOf(value: StatementParameters[string]): DuckDBType {
   return BIGINT;
 }
 
-// `items`, the typed array behind a vector, is private to the driver's types; its public way makes a value a row.
+// `items`, the typed array behind a vector, is private in the driver's types. The public interface
+// creates each value separately.
 
-/** A copy of an INTEGER column without nulls: the chunk's own memory ends with the chunk. */
+/** A copy of an INTEGER column without nulls; the memory of a chunk is freed with the chunk. */
 export function integerColumn(chunk: DuckDBDataChunk, column: number): Int32Array {
   const vector = chunk.getColumnVector(column);
   if (!(vector instanceof DuckDBIntegerVector)) throw new Error(`column ${column} is no INTEGER`);
@@ -178,7 +185,7 @@ export function doubleColumn(chunk: DuckDBDataChunk, column: number): Float64Arr
   return vector['items'].slice(0, chunk.rowCount);
 }
 
-/** One INTEGER column of several chunks in a row, in slices of time. */
+/** Concatenates one INTEGER column of several chunks, in time slices. */
 export async function joinedIntegers(
   chunks: readonly DuckDBDataChunk[],
   column: number,
@@ -193,7 +200,7 @@ export async function joinedIntegers(
   return joined;
 }
 
-/** One DOUBLE column of several chunks in a row, in slices of time. */
+/** Concatenates one DOUBLE column of several chunks, in time slices. */
 export async function joinedDoubles(
   chunks: readonly DuckDBDataChunk[],
   column: number,

@@ -1,19 +1,19 @@
-/** The one row of the table `version` of a generation. */
+/** The single row of the table `version` of a version file. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Settings } from '../store.ts';
 import { runRows } from './database.ts';
 
-/** What is known of a version beside its settings and its rows. */
+/** The properties of a version in addition to its settings and its rows. */
 export interface VersionFacts {
   readonly version: string;
-  /** Its number; the next publication gets the next one. */
+  /** Its number; the next publication gets the next number. */
   readonly publication: number;
   readonly publishedMs: number;
-  /** Of the event published last. */
+  /** Sequence of the event published last. */
   readonly lastSequence: number;
 }
 
-/** Puts the row in the place of the one that is there. */
+/** Replaces the row. */
 export async function writeVersion(
   connection: DuckDBConnection,
   settings: Settings,

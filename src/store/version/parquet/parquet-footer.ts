@@ -1,7 +1,7 @@
 /**
- * Looks at what a Parquet file says of itself at its end, before DuckDB reads it: a small file can
- * claim so much that reading it takes all memory, all time, or the process (decision 64). What the
- * columns hold is not looked at.
+ * Checks the metadata at the end of a Parquet file before DuckDB reads it. The metadata of a small
+ * file can make DuckDB use up all memory, run without end, or crash the process (decision 64). The
+ * data in the columns is not checked.
  */
 import { open } from 'node:fs/promises';
 import { ThriftReader } from './thrift-reader.ts';
@@ -12,13 +12,13 @@ const TAIL_BYTES = 8;
 const LARGEST_FOOTER_BYTES = 32 * 1024 * 1024;
 const MOST_COLUMNS = 1000;
 const DEEPEST = 64;
-/** A file may have this many rows in any case, and with more bytes also more of them. */
+/** Number of rows that any file may have. Larger files may have more. */
 const UNCHECKED_ROWS = 10_000_000;
 const MOST_ROWS_A_BYTE = 100;
 
 /**
- * Why the file is not to be read; undefined when it may be, and when it is no Parquet, which DuckDB
- * says better.
+ * The reason why the file must not be read. Undefined if it may be read, and if it is not Parquet,
+ * for which DuckDB has the better message.
  */
 export async function refusalOfFooter(path: string): Promise<string | undefined> {
   const file = await open(path);
@@ -58,11 +58,11 @@ function refusalOf(footer: Buffer, fileBytes: number): string | undefined {
   }
 }
 
-/** The elements of the schema come with their children behind them. */
+/** The children of each schema element follow it. */
 function refusalOfSchema(reader: ThriftReader): string | undefined {
   const elements = reader.listLength();
   if (elements > MOST_COLUMNS) return `it has more than ${MOST_COLUMNS} columns`;
-  /** How many children of each group that is open are still to come. */
+  /** For each open group, the number of children still to come. */
   const open: number[] = [];
   for (let element = 0; element < elements; element += 1) {
     const children = childrenOf(reader);

@@ -7,22 +7,25 @@ import { literal, openScratchDatabase } from './scratch-database.ts';
 export interface ParquetRow {
   /** Number of the row, from 1. */
   readonly line: number;
-  /** A JSON object with a member for every column, integers exactly, instants as ISO 8601 with offset. */
+  /**
+   * A JSON object with a member for every column: integers exact, instants as ISO 8601 with offset.
+   */
   readonly text: string;
 }
 
-/** Of the texts of rows that are given together, about. */
+/** Approximate length of the texts of a batch. */
 const MOST_CHARACTERS = 1_000_000;
 const INSTANT_FORM = '%Y-%m-%dT%H:%M:%S.%g+00:00';
 
 /**
- * The rows in the order of the file, many at a time, with bounded memory. Throws `file-unreadable`, also between
- * rows, when the file is not Parquet or is damaged. DuckDB takes paths for patterns: `path` must hold no `*`, `?`, `[`.
+ * Reads the rows in the order of the file, in batches, with bounded memory. Throws
+ * `file-unreadable`, also between rows, when the file is not Parquet or is damaged. DuckDB treats
+ * paths as patterns: `path` must not contain `*`, `?` or `[`.
  */
 export async function* readParquet(path: string): AsyncGenerator<readonly ParquetRow[]> {
   const refusal = await refusalOfFooter(path);
   if (refusal !== undefined) throw unreadable(refusal);
-  // Nothing is written to the disk: what does not fit into memory is refused.
+  // DuckDB must not spill to the disk: data that does not fit into memory is refused.
   using database = await openScratchDatabase([path], [], { temp_directory: '' });
   yield* readRows(database.connection, path);
 }
@@ -46,7 +49,7 @@ async function* readRows(connection: DuckDBConnection, path: string): AsyncGener
   }
 }
 
-/** The texts of a chunk, few at a time when they are long. */
+/** The texts of a chunk, in smaller batches if they are long. */
 function* textsOf(chunk: DuckDBDataChunk): Generator<string[]> {
   const vector = chunk.getColumnVector(0);
   let texts: string[] = [];
@@ -67,7 +70,7 @@ function unreadable(reason: string, cause?: unknown): AppError {
   return new AppError('file-unreadable', `Cannot read the Parquet data: ${reason}`, { cause });
 }
 
-/** The table with its instants as text, which would lose their offset otherwise. */
+/** The table with its instants as text, because they would lose their offset otherwise. */
 async function readable(connection: DuckDBConnection, table: string): Promise<string> {
   const columns = await connection.runAndReadAll(`DESCRIBE SELECT * FROM ${table}`);
   const instants = columns

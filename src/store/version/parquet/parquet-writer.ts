@@ -1,13 +1,13 @@
-/** Makes Parquet files of records in NDJSON, for an export. */
+/** Writes Parquet files from records in NDJSON, for an export. */
 import { chmod } from 'node:fs/promises';
 import { literal, openScratchDatabase } from './scratch-database.ts';
 
-/** More than the largest record that an import takes, as JSON. */
+/** More than the largest record that an import accepts, as JSON. */
 const LARGEST_RECORD_BYTES = 64 * 1024 * 1024;
 
 const TYPES = { integer: 'BIGINT', text: 'VARCHAR', instant: 'TIMESTAMPTZ', texts: 'VARCHAR[]' } as const;
 
-/** Keeps the order of the lines, in bounded memory. Paths must hold no `*`, `?`, `[`. */
+/** Keeps the order of the lines, in bounded memory. Paths must not contain `*`, `?` or `[`. */
 export async function writeParquet(
   ndjson: string,
   parquet: string,
@@ -21,6 +21,6 @@ export async function writeParquet(
          columns = {${columns.join(', ')}}, maximum_object_size = ${LARGEST_RECORD_BYTES})
      ) TO ${literal(parquet)} (FORMAT parquet, COMPRESSION zstd)`,
   );
-  // As all files of an export: for its owner alone.
+  // Like all files of an export, readable by its owner only.
   await chmod(parquet, 0o600);
 }

@@ -1,11 +1,13 @@
-/** A DuckDB of its own in memory, for files that are read or written as a whole: it may open those named, and no others. */
+/**
+ * A separate in-memory DuckDB for reading or writing whole files. It can open only the given files.
+ */
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 
 const MEMORY_LIMIT = '512MB';
 
 /**
- * The caller disposes of it. DuckDB takes paths for patterns: none may hold `*`, `?`, `[`. In a folder it may open every
- * file. `settings` are further ones of DuckDB.
+ * The caller disposes of it. DuckDB treats paths as patterns: no path may contain `*`, `?` or `[`.
+ * It can open every file in `folders`. `settings` are additional settings of DuckDB.
  */
 export async function openScratchDatabase(
   paths: readonly string[],
@@ -38,7 +40,7 @@ export async function openScratchDatabase(
   }
 }
 
-/** A text as SQL. */
+/** A text as an SQL literal. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

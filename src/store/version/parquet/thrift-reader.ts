@@ -1,6 +1,4 @@
-/**
- * Reads values in the compact protocol of Thrift, in which Parquet describes itself. Reading alone.
- */
+/** Reads values in the compact protocol of Thrift, the format of Parquet metadata. Read-only. */
 
 const TYPES = {
   true: 1,
@@ -13,16 +11,16 @@ const TYPES = {
   map: 11,
   struct: 12,
 } as const;
-/** Stands for a length that follows, because it does not fit beside the type of the elements. */
+/** Means that the length follows, because it does not fit beside the type of the elements. */
 const LONG_LIST = 15;
-/** Descriptions nest far less. */
+/** Metadata nests far less deep. */
 const DEEPEST = 32;
 
-/** All methods throw `RangeError` where the bytes end too early, or nest without end. */
+/** All methods throw `RangeError` when the bytes end too early or nest too deep. */
 export class ThriftReader {
   readonly #bytes: Buffer;
   #at = 0;
-  /** Of the value that comes next. */
+  /** Type of the next value. */
   #type = 0;
   #depth = 0;
 
@@ -30,9 +28,7 @@ export class ThriftReader {
     this.#bytes = bytes;
   }
 
-  /**
-   * Calls `read` for each field, which has to read or to skip its value; until it returns false.
-   */
+  /** Calls `read` for each field until it returns false. `read` must read or skip the value. */
   struct(read: (field: number) => boolean): void {
     this.#nest(() => {
       let field = 0;
@@ -48,27 +44,27 @@ export class ThriftReader {
     });
   }
 
-  /** How many elements the list has, which come next. */
+  /** The number of elements of a list. The elements are the next values. */
   listLength(): number {
     const head = this.#byte();
     const length = head >> 4;
     const count = length === LONG_LIST ? this.#varint() : length;
     this.#type = head & 0x0f;
-    // Each takes a byte at least.
+    // Each element has at least one byte.
     if (count > this.#bytes.length - this.#at) throw new RangeError('the list is longer than the bytes');
     return count;
   }
 
-  /** Of 16, 32 or 64 bits; not exact beyond 2^53. */
+  /** An integer of 16, 32 or 64 bits; not exact beyond 2^53. */
   integer(): number {
     const value = this.#varint();
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
 
-  /** Passes the value that comes next. */
+  /** Skips the next value. */
   skip(): void {
     const type = this.#type;
-    // A field that is true or false says so in its type.
+    // The value of a boolean field is part of its type.
     if (type === TYPES.true || type === TYPES.false) return;
     if (type === TYPES.i8) this.#move(1);
     else if (type === TYPES.double) this.#move(8);
@@ -103,7 +99,7 @@ export class ThriftReader {
     });
   }
 
-  /** In a list, other than in a field, true and false take a byte. */
+  /** In a list, unlike in a field, a boolean has one byte. */
   #skipElement(type: number): void {
     this.#type = type === TYPES.true || type === TYPES.false ? TYPES.i8 : type;
     this.skip();

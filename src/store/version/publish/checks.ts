@@ -1,6 +1,7 @@
 /**
- * Checks of staged records against each other and against what is published. A bad record is reported once, with
- * its first trouble, and taken out of the staging, so that what depends on it is reported too.
+ * Checks staged records against each other and against the published data. An invalid record is
+ * reported once, with its first problem, and removed from the staged ones, so that records that
+ * depend on it are reported too.
  */
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { AppError } from '../../../domain/app-error.ts';
@@ -16,18 +17,21 @@ type Report = (problem: StagedProblem) => void;
 interface UniqueName {
   readonly kind: 'users' | 'boards';
   readonly field: string;
-  /** The value in a staged record; null when it is not given, empty when it is taken away. */
+  /** The value in a staged record; null when it is not given, empty when it is removed. */
   readonly staged: string;
-  /** Rows (id, value) of what is published. */
+  /** The published rows (id, value). */
   readonly published: string;
-  /** What makes two values equal. */
+  /** SQL that maps equal values to the same text. */
   readonly same: (value: string) => string;
-  /** Whether what is published is known to hold: then only what the staged records name needs to be looked at. */
+  /**
+   * Whether the published values are known to be unique. Then only those that staged records
+   * contain are checked.
+   */
   readonly holds: boolean;
   readonly parameters: StatementParameters;
 }
 
-/** `checked`: the LMS properties that were unique already when the present version was published. */
+/** `checked`: the LMS properties that were checked for the current version. */
 export async function checkStaged(
   connection: DuckDBConnection,
   settings: Settings,
@@ -69,7 +73,7 @@ function uniqueNames(settings: Settings, checked: readonly string[]): UniqueName
 }
 
 /**
- * With A to Z as small letters (decision 9). `lower` is fast, but changes other letters, too: `İ`
+ * Converts A to Z to lower case (decision 9). `lower` is fast, but also changes other letters: `İ`
  * becomes `i`.
  */
 function smallAscii(value: string): string {
@@ -79,8 +83,9 @@ function smallAscii(value: string): string {
 }
 
 /**
- * Of several that would end up with the same value, the one that has it already keeps it, else the one staged first.
- * Repeats until all hold: a record that is taken out may uncover an earlier one.
+ * If several records would end up with the same value, the one that already has it keeps it, or
+ * else the one staged first. Repeats until there is no conflict, because removing a record may
+ * uncover an earlier one.
  */
 async function checkUnique(connection: DuckDBConnection, name: UniqueName, report: Report): Promise<void> {
   const table = `staged_${name.kind}`;
@@ -126,7 +131,7 @@ async function checkReference(
 ): Promise<void> {
   const { kind, field, to } = reference;
   const table = `staged_${kind}`;
-  // Many records name few things: to look up each thing once is what makes the check quick.
+  // Many records refer to few ids, so looking up each id once makes the check fast.
   await connection.run(
     `CREATE OR REPLACE TEMP TABLE missing AS
      FROM (SELECT DISTINCT ${field} AS id FROM ${table} WHERE ${field} IS NOT NULL)

@@ -1,13 +1,13 @@
-/** Writing a DuckDB file anew, so that nothing is left in it of rows that were deleted. */
+/** Rewrites a DuckDB file, so that it contains no remains of deleted rows. */
 import { rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { literal, openScratchDatabase } from '../parquet/scratch-database.ts';
 
-/** Only what is in tables is kept, in its order. The file must not be open. */
+/** Keeps only the content of tables, in its order. The file must not be open. */
 export async function compact(file: string): Promise<void> {
   const fresh = `${file}.compact`;
   {
-    // Beside the two files DuckDB makes others for a while.
+    // DuckDB temporarily creates other files beside these two.
     using database = await openScratchDatabase([], [dirname(file)]);
     await database.connection.run(`
       ATTACH ${literal(file)} AS worn (READ_ONLY);

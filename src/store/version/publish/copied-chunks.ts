@@ -1,4 +1,4 @@
-/** Rows of a DuckDB file on their way out of it, as columns. */
+/** Reads rows of a DuckDB file as columns, for copying. */
 import { DuckDBBigIntVector, type DuckDBDataChunk } from '@duckdb/node-api';
 import { text } from '../../stored-values.ts';
 import {
@@ -11,7 +11,10 @@ import {
 } from '../../version-tables.ts';
 import { integerColumn } from '../database.ts';
 
-/** A chunk of the answer to `selection`; its memory ends with it, so values are copied. */
+/**
+ * Converts a chunk of the result of `selection`. Values are copied, because its memory is freed
+ * with it.
+ */
 export function rowsOfChunk(table: CopiedTable, chunk: DuckDBDataChunk): CopiedRows {
   const columns = selection(table).types.map((type, at) => columnOfChunk(chunk, at, type));
   return copiedRows(table, chunk.rowCount, columns);

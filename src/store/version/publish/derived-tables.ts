@@ -1,14 +1,15 @@
 /**
- * Tables of a generation that follow from its records: when things were created, and who is on a board. Worked out
- * anew for what a publication touches; of the first one that is everything.
+ * Tables that are derived from the records of a version: creation times, and the users of each
+ * board. Recomputed for the rows that a publication affects; for the first publication, that is all
+ * of them.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { appendInOrder } from './layout.ts';
 
 /**
- * Brings the tables up to date with what was merged; points come after, since they build on who is on a board. Leaves
- * the pairs of board and person whose row in `board_people` is new or may be another as the table `touched_people`.
- * `anew`: the tables are empty, and everything counts as new.
+ * Updates the tables after a merge. Points come later, because they depend on the users of boards.
+ * Writes the pairs of board and user whose row in `board_people` is new or may have changed to the
+ * table `touched_people`. `anew`: the tables are empty, and all records count as new.
  */
 export async function deriveTables(connection: DuckDBConnection, anew: boolean): Promise<void> {
   await connection.run(created('user', 'actor', anew));
@@ -18,8 +19,8 @@ export async function deriveTables(connection: DuckDBConnection, anew: boolean):
 }
 
 /**
- * `created_at` of the import, else the first event: by the user, on the board (decision 35). Who has no `created_at`
- * never had one, so what the table holds of them is their first event so far.
+ * `created_at` of the import, or else the first event: by the user, or on the board (decision 35).
+ * A record without `created_at` never had one, so its earlier row holds its first event so far.
  */
 function created(thing: 'user' | 'board', column: 'actor' | 'board', anew: boolean): string {
   return `
@@ -34,8 +35,9 @@ function created(thing: 'user' | 'board', column: 'actor' | 'board', anew: boole
 }
 
 /**
- * Decision 10: members and those with imported points (`claim` 2), else by the latest follow or unfollow, else by having
- * acted (1) and not only owned (0). Where no follow is known of a pair, its earlier row says whether there was an act.
+ * Decision 10: a user is present on a board as a member or with imported points (`claim` 2), or
+ * else by the latest follow or unfollow, or else by having acted (1) and not only owned (0). If a
+ * pair has no follow, its earlier row says whether there was an act.
  */
 const TOUCHED_PEOPLE = `
   CREATE OR REPLACE TEMP TABLE touched_people AS

@@ -1,11 +1,11 @@
 /**
- * People who were forgotten (decision 54): what is staged about them is left out, and what is published of them goes when
- * they are forgotten. Their number stays, for what others did with what was theirs.
+ * Erasure of users (decision 54): staged records about them are removed, and their published data
+ * is deleted when they are erased. Their id stays, for actions of other users on what they owned.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { countRows } from './merge-things.ts';
 
-/** Those who are, and those whom staged records make so. */
+/** Users who are erased already, and users whom staged records erase. */
 const FORGOTTEN = `
   SELECT id FROM users WHERE forgotten UNION SELECT id FROM staged_users WHERE forgotten = 1`;
 
@@ -17,7 +17,7 @@ const SAID: Readonly<Record<string, string>> = {
   staged_adjustments: 'user_id IN (FROM forgotten_ids)',
 };
 
-/** Takes out of the staging what is said of them; answers how many records that were. */
+/** Removes staged records about erased users, and returns their number. */
 export async function leaveOutForgotten(connection: DuckDBConnection): Promise<number> {
   await connection.run(`CREATE OR REPLACE TEMP TABLE forgotten_ids AS ${FORGOTTEN}`);
   const [forgotten] = await countRows(connection, ['forgotten_ids']);
@@ -35,8 +35,8 @@ export interface Erased {
 }
 
 /**
- * Takes away all that is published of people who are forgotten by what was merged, and empties the tables that follow from
- * the records: they have to be made anew from what is left. Absent when nobody is forgotten.
+ * Deletes the published data of users whom the merge has erased, and empties the derived tables,
+ * which must be recomputed from the remaining records. Absent when no user was erased.
  */
 export async function eraseForgotten(connection: DuckDBConnection): Promise<Erased | undefined> {
   await connection.run('CREATE OR REPLACE TEMP TABLE erased AS SELECT ix FROM altered_users WHERE forgotten');
@@ -60,7 +60,7 @@ export async function eraseForgotten(connection: DuckDBConnection): Promise<Eras
   return { events: before - after };
 }
 
-/** Has the tables that follow from the records made from all of them, not from the new ones alone. */
+/** Makes all records count as new, so that derived tables are recomputed from all of them. */
 export async function countAllAsNew(connection: DuckDBConnection): Promise<void> {
   await connection.run(`
     CREATE OR REPLACE TEMP VIEW new_events AS SELECT * FROM events;

@@ -1,7 +1,8 @@
 /**
- * The order in which rows of the large tables lie, so that DuckDB reads only those stretches of a table that can hold
- * what is asked for: it keeps the smallest and largest value of every stretch. Each publication appends its rows, in
- * order among themselves; once those appended are more than a sixteenth of a table, it is put in order as a whole.
+ * The row order of the large tables. DuckDB keeps the smallest and largest value of each row group,
+ * so ordered rows let it read only the row groups that can match a query. Each publication appends
+ * its rows, sorted among themselves. When the appended rows exceed a sixteenth of a table, the
+ * whole table is sorted again.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { runRows, type StatementParameters } from '../database.ts';
@@ -18,12 +19,15 @@ const ORDERS = {
 
 type OrderedTable = keyof typeof ORDERS;
 
-/** A question reads all that lies out of order, so that part must stay small; less of it means more rewriting. */
+/**
+ * Every query reads all rows that are out of order, so their share must be small; a smaller share
+ * means more rewriting.
+ */
 const SHARE_OUT_OF_ORDER = 1 / 16;
 
 /**
- * Appends the rows of a query, which names its columns, and answers how many they are. `continues`: none of them
- * comes before a row that is there already.
+ * Appends the rows of a query, which names its columns, and returns their number. `continues`: none
+ * of them sorts before an existing row.
  */
 export async function appendInOrder(
   connection: DuckDBConnection,
@@ -45,7 +49,7 @@ export async function appendInOrder(
   return added;
 }
 
-/** Puts tables in order of which too much is out of it. */
+/** Sorts the tables whose unsorted share exceeds the limit. */
 export async function restoreOrder(connection: DuckDBConnection): Promise<void> {
   const parts = await runRows(connection, 'SELECT name, sum(rows)::BIGINT FROM out_of_order GROUP BY name');
   const outOfOrder = new Map(parts.map(([name, rows]) => [name, Number(rows)]));
@@ -54,7 +58,8 @@ export async function restoreOrder(connection: DuckDBConnection): Promise<void> 
     if (part === undefined) continue;
     const [rows] = await countRows(connection, [table]);
     if (part <= rows * SHARE_OUT_OF_ORDER) continue;
-    // The checkpoint gives the next table the space of this one, so that the file grows by the largest and not by all.
+    // The checkpoint frees the space of this table for the next one, so that the file grows by the
+    // largest table and not by all.
     await connection.run(`
       CREATE TABLE ordered AS FROM ${table} ORDER BY ${order};
       DROP TABLE ${table};
@@ -64,7 +69,7 @@ export async function restoreOrder(connection: DuckDBConnection): Promise<void> 
   }
 }
 
-/** Empties a table that is going to be filled anew. */
+/** Empties a table that will be filled again. */
 export async function emptyOrdered(connection: DuckDBConnection, table: OrderedTable): Promise<void> {
   await connection.run(`DELETE FROM ${table}; DELETE FROM out_of_order WHERE name = '${table}';`);
 }

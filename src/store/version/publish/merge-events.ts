@@ -1,6 +1,6 @@
 /**
- * Merging staged events into the timeline (decision 29): those that are known already are found first, which on a
- * usual import are none or few, and the rest is written straight from the staging.
+ * Merges staged events into the timeline (decision 29). Known events are found first; a usual
+ * import has none or few. The rest is inserted directly from the staging table.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Change } from '../../store.ts';
@@ -10,18 +10,19 @@ import { countRows } from './merge-things.ts';
 
 export interface MergePosition {
   readonly publication: number;
-  /** That of the version in force. */
+  /** Last sequence of the current version. */
   readonly lastSequence: number;
 }
 
-/** The first sequence that a publication can give, to events and to what it alters. */
+/** The first sequence that a publication can assign to events and to its other changes. */
 export function nextSequence({ lastSequence }: MergePosition): number {
   return lastSequence + 1;
 }
 
 /**
- * Appends the events that are new, to `events` and its copies by board and by actor, and leaves them as the view
- * `new_events`. Sequences grow in the order of import; they leave gaps where other records stood between.
+ * Appends the new events to `events` and its copies by board and by actor, and provides them as the
+ * view `new_events`. Sequences follow the order of import, with gaps where other records came in
+ * between.
  */
 export async function mergeEvents(connection: DuckDBConnection, position: MergePosition): Promise<Change> {
   const { publication, lastSequence } = position;
@@ -66,7 +67,10 @@ function resolved(where: string): string {
     WHERE ${where}`;
 }
 
-/** Writes the numbers of staged events that are known to the table `known_events`; false when there are none. */
+/**
+ * Writes the numbers `n` of known staged events to the table `known_events`. Returns false when
+ * there are none.
+ */
 async function findKnown(connection: DuckDBConnection): Promise<boolean> {
   const [published, anonymous, back] = await countRows(connection, [
     'events',
@@ -80,11 +84,13 @@ async function findKnown(connection: DuckDBConnection): Promise<boolean> {
   return known > 0;
 }
 
-/** Ids that only grow, as they mostly do, need no search for repeats. Whatever order they are read in, that holds. */
+/**
+ * Ascending ids, the usual case, need no search for repeats. This is correct in any reading order.
+ */
 const STEPS_BACK = `
   FROM (SELECT id <= lag(id) OVER () AS back FROM staged_events WHERE id IS NOT NULL) WHERE back`;
 
-/** An id that comes twice is that of the event that came first. */
+/** A repeated id belongs to the event that came first. */
 const REPEATED_IDS = `
   SELECT s.n FROM staged_events s
   JOIN (SELECT id, min(n) AS first FROM staged_events WHERE id IS NOT NULL GROUP BY id HAVING count(*) > 1) r
@@ -96,8 +102,8 @@ const PUBLISHED_IDS = 'SELECT s.n FROM staged_events s SEMI JOIN events e ON e.i
 const FIELDS = ['kind', 'actor', '"owner"', 'board', 'pin', 'timestamp_ms'];
 
 /**
- * Events without an id are the same when all fields are equal and they are the same repeat of them: of `k` equal
- * ones those are new that come after the ones already published.
+ * Events without an id are identified by all their fields and their number among equal events: of
+ * `k` equal events, those are new that come after the published ones.
  */
 const PUBLISHED_REPEATS = `
   WITH anonymous AS MATERIALIZED (${resolved('s.id IS NULL')}),

@@ -1,4 +1,7 @@
-/** Merging staged things (users, boards, pins) into those published: field by field, added ones at the end. */
+/**
+ * Merges staged users, boards and pins into the published ones: field by field, with new ones at
+ * the end.
+ */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { THING_CLOCKS } from '../../../domain/user-clocks.ts';
 import type { Change } from '../../store.ts';
@@ -6,8 +9,8 @@ import { mergedColumns } from '../../version-tables.ts';
 import { runRows } from '../database.ts';
 
 /**
- * Replaces field by field: what the last record that gives a field says, else what is published, else the default.
- * `staged`: rows with `id`, `n` and the columns that are merged.
+ * Merges field by field: the value of the last record that gives the field, or else the published
+ * value, or else the default. `staged`: rows with `id`, `n` and the merged columns.
  */
 export async function mergeThings(
   connection: DuckDBConnection,
@@ -28,10 +31,10 @@ export async function mergeThings(
 }
 
 /**
- * Writes the temporary table `merged` (ix or null, id, the columns, n) into a table of things.
- * Leaves those that were known and are now different as the table `altered_users` and the like.
- * `clocks`: columns of sequences, after the others, with the condition that a change meets to move
- * them to `revised`.
+ * Writes the temporary table `merged` (ix or null, id, the columns, n) into a table of users,
+ * boards or pins. Changed rows that were known before are kept as the table `altered_users`,
+ * `altered_boards` or `altered_pins`. `clocks`: columns of sequences, after the others, each with
+ * the condition under which a change sets it to `revised`.
  */
 export async function applyMerged(
   connection: DuckDBConnection,
@@ -65,7 +68,7 @@ export async function applyMerged(
   return { added, changed, unchanged: all - added - changed };
 }
 
-/** Number of rows of each table or query, as many numbers as there are tables. */
+/** Number of rows of each table or query, in their order. */
 export async function countRows<const T extends readonly string[]>(
   connection: DuckDBConnection,
   tables: T,

@@ -1,11 +1,17 @@
-/** Merging staged users: as other things, and with the two ways to say a name, and LMS properties (decision 28). */
+/**
+ * Merges staged users like other records, and in addition the two forms of a name and LMS
+ * properties (decision 28).
+ */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { USER_CLOCKS } from '../../../domain/user-clocks.ts';
 import type { Change } from '../../store.ts';
 import { mergedColumns, quoted } from '../../version-tables.ts';
 import { applyMerged, countRows } from './merge-things.ts';
 
-/** Fields that are not simply replaced: halves and whole of a name, and what being forgotten is about. */
+/**
+ * Fields that are not simply replaced: first name, last name and whole name, and those that an
+ * erasure changes.
+ */
 const SPECIAL = ['name', 'first_name', 'last_name', 'created_ms', 'forgotten'].map(quoted);
 
 /** The other fields, each with its default in SQL. */
@@ -18,9 +24,10 @@ const REPLACED_NAMES = REPLACED.map(([name]) => name).join(', ');
 const SPLIT = "'(?s)^(.*?)(?: ([^ ]*))?$'";
 
 /**
- * A record says a name in halves (with or without the whole), or as a whole only. Halves are joined with a space; one
- * that is not given stays. A whole is split, unless it comes last and only repeats the name whose halves are known
- * already. Up to the last record with halves, `halves_n`, a whole is therefore as good as its halves.
+ * A record gives a name as first and last name (with or without the whole name), or as a whole name
+ * only. First and last name are joined with a space; one that is not given stays. A whole name is
+ * split, unless it comes last and only repeats the name whose halves are known already. So up to
+ * the last record with halves, `halves_n`, a whole name is equivalent to its halves.
  */
 const MERGED_USERS = `
   CREATE OR REPLACE TEMP TABLE merged AS
@@ -61,7 +68,7 @@ const MERGED_USERS = `
     created_ms, forgotten, n
   FROM known`;
 
-/** LMS properties given, the last value each; an empty one takes the property away. */
+/** The given LMS properties with their last values; an empty value removes the property. */
 const MERGED_PROPERTIES = `
   CREATE OR REPLACE TEMP TABLE merged_properties AS
   WITH given AS (
@@ -75,13 +82,13 @@ const MERGED_PROPERTIES = `
   LEFT JOIN user_properties p ON p.person = l.person AND p.property = l.property
   WHERE l.value <> coalesce(p.value, '')`;
 
-/** `revised`: the sequence that those get that are new or are different now. */
+/** `revised`: the sequence assigned to new and changed users. */
 export async function mergeUsers(connection: DuckDBConnection, revised: number): Promise<Change> {
   await connection.run(MERGED_USERS);
   const before = (await countRows(connection, ['users']))[0];
   const { added, changed, unchanged } = await applyMerged(connection, 'users', USER_CLOCKS, revised);
   await connection.run(MERGED_PROPERTIES);
-  // Those whose only change is in their properties, beside those whose fields changed.
+  // Users whose only change is in their properties.
   const [onlyProperties] = await countRows(connection, [
     `(SELECT DISTINCT person FROM merged_properties WHERE person < ${before}
       AND person NOT IN (SELECT ix FROM altered_users))`,

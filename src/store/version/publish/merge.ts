@@ -1,6 +1,6 @@
 /**
- * Merging staged records into the generation under construction (decision 29). Every step returns what it changed,
- * and leaves in temporary tables what the derived tables need to know of it.
+ * Merges staged records into the version under construction (decision 29). Every step returns its
+ * changes, and leaves temporary tables for the derived tables.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Change, Changes } from '../../store.ts';
@@ -11,11 +11,11 @@ import { mergeUsers } from './merge-users.ts';
 
 export interface Merged {
   readonly changes: Changes;
-  /** Of the people who are forgotten by this publication; absent when nobody is. */
+  /** Of users whom this publication erases; absent when there are none. */
   readonly erased: Erased | undefined;
 }
 
-/** Merges everything staged; the order matters, since later kinds refer to earlier ones. */
+/** Merges all staged records. The order matters, because later kinds refer to earlier ones. */
 export async function mergeStaged(connection: DuckDBConnection, position: MergePosition): Promise<Merged> {
   const revised = nextSequence(position);
   const users = await mergeUsers(connection, revised);
@@ -44,7 +44,7 @@ async function mergePins(connection: DuckDBConnection, revised: number): Promise
   );
 }
 
-/** Leaves what is new as the table `fresh_memberships`. */
+/** Keeps the new rows as the table `fresh_memberships`. */
 async function mergeMemberships(connection: DuckDBConnection): Promise<Change> {
   return await insertFresh(
     connection,
@@ -58,8 +58,9 @@ async function mergeMemberships(connection: DuckDBConnection): Promise<Change> {
 }
 
 /**
- * Leaves what is new as the table `fresh_adjustments`. Adjustments are the same when all fields are equal and they are
- * the same repeat of them: of `k` equal ones those are new that come after the ones already published.
+ * Keeps the new rows as the table `fresh_adjustments`. Adjustments are identified by all their
+ * fields and their number among equal ones: of `k` equal adjustments, those are new that come after
+ * the published ones.
  */
 async function mergeAdjustments(connection: DuckDBConnection): Promise<Change> {
   return await insertFresh(
@@ -91,7 +92,10 @@ async function insertFresh(
   return { added, changed: 0, unchanged: all - added };
 }
 
-/** Imported figures replace earlier ones of the same user and board (decision 26). Leaves them as `fresh_points`. */
+/**
+ * Imported points totals replace earlier ones of the same user and board (decision 26). Keeps new
+ * and changed ones as `fresh_points`.
+ */
 async function mergePoints(connection: DuckDBConnection): Promise<Change> {
   await connection.run(`
     CREATE OR REPLACE TEMP TABLE merged AS

@@ -1,23 +1,26 @@
-/** Where a publication builds the next version of an organization, and what puts it in force. */
+/** The port through which a publication builds the next version and makes it current. */
 import type { OrganizationEntry, Settings } from '../../store.ts';
 
 export interface NextVersion {
-  /** As it is while nobody else can publish. */
+  /** The entry as of the beginning of the turn; no other publication can change it. */
   readonly entry: OrganizationEntry;
-  /** Number of the version in force; absent while nothing is published. */
+  /** Number of the current version; absent while nothing is published. */
   readonly publication: number | undefined;
-  /** The file to change: a copy of the version in force; not there while nothing is published. */
+  /** The file to change: a copy of the current version. Missing before the first publication. */
   readonly file: string;
-  /** Where DuckDB may put what does not fit into memory. */
+  /** Folder for data that DuckDB spills from memory. */
   readonly spillFolder: string;
   /**
-   * Puts the file, which is closed, in force in one step and ends the turn. Fails as a whole, or
-   * with the version in force where only `forgets` could not be carried out.
+   * Makes the closed file current in one step and ends the turn. If it fails, nothing has changed,
+   * except if only `forgets` failed: then the version is current.
    */
   publish(next: PublishedHead): Promise<void>;
-  /** Keeps settings of an organization that has nothing published yet, and removes what earlier publications left. */
+  /**
+   * Stores settings of an organization that has no published version, and deletes leftovers of
+   * earlier publications.
+   */
   configure(settings: Settings): Promise<void>;
-  /** Ends the turn without a trace, whatever state the file is in. Harmless after `publish`. */
+  /** Ends the turn and deletes the file in any state. Has no effect after `publish`. */
   discard(): Promise<void>;
 }
 
@@ -26,6 +29,6 @@ export interface PublishedHead {
   readonly publication: number;
   readonly version: string;
   readonly publishedMs: number;
-  /** Whether people were forgotten: then no version before this one is served or kept (decision 54). */
+  /** Whether users were erased: then no earlier version is served or kept (decision 54). */
   readonly forgets: boolean;
 }

@@ -1,6 +1,7 @@
 /**
- * Points at publication: awards and standings computed from the events in SQL (decisions 23 to 26), anew for what a
- * publication touches. Of the first one, and when the policy has changed, that is everything.
+ * Points at publication: awards and points totals, computed from the events in SQL (decisions 23 to
+ * 26) for the rows that a publication affects. For the first publication and after a change of the
+ * policy, that is all of them.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { type Policy, readPolicy } from '../../../points/policy.ts';
@@ -9,7 +10,10 @@ import { runRows } from '../database.ts';
 import { appendInOrder, emptyOrdered } from './layout.ts';
 import { fillPolicies } from './policy-tables.ts';
 
-/** Brings everything about points up to date with what was merged and derived. `anew`: the policy is another. */
+/**
+ * Updates all points tables after merging and deriving. `anew`: computes them all, because the
+ * policy has changed or all records count as new.
+ */
 export async function publishPoints(
   connection: DuckDBConnection,
   policyText: string,
@@ -45,10 +49,10 @@ function countsWords(policy: Policy): boolean {
   );
 }
 
-/** Beside new events those of pins whose words may now count otherwise are judged. */
+/** In addition to new events: events of pins whose word count may have changed. */
 const OF_ALTERED_PINS = 'FROM events WHERE pin IN (SELECT ix FROM altered_pins)';
 
-/** A run of characters that are not white space in Unicode's sense, no-break spaces included. */
+/** A sequence of characters other than Unicode white space, no-break spaces included. */
 const WORD = '[^\\s\\x0B\\p{Z}\\x{FEFF}]+';
 
 const WORDS_OF_PINS = `
@@ -56,7 +60,9 @@ const WORDS_OF_PINS = `
 
 const NO_WORDS = 'SELECT 0 AS ix, 0 AS words LIMIT 0';
 
-/** Awards that the judged events may bring; `words`: pins with the number of words in their bodies. */
+/**
+ * Possible awards for the judged events. `words`: pins with the number of words in their bodies.
+ */
 const candidates = (words: string) => `
   CREATE OR REPLACE TEMP TABLE candidates AS
   WITH matched AS (
@@ -78,7 +84,7 @@ const candidates = (words: string) => `
   SELECT m.* EXCLUDE (policy), w.week_ms FROM matched m
   ASOF LEFT JOIN policy_weeks w ON w.policy = m.policy AND m.timestamp_ms >= w.week_ms`;
 
-/** Takes out the awards of the weeks that candidates fall into, and of the judged events themselves. */
+/** Removes the awards of the judged events, and those of the weeks of candidates. */
 const REPLACED = `
   CREATE OR REPLACE TEMP TABLE replaced AS
   SELECT a.rowid AS row, a.* FROM awards a
@@ -89,8 +95,8 @@ const REPLACED = `
   DELETE FROM awards WHERE rowid IN (SELECT row FROM replaced);`;
 
 /**
- * Soft weekly maximum (decision 24): points are never negative, so what counted before an award is below the maximum
- * exactly when everything earned before it in the week is.
+ * Soft weekly maximum (decision 24). Points are never negative, so the points counted before an
+ * award are below the maximum exactly when all points earned before it in the week are.
  */
 const AWARDS = `
   WITH judged AS (
@@ -121,8 +127,8 @@ const TOUCHED_STANDINGS = `
     SELECT s.rowid FROM standings s SEMI JOIN touched_standings t ON t.board = s.board AND t.person = s.person);`;
 
 /**
- * Standings of those who have points on a board; `touched` may leave out rows of a table with
- * `board` and `person`.
+ * Points totals of users with points on a board. `touched` may exclude rows of a table with `board`
+ * and `person`.
  */
 function standings(touched: string): string {
   return `
@@ -148,8 +154,8 @@ function standings(touched: string): string {
 }
 
 /**
- * Who has an award on a board, and never acted there (decision 72). Who acted and is not present has
- * left. The forgotten can still own what others act on (decision 54).
+ * Users who have an award on a board and never acted there (decision 72). Users who acted and are
+ * not present have left. Erased users can still own what others act on (decision 54).
  */
 const paidOwners = (touched: string) => `
     owners AS MATERIALIZED (
@@ -163,5 +169,5 @@ const paidOwners = (touched: string) => `
       ) USING (board, person)
     )`;
 
-/** Those who have points on a board and no standing, as files of format 5 and before hold them. */
+/** Points totals that files of format 5 and earlier lack. */
 export const MISSING_STANDINGS = standings('ANTI JOIN standings USING (board, person)');

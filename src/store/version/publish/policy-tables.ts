@@ -1,12 +1,13 @@
-/** The points policy as tables of the generation under construction, for the awards computed in SQL. */
+/** The points policy as tables of the version under construction, for computing awards in SQL. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { type BoardPolicy, policyOf, readPolicy, type Week } from '../../../points/policy.ts';
 import { weekBoundaries } from '../../../points/weeks.ts';
 import { runRows } from '../database.ts';
 
 /**
- * Fills `policies` and `board_policies`, and the temporary tables `policy_rules` and `policy_weeks`, whose weeks span
- * the given instants. Number 0 is the default policy; every board with a policy of its own gets the next number.
+ * Fills `policies` and `board_policies`, and the temporary tables `policy_rules` and
+ * `policy_weeks`; the weeks cover the given instants. Number 0 is the default policy; every board
+ * with its own policy gets the next number.
  */
 export async function fillPolicies(
   connection: DuckDBConnection,
@@ -82,7 +83,7 @@ async function insertPolicy(
   });
 }
 
-/** Week boundaries over a range, worked out once for all boards whose weeks turn alike. */
+/** Week boundaries over a range, computed once for all boards with the same week. */
 function weeksOver(range: { fromMs: number; toMs: number }): (week: Week) => readonly bigint[] {
   const known = new Map<string, readonly bigint[]>();
   return (week) => {

@@ -1,6 +1,7 @@
 /**
- * The next generation on its way: a private copy of the current one, which takes in staged records and is put in
- * force in one step. Until then nothing of it can be seen, and a process that dies leaves nothing in force.
+ * A publication in progress: a private copy of the current version, into which staged records are
+ * merged and which is made current in one step. It is not visible before that, and if the process
+ * dies, the current version stays.
  */
 import { randomBytes } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
@@ -29,7 +30,7 @@ import { publishPoints } from './points-tables.ts';
 import { bringUpToDate, GENERATION_SCHEMA, readFormat } from './schema.ts';
 import { StagingTables } from './staging-tables.ts';
 
-/** Memory for building a generation; what does not fit is spilled to disk. */
+/** Memory for building a version; DuckDB spills the rest to disk. */
 const MEMORY_LIMIT_MB = 768;
 
 export class DuckdbPublication implements Publication {
@@ -52,7 +53,7 @@ export class DuckdbPublication implements Publication {
     this.#settings = next.entry.settings;
   }
 
-  /** Takes over the turn to publish, which ends with the publication. */
+  /** Takes ownership of the turn to publish, which ends with the publication. */
   static async begin(next: NextVersion): Promise<DuckdbPublication> {
     const { file, spillFolder } = next;
     const database = await Database.open(file, {
@@ -124,7 +125,8 @@ export class DuckdbPublication implements Publication {
     await publishPoints(this.#connection, policy, policy !== position.policy || forgets);
     await restoreOrder(this.#connection);
     await this.#writeVersion({ version, publishedMs }, position);
-    // Closing would write the rest into the file as well, but keep a failure, a full disk above all, to itself.
+    // Closing the database would also write the remaining data, but would hide a failure such as a
+    // full disk.
     await this.#connection.run('CHECKPOINT');
     this.#close();
     if (forgets) await compact(this.#next.file);
@@ -153,7 +155,10 @@ export class DuckdbPublication implements Publication {
     };
   }
 
-  /** Settings alone make no first version: an organization without data stays unpublished (decision 67). */
+  /**
+   * Settings alone do not make a first version: an organization without data stays unpublished
+   * (decision 67).
+   */
   #isWorthAVersion(changes: Changes): boolean {
     if (Object.values(changes).some(({ added, changed }) => added + changed > 0)) return true;
     return (
@@ -162,13 +167,16 @@ export class DuckdbPublication implements Publication {
     );
   }
 
-  /** The organization stands in every event, as the boards do: when it is another, all of them are. */
+  /**
+   * Every event contains the organization and a board. If the organization has changed, all boards
+   * count as changed, and so do all events.
+   */
   async #reviseOrganization(position: MergePosition): Promise<void> {
     if (isSameOrganization(this.#settings, this.#next.entry.settings)) return;
     await this.#connection.run(`UPDATE boards SET revised = ${nextSequence(position)}`);
   }
 
-  /** The clock goes on even when no event has come, for what was altered. */
+  /** The sequence advances even without new events, for records that were changed. */
   async #writeVersion(
     made: { readonly version: string; readonly publishedMs: number },
     position: MergePosition,

@@ -1,10 +1,10 @@
 /**
- * The tables of a generation: one published version in one DuckDB file, made from the description in
- * `version-tables.ts`. Things refer to each other
- * by `ix`, a dense 32-bit index in the order of first import, so that an event is a row of small
- * integers. Instants are milliseconds since 1970 in UTC; "revised" is the sequence from which on a
- * thing has its present words (decision 19), as are the other clocks of users (`user-clocks.ts`).
- * Rows of the large tables lie in order, as far as `layout.ts` keeps it.
+ * The tables of a version file: one published version in one DuckDB file, made from the description
+ * in `version-tables.ts`. Rows refer to each other by `ix`, a dense 32-bit index in the order of
+ * first import, so that an event is a row of small integers. Instants are milliseconds since 1970
+ * in UTC. "revised" is the sequence at which a record got its present values (decision 19); so are
+ * the other clocks of users (`user-clocks.ts`). `layout.ts` keeps the rows of the large tables
+ * mostly in order.
  */
 import type { DuckDBValue } from '@duckdb/node-api';
 import { AppError } from '../../../domain/app-error.ts';
@@ -14,9 +14,9 @@ import { MISSING_STANDINGS } from './points-tables.ts';
 
 /** Increment on every change of the schema. */
 const FORMAT = 6;
-/** Earlier formats from this one on are read, and brought up to date by the next publication. */
+/** The earliest format that can be read. The next publication upgrades the file to `FORMAT`. */
 const EARLIEST_FORMAT = 3;
-/** The format from which on users have all their clocks. */
+/** The format that added the other clocks of users. */
 const FORMAT_OF_CLOCKS = 4;
 
 const commentOf = (format: number) => `Corkboard generation, format ${format}`;
@@ -63,7 +63,7 @@ interface Added {
 const ADDED: readonly Added[] = [
   {
     ...{ format: FORMAT_OF_CLOCKS, table: 'users', type: 'BIGINT' },
-    // Earlier changes count for all clocks, because it is not known which fields they were about.
+    // Earlier changes count for all clocks, because the changed fields are not known.
     columns: Object.fromEntries(LATER_USER_CLOCKS.map((clock) => [clock, 'revised'])),
   },
   {
@@ -72,13 +72,15 @@ const ADDED: readonly Added[] = [
   },
 ];
 
-/** What each format changed besides, by the format before it. */
+/** Other statements that upgrade a format to the next one, by the earlier format. */
 const STEPS: Readonly<Record<number, string>> = {
-  // Who was paid without acting had no standing.
+  // Users who were paid without acting had no points total.
   5: `INSERT INTO standings ${MISSING_STANDINGS};`,
 };
 
-/** Statements that make the tables of a generation those of the present format; none if they are. */
+/**
+ * Statements that upgrade the tables of a version file to the present format; none if they have it.
+ */
 export function bringUpToDate(format: number): readonly string[] {
   const formats = Array.from({ length: FORMAT - format }, (_, step) => format + step);
   const steps = formats.flatMap((each) => [...addedBy(each + 1), STEPS[each] ?? []].flat());
@@ -94,12 +96,12 @@ function addedBy(format: number): readonly string[] {
   );
 }
 
-/** Whether users have a clock for each way to redact them, and not only `revised`. */
+/** Whether users have a clock for each kind of redaction, and not only `revised`. */
 export function hasClocks(format: number): boolean {
   return format >= FORMAT_OF_CLOCKS;
 }
 
-/** A table of a file of that format, with the columns of the present one. */
+/** A table of a file of the given format, with the columns of the present format. */
 export function tableOf(table: CopiedTable | 'version', format: number): string {
   const lacking = ADDED.filter((added) => added.table === table && added.format > format)
     .flatMap(({ columns }) => Object.entries(columns))
@@ -107,7 +109,7 @@ export function tableOf(table: CopiedTable | 'version', format: number): string 
   return lacking.length === 0 ? table : `(SELECT *, ${lacking.join(', ')} FROM ${table})`;
 }
 
-/** Throws `data-unreadable` when a generation was written by a version of Corkboard whose tables were others. */
+/** Throws `data-unreadable` when this version of Corkboard cannot read the format of the file. */
 export async function readFormat(ask: (sql: string) => Promise<DuckDBValue[][]>): Promise<number> {
   const [row] = await ask("SELECT comment FROM duckdb_tables() WHERE table_name = 'version'");
   for (let format = FORMAT; format >= EARLIEST_FORMAT; format--) {

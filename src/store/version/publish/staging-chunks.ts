@@ -1,6 +1,6 @@
 /**
- * Staged records as DuckDB's chunks of columns. Appending a chunk is several times as fast as appending cell by cell;
- * what a chunk has in a narrower type than its table, DuckDB itself converts.
+ * Converts staged records to DuckDB data chunks. Appending a chunk is several times as fast as
+ * appending cell by cell. If a chunk has a narrower type than its table, DuckDB converts it.
  */
 import {
   BIGINT,
@@ -18,15 +18,18 @@ import {
 import type { StagedCell } from '../../staged-columns.ts';
 import type { EventColumns } from '../../staging.ts';
 
-/** The most rows that a chunk of DuckDB holds. */
+/** The largest number of rows in a DuckDB data chunk. */
 export const CHUNK_ROWS = 2048;
 
 const TWO_TO_31 = 2 ** 31;
 
-/** Text of which a chunk has no more than so many different values goes as numbers of them. */
+/** Texts with at most this many different values in a chunk are encoded as an ENUM. */
 const FEW_TEXTS = 64;
 
-/** A chunk of columns of equal length, at most `CHUNK_ROWS`. Cells of a column are numbers and bigints, or texts. */
+/**
+ * A chunk of columns of equal length, at most `CHUNK_ROWS`. The cells of a column are numbers and
+ * bigints, or texts.
+ */
 export function chunkOfCells(columns: readonly (readonly StagedCell[])[]): DuckDBDataChunk {
   const types = columns.map(typeOf);
   const chunk = DuckDBDataChunk.create(types, columns[0]?.length ?? 0);
@@ -63,7 +66,10 @@ function typeOfTexts(cells: readonly StagedCell[]): DuckDBType {
   return ENUM8([...texts]);
 }
 
-/** The events from place `from` on, at most `CHUNK_ROWS`, as rows of `staged_events` that are numbered from `n` on. */
+/**
+ * The events from index `from` on, at most `CHUNK_ROWS`, as rows of `staged_events` numbered from
+ * `n` on.
+ */
 export function chunkOfEvents(events: EventColumns, from: number, n: number): DuckDBDataChunk {
   const to = Math.min(events.count, from + CHUNK_ROWS);
   const words = ENUM8(events.words);
@@ -102,9 +108,10 @@ function numbered<A extends Int32Array | Float64Array>(first: number, numbers: A
   return numbers;
 }
 
-// `items`, the typed array behind a vector, is private to the driver's types; its public way takes a value a row.
+// `items`, the typed array behind a vector, is private in the driver's types. The public interface
+// sets each value separately.
 
-/** Sets a column of BIGINT; `has` is 0 where there is no value. */
+/** Sets a BIGINT column; `has` is 0 where there is no value. */
 export function fillBigints(
   chunk: DuckDBDataChunk,
   column: number,
@@ -118,7 +125,7 @@ export function fillBigints(
   vector.flush();
 }
 
-/** Like `fillBigints`, of INTEGER. */
+/** Like `fillBigints`, for INTEGER. */
 export function fillIntegers(
   chunk: DuckDBDataChunk,
   column: number,

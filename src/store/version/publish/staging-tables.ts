@@ -1,6 +1,6 @@
 /**
- * Staging: checked records as they come, in temporary tables beside the generation under construction. `n` numbers
- * all records of an import in their order; `raw` is kept only when rejects are.
+ * Stages checked records in temporary tables beside the version under construction. `n` numbers all
+ * records of an import in their order. `raw` is kept only if rejected records go to a file.
  */
 import type { DuckDBAppender, DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
 import { STAGED_COLUMNS, type StagedCell } from '../../staged-columns.ts';
@@ -27,7 +27,7 @@ export class StagingTables {
     return new StagingTables(connection);
   }
 
-  /** Records count as staged in the order of the calls, and inside a call in the order of the array. */
+  /** The order of records is the order of the calls, and within a call the order of the array. */
   async append<K extends RecordKind>(kind: K, records: readonly RecordOf[K][]): Promise<void> {
     const columns = STAGED_COLUMNS[kind];
     for (let from = 0; from < records.length; from += CHUNK_ROWS) {
@@ -57,7 +57,7 @@ export class StagingTables {
     this.#staged += chunk.rowCount;
   }
 
-  /** Makes everything appended visible to SQL. */
+  /** Makes all appended records visible to SQL. */
   flush(): void {
     for (const appender of Object.values(this.#appenders)) appender.flushSync();
   }

@@ -1,5 +1,6 @@
 /**
- * SQL conditions of a question. This is the one place where scope is turned into what is read (decision 12).
+ * SQL conditions of a query. This is the only place where the scope is applied to stored data
+ * (decision 12).
  */
 import type { EventQuery, ListKind, Revisions, TimeRange } from '../../../dataset/query.ts';
 import { type Scope, seesEveryEvent } from '../../../domain/scope.ts';
@@ -17,7 +18,7 @@ function visibleBoards(scope: Scope): string | undefined {
     : '(SELECT ix FROM boards WHERE id IN (SELECT unnest($scopeBoards)))';
 }
 
-/** The indices of visible people as a subquery; absent when all are visible. */
+/** The indices of visible users as a subquery; absent when all are visible. */
 function visiblePeople(scope: Scope): string | undefined {
   if (scope.users === 'all') return undefined;
   if (scope.users !== 'of-boards') return '(SELECT ix FROM users WHERE id IN (SELECT unnest($scopeUsers)))';
@@ -25,7 +26,7 @@ function visiblePeople(scope: Scope): string | undefined {
   return `(SELECT person FROM board_people${boards === undefined ? '' : ` WHERE board IN ${boards}`})`;
 }
 
-/** The indices of visible boards, or people, as a subquery; absent when all are visible. */
+/** The indices of visible boards or users as a subquery; absent when all are visible. */
 export function visibleOf(things: 'boards' | 'people', scope: Scope): Condition | undefined {
   const sql = things === 'boards' ? visibleBoards(scope) : visiblePeople(scope);
   return sql === undefined ? undefined : { sql, parameters: usedIn(sql, scope) };
@@ -43,7 +44,10 @@ function scopeParameters(scope: Scope): StatementParameters {
   };
 }
 
-/** Rows whose board and people, named by their columns, are visible. Columns are names in the code, never input. */
+/**
+ * Rows whose board and users, in the given columns, are visible. Columns are names in the code,
+ * never input.
+ */
 export function inScope(scope: Scope, columns: { board?: string; people?: readonly string[] }): Condition {
   const boards = visibleBoards(scope);
   const people = visiblePeople(scope);
@@ -54,7 +58,10 @@ export function inScope(scope: Scope, columns: { board?: string; people?: readon
   return { sql, parameters: usedIn(sql, scope) };
 }
 
-/** `[startMs, endMs)` on a column of instants (decision 5); a row without an instant is in no bounded range. */
+/**
+ * `[startMs, endMs)` on a column of instants (decision 5). A row without an instant is in no
+ * bounded range.
+ */
 export function inRange(range: TimeRange, column: string): Condition {
   const terms: string[] = [];
   if (range.startMs !== undefined) terms.push(`${column} >= $startMs`);
@@ -68,7 +75,7 @@ export function inRange(range: TimeRange, column: string): Condition {
   };
 }
 
-/** What `inRange` leaves out, in its parameters; nothing where the range is not bounded. */
+/** The complement of `inRange`, with its parameters; false if the range is not bounded. */
 export function outOfRange({ startMs, endMs }: TimeRange, column: string): string {
   const terms = [
     ...(startMs === undefined ? [] : [`${column} < $startMs`]),
@@ -92,7 +99,7 @@ function isOneOf(column: string, indices: readonly number[]): string {
 }
 
 function changedSince({ sequence, clock, people, boards, pins }: Revisions): Condition {
-  // A term that is true of nothing would keep DuckDB from passing over what lies before.
+  // A term that matches no row would prevent DuckDB from skipping earlier rows.
   const among = (columns: readonly string[], table: string, indices: Int32Array, revised = 'revised') =>
     indices.length === 0
       ? []
@@ -106,16 +113,16 @@ function changedSince({ sequence, clock, people, boards, pins }: Revisions): Con
   return { sql: terms.join(' OR '), parameters: { since: BigInt(sequence) } };
 }
 
-/** Everything an event query says but order and limit. */
+/** All conditions of an event query except order and limit. */
 export function ofEvents(query: Omit<EventQuery, 'limit'>): Condition {
-  // With `of-boards` everybody in an event on a visible board is visible, so the board decides alone.
+  // With `of-boards`, the board suffices: all users in events on visible boards are visible.
   const people = query.scope.users === 'of-boards' ? [] : ['actor', '"owner"'];
   const terms: Condition[] = [
     inScope(query.scope, { board: 'board', people }),
     inRange(query.range, 'timestamp_ms'),
   ];
   if (query.pinsOnly === true) terms.push({ sql: 'pin IS NOT NULL', parameters: {} });
-  // Integers of ours, not input.
+  // Integers from the code, not input.
   if (query.kinds !== undefined) terms.push({ sql: isOneOf('kind', query.kinds), parameters: {} });
   if (query.board !== undefined)
     terms.push({ sql: 'board = $board', parameters: { board: BigInt(query.board) } });
@@ -123,7 +130,7 @@ export function ofEvents(query: Omit<EventQuery, 'limit'>): Condition {
     terms.push({ sql: 'actor = $actor', parameters: { actor: BigInt(query.actor) } });
   if (query.after !== undefined) {
     terms.push({
-      // The first term says nothing new, but is one by which DuckDB leaves out what lies before.
+      // The first term is implied by the second, but lets DuckDB skip earlier rows.
       sql: 'timestamp_ms >= $afterMs AND (timestamp_ms > $afterMs OR sequence > $afterSequence)',
       parameters: { afterMs: BigInt(query.after.timestampMs), afterSequence: BigInt(query.after.sequence) },
     });
@@ -136,8 +143,8 @@ export function ofEvents(query: Omit<EventQuery, 'limit'>): Condition {
 }
 
 /**
- * Users, or boards, in place of their table: with `created_ms` of the import, else of the first
- * event that the scope sees (decision 35).
+ * Users or boards in place of their table. `created_ms` is the time from the import, or else that
+ * of the first event that is visible in the scope (decision 35).
  */
 export function withCreation(of: ListKind, scope: Scope): Condition {
   if (seesEveryEvent(scope)) {
@@ -147,7 +154,7 @@ export function withCreation(of: ListKind, scope: Scope): Condition {
   }
   const column = of === 'users' ? 'actor' : 'board';
   const seen = ofEvents({ scope, range: {} });
-  // Where boards are listed, their events lie together there.
+  // If the scope lists boards, their events are contiguous in `board_events`.
   const events = scope.boards === 'all' ? 'events' : 'board_events';
   const sql = `(
     SELECT t.ix, t.id, coalesce(t.created_ms, e.first_ms) AS created_ms FROM ${of} t LEFT JOIN (

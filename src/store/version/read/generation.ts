@@ -1,6 +1,4 @@
-/**
- * A published generation, read straight from its DuckDB file: the `Dataset` port over columns.
- */
+/** A published version, read directly from its DuckDB file: implements the `Dataset` port. */
 import type { Counts, Dataset, Ledger, Lookups, UserPointsKey } from '../../../dataset/dataset.ts';
 import {
   type BoardName,
@@ -32,19 +30,19 @@ import { readTables } from './tables.ts';
 import { readSlices, readTally, streamEvents } from './timeline.ts';
 import { HEAD_COLUMNS, headOf, type VersionHead } from './version-head.ts';
 
-/** Memory that DuckDB may use for one generation's questions before it spills to disk. */
+/** Memory that DuckDB may use for queries of one version before it spills to disk. */
 const MEMORY_LIMIT_MB = 1024;
 
-/** The file of a version, which is never written again. */
+/** The file of a version, which never changes. */
 export interface VersionFile {
   readonly path: string;
-  /** Where DuckDB may put what does not fit into memory, for this opening alone. */
+  /** Folder for data that DuckDB spills from memory; used by this opening only. */
   readonly spillFolder: string;
-  /** To be called once, when the file is no longer read. */
+  /** Call it once, when the file is no longer read. */
   release(): void;
 }
 
-/** Opens a version for reading; the dataset releases the file. Throws when it is damaged. */
+/** Opens a version for reading. The dataset releases the file. Throws when the file is damaged. */
 export async function openGeneration({ path, spillFolder, release }: VersionFile): Promise<Dataset> {
   let database: Database | undefined;
   try {
@@ -60,7 +58,7 @@ export async function openGeneration({ path, spillFolder, release }: VersionFile
 }
 
 interface Head extends VersionHead {
-  /** Instants that cut the timeline into runs of about the same length, ascending. */
+  /** Instants that divide the timeline into slices of about equal length, ascending. */
   readonly slices: Float64Array;
 }
 
@@ -101,7 +99,7 @@ class Generation implements Dataset {
     return readTables(this.#database);
   }
 
-  /** Of a generation of the format before, every change of a person counts. */
+  /** In files of earlier formats without all clocks, every change of a user counts. */
   async revisions(sequence: number, unseen: Unseen = NO_REDACTION): Promise<Revisions> {
     return await readRevisions(
       this.#database,
@@ -174,8 +172,8 @@ class Generation implements Dataset {
   }
 
   /**
-   * Goes through all that is visible whether something was found or not: what is out of scope must
-   * not take longer than what does not exist (decision 12).
+   * Scans all visible rows whether or not something was found: a name outside the scope must not
+   * take longer than one that does not exist (decision 12).
    */
   async #findOne(sql: string, parameters: StatementParameters, visible: Condition | undefined) {
     const found = `(SELECT max(ix) AS ix FROM (${sql})) found`;

@@ -1,6 +1,4 @@
-/**
- * A ledger from the rows that a store finds (decisions 27, 50). Integers are numbers or bigints.
- */
+/** Builds a ledger from the rows of a store (decisions 27, 50). Integers are numbers or bigints. */
 
 import {
   type Adjustment,
@@ -14,13 +12,13 @@ import { bigint, text } from '../../stored-values.ts';
 
 type Row = readonly unknown[];
 
-/** Lines between two looks at the clock. */
+/** Lines between two checks of the time slice. */
 const LINES_AT_ONCE = 512;
 
 export interface LedgerRows {
   /**
-   * Those of events inside the scope, in order: instant, type, action, ids of actor, owner and pin,
-   * rule, points, outcome, start of the week.
+   * Awards for events inside the scope, in order: instant, type, action, ids of actor, owner and
+   * pin, rule, points, outcome, start of the week.
    */
   readonly awards: readonly Row[];
   /** The points of all awards that count, and the weekly maximum, if any. */
@@ -71,8 +69,8 @@ function ledgerLine(row: Row): LedgerLine {
 }
 
 /**
- * Applies the weekly maximum (decision 24) to these lines alone, in their order. Outcomes as
- * published would tell in which week something happened that the scope hides.
+ * Applies the weekly maximum (decision 24) to these lines only, in their order. The published
+ * outcomes would reveal weeks with activity that the scope hides.
  */
 function recounter(weeklyMaximum: number): (line: LedgerLine) => LedgerLine {
   const sums = new Map<number | undefined, number>();

@@ -1,4 +1,4 @@
-/** Every award of one user on one board, read from a generation (decisions 27, 50). */
+/** Reads all awards of one user on one board from a version (decisions 27, 50). */
 import type { Ledger } from '../../../dataset/dataset.ts';
 import type { LedgerQuery } from '../../../dataset/query.ts';
 import type { Database } from '../database.ts';

@@ -1,4 +1,4 @@
-/** The records of a generation as columns, streamed. */
+/** Streams the records of a version as columns. */
 import { DuckDBBigIntVector, type DuckDBDataChunk } from '@duckdb/node-api';
 import { makeRecords, RECORDS, type RecordColumns, type RecordTable } from '../../../dataset/records.ts';
 import { TextColumn } from '../../../dataset/text-column.ts';
@@ -9,10 +9,10 @@ import { text } from '../../stored-values.ts';
 import { type Database, doubleColumn } from '../database.ts';
 import { tableOf } from '../publish/schema.ts';
 
-/** What has no column of its own in the tables. */
+/** Fields that are not columns of the tables. */
 const COMPUTED: Readonly<Record<string, string>> = { name_is_derived: isDerivedName('users') };
 
-/** How a column is selected and copied out of a chunk, whose own memory ends with it. */
+/** How a column is selected, and copied from a chunk, whose memory is freed with it. */
 const READ = {
   id: { sql: (column: string) => column, copy: idColumn },
   text: { sql: (column: string) => `coalesce(${column}, '')`, copy: textColumn },
@@ -21,7 +21,7 @@ const READ = {
   flag: { sql: (column: string) => column, copy: flagColumn },
 } as const;
 
-/** In the order of their indices; `format` is that of the file. */
+/** In the order of their indices. `format` is the format of the file. */
 export async function* readRecords<T extends RecordTable>(
   database: Database,
   table: T,
@@ -33,7 +33,7 @@ export async function* readRecords<T extends RecordTable>(
   for await (const chunk of database.stream(`SELECT ${list.join(', ')} FROM ${source} ORDER BY ix`)) {
     let at = 0;
     yield await makeRecords(table, async (_, kind) => {
-      // Copying a few thousand texts takes a millisecond.
+      // Copying thousands of texts takes long enough to yield in between.
       if (slice.isOver()) await slice.pass();
       return READ[kind].copy(chunk, at++);
     });

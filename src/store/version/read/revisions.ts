@@ -1,4 +1,4 @@
-/** What has changed in a generation since an earlier one (decisions 19, 54). */
+/** Reads the changes of a version since an earlier one (decisions 19, 54). */
 import type { Revisions } from '../../../dataset/query.ts';
 import type { Scope } from '../../../domain/scope.ts';
 import type { UserClock } from '../../../domain/user-clocks.ts';
@@ -23,7 +23,7 @@ export async function readRevisions(
   return { sequence, clock, people, boards, pins };
 }
 
-/** With `of-boards` those are meant who were on a visible board. */
+/** Ids of erased users, ascending. With `of-boards`: those who were on a visible board. */
 export async function readForgotten(
   database: Database,
   scope: Scope,

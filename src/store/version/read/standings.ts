@@ -1,4 +1,4 @@
-/** Points of users on boards, read from a generation (decisions 10, 12, 25, 26, 71). */
+/** Reads points totals of users on boards from a version (decisions 10, 12, 25, 26, 71). */
 
 import { isBounded, type Standings, type StandingsQuery } from '../../../dataset/query.ts';
 import { participationScoreSql } from '../../../points/score-sql.ts';
@@ -13,7 +13,7 @@ export async function readStandings(database: Database, query: StandingsQuery): 
   const where = allOf(of, inScope(query.scope, { board: 'board', people: ['person'] }));
   const bounded = isBounded(query.range);
   const ranged = bounded ? rangedStandings(query, of) : { sql: 'SELECT * FROM standings', parameters: {} };
-  // A range of no time at all is answered with nothing, not with everybody at 0 (decision 5).
+  // An empty range has an empty result, not all users with 0 points (decision 5).
   const empty = bounded && query.range.startMs === query.range.endMs;
   const chunks = await database.chunks(
     `SELECT person, board, total_points::DOUBLE, participation_score::DOUBLE
@@ -33,8 +33,8 @@ export async function readStandings(database: Database, query: StandingsQuery): 
 }
 
 /**
- * Standings from the awards and adjustments inside a range. Imported figures carry no time: they
- * count on boards of which the range contains every event that the scope sees (decision 71).
+ * Points totals from the awards and adjustments inside a range. Imported totals have no time: they
+ * count on boards where the range contains every event that is visible in the scope (decision 71).
  */
 function rangedStandings({ scope, range, of }: StandingsQuery, ofAsked: Condition): Condition {
   const inside = inRange(range, 'timestamp_ms');

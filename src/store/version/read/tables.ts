@@ -1,4 +1,4 @@
-/** The tables of a generation as columns, streamed. */
+/** Streams the tables of a version as columns. */
 import type { DuckDBDataChunk } from '@duckdb/node-api';
 import type { Tables } from '../../../dataset/tables.ts';
 import { text } from '../../stored-values.ts';

@@ -1,6 +1,7 @@
 /**
- * Events of a generation in the order of the timeline, as columns, in bounded memory: a long answer is read in
- * slices of the timeline, each sorted by itself, the next one while the present one is consumed.
+ * Streams events of a version in the order of the timeline, as columns, in bounded memory. A long
+ * result is read in slices of the timeline. Each slice is sorted separately; the next one is read
+ * while the present one is consumed.
  */
 import type { DuckDBDataChunk } from '@duckdb/node-api';
 import type { EventBatch, EventQuery, EventTally, Occurrences } from '../../../dataset/query.ts';
@@ -9,17 +10,21 @@ import { type Database, doubleColumn, integerColumn, joinedDoubles } from '../da
 import { inBulkLane } from '../parquet/bulk-lane.ts';
 import { allOf, type Condition, ofEvents } from './conditions.ts';
 
-/** Events in a slice, about: 5 MB of columns, a hundred times the start-up of a query. */
+/**
+ * Approximate number of events in a slice: 5 MB of columns, and a hundred times the cost of
+ * starting a query.
+ */
 const SLICE_EVENTS = 131_072;
 
 const COLUMNS = `kind, actor, "owner", board, coalesce(pin, -1), timestamp_ms::DOUBLE, sequence::DOUBLE`;
 
-/** One event in so many is looked at to find where slices end. */
+/** One event in this many is sampled to find the ends of slices. */
 const SAMPLED = 1024;
 
 /**
- * Instants that cut the timeline into runs of about `SLICE_EVENTS` events, ascending, found by sampling. Events of
- * later publications lie behind those of earlier ones whatever their instants, so the sample is put in order first.
+ * Samples the instants that divide the timeline into slices of about `SLICE_EVENTS` events,
+ * ascending. Events of later publications follow those of earlier ones in the file whatever their
+ * instants, so the sample is sorted first.
  */
 export async function readSlices(database: Database): Promise<Float64Array> {
   const chunks = await database.chunks(
@@ -52,7 +57,7 @@ export async function* streamEvents(
     }
     if (ahead !== undefined) yield* batchesOf(await ahead);
   } finally {
-    // A slice that nobody consumes any more must neither outlive the answer nor fail unheard.
+    // A slice that is not consumed any more must neither outlive the response nor fail unhandled.
     await ahead?.catch(() => undefined);
   }
 }
@@ -70,7 +75,10 @@ async function* batchesOf(chunks: readonly DuckDBDataChunk[]): AsyncGenerator<Ev
   }
 }
 
-/** The events of a board, and of an actor, lie together in a table of their own (see `layout.ts`). */
+/**
+ * The events of a board, and those of an actor, are contiguous in a separate table (see
+ * `layout.ts`).
+ */
 function tableFor({ board, actor }: Pick<EventQuery, 'board' | 'actor'>): string {
   if (board !== undefined) return 'board_events';
   return actor === undefined ? 'events' : 'actor_events';
@@ -114,7 +122,7 @@ function batchOf(chunk: DuckDBDataChunk): EventBatch {
 
 const TALLIED = ['kind', 'actor', 'owner', 'board', 'pin'] as const;
 
-/** How often each index occurs in each column of the answer, in one pass. */
+/** How often each index occurs in each column of the result, in one pass. */
 export async function readTally(database: Database, query: Omit<EventQuery, 'limit'>): Promise<EventTally> {
   const where = ofEvents(query);
   const sets = TALLIED.map(

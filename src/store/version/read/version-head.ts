@@ -1,4 +1,4 @@
-/** What every version says of itself, from the rows that a store finds. */
+/** Builds the common properties of a version from the rows of a store. */
 import type { Dataset } from '../../../dataset/dataset.ts';
 import { bigint, text, userPointsKey } from '../../stored-values.ts';
 
@@ -7,11 +7,14 @@ export type VersionHead = Pick<
   'version' | 'organization' | 'lookups' | 'userPointsKey' | 'policy' | 'counts' | 'lastSequence' | 'kinds'
 >;
 
-/** The columns of the row that `headOf` wants first. */
+/** The columns of the first argument of `headOf`. */
 export const HEAD_COLUMNS =
   'version, last_sequence, organization_id, title, domain, category_id, course_lookup, lms_user_properties, user_points_key, policy';
 
-/** `counts`: of events, users, boards and pins; `kinds`: type and action, by index. Integers are numbers or bigints. */
+/**
+ * `counts`: of events, users, boards and pins. `kinds`: type and action, by index. Integers are
+ * numbers or bigints.
+ */
 export function headOf(
   head: readonly unknown[],
   counts: readonly unknown[],

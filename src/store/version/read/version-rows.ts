@@ -1,4 +1,4 @@
-/** The rows of a version, straight from its file. */
+/** Reads the rows of a version from its file. */
 
 import type { Counts } from '../../../dataset/dataset.ts';
 import type { OrganizationEntry } from '../../store.ts';
@@ -11,7 +11,7 @@ import type { VersionFile } from './generation.ts';
 
 const MEMORY_LIMIT_MB = 768;
 
-/** Without a file there is nothing but the entry. The rows release the file when they are closed. */
+/** Without a file, only the entry is available. Closing the rows releases the file. */
 export async function openVersionRows(
   entry: OrganizationEntry,
   file: VersionFile | undefined,
@@ -66,9 +66,9 @@ class DuckdbRows implements VersionRows {
   }
 }
 
-/** The table with columns that earlier formats lack. */
+/** The table with the columns that earlier formats lack. */
 function sourceOf(table: CopiedTable, format: number): string {
-  // Adjustments lie in the order of import.
+  // Adjustments are stored in the order of import.
   if (table === 'adjustments') return '(SELECT *, rowid + 1 AS place FROM adjustments)';
   return tableOf(table, format);
 }
