@@ -1,6 +1,7 @@
 /**
- * Node's HTTP server sending ready answers, a process of its own, without keys, scopes or anything else. Small ones lie
- * in memory, large ones come from their file. Takes its answers by message and replies with its port.
+ * The HTTP server of Node as a separate process that sends prepared responses, without keys or
+ * scopes. Small bodies are in memory, large ones are read from their file. It receives the list of
+ * responses as a message, and replies with its port.
  */
 import { createReadStream, type ReadStream, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -14,7 +15,7 @@ export interface BaselineAnswer {
   readonly etag: string;
 }
 
-/** Larger answers are read from their file for every request. */
+/** Larger bodies are read from their file for every request. */
 const KEPT_BYTES = 2 * 1024 * 1024;
 
 process.once('disconnect', () => process.exit());
@@ -48,7 +49,9 @@ process.once('message', (list: readonly BaselineAnswer[]) => {
   server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
 });
 
-/** As Node does it by itself, in pieces of 64 KiB; without an end, each file would cost one more read. */
+/**
+ * Uses the default chunks of Node, 64 KiB. Without `end`, each file would cost an additional read.
+ */
 function openFile({ file, byteLength }: BaselineAnswer): ReadStream {
   return createReadStream(file, { end: byteLength - 1 });
 }

@@ -1,4 +1,4 @@
-/** One set of data, imported and served by the product: what every scenario starts from. */
+/** One set of data, imported and served by the product: the starting point of every scenario. */
 import { cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Community } from './community.ts';
@@ -8,7 +8,7 @@ import { readProcessTree } from './memory.ts';
 import type { Report } from './report.ts';
 import { fetchAnswer, type Target } from './site.ts';
 
-/** Larger data is measured in fewer rounds, and decoded by fewer decoders. */
+/** Data with more events is measured in fewer rounds and checked with fewer decoders. */
 const LARGE_EVENTS = 3_000_000;
 
 export function isLarge({ community }: Pick<Ground, 'community'>): boolean {
@@ -16,14 +16,14 @@ export function isLarge({ community }: Pick<Ground, 'community'>): boolean {
 }
 
 export interface Plan {
-  /** Little of everything: shows that it works. */
+  /** A short run with little data, only to show that everything works. */
   readonly quick: boolean;
   readonly rounds: number;
   /** Length of a round of small requests. */
   readonly seconds: number;
-  /** Of the answers to different questions: as many as no cache holds. */
+  /** Total size of the responses to different requests: larger than any cache. */
   readonly differentBytes: number;
-  /** What all processes together keep of small answers, about. */
+  /** Approximate total size of the response caches of all processes. */
   readonly cachedBytes: number;
   readonly chosen: (scenario: string) => boolean;
   readonly signal: AbortSignal;
@@ -33,17 +33,17 @@ export interface Plan {
 
 /** Data in the store, not yet served. */
 export interface Ground {
-  /** As in the tables. */
+  /** The name in the tables. */
   readonly title: string;
   readonly community: Community;
-  /** A folder for whatever a scenario writes. */
+  /** A folder for the files of the scenarios. */
   readonly folder: string;
-  /** Or the address of a database. */
+  /** The data folder, or the URL of a database. */
   readonly dataDir: string;
   readonly key: string;
-  /** Paths that show that the server answers: a board's events first. */
+  /** The path of the first request, which shows that the server responds: the events of a board. */
   readonly firstPath: string;
-  /** What serves them; absent: this checkout. */
+  /** The program that serves the data; absent: this checkout. */
   readonly program?: Program;
 }
 
@@ -52,7 +52,7 @@ export interface Bed extends Ground {
   readonly product: Target;
 }
 
-/** Imports a bundle into a data folder of its own, or into a database that is there already. */
+/** Imports a bundle into a new data folder, or into an existing database. */
 export async function prepareGround(
   about: Pick<Ground, 'title' | 'community' | 'folder' | 'firstPath'>,
   bundle: readonly string[],
@@ -77,7 +77,7 @@ export async function openBed(
   const product: Target = { name: 'corkboard', port: server.port, headers: { apikey: ground.key } };
   const bed = { ...ground, server, product, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
   try {
-    // Connections go to the processes in turn: with more questions than processes each has been asked.
+    // Connections go to the processes in turn. With more requests than processes, each gets one.
     for (let i = 0; i < 2 * readProcessTree(server.pid).length; i++) await askOnce(bed, signal);
   } catch (error) {
     await server[Symbol.asyncDispose]();
@@ -86,13 +86,13 @@ export async function openBed(
   return bed;
 }
 
-/** One small question on a connection of its own. */
+/** Sends one small request on a new connection. */
 export async function askOnce(bed: Pick<Bed, 'product' | 'firstPath'>, signal: AbortSignal): Promise<void> {
   const product = { ...bed.product, headers: { ...bed.product.headers, connection: 'close' } };
   await fetchAnswer(product, bed.firstPath, signal);
 }
 
-/** The same data in another folder, as if it had never been served. */
+/** Copies the data to a different folder, as if it had never been served. */
 export async function copyGround(ground: Ground, name: string): Promise<Ground> {
   const dataDir = join(ground.folder, name);
   await cp(ground.dataDir, dataDir, { recursive: true });

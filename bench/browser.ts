@@ -1,4 +1,4 @@
-/** A browser as a decoder: it fetches a compressed file and hands back, piece by piece, what it makes of it. */
+/** A browser as a decoder: it fetches a compressed file and returns the decoded bytes in chunks. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
@@ -15,8 +15,9 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome'] as const;
 const MOST_MS = 300_000;
 
 /**
- * Posts what it decodes in pieces of some megabytes, one after the other, and says when it was all. No blobs: what the
- * browser keeps of them goes only with its next collection of garbage, and half a gigabyte is too much for it.
+ * Posts the decoded bytes in chunks of a few megabytes, one after the other, then reports the end.
+ * It uses no blobs: the browser frees them only with its next garbage collection, and half a
+ * gigabyte is too much for it.
  */
 const PAGE = `<!doctype html><title>decoder</title><script type="module">
 const post = (path, body) => fetch(path, { method: 'POST', body });
@@ -35,12 +36,15 @@ try {
 } catch (error) { await post('/failed', String(error)); }
 </script>`;
 
-/** Name of a browser that is installed. */
+/** Name of an installed browser; undefined if there is none. */
 export function findBrowser(): string | undefined {
   return NAMES.find((name) => hasProgram(name));
 }
 
-/** What the browser makes of a file that is sent with this encoding. Fails when it makes nothing of it. */
+/**
+ * The bytes that the browser decodes from a file sent with this encoding. The stream fails if the
+ * browser cannot decode them.
+ */
 export async function decodeInBrowser(
   program: string,
   encoding: 'gzip' | 'zstd',

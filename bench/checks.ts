@@ -1,4 +1,4 @@
-/** Whole files: how many events they hold, and what decoders of others make of them. */
+/** Checks whole files: counts their events, and decodes them with external decoders. */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { hasProgram, run } from './processes.ts';
 import type { Report } from './report.ts';
 import type { Target } from './site.ts';
 
-/** Cannot stand inside a text, where its quotes would be escaped. Every event has it once. */
+/** Occurs once in every event, and never inside a string, where its quotes would be escaped. */
 const EVENT_MARK = Buffer.from('"timestamp":"');
 const READ_BYTES = 1024 * 1024;
 
@@ -39,7 +39,7 @@ export function readFileContent(file: string): Promise<Content> {
   return readContent(createReadStream(file, { highWaterMark: READ_BYTES }));
 }
 
-/** Undoes the compression by `gzip`, `zstd`, Python and curl, and compares with the plain answer. */
+/** Decompresses a body with `gzip`, `zstd`, Python and curl, and compares it with the plain one. */
 export async function checkCompressed(
   data: string,
   encoding: 'gzip' | 'zstd',
@@ -76,7 +76,7 @@ export async function checkCompressed(
   const url = `http://127.0.0.1:${again.product.port}${again.path}`;
   const headers = { ...again.product.headers, 'accept-encoding': encoding };
   const decoded = `${file}.decoded`;
-  // Removes nothing: the folder of the file ends with its scenario.
+  // The file need not be removed: its folder is removed with the scenario.
   await download({ url, headers, file: decoded, decode: true, signal: again.signal });
   report.check(
     data,

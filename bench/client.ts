@@ -1,4 +1,7 @@
-/** The measuring client where there is no wrk, a process of its own: takes one load at a time by message. */
+/**
+ * The measuring client if wrk is not installed, as a separate process. It receives one load at a
+ * time as a message.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Connection } from './connection.ts';
 import type { Load, LoadFigures } from './load.ts';
@@ -6,7 +9,7 @@ import { percentile } from './statistics.ts';
 
 export type ClientMessage =
   | { readonly figures: LoadFigures }
-  /** Why there are none. */
+  /** Why the measurement failed. */
   | { readonly failure: string };
 
 process.once('disconnect', () => process.exit());

@@ -1,7 +1,7 @@
 /**
- * An invented community as a bundle of files: any number of events of about 0.9 KB each as the API renders them, a
- * board for a hundred of them, three pins a board, and a user for fifty events but at least 20,000. Streamed to disk, the
- * same bytes for the same number of events.
+ * A generated community as a bundle of files: any number of events of about 0.9 KB each as rendered
+ * by the API, one board per 100 events, three pins per board, and one user per 50 events but at
+ * least 20,000. It is streamed to disk, with the same bytes for the same number of events.
  */
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ export interface Community {
   readonly users: number;
 }
 
-/** More events make more boards and users, not larger ones: a small question stays as small. */
+/** More events mean more boards and users, not larger ones: a small response stays small. */
 export function communityOf(events: number): Community {
   return {
     events,
@@ -44,7 +44,9 @@ export function communityOf(events: number): Community {
   };
 }
 
-/** Writes the bundle into an existing folder. Bodies of pins are longer by so many characters. */
+/**
+ * Writes the bundle into an existing folder. Bodies of pins are `moreCharacters` characters longer.
+ */
 export async function writeCommunity(
   folder: string,
   community: Community,
@@ -56,12 +58,15 @@ export async function writeCommunity(
   await writeLines(join(folder, 'events.csv'), eventLines(makeRandom(4), community));
 }
 
-/** The boards of about 100 events each, in an order that jumps about. */
+/** The boards, of about 100 events each, in a scattered order. */
 export function boardIds({ boards }: Community): number[] {
   return Array.from({ length: boards }, (_, i) => FIRST_BOARD + ((i * 7_919) % boards));
 }
 
-/** Users who act in 60 to 160 events: by Zipf's law those whose rank lies about this one. In an order that jumps about. */
+/**
+ * Users who act in 60 to 160 events, which by Zipf's law are those around a certain rank. In a
+ * scattered order.
+ */
 export function userIds({ events, users }: Community): number[] {
   const rank = events / 100 / Math.log(users + 1);
   const first = Math.round(rank * 0.6);
@@ -69,7 +74,7 @@ export function userIds({ events, users }: Community): number[] {
   return Array.from({ length: count }, (_, i) => FIRST_USER + first + ((i * 7_919) % count));
 }
 
-/** Ranges of time of about 100 events each, [start, end) in Unix milliseconds. */
+/** Time ranges of about 100 events each, [start, end) in Unix milliseconds. */
 export function windows({ events }: Community, count: number): { startMs: number; endMs: number }[] {
   const random = makeRandom(5);
   const lengthMs = Math.round((SPAN_MS / events) * 100);
@@ -79,11 +84,11 @@ export function windows({ events }: Community, count: number): { startMs: number
   });
 }
 
-/** Further events, to be imported after the community, spread over its boards and all of its time. */
+/** Writes events to import after the community, spread over its boards and its whole time span. */
 export async function writeIncrement(file: string, community: Community, count: number): Promise<void> {
   const lines = eventLines(makeRandom(6), { ...community, events: count });
   const later = function* (): Generator<string> {
-    // Ids of their own: without, the same record again would be the same event.
+    // They get new ids: without an id, an equal record would be the same event.
     for (const line of lines) yield line.replace(/^\d+/, (id) => `${community.events + Number(id)}`);
   };
   await writeLines(file, later());
@@ -93,7 +98,7 @@ async function writeLines(path: string, lines: Iterable<string>): Promise<void> 
   await pipeline(Readable.from(joinLines(lines)), createWriteStream(path));
 }
 
-/** Joins lines to parts of about 256 KiB: a write per line would take longer than making it. */
+/** Joins lines to chunks of about 256 KiB: one write per line would take longer than making it. */
 function* joinLines(lines: Iterable<string>): Generator<string> {
   let part = '';
   for (const line of lines) {
@@ -143,7 +148,7 @@ function* pinLines(random: Random, { boards, users }: Community, moreCharacters:
   }
 }
 
-/** Mostly in order of time, as a platform would export them; who acts follows Zipf's law. */
+/** Mostly in order of time, as a platform would export them; the actors follow Zipf's law. */
 function* eventLines(random: Random, { events, boards, users }: Community): Generator<string> {
   yield 'id,type,action,owner_id,actor_id,board_id,pin_id,timestamp';
   for (let event = 0; event < events; event++) {
@@ -174,19 +179,19 @@ export function pinOf(board: number): number {
   return FIRST_PIN + (board - FIRST_BOARD) * PINS_PER_BOARD;
 }
 
-/** Who owns a pin. */
+/** The owner of a pin. */
 export function ownerOf(pin: number, { users }: Pick<Community, 'users'>): number {
   return ownerOfIndex(pin - FIRST_PIN, users);
 }
 
-/** When the events of any community happen. */
+/** The time span of the events of any community. */
 export function timeSpan(): { readonly startMs: number; readonly lengthMs: number } {
   return { startMs: START_MS, lengthMs: SPAN_MS };
 }
 
 const vocabulary = WORDS.split(' ');
 
-/** Words up to about so many characters. */
+/** Words with a total length of about `characters`. */
 function text(random: Random, characters: number): string {
   let made = random.pick(vocabulary);
   while (made.length < characters) made += ` ${random.pick(vocabulary)}`;

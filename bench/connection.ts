@@ -1,6 +1,6 @@
 /**
- * A keep-alive HTTP/1.1 connection that counts the bytes of an answer instead of keeping them: light enough that the
- * client is not what limits a measurement. Understands only answers of known length.
+ * A keep-alive HTTP/1.1 connection that counts the bytes of a response instead of keeping them, so
+ * that the client does not limit the measurement. Accepts only responses with `Content-Length`.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -12,7 +12,7 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 export interface Reply {
   readonly status: number;
   readonly bodyBytes: number;
-  /** From the request to the first byte of the answer, and to its last, in milliseconds. */
+  /** From the request to the first and to the last byte of the response, in milliseconds. */
   readonly firstByteMs: number;
   readonly lastByteMs: number;
 }
@@ -26,7 +26,7 @@ interface Waiting {
 export class Connection {
   readonly #socket: Socket;
   #waiting: Waiting | undefined;
-  /** What has come of the head; undefined while the body is coming. */
+  /** The received part of the head; undefined while the body arrives. */
   #head: Buffer | undefined = Buffer.alloc(0);
   #status = 0;
   #bodyBytes = 0;
@@ -58,7 +58,7 @@ export class Connection {
     return connection;
   }
 
-  /** One request at a time. Rejects when the connection ends or the answer cannot be understood. */
+  /** One request at a time. Rejects if the connection ends or the response cannot be parsed. */
   request(head: string): Promise<Reply> {
     return new Promise((resolve, reject) => {
       this.#waiting = { sentMs: performance.now(), resolve, reject };
@@ -80,7 +80,7 @@ export class Connection {
     const end = head.indexOf(HEAD_END);
     if (end < 0) {
       if (head.length > LONGEST_HEAD_BYTES) this.#fail(new Error('The head of the answer is too long.'));
-      // The part lies in the buffer that the next read fills again.
+      // Copied, because the next read overwrites the buffer.
       this.#head = Buffer.from(head);
       return;
     }

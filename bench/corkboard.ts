@@ -1,4 +1,4 @@
-/** The product as its users run it: the built command line, with its defaults. */
+/** The product in its usual form: the built command line with its defaults. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -13,11 +13,11 @@ const COMMAND_TIMEOUT_MS = 60 * 60_000;
 const START_TIMEOUT_MS = 10 * 60_000;
 const MEMORY_EVERY_MS = 20;
 export const ORGANIZATION = 'bench';
-/** Local copies lie with the other files of a run. */
+/** The local cache of this run, in the temporary folder. */
 const CACHE = join(tmpdir(), `corkboard-bench-cache-${process.pid}`);
 process.once('exit', () => rmSync(CACHE, { recursive: true, force: true }));
 
-/** A built checkout, and what its commands find in the environment. */
+/** A built checkout, with environment variables for its commands. */
 export interface Program {
   readonly folder: string;
   readonly environment?: Readonly<Record<string, string>>;
@@ -36,11 +36,11 @@ function environmentOf({ environment }: Program): Record<string, string | undefi
 export interface CommandOutcome {
   readonly stdout: string;
   readonly elapsedMs: number;
-  /** Absent where the system does not tell. */
+  /** Undefined if the system does not report it. */
   readonly peakBytes: number | undefined;
 }
 
-/** Runs one `corkboard` command to its end. Throws when it fails or takes longer than an hour. */
+/** Runs one `corkboard` command to its end. Throws if it fails or takes longer than an hour. */
 export async function runCorkboard(
   args: readonly string[],
   signal: AbortSignal,
@@ -70,7 +70,7 @@ export async function runCorkboard(
   }
 }
 
-/** Where the data lie is a folder, or the address of a database. */
+/** The options that name the storage: a folder, or the URL of a database. */
 export function placeWords(place: string): readonly string[] {
   return [place.startsWith('postgres://') ? '--database' : '--data', place];
 }
@@ -93,7 +93,10 @@ export function importFiles(
   );
 }
 
-/** Of the only organization. Options as of `keys create`; without any, the key sees everything. */
+/**
+ * Creates a key of the organization. Options are those of `keys create`; without options, the key
+ * sees everything.
+ */
 export async function makeKey(
   dataDir: string,
   signal: AbortSignal,
@@ -131,21 +134,21 @@ export async function countEvents(dataDir: string, signal: AbortSignal): Promise
 
 export type Corkboard = Running & {
   readonly port: number;
-  /** From the start of the process until it said where it listens. */
+  /** From the start of the process until it printed its address. */
   readonly listeningMs: number;
 };
 
 interface StartOptions {
   readonly logFile?: string;
   readonly options?: readonly string[];
-  /** A module that is loaded first, and talked to by messages. */
+  /** A module that is loaded first, and that exchanges messages with the benchmark. */
   readonly preload?: string;
   readonly program?: Program;
 }
 
 /**
- * Starts `corkboard serve` on a free port, without a line of log for each request, which nobody else writes either, else
- * with its defaults or the options given; resolves once it says where it listens.
+ * Starts `corkboard serve` on a free port, with its defaults or the given options. It logs no
+ * request unless asked to, like the servers beside it. Resolves when it has printed its address.
  */
 export async function startCorkboard(
   dataDir: string,

@@ -1,10 +1,10 @@
-/** A TCP proxy on loopback that counts what goes through it. */
+/** A TCP proxy on the loopback interface that counts bytes. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface CountingProxy extends AsyncDisposable {
   readonly port: number;
-  /** From the target to the clients, so far. */
+  /** Bytes from the target to the clients so far. */
   readonly bytesDown: number;
 }
 

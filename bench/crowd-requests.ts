@@ -1,4 +1,4 @@
-/** A request of each kind, to a community with extremes (`crowd.ts`). */
+/** Requests of each kind to a community with extremes (`crowd.ts`). */
 import { type Community, timeSpan } from './community.ts';
 import {
   BOARD_OF_ALL,
@@ -16,7 +16,7 @@ export interface Asked {
   readonly key?: KeyName;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Times that it is sent again; absent: several. */
+  /** Number of repetitions; absent: several. */
   readonly repeats?: number;
   /** A different request with the same work for each number. */
   path(nth: number): string;

@@ -1,6 +1,6 @@
 /**
- * A community with extremes, as a bundle of files: a board that all users are on, a board where
- * hundreds of thousands of pairs interact, a user with a long ledger, and a user on every board.
+ * A community with extremes, as a bundle of files: a board with all users, a board where hundreds
+ * of thousands of pairs interact, a user with a long ledger, and a user on every board.
  */
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ export const BOARD_OF_PAIRS = FIRST_BOARD + 2;
 export const USER_OF_LEDGER = FIRST_USER;
 export const USER_OF_ALL = FIRST_USER + 1;
 
-/** Events added to those of the community, as shares of these. */
+/** Additional events, as shares of the events of the community. */
 const LEDGER_SHARE = 1 / 10;
 const PAIRS_SHARE = 3 / 10;
 

@@ -1,4 +1,7 @@
-/** curl as the client of large answers: it writes to nowhere or to a file, and costs little of the shared cores. */
+/**
+ * curl as the client for large responses: it discards them or writes a file, and uses little time
+ * of the shared cores.
+ */
 import { run } from './processes.ts';
 
 export interface Download {
@@ -6,9 +9,9 @@ export interface Download {
   readonly headers?: Readonly<Record<string, string>>;
   /** A file with the body of a POST in JSON; without one, GET. */
   readonly bodyFile?: string;
-  /** Where the answer goes; nowhere when absent. */
+  /** File for the body; if absent, the body is discarded. */
   readonly file?: string;
-  /** Lets curl undo the compression. */
+  /** Lets curl decompress the body. */
   readonly decode?: boolean;
   readonly signal: AbortSignal;
 }
@@ -19,7 +22,7 @@ export interface DownloadFigures {
   readonly totalMs: number;
 }
 
-/** Throws when the status is not 200 or the answer was cut. */
+/** Throws if the status is not 200 or the body is cut short. */
 export async function download(request: Download): Promise<DownloadFigures> {
   const headers = Object.entries(request.headers ?? {}).flatMap(([name, value]) => [
     '-H',
@@ -44,7 +47,10 @@ export async function download(request: Download): Promise<DownloadFigures> {
   return { bytes, firstByteMs: firstByte * 1000, totalMs: total * 1000 };
 }
 
-/** `count` clients that download again and again until disposed of; what they get is not looked at, but must be 200. */
+/**
+ * Starts `count` clients that repeat the download until they are disposed of. Every status must be
+ * 200; the bodies are not checked.
+ */
 export function downloadForever(request: Download, count: number): AsyncDisposable & { finished(): number } {
   const controller = new AbortController();
   const signal = AbortSignal.any([request.signal, controller.signal]);

@@ -1,25 +1,25 @@
-/** Many small requests on several connections: by wrk where it is installed, else by a client of our own. */
+/** Many small requests on several connections, with wrk if installed, or with our own client. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClientMessage } from './client.ts';
 import { ask, hasProgram, readVersionLine, run, startModule } from './processes.ts';
 
 const LUA = new URL('./wrk.lua', import.meta.url).pathname;
-/** Beyond the time that a load is to take. */
+/** The timeout is this plus the planned duration of a load. */
 const PATIENCE_MS = 120_000;
 
 export interface Load {
   readonly port: number;
-  /** Asked in turn, from `first` on; a path, or a path, a tab and the body of a POST. */
+  /** Requested in turn from `first` on: each a path, or a path, a tab and the body of a POST. */
   readonly paths: readonly string[];
   readonly first: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly status: number;
-  /** An answer has at least as many bytes; fewer end the measurement. */
+  /** Minimum size of a response; a smaller one ends the measurement. */
   readonly leastBytes: number;
   readonly connections: number;
   readonly seconds: number;
-  /** Every connection waits so long after each answer. */
+  /** Pause of every connection after each response. */
   readonly pauseMs?: number;
 }
 
@@ -32,11 +32,11 @@ export interface LoadFigures {
 
 export interface LoadClient extends AsyncDisposable {
   readonly title: string;
-  /** Throws when an answer is not what was wanted. */
+  /** Throws if a response is not the expected one. */
   measure(load: Load): Promise<LoadFigures>;
 }
 
-/** `folder` takes the lists of questions. */
+/** `folder` is for the files with the lists of requests. */
 export function openLoadClient(folder: string, signal: AbortSignal): LoadClient {
   return hasProgram('wrk') ? openWrk(folder, signal) : openOwnClient(signal);
 }
@@ -74,7 +74,7 @@ function readWrk(output: string, load: Load): LoadFigures {
   if (failures + refusals > 0 || requests === 0) {
     throw new Error(`${path}: of ${requests} requests ${failures} failed and ${refusals} were refused.`);
   }
-  // An answer of 304 has no body: were one 200, the mean would show it.
+  // A response with 304 has no body, so the mean size shows whether some had status 200.
   if (bytes < requests * load.leastBytes || (load.status === 304 && bytes > requests * 1000)) {
     throw new Error(`${path}: ${requests} answers have ${bytes} bytes.`);
   }

@@ -1,4 +1,7 @@
-/** `npm run bench`: the product beside servers that send the same bytes ready-made, and beside comparable servers. */
+/**
+ * `npm run bench`: compares the product with servers that send the same bytes from files, and with
+ * comparable servers.
+ */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -17,7 +20,10 @@ const ROOT = join(import.meta.dirname, '..');
 const RESULTS = join(import.meta.dirname, 'results.md');
 const NEIGHBOURS = join(import.meta.dirname, 'neighbours.md');
 const PLOT = join(ROOT, 'bench/speed.svg');
-/** What a process keeps of small answers; the different ones that are asked are several times what all keep together. */
+/**
+ * Size of the response cache of a process. The different requests of a run add up to several times
+ * the caches of all processes.
+ */
 const CACHE_BYTES = 32 * 1024 * 1024;
 
 try {
@@ -78,7 +84,7 @@ async function measure(options: Options, folder: string, report: Report, signal:
 
 function isChosen(options: Options, name: string): boolean {
   if (name === 'peers' || name === 'stores' || name === 'blocking') return options[name];
-  // Beside another checkout nothing else is measured unless it is asked for.
+  // With --against, other scenarios run only if they are named.
   const all = options.only.length === 0 && options.against === undefined;
   if (name === 'against')
     return options.against !== undefined && (options.only.length === 0 || options.only.includes(name));

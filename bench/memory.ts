@@ -1,17 +1,17 @@
 /**
- * Memory of another process and all processes under it, as Linux counts it. Elsewhere there are no figures, and the
- * report shows a dash.
+ * Memory of a process and all its descendants, as Linux counts it. On other systems there are no
+ * values, and the report shows a dash.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
-/** Reading walks the page tables of every process, which costs the two cores more than a sample is worth. */
+/** Not more often: each sample walks the page tables of every process, which costs CPU time. */
 const SAMPLE_EVERY_MS = 60;
 const SETTLE_EVERY_MS = 250;
 const SETTLE_ATTEMPTS = 80;
-/** Idle: three samples in a row this near to each other. */
+/** Memory is settled if three consecutive samples differ by less than this share. */
 const SETTLED_SHARE = 0.01;
 
-/** The process and all that it and its children have started, oldest first. */
+/** The process and all its descendants, oldest first. */
 export function readProcessTree(pid: number): number[] {
   const below = readNames(`/proc/${pid}/task`)
     .flatMap((task) => readText(`/proc/${pid}/task/${task}/children`).split(' '))
@@ -19,28 +19,31 @@ export function readProcessTree(pid: number): number[] {
   return [pid, ...below.flatMap((child) => readProcessTree(Number(child)))];
 }
 
-/** Proportional set size of all processes together, in bytes: what several share counts once. */
+/** Proportional set size of all processes together, in bytes: shared memory counts once. */
 export function readPss(pids: readonly number[]): number | undefined {
   return sum(pids, (pid) => readKibibytes(`/proc/${pid}/smaps_rollup`, 'Pss'));
 }
 
-/** The most that was ever resident, or since the peaks were reset, in bytes; what several share counts each time. */
+/**
+ * Peak resident memory since the start of the processes or the last `resetPeaks`, in bytes. Shared
+ * memory counts once per process.
+ */
 export function readPeak(pids: readonly number[]): number | undefined {
   return sum(pids, (pid) => readKibibytes(`/proc/${pid}/status`, 'VmHWM'));
 }
 
-/** Peaks count anew from here. Does nothing where that is not possible. */
+/** Resets the peaks of the processes. Does nothing if that is not possible. */
 function resetPeaks(pids: readonly number[]): void {
   for (const pid of pids) {
     try {
       writeFileSync(`/proc/${pid}/clear_refs`, '5');
     } catch {
-      // Without the right to it, the peak stays what it was: too high, never too low.
+      // Without permission the old peak remains: it is too high, never too low.
     }
   }
 }
 
-/** Waits until the memory of the processes has come to rest, at most twenty seconds, and gives it in bytes. */
+/** Waits until the memory of the processes has settled, at most 20 seconds; returns it in bytes. */
 export async function settledPss(roots: readonly number[]): Promise<number | undefined> {
   const last: number[] = [];
   for (let attempt = 0; attempt < SETTLE_ATTEMPTS; attempt++) {
@@ -55,16 +58,19 @@ export async function settledPss(roots: readonly number[]): Promise<number | und
 }
 
 export interface MemoryAboveIdle {
-  /** The highest of many samples of the proportional set size, less that at rest, in bytes. */
+  /** The highest of many samples of the proportional set size, minus that at rest, in bytes. */
   readonly sampledBytes: number;
   /**
-   * The sum of the resident peaks, less the resident sum at rest: misses no peak between two samples, but does not
-   * see when processes cease to share something.
+   * The sum of the resident peaks minus the resident sum at rest, in bytes. It misses no peak
+   * between two samples, but does not show when processes stop sharing memory.
    */
   readonly residentBytes: number;
 }
 
-/** What the work adds to the memory of the processes at rest. Absent where the system does not tell. */
+/**
+ * The memory that the work adds to the processes at rest. Undefined if the system does not report
+ * memory.
+ */
 export async function measureAboveIdle(
   roots: readonly number[],
   work: () => Promise<unknown>,

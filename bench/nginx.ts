@@ -1,4 +1,4 @@
-/** nginx from the system, with a configuration of its own, sending the files of a folder. */
+/** The nginx of the system, with its own configuration; it sends the files of a folder. */
 import { spawn } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +6,10 @@ import { findPort, hasProgram, type Running, runningOf, untilListening } from '.
 
 const PROGRAM: string = 'nginx';
 
-/** Absent when nginx is not installed. `folder` is its own, for configuration and temporary files. */
+/**
+ * Returns undefined if nginx is not installed. `folder` is for its configuration and temporary
+ * files.
+ */
 export async function startNginx(
   root: string,
   folder: string,
@@ -27,7 +30,7 @@ export async function startNginx(
 }
 
 function renderConfiguration(root: string, folder: string, port: number): string {
-  // Workers of a root's nginx would else be somebody who may not read the temporary folder.
+  // If root runs nginx, its workers would otherwise run as a user who cannot read the folder.
   const user = process.getuid?.() === 0 ? 'user root;' : '';
   const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `  ${name}_temp_path ${join(folder, name)};`,

@@ -61,7 +61,7 @@ export interface Options {
   readonly help: boolean;
 }
 
-/** Throws, with a sentence, on what cannot be understood. */
+/** Throws an error with a readable message if the arguments are invalid. */
 export function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],

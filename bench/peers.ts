@@ -1,4 +1,4 @@
-/** The comparable servers: how each is started over the same data, and how it is asked for the same. */
+/** The comparable servers: how to start each over the same data, and how to request the same. */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ export interface Peer {
   readonly title: string;
   readonly packageName: string;
   readonly needsDatabase: boolean;
-  /** Arguments to Node; `port` and the file with all events are what there is to name. */
+  /** Arguments to Node, made from the port and the file with all events. */
   readonly args: (port: number, eventsFile: string) => readonly string[];
   /** A path, or a path, a tab and the body of a POST. */
   readonly exportLine: string;
@@ -19,7 +19,7 @@ export interface Peer {
 
 const PERSON = 'email name role classRole';
 
-/** Both name most fields alike; `id` is what each calls the number that is the id. */
+/** Both servers use the same names for most fields; `id` is the name of the id field. */
 function graphql(
   id: string,
   open: string,
@@ -86,14 +86,14 @@ export const PEERS: readonly Peer[] = [
   },
 ];
 
-/** Measured elsewhere on two cores with as much data, 173 MB; not on the registry of npm. */
+/** Measured elsewhere on two cores with the same amount of data, 173 MB; it is not on npm. */
 export const QUOTED = {
   title: 'PostgREST (quoted, measured elsewhere on such a machine)',
   export: { totalMs: 4200, firstByteMs: 4100, memory: { sampledBytes: 540e6 } },
   small: { requestsPerSecond: 430, p50Ms: Number.NaN, p99Ms: 300 },
 };
 
-/** From the registry, in exact versions, unless they are here. */
+/** Installs exact versions from the registry, unless they are installed already. */
 export async function installPeers(signal: AbortSignal): Promise<void> {
   if (existsSync(join(FOLDER, 'node_modules/.package-lock.json'))) return;
   const flags = ['--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund'];
@@ -129,7 +129,7 @@ export async function startPeer(
   return { ...running, port };
 }
 
-/** Of the package as it is installed. */
+/** The version of the installed package. */
 export function readPeerVersion(peer: Peer): string {
   const path = join(FOLDER, 'node_modules', peer.packageName, 'package.json');
   return JSON.parse(readFileSync(path, 'utf8')).version;

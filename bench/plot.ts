@@ -1,4 +1,4 @@
-/** The ratios of a run as bars, an SVG that reads well on light and on dark pages. */
+/** The ratios of a run as a bar chart, an SVG that is readable on light and on dark pages. */
 import { SMALL_KINDS } from './questions.ts';
 import type { Report } from './report.ts';
 import { ratio, size } from './table.ts';

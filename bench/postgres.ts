@@ -1,4 +1,4 @@
-/** A private PostgreSQL of the system's packages: its own folder and port, and never run by root. */
+/** A private PostgreSQL from the system packages, with its own folder and port, not run by root. */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { chown, mkdtemp, rm } from 'node:fs/promises';
@@ -14,7 +14,7 @@ export interface Postgres extends AsyncDisposable {
   readonly version: string;
 }
 
-/** Throws, with the reason, when there is no PostgreSQL here or nobody who may run it. */
+/** Throws if PostgreSQL is not installed, or if there is no user who can run it. */
 export async function startPostgres(signal: AbortSignal): Promise<Postgres> {
   const programs = findPrograms();
   const owner = findOwner();
@@ -57,7 +57,7 @@ function findPrograms(): string {
   throw new Error('PostgreSQL is not installed (Debian: postgresql).');
 }
 
-/** Root may not run it: the user of the package does. */
+/** PostgreSQL refuses to run as root, so the user of the package runs it. */
 function findOwner(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   try {

@@ -1,4 +1,4 @@
-/** Processes that are started for a while: their standard output, their port, and their end. */
+/** Runs temporary processes: their output, their port, and their end. */
 import { type ChildProcess, fork, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
@@ -14,18 +14,18 @@ export interface Running extends AsyncDisposable {
   readonly pid: number;
 }
 
-/** Whether a program is here; it is asked for its version. */
+/** Whether a program is installed; runs it with its version option. */
 export function hasProgram(name: string, versionFlag = '--version'): boolean {
   return spawnSync(name, [versionFlag], { stdio: 'ignore' }).error === undefined;
 }
 
-/** First line that matches of what a program says of itself; the empty text when it is not here. */
+/** The first group of the pattern in the output of a program; empty if there is no match. */
 export function readVersionLine(name: string, flag: string, pattern: RegExp): string {
   const { stdout, stderr } = spawnSync(name, [flag], { encoding: 'utf8' });
   return pattern.exec(`${stdout ?? ''}${stderr ?? ''}`)?.[1] ?? '';
 }
 
-/** Runs a program to its end and gives what it printed. Throws when it fails. */
+/** Runs a program to its end and returns its standard output. Throws if it fails. */
 export async function run(
   command: string,
   args: readonly string[],
@@ -46,12 +46,12 @@ export async function run(
   return stdout;
 }
 
-/** Starts a module of this folder as a process that is talked to by messages. */
+/** Starts a module of this folder as a process that exchanges messages. */
 export function startModule(name: string, signal: AbortSignal): Running {
   return runningOf(fork(new URL(name, import.meta.url), { signal }));
 }
 
-/** Sends a message and takes the next one that comes. Throws when the process ends or takes too long instead. */
+/** Sends a message and returns the next one received. Throws if the process ends or times out. */
 export async function ask<Answer>(running: Running, message: object, timeoutMs: number): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const onExit = () => reject(new Error('A process of the benchmark ended too early.'));
@@ -69,7 +69,7 @@ export async function ask<Answer>(running: Running, message: object, timeoutMs: 
 }
 
 export function runningOf(child: ChildProcess): Running {
-  // An abort is an error event of each child; the run ends by the signal itself.
+  // An abort emits an error on each child; the signal itself ends the run.
   child.on('error', () => {});
   return {
     child,
@@ -96,7 +96,10 @@ export async function findPort(): Promise<number> {
   return address.port;
 }
 
-/** Resolves when somebody listens on the port. Throws when the process ends first or takes longer than a minute. */
+/**
+ * Resolves when the port accepts connections. Throws if the process ends first or takes longer than
+ * a minute.
+ */
 export async function untilListening({ child }: Running, port: number): Promise<void> {
   const endMs = performance.now() + LISTEN_TIMEOUT_MS;
   while (performance.now() < endMs) {

@@ -1,4 +1,4 @@
-/** The small questions, each in many forms: as many as one may ask before an answer can have been kept. */
+/** Small requests of each kind, different enough that no response comes from a cache. */
 import { boardIds, type Community, userIds, windows } from './community.ts';
 
 export const SMALL_KINDS = ['board', 'user', 'window', 'points'] as const;
@@ -6,7 +6,7 @@ export type SmallKind = (typeof SMALL_KINDS)[number];
 
 const MOST_QUESTIONS = 10_000;
 
-/** Paths of different questions, at most 10,000. */
+/** Paths of different requests, at most 10,000. */
 export function questionsOf(kind: SmallKind, community: Community): string[] {
   switch (kind) {
     case 'board':

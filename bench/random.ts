@@ -3,9 +3,12 @@
 export interface Random {
   /** A number in [0, 1). */
   next(): number;
-  /** An integer in [0, below), all alike. */
+  /** An integer in [0, below), uniformly distributed. */
   below(below: number): number;
-  /** An integer in [0, below), the smaller the likelier: value k with about 1 / (k + 1) (Zipf's law, exponent 1). */
+  /**
+   * An integer in [0, below). Value k has a probability proportional to about 1 / (k + 1) (Zipf's
+   * law, exponent 1).
+   */
   skewed(below: number): number;
   pick<T>(values: readonly T[]): T;
 }

@@ -1,4 +1,4 @@
-/** What a run found: rows of tables, checks, remarks, and figures by name for what is made of several of them. */
+/** The results of a run: rows of tables, checks, remarks, and named values that others combine. */
 import { arch, cpus, loadavg, platform, release, totalmem } from 'node:os';
 import { readVersionLine } from './processes.ts';
 import { renderTable } from './table.ts';
@@ -12,12 +12,12 @@ export class Report {
   readonly #say: (line: string) => void;
   #failed = false;
 
-  /** `say` gets a line for everything that is under way. */
+  /** `say` receives progress messages. */
   constructor(say: (line: string) => void) {
     this.#say = say;
   }
 
-  /** Whether a check did not hold. */
+  /** Whether a check failed. */
   get failed(): boolean {
     return this.#failed;
   }
@@ -35,7 +35,7 @@ export class Report {
     if (!holds) this.#failed = true;
   }
 
-  /** What was left out, and why. */
+  /** Adds a remark, for example on something that was left out, and its reason. */
   remark(text: string): void {
     if (!this.#remarks.includes(text)) this.#remarks.push(text);
     this.#say(text);
@@ -49,7 +49,7 @@ export class Report {
     return this.#figures.get(name);
   }
 
-  /** Names that begin so, in the order in which they were set. */
+  /** Names of values with this prefix, in the order in which they were set. */
   figureNames(start: string): string[] {
     return [...this.#figures.keys()].filter((name) => name.startsWith(start));
   }
@@ -71,7 +71,7 @@ export class Report {
   }
 }
 
-/** Machine, versions and date; to be made before the run, because it tells what else the machine was doing. */
+/** Machine, versions, date and load; call it before the run, because the run itself adds load. */
 export function renderCircumstances(version: string, client: string): string {
   const processors = cpus();
   const nginx = readVersionLine('nginx', '-v', /nginx\/(\S+)/);

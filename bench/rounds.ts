@@ -1,15 +1,15 @@
-/** Interleaved rounds: everybody takes a turn in each, and who begins changes from round to round. */
+/** Interleaved rounds: each target has one turn per round, and the first target rotates. */
 import { median } from './statistics.ts';
 
 type Figures<Name extends string> = Readonly<Record<Name, number>>;
 
 export interface Outcome<Name extends string> {
-  /** Of one turn in each round. */
+  /** The values of one turn in each round. */
   readonly rounds: readonly Figures<Name>[];
   readonly median: Figures<Name>;
 }
 
-/** Unless told that all are warm, one round before the others warms everybody up and is not counted. */
+/** Unless `warm` is set, an additional first round warms up all targets and is not counted. */
 export async function measureRounds<Target, Name extends string>(
   targets: readonly Target[],
   { count, warm }: { readonly count: number; readonly warm: boolean },
@@ -26,7 +26,7 @@ export async function measureRounds<Target, Name extends string>(
   return rounds.map((list) => ({ rounds: list, median: medians(list) }));
 }
 
-/** Median of the ratios of the rounds: how often the one is the other. Absent when there is no other. */
+/** Median of the ratios `one / other` over the rounds; undefined if one of them is missing. */
 export function ratioOf<Name extends string>(
   one: Outcome<Name> | undefined,
   other: Outcome<Name> | undefined,

@@ -1,4 +1,4 @@
-/** One run: the scenarios over each set of data, smaller data first. */
+/** One run: all scenarios with each set of data, smaller data first. */
 import { existsSync } from 'node:fs';
 import { mkdir, rm, statfs } from 'node:fs/promises';
 import { totalmem } from 'node:os';
@@ -22,21 +22,24 @@ import { measureStores } from './scenarios/stores.ts';
 import { remarkStolen } from './stolen.ts';
 import { size } from './table.ts';
 
-/** A subset of the Open University Learning Analytics Dataset (CC BY 4.0), where it lies beside the checkout. */
+/**
+ * A subset of the Open University Learning Analytics Dataset (CC BY 4.0), used if it is beside the
+ * checkout.
+ */
 const OULAD = join(import.meta.dirname, '../../shared/data/oulad');
 const OULAD_DATA = {
   title: 'OULAD',
   community: { events: 0, boards: 4, users: 0 },
   firstPath: '/a/v1/board/1/points',
 };
-/** Of an event as JSON, roughly. */
+/** Approximate size of an event as JSON. */
 const EVENT_BYTES = 910;
-/** Beyond it, importing nested events takes too long for a run. */
+/** With more events, the import of nested events takes too long for a run. */
 const NESTED_EVENTS = 2_000_000;
-/** What others measured with: 200,000 events. */
+/** The number of events in the quoted measurements. */
 const PEER_EVENTS = 200_000;
 const QUICK_PEER_EVENTS = 5_000;
-/** Scenarios that ask one server after another. */
+/** Scenarios that send requests to one server after the other. */
 const SERVED = [...SMALL_KINDS, 'unchanged', 'insights', 'mixed'];
 
 export interface Run extends Plan {
@@ -60,7 +63,7 @@ export async function runScenarios(run: Run, folder: string): Promise<void> {
   await part('peers', 'Comparable servers', (place) => measurePeers(run, events, place));
 }
 
-/** The data of all sizes stay until the largest has been compared with the smallest. */
+/** Keeps the data of all sizes until the largest has been compared with the smallest. */
 async function measureSizes(run: Run, sizes: readonly number[], folder: string): Promise<void> {
   await inFolder(join(folder, 'sizes'), async (place) => {
     const grounds: Ground[] = [];
@@ -130,7 +133,7 @@ async function measureOverStores(run: Run, sizes: readonly number[], folder: str
   );
 }
 
-/** The invented community in files. */
+/** Writes the generated community as files. */
 async function bundleOf(events: number, folder: string) {
   const community = communityOf(events);
   const bundle = join(folder, 'bundle');
@@ -163,7 +166,10 @@ async function measureOulad(run: Run, folder: string): Promise<void> {
   await measureExports(counted, plan, await hasRoom(run, counted));
 }
 
-/** Whether the export fits on the disk, a few times, and in the page cache, without which nginx would measure the disk. */
+/**
+ * Whether the disk has room for the export several times, and the page cache for the export.
+ * Otherwise the rate of nginx would be that of the disk.
+ */
 async function hasRoom(run: Run, ground: Ground): Promise<boolean> {
   const exportBytes = ground.community.events * EVENT_BYTES;
   const { bavail, bsize } = await statfs(ground.folder);

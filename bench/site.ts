@@ -1,6 +1,6 @@
 /**
- * Answers of the product, kept as files, and the servers that send them as they are: nginx where it is installed, and
- * Node. They show what the machine can do at most.
+ * Responses of the product, kept as files, and servers that send these files unchanged: nginx, if
+ * installed, and Node. They show the upper limit of the machine.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
@@ -19,9 +19,9 @@ export interface Target {
 }
 
 export interface KeptAnswer {
-  /** Of the question to the product. */
+  /** Path of the request to the product. */
   readonly path: string;
-  /** Where the other servers have the same bytes. */
+  /** Path of the same bytes on the other servers. */
   readonly sitePath: string;
   readonly byteLength: number;
   readonly digest: string;
@@ -37,13 +37,13 @@ export class Site implements AsyncDisposable {
     this.#stack.defer(() => rm(folder, { recursive: true, force: true }));
   }
 
-  /** A folder of its own, removed at the end together with the servers. */
+  /** Creates a folder for the site; it is removed at the end, together with the servers. */
   static async make(folder: string): Promise<Site> {
     await mkdir(folder, { recursive: true });
     return new Site(folder);
   }
 
-  /** Where a file belongs that is then told by `addFile`. */
+  /** The path for a file that is then registered with `addFile`. */
   pathOf(name: string): string {
     return join(this.folder, name);
   }
@@ -54,7 +54,7 @@ export class Site implements AsyncDisposable {
     this.#files.push({ path: `/${name}`, file, byteLength: size, etag: `"${name}-${size}"` });
   }
 
-  /** Asks the product and keeps the answers, until there are so many bytes of them. */
+  /** Requests paths of the product and keeps the bodies, until they have `enoughBytes` in total. */
   async keepAnswers(
     product: Target,
     paths: readonly string[],
@@ -99,7 +99,7 @@ export class Site implements AsyncDisposable {
   }
 }
 
-/** Whether all servers give the very bytes that were kept. */
+/** Whether all servers return exactly the kept bytes. */
 export async function sameAnswers(
   targets: readonly Target[],
   answers: readonly KeptAnswer[],
@@ -128,7 +128,7 @@ function digestOf(body: Uint8Array): string {
   return createHash('sha256').update(body).digest('hex');
 }
 
-/** The entity tag under which a server gives an answer. */
+/** The entity tag of a response; empty if it has none. */
 export async function readEntityTag(target: Target, path: string, signal: AbortSignal): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${target.port}${path}`, {
     method: 'HEAD',

@@ -1,7 +1,7 @@
 /**
- * Loaded into a server before its own code (`--import`): measures for how long its event loop is
- * blocked, by the clock and by the CPU time of its main thread, which other processes do not affect.
- * Responds to each message with the longest stalls since the last one.
+ * Loaded into a server before its own code (`--import`). Measures how long its event loop is
+ * blocked, in wall-clock time and in CPU time of its main thread, which other processes do not
+ * affect. Responds to each message with the longest stalls since the last one.
  */
 import { isMainThread } from 'node:worker_threads';
 

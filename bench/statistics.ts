@@ -1,6 +1,9 @@
-/** The few figures that stand for many. */
+/** Summary statistics. */
 
-/** The value below which the share lies, by the nearest rank. Wants ascending values, at least one. */
+/**
+ * The percentile by the nearest-rank method; `share` is from 0 to 1. The values must be ascending.
+ * Throws `RangeError` if there are none.
+ */
 export function percentile(ascending: Float64Array, share: number): number {
   const rank = Math.max(1, Math.ceil(share * ascending.length));
   const value = ascending[rank - 1];

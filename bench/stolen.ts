@@ -1,8 +1,8 @@
-/** CPU time that the host of a virtual machine gives to others: the reason why figures differ from run to run. */
+/** CPU time that the host of a virtual machine gives to other guests: why measurements vary. */
 import { readText } from './memory.ts';
 import type { Report } from './report.ts';
 
-/** Does the work, and remarks how much of the CPU time that the machine wanted meanwhile it did not get. */
+/** Does the work and reports which share of the requested CPU time the machine did not get. */
 export async function remarkStolen<T>(report: Report, title: string, work: () => Promise<T>): Promise<T> {
   const before = readCpuTimes();
   const done = await work();
@@ -14,7 +14,7 @@ export async function remarkStolen<T>(report: Report, title: string, work: () =>
   return done;
 }
 
-/** In ticks, since the machine was started; absent where nothing tells. */
+/** In ticks since the start of the machine; undefined if the system does not report it. */
 function readCpuTimes(): { readonly used: number; readonly stolen: number } | undefined {
   const [total = ''] = readText('/proc/stat').split('\n', 1);
   const [user = 0, nice = 0, system = 0, , , irq = 0, softIrq = 0, stolen] = total

@@ -1,4 +1,4 @@
-/** Tables as Markdown, which read well on a terminal too, and the figures in them. */
+/** Tables as Markdown, which are also readable on a terminal, and the numbers in them. */
 
 /** The first row is the header. */
 export function renderTable(rows: readonly (readonly string[])[]): string[] {
@@ -29,7 +29,7 @@ export function ratio(value: number | undefined): string {
   return value === undefined ? '-' : value.toFixed(value < 10 ? 2 : 0);
 }
 
-/** 1000000 as 1 M. */
+/** Renders 1000000 as "1 M". */
 export function size(events: number): string {
   const [count, unit] = events % 1e6 === 0 ? [events / 1e6, ' M'] : [events, ''];
   return `${count.toLocaleString('en')}${unit}`;

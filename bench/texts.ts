@@ -1,6 +1,7 @@
 /**
- * What long texts cost: memory of an import and of a server for a million events whose pins have
- * about 7 MB and about 160 MB of text. Prints a table for docs/operations.md, after `npm run build`.
+ * The cost of long texts: memory of an import and of a server for a million events whose pins have
+ * about 7 MB and about 160 MB of text. Prints a table for docs/operations.md. Requires
+ * `npm run build`.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +11,7 @@ import { communityOf, FIRST_BOARD, writeCommunity } from './community.ts';
 import { settledPss } from './memory.ts';
 
 const EVENTS = 1_000_000;
-/** Of bodies of pins, beyond those of the community. */
+/** Additional text in the bodies of pins. */
 const MORE_BYTES = [0, 153_000_000];
 
 const community = communityOf(EVENTS);
@@ -18,7 +19,7 @@ const pins = community.boards * 3;
 const { signal } = new AbortController();
 const root = await mkdtemp(join(tmpdir(), 'corkboard-texts-'));
 
-/** In megabytes. */
+/** Additional text, peak memory of the import, and memory of the server at rest, in megabytes. */
 async function measure(moreBytes: number): Promise<readonly number[]> {
   const folder = await mkdtemp(join(root, 'community-'));
   const bundle = join(folder, 'bundle');

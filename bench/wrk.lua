@@ -1,5 +1,6 @@
--- Asks the questions of a file in turn, from a given one on, and prints the figures as one line of JSON.
--- wrk ... -- FILE FIRST PAUSE_MS; a line is a path, or a path, a tab and the body of a POST.
+-- Sends the requests of a file in turn, starting at number FIRST, and prints the result as one line
+-- of JSON. Usage: wrk ... -- FILE FIRST PAUSE_MS; each line of the file is a path, or a path, a tab
+-- and the body of a POST.
 local requests, next = {}, 0
 
 function init(args)

@@ -1,6 +1,6 @@
 /**
- * Contract tests that Portman makes of a document, run by newman: every operation as it stands, and varied so that it
- * has to be refused with each of the statuses that a client can provoke.
+ * Contract tests that Portman generates from a document and newman runs: every operation unchanged,
+ * and with variations that the server must refuse with each status that a client can cause.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { programOf, runTool } from './tool.ts';
 const ALL = '*::/*';
 const CONFORMS = ['contentType', 'jsonBody', 'schemaValidation'];
 
-/** What newman writes down. */
+/** The report file of newman. */
 interface Summary {
   readonly run: {
     readonly executions: readonly {
@@ -65,7 +65,10 @@ export async function runContractTests(target: Target, folder: string, report: R
   else if (ran.code !== 0 && run.failures.length === 0) report.fail(`newman, ${target.title}`, ran.output);
 }
 
-/** The settings of Portman (see its README). Lists are cut short, because newman keeps every answer as text. */
+/**
+ * The settings of Portman (see its README). Lists are shortened, because newman keeps every body as
+ * text.
+ */
 function describeTests({ key, pathValues, document }: Target): unknown {
   const paged = pagedOperations(document);
   const query = (name: string, value: string) => ({
@@ -127,7 +130,7 @@ function apiKey(value: string) {
   return { apiKey: { key: 'apikey', value, in: 'header' } };
 }
 
-/** Those whose path names something. */
+/** Operations with names in their path. */
 function namedOperations(document: Target['document']): readonly string[] {
   return Object.keys(document.paths)
     .filter((path) => path.includes('{'))

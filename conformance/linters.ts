@@ -1,4 +1,4 @@
-/** The OpenAPI documents before two linters: errors fail, warnings are told. */
+/** Checks the OpenAPI documents with two linters: errors fail, warnings are only printed. */
 import { join } from 'node:path';
 import type { Target } from './product.ts';
 import type { Report } from './report.ts';
@@ -19,7 +19,7 @@ const LINTERS = [
   },
 ];
 
-/** `folder` is where the tools may put what they like. */
+/** `folder` is for files that the tools write. */
 export async function lintDocuments(
   targets: readonly Target[],
   folder: string,

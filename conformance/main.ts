@@ -1,6 +1,6 @@
 /**
- * `npm run conformance`: holds the running product against its own OpenAPI documents by tools that know nothing of
- * it. Exit code 0 when nothing failed.
+ * `npm run conformance`: compares the running product with its own OpenAPI documents, using
+ * independent tools. Exit code 0 if nothing failed.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

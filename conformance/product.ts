@@ -1,4 +1,7 @@
-/** The product as a client meets it: started with its demo organization, its OpenAPI documents, and values to ask for. */
+/**
+ * The product from the view of a client: started with its demo organization, with its OpenAPI
+ * documents and values to request.
+ */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -29,7 +32,7 @@ export interface Target {
   readonly key: string;
   readonly document: OpenApiDocument;
   readonly documentPath: string;
-  /** A value that exists for every name in a path. */
+  /** An existing value for every name in a path. */
   readonly pathValues: Readonly<Record<string, string>>;
 }
 
@@ -41,7 +44,7 @@ export async function startProduct(folder: string): Promise<Product> {
   return { url, key, stop };
 }
 
-/** Fetches the documents of both variants and of the insights, and keeps them as files in `folder`. */
+/** Fetches the documents of both variants and of the insights, and writes them to `folder`. */
 export async function readTargets({ url, key }: Product, folder: string): Promise<readonly Target[]> {
   const pathValues = await readPathValues();
   return Promise.all(
@@ -60,7 +63,7 @@ export async function readTargets({ url, key }: Product, folder: string): Promis
   );
 }
 
-/** Out of the demo bundle, because no answer carries the names that an LMS gives. */
+/** Reads values from the demo bundle, because no response contains the identifiers of an LMS. */
 async function readPathValues(): Promise<Record<string, string>> {
   const board = await readFirstRecord('boards.csv.gz');
   const user = await readFirstRecord('users.csv.gz');
@@ -73,7 +76,7 @@ async function readPathValues(): Promise<Record<string, string>> {
   };
 }
 
-/** The first record of the demo's files has no quoted fields. */
+/** Reads the first record; in the demo files it has no quoted fields. */
 async function readFirstRecord(file: string): Promise<Record<string, string>> {
   const [header = '', first = ''] = gunzipSync(await readFile(join(ROOT, 'demo', file)))
     .toString()

@@ -1,7 +1,8 @@
 /**
- * Prism as a proxy before the server, twice: with `--errors` for requests that the document allows, where it refuses
- * whatever does not conform, and without checking requests for those that the document forbids, because it would
- * answer them itself instead of asking the server.
+ * Prism as a proxy in front of the server, twice. With `--errors` for requests that the document
+ * allows, where Prism refuses everything that does not conform. Without checks of requests for
+ * those that the document forbids, because Prism would respond to them itself instead of the
+ * server.
  */
 import type { Target } from './product.ts';
 import type { Report } from './report.ts';
@@ -43,17 +44,17 @@ function startProxy({ documentPath, baseUrl }: Target, folder: string, options: 
   return startTool(args, folder, ANNOUNCEMENT);
 }
 
-/** What is wrong with the answer, in words; absent when nothing is. */
+/** Describes what is wrong with the response; undefined if nothing is. */
 async function ask(
   proxyUrl: string,
   { path, headers, status }: Request,
   counts: (violation: Violation) => boolean,
 ): Promise<string | undefined> {
-  // The proxy can decode neither zstd nor what it does not expect.
+  // The proxy cannot decode zstd or encodings that it does not expect.
   const response = await fetch(proxyUrl + path, { headers: { 'accept-encoding': 'identity', ...headers } });
   const text = await response.text();
   const shown = `${response.status} ${text.slice(0, 2_000)}`;
-  // Only the server gives its answers an id: without one Prism has answered in its place.
+  // Only the server adds a request id: without one, Prism has responded itself.
   if (!response.headers.has('x-request-id')) return `Prism refuses: ${shown}`;
   const violations = readViolations(response.headers.get('sl-violations')).filter(counts);
   if (violations.length > 0) return `Prism finds: ${JSON.stringify(violations)}\n${shown}`;

@@ -1,10 +1,10 @@
-/** What passed and what failed, told while it happens and summed up at the end. */
+/** Prints each result at once, and a summary at the end. */
 export interface Report {
   pass(name: string): void;
   fail(name: string, detail: string): void;
-  /** Tells something that neither passes nor fails, a warning of a linter for example. */
+  /** Prints text that neither passes nor fails, for example a warning of a linter. */
   note(text: string): void;
-  /** `N passed, N failed`, and whether none failed. */
+  /** Prints `N passed, N failed`; returns whether none failed. */
   close(): boolean;
 }
 

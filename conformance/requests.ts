@@ -1,9 +1,12 @@
-/** Requests for every operation of a document: those that it allows, and those that have to be refused, with their status. */
+/**
+ * Requests for every operation of a document: those that it allows, and those that must be refused,
+ * with the expected status.
+ */
 import type { Operation, Target } from './product.ts';
 
 export interface Request {
   readonly name: string;
-  /** Below the base, with the query. */
+  /** Relative to the base URL, with the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly status: number;
@@ -29,14 +32,17 @@ const FORBIDDEN_VALUES: Readonly<Record<string, readonly string[]>> = {
 
 const MEDIA_TYPES = ['application/json', 'application/x-ndjson', 'text/csv', '*/*'];
 
-/** Everything at once, then by ranges, pages and representations; follows pages and revalidates what it got. */
+/**
+ * Requests everything at once, then with ranges, pages and representations; follows pages and
+ * revalidates responses.
+ */
 export async function* validRequests(target: Target): AsyncGenerator<Request> {
   for (const [template, { get }] of Object.entries(target.document.paths)) {
     const path = fill(template, target.pathValues);
     const names = queryNames(get);
     const short: Record<string, string> = {
       ...(names.includes('limit') && { limit: '20' }),
-      // From 1970 on there are more days than an answer may have periods.
+      // Since 1970 there are more days than a response may have periods.
       ...(names.includes('interval') && { interval: 'month' }),
     };
     const valid = (
@@ -68,7 +74,7 @@ export async function* validRequests(target: Target): AsyncGenerator<Request> {
   }
 }
 
-/** The header fields of an answer. */
+/** The headers of a response. */
 async function ask({ baseUrl, key }: Target, path: string): Promise<Headers> {
   const response = await fetch(baseUrl + path, {
     headers: { apikey: key, 'accept-encoding': 'gzip, deflate' },
@@ -82,7 +88,10 @@ function pathWith(path: string, query: Readonly<Record<string, string>>): string
   return text === '' ? path : `${path}?${text}`;
 }
 
-/** Without a key, with bad ones, unknown ids, and every parameter malformed, repeated, unknown and huge. */
+/**
+ * Requests without a key, with invalid keys, with unknown ids, and with malformed, repeated,
+ * unknown and huge parameters.
+ */
 export function* forbiddenRequests(target: Target): Generator<Request> {
   for (const [template, { get }] of Object.entries(target.document.paths)) {
     const path = fill(template, target.pathValues);

@@ -1,4 +1,4 @@
-/** Runs the outside tools of this package, and other programs, as processes of their own. */
+/** Runs the external tools of this package, and other programs, as separate processes. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -6,13 +6,13 @@ import { stripVTControlCharacters } from 'node:util';
 
 export interface Outcome {
   readonly code: number | null;
-  /** Standard output and standard error, as they came, without colours. */
+  /** Standard output and standard error in the order of arrival, without colors. */
   readonly output: string;
 }
 
 /** A process that serves until it is stopped. */
 export interface Running {
-  /** The first match of the pattern in what it printed. */
+  /** The first match of the pattern in its output. */
   readonly announced: RegExpExecArray;
   stop(): Promise<void>;
 }
@@ -20,14 +20,14 @@ export interface Running {
 const QUIET = {
   NO_COLOR: '1',
   FORCE_COLOR: '0',
-  // The linter looks for newer versions of itself and counts its users, unless told otherwise.
+  // By default, the linter checks for newer versions and sends telemetry.
   REDOCLY_TELEMETRY: 'off',
   REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
 };
 
 const START_TIMEOUT_MS = 120_000;
 
-/** Path of a program of this package, to be run by Node. */
+/** Path of a program of this package, to run with Node. */
 export function programOf(name: string): string {
   return join(import.meta.dirname, 'node_modules/.bin', name);
 }
@@ -39,7 +39,7 @@ export async function runTool(args: readonly string[], cwd: string): Promise<Out
   return { code: code ?? null, output: output() };
 }
 
-/** Starts a Node program and waits until it prints what matches the pattern. */
+/** Starts a Node program and waits until its output matches the pattern. */
 export async function startTool(
   args: readonly string[],
   cwd: string,

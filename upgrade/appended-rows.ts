@@ -1,4 +1,4 @@
-/** Rows of a table of version 0.1 on their way into a DuckDB file, as chunks of columns. */
+/** Appends rows of a table of Corkboard 0.1 to a DuckDB file, as chunks of columns. */
 import {
   BIGINT,
   type DuckDBConnection,
@@ -10,7 +10,7 @@ import {
 import { CHUNK_ROWS, fillBigints, fillIntegers } from '../src/store/version/publish/staging-chunks.ts';
 import { type Carrier, type CopiedRows, type CopiedTable, columnsOf } from '../src/store/version-tables.ts';
 
-/** Appends rows to the table, in the order in which they come. */
+/** Appends rows to the table, in their order of arrival. */
 export async function appendRows(
   connection: DuckDBConnection,
   table: CopiedTable,
@@ -32,10 +32,10 @@ export async function appendRows(
 
 const TYPES: Readonly<Record<Carrier, DuckDBType>> = { int4: INTEGER, int8: BIGINT, text: VARCHAR };
 
-/** The rows from place `from` on, at most `CHUNK_ROWS`. Truth values are numbers, which DuckDB itself converts. */
+/** At most `CHUNK_ROWS` rows, beginning at `from`. Booleans are numbers, which DuckDB converts. */
 function chunkOf(table: CopiedTable, { count, columns }: CopiedRows, from: number): DuckDBDataChunk {
   const to = Math.min(count, from + CHUNK_ROWS);
-  // The order of rows is their place here.
+  // The column `place` is left out: the order of the rows replaces it.
   const taken = columnsOf(table).flatMap(({ name, type }, at) => (name === 'place' ? [] : [{ type, at }]));
   const chunk = DuckDBDataChunk.create(
     taken.map(({ type }) => TYPES[type]),

@@ -1,6 +1,7 @@
 /**
- * Copies organizations of version 0.1 into a store of this version, each whole or not at all. What
- * is there already is left as it is, so a copy that was stopped is simply run again.
+ * Copies organizations of Corkboard 0.1 into a store of this release, each completely or not at
+ * all. Organizations that the target already has stay unchanged, so an interrupted copy can be run
+ * again.
  */
 import { join } from 'node:path';
 import type { DataPlace } from '../src/cli/process/storage.ts';
@@ -25,26 +26,29 @@ export interface CopyWishes {
 
 export interface CopiedOrganization extends Counts {
   readonly organization: string;
-  /** Absent where nothing is published. */
+  /** Undefined if nothing is published. */
   readonly version: string | undefined;
   readonly keys: number;
-  /** Whether there was an organization with data in the target, which was left as it is. */
+  /** Whether the target already had the organization, which then stays unchanged. */
   readonly skipped: boolean;
 }
 
-/** Where version 0.1 has its data, and where they go. */
+/** The source of the data, a database of Corkboard 0.1, and the target. */
 export interface Move {
   readonly from: PostgresDatabase;
   readonly tables: OldTables;
   readonly to: DataPlace;
 }
 
-/** How long it waits for an import into the target to end. */
+/** How long the copy waits for an import into the target to end. */
 const WAIT_MS = 60_000;
 const NOTHING: Counts = { events: 0, users: 0, boards: 0, pins: 0 };
 const COUNTED: ReadonlySet<CopiedTable> = new Set(['events', 'users', 'boards', 'pins']);
 
-/** What is refused is refused before anything is copied. */
+/**
+ * Copies the organizations one after the other. Before the first copy, throws if an organization is
+ * unknown or its name is taken in the target.
+ */
 export async function copyOrganizations(
   move: Move,
   { organization: wished, keys }: CopyWishes,
@@ -63,7 +67,10 @@ export async function copyOrganizations(
   return copied;
 }
 
-/** Drops the tables of version 0.1. Throws `organization-unknown` unless every organization in them has been copied. */
+/**
+ * Drops the tables of Corkboard 0.1. Throws `organization-unknown` unless all organizations in them
+ * have been copied.
+ */
 export async function dropTables(move: Move): Promise<void> {
   const held = await move.to.store.organizations();
   const missing = (await entriesOf(move)).filter((entry) => !isCopy(held, entry)).map(({ name }) => name);
@@ -96,12 +103,15 @@ function findNamed<T extends OrganizationEntry>(entries: readonly T[], name: str
   return entries.find((entry) => entry.name.toLowerCase() === name.toLowerCase());
 }
 
-/** Whether the target has data of this name, or the copy of an organization without data. */
+/** Whether the target has an organization of this name with data, or a copy of this one. */
 function isThere(held: readonly OrganizationEntry[], entry: OrganizationEntry): boolean {
   return findNamed(held, entry.name)?.version !== undefined || isCopy(held, entry);
 }
 
-/** Whether the target has the very organization, however it has gone on there: nobody else has its secret. */
+/**
+ * Whether the target has a copy of this organization, even if the copy has changed since. The
+ * secret identifies the organization.
+ */
 function isCopy(held: readonly OrganizationEntry[], { name, secret }: OrganizationEntry): boolean {
   const found = findNamed(held, name);
   return found !== undefined && Buffer.compare(found.secret, secret) === 0;
@@ -132,9 +142,9 @@ async function skip(
 async function copyOne({ from, tables, to }: Move, name: string, keys: boolean): Promise<CopiedOrganization> {
   const snapshot = await OldSnapshot.open(from, tables);
   try {
-    // As of this snapshot: 0.1 may still be publishing where its tables are in their place.
+    // Read in this snapshot, because Corkboard 0.1 may still publish if its tables are in place.
     const entry = findEntry(await snapshot.entries(), name);
-    // First: keys of an organization without data open nothing, data without keys would be a copy by half.
+    // Keys first: keys without data give access to nothing, but data without keys is half a copy.
     const copiedKeys = keys ? await copyKeys(snapshot, to, entry.name) : 0;
     const counts = await copyVersion(snapshot, to, entry);
     return { organization: entry.name, version: entry.version, ...counts, keys: copiedKeys, skipped: false };
@@ -143,7 +153,7 @@ async function copyOne({ from, tables, to }: Move, name: string, keys: boolean):
   }
 }
 
-/** Those that the target does not know; answers how many. */
+/** Copies the keys that the target does not have; returns their number. */
 async function copyKeys(snapshot: OldSnapshot, to: DataPlace, organization: string): Promise<number> {
   const held = new Set((await to.keys.all(organization)).map(({ id }) => id));
   const rows = (await snapshot.keys(organization)).filter(({ id }) => !held.has(id));
@@ -175,7 +185,7 @@ async function copyVersion(snapshot: OldSnapshot, to: DataPlace, entry: CatalogE
   } finally {
     reading.end();
   }
-  // No transaction is held open while the file is on its way.
+  // No transaction stays open while the file is written to the target.
   await snapshot.close();
   const writing = openCopyDisplay(entry.name, 'bytes');
   const file = { path, spillFolder: join(folder.path, 'reading'), release: () => undefined };

@@ -1,6 +1,7 @@
 /**
- * Copies the organizations of a PostgreSQL database of version 0.1, which had its data in tables,
- * into the store of this version: `node upgrade/copy-rows.ts --help`. For one release.
+ * Copies the organizations of a PostgreSQL database of Corkboard 0.1, which had its data in tables,
+ * into the store of this release: `node upgrade/copy-rows.ts --help`. It exists for one release
+ * only.
  */
 import { Command, Option } from 'commander';
 import { DEFAULT_CACHE_BYTES, defaultCache, withDatabase, withPlace } from '../src/cli/process/storage.ts';
@@ -27,7 +28,7 @@ interface CopyRowsOptions extends JsonOption, CopyWishes {
   readonly cacheLimit: number;
 }
 
-/** A cursor over a large table may take its time. */
+/** No limit for responses, because a cursor over a large table may be slow. */
 const WAITS = { connectMs: 5_000, answerMs: 0 };
 
 function buildProgram(): Command {

@@ -1,6 +1,6 @@
 /**
- * The tables of version 0.1 in PostgreSQL, for reading. A row is part of the publications
- * `born <= publication < died`; events say which publication has brought them, and stay.
+ * Reads the tables of Corkboard 0.1 in PostgreSQL. A row is part of the publications
+ * `born <= publication < died`. Events have only the publication that added them, and never end.
  */
 
 import type { Counts } from '../src/dataset/dataset.ts';
@@ -22,19 +22,19 @@ import {
   VERSION_TABLES,
 } from '../src/store/version-tables.ts';
 
-/** Where they are while nobody has set them aside. */
+/** The schema of the tables before `corkboard migrate` sets them aside. */
 const IN_PLACE = 'corkboard';
 
-/** Tables whose rows can end. */
+/** Tables whose rows can end, and thus have a column `died`. */
 const MORTAL: ReadonlySet<CopiedTable> = new Set([
   ...(['users', 'user_properties', 'boards', 'pins', 'imported_points', 'user_created'] as const),
   ...(['board_created', 'board_people', 'policies', 'board_policies', 'awards', 'standings'] as const),
 ]);
 
-/** Rows of numbers and rows with texts, which can be long, that are in memory at once. */
+/** Rows in memory at once, for tables with only numbers and for tables with texts, often long. */
 const FETCHED = { numbers: 8_192, texts: 512 } as const;
 
-/** `schema` is that of the tables. */
+/** `schema` contains the tables. */
 export interface OldTables {
   readonly schema: string;
   readonly isSetAside: boolean;
@@ -44,11 +44,14 @@ export interface OldVersion {
   readonly entry: CatalogEntry;
   readonly facts: VersionFacts;
   readonly counts: Counts;
-  /** All rows of a table in the order of `VERSION_TABLES`, in bounded runs. */
+  /** All rows of a table in the order of `VERSION_TABLES`, in batches of bounded size. */
   rows(table: CopiedTable): AsyncIterable<CopiedRows>;
 }
 
-/** `mayBeInPlace`: the new tables are elsewhere. Throws `data-unreadable` with what to do where there is nothing to read. */
+/**
+ * Finds the tables. `mayBeInPlace`: the tables need not be set aside, because the target is
+ * elsewhere. Throws `data-unreadable`, with the remedy, if there are no usable tables.
+ */
 export async function findTables(database: PostgresDatabase, mayBeInPlace: boolean): Promise<OldTables> {
   const isSetAside = await hasTables(database, SCHEMA_OF_ROWS);
   if (!isSetAside && !(await hasTables(database, IN_PLACE))) {
@@ -73,7 +76,7 @@ async function hasTables(database: PostgresDatabase, schema: string): Promise<bo
   return row?.[0] === true;
 }
 
-/** What is in one snapshot of the tables, however long it is read. The caller closes it. */
+/** One snapshot of the tables, which stays consistent until the caller closes it. */
 export class OldSnapshot {
   readonly #connection: OwnConnection;
 
@@ -89,7 +92,7 @@ export class OldSnapshot {
         `SET LOCAL search_path = ${schema}`,
         'SET LOCAL statement_timeout = 0',
         'SET LOCAL idle_in_transaction_session_timeout = 0',
-        // All rows of each cursor are wanted.
+        // All rows of each cursor will be read.
         'SET LOCAL cursor_tuple_fraction = 1',
       ]) {
         await connection.rows(statement);
@@ -115,7 +118,7 @@ export class OldSnapshot {
     return await keys.all(organization);
   }
 
-  /** The version in force; absent while nothing is published. */
+  /** The current version; undefined if nothing is published. */
   async version(entry: CatalogEntry): Promise<OldVersion | undefined> {
     const { name, version, publication } = entry;
     if (version === undefined || publication === undefined) return undefined;
@@ -157,7 +160,7 @@ export class OldSnapshot {
   }
 }
 
-/** Which rows of a table are part of a version. */
+/** The condition for the rows of a table that are part of a version. */
 function conditionOf(table: CopiedTable, organization: number, publication: number): string {
   const born = table === 'events' ? 'publication' : 'born';
   const lives = MORTAL.has(table) ? ` AND died > ${publication}` : '';

@@ -1,4 +1,4 @@
-/** A version of 0.1 as the one DuckDB file that it is from now on. Nothing is worked out again (decision 46). */
+/** Writes a version of Corkboard 0.1 as one DuckDB file. Nothing is recomputed (decision 46). */
 
 import { Database } from '../src/store/version/database.ts';
 import { appendInOrder } from '../src/store/version/publish/layout.ts';
@@ -11,11 +11,14 @@ import type { OldVersion } from './old-database.ts';
 
 const MEMORY_LIMIT_MB = 768;
 
-/** Events once more, in the orders in which they are also read. */
+/** Copies of the events in the other orders in which they are read. */
 const ORDERED_COPIES = ['board_events', 'actor_events'] as const;
 const ORDERED_COLUMNS = 'sequence, kind, actor, "owner", board, pin, timestamp_ms';
 
-/** `file` and `spillFolder` are not there yet. `onRows` is told of the rows of a table that have been read. */
+/**
+ * Neither `file` nor `spillFolder` may exist yet. Calls `onRows` with the number of rows read from
+ * a table.
+ */
 export async function writeVersionFile(
   { entry, facts, rows }: OldVersion,
   file: string,
@@ -34,7 +37,7 @@ export async function writeVersionFile(
     for (const copy of ORDERED_COPIES) {
       await appendInOrder(connection, copy, `SELECT ${ORDERED_COLUMNS} FROM events`);
     }
-    // Version 0.1 had no standings of those who were paid and never acted (decision 72).
+    // Corkboard 0.1 had no points totals for users with awards who never acted (decision 72).
     await appendInOrder(connection, 'standings', MISSING_STANDINGS);
     await writeVersion(connection, entry.settings, facts);
     await connection.run('CHECKPOINT');

@@ -1,4 +1,7 @@
-/** The process of an attacker: begins, drains and ends attacks by message, and tells what they have seen. */
+/**
+ * The process of an attacker: starts, drains and ends attacks on request by messages, and reports
+ * their results.
+ */
 import { constants, setPriority } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Attack, type AttackName, type Field } from './attacks.ts';
@@ -11,9 +14,9 @@ export type AttackerOrder =
       readonly field: Omit<Field, 'tally' | 'keyless'>;
     }
   | { readonly kind: 'pin' }
-  /** Asks for nothing any more, and reads what is under way as it comes. */
+  /** Sends no more requests, and reads the responses in progress at full speed. */
   | { readonly kind: 'drain' }
-  /** Until nothing is under way any more, but no longer. */
+  /** Waits until no response is in progress, at most `forMs`. */
   | { readonly kind: 'wait'; readonly forMs: number }
   | { readonly kind: 'end' };
 
@@ -23,15 +26,15 @@ export interface AttackerFigures {
   /** Milliseconds since the epoch. */
   readonly lastByteMs: number;
   readonly lastEndMs: number;
-  /** Of connections without a key. */
+  /** The statuses on connections without a key. */
   readonly keylessStatuses: Readonly<Record<string, number>>;
-  /** Responses to the key that are under way. */
+  /** Responses to the key that are in progress. */
   readonly open: number;
 }
 
 const LOOK_EVERY_MS = 20;
 
-// On a network an attacker computes on a machine of its own; here it must not take the server's time.
+// A real attacker has its own machine; here it must not take CPU time from the server.
 setPriority(constants.priority.PRIORITY_LOW);
 
 let tally = new Tally();

@@ -1,4 +1,7 @@
-/** What a neighbour with one key, or with none, can do: each attack is a number of connections and how they behave. */
+/**
+ * The attacks of a neighbour with one key or without a key. Each consists of a number of
+ * connections and their behavior.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Connection } from '../connection.ts';
 import { HostileConnection, type HostileRequest, type Manner, type Tally } from './hostile-connection.ts';
@@ -14,19 +17,19 @@ export const ATTACK_NAMES = [
 ] as const;
 export type AttackName = (typeof ATTACK_NAMES)[number];
 
-/** What an attack is made of. */
+/** The target and the parameters of an attack. */
 export interface Field {
   readonly port: number;
   readonly key: string;
-  /** Of its numbers of connections. */
+  /** The share of the full number of connections to open, up to 1. */
   readonly share: number;
-  /** When the events of the attacker begin and end, and a board with events, to ask for. */
+  /** The time span of the attacker's events, and a board with events. */
   readonly startMs: number;
   readonly endMs: number;
   readonly board: number;
-  /** Of responses to the key. */
+  /** Counts responses to the key. */
   readonly tally: Tally;
-  /** Of connections without one. */
+  /** Counts responses on connections without a key. */
   readonly keyless: Tally;
 }
 
@@ -39,12 +42,15 @@ const IDLE = 3_000;
 const HALF_HEADS = 1_000;
 const SLOW_READERS = 200;
 const HELD_MS = 3_000;
-/** Before another request after a response or a refusal: floods of cheap requests are another attack. */
+/**
+ * Pause before the next request after a response or a refusal, because a flood of cheap requests is
+ * a different attack.
+ */
 const AGAIN_MS = 500;
 /**
- * All attacks together open 1,000 connections a second, again after one has ended, too. Opening them
- * faster than a server accepts them is a different attack, which a proxy has to stop (SECURITY.md): all
- * clients wait in one queue of the system.
+ * All attacks together open at most 1,000 connections per second, including replacements of ended
+ * ones. Opening connections faster than the server accepts them is a different attack, which a
+ * proxy must stop (SECURITY.md): all clients wait in one queue of the system.
  */
 const HANDFUL = 10;
 const HANDFUL_EVERY_MS = 10;
@@ -55,11 +61,11 @@ export class Attack {
   readonly #field: Field;
   readonly #connections = new Set<HostileConnection>();
   readonly #keyless = new Set<HostileConnection>();
-  /** Responses that are read in loops. */
+  /** Loops that send requests and read the responses. */
   #loops = 0;
   #ends = false;
   #ranges = 0;
-  /** What is to be opened, by attack; they take turns. */
+  /** Connections to open, by attack; the attacks take turns. */
   readonly #lines = new Map<string, (() => void)[]>();
   readonly #opening: NodeJS.Timeout;
 
@@ -68,7 +74,7 @@ export class Attack {
     this.#opening = setInterval(() => this.#openHandful(), HANDFUL_EVERY_MS);
   }
 
-  /** Responses to the key that are under way. */
+  /** Responses to the key that are in progress. */
   get open(): number {
     return this.#connections.size + this.#loops;
   }
@@ -91,12 +97,12 @@ export class Attack {
     beginnings[name]();
   }
 
-  /** One more export that holds the version in force. */
+  /** Starts one more export, which keeps the current version open. */
   pin(): void {
     this.#open('slow', `${EVENTS}?${this.#range()}`);
   }
 
-  /** Nothing is asked for any more; what is under way is read as fast as it comes. */
+  /** Sends no more requests, and reads the responses in progress at full speed. */
   drain(): void {
     this.#stopOpening();
     for (const connection of this.#keyless) connection.destroy();
@@ -138,7 +144,7 @@ export class Attack {
   #open(manner: Manner, path: string, { onHead, onEnd, fields = [] }: Wishes = {}): HostileConnection {
     const { port, tally } = this.#field;
     const connection = new HostileConnection({
-      // The end of the connection is the end of the response.
+      // The connection ends with the response.
       ...{ port, text: this.#asked(path, 'connection: close', ...fields), manner, tally, onHead },
       onEnd: () => {
         this.#connections.delete(connection);
@@ -153,12 +159,12 @@ export class Attack {
     this.#open('read', EVENTS, { fields: ['accept: text/event-stream'] });
   }
 
-  /** Another range each time, so that nothing was made before. */
+  /** Uses a new range each time, so that no response is in a cache. */
   #readSlowly(): void {
     this.#open('slow', `${EVENTS}?${this.#range()}`, { onEnd: () => this.#later(() => this.#readSlowly()) });
   }
 
-  /** Asks, holds what was made for a while, and asks for another. */
+  /** Sends a request, leaves the response unread for a while, and sends the next one. */
   #holdAgain(): void {
     const connection = this.#open('unread', `${EVENTS}?format=parquet&${this.#range()}`, {
       onHead: () => setTimeout(() => !this.#ends && connection.destroy(), HELD_MS),
@@ -203,7 +209,7 @@ export class Attack {
     this.#loops -= 1;
   }
 
-  /** The most that one request may ask for, and never the same twice. */
+  /** A request for the largest permitted response; never the same one twice. */
   #insight(at: number): string {
     const { board } = this.#field;
     const range = this.#range();
@@ -218,7 +224,7 @@ export class Attack {
     return `/insights/v1/${paths[at % paths.length]}`;
   }
 
-  /** All events, and a range that was not asked for before. */
+  /** A range with all events that was not requested before. */
   #range(): string {
     const { startMs, endMs } = this.#field;
     this.#ranges += 1;

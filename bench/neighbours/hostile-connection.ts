@@ -1,7 +1,10 @@
-/** One connection of an attacker: sends a request and takes the response whole, slowly, or not at all. A refusal ends it. */
+/**
+ * One connection of an attacker: it sends a request and reads the response fully, slowly, or not at
+ * all. A refusal ends it.
+ */
 import { connect, type Socket } from 'node:net';
 
-/** `unread`: nothing after the first bytes. `slow`: a kilobyte a second. */
+/** `unread`: reads nothing after the first bytes. `slow`: reads one kilobyte per second. */
 export type Manner = 'read' | 'unread' | 'slow';
 
 const SLOW_BYTES = 1_024;
@@ -9,9 +12,9 @@ const SLOW_EVERY_MS = 1_000;
 const UNREAD_BYTES = 4_096;
 const STATUS = /^HTTP\/1\.1 (\d{3})/;
 
-/** What all connections of an attack have seen. */
+/** Counts of all connections of an attack. */
 export class Tally {
-  /** Responses by status; connections that ended without one as `closed`. */
+  /** Responses by status; `closed` counts connections that ended without a response. */
   readonly statuses = new Map<string, number>();
   bytes = 0;
   /** Milliseconds since the epoch. */
@@ -23,7 +26,7 @@ export class Tally {
   }
 }
 
-/** Taken over by every read: nobody looks at the bytes again. */
+/** One buffer for all connections: every read overwrites it, and the bytes are not used. */
 const SHARED = Buffer.allocUnsafe(256 * 1024);
 
 function bufferFor(manner: Manner): Buffer {
@@ -32,7 +35,7 @@ function bufferFor(manner: Manner): Buffer {
 
 export interface HostileRequest {
   readonly port: number;
-  /** As it goes over the wire. */
+  /** The request as sent. */
   readonly text: string;
   readonly manner: Manner;
   readonly tally: Tally;
@@ -66,7 +69,7 @@ export class HostileConnection {
     this.#socket.write(text);
   }
 
-  /** From here on everything that comes is read. */
+  /** From now on, reads everything at full speed. */
   readAll(): void {
     this.#manner = 'read';
     clearTimeout(this.#timer);
@@ -77,7 +80,7 @@ export class HostileConnection {
     this.#socket.destroy();
   }
 
-  /** Whether to go on reading. */
+  /** Returns whether to continue reading. */
   #receive(count: number, bytes: Uint8Array): boolean {
     this.#tally.bytes += count;
     this.#tally.lastByteMs = Date.now();

@@ -1,4 +1,4 @@
-/** Watches what a server takes while it is attacked: memory, and temporary files without a name. */
+/** Watches the memory and the unlinked temporary files of a server during an attack. */
 import { readdirSync, readlinkSync, statSync } from 'node:fs';
 import { readProcessTree, readText } from '../memory.ts';
 import { GUARD_BYTES, GUARD_DISK_BYTES } from './bounds.ts';
@@ -9,12 +9,12 @@ export interface Taken {
 }
 
 const LOOK_EVERY_MS = 100;
-/** Looking at thousands of open files takes longer. */
+/** Disk use is checked only every tenth time, because it looks at thousands of open files. */
 const DISK_EVERY = 10;
 
 export class ServerWatch implements Disposable {
   peak: Taken;
-  /** Why the attack has to end. */
+  /** Resolves with the reason if the attack has to end. */
   readonly guard: Promise<string>;
   readonly #timer: NodeJS.Timeout;
 
@@ -46,7 +46,7 @@ export function takenBy(pid: number): Taken {
   return { residentBytes: residentOf(pid), diskBytes: diskOf(pid) };
 }
 
-/** Of all its processes; what they share counts for each. */
+/** Resident memory of all processes; shared memory counts once per process. */
 function residentOf(pid: number): number {
   const kibibytes = readProcessTree(pid).map(
     (one) => /^VmRSS:\s+(\d+) kB$/m.exec(readText(`/proc/${one}/status`))?.[1],
@@ -58,7 +58,7 @@ function diskOf(pid: number): number {
   return readProcessTree(pid).reduce((sum, one) => sum + namelessBytes(one), 0);
 }
 
-/** Files that are open and have no name any more; blocks, because they may have holes. */
+/** Size of open files without a name, in blocks, because the files may be sparse. */
 function namelessBytes(pid: number): number {
   const folder = `/proc/${pid}/fd`;
   let bytes = 0;
@@ -68,7 +68,7 @@ function namelessBytes(pid: number): number {
       if (target.endsWith(' (deleted)') && !target.startsWith('/memfd:'))
         bytes += statSync(`${folder}/${name}`).blocks * 512;
     } catch {
-      // Closed in the meantime.
+      // The file has been closed in the meantime.
     }
   }
   return bytes;

@@ -1,4 +1,4 @@
-/** What a phase has shown: rows of the tables, and whether the victim was left alone. */
+/** The results of a phase: rows of the tables, and checks that the victim was not affected. */
 import type { Report } from '../report.ts';
 import { bytes, duration } from '../table.ts';
 import type { AttackerFigures } from './attacker.ts';
@@ -6,18 +6,18 @@ import { LOOP_NAMES, MOST_P99_MS, MOST_REVOCATION_MS } from './bounds.ts';
 import type { Taken } from './server-watch.ts';
 import type { LoopFigures, VictimFigures } from './victim.ts';
 
-/** After the end of the command; 0 when it was before. */
+/** Times after the end of the command; 0 if before it. */
 export interface Revocation {
   readonly lastByteMs: number;
   readonly lastEndMs: number;
-  /** Responses that were still under way at the end of the wait. */
+  /** Responses that were still in progress at the end of the wait. */
   readonly open: number;
 }
 
 export interface Phase {
   readonly title: string;
   readonly isAttack: boolean;
-  /** What it may add to the memory of the server. */
+  /** The memory that the phase may add to the server. */
   readonly mostAddedBytes: number;
   readonly victim: VictimFigures;
   readonly before: Taken;
@@ -25,7 +25,7 @@ export interface Phase {
   readonly after: Taken;
   readonly attacker: AttackerFigures;
   readonly revocation: Revocation | undefined;
-  /** Why the attack was ended before its time. */
+  /** Why the attack was ended early; undefined if it was not. */
   readonly guarded: string | undefined;
 }
 

@@ -1,6 +1,7 @@
 /**
- * The process of the victim: small requests at a steady rate, whatever has become of those before (an open loop), so that
- * a server that stands still is seen by all that would have come meanwhile. Beside them, rarely, what else a tenant needs.
+ * The process of the victim. It sends small requests at a steady rate without waiting for earlier
+ * ones (an open loop), so that a stalled server affects every request due in that time. Besides, it
+ * sends the other requests of a tenant, at a lower rate.
  */
 import { connect } from 'node:net';
 import { Connection } from '../connection.ts';
@@ -10,19 +11,19 @@ import { type LoopName, WARM_MS } from './bounds.ts';
 export interface VictimOrder {
   readonly port: number;
   readonly key: string;
-  /** Asked for in turn. */
+  /** Paths requested in turn. */
   readonly small: readonly string[];
-  /** Of one board, as Parquet. */
+  /** Path of the events of one board, requested as Parquet. */
   readonly parquet: string;
   readonly export: string;
 }
 
-/** Begins with an order, and ends with any other message. */
+/** The process starts with an order and ends with any other message. */
 export type VictimMessage = VictimOrder | { readonly kind: 'end' };
 
 export interface LoopFigures {
   readonly requests: number;
-  /** By what went wrong. */
+  /** By error message. */
   readonly failures: Readonly<Record<string, number>>;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -38,9 +39,9 @@ const EVERY_MS: Readonly<Record<LoopName, number>> = {
   parquet: 1_000,
   export: 4_000,
 };
-/** Who waits longer has given up. */
+/** A request that takes longer counts as failed. */
 const PATIENCE_MS = 10_000;
-/** Of the small requests, this one comes on a connection of its own. */
+/** One small request in this number uses a new connection. */
 const NEW_CONNECTION_EVERY = 4;
 
 class Loop {
@@ -60,7 +61,7 @@ class Loop {
     this.#askDue();
   }
 
-  /** Waits for what is under way. */
+  /** Waits for the requests in progress. */
   async end(): Promise<LoopFigures> {
     clearTimeout(this.#timer);
     await Promise.all(this.#pending);
@@ -85,7 +86,7 @@ class Loop {
     return this.#startMs + this.#next * this.#everyMs;
   }
 
-  /** A request that fails counts with all the time that it took. */
+  /** A failed request counts with its full duration. */
   async #askOne(at: number, dueMs: number): Promise<void> {
     const failure = await this.#ask(at).then(
       () => undefined,
@@ -140,7 +141,7 @@ class Victim {
     if (status !== 200) throw new Error(`${status}`);
   }
 
-  /** Until its head has come. */
+  /** Resolves when the head of the response has arrived. */
   async #beginStream(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const socket = connect(this.#order.port, '127.0.0.1');

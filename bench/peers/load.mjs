@@ -1,4 +1,4 @@
-/** Fills an empty database with a bundle of the benchmark. Arguments: the folder of the bundle. */
+/** Fills an empty database with a bundle of the benchmark. Argument: the folder of the bundle. */
 import { createReadStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';

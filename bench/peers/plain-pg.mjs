@@ -1,4 +1,4 @@
-/** The server that one would write in an afternoon: a query with joins, every row an object, `JSON.stringify`. */
+/** A minimal server: a query with joins, an object for every row, and `JSON.stringify`. */
 import { createServer } from 'node:http';
 import pg from 'pg';
 

@@ -1,4 +1,4 @@
-/** Platformatic DB over the same database, allowed to give all rows at once. */
+/** Platformatic DB over the same database, configured to return all rows at once. */
 import { create } from '@platformatic/db';
 
 const app = await create(import.meta.dirname, {

@@ -1,4 +1,4 @@
-/** Another checkout beside this one, over a folder with the same data: what a change costs or gains. */
+/** Compares this checkout with a different one on the same data: the effect of a change. */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Bed, type Ground, isLarge, openBed, type Plan } from '../bed.ts';
@@ -84,7 +84,7 @@ async function measureServed(plan: Plan, ground: Ground): Promise<Figures> {
   };
   for (const [name, headers] of Object.entries(ways)) {
     exports[`${name} export, first time`] = await fetchAs(headers);
-    // What is kept from the second time on comes from there the third time.
+    // A response that is cached at the second time comes from the cache at the third time.
     await fetchAs(headers);
     exports[`${name} export again`] = Math.min(await fetchAs(headers), await fetchAs(headers));
   }

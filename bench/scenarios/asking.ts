@@ -1,4 +1,4 @@
-/** What the product and the comparable servers are asked alike: boards, and the export. */
+/** The same measurements for the product and the comparable servers: boards, and the export. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Plan } from '../bed.ts';
@@ -11,7 +11,7 @@ import { median } from '../statistics.ts';
 const EXPORT_ROUNDS = 3;
 const SECONDS = 2;
 const CONNECTIONS = 16;
-/** An error of GraphQL comes with status 200, but is shorter. */
+/** A GraphQL error has status 200, but is shorter than this. */
 const LEAST_BYTES = 2000;
 const EXPORT_TIMEOUT_MS = 120_000;
 
@@ -23,23 +23,23 @@ export interface Export {
   readonly memory: Pick<MemoryAboveIdle, 'sampledBytes'> | undefined;
 }
 
-/** What a server is asked, by whatever name it knows it. */
+/** The requests to a server, in its own form. */
 export interface Questions {
   readonly port: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly exportLine: string;
   readonly boardLines: readonly string[];
-  /** The processes whose memory counts, and that of all under them. */
+  /** The processes whose memory counts, including their descendants. */
   readonly roots: readonly number[];
   readonly folder: string;
 }
 
-/** Whoever is compared with each other is asked in turn, in the same rounds: machines are not always as fast. */
+/** Measures servers in turn in the same rounds, because the speed of a machine varies. */
 export async function measureBoards(
   plan: Plan,
   asked: readonly Questions[],
 ): Promise<Outcome<keyof Small>[]> {
-  // Some take long over their first question.
+  // Some servers are slow for their first request.
   for (const one of asked) await download(await requestOf(plan, one, one.boardLines[0]!));
   const next = new Map<Questions, number>();
   const rounds = { count: plan.rounds, warm: plan.quick };
@@ -55,7 +55,10 @@ export async function measureBoards(
   });
 }
 
-/** The first export goes into `file` and is counted, the second is watched, the others are timed. */
+/**
+ * Writes the first export to `file` and counts its events, measures memory during the second, and
+ * times the others.
+ */
 export async function measureExport(
   plan: Plan,
   questions: Questions,

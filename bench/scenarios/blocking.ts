@@ -1,4 +1,4 @@
-/** For how long a request of each kind blocks the event loop of the server. */
+/** How long a request of each kind blocks the event loop of the server. */
 import { writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const REPEATS = 4;
 const MOST_BYTES = 32 * 1024 * 1024;
 const TIMEOUT_MS = 120_000;
 const POLL_MS = 50;
-/** Boards, or users, that a key names. */
+/** Number of boards or users in the scope of a key. */
 const NAMED = 10_000;
 const PUBLICATIONS = 3;
 const INCREMENT_EVENTS = 2_000;
@@ -26,7 +26,7 @@ const WATCH = new URL('../stall-watch.ts', import.meta.url).href;
 
 type Keys = Readonly<Record<KeyName, string>>;
 
-/** By title: the shortest of the longest stalls, of the first request and of later ones. */
+/** By title: the minimum of the longest stalls, for the first request and for later ones. */
 type StallFigures = Map<string, { first: Stalls; again: Stalls }>;
 
 const ENDLESS: Stalls = { wallMs: Number.POSITIVE_INFINITY, cpuMs: Number.POSITIVE_INFINITY };
@@ -70,7 +70,7 @@ async function makeKeys(ground: Ground, signal: AbortSignal): Promise<Keys> {
   };
 }
 
-/** Sends each request several times, to a server that has just started. */
+/** Sends each request several times to a server that has just started. */
 async function measureRequests(
   ground: Ground,
   keys: Keys,
@@ -89,7 +89,7 @@ async function measureRequests(
   }
 }
 
-/** From the start of an import, in its own process, until the version is in service. */
+/** Measures from the start of an import, in its own process, until the server uses the version. */
 async function measurePublications(
   ground: Ground,
   key: string,
@@ -120,11 +120,11 @@ async function measurePublications(
   }
 }
 
-/** New events, or new events and renamed users; different ones each time. */
+/** Writes new events, or new events and renamed users; different ones each time. */
 async function writeNews(ground: Ground, isOfEvents: boolean, nth: number): Promise<string[]> {
   const { folder, community } = ground;
   const events = join(folder, 'events-news.csv');
-  // Ids that no earlier event has.
+  // A shift to ids that no earlier event has.
   const shift = (isOfEvents ? 100 : 200) + nth;
   await writeIncrement(events, { ...community, events: shift * community.events }, INCREMENT_EVENTS);
   if (isOfEvents) return [events];

@@ -1,4 +1,7 @@
-/** Full exports: plain, gzip and zstd, for the first time and again, beside servers that send the same bytes from a file. */
+/**
+ * Full exports, plain and with gzip and zstd, for the first time and again, compared with servers
+ * that send the same bytes from a file.
+ */
 import { open, rm } from 'node:fs/promises';
 import { type Bed, copyGround, type Ground, isLarge, openBed, type Plan } from '../bed.ts';
 import { type Content, checkCompressed, readFileContent } from '../checks.ts';
@@ -15,7 +18,7 @@ const MAGIC = { gzip: '1f8b', zstd: '28b52ffd' } as const;
 type Encoding = 'identity' | 'gzip' | 'zstd';
 type Figures = 'bytes' | 'firstByteMs' | 'totalMs';
 
-/** One encoding after the other: what the servers send of each has to fit into the page cache together. */
+/** One encoding after the other, because the files for all servers must fit into the page cache. */
 export async function measureExports(ground: Ground, plan: Plan, aside: boolean): Promise<void> {
   const plain = await measurePlain(ground, plan, aside);
   for (const encoding of ['gzip', 'zstd'] as const) {
@@ -23,7 +26,7 @@ export async function measureExports(ground: Ground, plan: Plan, aside: boolean)
   }
 }
 
-/** The plain export is looked at even where it is not chosen: the compressed ones are compared with it. */
+/** Reads the plain export even if it is not chosen: the compressed ones are compared with it. */
 async function measurePlain(ground: Ground, plan: Plan, aside: boolean): Promise<Content> {
   const { title } = ground;
   const { report, signal } = plan;
@@ -57,11 +60,14 @@ async function measurePlain(ground: Ground, plan: Plan, aside: boolean): Promise
   return plain;
 }
 
-/** Longer than the product leaves a disk alone that was slow. */
+/** Longer than the time for which the product avoids a slow disk. */
 const SETTLED_MS = 25_000;
 const MOST_SETTLING_MS = 180_000;
 
-/** Repeats the export until it has not become faster for a while: with a slow disk, keeping its bytes takes several attempts. */
+/**
+ * Repeats the export until it has not become faster for a while: with a slow disk, caching it takes
+ * several attempts.
+ */
 async function settle(bed: Bed, plan: Plan): Promise<void> {
   const startMs = performance.now();
   let gainedMs = startMs;
@@ -96,7 +102,10 @@ async function measureCompressed(
   await check(bed, plan, encoding, site.pathOf(file), plain);
 }
 
-/** On a fresh server over a copy of the data each time; the last answer is kept for the others to send. */
+/**
+ * Uses a new server over a copy of the data each time. The last body is kept for the other servers
+ * to send.
+ */
 async function measureFirst(ground: Ground, plan: Plan, encoding: 'gzip' | 'zstd', site: Site) {
   const { report, signal } = plan;
   report.say(`${ground.title}: full export, ${encoding}, for the first time`);
@@ -114,7 +123,7 @@ async function measureFirst(ground: Ground, plan: Plan, encoding: 'gzip' | 'zstd
           }),
         );
       };
-      // Sampling costs little beside compression, and there is only one first time.
+      // Sampling costs little compared to compression, and there is only one first time.
       memory = await measureAboveIdle([fresh.server.pid], work);
     }
     await rm(copy.dataDir, { recursive: true });
@@ -134,7 +143,7 @@ async function measureAgain(
   first: Awaited<ReturnType<typeof measureFirst>>,
 ): Promise<void> {
   plan.report.say(`${bed.title}: full export, ${encoding}, again`);
-  // Whatever is kept may be kept by each process.
+  // Each process may have its own cache, so each gets a request first.
   for (const _ of readProcessTree(bed.server.pid))
     await download(request(bed.product, encoding, plan.signal));
   const outcomes = await measure(bed, plan, others, encoding);
@@ -168,14 +177,14 @@ async function check(
   });
 }
 
-/** The product first, then the others in their order. */
+/** Outcomes of the product first, then of the others in their order. */
 function measure(
   bed: Bed,
   plan: Plan,
   others: readonly Target[],
   encoding: Encoding,
 ): Promise<Outcome<Figures>[]> {
-  // A large export takes long, and has been asked for before: it needs no round to warm up.
+  // A large export takes long, and has already been requested: it needs no warm-up round.
   const rounds = { count: plan.rounds, warm: isLarge(bed) || plan.quick };
   return measureRounds([bed.product, ...others], rounds, async (target) => {
     const { bytes: count, firstByteMs, totalMs } = await download(request(target, encoding, plan.signal));
@@ -207,7 +216,8 @@ function addRow(
 
 function request(target: Target, encoding: Encoding, signal: AbortSignal) {
   const own = target.name === 'corkboard';
-  // nginx finds the .gz beside the file by itself; there is nothing of the kind for zstd, and nothing at all in Node.
+  // nginx finds the .gz beside the file itself. It has nothing similar for zstd, and Node has
+  // nothing similar at all.
   const file = target.name === 'nginx' && encoding === 'gzip' ? 'events.json' : fileName(encoding);
   return {
     url: `http://127.0.0.1:${target.port}${own ? PATH : `/${file}`}`,

@@ -1,4 +1,7 @@
-/** What becomes slower with more data: small requests to both servers in turn, and the figures of the other scenarios. */
+/**
+ * The effect of more data on speed: small requests to two servers, with less and with more data, in
+ * turn, and values of the other scenarios.
+ */
 import { type Bed, type Ground, openBed, type Plan } from '../bed.ts';
 import { questionsOf, SMALL_KINDS } from '../questions.ts';
 import type { Report } from '../report.ts';
@@ -10,7 +13,7 @@ const ALL_EVENTS = '/a/v1/events';
 
 type Paths = ReadonlyMap<Bed, readonly string[]>;
 
-/** `smaller` and `larger` have been through all other scenarios. */
+/** All other scenarios must have run with `smaller` and `larger`. */
 export async function measureGrowth(plan: Plan, smaller: Ground, larger: Ground): Promise<void> {
   const kinds = SMALL_KINDS.filter((kind) => plan.chosen(kind));
   if (kinds.length > 0 || plan.chosen('unchanged')) {
@@ -36,9 +39,12 @@ async function addSmall(plan: Plan, what: string, paths: Paths, status: 200 | 30
   plan.report.addRow('growth', what, ratio(value), ...times);
 }
 
-/** One connection to each server, in the same rounds; each round goes on in the list where the one before ended. */
+/**
+ * One connection to each server, in the same rounds. Each round continues in the list where the
+ * previous one ended.
+ */
 async function measureAlone(plan: Plan, paths: Paths, status: 200 | 304): Promise<Outcome<'p50Ms'>[]> {
-  // The first question of a kind may wait for what others like it are made of.
+  // The first request of a kind may wait for structures that later ones use again.
   if (status === 200) {
     for (const [{ product }, [path = '']] of paths) await fetchAnswer(product, path, plan.signal);
   }

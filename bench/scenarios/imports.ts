@@ -1,4 +1,4 @@
-/** Imports: flat CSV, the nested events of an own export, and a few events onto many. */
+/** Imports: flat CSV, the nested events of an export, and a few events added to many. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { copyGround, type Ground, openBed, type Plan, prepareGround } from '../bed.ts';
@@ -22,7 +22,10 @@ export function addImport(
   plan.report.setFigure(`${title}/import/${what}`, perSecond);
 }
 
-/** The export as NDJSON makes a new organization, whose own export has to have the same bytes (decision 28). */
+/**
+ * Imports an NDJSON export into a new organization, whose export must have the same bytes
+ * (decision 28).
+ */
 export async function measureNestedImport(ground: Ground, plan: Plan): Promise<void> {
   const { report, signal } = plan;
   report.say(`${ground.title}: import of nested NDJSON`);
@@ -37,7 +40,7 @@ export async function measureNestedImport(ground: Ground, plan: Plan): Promise<v
   }
   const middle = imports.toSorted((one, other) => one.elapsedMs - other.elapsedMs)[imports.length >> 1]!;
   addImport(plan, ground.title, 'nested NDJSON', ground.community.events, middle);
-  // Only the last one is there yet.
+  // Only the last import still exists.
   await exportTo(imports.at(-1)!.ground, copy, signal);
   const [before, after] = [await readFileContent(file), await readFileContent(copy)];
   report.check(
@@ -48,7 +51,7 @@ export async function measureNestedImport(ground: Ground, plan: Plan): Promise<v
   for (const path of [file, copy, about.folder]) await rm(path, { recursive: true });
 }
 
-/** Onto a copy of the data, so that others find it unchanged. */
+/** Imports into a copy of the data, so that it stays unchanged for other scenarios. */
 export async function measureIncrement(ground: Ground, plan: Plan): Promise<void> {
   plan.report.say(`${ground.title}: import of a few events onto many`);
   const copy = await copyGround(ground, 'increment-data');

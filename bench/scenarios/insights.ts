@@ -1,4 +1,4 @@
-/** Insights: each figure over all events, computed anew, for one who looks alone. */
+/** Insights: each operation over all events, not from a cache, with one request at a time. */
 import type { Bed, Plan } from '../bed.ts';
 import { timeSpan } from '../community.ts';
 import { download } from '../curl.ts';
@@ -26,7 +26,8 @@ export async function measureInsights(bed: Bed, plan: Plan): Promise<void> {
   const samples = plan.quick ? 3 : SAMPLES;
   for (const [title, question] of Object.entries(FIGURES)) {
     const taken = [];
-    // The first one warms up. Each has another range, so that none was given before; all hold every event.
+    // The first one warms up. Each has a different range, so that no response is in a cache; all
+    // ranges include every event.
     for (let sample = 0; sample <= samples; sample++) {
       const url = `http://127.0.0.1:${bed.product.port}/insights/v1/${question}start=${startMs - sample}`;
       taken.push(await download({ url, headers: bed.product.headers, signal: plan.signal }));

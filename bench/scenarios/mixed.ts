@@ -1,4 +1,4 @@
-/** Small requests while ten clients export without end. */
+/** Small requests while ten clients export continuously. */
 import type { Bed, Plan } from '../bed.ts';
 import { download, downloadForever } from '../curl.ts';
 import { questionsOf } from '../questions.ts';
@@ -8,11 +8,11 @@ import { duration, rate } from '../table.ts';
 
 const EXPORTS = 10;
 const CONNECTIONS = 16;
-/** Who asks without a pause measures a server that never rests; with one, what a user would wait. */
+/** Without a pause, the load shows a saturated server; with a pause, the waiting time of a user. */
 const PAUSES_MS = [0, 10];
 const SECONDS = 3;
 
-/** `aside`: whether there is room for the export as a file. */
+/** `aside`: whether there is room for the export as a file, for the other servers. */
 export async function measureMixed(bed: Bed, plan: Plan, aside: boolean): Promise<void> {
   const { report, signal } = plan;
   report.say(`${bed.title}: ten exports, keeping the answers`);

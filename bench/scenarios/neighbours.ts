@@ -1,6 +1,7 @@
 /**
- * One tenant attacks, another one works: phase after phase of hostile load with one key, each on a fresh server, first
- * alone and then all together, beside the same small requests of another organization.
+ * One tenant attacks while a different one works: phases of hostile load with one key, each on a
+ * new server, first one attack at a time and then all together, beside the same small requests of
+ * a different organization.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +19,7 @@ import type { Report } from '../report.ts';
 import { fetchAnswer } from '../site.ts';
 
 export interface Neighbours {
-  /** Of the attacker. */
+  /** Number of events of the attacker. */
   readonly events: number;
   readonly workers: number;
   readonly quick: boolean;
@@ -34,21 +35,21 @@ const PHASE_SECONDS = 10;
 const QUICK_SECONDS = 3;
 const QUICK_SHARE = 0.05;
 const VERSIONS = 8;
-/** Imports beside an attack may take long; they end after so many times the length of a phase. */
+/** Imports during an attack may be slow; they end after this multiple of the length of a phase. */
 const MOST_PHASES = 2;
 const INCREMENT_EVENTS = 200;
 /** A server looks for a new version twice a second. */
 const SWITCH_MS = 700;
-/** So long the responses to a revoked key are looked at. */
+/** How long the responses to a revoked key are observed. */
 const DRAIN_MS = 4_000;
 const RECOVER_MS = 3_000;
 const MESSAGE_MS = 60_000;
 const BOARDS_ASKED = 16;
 
-/** What the holder of a key can do without an import by the operator, which takes the same cores. */
+/** The attacks that need no import by the operator, which would use the same cores. */
 const WITHOUT_IMPORTS = ATTACK_NAMES.filter((name) => name !== 'replaced versions');
 
-/** What every phase starts from. */
+/** The starting point of every phase. */
 interface Ground extends Neighbours {
   readonly dataDir: string;
   readonly attacker: Running;
@@ -133,7 +134,7 @@ async function rest({ seconds, signal }: Ground, ended?: AbortSignal): Promise<u
   await pause(seconds * 1_000, undefined, { signal: either }).catch(() => signal.throwIfAborted());
 }
 
-/** Why the attack had to end before its time. */
+/** Returns why the attack had to end early; undefined if it did not. */
 async function attack(
   ground: Ground,
   server: Corkboard,
@@ -156,7 +157,7 @@ async function attack(
   return guarded;
 }
 
-/** An import after each export that is hardly read. */
+/** Alternates imports with exports that are read slowly and keep their version open. */
 async function replaceVersions(ground: Ground, ended: AbortSignal): Promise<undefined> {
   const { events, folder, dataDir, signal, seconds } = ground;
   const file = join(folder, 'events-more.csv');
@@ -181,7 +182,7 @@ async function revoke(ground: Ground, keyId: string): Promise<Revocation> {
   };
 }
 
-/** What the server takes some seconds later. */
+/** The memory and disk space of the server when it has recovered, or after a few seconds. */
 async function recovered(server: Corkboard, before: Taken, wasAttacked: boolean): Promise<Taken> {
   const endMs = performance.now() + (wasAttacked ? RECOVER_MS : 0);
   for (;;) {

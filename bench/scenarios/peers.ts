@@ -1,4 +1,7 @@
-/** The comparable servers beside the product: the export and a board's events of the same data, one server at a time. */
+/**
+ * Compares the product with the comparable servers: the export and the events of a board of the
+ * same data, one server at a time.
+ */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +26,10 @@ const SAME_BOARDS = 16;
 
 type SmallOutcome = Outcome<keyof Small>;
 
-/** Of the same rounds: the product, with a process for each core, and another server; anew, and given before. */
+/**
+ * Outcomes of the same rounds: the product, the product with a process per core, and the other
+ * server; for new requests and for repeated ones.
+ */
 interface Beside {
   readonly mine: readonly SmallOutcome[];
   readonly mineWide: readonly SmallOutcome[];
@@ -55,16 +61,16 @@ export async function measurePeers(plan: Plan, events: number, folder: string): 
   );
   if (typeof database !== 'string') await addOverPostgres(plan, ground, bundle, database, own);
   for (const peer of PEERS) await addPeer(plan, peer, ground, database, own);
-  // Quoted figures say something only about as much data.
+  // Quoted values are comparable only with the same amount of data.
   if (!plan.quick) await addQuoted(plan, own);
 }
 
-/** The product, which is asked again beside each of the others. */
+/** The product, which is measured again beside each of the others. */
 interface Own {
   readonly export: Export;
-  /** Rendered anew, and given before. */
+  /** New requests, and repeated ones. */
   readonly boards: readonly Questions[];
-  /** With a process for each core: the others, with their database, make use of all cores too. */
+  /** With a process per core: the other servers, with their database, also use all cores. */
   readonly wideBoards: readonly Questions[];
 }
 
@@ -110,7 +116,10 @@ function questionsTo(bed: Bed): Questions {
   };
 }
 
-/** Over the very database that the others ask, in a schema of its own: from memory, and straight. */
+/**
+ * The product over the database of the other servers, in its own schema: from memory, and without
+ * data in memory.
+ */
 async function addOverPostgres(
   plan: Plan,
   about: Ground,
@@ -134,7 +143,7 @@ async function addOverPostgres(
   }
 }
 
-/** A server that does not do what it should is a row with the reason. */
+/** A server that fails gets an empty row and a remark with the reason. */
 async function addPeer(
   plan: Plan,
   peer: Peer,
@@ -155,7 +164,7 @@ async function addPeer(
       folder: ground.folder,
     };
     const boards = await measureBeside(plan, own, [questions]);
-    // Last, since not every server comes back from it.
+    // Last, because not every server survives it.
     const file = join(ground.folder, 'export-of-peer.json');
     const exported = await measureExport(plan, questions, file, ground.community.events).catch(
       (error: unknown) => {
@@ -172,13 +181,13 @@ async function addPeer(
   }
 }
 
-/** Boards of the product and of another server, in the same rounds. */
+/** Measures boards of the product and of a different server in the same rounds. */
 async function measureBeside(plan: Plan, own: Own, theirs: readonly Questions[]): Promise<Beside> {
   const outcomes = await measureBoards(plan, [...own.boards, ...own.wideBoards, ...theirs]);
   return { mine: outcomes.slice(0, 2), mineWide: outcomes.slice(2, 4), theirs: outcomes.slice(4) };
 }
 
-/** They were measured elsewhere, so they are beside what the product does now. */
+/** Compares quoted values, which were measured elsewhere, with new ones of the product. */
 async function addQuoted(plan: Plan, own: Own): Promise<void> {
   const { mine, mineWide } = await measureBeside(plan, own, []);
   const { small } = QUOTED;
@@ -194,7 +203,10 @@ function addRow(plan: Plan, title: string, own: Own, exported: Export | undefine
   plan.report.setFigure(`peers/board before, ${short}`, given);
 }
 
-/** How often the product with its embedded store is as fast. Who keeps no answers is as fast when one was given before. */
+/**
+ * Returns how many times as fast the product with its embedded store is. For a server without a
+ * response cache, repeated requests count as fast as new ones.
+ */
 function addCompared(
   plan: Plan,
   title: string,

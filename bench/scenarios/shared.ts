@@ -1,7 +1,7 @@
 /**
- * Four servers and two importers on one database, with many organizations: whether each server shows
- * each organization's versions whole and in order, how soon, and how many bytes that moves beside
- * those that have changed.
+ * Four servers and two importers on one database, with many organizations. Checks that each server
+ * shows complete versions of each organization in order, and measures the delay and the number of
+ * bytes transferred, compared to the bytes changed.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ const DATA = 'many organizations';
 interface Organization {
   readonly name: string;
   readonly key: string;
-  /** Batches that are published, and that are on their way. */
+  /** Number of published batches, and of started ones. */
   published: number;
   begun: number;
   importing: boolean;
@@ -115,7 +115,7 @@ async function startServer(url: string, cache: string, signal: AbortSignal): Pro
   return await startCorkboard(url, signal, { options: ['--workers', '1', '--cache', cache] });
 }
 
-/** One organization after the other, each time one that nobody else imports. */
+/** Imports into one organization after the other, skipping those with an import in progress. */
 async function keepImporting(
   ground: Ground,
   servers: readonly Corkboard[],
@@ -158,7 +158,10 @@ async function untilTakenUp(ground: Ground, server: Corkboard, organization: Org
   ground.takeUpMs.push(performance.now() - startMs);
 }
 
-/** Each response is of one version, none older than the one before, and none that was not published. */
+/**
+ * Checks that each response is of one version, is not older than the previous one, and contains
+ * nothing that was not imported.
+ */
 async function keepAsking(ground: Ground, server: Corkboard, ending: AbortSignal): Promise<void> {
   const seen = new Map<string, number>();
   for (let turn = 0; !ending.aborted; turn++) {

@@ -1,4 +1,7 @@
-/** Small requests: rendered anew and given before, and 304; beside servers that send the same bytes from memory or files. */
+/**
+ * Small requests, new and repeated, and 304, compared with servers that send the same bytes from
+ * memory or files.
+ */
 import { type Bed, isLarge, openBed, type Plan } from '../bed.ts';
 import type { LoadFigures } from '../load.ts';
 import { questionsOf, type SmallKind } from '../questions.ts';
@@ -8,13 +11,13 @@ import { bytes, duration, rate, ratio } from '../table.ts';
 import type { TableName } from '../tables.ts';
 
 const CONNECTIONS = 16;
-/** Few enough for any cache. */
+/** Few enough to fit into any cache. */
 const SAME_QUESTIONS = 16;
 const SAMPLES = 5;
 
 type Outcomes = readonly Outcome<keyof LoadFigures>[];
 
-/** What is asked of each server in one load. */
+/** The requests to each server in one load. */
 interface Asked {
   readonly paths: (target: Target) => readonly string[];
   readonly headers?: (target: Target) => Readonly<Record<string, string>>;
@@ -52,7 +55,7 @@ export async function measureSmall(bed: Bed, plan: Plan, kind: SmallKind): Promi
   if (kind === 'board' && !isLarge(bed)) await measureLogged(bed, plan, answers.slice(0, SAME_QUESTIONS));
 }
 
-/** The same with a line of log for each request, as the server writes it by default. */
+/** The same measurement with one log line per request, the default of the server. */
 async function measureLogged(bed: Bed, plan: Plan, answers: readonly KeptAnswer[]): Promise<void> {
   plan.report.say(`${bed.title}: board, given before, with a log`);
   await using logged = await openBed(bed, plan.signal, '--log-level', 'info');
@@ -92,7 +95,7 @@ function askedOf(answers: readonly KeptAnswer[]): Asked {
   };
 }
 
-/** Each round goes on in the list where the one before ended, so that nothing is asked twice too soon. */
+/** Each round continues in the list where the previous one ended, so that repeats are far apart. */
 function measureLoads(
   bed: Bed,
   plan: Plan,

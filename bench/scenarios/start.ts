@@ -1,4 +1,4 @@
-/** How long a server takes from its start to its first answer, and what memory it then has. */
+/** The time from the start of a server to its first response, and its memory after that. */
 import { askOnce, type Ground, isLarge, openBed, type Plan } from '../bed.ts';
 import { startCorkboard } from '../corkboard.ts';
 import { settledPss } from '../memory.ts';

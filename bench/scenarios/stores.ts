@@ -1,4 +1,7 @@
-/** The same imports, starts and increments over a folder, over PostgreSQL, and over PostgreSQL with a bucket. */
+/**
+ * The same imports, starts and further imports with a folder, with PostgreSQL, and with PostgreSQL
+ * and a bucket.
+ */
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -32,7 +35,7 @@ export type Bundle = Pick<Ground, 'title' | 'community' | 'folder' | 'firstPath'
   readonly bundle: string;
 };
 
-/** One way to keep the data. */
+/** One way to store the data. */
 interface Way {
   readonly name: string;
   readonly program: Program;
@@ -102,7 +105,7 @@ async function measureWays(
   }
 }
 
-/** A new store each time; servers and the importer are machines with caches of their own. */
+/** Uses a new store each time. The servers and the importer have separate caches, like machines. */
 async function measureWay(
   plan: Plan,
   data: Bundle,
@@ -125,7 +128,7 @@ async function measureWay(
   const emptyMs = await measureStart(place, serving, key, data.firstPath, signal);
   const againMs = await measureStart(place, serving, key, data.firstPath, signal);
   const continued = { moreMs: 0, takenUpMs: 0 };
-  // Only the invented community can be continued.
+  // Only the generated community can be continued.
   if (data.community.users > 0) {
     await using server = await startCorkboard(place, signal, {
       program: serving,
@@ -170,7 +173,7 @@ async function migrate(url: string, way: Way, program: Program, signal: AbortSig
   await runCorkboard(['migrate', ...placeWords(url), ...bucket], signal, program);
 }
 
-/** A prefix of its own for each database. */
+/** The bucket with a separate prefix for each database. */
 function bucketOf(url: string, { address }: TestBucket): string {
   return address.replace('?', `${new URL(url).pathname}?`);
 }

@@ -1,4 +1,7 @@
-/** Marked events that are published batch by batch during a soak: an answer shows all of a batch, or none of it. */
+/**
+ * Marked events that are published batch by batch during a soak. A response must show all events of
+ * a batch or none.
+ */
 import { writeFile } from 'node:fs/promises';
 import { boardIds, type Community, ownerOf, pinOf, timeSpan } from '../community.ts';
 
@@ -8,27 +11,27 @@ const MARKED_BOARDS = 5;
 const MARKED_PER_BOARD = 10;
 const BY_USER_PER_BOARD = 4;
 const EARNING_PER_BOARD = 3;
-/** What the default policy gives for a comment. */
+/** Points for a comment in the default policy. */
 const POINTS_OF_COMMENT = 5;
 
-/** How many marked events of a batch each question shows, and what else a batch changes. */
+/** The marked events of a batch in each kind of response, and the other effects of a batch. */
 export const SHARES = {
   export: MARKED_BOARDS * MARKED_PER_BOARD,
   board: MARKED_PER_BOARD,
   user: MARKED_BOARDS * BY_USER_PER_BOARD,
-  /** Of a key that sees the first two boards. */
+  /** With a key that sees the first two boards. */
   scoped: 2 * MARKED_PER_BOARD,
-  /** Marked or not. */
+  /** All events of a batch, marked or not. */
   events: MARKED_BOARDS * (MARKED_PER_BOARD + EARNING_PER_BOARD),
-  /** Earned on each of the boards by the one who comments. */
+  /** Points that the commenting user earns on each of the boards. */
   points: EARNING_PER_BOARD * POINTS_OF_COMMENT,
 } as const;
 
 export interface Marks {
   readonly boards: readonly number[];
-  /** Acts in marked events. */
+  /** A user who acts in marked events. */
   readonly user: number;
-  /** Earns points by comments, and acts in nothing else of a batch. */
+  /** A user who earns points with comments, and acts in no other events of a batch. */
   readonly earner: number;
 }
 
@@ -36,7 +39,10 @@ export function marksOf(community: Community): Marks {
   return { boards: boardIds(community).slice(0, MARKED_BOARDS), user: 100_001, earner: 100_002 };
 }
 
-/** Spread over all of the time, so that the batch changes the timeline at its beginning, in its middle and at its end. */
+/**
+ * Writes events spread over the whole time span, so that the batch changes the beginning, the
+ * middle and the end of the timeline.
+ */
 export async function writeBatch(
   file: string,
   batch: number,

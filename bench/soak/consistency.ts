@@ -1,11 +1,14 @@
-/** Whether an answer is of exactly one version: whole batches, the first so many of them, the same ones under the same tag. */
+/**
+ * Checks that a response is of exactly one version: it shows complete batches, without a gap from
+ * the first one on, and the same batches for the same entity tag.
+ */
 import { type Marks, SHARES } from './batches.ts';
 import type { Answer } from './reading.ts';
 
-/** What a kind of question shows of each batch; `events` where all events of the organization come. */
+/** The kind of a response, which determines its number of events of each batch. */
 export type Share = 'export' | 'board' | 'user' | 'scoped';
 
-/** Which version has answered is told by how many batches it shows. */
+/** The number of batches in a response identifies its version. */
 export class Consistency {
   readonly #baseEvents: number;
   readonly #marks: Marks;
@@ -17,7 +20,7 @@ export class Consistency {
     this.#marks = marks;
   }
 
-  /** Throws, with a sentence, when the events cannot come from one version. */
+  /** Throws an error with a readable message if the events cannot come from one version. */
   checkEvents(name: string, answer: Answer, share: Share): void {
     const batches = answer.marks.size;
     for (let batch = 1; batch <= batches; batch++) {
@@ -35,7 +38,7 @@ export class Consistency {
     this.#remember(name, answer.etag, batches);
   }
 
-  /** Points of the one who earns so many with each batch, on a marked board. */
+  /** Checks the points of the user who earns points with each batch, on a marked board. */
   checkPoints(name: string, answer: Answer, board: number): void {
     const records = Object.values<{ user_id: number; total_points: number }>(JSON.parse(answer.text));
     const total = records.find((record) => record.user_id === this.#marks.earner)?.total_points ?? 0;

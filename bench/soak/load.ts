@@ -1,4 +1,4 @@
-/** The mixed load of a soak: loops that ask, each one kind of question, until told to end. */
+/** The mixed load of a soak: loops that send one kind of request each, until they are stopped. */
 import { Agent } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Marks } from './batches.ts';
@@ -6,7 +6,7 @@ import type { Consistency, Share } from './consistency.ts';
 import { type Answer, type Question, read } from './reading.ts';
 
 const PAUSE_MS = 5;
-/** After so many failures the rest would say the same. */
+/** Further failures would add no information. */
 const MOST_FAILURES = 20;
 
 export interface Keys {
@@ -21,7 +21,7 @@ interface Loop {
   readonly name: string;
   readonly ask: (turn: number) => Question;
   readonly check: (answer: Answer, question: Question) => void;
-  /** Loops side by side. */
+  /** Number of parallel loops. */
   readonly times?: number;
 }
 
@@ -69,7 +69,7 @@ async function repeat(loop: Loop, offset: number, figures: LoopFigures, around: 
   const tags = new Map<string, string>();
   for (let turn = offset; !around.signal.aborted; turn++) {
     const asked = loop.ask(turn);
-    // Of every four, one asks whether there is something new.
+    // One request in four is conditional.
     const etag = turn % 4 === 3 ? tags.get(asked.path) : undefined;
     const question = etag ? { ...asked, etag } : asked;
     try {

@@ -1,4 +1,4 @@
-/** Whether memory grows: a straight line through its samples from the second minute on. */
+/** Judges whether memory grows: fits a line through its samples after the first two minutes. */
 import { bytes } from '../table.ts';
 
 export interface MemorySample {
@@ -8,9 +8,9 @@ export interface MemorySample {
 
 /** The first minutes fill caches and pools. */
 const FROM_SECONDS = 120;
-/** Less than this of samples says nothing. */
+/** Samples over a shorter time are not conclusive. */
 const LEAST_SECONDS = 60;
-/** What the line may rise from its beginning to its end: collections of garbage come and go. */
+/** The tolerated rise of the line from its start to its end, because of garbage collections. */
 const TOLERATED_SHARE = 0.05;
 const TOLERATED_BYTES = 32e6;
 
@@ -37,7 +37,7 @@ function meansByMinute(samples: readonly MemorySample[]): number[] {
   return [...byMinute.values()].map((list) => meanOf(list.map((sample) => sample.bytes)));
 }
 
-/** Least squares, in bytes per second. */
+/** Slope by least squares, in bytes per second. */
 function slopeOf(samples: readonly MemorySample[]): number {
   const meanSeconds = meanOf(samples.map((sample) => sample.seconds));
   const meanBytes = meanOf(samples.map((sample) => sample.bytes));

@@ -1,4 +1,7 @@
-/** Asks a question and reads the answer to its end, undoing the compression, and counts what tells versions apart. */
+/**
+ * Sends a request, reads and decompresses the whole response, and counts the marks that distinguish
+ * versions.
+ */
 import { type Agent, get, type IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
@@ -7,7 +10,7 @@ import { MARK } from './batches.ts';
 const ACTION = Buffer.from(`"action":"${MARK}`);
 const EVENT = Buffer.from('"timestamp":"');
 const EMAIL = Buffer.from('@campus.example');
-/** No mark with its number is longer. */
+/** A mark with its number is not longer than this. */
 const SEAM_BYTES = 64;
 
 export interface Question {
@@ -26,15 +29,15 @@ export interface Answer {
   readonly events: number;
   /** Marked events by batch. */
   readonly marks: ReadonlyMap<number, number>;
-  /** Whether an address stands in it as it was imported. */
+  /** Whether the body contains an address as it was imported. */
   readonly plainAddress: boolean;
-  /** Whole only of small answers. */
+  /** Complete only for small bodies. */
   readonly text: string;
 }
 
 const TEXT_BYTES = 256 * 1024;
 
-/** Throws when the answer is cut, or is not what its headers say. */
+/** Throws if the body is cut short or contradicts its headers. */
 export async function read(port: number, agent: Agent, question: Question): Promise<Answer> {
   const startMs = performance.now();
   const response = await ask(port, agent, question);
@@ -111,7 +114,7 @@ class Tally {
     };
   }
 
-  /** What begins before the limit; the rest is counted with the next part. */
+  /** Counts matches that begin before the limit; the others are counted with the next chunk. */
   #count(part: Buffer, limit: number): void {
     for (let at = part.indexOf(EVENT); at >= 0 && at < limit; at = part.indexOf(EVENT, at + 1))
       this.#events++;

@@ -1,6 +1,6 @@
 /**
- * Mixed load with a publication every few seconds: no error, no answer that was cut or mixes versions, no growth of
- * memory, and in the end one open version in each process.
+ * Mixed load with a publication every few seconds. Checks that there is no error, no response that
+ * is cut short or mixes versions, no growth of memory, and at the end one open version per process.
  */
 import { mkdir } from 'node:fs/promises';
 import { Agent } from 'node:http';
@@ -78,7 +78,7 @@ export async function runSoak({ minutes, folder, signal, report }: Soak): Promis
   process.stdout.write(`\n# Soak of ${minutes} minutes\n\n${report.render()}`);
 }
 
-/** Batch after batch until the time is over; gives their number. Throws when an import fails. */
+/** Publishes batches until the time is over; returns their number. Throws if an import fails. */
 async function publish(
   ground: Ground,
   marks: Marks,
@@ -112,7 +112,7 @@ async function sampleMemory(
   }
 }
 
-/** Whether a board's events come to show so many batches. */
+/** Waits until the events of a board show `batches` batches; returns whether they did. */
 async function untilShown(
   port: number,
   key: string,
@@ -130,7 +130,10 @@ async function untilShown(
   }
 }
 
-/** Old versions are closed when their last answers have ended; gives how many stay open. */
+/**
+ * Waits until old versions are closed, after their last responses have ended; returns the number of
+ * open versions.
+ */
 async function untilClosed(port: number, wanted: number, signal: AbortSignal): Promise<number> {
   const endMs = performance.now() + CLOSE_TIMEOUT_MS;
   for (;;) {

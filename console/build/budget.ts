@@ -1,4 +1,4 @@
-/** What all scripts and styles of the console together may weigh, as they are sent. */
+/** The limit for the compressed size of all scripts and styles of the console together. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 const BUDGET_BYTES = 350_000;
 const BEST_LEVEL = 9;
 
-/** Throws when the build in the folder is too heavy. */
+/** Throws if the build in the folder exceeds the limit. */
 export function checkBudget(folder: string): void {
   const names = readdirSync(folder).filter((name) => /\.(js|css)$/.test(name));
   const sizes = names.map((name) => gzipSync(readFileSync(join(folder, name)), { level: BEST_LEVEL }).length);

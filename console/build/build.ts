@@ -1,4 +1,4 @@
-/** Builds the console into `dist/console`, where the server finds it, and says what it weighs. */
+/** Builds the console into `dist/console`, where the server finds it, and prints its size. */
 import { join } from 'node:path';
 import { build } from 'vite';
 import { checkBudget } from './budget.ts';
@@ -21,7 +21,7 @@ await build({
     license: { fileName: 'licenses.md' },
     rolldownOptions: {
       onLog(level, log, defaultHandler) {
-        // React's note to servers that render; here all runs in the browser.
+        // Directives of React are for rendering on a server; all code here runs in the browser.
         if (log.code !== 'MODULE_LEVEL_DIRECTIVE') defaultHandler(level, log);
       },
     },

@@ -1,4 +1,4 @@
-/** Makes the picture in the README: the built console on the demo data. */
+/** Takes the screenshot in the README: the built console with the demo data. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openConsole } from '../../test/console/visit.ts';

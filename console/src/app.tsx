@@ -1,4 +1,4 @@
-/** The console: without a key the form for it, with one the pages. */
+/** The console: shows the key form without a key, and the pages with one. */
 import { lazy, Suspense, useEffect } from 'react';
 import { Route, Switch, useLocation } from 'wouter';
 import { useKey } from './api/key.ts';
@@ -22,7 +22,7 @@ const ReferencePage = lazy(async () => ({ default: (await import('./pages/refere
 export function App() {
   const { key, reason } = useKey();
   useEffect(() => {
-    // What one key has seen is not for the next one.
+    // The next key must not show data that only the previous key could see.
     if (key === '') queries.clear();
   }, [key]);
   return key === '' ? <KeyForm reason={reason} /> : <Pages />;

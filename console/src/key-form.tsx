@@ -1,4 +1,4 @@
-/** Asks for a key, tries it, and keeps it for this tab. */
+/** Asks for a key, checks it with a request, and keeps it for this tab. */
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
 import { ProblemError } from '../../src/client/client.ts';
 import { openApi, troubleOf } from './api/client.ts';
@@ -30,7 +30,7 @@ export function KeyForm({ reason }: { readonly reason: string | undefined }) {
       takeKey(trimmed);
     } catch (error) {
       setBusy(false);
-      // With no data yet the key is still a good one.
+      // The key is valid even if there is no data yet.
       if (error instanceof ProblemError && error.code === 'not-published') takeKey(trimmed);
       else setTrouble(troubleOf(error).detail);
       field.current?.focus();

@@ -1,4 +1,4 @@
-/** Where the console begins. */
+/** Entry point of the console. */
 import { QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';

@@ -1,4 +1,4 @@
-/** What stands around every page: where one can go, the range, the theme, and the way out. */
+/** The frame of every page: navigation, the range, the theme, and signing out. */
 import { type ReactNode, useEffect, useRef } from 'react';
 import { useLocation } from 'wouter';
 import { forgetKey } from './api/key.ts';
@@ -29,7 +29,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   useEffect(() => {
     if (shown.current === path) return;
     shown.current = path;
-    // A reader's cursor follows to the new page; nobody sees an outline around all of it.
+    // Moves the cursor of a screen reader to the new page, without a visible outline.
     main.current?.focus({ preventScroll: true });
     scrollTo(0, 0);
   }, [path]);

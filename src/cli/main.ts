@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The program `corkboard`, once the version of Node.js is known to be one that it runs on. Loads
- * everything else only then: an older version cannot load all of it, and would say so with a stack.
+ * Entry point of `corkboard`. Checks the version of Node.js before it loads anything else, because
+ * an older version cannot load all modules and would end with a stack trace.
  */
 import { refusalOfNode } from './process/node-version.ts';
 

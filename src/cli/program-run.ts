@@ -1,6 +1,6 @@
 /**
- * Runs a program, like `corkboard`, once, with the arguments of the command line. Prints an
- * expected error as one sentence, and any other error with its stack, because it is a bug.
+ * Runs a program like `corkboard` once, with the arguments of the command line. Prints an expected
+ * error as one sentence, and any other error with its stack, because it is a bug.
  */
 import { CommanderError } from 'commander';
 import { AppError } from '../domain/app-error.ts';
@@ -17,13 +17,13 @@ const MISUSED = 2;
  */
 export async function runProgram(build = buildProgram): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader has seen enough (`corkboard keys list | head -1`).
+    // The reader has closed the pipe (`corkboard keys list | head -1`).
     if (error.code === 'EPIPE') process.exit();
     throw error;
   });
-  // A log that can no longer be written must not end a server.
+  // A log that cannot be written must not end a server.
   process.stderr.on('error', () => {});
-  // The list of processes shows the words of a command to every user of the machine.
+  // The process list shows the arguments of a command to every user of the machine.
   const words = process.argv.join(' ');
   if (concealSecrets(words) !== words) process.title = concealSecrets(words);
   try {
@@ -52,10 +52,13 @@ function tell(error: unknown): number {
   return REFUSED;
 }
 
-/** A full disk, a forbidden folder, a locked file: of the system, not of the program. */
+/**
+ * Whether the system caused the error (a full disk, a folder without permission, a locked file)
+ * and not a bug.
+ */
 function isSystemTrouble(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
-  // DuckDB reports errors with files only in the message.
+  // DuckDB reports file errors only in the message.
   return (
     'syscall' in error ||
     /^IO Error: /.test(error.message) ||
@@ -69,8 +72,8 @@ function isSqliteTrouble(error: Error): boolean {
 }
 
 /**
- * No right, no such database, no room, cancelled, a broken disk; its other codes are about what we
- * have asked.
+ * Missing privileges, an unknown database, no room, a cancelled statement, a broken disk. Our own
+ * statements cause the other codes.
  */
 function isPostgresTrouble(error: Error): boolean {
   return 'severity' in error && 'code' in error && /^(28|3D|42501|53|57|58)/.test(String(error.code));

@@ -19,7 +19,7 @@ import { addExamples } from './terminal/examples.ts';
 import { readDatabase, readSize } from './terminal/options.ts';
 import { concealSecrets } from './terminal/output.ts';
 
-// The same place from src/cli and from dist/cli.
+// The same path is valid from src/cli and from dist/cli.
 const PACKAGE_FILE = join(import.meta.dirname, '../../package.json');
 
 const DATABASE_HELP = `
@@ -52,7 +52,7 @@ export function buildProgram(): Command {
         .default(DEFAULT_CACHE_BYTES, '20GB')
         .env('CORKBOARD_CACHE_LIMIT'),
     )
-    // Before the commands are added, because they inherit it.
+    // Set before the commands are added, because they inherit it.
     .configureHelp({ showGlobalOptions: true, styleTitle: pointToGlobalOptions })
     .configureOutput({
       outputError: (text, write) => write(concealSecrets(text).replace(/^error: /, 'corkboard: ')),

@@ -1,11 +1,17 @@
-/** Questions put to the server: lists as one stream or page by page (decision 18), and maps as a whole. */
+/**
+ * Requests for the content of the API: lists as one stream or page by page (decision 18), and maps
+ * as a whole.
+ */
 import { nextCursor } from './headers.ts';
 import { MEDIA_TYPES } from './media-types.ts';
 import { type Message, readElements, readMessages, readWhole } from './reading.ts';
 import { type RetryOptions, retrying } from './retrying.ts';
 import { type Origin, type Query, send } from './sending.ts';
 
-/** A time: a `Date`, ISO 8601 with an offset, or Unix milliseconds, which count as seconds below 100,000,000,000 (decision 5). */
+/**
+ * A time: a `Date`, ISO 8601 with an offset, or Unix time in milliseconds. Numbers below
+ * 100,000,000,000 count as seconds (decision 5).
+ */
 export type Instant = Date | string | number;
 
 export interface RangeOptions {
@@ -17,7 +23,7 @@ export interface RangeOptions {
 }
 
 export interface ListOptions extends RangeOptions {
-  /** From 1 to 10,000: the list comes in pages of so many. Absent: all of it comes in one answer. */
+  /** Elements per page, from 1 to 10,000. If absent, the whole list comes in one response. */
   readonly pageSize?: number | undefined;
 }
 
@@ -29,7 +35,7 @@ export interface Page {
 }
 
 export interface Asking {
-  /** As one answer, or in pages where these have a size. */
+  /** Reads the list in pages if `pageSize` is given, otherwise as one response. */
   list<T>(
     path: string,
     query: Query,
@@ -47,7 +53,7 @@ export interface Asking {
 
 export function openAsking(origin: Origin, retry: RetryOptions): Asking {
   const page: Asking['page'] = (path, query, signal) =>
-    // A page is kept until all of it has come, so that it can be asked for again.
+    // Elements are kept until the page is complete, so that the request can be retried.
     retrying(
       async () => {
         const response = await send(origin, { path, query, accept: MEDIA_TYPES.ndjson, signal });
@@ -95,7 +101,7 @@ export function openAsking(origin: Origin, retry: RetryOptions): Asking {
   };
 }
 
-/** A date is written as ISO 8601: as a number, one before March 1973 would be read as seconds. */
+/** Writes a `Date` as ISO 8601: the server would read a number before March 1973 as seconds. */
 export function instantText(instant: Instant): string {
   return instant instanceof Date ? instant.toISOString() : String(instant);
 }
@@ -107,11 +113,11 @@ export function rangeQuery({ start, end }: RangeOptions): Query {
   };
 }
 
-/** Fills the names of a path. Throws `TypeError` for what no path can carry. */
+/** Replaces the names in a path. Throws `TypeError` for text that a path cannot contain. */
 export function pathWith(path: string, names: Readonly<Record<string, string>>): string {
   return path.replace(/\{([^}]+)\}/g, (_, name: string) => {
     const text = names[name] ?? '';
-    // Every URL parser takes dots away, however they are written.
+    // Every URL parser removes segments of one or two dots, even if they are encoded.
     if (text !== '' && text !== '.' && text !== '..' && text.isWellFormed()) return encodeURIComponent(text);
     throw new TypeError(
       `What stands for ${name} in a path must not be empty, a dot, two dots, or half a character.`,

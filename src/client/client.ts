@@ -1,6 +1,7 @@
 /**
- * The client of Corkboard for programs in TypeScript and JavaScript (`corkboard/client`, decision 55): a typed method
- * for every data route of both variants and of the insights. It uses nothing but what Node, Deno, Bun and browsers have in common.
+ * The client of Corkboard for programs in TypeScript and JavaScript (`corkboard/client`,
+ * decision 55): a typed method for every data route of both variants and of the insights. It uses
+ * only features that Node, Deno, Bun and browsers share.
  */
 import {
   type Asking,
@@ -29,76 +30,82 @@ export type { SyncBatch, Synced } from './sync.ts';
 export type { Insights, VariantA, VariantB };
 
 export interface ClientOptions {
-  /** As the operator tells it, up to `/v1`: `https://corkboard.example.org/a`. */
+  /** The address of a variant up to `/v1`, like `https://corkboard.example.org/a`. */
   readonly baseUrl: string;
   readonly key: string;
-  /** When and how often to try again. */
+  /** When and how often to retry. */
   readonly retry?: RetryOptions;
-  /** Instead of the one of the platform: for a proxy, or to see what is sent. */
+  /** Replaces the `fetch` of the platform, for a proxy or to inspect requests. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
 interface ChangesOptions extends RangeOptions {
-  /** Which events; all without it. A token belongs to this choice, to the range and to the key. */
+  /** Selects events; absent: all. A sync token is valid only for this selection, range and key. */
   readonly of?: 'pins' | { readonly board: IdInput } | { readonly user: IdInput };
 }
 
 export interface LiveOptions extends ChangesOptions {
-  /** That of the last batch that was applied, of `sync` or `live`; absent: from now on. */
+  /**
+   * The sync token of the last applied batch, of `sync` or `live`. If absent, the stream starts
+   * now.
+   */
   readonly token?: string | undefined;
 }
 
 export interface SyncOptions extends ChangesOptions {
-  /** That of the last batch that was applied; absent: from the beginning. */
+  /** The sync token of the last applied batch; absent: from the beginning. */
   readonly token?: string | undefined;
-  /** Changes a batch, from 1 to 10,000; 1,000 by default. */
+  /** Changes per batch, from 1 to 10,000; 1,000 by default. */
   readonly pageSize?: number | undefined;
-  /** Goes on for ever, and asks again after so long. Absent: ends when it has caught up. */
+  /**
+   * Polls without an end, with this pause in milliseconds. If absent, the iteration ends when it
+   * has caught up.
+   */
   readonly pollMs?: number | undefined;
 }
 
 type Paths = typeof VariantA.PATHS | typeof VariantB.PATHS;
 type List<T> = AsyncGenerator<T, void, undefined>;
 
-/** What both variants offer. Nothing is sent before the first element is asked for. */
+/** The lists of both variants. A method sends nothing before its first element is requested. */
 export interface ListsClient<E, B, U> {
-  /** All interactions of the organization, oldest first. */
+  /** All events of the organization, oldest first. */
   events(options?: ListOptions): List<E>;
   eventsOfBoard(board: IdInput, options?: ListOptions): List<E>;
-  /** Interactions with pins, across all boards. */
+  /** Events about pins, across all boards. */
   eventsOfPins(options?: ListOptions): List<E>;
-  /** What a user has done. */
+  /** Events whose actor is the user. */
   eventsOfUser(user: IdInput, options?: ListOptions): List<E>;
-  /** Ascending by id; a range is about when they were created. */
+  /** Ascending by id. A range selects by creation time. */
   boards(options?: ListOptions): List<B>;
   users(options?: ListOptions): List<U>;
-  /** What has changed since a token, in batches to apply to a copy. */
+  /** The changes since a sync token, in batches to apply to a copy. */
   sync(options?: SyncOptions): List<SyncBatch<E>>;
-  /** The same as it is published, without an end; a stream that breaks is taken up again. */
+  /** Like `sync`, but as soon as changes are published, without an end. Reconnects by itself. */
   live(options?: LiveOptions): List<SyncBatch<E>>;
 }
 
 export type ClientB = ListsClient<VariantB.Event, VariantB.Board, VariantB.User>;
 
 export interface ClientA extends ListsClient<VariantA.Event, VariantA.Board, VariantA.User> {
-  /** Points of all users on a board, by e-mail address. */
+  /** Points of all users on a board, keyed by e-mail address. */
   pointsOfBoard(board: IdInput, options?: RangeOptions): Promise<VariantA.PointsMap>;
   pointsOfLti(ltiId: string, options?: RangeOptions): Promise<VariantA.PointsMap>;
   pointsOfCourse(courseId: string, options?: RangeOptions): Promise<VariantA.PointsMap>;
-  /** Points of a user, one record a board. */
+  /** Points of a user, one record per board. */
   pointsOfUser(user: IdInput, options?: KeyedOptions): Promise<VariantA.PointsMap>;
   pointsOfLmsUser(property: string, value: string, options?: KeyedOptions): Promise<VariantA.PointsMap>;
 }
 
 export interface KeyedOptions extends RangeOptions {
   /**
-   * Every record under the id of its board; without it as the organization has it set up (decision
-   * 8). Read `board_id` of the records, never their names.
+   * Keys every record by the id of its board. If absent, the setting of the organization decides
+   * (decision 8). Identify records by their `board_id`, never by their keys.
    */
   readonly key?: VariantA.Operations['getPointsOfUser']['query']['key'];
 }
 
-/** Throws `TypeError` for a base URL or a key that cannot be used. Sends nothing. */
+/** Throws `TypeError` for an unusable base URL or key. Sends nothing. */
 export function openClient(options: ClientOptions & { readonly variant: 'a' }): ClientA;
 export function openClient(options: ClientOptions & { readonly variant: 'b' }): ClientB;
 export function openClient(options: ClientOptions & { readonly variant: 'insights' }): InsightsClient;
@@ -106,9 +113,9 @@ export function openClient({
   variant,
   ...options
 }: ClientOptions & { readonly variant: Interface }): ClientA | ClientB | InsightsClient {
-  // Called by this name, as browsers want it: without an object before it.
+  // Browsers require that `fetch` is called as a method of `globalThis`, not of a different object.
   const { key, retry = {}, fetch = (...request) => globalThis.fetch(...request) } = options;
-  // Refused here, because the message of `fetch` would repeat it.
+  // Checked here, because the error message of `fetch` would contain the key.
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new TypeError('The key is empty, or has characters that no key has.');
   const asking = openAsking({ baseUrl: readBaseUrl(options.baseUrl, variant), key, fetch }, retry);
@@ -123,7 +130,10 @@ export function openClient({
 const NAMES = { a: 'Variant A', b: 'Variant B', insights: 'the insights' } as const;
 type Interface = keyof typeof NAMES;
 
-/** A base of another interface is refused: all have `/events` and `/boards`, but their boards and users differ. */
+/**
+ * Rejects the base URL of a different interface: all have `/events` and `/boards`, but their boards
+ * and users differ.
+ */
 function readBaseUrl(text: string, variant: Interface): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (

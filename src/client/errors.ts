@@ -1,9 +1,9 @@
-/** What can go wrong with a request, as errors that a program can tell apart. None of them carries the key. */
+/** Errors of requests, which programs can distinguish. None of them contains the key. */
 import type { ProblemCode } from './problem-codes.ts';
 
-/** Of every error of the client. What an abort signal gives as its reason is thrown as it is. */
+/** Base class of all errors of the client. The reason of an abort signal is thrown unchanged. */
 export class CorkboardError extends Error {
-  /** Stable: programs go by it. */
+  /** Stable; use it in programs. */
   readonly code: string;
 
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -13,17 +13,23 @@ export class CorkboardError extends Error {
   }
 }
 
-/** A refusal, as the problem document of the server tells it (RFC 9457), or an answer of something before the server. */
+/**
+ * An error response: a problem document of the server (RFC 9457), or the response of something in
+ * front of the server.
+ */
 export class ProblemError extends CorkboardError {
-  /** `unknown` when the answer is no problem document; a newer server may have codes that are not listed here. */
+  /**
+   * `unknown` if the body is not a problem document. A newer server may have codes that are not
+   * listed here.
+   */
   declare readonly code: ProblemCode | 'unknown' | (string & {});
   readonly status: number;
   readonly title: string;
-  /** What is wrong, in a sentence. */
+  /** One sentence that says what is wrong. */
   readonly detail: string;
-  /** Under this id the operator finds the request in the log. */
+  /** The id of the request in the log of the server. */
   readonly requestId: string | undefined;
-  /** How long the server wants to be left alone. */
+  /** How long the server asks the client to wait. */
   readonly retryAfterMs: number | undefined;
 
   constructor(problem: {
@@ -43,17 +49,17 @@ export class ProblemError extends CorkboardError {
   }
 }
 
-/** No whole answer came, or none of this service. */
+/** There was no complete response, or it did not come from a Corkboard server. */
 export class AnswerError extends CorkboardError {
   declare readonly code: 'unreachable' | 'cut-short' | 'redirected' | 'unreadable';
 
-  // Only to narrow the code.
+  // Only narrows the type of `code`.
   constructor(code: AnswerError['code'], message: string, options?: ErrorOptions) {
     super(code, message, options);
   }
 }
 
-/** `text` without the key, wherever something on the way has repeated it. */
+/** Removes the key from a text in which the server or a proxy may have repeated it. */
 export function withoutKey(text: string, key: string | undefined): string {
   return key === undefined ? text : text.replaceAll(key, '…');
 }

@@ -1,19 +1,22 @@
-/** JSON as the server writes it, with identifiers as texts, so that none loses a digit (decisions 3, 55). */
+/** Parses JSON of the server with identifiers as strings, so all digits stay (decisions 3, 55). */
 
 /**
- * An integer of 64 bits in decimal digits. A text, because a number rounds it beyond 2^53, and a `bigint` cannot be
- * written as JSON again.
+ * A 64-bit integer in decimal digits. A string, because a number rounds it beyond 2^53 and
+ * `JSON.stringify` does not accept a `bigint`.
  */
 export type Id = string;
 
-/** What is taken for an identifier; a number only as far as it is exact. */
+/** An identifier as an argument; a number must be a safe integer. */
 export type IdInput = string | number | bigint;
 
-// A quote inside a text is written \" there, so nothing but a member of this name can look so. `user` is the member of
-// what is forgotten, `actor` and `owner` of who acts on whose things; nowhere else do they hold a number.
+// A quote inside a JSON string is escaped (\"), so only a member with this name can match. `user`
+// is a number only in erasures, `actor` and `owner` only in interactions between users.
 const IDENTIFIERS = /"((?:[a-z]+_)?id|user|actor|owner)"\s*:\s*(-?\d+)/g;
 
-/** Throws `SyntaxError`. Takes half the time of a reviver, to which not every runtime gives the source of a number. */
+/**
+ * Throws `SyntaxError`. Faster than a reviver; besides, not every runtime passes the source text of
+ * a number to a reviver.
+ */
 export function parseExact<T>(text: string): T {
   return JSON.parse(text.replace(IDENTIFIERS, '"$1":"$2"'));
 }

@@ -1,20 +1,20 @@
-/** Header fields that say how to go on: `Link` where the next page is, `Retry-After` how long to wait. */
+/** Response headers that control the next request: `Link` and `Retry-After`. */
 import { AnswerError } from './errors.ts';
 
 /**
- * Absent on the last page. Only the cursor is taken from `Link`: its address is the one that the
- * server sees, which a proxy may have changed.
+ * The cursor of the next page; undefined on the last page. Only the cursor of `Link` is used: its
+ * address is the one that the server sees, and a proxy may have changed it.
  */
 export function nextCursor(headers: Headers): string | undefined {
   const target = /<([^<>]*)>\s*;[^,]*\brel="?next\b/.exec(headers.get('link') ?? '')?.[1];
   if (target === undefined) return undefined;
   const cursor = new URLSearchParams(target.split('?')[1]).get('cursor');
-  // To end here would lose the rest without a word.
+  // Ending here would silently lose the remaining pages.
   if (cursor !== null && cursor !== '') return cursor;
   throw new AnswerError('unreadable', 'The header Link names a next page without a cursor.');
 }
 
-/** Seconds, or the date of HTTP. Absent for anything else. */
+/** Converts seconds or an HTTP date to milliseconds from now; undefined for anything else. */
 export function retryAfterMs(headers: Headers): number | undefined {
   const text = headers.get('retry-after') ?? '';
   if (/^\d+$/.test(text)) return Number(text) * 1000;

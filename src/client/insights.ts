@@ -1,4 +1,4 @@
-/** Figures for looking (decision 50): a method for every operation of the insights, made from their paths. */
+/** Insights (decision 50): a method for every operation, derived from the table of paths. */
 import { type Asking, type Instant, instantText, type ListOptions, pathWith } from './asking.ts';
 import { type IdInput, idText } from './exact.ts';
 import * as Insights from './schema-insights.ts';
@@ -17,12 +17,12 @@ type Given<N, Value> = N extends 'board' | 'user'
     : Value;
 
 type ParametersOf<Q> = { readonly [N in keyof Q]?: Given<N, Q[N]> | undefined };
-/** What stands in the path: `board-id` is given as `board`. */
+/** Names in the path: `board-id` in the path is the option `board`. */
 type NamesOf<O> = O extends { readonly names: infer N }
   ? { readonly [K in keyof N as K extends `${infer Name}-id` ? Name : K]: IdInput }
   : unknown;
 
-/** Of one figure: what it is about, its parameters, and `signal`. */
+/** Options of one operation: the names in its path, its parameters, and `signal`. */
 export type InsightOptions<O extends keyof Operations> = NamesOf<Operations[O]> &
   ParametersOf<Operations[O]['query']> & { readonly signal?: AbortSignal | undefined };
 
@@ -41,7 +41,7 @@ export interface InsightEventsOptions extends ListOptions {
 }
 
 export interface InsightsClient extends Figures {
-  /** The interactions that figures are made of, oldest first. */
+  /** The events that the insights count, oldest first. */
   events(options?: InsightEventsOptions): AsyncGenerator<Insights.Event, void, undefined>;
 }
 
@@ -63,7 +63,7 @@ export function openInsights(asking: Asking): InsightsClient {
     },
   ]);
   return {
-    // Each is of its operation's type, by the name of its method.
+    // Each method has the type of its operation.
     ...(Object.fromEntries(figures) as unknown as Figures),
     events: ({ signal, pageSize, ...options } = {}) =>
       asking.list(findEvents, insightQuery(options), pageSize, signal),
@@ -74,7 +74,7 @@ function methodOf(operation: string): string {
   return operation.replace(/^get(.)/, (_, first: string) => first.toLowerCase());
 }
 
-/** As the parameters are written, whatever they are about. */
+/** Converts parameters to text: identifiers, instants and all other values. */
 export function insightQuery(options: object): Query {
   const text = ([name, value]: [string, unknown]) => {
     if (value === undefined) return [name, undefined];

@@ -1,6 +1,6 @@
 /**
- * Live streams (decision 58): what changes, as soon as it is published, in the batches of sync. A
- * stream that breaks or ends is taken up again where the last token was.
+ * Live streams (decision 58): changes as soon as they are published, in the same batches as sync.
+ * After a stream breaks or ends, a new one continues from the last sync token.
  */
 import type { Asking } from './asking.ts';
 import { AnswerError, ProblemError } from './errors.ts';
@@ -10,7 +10,7 @@ import { START, type SyncBatch, type SyncWish, sorted } from './sync.ts';
 const MOST_IN_A_BATCH = 1_000;
 const FIRST_PAUSE_MS = 500;
 
-/** Goes on for ever. Throws what even repetition does not help against, or the reason of the signal. */
+/** Has no end. Throws errors that remain after retries, or the reason of the signal. */
 export async function* followLive<E>(
   asking: Asking,
   { token, ...wish }: Omit<SyncWish, 'pageSize' | 'pollMs'>,
@@ -23,7 +23,7 @@ export async function* followLive<E>(
         yield batch;
         known = batch.token ?? known;
       }
-      // The server stops, or the key sees something else now.
+      // The server stops, or the scope of the key has changed.
       await pause(firstPauseMs, wish.signal);
     } catch (error) {
       if (error instanceof ProblemError && error.code === 'since-invalid' && isToken(known)) {
@@ -40,7 +40,7 @@ function isToken(known: string | undefined): boolean {
   return known !== undefined && known !== START;
 }
 
-/** Of one stream, to its end. What comes before a token is told again by the next stream. */
+/** The batches of one stream. Changes after its last token are repeated by the next stream. */
 async function* batchesOf<E>(
   asking: Asking,
   { path, query, signal }: Omit<SyncWish, 'token' | 'pageSize' | 'pollMs'>,

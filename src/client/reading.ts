@@ -1,8 +1,14 @@
-/** The body of an answer, piece by piece, in bounded memory: nothing is read before it is wanted. Notices when it is cut short. */
+/**
+ * Reads the body of a response chunk by chunk, only on demand, in bounded memory. Detects bodies
+ * that are cut short.
+ */
 import { AnswerError } from './errors.ts';
 import { parseExact } from './exact.ts';
 
-/** The elements of an NDJSON answer, as they arrive. Who stops early closes the connection. Throws `AnswerError`, or the reason of the signal. */
+/**
+ * The elements of an NDJSON response, as they arrive. Ending the iteration early cancels the body.
+ * Throws `AnswerError`, or the reason of the signal.
+ */
 export async function* readElements<T>(
   response: Response,
   signal: AbortSignal | undefined,
@@ -12,10 +18,13 @@ export async function* readElements<T>(
   }
 }
 
-/** Of a live stream: something that has changed, or the token after it. */
+/** A message of a live stream: a change, or the sync token after the changes. */
 export type Message = { readonly element: unknown } | { readonly token: string };
 
-/** Each with its empty line; a field of data is one line. Comments, which keep the connection, are left out. */
+/**
+ * Parses server-sent events. Each ends with an empty line, and its data is one line. Comments,
+ * which keep the connection open, are skipped.
+ */
 export async function* readMessages(
   response: Response,
   signal: AbortSignal | undefined,
@@ -40,13 +49,13 @@ export async function readWhole<T>(response: Response, signal: AbortSignal | und
   return parsed<T>(text + decoder.decode());
 }
 
-/** The lines that each piece of the body completes. */
+/** The lines that each chunk of the body completes. */
 async function* readLines(
   response: Response,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<string[], void, undefined> {
   const decoder = new TextDecoder();
-  // Of a line that is not complete yet. A long one is joined once, not with every piece.
+  // The parts of the incomplete last line. They are joined once, not with every chunk.
   let begun: string[] = [];
   for await (const bytes of readBytes(response, signal)) {
     const lines = decoder.decode(bytes, { stream: true }).split('\n');
@@ -79,14 +88,14 @@ export async function* readBytes(
     signal?.throwIfAborted();
     throw cutShort(toldOf(received, expected), error);
   } finally {
-    // Not waited for: a body that failed has nothing to cancel, and says so by failing again.
+    // Not awaited: if the body has failed, there is nothing to cancel and this fails again.
     reader.cancel().catch(() => undefined);
   }
-  // Runtimes differ in whether they notice this themselves.
+  // Not every runtime detects this itself.
   if (expected !== undefined && received < expected) throw cutShort(toldOf(received, expected));
 }
 
-/** Absent where the length is that of compressed bytes, which the runtime has turned into others. */
+/** Undefined if `Content-Length` counts compressed bytes, which the runtime has decompressed. */
 function plainLength(headers: Headers): number | undefined {
   const length = headers.get('content-length');
   const encoding = headers.get('content-encoding') ?? 'identity';
@@ -107,7 +116,7 @@ function parsed<T>(text: string): T {
   try {
     return parseExact<T>(text);
   } catch {
-    // The words of the parser would repeat what it read: data of people.
+    // The error of the parser is left out: it would quote the body, which is personal data.
     throw new AnswerError(
       'unreadable',
       'The answer is not JSON: another service, or something on the way, has written it.',

@@ -1,24 +1,25 @@
-/** Trying again what may go well another time: too many requests, a server that is away, a connection that broke. */
+/** Retries requests after transient errors: rate limit, unreachable server, broken connection. */
 import { AnswerError, CorkboardError, ProblemError } from './errors.ts';
 
 export interface RetryOptions {
-  /** How often a request is tried again; 0 for never, 5 by default. */
+  /** Maximum number of retries of a request; 5 by default, 0 for none. */
   readonly retries?: number;
-  /** The first pause is at most so long, each further one at most twice the one before; 500 by default. */
+  /** Upper limit of the first pause; 500 by default. The limit doubles with each further pause. */
   readonly firstPauseMs?: number;
-  /** No pause is longer. When the server asks for a longer one, the error is thrown; 60,000 by default. */
+  /**
+   * Longest pause; 60,000 by default. If the server asks for a longer one, the error is thrown.
+   */
   readonly longestPauseMs?: number;
   /**
-   * What may go well another time; by default 429, 502, 503, 504, no answer, and one that was cut
-   * short.
+   * Whether an error is transient. By default these are: status 429, 502, 503 and 504, no response,
+   * and a response that was cut short.
    */
   readonly isPassing?: (error: CorkboardError) => boolean;
-  /** Is told of every pause before it begins. */
+  /** Called before every pause. */
   readonly onRetry?: (retry: Retry) => void;
 }
 
 export interface Retry {
-  /** What went wrong. */
   readonly error: CorkboardError;
   /** 1 for the first pause. */
   readonly attempt: number;
@@ -27,7 +28,10 @@ export interface Retry {
 
 const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** What `attempt` gives in the end. It has to be whole: what has been given to the caller cannot be asked for again. */
+/**
+ * Returns the result of the first successful attempt. `attempt` must return a complete result:
+ * elements that the caller already has cannot be requested again.
+ */
 export async function retrying<T>(
   attempt: () => Promise<T>,
   options: RetryOptions,
@@ -52,13 +56,14 @@ function passesByItself(error: CorkboardError): boolean {
   return error instanceof AnswerError && (error.code === 'unreachable' || error.code === 'cut-short');
 }
 
-/** Absent when the server asks for more patience than there is. */
+/** Undefined if the server asks for a longer pause than `longestPauseMs`. */
 function pauseBefore(error: CorkboardError, tried: number, options: RetryOptions): number | undefined {
   const { firstPauseMs = 500, longestPauseMs = 60_000 } = options;
   const wantedMs = error instanceof ProblemError ? (error.retryAfterMs ?? 0) : 0;
   if (wantedMs > longestPauseMs) return undefined;
   const widestMs = Math.min(firstPauseMs * 2 ** (tried - 1), longestPauseMs);
-  // By chance, so that clients that failed together do not come back together; from the half on, so that it is a pause.
+  // Random, so that clients that failed together do not all retry together; at least half of the
+  // limit, so that there always is a pause.
   const ownMs = widestMs * (0.5 + Math.random() / 2);
   return Math.min(Math.max(wantedMs, ownMs), longestPauseMs);
 }

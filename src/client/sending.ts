@@ -1,4 +1,4 @@
-/** One request and what comes of it: a success, or an error. Whether it is tried again is told in `retrying.ts`. */
+/** Sends one request; the result is a success or an error. `retrying.ts` decides about retries. */
 import { AnswerError, ProblemError, withoutKey } from './errors.ts';
 import { retryAfterMs } from './headers.ts';
 import { readBytes } from './reading.ts';
@@ -6,9 +6,9 @@ import { readBytes } from './reading.ts';
 export interface Origin {
   /** Without a slash at its end. */
   readonly baseUrl: string;
-  /** Absent where another service is asked, by `headers`. */
+  /** Absent for a different service, whose credentials are in `headers`. */
   readonly key?: string | undefined;
-  /** Beside those of the request. */
+  /** Added to the headers of every request. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly fetch: typeof globalThis.fetch;
 }
@@ -16,19 +16,22 @@ export interface Origin {
 export type Query = Readonly<Record<string, string | undefined>>;
 
 export interface Request {
-  /** Below the base URL. */
+  /** Relative to the base URL. */
   readonly path: string;
   readonly query?: Query;
   readonly accept?: string | undefined;
-  /** Of an answer that is there already; when it still holds, the answer has status 304. */
+  /** Entity tag of a stored response. If it is still current, the new response has status 304. */
   readonly etag?: string | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Enough for every problem document: what is longer is none. */
+/** A longer body is not a problem document. */
 const MOST_PROBLEM_BYTES = 64 * 1024;
 
-/** An answer in the form that was asked for, its body unread. Throws as `sendRaw` does. */
+/**
+ * A response of the requested media type, with its body unread. Throws `AnswerError` for a
+ * different type; otherwise throws as `sendRaw` does.
+ */
 export async function send(origin: Origin, request: Request): Promise<Response> {
   const { path, accept } = request;
   const response = await sendRaw(origin, request);
@@ -41,7 +44,10 @@ export async function send(origin: Origin, request: Request): Promise<Response> 
   );
 }
 
-/** A successful answer, its body unread. Throws `ProblemError`, `AnswerError`, or the reason of the signal. */
+/**
+ * A successful response, or status 304 if an entity tag was given, with its body unread. Throws
+ * `ProblemError`, `AnswerError`, or the reason of the signal.
+ */
 export async function sendRaw(origin: Origin, request: Request): Promise<Response> {
   const { baseUrl, key, headers, fetch } = origin;
   const { path, query = {}, accept, etag, signal } = request;
@@ -54,7 +60,8 @@ export async function sendRaw(origin: Origin, request: Request): Promise<Respons
         ...(accept !== undefined && { accept }),
         ...(etag !== undefined && { 'if-none-match': etag }),
       },
-      // Whoever is redirected to another host would send it the key: `fetch` takes only `Authorization` away.
+      // Following a redirect would send the key to a different host: `fetch` removes only
+      // `Authorization`.
       redirect: 'manual',
       signal: signal ?? null,
     });
@@ -76,13 +83,13 @@ export async function sendRaw(origin: Origin, request: Request): Promise<Respons
   throw await readProblem(response, key, signal);
 }
 
-/** With those parameters that have a value. */
+/** Includes only the parameters that have a value. */
 function pathAndQuery(path: string, query: Query): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
 }
 
-/** What the runtime says, without its words, which differ: `ECONNREFUSED`. */
+/** The error code of the runtime, like `ECONNREFUSED`; its message differs between runtimes. */
 function reasonOf(error: unknown): string {
   const cause: unknown = error instanceof Error ? error.cause : undefined;
   const code: unknown =
@@ -97,7 +104,7 @@ async function readProblem(
 ): Promise<ProblemError> {
   const { status, headers } = response;
   const requestId = headers.get('x-request-id') ?? undefined;
-  // What cannot be read is no problem document, whatever the reason.
+  // A body that cannot be read is not a problem document, whatever the reason.
   const body: unknown = await beginningOf(response, signal)
     .then(JSON.parse)
     .catch(() => undefined);

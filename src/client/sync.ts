@@ -1,23 +1,27 @@
-/** Keeping a copy of events up to date (decision 19): what has changed since a token, in batches that can be applied one by one. */
+/**
+ * Keeps a copy of events up to date (decision 19): the changes since a sync token, in batches to
+ * apply one after the other.
+ */
 import type { Asking } from './asking.ts';
 import { AnswerError, ProblemError } from './errors.ts';
 import type { Id } from './exact.ts';
 import { pause } from './retrying.ts';
 import type { Query } from './sending.ts';
 
-/** An event that can be found again: what comes with the same `sync_id` replaces it. */
+/** An event with an identity: a later event with the same `sync_id` replaces it. */
 export type Synced<E> = E & { readonly sync_id: string };
 
 export interface SyncBatch<E> {
-  /** Everything comes anew: empty the table, and forget the token that is stored, before anything else. */
+  /** Everything follows again from the start: first empty the table and delete the stored token. */
   readonly startsAnew: boolean;
-  /** People who were erased: delete every event whose actor has one of these ids, before `events` are applied. */
+  /** Erased users: before you apply `events`, delete every event whose actor has such an id. */
   readonly forgotten: readonly Id[];
-  /** Each replaces the event with its `sync_id`, or is new. */
+  /** Each replaces the event with the same `sync_id`, or is new. */
   readonly events: readonly Synced<E>[];
   /**
-   * Store it in the transaction that applies this batch, and give it to the next `sync`. Absent while more batches of
-   * the same walk are to come: who stops there begins again with the token before, which does no harm.
+   * Store it in the transaction that applies this batch, and pass it to the next `sync`. Absent if
+   * more batches of the same change set follow. If you stop there, continue with the previous
+   * token; the repeated batches do no harm.
    */
   readonly token: string | undefined;
 }
@@ -28,12 +32,12 @@ export interface SyncWish {
   /** Absent: from the beginning. */
   readonly token: string | undefined;
   readonly pageSize: number;
-  /** Asks again after so long, for ever. Absent: ends when it has caught up. */
+  /** Polls without an end, with this pause. If absent, ends when it has caught up. */
   readonly pollMs: number | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
-/** No batch comes when nothing has changed and the token is still the same. */
+/** Yields no batch if nothing has changed and the token is still the same. */
 export async function* followChanges<E>(
   asking: Asking,
   { token, pollMs, ...wish }: SyncWish,
@@ -46,7 +50,7 @@ export async function* followChanges<E>(
   }
 }
 
-/** Once through the pages of what has changed; returns the token for the next time. */
+/** Reads all pages of one change set; returns the sync token for the next one. */
 async function* walk<E>(
   asking: Asking,
   { path, query, pageSize, signal }: Omit<SyncWish, 'token' | 'pollMs'>,

@@ -1,4 +1,4 @@
-/** Activity over time: events and active people by period, and when in the week. */
+/** Activity over time: events and active users by period, and by hour of the week. */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { EventBatch } from '../dataset/query.ts';
 import type { Groups } from './groups.ts';
@@ -8,19 +8,20 @@ import { type Asked, kindsOf, scanEvents } from './scan.ts';
 import { SeriesCounts } from './series.ts';
 
 export interface Activity {
-  /** Where periods begin, and where the last one ends. */
+  /** The starts of the periods, ascending, and the end of the last one. */
   readonly startsMs: readonly number[];
   readonly endMs: number;
-  /** People who act in each period. */
+  /** The number of actors in each period. */
   readonly people: readonly number[];
-  /** By place of the group: all of its events, and those in each period, absent if none. */
+  /** By position of the group: its number of events, and that in each period, undefined if 0. */
   readonly totals: Float64Array;
   readonly events: readonly (Int32Array | undefined)[];
 }
 
 /**
- * Periods from the start of the range, or the first event, to the end of the range, or the last
- * event. Throws `range-too-fine` for too many periods, and for too many figures.
+ * Counts events and actors by period. Periods extend from the start of the range, or the first
+ * event, to the end of the range, or the last event. Throws `range-too-fine` for too many periods
+ * or too many counts.
  */
 export async function countActivity(
   dataset: Dataset,
@@ -63,7 +64,7 @@ export async function countActivity(
   return { startsMs: periods.startsMs, endMs: periods.endMs, people, totals: series.totals, events };
 }
 
-/** A range has periods from its start on, whether something happens in them or not. */
+/** Adds the first period of a range, even if it has no events. */
 async function enterStart({ range: { startMs, endMs } }: Asked, periods: Periods): Promise<void> {
   if (startMs !== undefined && startMs !== endMs) await periods.reach(startMs);
 }
@@ -72,7 +73,7 @@ async function enterEnd({ range: { startMs, endMs } }: Asked, periods: Periods):
   if (startMs !== undefined && endMs !== undefined && startMs < endMs) await periods.reach(endMs - 1);
 }
 
-/** Adds the periods of the events of a batch that count and are not before an instant. */
+/** Adds the periods of those events of a batch that count and are not before `fromMs`. */
 async function enterAll(
   { count, kind, timestampMs }: EventBatch,
   wanted: Uint8Array,
@@ -96,12 +97,12 @@ function lengthen(counts: number[], { startsMs }: Periods): void {
 export interface Returning {
   readonly startsMs: readonly number[];
   readonly endMs: number;
-  /** People who act for the first time of all, and people who have acted in an earlier period. */
+  /** By period: users who act for the first time ever, and users who have acted before. */
   readonly newcomers: readonly number[];
   readonly returning: readonly number[];
 }
 
-/** "For the first time" looks back before the range, as far as there are events that the key may see. */
+/** "First time" includes all events before the range that the key can see. */
 export async function countReturning(dataset: Dataset, asked: Asked, periods: Periods): Promise<Returning> {
   const { startMs = Number.NEGATIVE_INFINITY } = asked.range;
   const wanted = kindsOf(dataset, asked.action);
@@ -137,7 +138,7 @@ export async function countReturning(dataset: Dataset, asked: Asked, periods: Pe
   return { startsMs: periods.startsMs, endMs: periods.endMs, newcomers, returning };
 }
 
-/** Events by hour of the week, from Monday, 0 to 1 o'clock on. */
+/** Events by hour of the week; the first hour is Monday, 0 to 1 o'clock. */
 export async function countHoursOfWeek(dataset: Dataset, asked: Asked, zone: string): Promise<Float64Array> {
   const wanted = kindsOf(dataset, asked.action);
   const map = new HeatMap(zone);

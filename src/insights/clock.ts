@@ -1,9 +1,12 @@
-/** Local time of a zone, for many instants that lie close together: what the clocks show is arithmetic between changes. */
+/**
+ * Local time of a zone, fast for many instants that are close together: between two clock changes
+ * it is simple arithmetic.
+ */
 import { Temporal } from 'temporal-polyfill';
 
 const DAY_MS = 86_400_000;
 
-/** Instants `[fromMs, toMs)` in which the clocks differ from UTC by the same. */
+/** Instants `[fromMs, toMs)` with the same offset from UTC. */
 interface Stretch {
   readonly fromMs: number;
   readonly toMs: number;
@@ -19,15 +22,18 @@ export class Clock {
     this.#zone = zone;
   }
 
-  /** What is added to an instant to get local time, in which a day begins at a multiple of 24 hours. */
+  /**
+   * The span around an instant with its offset. Instant plus offset is local time, in which days
+   * begin at multiples of 24 hours.
+   */
   stretchAt(ms: number): Stretch {
     if (!(ms >= this.#last.fromMs && ms < this.#last.toMs)) this.#last = this.#find(ms);
     return this.#last;
   }
 
-  /** The first instant at which the clocks show `localMs`, or more where they skip it. */
+  /** The first instant at which the clocks show `localMs`, or a later time if they skip it. */
   instantOf(localMs: number): number {
-    // No offset is as much as a day, so this lies before it.
+    // Offsets are less than a day, so this instant is before the result.
     let stretch = this.stretchAt(localMs - DAY_MS);
     for (;;) {
       const ms = Math.max(localMs - stretch.offsetMs, stretch.fromMs);
@@ -38,7 +44,8 @@ export class Clock {
 
   #find(ms: number): Stretch {
     const at = Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(this.#zone);
-    // The previous change is one before the instant, so one at the very instant is looked for from the next on.
+    // 'previous' excludes a change at the instant itself, so the search starts one millisecond
+    // later.
     const before = at.add({ milliseconds: 1 }).getTimeZoneTransition('previous');
     const after = at.getTimeZoneTransition('next');
     return {

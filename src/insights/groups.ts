@@ -1,4 +1,4 @@
-/** What a figure is split by: a group for each value of a column of events. */
+/** Splits counts into groups: one group for each value of a column of events. */
 import type { Dataset } from '../dataset/dataset.ts';
 import { inSlices } from '../system/time-slice.ts';
 import { countEvents, topOf } from './ranking.ts';
@@ -9,9 +9,9 @@ export type Split = (typeof SPLITS)[number];
 
 export interface Groups {
   readonly column: 'kind' | 'board' | 'actor';
-  /** By value of the column: the place of its group in `names`. */
+  /** By value of the column: the position of its group in `names`. */
   readonly groupOf: Int32Array;
-  /** A word, the index of a board, or undefined for all that has no group of its own. */
+  /** A word, the index of a board, or undefined for the group of all other values. */
   readonly names: readonly (string | number | undefined)[];
 }
 
@@ -20,7 +20,9 @@ export function noGroups({ kinds }: Dataset): Groups {
   return { column: 'kind', groupOf: new Int32Array(kinds.length), names: [undefined] };
 }
 
-/** `most` boards at most have a group of their own, those with the most events; the others share one. */
+/**
+ * At most `most` boards, those with the most events, have their own group; the others share one.
+ */
 export async function groupsOf(dataset: Dataset, split: Split, asked: Asked, most: number): Promise<Groups> {
   switch (split) {
     case 'action':
@@ -53,7 +55,7 @@ function groupIndices(count: number, indices: readonly number[]): Groups {
 
 const roles = new WeakMap<Dataset, Promise<Groups>>();
 
-/** A group for each platform role; read once for each dataset. */
+/** A group for each platform role; read only once per dataset. */
 function rolesOf(dataset: Dataset): Promise<Groups> {
   let known = roles.get(dataset);
   if (known === undefined) {

@@ -1,4 +1,4 @@
-/** When in the week people are active. */
+/** Activity by hour of the week. */
 import { Clock } from './clock.ts';
 
 const HOUR_MS = 3_600_000;
@@ -7,7 +7,7 @@ const HOURS_OF_WEEK = 7 * HOURS_OF_DAY;
 /** 1 January 1970 was a Thursday. */
 const FIRST_HOUR = 3 * HOURS_OF_DAY;
 
-/** Counts by hour of the local week, from Monday, 0 to 1 o'clock on. */
+/** Counts by hour of the week in local time; the first hour is Monday, 0 to 1 o'clock. */
 export class HeatMap {
   readonly #clock: Clock;
   readonly counts = new Float64Array(HOURS_OF_WEEK);

@@ -1,4 +1,4 @@
-/** Who interacts with whom on a board: whose things others act on. */
+/** Interactions between users on a board: pairs of an actor and the owner of the object. */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { UserOrder } from '../dataset/query.ts';
 import { inSlices } from '../system/time-slice.ts';
@@ -6,18 +6,18 @@ import { type Asked, kindsOf, scanEvents } from './scan.ts';
 import { Top } from './top.ts';
 
 export interface Edge {
-  /** Indices of who acts and of who owns what is acted on; never the same. */
+  /** Indices of the actor and of the owner; never the same. */
   readonly actor: number;
   readonly owner: number;
   readonly events: number;
 }
 
 export interface Interactions {
-  /** The pairs with the most events first, at most as many as asked for. */
+  /** The pairs with the most events first, at most `most`. */
   readonly edges: readonly Edge[];
-  /** All pairs there are. */
+  /** Number of all pairs. */
   readonly pairs: number;
-  /** Events between different people, and events of people with their own things. */
+  /** Events between different users, and events in which the actor is the owner. */
   readonly events: number;
   readonly own: number;
 }
@@ -29,7 +29,7 @@ export async function countInteractions(dataset: Dataset, asked: Asked, most: nu
   return { ...(await countPairs({ offsets, owners, order }, dataset.counts.users, most)), events, own };
 }
 
-/** Counts events between different people by actor; those of actor `a` begin at `offsets[a]`. */
+/** Counts events between different users by actor; those of actor `a` begin at `offsets[a]`. */
 async function countByActor(dataset: Dataset, asked: Asked) {
   const { users } = dataset.counts;
   const wanted = kindsOf(dataset, asked.action);
@@ -65,11 +65,14 @@ async function ownersByActor(dataset: Dataset, asked: Asked, offsets: Int32Array
 interface Grouped {
   readonly offsets: Int32Array;
   readonly owners: Int32Array;
-  /** Of equal pairs: by who acts, then by the owner; absent: that of the indices. */
+  /** Orders pairs with equal counts, by actor, then by owner; undefined: by their indices. */
   readonly order: UserOrder | undefined;
 }
 
-/** Counts the owners of one actor at a time: a map of a million pairs blocks whenever it grows. */
+/**
+ * Counts the owners of one actor at a time: a map of a million pairs would block the event loop
+ * whenever it grows.
+ */
 async function countPairs({ offsets, owners, order }: Grouped, users: number, most: number) {
   const top = new Top(most);
   const counts = new Int32Array(users);

@@ -1,16 +1,16 @@
-/** What there is, in a handful of figures, and who and what stands out. */
+/** A summary of the events in a few counts. */
 import type { Dataset } from '../dataset/dataset.ts';
 import { type Asked, kindsOf, scanEvents } from './scan.ts';
 
 export interface Overview {
   readonly events: number;
-  /** Those who act, and what they act on. */
+  /** Numbers of actors, and of the boards and pins of their events. */
   readonly people: number;
   readonly boards: number;
   readonly pins: number;
   readonly firstMs: number | undefined;
   readonly lastMs: number | undefined;
-  /** Events by action, most first. */
+  /** Events by action, the most frequent action first. */
   readonly actions: readonly { readonly action: string; readonly events: number }[];
 }
 

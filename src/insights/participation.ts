@@ -1,11 +1,11 @@
-/** How a board stands against its goal: how scores are spread, and who may miss it. */
+/** Progress of a board towards its goal: the distribution of points, and users at risk. */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { BoardPolicy, Span } from '../points/policy.ts';
 import { inSlices } from '../system/time-slice.ts';
 import { Top } from './top.ts';
 
-/** Tenths of the goal; the last one is the goal and beyond. */
+/** One bin per tenth of the goal; the last bin is the goal and above. */
 export const BINS = 11;
 
 export interface Participant {
@@ -21,24 +21,31 @@ export interface Participation {
   readonly windowEndMs: number | undefined;
   readonly people: number;
   readonly reached: number;
-  /** With some points, but not the goal; and without any. */
+  /** Users below the goal with points, and users without points. */
   readonly underWay: number;
   readonly notStarted: number;
-  /** People by tenths of the goal reached, from 0 to less than one tenth on; the last is the goal and beyond. */
+  /**
+   * Users by tenths of the goal that they reached. The first bin is 0 to less than one tenth, the
+   * last is the goal and above.
+   */
   readonly distribution: readonly number[];
   readonly medianPoints: number;
   /**
-   * How much of the window has passed at the instant asked for, from 0 to 1, and the points of somebody who earns the goal
-   * evenly; absent when the window is open at an end.
+   * The share of the window that has passed at the requested instant, from 0 to 1, and the points
+   * of a user who earns the goal at an even pace. Undefined without an instant, or if the window
+   * has no start or no end.
    */
   readonly elapsed: number | undefined;
   readonly pacePoints: number | undefined;
-  /** Below that pace, or, without one, below the goal; fewest points first, at most as many as asked for. */
+  /**
+   * Users below `pacePoints`, or below the goal if there is no pace; fewest points first, at most
+   * `most`.
+   */
   readonly atRisk: readonly Participant[];
   readonly atRiskCount: number;
 }
 
-/** Figures of all time, as the points routes give them without a range (decision 50). */
+/** Uses the points totals of all time, as the points routes without a range do (decision 50). */
 export async function measureParticipation(
   dataset: Dataset,
   scope: Scope,
@@ -90,7 +97,7 @@ async function spread(totalPoints: Float64Array, goal: number) {
   return { distribution, reached, notStarted };
 }
 
-/** Rows with less than `below` points: the first ones, fewest points first, and their number. */
+/** Rows with less than `below` points: the first `most`, fewest points first, and their number. */
 async function fewest(totalPoints: Float64Array, below: number, most: number) {
   const top = new Top(most);
   let all = 0;
@@ -110,8 +117,8 @@ function elapsedAt({ fromMs, untilMs }: Span, atMs: number): number | undefined 
 }
 
 /**
- * The lower one of the two in the middle; 0 of none. A binary search for the least integer that
- * half of the totals do not exceed, because sorting a million totals would block the event loop.
+ * The lower median; 0 if there are no totals. A binary search for the least integer that half of
+ * the totals do not exceed, because sorting a million totals would block the event loop.
  */
 async function medianOf(totals: Float64Array): Promise<number> {
   const half = (totals.length + 1) >> 1;

@@ -1,4 +1,4 @@
-/** Time in periods of the calendar of a zone, one after the other without a gap. */
+/** Consecutive calendar periods in a time zone, without gaps. */
 import { AppError } from '../domain/app-error.ts';
 import { slice } from '../system/time-slice.ts';
 import { Clock } from './clock.ts';
@@ -7,7 +7,7 @@ export const INTERVALS = ['hour', 'day', 'week', 'month'] as const;
 /** A week begins on Monday. */
 export type Interval = (typeof INTERVALS)[number];
 
-/** More would be neither looked at nor drawn. */
+/** More periods than this cannot be read or drawn. */
 const MOST_PERIODS = 10_000;
 
 const HOUR_MS = 3_600_000;
@@ -19,9 +19,9 @@ const FIRST_MONDAY_MS = 4 * DAY_MS;
 export class Periods {
   readonly #interval: Interval;
   readonly #clock: Clock;
-  /** Where each period begins, ascending; the next one begins where the last one ends. */
+  /** The start of each period, ascending. Each period ends where the next one begins. */
   readonly startsMs: number[] = [];
-  /** Where the last one ends. */
+  /** The end of the last period. */
   endMs = Number.NEGATIVE_INFINITY;
 
   constructor(interval: Interval, zone: string) {
@@ -30,8 +30,9 @@ export class Periods {
   }
 
   /**
-   * Adds periods up to that of an instant; the period of the first instant is the first one. In
-   * slices of time, because finding the clock changes of a zone is slow. Throws `range-too-fine`.
+   * Adds periods up to the one that contains an instant; the first instant determines the first
+   * period. Yields to the event loop, because finding the clock changes of a zone is slow. Throws
+   * `range-too-fine`.
    */
   async reach(ms: number): Promise<void> {
     if (this.startsMs.length === 0) this.#add(this.#startOf(ms));
@@ -41,14 +42,14 @@ export class Periods {
     }
   }
 
-  /** The place of the period of an instant that was reached, at `from` or later. */
+  /** The position of the period that contains a reached instant; searches from `from` on. */
   placeOf(ms: number, from: number): number {
     let place = Math.max(from, 0);
     while (ms >= this.endOf(place)) place += 1;
     return place;
   }
 
-  /** The end of the period at a place. */
+  /** The end of the period at a position. */
   endOf(place: number): number {
     return this.startsMs[place + 1] ?? this.endMs;
   }
@@ -67,14 +68,14 @@ export class Periods {
   #startOf(ms: number): number {
     const { offsetMs, fromMs } = this.#clock.stretchAt(ms);
     const localMs = localStart(this.#interval, ms + offsetMs);
-    // An hour belongs to its stretch, because it comes twice when clocks go back.
+    // An hour does not extend beyond a clock change, because it occurs twice if clocks go back.
     if (this.#interval === 'hour') return Math.max(localMs - offsetMs, fromMs);
     return this.#clock.instantOf(localMs);
   }
 
   #endOf(startMs: number): number {
     const { offsetMs, toMs } = this.#clock.stretchAt(startMs);
-    // The clocks may have skipped the start proper, never as much as the period is long.
+    // The clocks may have skipped the nominal start, but by less than the length of the period.
     const localMs = localStart(this.#interval, startMs + offsetMs);
     const endMs = localEnd(this.#interval, localMs);
     if (this.#interval === 'hour') return Math.min(endMs - offsetMs, toMs);
@@ -108,9 +109,9 @@ function localEnd(interval: Interval, localMs: number): number {
   }
 }
 
-/** Of the month of the date, or of a later one. */
+/** The start of the month of the date, or of the month `later` months after it. */
 function startOfMonth(date: Date, later: number): number {
-  // Not `Date.UTC`, which takes the years before 100 for those of the last century.
+  // Not `Date.UTC`, which adds 1900 to years before 100.
   const start = new Date(0);
   start.setUTCFullYear(date.getUTCFullYear(), date.getUTCMonth() + later, 1);
   return start.getTime();

@@ -5,7 +5,7 @@ import { type Asked, kindsOf, scanEvents } from './scan.ts';
 
 export interface RankedPin {
   readonly pin: number;
-  /** Index of the person whose it is, as its latest event says. */
+  /** Index of the owner, according to the latest event of the pin. */
   readonly owner: number;
   readonly events: number;
   readonly people: number;
@@ -14,9 +14,9 @@ export interface RankedPin {
 }
 
 export interface RankedPins {
-  /** At most `most`; of equal ones the lower index first. */
+  /** At most `most`, most events first; pins with equal counts in the order of their indices. */
   readonly top: readonly RankedPin[];
-  /** All pins with events. */
+  /** Number of all pins with events. */
   readonly pins: number;
 }
 

@@ -1,4 +1,4 @@
-/** Boards, people and pins with the most events, or the latest. */
+/** Boards, users and pins with the most events, or with the latest events. */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { UserOrder } from '../dataset/query.ts';
 import { inSlices } from '../system/time-slice.ts';
@@ -8,21 +8,21 @@ import { Top } from './top.ts';
 export const ORDERS = ['events', 'recent'] as const;
 export type RankingOrder = (typeof ORDERS)[number];
 
-/** What is ranked: boards, or people by what they do. */
+/** Ranks boards, or users by the events in which they are the actor. */
 type Column = 'board' | 'actor';
 
 export interface Ranked {
-  /** Index of the board, or of the person who acts. */
+  /** Index of the board or of the actor. */
   readonly index: number;
   readonly events: number;
-  /** Of a board the people who act on it, of a person the boards. */
+  /** For a board the number of its actors, for a user the number of boards. */
   readonly others: number;
   readonly lastMs: number;
 }
 
 /**
- * At most `most`, those with the most events or with the latest event first; of equal ones, in
- * their order.
+ * At most `most` boards or users, most events or latest event first. Ties are in the order of the
+ * boards or users.
  */
 export async function rank(
   dataset: Dataset,
@@ -39,7 +39,7 @@ export async function rank(
   return top.map((index, place) => ({ index, events: events[index]!, ...looked[place]! }));
 }
 
-/** By index: the number of events. */
+/** The number of events by index. */
 export async function countEvents(dataset: Dataset, asked: Asked, by: Column): Promise<Float64Array> {
   const { index, count } = (await dataset.tally(queryOf(dataset, asked)))[by];
   const events = new Float64Array(sizeOf(dataset, by));
@@ -50,9 +50,9 @@ export async function countEvents(dataset: Dataset, asked: Asked, by: Column): P
 }
 
 interface Ranking {
-  /** By index; the counts unless they are given. */
+  /** By index; by default, the counts. */
   readonly ranks?: Float64Array;
-  /** The order of equal ones; that of the indices unless it is given. */
+  /** The order of equal ranks; by default, the order of the indices. */
   readonly order?: UserOrder | undefined;
 }
 
@@ -75,7 +75,7 @@ function sizeOf({ counts }: Dataset, column: Column | 'pin'): number {
   return { board: counts.boards, actor: counts.users, pin: counts.pins }[column];
 }
 
-/** By index: the instant of the latest event. */
+/** The instant of the latest event by index. */
 async function findLast(dataset: Dataset, asked: Asked, by: Column): Promise<Float64Array> {
   const wanted = kindsOf(dataset, asked.action);
   const lastMs = new Float64Array(sizeOf(dataset, by));
@@ -89,18 +89,18 @@ async function findLast(dataset: Dataset, asked: Asked, by: Column): Promise<Flo
 
 type Looked = Pick<Ranked, 'others' | 'lastMs'>;
 
-/** Pairs of something ranked and another that are looked at together: a bit for each, 16 MB. */
+/** Pairs of a ranked index and a value of `other` in one scan: one bit each, 16 MB together. */
 const MOST_PAIRS = 2 ** 27;
 
 interface ToLookAt {
   readonly by: Column | 'pin';
-  /** A few of them. */
+  /** The indices in `by` to look up; only a few. */
   readonly indices: readonly number[];
   /** The column whose different values are counted. */
   readonly other: Column;
 }
 
-/** By place in `indices`: the number of different others in its events, and its latest event. */
+/** By position in `indices`: the number of distinct values of `other`, and the latest event. */
 export async function lookAt(dataset: Dataset, asked: Asked, { by, indices, other }: ToLookAt) {
   const looked: Looked[] = [];
   const atOnce = Math.max(1, Math.floor(MOST_PAIRS / Math.max(1, sizeOf(dataset, other))));
@@ -118,7 +118,7 @@ async function lookAtOnce(
 ): Promise<Looked[]> {
   const wanted = kindsOf(dataset, asked.action);
   const others = sizeOf(dataset, other);
-  // Counted from 1; 0 is none.
+  // Positions count from 1; 0 means none.
   const placeOf = new Int32Array(sizeOf(dataset, by));
   for (const [place, index] of indices.entries()) placeOf[index] = place + 1;
   const seen = new Int32Array(Math.ceil((indices.length * others) / 32));

@@ -1,23 +1,24 @@
-/** Reading the events that a figure is made of. */
+/** Reads the events that the insights count. */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { EventBatch, EventQuery, TimeRange } from '../dataset/query.ts';
 import { streamSelection } from '../dataset/timeline.ts';
 import type { Scope } from '../domain/scope.ts';
 import { slice } from '../system/time-slice.ts';
 
-/** Which events count. What is absent restricts nothing. */
+/** Selects the events that count. An absent field does not restrict them. */
 export interface Asked {
   readonly scope: Scope;
   readonly range: TimeRange;
-  /** By index; the user is who acts. */
+  /** Indices; the user is the actor. */
   readonly board?: number | undefined;
   readonly user?: number | undefined;
   readonly action?: string | undefined;
 }
 
 /**
- * Passes all events asked for to `see`, oldest first, in slices of time. A batch is valid until the
- * next one. It includes events of other actions; `kindsOf` tells which to count.
+ * Passes all selected events to `see`, oldest first, and yields to the event loop between batches.
+ * A batch is valid until the next one. It includes events of other actions; `kindsOf` says which to
+ * count.
  */
 export async function scanEvents(
   dataset: Dataset,
@@ -41,7 +42,7 @@ export async function scanEvents(
   }
 }
 
-/** The question to the dataset for exactly the events asked for. */
+/** The query for exactly the selected events, including the action. */
 export function queryOf(dataset: Dataset, { scope, range, board, user, action }: Asked): EventQuery {
   const wanted = kindsOf(dataset, action);
   const kinds = action === undefined ? undefined : [...wanted.keys()].filter((kind) => wanted[kind] === 1);
@@ -52,7 +53,7 @@ export function queryOf(dataset: Dataset, { scope, range, board, user, action }:
   };
 }
 
-/** By index of a kind: 1 where events of that kind count. */
+/** By index of a kind: 1 if events of that kind count, otherwise 0. */
 export function kindsOf({ kinds }: Pick<Dataset, 'kinds'>, action: string | undefined): Uint8Array {
   return Uint8Array.from(kinds, (kind) => (action === undefined || kind.action === action ? 1 : 0));
 }

@@ -1,11 +1,11 @@
 /**
- * Counts of events by group and period. With many groups and periods most counts are 0, so only the
- * others are kept until all periods are known.
+ * Counts of events by group and period. With many groups and periods most counts are 0, so only
+ * positive counts are kept until all periods are known.
  */
 import { AppError } from '../domain/app-error.ts';
 import { inSlices } from '../system/time-slice.ts';
 
-/** Figures in all series of a response: 10,000 periods of 50 series, or 500 periods of 1,000. */
+/** Counts in all series of a response: 10,000 periods of 50 series, or 500 periods of 1,000. */
 const MOST_FIGURES = 500_000;
 
 export class SeriesCounts {
@@ -16,7 +16,7 @@ export class SeriesCounts {
   readonly #periods: number[] = [];
   readonly #groups: number[] = [];
   readonly #counts: number[] = [];
-  /** By group: all of its events in the periods that have ended. */
+  /** By group: its number of events in the periods that have ended. */
   readonly totals: Float64Array;
   #shown = 0;
 
@@ -31,7 +31,7 @@ export class SeriesCounts {
     this.#now[group]! += 1;
   }
 
-  /** Ends the current period; -1: there is none. */
+  /** Ends the current period; -1 if there is none. */
   leave(period: number): void {
     for (const group of this.#met) {
       const count = this.#now[group]!;
@@ -45,7 +45,7 @@ export class SeriesCounts {
     this.#met.length = 0;
   }
 
-  /** Throws `range-too-fine` if the groups with events have too many figures in these periods. */
+  /** Throws `range-too-fine` if the groups with events have too many counts in these periods. */
   refuseTooMany(periods: number): void {
     if (this.#shown * periods <= MOST_FIGURES) return;
     throw new AppError(
@@ -55,7 +55,7 @@ export class SeriesCounts {
     );
   }
 
-  /** By group: its events in each period; absent if it has none. */
+  /** By group: its number of events in each period; undefined if it has none. */
   async inPeriods(periods: number): Promise<readonly (Int32Array | undefined)[]> {
     const series = Array.from(this.totals, (total) => (total > 0 ? new Int32Array(periods) : undefined));
     await inSlices(0, this.#counts.length, (from, to) => {

@@ -1,11 +1,14 @@
-/** The first few of many in an order, without sorting all of them. */
+/** Selects the first few of many values in an order, without sorting all of them. */
 
 export interface RankedThing {
   readonly rank: number;
   readonly place: number;
 }
 
-/** Keeps the highest ranks, of equal ones the lower places, in a heap whose root is the last. */
+/**
+ * Keeps the highest ranks, and the lower places of equal ranks, in a heap whose root is the last of
+ * them in the order.
+ */
 export class Top {
   readonly #most: number;
   readonly #ranks: number[] = [];
@@ -20,7 +23,7 @@ export class Top {
     else if (this.#comesBeforeThatAt(0, rank, place)) this.#sink(rank, place);
   }
 
-  /** In their order. */
+  /** The kept values, highest rank first. */
   ranked(): RankedThing[] {
     return this.#ranks
       .map((rank, at) => ({ rank, place: this.#places[at]! }))

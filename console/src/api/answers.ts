@@ -1,4 +1,4 @@
-/** What the interface answers, by the names of the console. The types are those of the client. */
+/** The types of the client for response bodies, under the names that the console uses. */
 import type { VariantB } from '../../../src/client/client.ts';
 import type * as Insights from '../../../src/client/schema-insights.ts';
 

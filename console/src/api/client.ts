@@ -1,4 +1,4 @@
-/** The clients of the interface with the key of this tab, and what is said when a request goes wrong. */
+/** The API clients with the key of this tab, and the texts for failed requests. */
 import { openAsking } from '../../../src/client/asking.ts';
 import {
   AnswerError,
@@ -12,32 +12,32 @@ import { forgetKey, readKey } from './key.ts';
 const RETRY: RetryOptions = { retries: 2, firstPauseMs: 1_000, isPassing };
 const PASSING_STATUSES: readonly number[] = [500, 502, 504];
 
-/** A server that is busy says when to come back, which is shown instead. */
+/** Does not include 429 and 503: the console shows the `Retry-After` of a busy server instead. */
 function isPassing(error: CorkboardError): boolean {
   if (error instanceof ProblemError) return PASSING_STATUSES.includes(error.status);
   return error.code === 'unreachable' || error.code === 'cut-short';
 }
 
 function originOf(key: string, base: 'a' | 'b' | 'insights') {
-  // Data stays in the memory of the tab, like the key: the cache of the browser outlives both.
+  // Data stays only in the memory of the tab: the cache of the browser would outlive it.
   const uncached: typeof fetch = (url, options) => fetch(url, { ...options, cache: 'no-store' });
   return { baseUrl: `${location.origin}/${base}`, key, fetch: uncached };
 }
 
-/** Throws `TypeError` for a key that cannot be one. */
+/** Throws `TypeError` for text that cannot be a key. */
 export function openApi(key = readKey(), retry = RETRY) {
   return {
     a: openClient({ ...originOf(key, 'a'), retry, variant: 'a' }),
     b: openClient({ ...originOf(key, 'b'), retry, variant: 'b' }),
     insights: openClient({ ...originOf(key, 'insights'), retry, variant: 'insights' }),
-    /** Pages of the insights, one by one. */
+    /** Reads one page of the insights. */
     page: openAsking(originOf(key, 'insights'), retry).page,
-    /** For answers that are taken as they come, byte for byte. */
+    /** For bodies that are used byte for byte. */
     origin: originOf(key, 'insights'),
   };
 }
 
-/** A refused key is forgotten, and its reason kept for the form. */
+/** Deletes the key after a response with status 401; the key form shows the reason. */
 export function loseRefusedKey(error: unknown): void {
   if (error instanceof ProblemError && error.status === 401) forgetKey(error.detail);
 }

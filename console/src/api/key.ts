@@ -1,11 +1,14 @@
-/** The API key: kept for this tab only, never in a URL, gone when it is refused or when somebody leaves. */
+/**
+ * The API key: kept only for this tab, never in a URL, deleted when the server refuses it or the
+ * user signs out.
+ */
 import { useSyncExternalStore } from 'react';
 
 const PLACE = 'corkboard.key';
 
 interface State {
   readonly key: string;
-  /** Why the last key is gone, when the server refused it. */
+  /** Why the server refused the last key; undefined if it was not refused. */
   readonly reason: string | undefined;
 }
 
@@ -19,7 +22,7 @@ function change(next: State): void {
   for (const listener of listeners) listener();
 }
 
-/** Empty when there is none. */
+/** Returns an empty string if there is no key. */
 export function readKey(): string {
   return state.key;
 }

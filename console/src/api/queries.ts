@@ -1,4 +1,4 @@
-/** Answers as React sees them: asked for once, and kept for a while. */
+/** Requests as React hooks: each is sent only once, and its result is kept for a while. */
 import {
   QueryCache,
   QueryClient,
@@ -14,16 +14,16 @@ import { loseRefusedKey, openApi } from './client.ts';
 
 const FRESH_MS = 60_000;
 const LIST_PAGE = 10_000;
-/** Of people and boards, so many are looked through at once. */
+/** The console loads at most this many users or boards. */
 export const MOST_LISTED = 50_000;
 
 export const queries = new QueryClient({
   queryCache: new QueryCache({ onError: loseRefusedKey }),
-  // The client tries again by itself.
+  // The client already retries.
   defaultOptions: { queries: { staleTime: FRESH_MS, refetchOnWindowFocus: false, retry: false } },
 });
 
-/** While only parameters change and `about` does not, the answer before it stays in sight. */
+/** If only the parameters change, and not `about`, the previous result stays visible meanwhile. */
 function useAnswer<T>(
   about: string,
   parameters: object | undefined,
@@ -38,10 +38,10 @@ function useAnswer<T>(
 }
 
 type Figures = Omit<InsightsClient, 'events'>;
-/** All methods have one form, whatever they take. */
+/** The common type of all methods, whatever their options. */
 type Ask<T> = (options: object) => Promise<T>;
 
-/** Figures by the method of the client that gives them; without options nothing is asked. */
+/** The result of a method of the insights client. Without options, no request is sent. */
 export function useFigures<M extends keyof Figures>(
   method: M,
   options: Parameters<Figures[M]>[0],
@@ -63,14 +63,14 @@ export function usePointsOfBoard(id: string, range: Range): UseQueryResult<Varia
   );
 }
 
-/** By board. */
+/** Keyed by the id of the board. */
 export function usePointsOfPerson(id: string, range: Range): UseQueryResult<VariantA.PointsMap> {
   return useAnswer(`points of person ${id}`, range, (signal) =>
     openApi().a.pointsOfUser(id, { ...range, key: 'board', signal }),
   );
 }
 
-/** Everything that the key may see of a list, up to what can be looked through. */
+/** All elements of a list that the key can see, at most `MOST_LISTED`. */
 function useList<T>(
   name: string,
   isWanted: boolean,
@@ -98,10 +98,10 @@ export function usePeople(isWanted = true): UseQueryResult<readonly Person[]> {
   return useList('users', isWanted, (options) => openApi().b.users(options));
 }
 
-/** Which events. */
+/** Selects events. */
 export type EventFilter = Pick<InsightEventsOptions, 'board' | 'user' | 'action'> & Range;
 
-/** Events that are too many to be held: pages as they are scrolled to. */
+/** Loads events page by page while the user scrolls, because they may be too many for memory. */
 export function useEvents(filter: EventFilter, pageSize: number) {
   return useInfiniteQuery({
     queryKey: ['events', filter],

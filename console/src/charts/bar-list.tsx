@@ -1,4 +1,4 @@
-/** Names with bars: a list in which the longest bar is the most. */
+/** A list of names with bars; the largest value has the longest bar. */
 import type { ReactNode } from 'react';
 import { formatNumber } from '../view/format.ts';
 
@@ -7,11 +7,11 @@ export interface BarItem {
   readonly name: ReactNode;
   readonly value: number;
   readonly note?: ReactNode;
-  /** Of the palette; absent: the accent. */
+  /** Index in the palette; if absent, the accent color is used. */
   readonly color?: number;
 }
 
-/** As many rows as are asked for, for a list that is loading. */
+/** Placeholder of a list with `rows` rows while it loads. */
 export function BlankBarList({
   rows,
   hasNotes = false,

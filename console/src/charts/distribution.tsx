@@ -1,7 +1,7 @@
-/** How many people have reached how much of the goal: a bar for each tenth. */
+/** The distribution of users by the share of the goal that they reached: one bar per tenth. */
 import { formatNumber, formatShare } from '../view/format.ts';
 
-/** `counts` by tenths of the goal; the last is the goal and beyond. */
+/** `counts` is by tenths of the goal; the last element counts the goal and above. */
 export function Distribution({ counts }: { readonly counts: readonly number[] }) {
   const most = Math.max(1, ...counts);
   return (

@@ -1,4 +1,4 @@
-/** When in the week: a table of days and hours whose cells are as strong as there are events. */
+/** Activity by hour of the week: a table of days and hours, colored by the number of events. */
 import { formatHour, formatNumber, weekdays } from '../view/format.ts';
 
 const LEVELS = 5;
@@ -54,12 +54,12 @@ export function HeatMap({ hours }: { readonly hours: readonly (readonly number[]
   );
 }
 
-/** A week without events, for one that is loading. */
+/** Placeholder of a heat map while it loads: a week without events. */
 export function BlankHeatMap() {
   return <HeatMap hours={Array.from({ length: 7 }, () => Array.from({ length: 24 }, () => 0))} />;
 }
 
-/** By square roots, so that quiet hours can be told from silent ones. */
+/** Scales by square roots, so that hours with few events differ from hours without events. */
 function levelOf(count: number, most: number): number {
   return count === 0 ? 0 : Math.max(1, Math.ceil(LEVELS * Math.sqrt(count / most)));
 }

@@ -1,4 +1,7 @@
-/** Who acts on whose things, as a picture: people near those they have most to do with. Drawn to stand still. */
+/**
+ * Interactions between users as a graph: users who interact often are close together. The layout is
+ * computed once and does not move.
+ */
 import {
   forceCenter,
   forceCollide,
@@ -27,7 +30,7 @@ interface Edge extends SimulationLinkDatum<Node> {
 }
 
 interface Layout {
-  /** Whose names fit beside each other. */
+  /** Nodes whose names do not overlap. */
   readonly named: ReadonlySet<Node>;
   readonly nodes: readonly Node[];
   readonly edges: readonly (Edge & { readonly source: Node; readonly target: Node })[];
@@ -134,7 +137,7 @@ function layOut(
   return { nodes, edges: links, named: namedOf(nodes) };
 }
 
-/** Into the frame, with room for names. */
+/** Scales the layout to the frame, with room for names. */
 function fit(nodes: readonly Node[], width: number, height: number): void {
   const [xs, ys] = [nodes.map(({ x }) => x ?? 0), nodes.map(({ y }) => y ?? 0)];
   const place = (value: number, all: readonly number[], size: number, padding: number) => {
@@ -148,7 +151,7 @@ function fit(nodes: readonly Node[], width: number, height: number): void {
   }
 }
 
-/** Of those with the most events, whoever's name does not lie over another one. */
+/** Those of the nodes with the most events whose names do not overlap. */
 function namedOf(nodes: readonly Node[]): ReadonlySet<Node> {
   const named: Node[] = [];
   for (const node of nodes.slice(0, MOST_NAMED))

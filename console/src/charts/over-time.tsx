@@ -1,4 +1,4 @@
-/** Series over periods: stacked bars, the same as a table, and a small one for a row of a table. */
+/** Series over periods: as stacked bars, as a table, and as a sparkline for a row of a table. */
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { formatNumber, formatPeriod } from '../view/format.ts';
 import { Legend, Plot, type PlotScales, type Series } from './plot.tsx';
@@ -33,7 +33,7 @@ export function StackedBars({
 
 const BLANK_PERIOD = '2026-01-01T00:00:00.000Z';
 
-/** A chart without bars, for one that is loading; `names` are those of its legend. */
+/** Placeholder of a chart while it loads, without bars; `names` are the entries of its legend. */
 export function BlankBars({
   names,
   height,
@@ -54,7 +54,7 @@ function sumOf(series: readonly Series[], period: number): number {
   return series.reduce((sum, { values }) => sum + (values[period] ?? 0), 0);
 }
 
-/** All bars of one series as one path, each on those of the series before it. */
+/** All bars of one series as one path, on top of the bars of the previous series. */
 function barsOf(series: readonly Series[], place: number, { x, y, bandWidth }: PlotScales): string {
   const below = series.slice(0, place);
   const width = Math.max(1, bandWidth);
@@ -87,7 +87,7 @@ export function PeriodTable({
   return <DataTable caption={caption} columns={columns} rows={[...periods.keys()]} rowKey={String} />;
 }
 
-/** A row of figures in the height of a line of text. */
+/** A line chart with the height of a line of text. */
 export function Sparkline({ values }: { readonly values: readonly number[] }) {
   const most = Math.max(1, ...values);
   const step = 100 / Math.max(1, values.length - 1);

@@ -1,4 +1,7 @@
-/** What charts over periods have in common: axes, the period in focus by pointer or keyboard, and what it says. */
+/**
+ * The common parts of charts over periods: axes, and the selection of a period by pointer or
+ * keyboard with its values.
+ */
 import { AxisBottom, AxisLeft } from '@visx/axis';
 import { GridRows } from '@visx/grid';
 import { scaleBand, scaleLinear } from '@visx/scale';
@@ -8,7 +11,7 @@ import { useFrameWidth } from './use-frame-width.ts';
 
 export interface Series {
   readonly name: string;
-  /** Of the palette, from 1 to 8; 0 is grey. */
+  /** Index in the palette, from 1 to 8; 0 is grey. */
   readonly color: number;
   readonly values: readonly number[];
 }
@@ -22,7 +25,7 @@ export interface PlotScales {
 
 const MARGIN = { top: 8, right: 4, bottom: 28, left: 44 };
 const LABEL_WIDTH = 84;
-/** A label begins at its period and would stand over the edge with less room. */
+/** A label begins at its period; with less room than this it would cross the edge. */
 const LABEL_ROOM = 56;
 const WIDEST_BAR = 56;
 const ROW_TICKS = 4;
@@ -133,7 +136,7 @@ export function Plot({
 const LEFT_LABEL = { textAnchor: 'end', dx: '-0.5em', dy: '0.32em', fontSize: 12, fill: '' } as const;
 const BOTTOM_LABEL = { textAnchor: 'start', dy: '0.4em', fontSize: 12, fill: '' } as const;
 
-/** Periods under the arrow keys, as a slider that says each of them. */
+/** A slider that selects periods with the arrow keys; screen readers announce each period. */
 function PeriodSlider({
   name,
   count,

@@ -1,8 +1,11 @@
-/** How wide a chart may be. */
+/** The width of a chart. */
 import { useParentSize } from '@visx/responsive';
 import { useState } from 'react';
 
-/** 0 before the frame is known; one that has no room for a moment, as when a page is printed, keeps its chart. */
+/**
+ * The width is 0 until the frame is measured. If the frame has no width for a moment, as when a
+ * page is printed, the last width is kept.
+ */
 export function useFrameWidth(debounceTime: number) {
   const { parentRef, width } = useParentSize({ debounceTime });
   const [known, setKnown] = useState(width);

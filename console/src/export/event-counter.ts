@@ -1,11 +1,11 @@
-/** Counts the events in the bytes of an export as they come, exactly, in each form. */
+/** Counts the events in the bytes of an export exactly, while they arrive, in each format. */
 export const FORMATS = ['json', 'ndjson', 'csv'] as const;
 export type Format = (typeof FORMATS)[number];
 
 const [NEW_LINE, QUOTE, BACKSLASH, OPEN, CLOSE] = [10, 34, 92, 123, 125];
 
 export interface EventCounter {
-  /** Takes the next bytes and answers how many events have ended so far. */
+  /** Adds the next bytes and returns the number of events that have ended so far. */
   add(bytes: Uint8Array): number;
 }
 
@@ -20,7 +20,7 @@ export function countEvents(format: Format): EventCounter {
   }
 }
 
-/** Objects that stand in no other one. */
+/** Counts objects that are not inside a different object. */
 function objects(): EventCounter {
   let [count, depth] = [0, 0];
   let [isText, isEscaped] = [false, false];
@@ -52,7 +52,7 @@ function lines(): EventCounter {
   };
 }
 
-/** Rows behind the one of names; a quoted cell may hold ends of lines. */
+/** Counts rows after the header row; a quoted cell may contain line ends. */
 function rows(): EventCounter {
   let count = -1;
   let isQuoted = false;

@@ -21,7 +21,7 @@ export function ExportCard({
   total,
 }: {
   readonly filter: EventFilter;
-  /** Of the file, without its ending. */
+  /** Name of the file without its extension. */
   readonly name: string;
   readonly total: number;
 }) {

@@ -1,6 +1,6 @@
 /**
- * Saves events byte for byte as the interface gives them, CSV in its form for spreadsheets, and
- * says how far it is.
+ * Saves the events of a response byte for byte, CSV in its form for spreadsheets, and reports its
+ * progress.
  */
 import { insightQuery } from '../../../src/client/insights.ts';
 import { MEDIA_TYPES } from '../../../src/client/media-types.ts';
@@ -17,7 +17,7 @@ export interface Progress {
   readonly bytes: number;
 }
 
-/** Throws when it breaks off; then the sink holds nothing. */
+/** Throws if the export is interrupted; then the sink is empty. */
 export async function saveEvents(
   filter: EventFilter,
   format: Format,
@@ -27,7 +27,7 @@ export async function saveEvents(
 ): Promise<Progress> {
   let progress: Progress = { events: 0, bytes: 0 };
   try {
-    // CSV is what people open in a spreadsheet, which must not run what somebody has written as a formula.
+    // People open CSV in a spreadsheet, which must not run text of users as a formula.
     const query = { ...insightQuery(filter), excel: format === 'csv' ? '1' : undefined };
     const request = { path: PATHS.findEvents, query, accept: MEDIA_TYPES[format], signal };
     const counter = countEvents(format);

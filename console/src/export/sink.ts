@@ -1,10 +1,13 @@
-/** Where an export goes: a file that somebody has chosen, written as it comes, or, where a browser has no such, a download. */
+/**
+ * The target of an export: a file that the user chooses, written as data arrives, or a download in
+ * browsers without a file picker.
+ */
 
 export interface Sink {
   write(bytes: Uint8Array<ArrayBuffer>): Promise<void>;
-  /** Makes the file whole. */
+  /** Completes the file. */
   close(): Promise<void>;
-  /** Leaves nothing behind. */
+  /** Discards everything. */
   abort(): Promise<void>;
 }
 
@@ -15,7 +18,7 @@ interface Picker {
   }): Promise<{ createWritable(): Promise<Sink> }>;
 }
 
-/** To be called by a click. Undefined when somebody thinks better of it. */
+/** Must be called in the handler of a click. Returns undefined if the user cancels. */
 export async function openSink(name: string, mediaType: string): Promise<Sink | undefined> {
   if (!hasPicker(window)) return downloadSink(name, mediaType);
   try {
@@ -33,7 +36,7 @@ function hasPicker(host: object): host is Picker {
   return 'showSaveFilePicker' in host;
 }
 
-/** The browser keeps the bytes, on disk when they are many, and saves them at the end. */
+/** The browser keeps the bytes, on disk if there are many, and saves them at the end. */
 function downloadSink(name: string, type: string): Sink {
   let parts: Blob[] = [];
   return {
@@ -46,7 +49,7 @@ function downloadSink(name: string, type: string): Sink {
       link.href = url;
       link.download = name;
       link.click();
-      // The download has begun by then.
+      // The download has started by then.
       setTimeout(() => URL.revokeObjectURL(url), 60_000);
     },
     abort: async () => {

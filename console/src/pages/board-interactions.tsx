@@ -1,4 +1,4 @@
-/** Who acts on whose things on a board. */
+/** The interactions between users on a board. */
 import { useState } from 'react';
 import type { Interactions, Person } from '../api/answers.ts';
 import { useFigures } from '../api/queries.ts';

@@ -1,4 +1,4 @@
-/** Who is active on a board. */
+/** The users who are active on a board. */
 import type { RankedPerson } from '../api/answers.ts';
 import { useFigures } from '../api/queries.ts';
 import { Card } from '../parts/card.tsx';

@@ -1,4 +1,4 @@
-/** The pins of a board that people have most to do with. */
+/** The pins of a board with the most events. */
 import type { RankedPins } from '../api/answers.ts';
 import { useFigures } from '../api/queries.ts';
 import { Card } from '../parts/card.tsx';

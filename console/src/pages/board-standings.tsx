@@ -1,4 +1,4 @@
-/** How the people on a board stand against its goal, and everybody's points. */
+/** The progress of users on a board towards its goal, and the points of all of them. */
 import { useMemo } from 'react';
 import type { VariantA } from '../../../src/client/client.ts';
 import type { Participation, Person } from '../api/answers.ts';

@@ -1,4 +1,4 @@
-/** One board: what happens on it, how people stand, what they pinned, who they are, and who works with whom. */
+/** One board: its activity, points totals, pins, users and their interactions. */
 import { lazy } from 'react';
 import type { Overview } from '../api/answers.ts';
 import { useFigures } from '../api/queries.ts';

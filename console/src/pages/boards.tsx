@@ -1,4 +1,4 @@
-/** Every board that the key may see, with what happened on it in the range. */
+/** All boards that the key can see, with their activity in the range. */
 import { useMemo } from 'react';
 import type { Activity, Board, RankedBoard } from '../api/answers.ts';
 import { useBoards, useFigures } from '../api/queries.ts';
@@ -16,7 +16,7 @@ const MOST_LINES = 200;
 
 interface Row {
   readonly board: Board;
-  /** Undefined for what is not among those that were ranked. */
+  /** Undefined if the board is not among the ranked ones. */
   readonly events: number | undefined;
   readonly people: number | undefined;
   readonly last: string | undefined;
@@ -64,7 +64,7 @@ function rowsOf(
   activity: Activity | undefined,
 ): readonly Row[] {
   const figures = new Map(ranked.map((entry) => [entry.board.id, entry]));
-  // What is not among the first thousand has fewer events than they, but not none.
+  // A board that is not among the first thousand has an unknown number of events.
   const others = ranked.length < MOST_RANKED ? 0 : undefined;
   const lines = new Map(activity?.series.map(({ board, events }) => [board?.id, events]));
   return boards.map((board) => {

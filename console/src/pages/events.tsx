@@ -1,4 +1,4 @@
-/** Events, narrowed by range, board, person and action; how many they are; and all of them as a file. */
+/** Events filtered by range, board, user and action, with their number and an export to a file. */
 import { useState } from 'react';
 import type { CommunityEvent, Overview } from '../api/answers.ts';
 import { type EventFilter, useBoards, useEvents, useFigures, usePeople } from '../api/queries.ts';

@@ -1,4 +1,4 @@
-/** The community at a glance. */
+/** The overview of the organization. */
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { Overview, Returning } from '../api/answers.ts';
 import { useFigures } from '../api/queries.ts';
@@ -19,7 +19,7 @@ const TOP = 8;
 /** In pixels. */
 const RETURNING_HEIGHT = 220;
 const BLANK_RANKING = <BlankBarList rows={TOP} hasNotes />;
-/** Figures and dates of a usual length. */
+/** Placeholder numbers and dates of typical length. */
 const BLANK: TileFigures = {
   ...{ events: 100_000, people: 1_000, boards: 10, pins: 1_000 },
   ...{ first: '2026-01-01T00:00:00.000Z', last: '2026-12-31T00:00:00.000Z' },

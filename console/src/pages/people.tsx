@@ -1,4 +1,4 @@
-/** Everybody whom the key may see, with what they did in the range. */
+/** All users that the key can see, with their activity in the range. */
 import { useMemo } from 'react';
 import type { Person, RankedPerson } from '../api/answers.ts';
 import { MOST_LISTED, useFigures, usePeople } from '../api/queries.ts';
@@ -14,7 +14,7 @@ const MOST_RANKED = 1000;
 
 interface Row {
   readonly person: Person;
-  /** Undefined for who is not among those that were ranked. */
+  /** Undefined if the user is not among the ranked ones. */
   readonly events: number | undefined;
   readonly boards: number | undefined;
   readonly last: string | undefined;
@@ -57,7 +57,7 @@ export function PeoplePage() {
 
 function rowsOf(people: readonly Person[], ranked: readonly RankedPerson[]): readonly Row[] {
   const figures = new Map(ranked.map((entry) => [entry.user.id, entry]));
-  // Who is not among the first thousand has fewer events than they, but not none.
+  // A user who is not among the first thousand has an unknown number of events.
   const others = ranked.length < MOST_RANKED ? 0 : undefined;
   return people.map((person) => {
     const { events = others, boards = others, last } = figures.get(person.id) ?? {};

@@ -1,4 +1,4 @@
-/** Every award of a person on a board: when, for what, by which rule, and whether it counts. */
+/** The ledger of a user on a board: time, event and rule of every award, and whether it counts. */
 import type { Ledger } from '../api/answers.ts';
 import { useBoards, useFigures, usePointsOfPerson } from '../api/queries.ts';
 import { Card } from '../parts/card.tsx';

@@ -1,4 +1,4 @@
-/** One person: what they do, their points over boards, and the ledger of each award. */
+/** One user: activity, points by board, and the ledger. */
 import type { VariantA } from '../../../src/client/client.ts';
 import type { Overview } from '../api/answers.ts';
 import { useBoards, useFigures, usePointsOfPerson } from '../api/queries.ts';

@@ -1,4 +1,4 @@
-/** The reference of both variants and of the insights, out of their OpenAPI documents. */
+/** The reference of both variants and of the insights, from their OpenAPI documents. */
 import { useQueries } from '@tanstack/react-query';
 import { Page } from '../parts/page.tsx';
 import { Failure, Skeleton } from '../parts/states.tsx';

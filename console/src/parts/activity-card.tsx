@@ -1,4 +1,4 @@
-/** Activity over time, split as one likes: of everything, of a board or of a person. */
+/** Activity over time, with a choice of splits: of all events, of a board or of a user. */
 import type { Activity, Overview } from '../api/answers.ts';
 import { useFigures } from '../api/queries.ts';
 import { BlankBars, PeriodTable, StackedBars } from '../charts/over-time.tsx';
@@ -12,9 +12,9 @@ import { Loaded } from './states.tsx';
 const SPLITS = ['action', 'type', 'board', 'role', 'people'] as const;
 type Split = (typeof SPLITS)[number];
 
-/** The palette has eight colours, and grey for the rest. */
+/** The palette has eight colors, and grey for the rest. */
 const MOST_SERIES = 8;
-/** As many names of a usual length as a legend has as a rule. */
+/** Placeholders with the usual number and length of names in a legend. */
 const USUAL_NAMES = ['Commented', 'Created', 'Followed', 'Liked', 'Visited'];
 
 export interface About {
@@ -29,7 +29,7 @@ export function ActivityCard({
 }: {
   readonly about?: About;
   readonly splits?: readonly Split[];
-  /** Of what it is about. */
+  /** The first and the last event of the subject. */
   readonly span?: Pick<Overview, 'first' | 'last'>;
 }) {
   const [parameters, change] = useParameters();
@@ -91,7 +91,7 @@ export function ActivityCard({
   );
 }
 
-/** An action has the same colour on every page, by its place among all of them. */
+/** An action has the same color on every page, by its position in the list of all actions. */
 export function useActionColors(): (action: string) => number {
   const { data } = useWhole();
   return (action) => {
@@ -104,7 +104,7 @@ function peopleOf({ people }: Activity): Series[] {
   return [{ name: 'Active people', color: 1, values: people }];
 }
 
-/** What has no colour left shares one series. */
+/** All series for which no color is left are combined into one. */
 function seriesOf({ series, periods }: Activity, colorOf?: (name: string) => number): Series[] {
   const shown: Series[] = [];
   const rest = periods.map(() => 0);

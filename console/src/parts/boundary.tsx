@@ -1,4 +1,4 @@
-/** Keeps what fails while it is drawn, or cannot be loaded, to its page. */
+/** Limits errors of rendering or loading to the page where they occur. */
 import { Component, type ReactNode } from 'react';
 import { Failure } from './states.tsx';
 

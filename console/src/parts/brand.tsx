@@ -1,4 +1,4 @@
-/** The name of the product and its sign. */
+/** The name and the logo of the product. */
 export function Brand() {
   return (
     <span className="brand">

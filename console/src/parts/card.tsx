@@ -1,4 +1,4 @@
-/** A card: something to look at under a heading, and the same figures as a table for those who would rather read. */
+/** A card: a chart or other content under a heading, optionally with its values as a table. */
 import { type ReactNode, useId, useState } from 'react';
 
 export function Card({
@@ -13,7 +13,7 @@ export function Card({
   readonly note?: ReactNode;
   /** Controls beside the heading. */
   readonly tools?: ReactNode;
-  /** The figures of the picture as a table. */
+  /** Renders the values of the chart as a table. */
   readonly table?: (() => ReactNode) | undefined;
   readonly className?: string;
   readonly children: ReactNode;
@@ -57,7 +57,7 @@ function TableIcon() {
   );
 }
 
-/** One figure and what it counts. */
+/** One number with its name. */
 export function Tile({
   name,
   value,
@@ -82,7 +82,7 @@ export function Tiles({ children }: { readonly children: ReactNode }) {
   return <dl className="tiles">{children}</dl>;
 }
 
-/** A few words of which one is chosen. */
+/** A selection of one of a few words. */
 export function Choice<T extends string>({
   name,
   value,

@@ -1,10 +1,10 @@
-/** Columns that many tables have. */
+/** Columns that several tables share. */
 import { formatDate, formatNumber } from '../view/format.ts';
 import type { Column } from './data-table.tsx';
 
 type Look<T> = Pick<Column<T>, 'width' | 'isMinor'>;
 
-/** A number; a dash where it is not known, which sorts below all. */
+/** A column of numbers; an unknown number is a dash and sorts below all others. */
 export function countColumn<T>(
   key: string,
   title: string,
@@ -21,7 +21,7 @@ export function countColumn<T>(
   };
 }
 
-/** The day of the latest event, in the zone. */
+/** A column with the day of the latest event, in the time zone. */
 export function latestColumn<T>(
   zone: string,
   last: (row: T) => string | undefined,

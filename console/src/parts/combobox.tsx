@@ -1,4 +1,7 @@
-/** A field to find one of many: type a part of the name, choose with the arrow keys or a click. */
+/**
+ * A field to select one of many options: type a part of its name, then choose with the arrow keys
+ * or a click.
+ */
 import { useCombobox } from 'downshift';
 import { useRef, useState } from 'react';
 import { matches } from '../view/matches.ts';
@@ -22,16 +25,16 @@ export function Combobox({
   onChange,
 }: {
   readonly name: string;
-  /** What it says while nothing is chosen. */
+  /** Placeholder while nothing is chosen. */
   readonly any: string;
   readonly chosen: Option | undefined;
-  /** Undefined until they are there. */
+  /** Undefined until they are loaded. */
   readonly options: readonly Option[] | undefined;
-  /** Somebody is about to choose. */
+  /** Called when the field receives the focus. */
   readonly onWanted: () => void;
   readonly onChange: (id: string | undefined) => void;
 }) {
-  // What is typed while the list is open.
+  // The typed text while the list is open; otherwise undefined.
   const [text, setText] = useState<string>();
   const field = useRef<HTMLInputElement>(null);
   const found = (options ?? [])
@@ -45,7 +48,7 @@ export function Combobox({
     inputValue: text ?? chosen?.title ?? '',
     selectedItem: chosen ?? null,
     defaultHighlightedIndex: 0,
-    // To leave the field or to press Escape chooses nothing and clears nothing.
+    // Leaving the field or pressing Escape changes nothing.
     stateReducer: ({ selectedItem }, { type, changes }) =>
       KEEPING.includes(type) ? { ...changes, selectedItem } : changes,
     onIsOpenChange: ({ isOpen: opens }) => setText((typed) => (opens ? (typed ?? '') : undefined)),
@@ -65,7 +68,7 @@ export function Combobox({
           {...combobox.getInputProps({
             ref: field,
             onFocus: onWanted,
-            // At once, so that the cursor keeps its place.
+            // Synchronous, so that the text cursor keeps its position.
             onChange: ({ currentTarget }) => setText(currentTarget.value),
           })}
           className="input"

@@ -1,4 +1,7 @@
-/** A table of any length: only the rows in sight are drawn, headings sort, and the end may ask for more. */
+/**
+ * A table of any length: it renders only visible rows, sorts by its headings, and can request more
+ * rows near its end.
+ */
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 
@@ -6,12 +9,12 @@ export interface Column<T> {
   readonly key: string;
   readonly title: string;
   readonly render: (row: T) => ReactNode;
-  /** What the column is sorted by; absent: it cannot be. */
+  /** The value to sort by. If absent, the column cannot be sorted. */
   readonly sort?: (row: T) => string | number;
   readonly isNumber?: boolean;
-  /** In CSS; absent: its share of what is left. */
+  /** In CSS. If absent, the column gets an equal share of the remaining width. */
   readonly width?: string;
-  /** Left out where there is little room. */
+  /** Hidden on narrow screens. */
   readonly isMinor?: boolean;
 }
 
@@ -20,7 +23,7 @@ interface Sorting {
   readonly isDown: boolean;
 }
 
-/** Of a column of dates with times, in any locale. */
+/** Width of a column of dates with times, enough for any locale. */
 export const INSTANT_WIDTH = '13.5rem';
 
 const ROW_HEIGHT = 44;
@@ -43,9 +46,9 @@ export function DataTable<T>({
   readonly rowKey: (row: T, index: number) => string;
   readonly initialSort?: Sorting;
   readonly onNearEnd?: (() => void) | undefined;
-  /** All there are, where not all have been asked for yet. */
+  /** Number of all rows, if not all are loaded yet. */
   readonly total?: number | undefined;
-  /** In CSS; with less room it scrolls sideways. */
+  /** In CSS. If there is less room, the table scrolls horizontally. */
   readonly minWidth?: string;
 }) {
   const [sorting, setSorting] = useState<Sorting | undefined>(initialSort);

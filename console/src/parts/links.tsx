@@ -1,4 +1,4 @@
-/** Links to pages of the console, which keep the range; and how boards and people are named everywhere. */
+/** Links to pages of the console, which keep the range, and the names of boards and users. */
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { Board, Person } from '../api/answers.ts';

@@ -1,4 +1,4 @@
-/** The head of a page, which is also where reading begins after a change of page. */
+/** A page with its title and tools at the top. */
 import { type ReactNode, useEffect } from 'react';
 
 export function Page({

@@ -1,4 +1,4 @@
-/** The range and the zone that govern every page. */
+/** Selects the range and the time zone of all pages. */
 import { useId, useState } from 'react';
 import { formatDay } from '../view/format.ts';
 import { presetsOf, type Range } from '../view/range.ts';

@@ -1,4 +1,4 @@
-/** A score as a figure, beside a bar that is full at the goal. */
+/** A score as a number, beside a bar that is full at the goal. */
 import { formatNumber } from '../view/format.ts';
 
 export function ScoreBar({ score, share }: { readonly score: number; readonly share: number }) {

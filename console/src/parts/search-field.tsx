@@ -1,4 +1,4 @@
-/** A field that narrows a list while one types, and says how much is left. */
+/** A field that filters a list during typing, and shows the number of matches. */
 import { useId } from 'react';
 import { formatNumber } from '../view/format.ts';
 

@@ -1,4 +1,4 @@
-/** A page with a table of everything of one kind, and a field to find some of it by name. */
+/** A page with a table of all items of one kind, and a field to search them by name. */
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { type Column, DataTable } from './data-table.tsx';
@@ -22,18 +22,18 @@ export function SearchedPage<T>({
 }: {
   readonly title: string;
   readonly note: ReactNode;
-  /** Of the field. */
+  /** Name of the search field. */
   readonly find: string;
   readonly wanted: string;
   readonly onWanted: (wanted: string) => void;
-  /** Both are waited for. */
+  /** The page waits for both, `figures` and `all`. */
   readonly figures: UseQueryResult<unknown>;
   readonly all: UseQueryResult<readonly unknown[]>;
-  /** Those that were found, most events first. */
+  /** The matches, most events first. */
   readonly rows: readonly T[];
   readonly columns: readonly Column<T>[];
   readonly rowKey: (row: T) => string;
-  /** Said where there is nothing at all, and where nothing was found. */
+  /** Titles if there is nothing at all, and if nothing matches. */
   readonly none: string;
   readonly noneFound: string;
 }) {

@@ -1,4 +1,4 @@
-/** The parts of a page, each with an address of its own. */
+/** The sections of a page, each with its own URL. */
 import { useEffect, useRef } from 'react';
 import { PageLink } from './links.tsx';
 
@@ -7,7 +7,7 @@ export interface Section {
   readonly title: string;
 }
 
-/** The first section has the address of the page itself. */
+/** The URL of the first section is that of the page. */
 export function Sections({
   name,
   base,

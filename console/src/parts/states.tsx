@@ -1,10 +1,10 @@
-/** What stands where an answer is to be: while it is on its way, when it did not come, and when there is nothing in it. */
+/** Replacements for content: while it loads, after an error, and if it is empty. */
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { ProblemError } from '../../../src/client/client.ts';
 import { troubleOf } from '../api/client.ts';
 
-/** A grey area in the height of what comes: a number of pixels, or the height of a shape. */
+/** A grey area with the height of the content: a number of pixels, or the height of `shape`. */
 export function Skeleton({ height = 120, shape }: SkeletonSize) {
   return (
     <div className="skeleton" style={shape === undefined ? { height } : undefined} role="status">
@@ -14,7 +14,7 @@ export function Skeleton({ height = 120, shape }: SkeletonSize) {
   );
 }
 
-/** Takes its room, and is neither seen nor read. */
+/** Takes up space, but is invisible and hidden from screen readers. */
 function Unseen({ children }: { readonly children: ReactNode }) {
   return (
     <div className="loaded skeleton-shape" aria-hidden="true" inert>
@@ -25,7 +25,7 @@ function Unseen({ children }: { readonly children: ReactNode }) {
 
 interface SkeletonSize {
   readonly height?: number | undefined;
-  /** The same layout with made-up data, so that nothing moves when the data come. It is not seen. */
+  /** The invisible layout with placeholder data, so that nothing moves when the data arrives. */
   readonly shape?: ReactNode;
 }
 
@@ -42,7 +42,7 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
   );
 }
 
-/** With what the operator needs to find it in the log. */
+/** Shows an error, with the id under which the operator finds the request in the log. */
 export function Failure({ error, onRetry }: { readonly error: Error; readonly onRetry?: () => void }) {
   const problem = error instanceof ProblemError ? error : undefined;
   if (problem?.status === 404) return <NotVisible />;
@@ -70,7 +70,7 @@ export function Failure({ error, onRetry }: { readonly error: Error; readonly on
   );
 }
 
-/** What a key may not see answers exactly as what does not exist, so this says no more, either. */
+/** The server does not distinguish data outside the scope from missing data; nor does this text. */
 function NotVisible() {
   return (
     <div className="state" role="alert">

@@ -1,4 +1,4 @@
-/** The OpenAPI documents of the server as the reference shows them. */
+/** The parts of the OpenAPI documents that the reference shows. */
 export interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query';
@@ -9,9 +9,9 @@ export interface Parameter {
 }
 
 export interface Operation {
-  /** Of all documents together. */
+  /** Unique across all documents. */
   readonly id: string;
-  /** With the base, `{names}` in it. */
+  /** Includes the base path; has `{names}` as placeholders. */
   readonly path: string;
   readonly summary: string;
   readonly description: string;
@@ -67,7 +67,7 @@ export function readInterface(document: OpenApi): Interface {
   return { title: document.info.title, version: document.info.version, operations };
 }
 
-/** The path with what has been filled in; names without a value stay as they are. */
+/** The path and query with the given values. Names in the path without a value stay unchanged. */
 export function fillPath(operation: Operation, values: Readonly<Record<string, string>>): string {
   const query = new URLSearchParams();
   let path = operation.path;

@@ -1,4 +1,4 @@
-/** A text in which what stands between back-ticks is code. */
+/** Renders a text; parts between backticks are code. */
 export function MarkUp({ text }: { readonly text: string }) {
   return text.split('`').map((part, place) =>
     // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text that stays as it is

@@ -1,4 +1,4 @@
-/** One route: what it is for, its parameters to fill in, the request in several languages, and its answer. */
+/** One route: description, fields for parameters, the request in several languages, response. */
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { Card } from '../parts/card.tsx';
 import { formatNumber } from '../view/format.ts';
@@ -7,7 +7,7 @@ import { MarkUp } from './mark-up.tsx';
 import { SnippetCard } from './snippet-card.tsx';
 import { type Outcome, tryRequest } from './trial.ts';
 
-/** So that nobody asks for everything by trying. */
+/** Default for the parameter `limit`, so that a trial does not request the whole list. */
 const FIRST_LIMIT = '10';
 
 export function OperationView({ operation }: { readonly operation: Operation }) {

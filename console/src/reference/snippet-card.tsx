@@ -1,4 +1,4 @@
-/** The request in several languages, to be copied. */
+/** The request in several languages, ready to copy. */
 import { useRef, useState } from 'react';
 import { Card } from '../parts/card.tsx';
 import { LANGUAGES, type Language, type Wanted, writeSnippet } from './snippets.ts';
@@ -13,7 +13,7 @@ export function SnippetCard({ wanted }: { readonly wanted: Wanted }) {
       await navigator.clipboard.writeText(text);
       setSaid('Copied');
     } catch {
-      // Without TLS browsers give no access: then at least all of it is selected.
+      // Browsers refuse clipboard access without TLS; then the text is selected instead.
       if (frame.current !== null) getSelection()?.selectAllChildren(frame.current);
       setSaid('Selected; copy it with the keyboard');
     }

@@ -1,4 +1,4 @@
-/** A request as one writes it elsewhere. The key is never part of it: it comes from the environment. */
+/** A request as code. It never contains the key, which comes from an environment variable. */
 export const LANGUAGES = ['curl', 'Python', 'R', 'JavaScript'] as const;
 export type Language = (typeof LANGUAGES)[number];
 

@@ -1,4 +1,4 @@
-/** One request of the reference, and as much of its answer as can be looked at. */
+/** Sends one request of the reference, and reads the beginning of its response. */
 import { readKey } from '../api/key.ts';
 
 const MOST_BYTES = 64 * 1024;
@@ -10,11 +10,11 @@ export interface Outcome {
   readonly milliseconds: number;
   readonly fields: readonly (readonly [name: string, value: string])[];
   readonly text: string;
-  /** Whether there is more than is shown. */
+  /** Whether the body is longer than the text. */
   readonly isCut: boolean;
 }
 
-/** Whatever the status. Throws when no answer comes. */
+/** Resolves for any status. Throws if there is no response. */
 export async function tryRequest(path: string, accept: string, signal: AbortSignal): Promise<Outcome> {
   const began = performance.now();
   const response = await fetch(path, { signal, cache: 'no-store', headers: { accept, apikey: readKey() } });
@@ -51,7 +51,7 @@ async function readSome(response: Response): Promise<{ bytes: Uint8Array; isCut:
   return { bytes: bytes.subarray(0, MOST_BYTES), isCut: size > MOST_BYTES };
 }
 
-/** JSON on several lines, numbers digit for digit. */
+/** Indents JSON without changing its numbers. */
 function indent(text: string, type: string): string {
   if (!/json/.test(type) || /ndjson/.test(type)) return text;
   let depth = 0;

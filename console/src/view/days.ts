@@ -1,6 +1,6 @@
-/** Days of the calendar in a time zone, written as `2018-03-31`, and the instants at which they begin. */
+/** Calendar days in a time zone, written as `2018-03-31`, and the instants at which they begin. */
 
-/** Minutes are kept, because offsets of some zones have them. */
+/** Step of the search in `startOfDay`: the offsets of some zones are not whole hours. */
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
@@ -19,7 +19,7 @@ function clockOf(zone: string): Intl.DateTimeFormat {
   return clock;
 }
 
-/** What the clocks of a zone show at an instant, as milliseconds as if it were UTC. */
+/** The local time of a zone at an instant, in milliseconds as if it were UTC. */
 function localMs(ms: number, zone: string): number {
   const parts = new Map(
     clockOf(zone)
@@ -44,7 +44,7 @@ export function isZone(text: string | null): text is string {
   }
 }
 
-/** The day on which an instant falls. */
+/** The day that contains an instant. */
 export function dayOf(ms: number, zone: string): string {
   return new Date(localMs(ms, zone)).toISOString().slice(0, 10);
 }
@@ -53,19 +53,19 @@ export function addDays(day: string, days: number): string {
   return new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** Days from the first to the last, both counted. */
+/** Number of days from the first to the last, both included. */
 export function countDays(first: string, last: string): number {
   return Math.round((Date.parse(last) - Date.parse(first)) / DAY_MS) + 1;
 }
 
-/** The first instant of a day; where clocks skip midnight, that at which they go on. */
+/** The first instant of a day; if clocks skip midnight, the instant after the gap. */
 export function startOfDay(day: string, zone: string): number {
   const wanted = Date.parse(day);
   const offsets = [-DAY_MS, 0, DAY_MS].map((away) => localMs(wanted + away, zone) - (wanted + away));
   const candidates = [...new Set(offsets)].map((offset) => wanted - offset).sort((one, other) => one - other);
   const exact = candidates.find((ms) => localMs(ms, zone) === wanted);
   if (exact !== undefined) return exact;
-  // Clocks were put forward over midnight: the first minute that belongs to the day.
+  // Clocks were set forward over midnight: find the first minute that belongs to the day.
   let ms = candidates[0] ?? wanted;
   while (localMs(ms, zone) < wanted) ms += MINUTE_MS;
   return ms;

@@ -1,4 +1,4 @@
-/** Numbers and dates in the reader's locale, and in a zone that is stated. */
+/** Formats numbers and dates in the locale of the browser, and in a given time zone. */
 const WHOLE = new Intl.NumberFormat();
 const COMPACT = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
 const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 });
@@ -26,7 +26,7 @@ export function formatBytes(bytes: number): string {
   return BYTES[power]?.format(bytes / 1000 ** power) ?? String(bytes);
 }
 
-/** `count` things, in the right number. */
+/** A count with its noun, in singular or plural. */
 export function formatCount(count: number, one: string, many = `${one}s`): string {
   return `${WHOLE.format(count)} ${count === 1 ? one : many}`;
 }
@@ -51,12 +51,12 @@ export function formatInstant(instant: string, zone: string): string {
   return formatWith(instant, zone, { dateStyle: 'medium', timeStyle: 'short' });
 }
 
-/** A day of the calendar, whatever the zone. */
+/** A calendar day, independent of any time zone. */
 export function formatDay(day: string): string {
   return formatDate(`${day}T00:00:00Z`, 'UTC');
 }
 
-/** The name of a period by its start: long for texts, short for axes. */
+/** The name of a period with this start: long for text, short for axes. */
 export function formatPeriod(
   start: string,
   interval: string,
@@ -86,7 +86,7 @@ export function formatPeriod(
   }
 }
 
-/** Names of the days of the week from Monday on. */
+/** Names of the days of the week, starting with Monday. */
 export function weekdays(style: 'long' | 'short'): readonly string[] {
   const monday = Date.UTC(2024, 0, 1);
   return Array.from({ length: 7 }, (_, day) =>
@@ -98,7 +98,7 @@ export function formatHour(hour: number): string {
   return formatWith(Date.UTC(2024, 0, 1, hour), 'UTC', { hour: 'numeric' });
 }
 
-/** Words of the interface as people write them: `coadmin`, `pin.created`. */
+/** Capitalizes words of the API, like `coadmin` or `pin.created`. */
 export function capitalize(word: string): string {
   return word.charAt(0).toLocaleUpperCase() + word.slice(1);
 }

@@ -1,4 +1,4 @@
-/** Whether a text holds every word that somebody looks for, in any order and any case. */
+/** Whether a text contains every search word, in any order and in any case. */
 export function matches(text: string, wanted: string): boolean {
   const within = text.toLocaleLowerCase();
   return wanted

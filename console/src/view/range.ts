@@ -1,4 +1,7 @@
-/** The range that governs every page, as it stands in the URL: days of a zone, both ends included, or all there is. */
+/**
+ * The range of all pages, as in the URL: days in a time zone, both ends included, or everything
+ * without limits.
+ */
 import { addDays, countDays, dayOf, isDay, isZone, startOfDay } from './days.ts';
 
 export interface Range {
@@ -7,7 +10,7 @@ export interface Range {
   readonly zone: string;
 }
 
-/** As the interface takes it: the end is out. */
+/** The range as parameters of the API: the end is exclusive. */
 export interface Bounds {
   readonly start: string | undefined;
   readonly end: string | undefined;
@@ -19,7 +22,7 @@ export interface Preset {
   readonly to: string | undefined;
 }
 
-/** What cannot be read counts as not said. */
+/** Ignores parameters that are not valid. */
 export function readRange(search: URLSearchParams, zoneOfReader: string): Range {
   const [from, to, zone] = ['from', 'to', 'zone'].map((name) => search.get(name) ?? null) as [
     string | null,
@@ -43,7 +46,7 @@ export function boundsOf({ from, to, zone }: Range): Bounds {
   };
 }
 
-/** "Last" counts from the last event on, so that a view that is shared shows the same tomorrow. */
+/** "Latest" ranges end at the last event, not today, so a shared URL keeps showing the same. */
 export function presetsOf(first: string | null, last: string | null, zone: string): readonly Preset[] {
   const all: Preset = { name: 'All time', from: undefined, to: undefined };
   if (first === null || last === null) return [all];
@@ -66,7 +69,7 @@ const DAYS_OF: Readonly<Record<Interval, number>> = { hour: 1 / 24, day: 1, week
 const MOST_PERIODS = 750;
 const MANY_PERIODS = 120;
 
-/** Intervals with which a chart can still be read, and the one to begin with. */
+/** The intervals with which a chart is readable, and the default one. */
 export function intervalsFor(
   { from, to, zone }: Range,
   first: string | null,

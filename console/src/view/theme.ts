@@ -1,4 +1,4 @@
-/** Dark or light: as the system says, unless somebody has chosen. */
+/** Dark or light theme: that of the system, unless the user has chosen one. */
 import { useSyncExternalStore } from 'react';
 
 const PLACE = 'corkboard.theme';
@@ -8,7 +8,7 @@ export type Theme = (typeof THEMES)[number];
 const listeners = new Set<() => void>();
 let theme = THEMES.find((known) => known === localStorage.getItem(PLACE)) ?? 'system';
 
-/** To be called once before anything is drawn. */
+/** Must be called once before the first rendering. */
 export function applyTheme(): void {
   if (theme === 'system') delete document.documentElement.dataset['theme'];
   else document.documentElement.dataset['theme'] = theme;

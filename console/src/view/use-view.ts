@@ -1,4 +1,4 @@
-/** The state of a view: all of it stands in the query of the URL, so that a view can be shared. */
+/** The state of a view. All of it is in the query of the URL, so that a view can be shared. */
 import { useCallback, useEffect, useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import type { Overview } from '../api/answers.ts';
@@ -11,14 +11,14 @@ export const ZONE_OF_READER = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 export type Change = Readonly<Record<string, string | undefined>>;
 
-/** The parameters of the URL, and how to change some; what is undefined or empty goes. */
+/** The parameters of the URL and a function to change some; undefined or empty removes one. */
 export function useParameters(): readonly [URLSearchParams, (change: Change) => void] {
   const search = useSearch();
   const [path, navigate] = useLocation();
   const parameters = useMemo(() => new URLSearchParams(search), [search]);
   const change = useCallback(
     (changes: Change) => {
-      // Several changes in one turn build on each other.
+      // Read from `location`, so that several changes before the next rendering add up.
       const next = new URLSearchParams(location.search);
       for (const [name, value] of Object.entries(changes)) {
         if (value === undefined || value === '') next.delete(name);
@@ -55,7 +55,7 @@ export function useRange(): Range & Bounds {
   }, [parameters]);
 }
 
-/** A shared view has to say in which zone its days are. */
+/** Adds the time zone to the URL, because a shared view must state the zone of its days. */
 export function useStatedZone(): void {
   const [parameters, change] = useParameters();
   const { zone } = useRange();
@@ -65,7 +65,7 @@ export function useStatedZone(): void {
   }, [isStated, zone, change]);
 }
 
-/** What there is at all, whatever the range. */
+/** The overview of all events, independent of the range. */
 export function useWhole() {
   return useFigures('overview', {});
 }
@@ -73,11 +73,11 @@ export function useWhole() {
 export interface ChosenInterval {
   readonly interval: Interval;
   readonly possible: readonly Interval[];
-  /** Whether it is known how long the range is; until then nothing can be asked by period. */
+  /** Whether the length of the range is known. Until then, no request by period is possible. */
   readonly isKnown: boolean;
 }
 
-/** `span` is from the first to the last event of what is shown, where that is known; otherwise of all there is. */
+/** `span` is the first and last event of the shown data; if absent, that of all events is used. */
 export function useInterval(span?: Pick<Overview, 'first' | 'last'>): ChosenInterval {
   const [parameters] = useParameters();
   const range = useRange();

@@ -1,4 +1,4 @@
-/** `corkboard copy`: moves organizations from one store to another, exactly. */
+/** `corkboard copy`: copies organizations unchanged from one store to another. */
 import type { Command } from 'commander';
 import type { Counts } from '../../dataset/dataset.ts';
 import { type DataPlace, type StorageOptions, withPlace } from '../process/storage.ts';
@@ -21,13 +21,13 @@ interface CopyCommandOptions extends JsonOption {
 
 interface Copied extends Counts {
   readonly organization: string;
-  /** Absent where nothing is published. */
+  /** Undefined if nothing is published. */
   readonly version: string | undefined;
   readonly keys: number;
 }
 
 const NOTHING: Counts = { events: 0, users: 0, boards: 0, pins: 0 };
-/** How long it waits for an import into the target to end. */
+/** How long the command waits for an import into the target to end. */
 const WAIT_MS = 60_000;
 
 export function addCopyCommand(program: Command): void {
@@ -67,7 +67,10 @@ async function copyOrganizations(options: CopyCommandOptions): Promise<void> {
   printResult(options, copied, () => renderCopied(copied));
 }
 
-/** Refuses before anything is copied; returns what was copied. */
+/**
+ * Copies the organizations one after the other. Before the first copy, throws if an organization
+ * is unknown, or if the target has one of that name with data.
+ */
 export async function copyAll(
   from: DataPlace,
   to: DataPlace,
@@ -83,7 +86,7 @@ export async function copyAll(
 
 async function copyOne(from: DataPlace, to: DataPlace, organization: string, keys: boolean): Promise<Copied> {
   const { name } = await from.store.organization(organization);
-  // Keys first: they give access to nothing without data, but data without keys is half a copy.
+  // Keys first: keys without data give access to nothing, but data without keys is half a copy.
   const copiedKeys = keys ? await copyKeys(from, to, name) : 0;
   const display = openCopyDisplay(name, 'bytes');
   try {

@@ -1,4 +1,4 @@
-/** `corkboard demo`: serves the data that ship with the package, with a key to try them. */
+/** `corkboard demo`: serves the demo data of the package, with a key to try it. */
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { NO_REDACTION } from '../../domain/redaction.ts';
@@ -16,7 +16,7 @@ const ORGANIZATION = 'demo';
 const TITLE = 'Stack Exchange Demo';
 const LABEL = 'demo';
 const KEY_LIFE_MS = 30 * 86_400_000;
-// The same place from src/cli and from dist/cli.
+// The same path is valid from src/cli and from dist/cli.
 const BUNDLE = join(import.meta.dirname, '../../../demo');
 
 export function addDemoCommand(program: Command): void {
@@ -54,7 +54,7 @@ async function serveDemo(options: ListenOptions): Promise<void> {
   );
 }
 
-/** Repeats an import that was interrupted; keeps data that was published. */
+/** Imports the demo data unless it is published already, also after an interrupted import. */
 async function loadBundle(store: Store): Promise<void> {
   const known = (await store.organizations()).find(({ name }) => name === ORGANIZATION);
   if (known?.version !== undefined) return;
@@ -68,11 +68,11 @@ async function loadBundle(store: Store): Promise<void> {
     });
   }
   remark('Loading the demo data.');
-  // Installers of packages may link their files.
+  // Package managers may install files as links.
   refuseUnpublished(await importInto(store, [BUNDLE], { organization: ORGANIZATION, followSymlinks: true }));
 }
 
-/** Keys are not stored, so the key of an earlier start cannot be shown again. */
+/** Creates a new key: keys are not stored, so the one of an earlier start cannot be shown again. */
 async function replaceKey(keyring: Keyring): Promise<string> {
   const earlier = (await keyring.list(ORGANIZATION)).filter(
     (entry) => entry.label === LABEL && statusOf(entry, Date.now()) === 'active',

@@ -91,7 +91,7 @@ async function exportInto(folder: string, options: ExportCommandOptions): Promis
 }
 
 function showRecords(display: CopyDisplay, counts: Counts) {
-  // The other kinds have few records, and their number is not known.
+  // The other kinds have few records, and their number is unknown.
   const total = counts.events + counts.users + counts.boards + counts.pins;
   let records = 0;
   return (kind: RecordKind, count: number) => {

@@ -1,4 +1,4 @@
-/** `corkboard forget`: erases people, everywhere and for good (decision 54). */
+/** `corkboard forget`: erases users permanently, also from earlier versions (decision 54). */
 import type { Command } from 'commander';
 import { forgetUsers } from '../../store/forgotten.ts';
 import { withoutPulls } from '../process/pull-folder.ts';
@@ -32,8 +32,8 @@ async function forgetPeople(options: ForgetOptions): Promise<void> {
   const { organization, user } = options;
   const onWait = () => remark(`Waiting for another change of ${organization} to finish.`);
   const turn = { waitMs: WAIT_MS, onWait };
-  // The files of pulls are deleted first: after the store has erased the users, a repeated command
-  // does nothing more.
+  // The files of pulls are deleted first: once the store has erased the users, repeating the
+  // command does nothing.
   const outcome = await withoutPulls(options.data, organization, turn, (beforeErasing) =>
     withStore(options, (store) => forgetUsers(store, organization, user, { ...turn, beforeErasing })),
   );

@@ -129,7 +129,7 @@ export function refuseUnpublished(report: ImportReport): void {
 }
 
 function reasonOf({ records, rejected, problemCount, problemCountIsLeast }: ImportReport): string {
-  // Rejected records do not prevent a publication.
+  // Records that are rejected with --skip-invalid do not prevent a publication.
   if (problemCount === rejected) {
     return `Nothing was published: ${countOf(records, 'record')} contained no event, user or board. The report gives the reasons; check --as and --mapping.`;
   }
@@ -138,7 +138,7 @@ function reasonOf({ records, rejected, problemCount, problemCountIsLeast }: Impo
   return `Nothing was published because of ${bad}${unchecked}; correct them, or skip them with --skip-invalid FILE.`;
 }
 
-/** Imports with the progress and the problems on standard error. */
+/** Imports bundles, with the progress and the findings on standard error. */
 export async function importInto(
   store: Store,
   paths: readonly string[],
@@ -164,7 +164,7 @@ export async function importInto(
       takesSettings: options.settings,
       followsLinks: options.followSymlinks,
       dryRun: options.dryRun,
-      // All statements since then may be irrelevant.
+      // Possibly none of the statements since then is relevant.
       mayDropAll: options.since !== undefined,
       readParquet,
       openScratchStore,

@@ -1,4 +1,4 @@
-/** `corkboard keys`: makes, lists, changes, rotates and revokes API keys (decisions 21, 68). */
+/** `corkboard keys`: creates, lists, changes, rotates and revokes API keys (decisions 21, 68). */
 import { type Command, Option } from 'commander';
 import { AppError } from '../../domain/app-error.ts';
 import { NO_REDACTION, type Redaction } from '../../domain/redaction.ts';
@@ -24,7 +24,7 @@ interface SelectOptions extends StorageOptions, JsonOption {
   readonly organization?: string;
 }
 
-/** What a key grants, as options. */
+/** The options for the permissions of a key. */
 interface GrantOptions {
   readonly boards?: Scope['boards'];
   readonly users?: Scope['users'];
@@ -137,7 +137,7 @@ async function createKey(options: CreateOptions): Promise<void> {
   printNewKey(created, options);
 }
 
-/** Whom a key sees that was made for these boards, unless it is said. */
+/** The default scope of users for a key with these boards. */
 function usersOf(boards: Scope['boards']): Scope['users'] {
   return boards === 'all' ? 'all' : 'of-boards';
 }

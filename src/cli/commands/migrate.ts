@@ -8,11 +8,11 @@ import { addExamples } from '../terminal/examples.ts';
 import { readBucket } from '../terminal/options.ts';
 import { type JsonOption, printResult, remark } from '../terminal/output.ts';
 
-/** How long it waits for an import to end. */
+/** How long the command waits for an import to end. */
 const WAIT_MS = 600_000;
 
 interface MigrateOptions extends StorageOptions, JsonOption {
-  /** Address of the place for chunks; empty: the database. */
+  /** Address of the place for chunks; empty for the database. */
   readonly bucket?: string;
   readonly citus?: boolean;
 }

@@ -1,4 +1,4 @@
-/** `corkboard organizations`: makes, lists, shows and configures organizations. */
+/** `corkboard organizations`: creates, lists, shows and configures organizations. */
 import { type Command, Option } from 'commander';
 import { USER_POINTS_KEYS } from '../../dataset/dataset.ts';
 import { AppError } from '../../domain/app-error.ts';
@@ -20,7 +20,7 @@ import { readTextInput } from '../terminal/text-input.ts';
 
 type SettingOptions = StorageOptions & JsonOption & Partial<Settings>;
 
-/** How long a command waits for an import or another change of the same organization to end. */
+/** How long a command waits for an import or a different change of the same organization. */
 const WAIT_MS = 60_000;
 
 export function addOrganizationsCommands(program: Command): void {
@@ -152,7 +152,7 @@ const SETTINGS = [
   ...(['userPointsKey', 'policy'] as const),
 ] as const satisfies readonly (keyof Settings)[];
 
-/** What was given of an organization, without the options of the command. */
+/** The settings that were given, without the other options of the command. */
 function settingsIn(options: SettingOptions): Partial<Settings> {
   const given = SETTINGS.filter((name) => options[name] !== undefined);
   return Object.fromEntries(given.map((name) => [name, options[name]]));

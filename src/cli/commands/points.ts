@@ -1,4 +1,4 @@
-/** `corkboard points`: explains the figures of the points routes (decision 27). */
+/** `corkboard points`: explains the points totals of the API (decision 27). */
 import type { Command } from 'commander';
 import type { Ledger } from '../../dataset/dataset.ts';
 import { AppError } from '../../domain/app-error.ts';

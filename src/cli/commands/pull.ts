@@ -1,4 +1,4 @@
-/** `corkboard pull`: copies what a key can see elsewhere into an organization (decision 56). */
+/** `corkboard pull`: copies the data that a key can see on another server (decision 56). */
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import type { Command } from 'commander';
@@ -92,7 +92,10 @@ function checkUrl(text: string): void {
   throw new AppError('option-malformed', 'The URL must be like https://data.example.org/a, without a key.');
 }
 
-/** Only from sources that other users cannot see. Throws `option-malformed`, `file-unreadable`. */
+/**
+ * Reads the key only from sources that other users of the machine cannot see. Throws
+ * `option-malformed`, `file-unreadable`.
+ */
 async function readKey({ key, keyFile }: PullCommandOptions): Promise<string> {
   if (key !== undefined && key !== '-') {
     throw new AppError(
@@ -121,7 +124,7 @@ async function promptForKey(): Promise<string> {
     );
   }
   process.stderr.write('Key: ');
-  // What is typed is not shown.
+  // Typed characters are not shown.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const prompt = createInterface({ input: process.stdin, output: nowhere, terminal: true });
   try {

@@ -53,7 +53,7 @@ const PATIENCE_MS = 8_000;
 const CONSOLE_FOLDER = join(import.meta.dirname, '../../console');
 // npx and npm forward a Ctrl-C to a program that has already received it from the terminal.
 const SAME_SIGNAL_MS = 200;
-/** The default never exceeds this, because each worker needs its own memory. */
+/** The default number of workers is at most this, because each worker needs its own memory. */
 const MOST_WORKERS_BY_CORES = 8;
 
 export function addServeCommand(program: Command): void {
@@ -204,7 +204,7 @@ async function serveHere(
 /** Starts a server; throws a readable `settings-refused` if it cannot listen on the address. */
 export async function listen(options: Omit<ServerOptions, 'logStream'>): Promise<RunningServer> {
   const { startServer } = await import('../../server/start.ts');
-  // Standard output belongs to the result, here the base URLs.
+  // Standard output is for results only, here the base URLs, so the log goes to standard error.
   return withAddress(
     options,
     startServer({ ...options, consoleFolder: CONSOLE_FOLDER, logStream: openSharedLog() }),
@@ -229,7 +229,7 @@ async function withAddress<T>(
   }
 }
 
-/** With the console, where it has been built. */
+/** The URLs to print, with the URL of the console if it has been built. */
 export function renderBaseUrls(address: string): string {
   const site = existsSync(CONSOLE_FOLDER) ? `Console:   ${address}/\n` : '';
   return `${site}Variant A: ${address}/a\nVariant B: ${address}/b\nReference: ${address}/docs`;

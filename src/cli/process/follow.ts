@@ -1,6 +1,6 @@
 /**
- * `corkboard import --follow`: publishes new records on standard input or new files in a folder,
- * every few seconds (decision 57).
+ * `corkboard import --follow`: every few seconds, publishes new records from standard input or new
+ * files in a folder (decision 57).
  */
 import { stat } from 'node:fs/promises';
 import { AppError } from '../../domain/app-error.ts';
@@ -26,7 +26,7 @@ export interface FollowWords extends JsonOption, WrittenBy {
 
 const EVERY_MS = 5000;
 
-/** Throws `option-malformed` where the words do not go together. */
+/** Throws `option-malformed` if the options and paths contradict each other. */
 export function checkFollow(paths: readonly string[], words: FollowWords): void {
   const { follow, every, dryRun, fromLrs, settings } = words;
   if (follow !== true) {
@@ -46,11 +46,14 @@ export function checkFollow(paths: readonly string[], words: FollowWords): void 
   }
 }
 
-/** Until the input ends or a signal arrives; both publish what has been read so far. */
+/**
+ * Returns when the input ends or a signal arrives. In both cases, the records read so far are
+ * published.
+ */
 export async function follow(store: Store, path: string, words: FollowWords): Promise<void> {
   const { readParquet } = await import('../../store/version/parquet/parquet-reader.ts');
   const isStream = path === STANDARD_INPUT;
-  // Standard input has no name that tells what it holds.
+  // Standard input has no file name that shows the kind of its records.
   const as = await readAs(isStream && words.as === undefined ? { ...words, as: 'events' } : words);
   if (as.foreign?.format.isWhole === true) {
     throw new AppError(
@@ -76,7 +79,10 @@ export async function follow(store: Store, path: string, words: FollowWords): Pr
   await followFolder(path, options, (followed) => tellFile(words, followed), onRefused);
 }
 
-/** Throws `option-malformed`; the reader of a file reports if it cannot be read. */
+/**
+ * Throws `option-malformed` if the path is not a folder. A path that cannot be read passes: the
+ * reader reports it.
+ */
 async function checkFolder(path: string): Promise<void> {
   const entry = await stat(path).catch(() => undefined);
   if (entry?.isDirectory() !== false) return;
@@ -101,7 +107,7 @@ function tellFile(words: FollowWords, { report, file, bytes }: FollowedFile): vo
   tell(words, report, { file, bytes }, renderCell(file));
 }
 
-/** Prints a line for each publication, and rejected records on standard error. */
+/** Prints one line per publication, and the rejected records on standard error. */
 function tell(words: FollowWords, report: ImportReport, place: object, what: string): void {
   if (report.problemCount > 0) remark(renderProblems(report));
   const { organization, outcome, version, records, rejected, changes, translated } = report;

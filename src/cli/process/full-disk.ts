@@ -1,39 +1,43 @@
 /**
- * A disk without room: how it is recognized, and the reserve with which a key can be revoked all
- * the same.
+ * Full disks: recognizes their errors, and uses a reserve of disk space so that a key can still be
+ * revoked.
  */
 import { keepReserve, releaseReserve } from '../../keys/disk-reserve.ts';
 import type { StorageOptions } from './storage.ts';
 
-/** SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: no room for the memory that its processes share. */
+/** SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: no room for the shared memory file of SQLite. */
 const SQLITE_CODES: ReadonlySet<unknown> = new Set([13, 4874]);
 /**
- * Of the system: no room on the disk, and none in the user's share of it; and disk_full of
+ * The codes of the system for a full disk and for an exhausted disk quota, and `disk_full` of
  * PostgreSQL.
  */
 const CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', '53100']);
 
 /**
- * The error that says that a disk is full, which may be the cause of the one that was thrown;
- * absent for any other.
+ * Returns the error that reports a full disk: the given error, or one in its chain of causes.
+ * Returns undefined for any other error.
  */
 export function fullDiskError(error: unknown): Error | undefined {
   if (!(error instanceof Error)) return undefined;
   const isFull =
     ('code' in error && CODES.has(error.code)) ||
     ('errcode' in error && SQLITE_CODES.has(error.errcode)) ||
-    // DuckDB tells its trouble with files in the text alone.
+    // DuckDB reports file errors only in the message.
     /^IO Error: .*No space left on device/s.test(error.message);
   return isFull ? error : fullDiskError(error.cause);
 }
 
-/** Keeps room in the data folder for the next revocation; a database has its own. */
+/**
+ * Reserves disk space in the data folder for the next revocation. Does nothing for a database,
+ * which has its own disk.
+ */
 export function keepRoom({ data, database }: StorageOptions): void {
   if (!database) keepReserve(data);
 }
 
 /**
- * Runs `work`, once more with the reserve of the data folder when there was no room on its disk.
+ * Runs `work`. If the disk of the data folder is full, releases the reserve and runs `work` once
+ * more. Restores the reserve afterwards.
  */
 export async function withReserve<T>(options: StorageOptions, work: () => Promise<T>): Promise<T> {
   try {

@@ -1,4 +1,4 @@
-/** Input of `corkboard import` other than bundles: its options, and the list of formats. */
+/** Inputs of `corkboard import` other than bundles: their options, and the list of formats. */
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { AppError } from '../../domain/app-error.ts';
@@ -9,7 +9,7 @@ import type { Foreign } from '../../ingest/translating.ts';
 import { RECORD_KINDS, type RecordKind } from '../../store/staging.ts';
 import { type JsonOption, printResult, renderTable } from '../terminal/output.ts';
 
-/** The software that wrote the files, and the facts that are not in them. */
+/** The software that wrote the files, and facts that the files do not contain. */
 export interface WrittenBy {
   readonly as?: string;
   readonly timeZone?: string;
@@ -19,7 +19,7 @@ export interface WrittenBy {
   readonly since?: string;
 }
 
-/** The paths to import; for a learning record store, `-`. Throws `option-malformed`. */
+/** The paths to import; `-` for a learning record store. Throws `option-malformed`. */
 export function readPaths(paths: readonly string[], { fromLrs, since }: WrittenBy): readonly string[] {
   if (fromLrs === undefined) {
     if (since !== undefined) throw new AppError('option-malformed', '--since requires --from-lrs.');
@@ -30,7 +30,7 @@ export function readPaths(paths: readonly string[], { fromLrs, since }: WrittenB
   return ['-'];
 }
 
-/** The input of `-`. Throws `option-malformed`. */
+/** The stream that the path `-` names. Throws `option-malformed`. */
 export async function readStream({ fromLrs, since }: WrittenBy): Promise<Readable> {
   if (fromLrs === undefined) return process.stdin;
   const url = URL.canParse(fromLrs) ? new URL(fromLrs) : undefined;
@@ -117,7 +117,7 @@ function refuseWithoutFormat(options: Readonly<Record<string, string | undefined
 
 type Mapping = Readonly<Record<string, string | null>>;
 
-/** Reads the meaning of terms of the format. */
+/** Reads the mapping from terms of the format to meanings. */
 async function readMapping(path: string): Promise<Mapping> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw new AppError('file-unreadable', `Cannot read the mapping ${path}.`, { cause: error });

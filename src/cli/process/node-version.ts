@@ -1,12 +1,12 @@
-/** Which Node.js Corkboard runs on. Imports nothing, so that any version can load it. */
+/** The versions of Node.js that Corkboard runs on. Imports nothing, so any version can load it. */
 
-/** As in `engines` of package.json. */
+/** The same as `engines` in package.json. */
 export const LEAST_NODE = '24.15';
 
-/** What older versions can do, too. */
+/** Options that also work on older versions. */
 const HARMLESS: ReadonlySet<string> = new Set(['--help', '-h', '--version', '-V']);
 
-/** Why a command cannot run on this version, like `20.20.2`; absent when it can. */
+/** Why a command cannot run on this version, like `20.20.2`; undefined if it can. */
 export function refusalOfNode(version: string, words: readonly string[]): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [leastMajor = 0, leastMinor = 0] = LEAST_NODE.split('.').map(Number);

@@ -1,6 +1,6 @@
 /**
- * The folder in which `pull` keeps what it has got for an organization; one command at a time uses
- * it.
+ * The folder in which `pull` keeps its progress and results for an organization. Only one command
+ * uses it at a time.
  */
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,8 +8,8 @@ import { checkOrganizationName } from '../../store/organization-name.ts';
 import type { PublicationOptions } from '../../store/store.ts';
 
 /**
- * Throws `organization-busy` when another command uses the folder for longer than is waited, and
- * `organization-malformed`.
+ * Throws `organization-busy` if a different command uses the folder for longer than
+ * `options.waitMs`, and `organization-malformed`.
  */
 export async function withPullFolder<T>(
   data: string,
@@ -18,12 +18,12 @@ export async function withPullFolder<T>(
   use: (folder: string) => Promise<T>,
 ): Promise<T> {
   const { folder, lock } = placesOf(data, organization);
-  // Earlier versions kept their locks as `<organization>.lock`, which is the name of another
-  // organization's folder.
+  // Earlier versions of Corkboard had a lock file `<organization>.lock`. A different organization
+  // can have that name for its folder.
   if ((await stat(folder).catch(() => undefined))?.isFile()) await rm(folder, { force: true });
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const { lockFile } = await import('../../store/files/file-lock.ts');
-  // The system ends it with the process.
+  // The operating system releases the lock when the process ends.
   const release = await lockFile(lock, options);
   try {
     return await use(folder);
@@ -33,8 +33,8 @@ export async function withPullFolder<T>(
 }
 
 /**
- * Does something while no pull of the organization is under way. `use` gets a function that removes
- * all that pulls have kept of it. Throws as `withPullFolder`.
+ * Runs `use` while no pull of the organization runs. `use` gets a function that deletes the files
+ * that pulls keep for the organization. Throws as `withPullFolder` does.
  */
 export async function withoutPulls<T>(
   data: string,
@@ -42,7 +42,7 @@ export async function withoutPulls<T>(
   options: PublicationOptions,
   use: (removeKept: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  // Where nothing was ever pulled, not even the data folder may be there.
+  // Before the first pull, even the data folder may not exist.
   if (!(await isFolder(placesOf(data, organization).folder))) return await use(async () => {});
   return await withPullFolder(data, organization, options, (folder) =>
     use(() => rm(folder, { recursive: true, force: true })),
@@ -54,7 +54,8 @@ async function isFolder(path: string): Promise<boolean> {
 }
 
 /**
- * No organization has a name that begins with a full stop, and none two that differ in case alone.
+ * Paths cannot collide: names of organizations never begin with a full stop, and no two names
+ * differ only in case.
  */
 function placesOf(data: string, organization: string) {
   checkOrganizationName(organization);

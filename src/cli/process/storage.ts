@@ -1,6 +1,6 @@
 /**
- * Where a command has its data: the PostgreSQL database that `--database` names, else the data folder of `--data`.
- * Opens what lives there, and closes it whatever happens.
+ * Opens the storage of a command: the PostgreSQL database of `--database`, or else the data folder
+ * of `--data`. Also closes it, even after an error.
  */
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -18,23 +18,24 @@ const CONNECT_MS = 5_000;
 
 export interface StorageOptions {
   readonly data: string;
-  /** Address of the database, with or without its password; absent or empty: the folder. */
+  /** URL of the database, with or without its password. If absent or empty, `data` is used. */
   readonly database?: string | undefined;
-  /** Folder for local copies of what lies in the database. */
+  /** Folder for local copies of the versions in the database. */
   readonly cache?: string;
   /** In bytes. */
   readonly cacheLimit?: number;
 }
 
-/** Enough for the versions of most databases, and little of most disks. */
+/** Large enough for the versions of most databases, and small on most disks. */
 export const DEFAULT_CACHE_BYTES = 20e9;
 
 /**
- * The store. `patienceMs`: how long a caller waits for a version that is not in the local cache.
- * Throws `data-unreadable`, `database-away`.
+ * Opens the store. `patienceMs`: how long a caller waits for a version that is not in the local
+ * cache. Throws `data-unreadable`, `database-away`.
  */
 export async function openStore(options: StorageOptions, patienceMs?: number): Promise<VersionStore> {
-  // Loaded only when it is needed, like the server and the import, so that help and misuse answer at once.
+  // Loaded only when needed, like the server and the import, so that the help and usage errors
+  // appear at once.
   const { data, database: url } = options;
   if (!url) {
     const { openFolderStore } = await import('../../store/files/open-folder.ts');
@@ -48,7 +49,7 @@ function cacheOf({ cache, cacheLimit }: StorageOptions) {
   return { folder: cache ?? defaultCache(), limitBytes: cacheLimit ?? DEFAULT_CACHE_BYTES };
 }
 
-/** As the base directory specification of freedesktop.org has it, on macOS and Windows as well. */
+/** Follows the base directory specification of freedesktop.org, also on macOS and Windows. */
 export function defaultCache(): string {
   const base = process.env['XDG_CACHE_HOME'];
   return join(base !== undefined && isAbsolute(base) ? base : join(homedir(), '.cache'), 'corkboard');
@@ -63,10 +64,10 @@ async function openKeyring({ data, database: url }: StorageOptions): Promise<Key
   return openPostgresKeyring(await openMigrated(url));
 }
 
-/** Those that are open, by address: the store and the keys of a process share one. */
+/** Open databases by URL: the store and the keys of a process share one. */
 const databases = new Map<string, PostgresDatabase>();
 
-/** A database whose tables are those of this version. */
+/** Opens a database whose tables are up to date with this version of Corkboard. */
 async function openMigrated(url: string): Promise<PostgresDatabase> {
   const opened = databases.get(url);
   if (opened?.isOpen) return opened.hold();
@@ -83,7 +84,10 @@ async function openMigrated(url: string): Promise<PostgresDatabase> {
   }
 }
 
-/** The first questions to a database: what refuses them is most often its address, its rights or its state. */
+/**
+ * Explains errors of the first queries to a database. Their cause is usually a wrong URL, missing
+ * privileges or the state of the database.
+ */
 async function meet<T>(questions: Promise<T>): Promise<T> {
   try {
     return await questions;
@@ -101,16 +105,19 @@ async function meet<T>(questions: Promise<T>): Promise<T> {
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // Several addresses that all refuse make an error without words.
+  // If several addresses refuse the connection, the error has no message.
   return error.message === '' && 'code' in error ? String(error.code) : error.message;
 }
 
 export interface ResidentOption {
-  /** In bytes, for all workers together; absent: by the memory of the machine. */
+  /** In bytes, for all workers together. If absent, the memory of the machine determines it. */
   readonly residentLimit?: number;
 }
 
-/** The same store for a server, whose datasets are kept in memory as far as they fit into its share of the limit. */
+/**
+ * Wraps the store for a server process: keeps datasets in memory, as far as they fit into its equal
+ * share of the limit.
+ */
 export async function keepResident(
   store: Store,
   { residentLimit }: ResidentOption,
@@ -121,13 +128,13 @@ export async function keepResident(
   return withResidentDatasets(store, { limitBytes: (residentLimit ?? defaultResidentLimit()) / workers });
 }
 
-/** Throws `data-unreadable` for a data folder that does not exist, instead of making it. */
+/** Throws `data-unreadable` if the data folder does not exist, instead of creating it. */
 export async function withStore<T>(options: StorageOptions, use: (store: Store) => Promise<T>): Promise<T> {
   requireFolder(options);
   return await withNewStore(options, use);
 }
 
-/** For commands that may be the first ones: makes the data folder where there is none. */
+/** Creates the data folder if it does not exist, for commands that may be the first ones. */
 export async function withNewStore<T>(
   options: StorageOptions,
   use: (store: Store) => Promise<T>,
@@ -141,7 +148,7 @@ export async function withNewStore<T>(
   }
 }
 
-/** Throws `data-unreadable` for a data folder that does not exist. */
+/** Throws `data-unreadable` if the data folder does not exist. */
 export async function withKeyring<T>(
   options: StorageOptions,
   use: (keyring: Keyring) => Promise<T>,
@@ -155,7 +162,7 @@ export async function withKeyring<T>(
   }
 }
 
-/** Whether there is anything to read from: the data folder exists, or a database is named. */
+/** Whether the data folder exists or a database is named. */
 export function hasStorage({ data, database: url }: StorageOptions): boolean {
   return Boolean(url) || existsSync(data);
 }
@@ -169,7 +176,7 @@ function requireFolder(options: StorageOptions): void {
   );
 }
 
-/** A database in whatever state, whose statements may take as long as they like. */
+/** Opens a database whose tables may be out of date. Its statements have no time limit. */
 export async function withDatabase<T>(
   url: string,
   use: (database: PostgresDatabase) => Promise<T>,
@@ -183,7 +190,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** The catalog of a migrated database, and the way to open places for chunks beside it. */
+/** Opens the catalog of a migrated database. `openPlace` opens places for its chunks. */
 export async function withCatalog<T>(
   url: string,
   use: (catalog: PostgresCatalog, openPlace: OpenPlace) => Promise<T>,
@@ -199,15 +206,15 @@ export async function withCatalog<T>(
   }
 }
 
-/** A store of whatever sort, for moving organizations with their keys. */
+/** A store in a folder or a database, with its keys, for copying organizations. */
 export interface DataPlace {
   readonly store: VersionStore;
   readonly keys: KeyRows;
 }
 
 /**
- * Opens the store at a place: the address of a database, or a folder. `mustExist`: throws `data-unreadable` instead of
- * making a folder that is not there.
+ * Opens the store in a database or a folder. With `mustExist`, throws `data-unreadable` if the
+ * folder does not exist, instead of creating it.
  */
 export async function withPlace<T>(
   options: StorageOptions,

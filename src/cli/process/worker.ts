@@ -1,23 +1,26 @@
-/** One of several workers: reports its state to the primary, and stops when the primary says so. */
+/** One of several workers: reports its state to the primary, and stops at the primary's request. */
 import { AppError, type ErrorCode } from '../../domain/app-error.ts';
 
 export type WorkerMessage =
   | { readonly type: 'listening'; readonly address: string }
   | { readonly type: 'failed'; readonly trouble: Trouble };
 
-/** From the primary: let the responses in progress end. */
+/** The primary sends this; the worker then lets the responses in progress end. */
 export const STOP = { type: 'stop' } as const;
 
-/** An error as it passes between processes, which keep only part of it. */
+/** An error in the form sent between processes, which would keep only part of an `Error`. */
 interface Trouble {
   readonly name: string;
   readonly message: string;
   readonly stack: string | undefined;
-  /** `code` and the like. */
+  /** Own properties of the error that are strings or numbers, like `code`. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Runs `serve`, which gets a function that reports the address and waits for the stop. */
+/**
+ * Runs `serve` with a function that reports the address to the primary and resolves when the
+ * primary requests the stop.
+ */
 export async function runAsWorker(
   serve: (untilStopped: (address: string) => Promise<void>) => Promise<void>,
 ): Promise<void> {
@@ -35,7 +38,7 @@ export async function runAsWorker(
       return stopped;
     });
   } catch (error) {
-    // The primary ends this process when it has read why.
+    // The primary kills this process when it has read the reason.
     return tell({ type: 'failed', trouble: describeTrouble(error) });
   }
   process.disconnect();
@@ -60,7 +63,7 @@ function describeTrouble(error: unknown): Trouble {
 
 export function readTrouble({ name, message, stack, details }: Trouble): Error {
   if (name === 'AppError') {
-    // The same program at the other end has taken it from an AppError.
+    // The worker runs the same program and took the code from an AppError.
     return new AppError(details['code'] as ErrorCode, message);
   }
   return Object.assign(new Error(message), { stack, ...details });

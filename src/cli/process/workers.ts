@@ -1,6 +1,6 @@
 /**
- * Several processes on one port. The primary opens no data: it starts workers, replaces those that
- * die, counts the rate limits, sums the metrics of all workers, and stops them together.
+ * Several processes on one port. The primary opens no data: it starts workers, replaces workers
+ * that die, counts the rate limits, sums the metrics of all workers, and stops them together.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
@@ -10,11 +10,11 @@ import { AppError } from '../../domain/app-error.ts';
 import type { RunningServer, ServerOptions } from '../../server/start.ts';
 import { readTrouble, STOP, type WorkerMessage } from './worker.ts';
 
-/** A worker that lived longer did not die of how it started. */
+/** If a worker dies after this time, its start is not the cause. */
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 30_000;
-/** As pino numbers it. */
+/** The number of this level in pino. */
 const ERROR_LEVEL = 50;
 
 export interface WorkersOptions {
@@ -27,20 +27,24 @@ export interface WorkersOptions {
   readonly database?: string | undefined;
 }
 
-/** Resolves when all listen. Throws the error of one that cannot, as a single process would. */
+/**
+ * Resolves when all workers listen. If a worker cannot listen, throws its error, as a single
+ * process would.
+ */
 export async function startWorkers(options: WorkersOptions): Promise<RunningServer> {
   const { RateLimiterClusterMaster } = await import('rate-limiter-flexible');
   const { gatherMetrics } = await import('../../server/observability/cluster-metrics.ts');
   cluster.setupPrimary({
     args: [...withoutDatabase(process.argv.slice(2)), '--port', String(options.port)],
-    // JSON knows no NaN, which metrics can be.
+    // JSON cannot represent NaN, which is a possible value of a metric.
     serialization: 'advanced',
   });
   new RateLimiterClusterMaster();
   gatherMetrics();
   const workers = new Workers(options);
   try {
-    // One before the others: it creates the data folder, and a refusal is reported only once.
+    // One worker starts before the others: it creates the data folder, and an error is reported
+    // only once.
     const address = await workers.add();
     await Promise.all(Array.from({ length: options.workers - 1 }, () => workers.add()));
     return { address, stop: () => workers.stop() };
@@ -58,7 +62,7 @@ function withoutDatabase(args: readonly string[]): string[] {
   );
 }
 
-/** Throws the error of the socket when the address cannot be had. */
+/** Throws the error of the socket if the address cannot be used. */
 export async function findFreePort(host: string): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, 'listening');
@@ -71,7 +75,7 @@ export async function findFreePort(host: string): Promise<number> {
 interface Process {
   readonly worker: Worker;
   readonly startMs: number;
-  /** Where it listens; absent when it ends before it does. */
+  /** The address on which it listens; undefined if it ends before it listens. */
   readonly address: Promise<string | undefined>;
   readonly ending: Promise<Ending>;
 }
@@ -79,7 +83,7 @@ interface Process {
 interface Ending {
   readonly code: number | null;
   readonly signal: string | null;
-  /** What the worker itself said. */
+  /** The error that the worker reported. */
   readonly failure: Error | undefined;
 }
 
@@ -95,7 +99,9 @@ class Workers {
     this.#logLevel = logLevel;
   }
 
-  /** Adds a worker, which is replaced if it dies, and returns its address. Throws if it cannot listen. */
+  /**
+   * Adds a worker, which is replaced if it dies. Returns its address. Throws if it cannot listen.
+   */
   async add(): Promise<string> {
     const first = this.#start();
     const address = await first.address;
@@ -111,12 +117,12 @@ class Workers {
     return address;
   }
 
-  /** Lets responses in progress end. Throws the error of a worker; exit code 1 if one dies. */
+  /** Lets responses in progress end. Throws the error of a worker; sets exit code 1 if one dies. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     const endings = [...this.#running].map(({ worker, ending }) => {
       if (this.#listening.has(worker)) worker.send(STOP);
-      // Nothing is in flight yet.
+      // It has no requests yet.
       else worker.process.kill('SIGKILL');
       return ending;
     });
@@ -147,7 +153,7 @@ class Workers {
         worker.process.kill('SIGKILL');
       }
     });
-    // A message to one that has just died; its end tells.
+    // Sending to a worker that has just died fails; its exit is handled below.
     worker.on('error', () => {});
     worker.once('exit', (code: number | null, signal: string | null) => {
       this.#listening.delete(worker);
@@ -158,7 +164,7 @@ class Workers {
     return running;
   }
 
-  /** Keeps the place of a worker filled until the stop. */
+  /** Replaces a worker, and each of its successors, until the stop. */
   async #replace(first: Process): Promise<void> {
     let present = first;
     for (let earlyDeaths = 0; ; ) {
@@ -182,7 +188,7 @@ class Workers {
       level: ERROR_LEVEL,
       time: Date.now(),
       worker,
-      // What has said why has then been killed by this process.
+      // After a reported failure, this process killed the worker: its signal explains nothing.
       ...(failure === undefined && { exit_code: code, signal }),
       err: failure && { type: failure.name, message: failure.message, stack: failure.stack },
       pause_ms: pauseMs,

@@ -1,16 +1,19 @@
-/** How far a copy or an export of an organization is, on standard error: a bar on a terminal, else a line every few seconds. */
+/**
+ * The progress of a copy or an export of an organization, on standard error: a bar on a terminal,
+ * otherwise a line every few seconds.
+ */
 import { SingleBar } from 'cli-progress';
 import { remark, renderCell } from './output.ts';
 
 const LINE_EVERY_MS = 5000;
 
 export interface CopyDisplay {
-  /** `what`: what is being written now. */
+  /** `what` names the part that is being written; it can be empty. */
   show(done: number, total: number, what: string): void;
   end(): void;
 }
 
-/** `label`: what it is about, like the organization; `unit`: of what is counted, like `records`. */
+/** `label` names the subject, like the organization; `unit` is the counted unit, like `records`. */
 export function openCopyDisplay(label: string, unit: string): CopyDisplay {
   const name = renderCell(label);
   const print = process.stderr.isTTY ? openBar(unit) : openLines(unit);

@@ -1,4 +1,4 @@
-/** The examples that close the help of every command. */
+/** The examples at the end of the help of every command. */
 import type { Command } from 'commander';
 
 export function addExamples(command: Command, lines: readonly string[]): void {

@@ -1,4 +1,7 @@
-/** How far an import is, on standard error: a bar on a terminal, else a line every few seconds (decision 32). */
+/**
+ * The progress of an import, on standard error: a bar on a terminal, otherwise a line every few
+ * seconds (decision 32).
+ */
 import { SingleBar } from 'cli-progress';
 import type { ImportProgress } from '../../ingest/progress.ts';
 import { remark, renderCell } from './output.ts';
@@ -63,7 +66,7 @@ function describeProgress(progress: ImportProgress, elapsedMs: number) {
 }
 
 function describeRemaining(share: number, elapsedMs: number): string {
-  // The length of standard input is not known.
+  // The length of standard input is unknown.
   if (share === 0) return 'time left unknown';
   if (share === 1) return 'checking and publishing';
   return `${Math.ceil((elapsedMs * (1 - share)) / share / 1000)} s left`;

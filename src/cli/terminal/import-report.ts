@@ -4,7 +4,7 @@ import type { ImportReport } from '../../ingest/import.ts';
 import { RECORD_KINDS } from '../../store/staging.ts';
 import { renderCell, renderTable } from './output.ts';
 
-/** What was read, what that changes, and how it ended. */
+/** The files read, the changes that they make, and the outcome. */
 export function renderReport(report: ImportReport): string {
   const changes = RECORD_KINDS.flatMap((kind) => {
     const change = report.changes?.[kind];
@@ -30,7 +30,7 @@ export function renderReport(report: ImportReport): string {
   ].join('\n');
 }
 
-/** More files than these are summed up by what they hold. */
+/** More files than this are summarized by their content. */
 const FILES_LISTED = 50;
 const NAMES_LISTED = 10;
 
@@ -52,7 +52,7 @@ function renderNames(names: readonly string[]): string {
   return more > 0 ? `${listed} and ${renderCell(more)} more` : listed;
 }
 
-/** What was made of the records of other software. */
+/** The events that records of other software became, and the records that were dropped. */
 function renderTranslated({ translated }: ImportReport): string[] {
   if (translated === undefined) return [];
   const events = Object.entries(translated.events);
@@ -80,7 +80,7 @@ function renderOutcome(report: ImportReport): string {
   }
 }
 
-/** The first problems, a line each, and how many more there are. */
+/** The first findings, one per line, and the number of further findings. */
 export function renderProblems(report: ImportReport): string {
   const lines = report.problems.map(({ file, line, field, reason }) =>
     [line > 0 ? `${file}:${line}` : file, field, reason]

@@ -1,11 +1,11 @@
-/** Keys as the commands show them: as JSON, as a table, and, once, with the key itself. */
+/** Keys in the output of commands: as JSON, as a table, and, only once, with the key itself. */
 import { formatInstant } from '../../domain/instant.ts';
 import { REDACTABLE, type Redaction } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
 import { type KeyEntry, mayLookUpPeople, type NewKey, statusOf } from '../../keys/keyring.ts';
 import { type JsonOption, printResult, remark, renderFields, renderInstant, renderTable } from './output.ts';
 
-/** Ids shown of a list in a table; the rest is counted. */
+/** A table shows this many ids of a list and the number of the others. */
 const SHOWN_IDS = 4;
 
 const KEY_COLUMNS = [
@@ -63,7 +63,7 @@ export function printNewKey({ entry, key }: NewKey, options: JsonOption): void {
   remark('Store the key now; it is not shown again.');
 }
 
-/** Lines about one key; with the key itself only when it has just been made. */
+/** Lines about one key; with the key itself only if it has just been created. */
 export function renderKey(entry: KeyEntry, key?: string): string {
   const { rateLimit } = entry;
   return renderFields([

@@ -1,6 +1,6 @@
 /**
- * Readers of option values: each takes the text from the command line and gives the value, or refuses it with a
- * sentence that says what is expected (exit code 2).
+ * Readers of option values. Each converts the text from the command line, or throws an error whose
+ * message says what is expected (exit code 2).
  */
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
@@ -50,7 +50,7 @@ export function readWorkers(text: string): number {
   return workers;
 }
 
-/** Bytes of `512MB`, `2GB` and the like. */
+/** Converts sizes like `512MB`, `2GB` or `0` to bytes. */
 export function readSize(text: string): number {
   const [, count, unit = ''] = /^(\d{1,6})(k|MB|GB)$/.exec(text) ?? [];
   const unitBytes = UNITS_BYTES.get(unit);
@@ -59,13 +59,19 @@ export function readSize(text: string): number {
   return unitBytes === undefined ? 0 : Number(count) * unitBytes;
 }
 
-/** Address of a PostgreSQL database; empty for none. What is refused is not told back: it may hold a password. */
+/**
+ * URL of a PostgreSQL database; empty for none. The error does not repeat the text, because it may
+ * contain a password.
+ */
 export function readDatabase(text: string): string {
   if (text !== '') checkDatabaseUrl(text, 'The database (--database or CORKBOARD_DATABASE)');
   return text;
 }
 
-/** The place for chunks, as the catalog keeps it: the address of a bucket, the whole path of a folder, or `IN_DATABASE`. */
+/**
+ * The place for chunks in the form that the catalog stores: the address of a bucket, the absolute
+ * path of a folder, or `IN_DATABASE`.
+ */
 export function readBucket(text: string): string {
   if (text === '')
     throw new InvalidArgumentError('Name a bucket (s3://bucket/prefix), a folder, or "database".');
@@ -74,7 +80,7 @@ export function readBucket(text: string): string {
   return address;
 }
 
-/** Where organizations are copied from or to: the address of a database, or a folder. */
+/** The source or target of a copy of organizations: the URL of a database, or a folder. */
 export function readPlace(text: string): { readonly database: string } | { readonly data: string } {
   if (text === '') throw new InvalidArgumentError('Name a folder or the URL of a database.');
   if (!ADDRESS.test(text)) return { data: text };
@@ -82,7 +88,7 @@ export function readPlace(text: string): { readonly database: string } | { reado
   return { database: text };
 }
 
-/** Adds one name to those given before. */
+/** Adds one name to the earlier ones; each name occurs once. */
 export function readName(text: string, previous: readonly string[] = []): readonly string[] {
   return [...new Set([...previous, text])];
 }
@@ -101,7 +107,7 @@ export function readIdentifier(text: string): bigint {
   return id;
 }
 
-/** Ids between commas, ascending, each once; the empty text is the empty list. */
+/** Comma-separated ids, returned in ascending order without duplicates. Empty text: empty list. */
 export function readIdentifiers(text: string): readonly bigint[] {
   const ids = new Set(readList(text).map(readIdentifier));
   return [...ids].sort((one, other) => (one < other ? -1 : 1));
@@ -115,7 +121,7 @@ export function readUsers(text: string): Scope['users'] {
   return text === 'all' || text === 'of-boards' ? text : readIdentifiers(text);
 }
 
-/** Names between commas; `none` or the empty text redacts nothing. */
+/** Comma-separated names of fields; `none` or empty text redacts nothing. */
 export function readRedaction(text: string): Redaction {
   const names = text === 'none' ? [] : readList(text);
   if (!names.every((name) => REDACTABLE.some((field) => field === name)))
@@ -123,7 +129,7 @@ export function readRedaction(text: string): Redaction {
   return { email: names.includes('email'), name: names.includes('name'), id: names.includes('id') };
 }
 
-/** Names between commas; the empty text is the empty list. */
+/** Comma-separated names, returned without duplicates. Empty text: empty list. */
 export function readNames(text: string): readonly string[] {
   return [...new Set(readList(text))];
 }
@@ -138,7 +144,7 @@ export function readLine(text: string): string {
   return text;
 }
 
-/** Milliseconds of `45s`, `15m`, `12h` or `30d`. */
+/** Converts durations like `45s`, `15m`, `12h` or `30d` to milliseconds. */
 export function readDuration(text: string): number {
   const durationMs = parseDuration(text);
   if (durationMs === undefined)
@@ -146,7 +152,7 @@ export function readDuration(text: string): number {
   return durationMs;
 }
 
-/** Milliseconds of seconds, which may have a fraction. */
+/** Converts seconds, with up to three decimal places, to milliseconds. */
 export function readSeconds(text: string): number {
   const seconds = /^\d{1,5}(?:\.\d{1,3})?$/.test(text) ? Number(text) : 0;
   if (seconds === 0) throw new InvalidArgumentError('Give a number of seconds above 0, like 5 or 0.5.');
@@ -154,8 +160,8 @@ export function readSeconds(text: string): number {
 }
 
 /**
- * The instant from which on a key is refused: after a duration from now, at a date-time with an offset, or, of a
- * date, at the end of that day in UTC. May lie in the past.
+ * The instant at which a key expires: after a duration from now, at a date-time with an offset, or,
+ * for a date, at the end of that day in UTC. It may be in the past.
  */
 export function readExpiry(text: string, nowMs: number): Expiry {
   if (text === 'never') return text;
@@ -170,12 +176,12 @@ export function readExpiry(text: string, nowMs: number): Expiry {
   return instantMs;
 }
 
-/** `100/minute` and the like; `default` is that of the server. */
+/** A rate limit like `100/minute`, or `default` for the default of the server. */
 export function readRateLimitOrDefault(text: string): RateLimit | 'default' {
   return text === 'default' ? text : readRateLimit(text);
 }
 
-/** `100/minute` and the like. */
+/** A rate limit like `100/minute`. */
 export function readRateLimit(text: string): RateLimit {
   const [, requests = '', unit = ''] = /^([1-9]\d{0,8})\/(\w+)$/.exec(text) ?? [];
   const perSeconds = UNITS_SECONDS.get(unit);
@@ -186,8 +192,8 @@ export function readRateLimit(text: string): RateLimit {
 }
 
 /**
- * Adds limits, `name=value` with spaces between several, to those given before; the last one of a
- * name counts.
+ * Adds limits, written as `name=value` and separated by spaces, to the earlier ones. For each name,
+ * the last value counts.
  */
 export function readLimits(text: string, previous: Partial<Limits> = {}): Partial<Limits> {
   const words = text.split(/\s+/).filter((word) => word !== '');
@@ -211,7 +217,7 @@ function readLimitValue(name: LimitName, text: string): number {
   throw new InvalidArgumentError(`${name} must be a number from 0 to 9999999.`);
 }
 
-/** Adds one origin to those given before. */
+/** Adds one origin to the earlier ones. */
 export function readOrigin(text: string, previous: readonly string[] = []): readonly string[] {
   if (!URL.canParse(text) || new URL(text).origin !== text) {
     throw new InvalidArgumentError('An origin is a scheme and a host, like https://dashboard.example.org.');
@@ -219,7 +225,7 @@ export function readOrigin(text: string, previous: readonly string[] = []): read
   return [...previous, text];
 }
 
-/** Adds addresses and networks (CIDR) to those given before. */
+/** Adds addresses and networks (CIDR) to the earlier ones. */
 export function readProxies(text: string, previous: readonly string[] = []): readonly string[] {
   const proxies = readList(text);
   if (proxies.length === 0 || !proxies.every(isNetwork)) {
@@ -233,7 +239,7 @@ export function readProxies(text: string, previous: readonly string[] = []): rea
 function isNetwork(text: string): boolean {
   const [address = '', prefix = '', ...more] = text.split('/');
   const version = isIP(address);
-  // An address with a zone (fe80::1%eth0) belongs to one interface and names no network.
+  // An address with a zone (fe80::1%eth0) belongs to one interface and is not a network.
   if (version === 0 || address.includes('%') || more.length > 0) return false;
   if (!text.includes('/')) return true;
   return /^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128);

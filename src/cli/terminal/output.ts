@@ -4,7 +4,7 @@ import { concealKeys } from '../../keys/key-format.ts';
 
 declare global {
   interface JSON {
-    /** Part of JavaScript since 2025: a value that is written as it stands. */
+    /** Part of JavaScript since 2025: `JSON.stringify` writes the text unchanged. */
     rawJSON(text: string): object;
   }
 }
@@ -13,10 +13,10 @@ export interface JsonOption {
   readonly json?: boolean;
 }
 
-/** Passwords of addresses, before the @ and as a parameter. */
+/** Passwords in URLs: before the @ and as a parameter. */
 const PASSWORDS = /(\b[a-z][a-z\d+.-]*:\/\/[^\s:/?#]*):\S*@|([?&]password=)[^&\s]*/gi;
 
-/** The text without the secrets of keys (decision 21) and the passwords of addresses. */
+/** The text without the secrets of keys (decision 21) and the passwords in URLs. */
 export function concealSecrets(text: string): string {
   return concealKeys(text).replace(PASSWORDS, (_password, address?: string, parameter?: string) =>
     address === undefined ? `${parameter}…` : `${address}:…@`,
@@ -28,7 +28,7 @@ export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** A result on standard output: one JSON value for programs, else lines for people. */
+/** A result on standard output: one JSON value with `--json`, otherwise lines for people. */
 export function printResult(options: JsonOption, value: unknown, renderLines: () => string): void {
   print(options.json ? renderJson(value) : renderLines());
 }
@@ -38,17 +38,17 @@ export function remark(text: string): void {
   process.stderr.write(`${concealSecrets(text)}\n`);
 }
 
-/** JSON, with `bigint` as a number digit for digit (decision 3), and null for absent values. */
+/** JSON with all digits of a `bigint` as a number (decision 3), and null for absent values. */
 export function renderJson(value: unknown, indent = 2): string {
   const exact = (_name: string, member: unknown) =>
     typeof member === 'bigint' ? JSON.rawJSON(String(member)) : member === undefined ? null : member;
   return escapeLineEnds(JSON.stringify(value, exact, indent));
 }
 
-/** A value as a cell of a table or the right side of a line: one line, "-" for nothing. */
+/** A value as one line, for a cell of a table or the right side of a line; "-" if it is empty. */
 export function renderCell(value: string | number | bigint | undefined): string {
   const text = typeof value === 'number' ? value.toLocaleString('en') : String(value ?? '');
-  // What somebody imported must not reach into the terminal.
+  // Imported text must not control the terminal.
   return text.replace(/\p{Cc}/gu, ' ') || '-';
 }
 
@@ -73,7 +73,7 @@ export function renderTable(
   return lines.map((line) => line.join('  ').trimEnd()).join('\n');
 }
 
-/** Lines of names and values, the values below each other. */
+/** Lines of names and values, with the values aligned. */
 export function renderFields(
   fields: readonly (readonly [string, string | number | bigint | undefined])[],
 ): string {
@@ -81,7 +81,7 @@ export function renderFields(
   return fields.map(([name, value]) => `${name.padEnd(width)}  ${renderCell(value)}`).join('\n');
 }
 
-/** An instant for people, to the second and in UTC; absent where there is none. */
+/** An instant for people, to the second and in UTC; undefined if there is none. */
 export function renderInstant(instantMs: number | undefined): string | undefined {
   return instantMs === undefined ? undefined : `${new Date(instantMs).toISOString().slice(0, 19)}Z`;
 }

@@ -1,4 +1,4 @@
-/** A points policy in the form in which it is configured, with everything that it inherits written out. */
+/** A points policy in the form of its configuration, with all inherited values. */
 import { formatInstant } from '../../domain/instant.ts';
 import type { BoardPolicy, Policy, Rule, Span } from '../../points/policy.ts';
 

@@ -1,4 +1,4 @@
-/** Small text files that an option names, `-` for standard input. */
+/** Small text files that an option names; `-` is standard input. */
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { AppError } from '../../domain/app-error.ts';
