@@ -1,4 +1,4 @@
-/** The representations of the interface by their media types. Made by test/client/generate.ts. */
+/** Media types of the representations. Made by test/client/generate.ts. */
 
 export const MEDIA_TYPES = {
   json: 'application/json',

@@ -1,4 +1,4 @@
-/** Stable names of what a request is refused for; docs/errors.md explains them. Made by test/client/generate.ts. */
+/** Stable error codes; docs/errors.md explains them. Made by test/client/generate.ts. */
 
 export type ProblemCode =
   | 'request-malformed'

@@ -1,4 +1,4 @@
-/** What Corkboard, Variant A 2.2.1, takes and gives. Made by test/client/generate.ts. */
+/** Types of the requests and responses of Corkboard, Variant A 2.2.1. Made by test/client/generate.ts. */
 
 import type { Id } from './exact.ts';
 
@@ -202,7 +202,7 @@ export interface Operations {
   };
 }
 
-/** Where each operation answers, below the base URL. */
+/** The path of each operation, below the base URL. */
 export const PATHS = {
   listEvents: '/v1/events',
   listEventsOfBoard: '/v1/events/board/{board-id}',

@@ -1,4 +1,4 @@
-/** What Corkboard, Variant B 0.0.1, takes and gives. Made by test/client/generate.ts. */
+/** Types of the requests and responses of Corkboard, Variant B 0.0.1. Made by test/client/generate.ts. */
 
 import type { Id } from './exact.ts';
 
@@ -156,7 +156,7 @@ export interface Operations {
   };
 }
 
-/** Where each operation answers, below the base URL. */
+/** The path of each operation, below the base URL. */
 export const PATHS = {
   listEvents: '/v1/events',
   listEventsOfBoard: '/v1/board/{board-id}',

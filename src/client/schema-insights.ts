@@ -1,4 +1,4 @@
-/** What Corkboard, insights 1.0.0, takes and gives. Made by test/client/generate.ts. */
+/** Types of the requests and responses of Corkboard, insights 1.0.0. Made by test/client/generate.ts. */
 
 import type { Id } from './exact.ts';
 
@@ -387,7 +387,7 @@ export interface Operations {
   };
 }
 
-/** Where each operation answers, below the base URL. */
+/** The path of each operation, below the base URL. */
 export const PATHS = {
   getOverview: '/v1/overview',
   getActivity: '/v1/activity',

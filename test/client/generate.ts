@@ -49,7 +49,7 @@ function renderSchema(table: VariantTable): string {
   const components = closedApart(document.components['schemas'] as Record<string, Schema>);
   const paths = operations.map(({ operation, path }) => `${operation.operationId}: '${path}',`);
   return formatted([
-    `/** What ${document.info.title} ${document.info.version}, takes and gives. ${MADE} */`,
+    `/** Types of the requests and responses of ${document.info.title} ${document.info.version}. ${MADE} */`,
     `import type { Id } from './exact.ts';`,
     ...Object.entries(components)
       .filter(([name]) => name !== 'Problem')
@@ -57,7 +57,7 @@ function renderSchema(table: VariantTable): string {
     renderParameters(operations.flatMap(({ operation }) => operation.parameters)),
     `export interface Operations {\n${operations.map(({ operation }) => renderOperation(operation)).join('\n')}\n}`,
     withComment(
-      'Where each operation answers, below the base URL.',
+      'The path of each operation, below the base URL.',
       `export const PATHS = {\n${paths.join('\n')}\n} as const satisfies Record<keyof Operations, string>;`,
     ),
   ]);
@@ -66,7 +66,7 @@ function renderSchema(table: VariantTable): string {
 function renderProblemCodes(): string {
   const codes = PROBLEM_CODES.map((code) => `'${code}'`).join(' | ');
   return formatted([
-    `/** Stable names of what a request is refused for; docs/errors.md explains them. ${MADE} */`,
+    `/** Stable error codes; docs/errors.md explains them. ${MADE} */`,
     `export type ProblemCode = ${codes};`,
   ]);
 }
@@ -74,7 +74,7 @@ function renderProblemCodes(): string {
 function renderMediaTypes(): string {
   const types = Object.entries(REPRESENTATIONS).map(([name, { mediaType }]) => `'${name}': '${mediaType}',`);
   return formatted([
-    `/** The representations of the interface by their media types. ${MADE} */`,
+    `/** Media types of the representations. ${MADE} */`,
     `export const MEDIA_TYPES = {\n${types.join('\n')}\n} as const;`,
   ]);
 }
