@@ -18,7 +18,10 @@ export class Shelf<T, Name = string> {
     this.#made.set(name, made);
     const [oldest] = this.#made.keys();
     if (oldest !== undefined && this.#made.size > this.#limit) this.#made.delete(oldest);
-    made.catch(() => this.#made.delete(name));
+    made.catch(() => {
+      // It may have been dropped and made again.
+      if (this.#made.get(name) === made) this.#made.delete(name);
+    });
     return made;
   }
 }

@@ -46,6 +46,19 @@ describe('import', () => {
     assert.equal(lines.length, 102);
   });
 
+  it('prints no control characters, neither of a file nor of its name', async () => {
+    const red = '\\u001b[31m';
+    const users = join(folder, 'users.ndjson');
+    writeFileSync(users, `{"id":1,"email":"a@x.example","${red}":1,"${red}":2}\n`);
+    const { code, stderr } = await run(['import', users, ...into('escapes')]);
+    assert.equal(code, 1);
+    assert.match(stderr, /users\.ndjson:1: {2}\[31m: is given twice\n/);
+    const missing = await run(['import', join(folder, 'none\u001b[31m.csv'), ...into('escapes')]);
+    assert.equal(missing.code, 1);
+    assert.match(missing.stderr, /none \[31m\.csv/);
+    for (const text of [stderr, missing.stderr]) assert.ok(!text.includes('\u001b'));
+  });
+
   it('counts all invalid records, or says that there may be more', async () => {
     const dangling = SMALL_BUNDLE['events.csv'].replaceAll(/^(pin,\w+,1),./gm, '$1,99');
     const events = writeSmallBundle(join(folder, 'dangling'), { 'events.csv': dangling });

@@ -33,9 +33,12 @@ export function printResult(options: JsonOption, value: unknown, renderLines: ()
   print(options.json ? renderJson(value) : renderLines());
 }
 
-/** A remark on standard error, without secrets. */
+/**
+ * A remark on standard error, without secrets and without control characters: texts of files and
+ * servers must not control the terminal.
+ */
 export function remark(text: string): void {
-  process.stderr.write(`${concealSecrets(text)}\n`);
+  process.stderr.write(`${concealSecrets(text).replace(/[^\P{Cc}\n\t]/gu, ' ')}\n`);
 }
 
 /** JSON with all digits of a `bigint` as a number (decision 3), and null for absent values. */

@@ -28,9 +28,8 @@ export interface SharedEventParts {
   readonly end: string;
   /** By kind: bytes of an event that do not depend on its users, board and pin. */
   readonly sizeOfKind: Float64Array;
-  /** The maximum size of an event in bytes; most take about `typical`. */
+  /** The maximum size of an event in bytes. */
   readonly largest: number;
-  readonly typical: number;
 }
 
 /** The number of parts made so far in this process. */
@@ -73,20 +72,11 @@ export function makeEventParts(
     end: form.end,
     sizeOfKind,
     largest: largestOf(sizeOfKind) + 2 * shared.people.largest + shared.boards.largest + shared.pins.largest,
-    typical: meanOf(sizeOfKind) + 2 * meanSize(people) + meanSize(boards) + meanSize(pins),
   });
 }
 
 function largestOf(sizes: Float64Array): number {
   return sizes.reduce((largest, size) => Math.max(largest, size), 0);
-}
-
-function meanOf(sizes: Float64Array): number {
-  return sizes.reduce((total, size) => total + size, 0) / Math.max(1, sizes.length);
-}
-
-function meanSize(fragments: Fragments): number {
-  return fragments.share().total / Math.max(1, fragments.count);
 }
 
 export class EventParts {

@@ -10,10 +10,9 @@
  * encoding (`question.ts`). It is computed from the key of the current request, never taken from
  * the client. Two organizations share neither datasets nor secrets.
  */
-import { statfsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { availableMemory } from 'node:process';
 import type { Dataset } from '../../dataset/dataset.ts';
+import { freeDiskBytes } from '../../system/free-disk.ts';
 import { Body, type Making } from './body.ts';
 import { Doorkeeper } from './doorkeeper.ts';
 import { BodyRoom, type Kept } from './room.ts';
@@ -85,17 +84,6 @@ export function measureBudget(processes = 1): Budget {
   const diskBytes = Math.min(MOST_DISK_BYTES, (freeDiskBytes() * SHARE_OF_FREE_DISK) / processes);
   const plainBytes = Math.min(diskBytes, availableMemory() / processes) * PLAIN_SHARE;
   return { memoryBytes: MEMORY_BYTES, diskBytes, plainBytes };
-}
-
-/** Free bytes in the folder for temporary files; 0 if there is none. */
-export function freeDiskBytes(): number {
-  try {
-    const { bavail, bsize } = statfsSync(tmpdir());
-    return bavail * bsize;
-  } catch {
-    // Without a folder for temporary files nothing can be kept there.
-    return 0;
-  }
 }
 
 export class BodyCache {

@@ -2,9 +2,8 @@
  * The table of limits (decision 60): what keys, organizations and a process may hold at the same
  * time. The command line, docs/operations.md and the tests take names, units and defaults from it.
  */
-import { statfsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { availableMemory } from 'node:process';
+import { freeDiskBytes } from '../../system/free-disk.ts';
 
 /**
  * Decides how a value is written: `32`, `64MB`, `16k`, `60s`. Durations are held in milliseconds.
@@ -166,17 +165,7 @@ export interface Free {
 }
 
 function measureFree(): Free {
-  return { memory: availableMemory(), disk: freeDisk() };
-}
-
-function freeDisk(): number {
-  try {
-    const { bavail, bsize } = statfsSync(tmpdir());
-    return bavail * bsize;
-  } catch {
-    // Without a folder for temporary files, no such file can be made.
-    return 0;
-  }
+  return { memory: availableMemory(), disk: freeDiskBytes() };
 }
 
 /** The limits of one of `processes` processes: the given ones, and defaults for the others. */

@@ -5,8 +5,9 @@
 import { AppError } from '../../domain/app-error.ts';
 import type { KeyEntry } from '../../keys/keyring.ts';
 import type { UnsizedAnswer } from '../../render/text/answer.ts';
+import { freeDiskBytes } from '../../system/free-disk.ts';
 import type { Making } from '../bodies/body.ts';
-import { type Beginning, freeDiskBytes } from '../bodies/body-cache.ts';
+import type { Beginning } from '../bodies/body-cache.ts';
 import type { Limits } from '../limits/limits.ts';
 import { type CountRefusal, Quota, type Share, Tally } from '../limits/quota.ts';
 
