@@ -1,6 +1,6 @@
 /**
- * `docs/decisions.md` and those who cite it: numbers are unique and in order, each has an anchor
- * and a place in the table of contents, and every cited number exists.
+ * `docs/decisions.md` and its citations: numbers are unique and in order, each decision has an
+ * anchor and an entry in the table of contents, and every cited number exists.
  */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const PAGE = 'docs/decisions.md';
 const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const TEXT = textOf(PAGE);
 
-/** Numbers that were never given to a decision. */
+/** Numbers that no decision has. */
 const UNUSED = new Set([48, 49]);
 
 /** Files that cite decisions. */
@@ -36,7 +36,9 @@ const HEADINGS: readonly Heading[] = [...TEXT.matchAll(/^(.*)\n## (\d+)\. (.+)$/
 );
 const NUMBERS = HEADINGS.map(({ number }) => number);
 
-/** Numbers cited as "decision 7" or "decisions 9, 23 to 27 and 71", also over the end of a line. */
+/**
+ * Numbers cited as "decision 7" or "decisions 9, 23 to 27 and 71", also across the end of a line.
+ */
 function citedNumbers(text: string): readonly number[] {
   const joined = text.replace(/\n[ \t]*(\*|\/\/)?[ \t]*/g, ' ');
   const lists = joined.matchAll(/\bdecisions? (\d+(?:(?:, | and | to | or )(?:and )?\d+)*)/gi);
@@ -50,7 +52,7 @@ function citedNumbers(text: string): readonly number[] {
   );
 }
 
-describe('The decisions', () => {
+describe('the decisions', () => {
   it('have numbers from 1 on, in order and without duplicates', () => {
     assert.ok(NUMBERS.length >= 75);
     assert.deepEqual(
@@ -61,7 +63,7 @@ describe('The decisions', () => {
     assert.deepEqual(others, ['Contents']);
   });
 
-  it('have an anchor that depends on the number alone', () => {
+  it('have an anchor that depends only on the number', () => {
     for (const { number, before } of HEADINGS) {
       assert.equal(before, `<a id="decision-${number}"></a>`);
     }
@@ -109,7 +111,7 @@ describe('The decisions', () => {
     );
   });
 
-  it('say what was open and what was chosen', () => {
+  it('state the open point and the choice', () => {
     const texts = TEXT.split(/^<a id="decision-\d+"><\/a>$/m).slice(1);
     const without = texts.filter((text) => !/^\*\*Open:\*\* [\s\S]*^\*\*Choice/m.test(text));
     assert.deepEqual(
@@ -118,14 +120,14 @@ describe('The decisions', () => {
     );
   });
 
-  it('name files that exist', () => {
+  it('refer to existing files', () => {
     const named = [...TEXT.matchAll(/(?:`|\]\(\.\.\/)([a-z]+(?:\/[\w.-]+)*\/[\w-]+\.(?:ts|wat|md))[`)]/g)];
     for (const [, path = ''] of named) assert.ok(existsSync(join(ROOT, path)), path);
   });
 });
 
-describe('Citations', () => {
-  it('are found in lists, in ranges and over the ends of lines', () => {
+describe('citations', () => {
+  it('are found in lists, in ranges and across the ends of lines', () => {
     assert.deepEqual(citedNumbers('(decision 7)'), [7]);
     assert.deepEqual(citedNumbers('(decisions 10, 25 and 71)'), [10, 25, 71]);
     assert.deepEqual(citedNumbers('(decisions 9, 23 to 26)'), [9, 23, 24, 25, 26]);

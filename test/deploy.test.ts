@@ -1,4 +1,7 @@
-/** The files for running Corkboard: containers with few rights, and a role that is no superuser. */
+/**
+ * The files for deployment: containers with few privileges, and a database role that is not a
+ * superuser.
+ */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -14,7 +17,7 @@ import { migrateDatabase, openCachedStore } from './storage.ts';
 const ROOT = join(import.meta.dirname, '..');
 const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-/** The lines below each name at a depth of a file in YAML, by name. */
+/** The sections of a YAML file at one depth, by name. Each includes the line of its name. */
 function sectionsOf(yaml: string, depth: number): ReadonlyMap<string, string> {
   const start = new RegExp(`^ {${depth}}([\\w-]+):`, 'gm');
   const starts = [...yaml.matchAll(start)];
@@ -26,7 +29,7 @@ describe('compose.yaml', () => {
   const top = sectionsOf(compose, 0);
   const services = sectionsOf(top.get('services') ?? '', 2);
 
-  it('gives every container a read-only file system, few rights, and bounds', () => {
+  it('gives every container a read-only file system, few privileges, and limits', () => {
     const hardened = top.get('x-hardened') ?? '';
     for (const rule of [
       'read_only: true',
@@ -49,7 +52,7 @@ describe('compose.yaml', () => {
     }
   });
 
-  it('gives the servers a role that is not the superuser, and not its password', () => {
+  it('gives the servers a role that is not the superuser, and not the password of the superuser', () => {
     assert.doesNotMatch(compose, /POSTGRES_USER/);
     const [superuser = '', others = ''] = [services.get('postgres'), top.get('x-corkboard')];
     assert.match(superuser, /POSTGRES_PASSWORD: \$\{POSTGRES_PASSWORD:\?/);
@@ -72,7 +75,7 @@ describe('compose.yaml', () => {
 describe('the commands in docs/operations.md', () => {
   const operations = textOf('docs/operations.md');
 
-  it('run a container with few rights', () => {
+  it('run a container with few privileges', () => {
     const [command = ''] = /docker run (?:.*\\\n)*.*/.exec(operations) ?? [];
     for (const option of [
       ...['--read-only', '--cap-drop ALL', '--security-opt no-new-privileges', '--memory', '--pids-limit'],
@@ -81,18 +84,18 @@ describe('the commands in docs/operations.md', () => {
     }
   });
 
-  it('write backups and passwords for their owner alone', () => {
+  it('write backups and passwords that only their owner can read', () => {
     assert.match(operations, /^ {4}umask 077\n {4}sqlite3 /m);
     assert.match(operations, /^ {4}umask 077\n {4}echo "POSTGRES_PASSWORD=/m);
   });
 
-  it('make browsers stay with TLS', () => {
+  it('make browsers require TLS in future', () => {
     assert.match(operations, /add_header Strict-Transport-Security "max-age=\d+" always;/);
   });
 });
 
 describe('deploy/postgres-role.sh', { skip: lacking(['psql', () => runs('psql', '--version')]) }, () => {
-  it('makes a role that is no superuser and can do all that Corkboard needs', async (t) => {
+  it('creates a role that is not a superuser and can do everything that Corkboard needs', async (t) => {
     const { hostname, port } = new URL(await newDatabase('empty'));
     const password = `it's "a" \\ password`;
     const made = spawnSync('sh', [join(ROOT, 'deploy/postgres-role.sh')], {

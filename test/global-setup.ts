@@ -1,4 +1,4 @@
-/** Of a run of all test files: the servers that they share, which start when the first of them asks. */
+/** Setup for a run of all test files: the servers that they share, which start on first use. */
 import { lendServers } from './shared-servers.ts';
 
 let takeBack: (() => Promise<void>) | undefined;
@@ -7,7 +7,7 @@ export async function globalSetup(): Promise<void> {
   takeBack = await lendServers();
 }
 
-/** Also when the run is interrupted; then it may be called twice. */
+/** Also called when the run is interrupted; then it may be called twice. */
 export async function globalTeardown(): Promise<void> {
   await takeBack?.();
 }

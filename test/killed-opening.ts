@@ -1,6 +1,6 @@
 /**
- * Opens the data folder that its argument names, like any command. With `KILL_BEFORE=n` the process
- * is killed before the nth call that changes the file system, as a power cut would end it there.
+ * Opens the data folder given as the argument, like any command. With `KILL_BEFORE=n` the process
+ * is killed before the nth call that changes the file system, to simulate a power failure.
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

@@ -1,6 +1,7 @@
 /**
- * How often tests kill what they start, and when: a few times, spread over the moments that matter, and a hundred
- * times with `CORKBOARD_LONG=1`. The moments come from a seed that the tests tell; `CORKBOARD_SEED` repeats it.
+ * How often and when tests kill their processes: a few times, spread over the relevant period, and
+ * a hundred times with `CORKBOARD_LONG=1`. The moments depend on a seed that the tests print;
+ * `CORKBOARD_SEED` repeats a run.
  */
 import type { TestContext } from 'node:test';
 import fc from 'fast-check';
@@ -10,14 +11,14 @@ const LONG_ROUNDS = 100;
 
 export const seed = Number(process.env['CORKBOARD_SEED'] ?? Date.now() % 2 ** 31);
 
-/** How many rounds are played: so many, or a hundred. */
+/** The number of rounds: `usual`, or a hundred in a long run. */
 export function killRounds(usual: number): number {
   return IS_LONG ? LONG_ROUNDS : usual;
 }
 
 /**
- * Parts of a whole, from 0 to 1 and ascending: one in each of as many equal parts of it, somewhere. Those of one seed
- * are the same each time.
+ * Random numbers from 0 to 1, ascending: one in each of `rounds` equal intervals. The same seed
+ * gives the same numbers.
  */
 export function spreadMoments(rounds: number): readonly number[] {
   const places = fc.sample(fc.noBias(fc.integer({ min: 0, max: 999 })), { seed, numRuns: rounds });

@@ -1,6 +1,7 @@
 /**
- * The directions between the rooms of `src/`, and what else a reader would ask for. The linter guards the directions;
- * here a file is planted for every import from every room to every other, and the linter has to refuse the right ones.
+ * The permitted imports between the modules of `src/`, and some rules for source files. The linter
+ * enforces the imports. These tests create a file for every import from every module to every other
+ * one, and check that the linter refuses exactly the forbidden ones.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -23,17 +24,17 @@ const ROOT = join(import.meta.dirname, '..');
 const BIOME = join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
 const LAYER_RULES = ['noRestrictedImports', 'noProcessEnv', 'noImportCycles'];
 
-/** In the first lines of what a script has written. */
+/** Text in the first lines of generated files. */
 const GENERATED = 'Made by test/client/generate.ts. */';
 const ALL_ROOMS = [...Object.keys(ROOMS), WIRING_ROOM];
-/** A module of each driver. */
+/** One module of each driver. */
 const MODULES = ['@duckdb/node-api', 'pg', 'kysely', 'kysely/migration', '@aws-sdk/client-s3'];
 
 function mayDrive(room: string, module: string): boolean {
   return Object.keys(DRIVERS).some((pattern) => matchesGlob(module, pattern) && isOwner(room, pattern));
 }
 
-/** As from a page of the console, and whether they are refused. */
+/** Imports from a page of the console, and whether they are refused. */
 const CONSOLE_IMPORTS: readonly (readonly [from: string, isRefused: boolean])[] = [
   ['../parts/card.tsx', false],
   ['react', false],
@@ -85,7 +86,7 @@ function specifier(room: string, target: string): string {
   return path.startsWith('.') ? path : `./${path}`;
 }
 
-describe('the rooms of src', () => {
+describe('the modules of src', () => {
   const plants = ALL_ROOMS.map((room) => ({ room, plants: plantsOf(room) }));
   let garden: string;
   let refused: ReadonlySet<string>;
@@ -115,7 +116,7 @@ describe('the rooms of src', () => {
   }
 
   for (const entry of plants) {
-    it(`${entry.room} may import what its row says, and nothing else`, () => {
+    it(`${entry.room} may import only the modules in its row`, () => {
       const wrong = entry.plants.filter((plant) => refused.has(plant.path) !== plant.refused);
       assert.deepEqual(
         wrong.map((plant) => `${plant.name}: ${plant.refused ? 'was not refused' : 'was refused'}`),
@@ -124,7 +125,7 @@ describe('the rooms of src', () => {
     });
   }
 
-  it('do not import each other in a circle', () => {
+  it('have no circular imports', () => {
     let left = Object.keys(ROOMS);
     for (let before = Number.POSITIVE_INFINITY; left.length < before; ) {
       before = left.length;
@@ -133,7 +134,7 @@ describe('the rooms of src', () => {
     assert.deepEqual(left, []);
   });
 
-  it('have the rules and the table that are made from their list', async () => {
+  it('have linter rules and a table that are generated from their list', async () => {
     const again = 'Make it anew: node test/layers.ts';
     const rules = JSON.parse(await readFile(join(ROOT, 'biome.json'), 'utf8'));
     assert.deepEqual(rules.overrides, makeOverrides(), again);
@@ -142,7 +143,7 @@ describe('the rooms of src', () => {
     assert.deepEqual([...roomsIn(table)].sort(), [...ALL_ROOMS].sort());
   });
 
-  it('keep to the directions', async () => {
+  it('have only permitted imports', async () => {
     assert.deepEqual([...(await lint(ROOT, 'src'))], []);
     assert.deepEqual([...(await lint(ROOT, 'console'))], []);
     const isWiring = (room: string) => `${room}/`.startsWith(`${WIRING_ROOM}/`);
@@ -152,7 +153,7 @@ describe('the rooms of src', () => {
   });
 });
 
-/** Paths that the rules about layers refuse, relative to `folder`. */
+/** Paths relative to `folder` that the rules about layers refuse. */
 async function lint(folder: string, target: string): Promise<Set<string>> {
   const args = [BIOME, 'lint', '--reporter=json', '--max-diagnostics=none', target];
   const output = await new Promise<string>((resolve) => {
@@ -179,16 +180,17 @@ describe('every source file', async () => {
   ).flat();
   const files = [...product, ...tests];
 
-  it('is at most 400 lines long', async () => {
-    const isLong = (text: string) => text.split('\n').length - 1 > 400 && !text.includes(GENERATED);
+  it('has at most 400 lines of code', async () => {
+    const linesOfCode = (text: string) => text.match(/^(?!\s*(?:\/?\*|\/\/|$)).*/gm)?.length ?? 0;
+    const isLong = (text: string) => linesOfCode(text) > 400 && !text.includes(GENERATED);
     assert.deepEqual(await filesWhere(files, isLong), []);
   });
 
-  it('opens with a doc comment', async () => {
+  it('begins with a doc comment', async () => {
     assert.deepEqual(await filesWhere(product, (text) => !/^(#!.*\n)?\/\*\*\s/.test(text)), []);
   });
 
-  it('has a name that says what is in it', () => {
+  it('has a name that describes its content', () => {
     const vague = /^(utils?|helpers?|common|misc|.*-(utils?|helpers?|manager|service)|manager|service)$/;
     assert.deepEqual(
       files.filter((path) => path.split('/').some((part) => vague.test(basename(part, extname(part))))),
@@ -196,14 +198,14 @@ describe('every source file', async () => {
     );
   });
 
-  it('names no folder of a machine', async () => {
+  it('contains no absolute path of a development machine', async () => {
     const more = await sourceFiles('docs', /\.(md|json|svg)$/);
     const path = /(?<![\w.~-])\/(?:home|root|Users|work)\/\w/;
     assert.deepEqual(await filesWhere([...files, ...more], (text) => path.test(text)), []);
   });
 });
 
-/** Paths relative to the root, without those of dependencies. */
+/** Paths relative to the root, without dependencies. */
 async function sourceFiles(folder: string, wanted = /\.tsx?$/): Promise<string[]> {
   const entries = await readdir(join(ROOT, folder), { recursive: true });
   return entries

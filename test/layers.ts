@@ -1,7 +1,7 @@
 /**
- * The rooms of `src/` and the console, and what each may import beside itself: the one list from
- * which the rules of the linter and the last column of the table in ARCHITECTURE.md are made. To
- * make them anew: `node test/layers.ts`.
+ * The modules of `src/`, and the modules that each may import in addition to itself. The linter
+ * rules and the last column of the table in ARCHITECTURE.md are generated from this list; generate
+ * them again with `node test/layers.ts`.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -12,10 +12,10 @@ const BIOME = join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
 const ARCHITECTURE = join(ROOT, 'ARCHITECTURE.md');
 const RULES = join(ROOT, 'biome.json');
 
-/** What every room but the client may import; they import no other room. */
+/** Modules that every module except the client may import. They import no others. */
 export const BASE_ROOMS = ['src/domain', 'src/system'] as const;
 
-/** In the order of the folders. No room imports itself by way of others. */
+/** In the order of the folders. There are no circular imports. */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'src/domain': [],
   'src/system': [],
@@ -149,11 +149,11 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Wires the rest together: may import every room, and read the environment. */
+/** Connects all the others: may import every module, and read the environment. */
 export const WIRING_ROOM = 'src/cli';
-/** Runs in browsers too, so it imports nothing that they have not. */
+/** Also runs in browsers, so it imports nothing that they lack. */
 export const BROWSER_ROOM = 'src/client';
-/** Packages, each by the pattern of the linter, that one room alone may import. */
+/** Packages that only one module may import. Keys are patterns of the linter. */
 export const DRIVERS: Readonly<Record<string, string>> = {
   '@duckdb/**': 'src/store/version',
   pg: 'src/store/catalog',
@@ -162,12 +162,12 @@ export const DRIVERS: Readonly<Record<string, string>> = {
   '@aws-sdk/**': 'src/store/chunks',
 };
 
-/** A driver belongs to a room with all of its folders. */
+/** A driver belongs to a module and all folders inside it. */
 export function isOwner(room: string, driver: string): boolean {
   return `${room}/`.startsWith(`${DRIVERS[driver]}/`);
 }
 
-/** All that a room may import beside itself. */
+/** All modules that a module may import in addition to itself. */
 export function importsOf(room: string): readonly string[] {
   if (room === BROWSER_ROOM) return [];
   return [...BASE_ROOMS.slice(0, baseRank(room)), ...(ROOMS[room] ?? [])];
@@ -215,14 +215,14 @@ function roomPattern(room: string): Pattern {
   };
 }
 
-/** As ARCHITECTURE.md tells it. */
+/** The column of ARCHITECTURE.md. */
 function toldImports(room: string): string {
   if (room === WIRING_ROOM) return 'all';
   const names = (ROOMS[room] ?? []).map((target) => `\`${target.replace('src/', '')}\``);
   return names.length === 0 ? 'nothing' : names.join(', ');
 }
 
-/** The part of `biome.json` that is made here. */
+/** The part of `biome.json` that is generated here. */
 export function makeOverrides(): readonly unknown[] {
   const page = {
     group: ['**/../src/**', '**/../test/**', '../../../**', '../build/**', '../../build/**', 'node:*'].concat(
@@ -240,12 +240,12 @@ export function makeOverrides(): readonly unknown[] {
 
 const ROW = /^\| `(src\/[\w/-]+)\/` \| (.*) \| [^|]* \|$/gm;
 
-/** Rooms in the order of the table. */
+/** Modules in the order of the table. */
 export function roomsIn(architecture: string): readonly string[] {
   return [...architecture.matchAll(ROW)].map(([, room = '']) => room);
 }
 
-/** The same text with the column of what a room may import as it is here. */
+/** The same text, with the column of permitted imports replaced. */
 export function withImports(architecture: string): string {
   return architecture.replace(
     ROW,

@@ -1,4 +1,4 @@
-/** What `npm ci` installs is checked against the lock file: every package by its digest. */
+/** The digests in the lock file, against which `npm ci` checks every package. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const LOCK: { readonly packages: Readonly<Record<string, LockedPackage>> } = JSO
   readFileSync(join(import.meta.dirname, '../package-lock.json'), 'utf8'),
 );
 
-test('every package of the lock file has a digest, also those of other platforms', () => {
+test('every package of the lock file has a digest, including those of other platforms', () => {
   const missing = Object.entries(LOCK.packages).filter(
     ([path, { integrity, link }]) => path !== '' && link !== true && !/^sha512-/.test(integrity ?? ''),
   );

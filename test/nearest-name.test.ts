@@ -15,7 +15,7 @@ for (const [written, meant] of [
   test(`${written} is taken for ${meant}`, () => assert.equal(nearestName(written, KNOWN), meant));
 }
 
-test('what is like no known name has no nearest one', () => {
+test('a name that is unlike all known names has no nearest one', () => {
   assert.equal(nearestName('fields', KNOWN), undefined);
   assert.equal(nearestName('', KNOWN), undefined);
   assert.equal(nearestName('x'.repeat(100_000), KNOWN), undefined);

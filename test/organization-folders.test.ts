@@ -1,6 +1,6 @@
 /**
- * Data folders of earlier versions, in which organizations lay beside the files of the folder
- * (decision 61).
+ * Data folders of earlier versions, in which the folders of organizations were beside the files of
+ * the data folder (decision 61).
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -23,7 +23,7 @@ import { openSqliteKeyring } from '../src/keys/sqlite-keyring.ts';
 import { openFolderStore } from '../src/store/files/open-folder.ts';
 import { openPublished, publishRecords, WORLD } from './dataset/small-world.ts';
 
-/** In earlier versions each of them could be published, one beside the other. */
+/** Earlier versions could publish organizations with each of these names, in one data folder. */
 const NAMES = [
   'acme',
   'organizations',
@@ -32,7 +32,10 @@ const NAMES = [
   'keys.db-wal',
   'catalog.db-journal',
 ];
-/** Names of files of the data folder, of which earlier versions could publish none. */
+/**
+ * Names of files in the data folder. Earlier versions could not publish organizations with these
+ * names.
+ */
 const NAMES_OF_FILES = ['catalog.db', 'catalog.db-wal', 'keys.db', 'organizations'];
 const OPENING = join(import.meta.dirname, 'killed-opening.ts');
 
@@ -53,7 +56,7 @@ async function publishInto(folder: string, names: readonly string[]): Promise<vo
   await store.close();
 }
 
-/** Lays the folders where earlier versions had them. */
+/** Moves the folders to where earlier versions had them. */
 function makeOld(folder: string, names: readonly string[]): void {
   const container = join(folder, 'organizations');
   renameSync(container, join(folder, '.aside'));
@@ -70,7 +73,8 @@ function oldFolder(): string {
 }
 
 /**
- * Every organization can be read, one of them published again, and none lies where it lay before.
+ * Asserts that every organization can be read, that one of them can be published again, and that no
+ * folder remains in its earlier place.
  */
 async function assertWhole(folder: string, names = NAMES): Promise<void> {
   const keyring = openSqliteKeyring(folder);
@@ -90,7 +94,7 @@ async function assertWhole(folder: string, names = NAMES): Promise<void> {
   assert.deepEqual(beside, ['organizations']);
 }
 
-/** Absent: killed. */
+/** Exit code of a process that opens the folder; `null` if it was killed. */
 async function open(folder: string, killBefore = 0): Promise<number | null> {
   const child = spawn(process.execPath, [OPENING, folder], {
     env: { ...process.env, KILL_BEFORE: String(killBefore) },
@@ -101,11 +105,11 @@ async function open(folder: string, killBefore = 0): Promise<number | null> {
 }
 
 describe('a data folder of an earlier version', () => {
-  it('is moved as it is opened, whatever its organizations are called', async () => {
+  it('is moved when it is opened, with any names of organizations', async () => {
     await assertWhole(oldFolder());
   });
 
-  it('is whole after a kill before any step of the move and another opening', async () => {
+  it('is complete after a kill before any step of the move and a second opening', async () => {
     let kills = 0;
     for (let step = 1; ; step += 1) {
       const folder = oldFolder();
@@ -115,7 +119,7 @@ describe('a data folder of an earlier version', () => {
       await assertWhole(folder);
       rmSync(folder, { recursive: true });
     }
-    // At the least, a folder for each organization was moved.
+    // At least one folder per organization was moved.
     assert.ok(kills > NAMES.length, `${kills} kills`);
   });
 
@@ -126,7 +130,7 @@ describe('a data folder of an earlier version', () => {
     await assertWhole(folder);
   });
 
-  it('loses what an import of that version leaves when it runs on after the move', async () => {
+  it('loses the files of an import by the earlier version that continues after the move', async () => {
     const folder = oldFolder();
     assert.equal(await open(folder), 0);
     mkdirSync(join(folder, 'acme', 'generations'), { recursive: true });
@@ -134,7 +138,7 @@ describe('a data folder of an earlier version', () => {
     await assertWhole(folder);
   });
 
-  it('that holds an organization in both places is refused, and both stay', async () => {
+  it('is refused and unchanged if it contains an organization in both places', async () => {
     const folder = oldFolder();
     assert.equal(await open(folder), 0);
     cpSync(join(original, 'acme'), join(folder, 'acme'), { recursive: true });
@@ -143,7 +147,7 @@ describe('a data folder of an earlier version', () => {
     assert.ok(existsSync(join(folder, 'organizations', 'acme', 'generations', '1.duckdb')));
   });
 
-  it('keeps folders that are not of organizations', async () => {
+  it('keeps folders that do not belong to organizations', async () => {
     const folder = oldFolder();
     mkdirSync(join(folder, 'inbox'));
     writeFileSync(join(folder, 'inbox', 'users.csv'), '');
@@ -153,13 +157,13 @@ describe('a data folder of an earlier version', () => {
 });
 
 describe('an organization', () => {
-  it('of any name leaves the files of the data folder alone', async () => {
+  it('of any name does not affect the files of the data folder', async () => {
     const folder = join(place, 'new');
     await publishInto(folder, NAMES_OF_FILES);
     await assertWhole(folder, NAMES_OF_FILES);
   });
 
-  it('has one folder, however its name is written', async () => {
+  it('has one folder for all spellings of its name', async () => {
     const folder = join(place, 'case');
     await publishInto(folder, ['School']);
     const store = await openFolderStore(folder);

@@ -1,11 +1,11 @@
 /**
- * Public data that is too large to ship, in folders beside the checkout. Tests that need a folder are
- * skipped where it is missing. The files are subsets and conversions that are not published, so they
- * cannot be made from their sources; their digests tell whether they are the expected ones.
+ * Public data that is too large to ship, in folders beside the checkout. Tests that need a folder
+ * are skipped if it is missing. The files are unpublished subsets and conversions, so they cannot
+ * be made from their sources; their digests show whether they are the expected ones.
  *
- * - `oulad`: a subset of the Open University Learning Analytics Dataset as a bundle (Kuzilek, Hlosta,
- *   Zdrahal 2017, doi 10.1038/sdata.2017.171, CC BY 4.0). Ids, days and click sums are real; names,
- *   e-mail addresses and times of day are generated.
+ * - `oulad`: a subset of the Open University Learning Analytics Dataset as a bundle (Kuzilek,
+ *   Hlosta, Zdrahal 2017, doi 10.1038/sdata.2017.171, CC BY 4.0). Ids, days and click sums are
+ *   real; names, e-mail addresses and times of day are generated.
  * - `moodle-log`: course logs as Moodle exports them (Hasan et al., eDify, CC BY 4.0).
  * - `xapi`: statements about videos (France Université Numérique, openfun/potsie, MIT).
  */
@@ -13,7 +13,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Of the files of each folder, in order of their names: SHA-256. */
+/** SHA-256 of the files of each folder, in order of their names. */
 const DIGESTS = {
   oulad: {
     'boards.csv.gz': 'e300ef7c44a13677be63f606dd8a7077194136db1f395d1dfe821472f2e9e60d',
@@ -42,7 +42,10 @@ export function folderOf(data: RealData): string {
   return join(DATA, data);
 }
 
-/** Why tests of a folder are skipped; false where it lies. Throws when its files are not the expected ones. */
+/**
+ * The reason to skip tests of a folder; false if the folder exists. Throws if its files are not the
+ * expected ones.
+ */
 export function whyWithout(data: RealData): string | false {
   const folder = folderOf(data);
   const expected = Object.entries(DIGESTS[data]);
@@ -56,7 +59,7 @@ export function whyWithout(data: RealData): string | false {
   );
 }
 
-/** The files of a folder that is there. */
+/** The paths of the files of an existing folder. */
 export function filesOf(data: RealData): string[] {
   return Object.keys(DIGESTS[data]).map((name) => join(folderOf(data), name));
 }

@@ -1,7 +1,7 @@
 /**
- * Runs the tests: `node test/run.ts [quick|browser|stores|long] [option or file]...`. Without a name
- * it runs all that a pull request must hold. Options are those of `node --test`, as `--name=value`;
- * files end in `.ts`.
+ * Runs the tests: `node test/run.ts [quick|browser|stores|long] [option or file]...`. Without a
+ * name it runs everything that a pull request must pass. Options are those of `node --test`, as
+ * `--name=value`; files end in `.ts`.
  */
 import { spawn } from 'node:child_process';
 import { join, sep } from 'node:path';
@@ -9,15 +9,17 @@ import { environmentOf, type PostgresVersion, readPostgresVersion } from './post
 import { ALL_TESTS, setsOf, testFiles } from './sets.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Compiled source and stripped types: without them every test file compiles the product again. */
+/**
+ * For compiled source and stripped types: without it every test file compiles the product again.
+ */
 const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/compiled');
-/** One PostgreSQL and one bucket for all files, started when one of them asks. */
+/** One PostgreSQL and one bucket for all files, started on first use. */
 const SHARED_SERVERS = '--test-global-setup=test/global-setup.ts';
-/** More than there are cores, because tests mostly wait. */
+/** May exceed the number of cores, because tests mostly wait. */
 const FILES_AT_ONCE = 4;
 const WANTED_POSTGRES = readPostgresVersion(process.env['CORKBOARD_TEST_POSTGRES']);
 const LONG = { CORKBOARD_LONG: '1', CORKBOARD_RUNS: '200' };
-/** Slightly below what a long run covers of the product. */
+/** Slightly below the coverage of a long run. */
 const COVERAGE = [
   '--experimental-test-coverage',
   '--test-coverage-include=src/**',
@@ -29,14 +31,17 @@ interface Run {
   readonly files: readonly string[];
   readonly options?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Absent: that of `CORKBOARD_TEST_POSTGRES`. */
+  /** Absent: the version of `CORKBOARD_TEST_POSTGRES`. */
   readonly postgres?: PostgresVersion;
 }
 
 const filesOf = (isWanted: (sets: readonly string[]) => boolean) =>
   testFiles().filter((file) => isWanted(setsOf(file)));
 
-/** What is run, one after the other. All files are named by their pattern, to keep the command short. */
+/**
+ * The runs of each name, one after the other. All files are named by their pattern, to keep the
+ * command short.
+ */
 const RUNS: Readonly<Record<string, () => readonly Run[]>> = {
   all: () => [{ files: [ALL_TESTS] }],
   quick: () => [{ files: filesOf((sets) => sets.length === 0) }],
@@ -72,7 +77,7 @@ function runTests({
       NODE_COMPILE_CACHE: COMPILE_CACHE,
       ...environment,
       ...environmentOf(postgres),
-      // What the caller has set wins.
+      // Variables that the caller has set take precedence.
       ...process.env,
     },
   });

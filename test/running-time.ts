@@ -1,4 +1,4 @@
-/** Work under a clock that passes the time of a slice at every look. */
+/** Work under a clock that advances by the time of a slice whenever it is read. */
 import { mock } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { SLICE_MS, TURNS_BETWEEN } from '../src/system/time-slice.ts';

@@ -1,6 +1,5 @@
 /**
- * SECURITY.md promises nothing that is not there: its options, codes, parameters, links and
- * decisions exist.
+ * The claims in SECURITY.md are correct: its options, codes, parameters, links and decisions exist.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
@@ -18,7 +17,7 @@ const SECURITY = textOf('SECURITY.md');
 /** Code spans. */
 const quoted = [...SECURITY.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text);
 
-/** The names of a document's headings in links, and its explicit anchors. */
+/** The anchors of the headings of a document, and its explicit anchors. */
 function anchorsOf(document: string): ReadonlySet<string> {
   const headings = [...document.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
   const names = headings.map((text) =>
@@ -32,7 +31,7 @@ function anchorsOf(document: string): ReadonlySet<string> {
 }
 
 describe('SECURITY.md', () => {
-  it('names options that exist', () => {
+  it('names existing options', () => {
     const known = new Set(
       allCommands().flatMap(([, command]) => command.options.map(({ long }) => long ?? '')),
     );
@@ -44,7 +43,7 @@ describe('SECURITY.md', () => {
     );
   });
 
-  it('names problem codes and parameters that exist', () => {
+  it('names existing problem codes and parameters', () => {
     const codes = quoted.filter((text) => /^(key|data)-[a-z-]+$/.test(text));
     assert.ok(codes.length >= 3);
     assert.deepEqual(
@@ -56,7 +55,7 @@ describe('SECURITY.md', () => {
     assert.ok(parameters.every((name) => name in PARAMETERS));
   });
 
-  it('links to files, headings and decisions that exist', () => {
+  it('links to existing files, headings and decisions', () => {
     for (const [, path = '', anchor] of SECURITY.matchAll(/\]\(([\w./-]+)(?:#([\w-]+))?\)/g)) {
       assert.ok(existsSync(join(ROOT, path)), path);
       if (anchor !== undefined) assert.ok(anchorsOf(textOf(path)).has(anchor), `${path}#${anchor}`);
@@ -67,7 +66,7 @@ describe('SECURITY.md', () => {
     }
   });
 
-  it('is short, is delivered with the package, and is linked where operators look', () => {
+  it('is short, is part of the package, and is linked from the README and the operations guide', () => {
     assert.ok(SECURITY.split('\n').length <= 150);
     const prose = SECURITY.split('\n').filter((line) => !line.startsWith('|'));
     assert.deepEqual(

@@ -1,4 +1,4 @@
-/** Each test file belongs to the set that it should, so that the quick run stays quick and complete. */
+/** Each test file belongs to the correct set, so that the quick run stays quick and complete. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
@@ -10,7 +10,7 @@ const FILES = testFiles();
 
 /** Imports that start a browser. */
 const BROWSER = /from '\.[\w./-]*\/(browser|visit|shared-stand)\.ts'/;
-/** What starts PostgreSQL or an S3-compatible server, or runs over storages that need them. */
+/** Code that starts PostgreSQL or an S3-compatible server, or runs over storages that need them. */
 const SERVERS =
   /from '\.[\w./-]*\/((postgres|s3)\/|shared-servers)|\b(CATALOGS|DIRECT|newMigratedDatabase)\b/;
 const ALL_STORAGES = /\b(STORAGES|describeOverStorages)\b/;
@@ -21,7 +21,7 @@ function filesWith(...expressions: readonly RegExp[]): readonly string[] {
 }
 
 describe('test files', () => {
-  it('belong to one set at most', () => {
+  it('belong to at most one set', () => {
     assert.deepEqual(
       FILES.filter((file) => setsOf(file).length > 1),
       [],
@@ -36,12 +36,12 @@ describe('test files', () => {
     );
   });
 
-  it('belong to the browser set if they start a browser, and to no other one', () => {
+  it('belong to the browser set if and only if they start a browser', () => {
     const browser = FILES.filter((file) => setsOf(file).includes('browser'));
     assert.deepEqual(browser, filesWith(BROWSER));
   });
 
-  it('are not quick if they need another server', () => {
+  it('are not quick if they need a separate server', () => {
     const needing = filesWith(SERVERS, ALL_STORAGES).filter((file) => file !== 'test/sets.test.ts');
     assert.deepEqual(
       needing.filter((file) => setsOf(file).length === 0),

@@ -1,6 +1,6 @@
 /**
- * Which test files belong to which run. A file that no set names is a quick one: it needs neither
- * another server nor a browser nor other programs, and is done in a few seconds.
+ * Assigns test files to runs. A file in no set is quick: it needs no other server, browser or
+ * program, and finishes in a few seconds.
  */
 import { globSync } from 'node:fs';
 import { join, matchesGlob, sep } from 'node:path';
@@ -10,9 +10,9 @@ export const ALL_TESTS = 'test/**/*.test.ts';
 
 /** Patterns of files, relative to the root of the checkout; a file belongs to at most one set. */
 export const SETS = {
-  /** Chromium. */
+  /** Tests that need Chromium. */
   browser: ['test/client/browser.test.ts', 'test/console/in-chromium.test.ts'],
-  /** PostgreSQL or an S3-compatible server, whatever the storage. */
+  /** Tests that need PostgreSQL or an S3-compatible server, for any storage. */
   stores: [
     'test/cli/{bucket,copy,copying,forget-pulled,postgres}.test.ts',
     'test/dataset/resident.test.ts',
@@ -24,7 +24,7 @@ export const SETS = {
     'test/store/files/shared-files.test.ts',
     'test/upgrade/*.test.ts',
   ],
-  /** The built command, processes that are killed, and programs of others. */
+  /** Tests of the built command, of killed processes, and of third-party programs. */
   programs: [
     'test/cli/{full-disk,node-version,processes,serve,shared-log,temporary-files,workers}.test.ts',
     'test/client/package.test.ts',
@@ -36,7 +36,7 @@ export const SETS = {
     'test/recipes/*.test.ts',
     'test/render/large-answers.test.ts',
   ],
-  /** Random cases, and data sets that take long. */
+  /** Tests with random cases, and with data sets that take long. */
   cases: [
     'test/contract/{long-answers,oulad,same-bytes,stackexchange}.test.ts',
     'test/fuzz/*.test.ts',

@@ -1,7 +1,8 @@
 /**
- * The servers that all test files of a run share: databases of one PostgreSQL, and one bucket. They start when the
- * first of them is asked for. With `--test-global-setup=test/global-setup.ts` they are started and stopped by the
- * process that runs the test files, which asks it over a socket; a test file that is run alone starts its own.
+ * The servers that all test files of a run share: databases of one PostgreSQL, and one bucket. They
+ * start on first use. With `--test-global-setup=test/global-setup.ts` the process that runs the
+ * test files starts and stops them, and the test files request them over a socket. A test file that
+ * runs alone starts its own.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -12,23 +13,26 @@ import { PostgresDatabase } from '../src/store/catalog/postgres-database.ts';
 import { startPostgres, type Throwaway } from './postgres/throwaway.ts';
 import { bucketAt, givenBucket, type S3Server, startS3Server, type TestBucket } from './s3/server.ts';
 
-/** Names the port of the process that has the servers. */
+/** Environment variable with the port of the process that has the servers. */
 const PORT = 'CORKBOARD_TEST_SERVERS_PORT';
 
-/** Nobody ends this server, so that no commit has to be written at once; with hundreds of databases, vacuum never rests. */
+/**
+ * No test kills this server, so commits need not be flushed at once. With hundreds of databases,
+ * vacuum would never pause.
+ */
 const SETTINGS = { synchronous_commit: 'off', autovacuum: 'off' };
 
-/** A migrated database has the tables of a shared store, and nothing in them. */
+/** A migrated database has the tables of a shared store, all of them empty. */
 type Wish = 'empty database' | 'migrated database' | 'bucket';
 
-/** A database that nobody else uses. */
+/** Creates a database that is not shared, and returns its address. */
 export async function newDatabase(kind: 'empty' | 'migrated'): Promise<string> {
   return await fulfill(`${kind} database`);
 }
 
 let bucket: Promise<TestBucket> | undefined;
 
-/** What a process stores in it lies under a prefix of its own. */
+/** The shared bucket, with a separate prefix for each process. */
 export function sharedBucket(): Promise<TestBucket> {
   bucket ??= findBucket();
   return bucket;
@@ -43,7 +47,7 @@ class Servers {
   #template: Promise<string> | undefined;
   #s3: Promise<S3Server> | undefined;
 
-  /** The address of what is wished for. */
+  /** The address of the requested resource. */
   async fulfill(wish: Wish): Promise<string> {
     if (wish === 'bucket') {
       this.#s3 ??= startS3Server();
@@ -56,7 +60,7 @@ class Servers {
     return await postgres.newDatabase(await this.#template);
   }
 
-  /** Nothing remains of a database for which a test file had asked. */
+  /** Drops a database that a test file had requested. */
   async takeBack(address: string): Promise<void> {
     if (address.startsWith('postgres:')) await (await this.#postgres)?.dropDatabase(address);
   }
@@ -76,7 +80,10 @@ async function migratedDatabase(postgres: Throwaway): Promise<string> {
   return url;
 }
 
-/** Lets the test files that are started from here on ask this process. What it returns ends that. */
+/**
+ * Makes the servers of this process available to test files that start from now on. The returned
+ * function ends that and stops the servers.
+ */
 export async function lendServers(): Promise<() => Promise<void>> {
   const servers = new Servers();
   const loans = new Map<Socket, Promise<void>>();
@@ -100,10 +107,10 @@ export async function lendServers(): Promise<() => Promise<void>> {
   };
 }
 
-/** Each connection is for one wish, and for as long as it is of use. */
+/** Each connection is for one resource, and stays open while the resource is in use. */
 async function lend(socket: Socket, servers: Servers): Promise<void> {
   const closed = new Promise<unknown>((resolve) => socket.once('close', resolve));
-  // A test file that is killed.
+  // The test file was killed.
   socket.on('error', () => socket.destroy());
   const line = once(createInterface({ input: socket }), 'line');
   const [wish] = await Promise.race([line, closed.then(() => [])]);
@@ -122,7 +129,7 @@ async function fulfill(wish: Wish): Promise<string> {
   const socket = connect(Number(port), '127.0.0.1');
   socket.write(`${wish}\n`);
   for await (const address of createInterface({ input: socket })) {
-    // A test file that is done must not wait for it.
+    // The connection must not keep a finished test file alive.
     socket.unref();
     return address;
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Shelf } from '../src/system/shelf.ts';
 
-test('a full shelf lets go of the oldest, and only of that', async () => {
+test('a full shelf removes only its oldest entry', async () => {
   const shelf = new Shelf<string>(2);
   const made: string[] = [];
   const take = (name: string) =>

@@ -1,6 +1,6 @@
 /**
- * Where the data and the keys of a test lie, and how they are read. A test that names no storage uses
- * the product's default. Only suites for which the storage makes a difference run over several.
+ * Where the data and the keys of a test are stored, and how they are read. A test that names no
+ * storage uses the default of the product. Only suites that depend on the storage run over several.
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -24,31 +24,34 @@ export const STORAGES = [
   { store: 'PostgreSQL with a bucket', resident: true },
 ] as const;
 export type StorageKind = (typeof STORAGES)[number];
-/** A data folder, read directly, as a version is that does not fit into memory. */
+/** A data folder, read directly, like a version that does not fit into memory. */
 export const EMBEDDED = STORAGES[0];
 /** The default of the product, and of tests: a data folder, read from memory. */
 export const DEFAULT_STORAGE = STORAGES[1];
-/** The two ways to read: directly and from memory. Every store has the same version files. */
+/** The two ways to read: directly and from memory. All stores have the same version files. */
 export const READINGS: readonly StorageKind[] = [EMBEDDED, DEFAULT_STORAGE];
-/** The two catalogs and keyrings, SQLite and PostgreSQL; the last one with chunks in a bucket. */
+/** The two catalogs and keyrings, SQLite and PostgreSQL; the latter with chunks in a bucket. */
 export const CATALOGS: readonly StorageKind[] = [DEFAULT_STORAGE, STORAGES[3]];
-/** The two catalogs without a bucket, for what is not read, or reads both ways by itself. */
+/**
+ * The two catalogs without a bucket, for suites that read nothing, or that read both ways
+ * themselves.
+ */
 export const DIRECT = STORAGES.filter(({ resident }) => !resident);
 
-/** More than any test needs. */
+/** Larger than all data of the tests. */
 const RESIDENT_LIMIT_BYTES = 1e9;
 
 export interface Storage {
   readonly store: Store;
-  /** What a server reads: the store, or the store with datasets in memory. */
+  /** The store that a server reads: `store`, or `store` with datasets in memory. */
   readonly served: Store;
   readonly keyring: Keyring;
-  /** Names the storage on the command line. */
+  /** Command-line options that select the storage. */
   readonly words: readonly string[];
   close(): Promise<void>;
 }
 
-/** For what must be the same wherever the data lie: each test runs as often as there are storages. */
+/** For behaviour that must not depend on the storage: each test runs once per storage. */
 export function describeOverStorages(name: string, suite: (kind: StorageKind) => void): void {
   describeOver(STORAGES, name, {}, suite);
 }
@@ -66,7 +69,7 @@ function nameOf({ store, resident }: StorageKind): string {
   return resident ? `from memory over ${store}` : `straight from ${store}`;
 }
 
-/** Empty. A store of files lies in the folder, which the caller removes. */
+/** Opens an empty storage. A store of files is in the folder, which the caller must remove. */
 export async function openStorage(kind: StorageKind, folder: string, now?: () => number): Promise<Storage> {
   const { store, keyring, words } = await opened(kind.store, folder, now);
   return {
@@ -82,7 +85,7 @@ export async function openStorage(kind: StorageKind, folder: string, now?: () =>
 async function opened(store: StorageKind['store'], folder: string, now?: () => number) {
   if (store === 'DuckDB') {
     const data = join(folder, 'data');
-    // The store makes the folder in which the keys lie, too.
+    // The store also creates the folder that contains the keys.
     const files = await openFolderStore(data);
     return { store: files, keyring: openSqliteKeyring(data, now), words: ['--data', data] };
   }
@@ -96,7 +99,7 @@ async function opened(store: StorageKind['store'], folder: string, now?: () => n
   };
 }
 
-/** New organizations have their chunks in a bucket, in a folder of its own. */
+/** New organizations have their chunks in a separate folder of the bucket. */
 async function putChunksInBucket(url: string): Promise<void> {
   const { address, env } = await sharedBucket();
   // For this process and the commands that it starts.
@@ -106,12 +109,12 @@ async function putChunksInBucket(url: string): Promise<void> {
   await catalog.close();
 }
 
-/** The store of a migrated database, with a local cache that holds whatever tests make. */
+/** The store of a migrated database, with a local cache that is large enough for all tests. */
 export async function openCachedStore(url: string, cache: string, leaseMs?: number) {
   return await openSharedStore(new PostgresDatabase(url), { folder: cache, limitBytes: 1e9 }, { leaseMs });
 }
 
-/** Of the PostgreSQL that all tests share. */
+/** A new database of the PostgreSQL that all tests share. */
 export async function newMigratedDatabase(): Promise<string> {
   return await newDatabase('migrated');
 }

@@ -14,7 +14,7 @@ import {
 import { withTimeRunning } from './running-time.ts';
 
 describe('a slice of time', () => {
-  it('is over when its time has passed since the first look at the clock', () => {
+  it('is over when its time has passed since the clock was first read', () => {
     let nowMs = 0;
     const own = new TimeSlice(() => nowMs);
     nowMs = 100;
@@ -39,7 +39,7 @@ describe('a slice of time', () => {
     assert.equal(own.isOver(), true);
   });
 
-  it('continues one piece of waiting work in each turn, the oldest first, while it lasts', async () => {
+  it('continues one waiting task in each turn, the oldest first, until it is over', async () => {
     const own = new TimeSlice(() => 0);
     const happened: string[] = [];
     const work = async (name: string) => {
@@ -58,7 +58,7 @@ describe('a slice of time', () => {
     assert.deepEqual(happened, ['turn 1', 'a1', 'turn 2', 'b1', 'turn 3', 'a2', 'turn 4', 'b2']);
   });
 
-  it('leaves many turns to others after work that has used it up', async () => {
+  it('leaves many turns to other work after a task that has used it up', async () => {
     let nowMs = 0;
     const own = new TimeSlice(() => nowMs);
     own.isOver();
@@ -88,7 +88,7 @@ describe('work in slices of time', () => {
     await inSlices(3, 3, () => assert.fail('there is nothing to do'));
   });
 
-  it('yields whenever its time is over, and never if there is little of it', async () => {
+  it('yields whenever its time is over, and never for few rows', async () => {
     assert.equal((await turnsOf(10, 10)).turns, 0);
     assert.ok((await turnsOf(100, 10)).turns >= 8);
   });

@@ -1,6 +1,6 @@
 /**
- * One small organization in which everything that the contract speaks of happens at least once, imported into a real
- * deployment with a key for each way of seeing it.
+ * One small organization in which everything in the contract occurs at least once, imported into a
+ * real deployment with a key for each scope.
  */
 import { FULL_SCOPE, type Scope } from '../src/domain/scope.ts';
 import type { Question } from './model/answers.ts';
@@ -9,7 +9,7 @@ import { type Deployment, openDeployment, storeSettings } from './model/deployme
 import { absorb, emptyModel, type Model, type ModelSettings } from './model/model.ts';
 import type { StorageKind } from './storage.ts';
 
-// Identifiers; some of them no JavaScript number can hold.
+// Identifiers; a JavaScript number cannot represent some of them.
 export const [ADA, OLIVE, BOB, MUTE, EVE, PAT] = [1n, 2n, 3n, 5n, 6n, 7n] as const;
 export const ZOE = 2n ** 53n + 1n;
 export const [RHETORIC, STARS, EMPTY] = [7n, 8n, 9n] as const;
@@ -41,7 +41,10 @@ const TUESDAY = '2018-03-13T00:00:00.000+00:00';
 const [FOLLOWED, UNFOLLOWED] = ['2018-03-14T10:00:00.000+00:00', '2018-03-14T10:00:00.001+00:00'];
 const THURSDAY = '2018-03-15T12:30:00.250+00:00';
 
-/** In the order of import, which is not that of time: four share one instant, two of those share everything else. */
+/**
+ * In the order of import, which differs from the order of time. Three events share `MONDAY` and
+ * three share `TUESDAY`, of which two are identical.
+ */
 const EVENTS: readonly EventInput[] = [
   event(21n, 'board.followed', OLIVE, ADA, RHETORIC, undefined, MONDAY),
   event(22n, 'pin.created', ADA, ADA, RHETORIC, IRONY, MONDAY),
@@ -55,7 +58,10 @@ const EVENTS: readonly EventInput[] = [
   event(2n ** 53n + 5n, 'badge.awarded', ADA, ZOE, FAR, undefined, EARLY),
 ];
 
-/** Olive owns and never acts, Mute is a member and never acts, Eve does nothing, Pat has imported points. */
+/**
+ * Olive is an owner and never acts, Mute is a member and never acts, Eve does nothing, Pat has
+ * imported points.
+ */
 export const WORLD: Bundle = {
   ...EMPTY_BUNDLE,
   users: [
@@ -119,7 +125,10 @@ function event(
   return { ...(id === undefined ? {} : { id }), type, action, ...ids, timestamp };
 }
 
-/** `boards` is what a key made with boards only sees; one of its boards does not exist. */
+/**
+ * Scopes by name. `boards` is the scope of a key that was created with boards only; one of its
+ * boards does not exist.
+ */
 export const WORLD_SCOPES = {
   full: FULL_SCOPE,
   boards: { boards: [RHETORIC, EMPTY, 404n], users: 'of-boards' },
@@ -127,7 +136,7 @@ export const WORLD_SCOPES = {
   nothing: { boards: [], users: [] },
 } as const satisfies Record<string, Scope>;
 
-/** Asked of every route: what is in all scopes, what is in some, and what does not exist. */
+/** Queries for every route: of data in all scopes, of data in some, and of missing data. */
 export const WORLD_QUESTIONS: readonly Question[] = [
   { route: 'events' },
   { route: 'events with pins' },
@@ -170,7 +179,7 @@ export interface World extends Deployment {
   readonly keys: Readonly<Record<ScopeName | 'expired' | 'revoked', string>>;
 }
 
-/** The fixture world, imported, with its keys, on a free port. */
+/** The fixture, imported, with its keys, on a free port. */
 export async function openWorld(kind?: StorageKind): Promise<World> {
   const deployment = await openDeployment(kind);
   const { store, keyring, makeKey } = deployment;

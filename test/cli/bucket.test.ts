@@ -1,4 +1,7 @@
-/** `corkboard migrate --bucket`: the chunks of a database move to a bucket, to a folder and back, and every command goes on. */
+/**
+ * `corkboard migrate --bucket`: the chunks of a database move to a bucket, to a folder and back,
+ * and every command works after each move.
+ */
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +28,7 @@ describe('migrate --bucket', () => {
     await runCommand('import', writeSmallBundle(join(folder, 'bundle')), '--organization', 'school');
     key = (await runJson(['keys', 'create', '--organization', 'school', '--database', url])).key;
     const t = { after: (end: () => void) => ends.push(end) };
-    // For the commands that are started from here.
+    // The commands that this test starts inherit the credentials.
     Object.assign(process.env, bucket.env);
     server = await serving(t, ['serve', '--workers', '1', '--database', url]);
     assert.match(await boards(), /"id":7/);
@@ -37,7 +40,7 @@ describe('migrate --bucket', () => {
 
   const boards = async () => (await ask(`${server.printed['Variant A']}/v1/boards`, key)).body;
 
-  /** With a cache of its own, as on a machine that has nothing yet. */
+  /** With a new local cache, as on a machine that has none yet. */
   async function runCommand(...words: readonly string[]) {
     const cache = join(folder, `cache-${Math.random()}`);
     const result = await run([...words, '--database', url, '--cache', cache]);
@@ -60,7 +63,7 @@ describe('migrate --bucket', () => {
     await until(async () => (await boards()).includes(title), 10_000);
   }
 
-  it('moves them to a bucket', async () => {
+  it('moves the chunks to a bucket', async () => {
     const place = bucket.address.replace('?', '/versions?');
     const { stdout } = await runCommand('migrate', '--bucket', place);
     assert.equal(stdout, 'The database is up to date.\nMoved the chunks of: school.\n');
@@ -73,7 +76,7 @@ describe('migrate --bucket', () => {
     );
   });
 
-  it('leaves them to be fetched by a machine that has nothing yet', async () => {
+  it('lets a machine with an empty local cache fetch the chunks from the bucket', async () => {
     const { stdout } = await runCommand('prefetch', '--json');
     const [{ organization, version, bytes }] = JSON.parse(stdout);
     assert.equal(organization, 'school');
@@ -81,7 +84,7 @@ describe('migrate --bucket', () => {
     assert.ok(bytes > 12_288);
   });
 
-  it('moves them to a folder, and back', async () => {
+  it('moves the chunks to a folder, and back into the database', async () => {
     const shared = join(folder, 'shared');
     mkdirSync(shared);
     await runCommand('migrate', '--bucket', shared);
@@ -95,7 +98,7 @@ describe('migrate --bucket', () => {
     await assertServed('Database');
   });
 
-  it('refuses what is no place, and one that cannot be used, and goes on with the one before', async () => {
+  it('refuses invalid and unusable places, and keeps using the current one', async () => {
     for (const [place, code] of [
       ['', 2],
       ['ftp://x', 2],

@@ -1,6 +1,6 @@
 /**
- * `docs/command-line.md`, generated from the help of every command. To generate it again after a
- * change of the help: `node test/cli/command-line-document.ts`.
+ * `docs/command-line.md`, generated from the help of every command. After a change of the help,
+ * generate it again with `node test/cli/command-line-document.ts`.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ create the data folder if it does not exist; a dry run does not. All other comma
 existing folder and otherwise fail with exit code 1.
 `;
 
-/** Every command with its full name, each before those below it. */
+/** Every command with its full name; parents come before their subcommands. */
 export function allCommands(command: Command = buildProgram(), above = ''): [name: string, Command][] {
   const name = `${above}${command.name()}`;
   return [[name, command], ...command.commands.flatMap((below) => allCommands(below, `${name} `))];

@@ -1,6 +1,6 @@
 /**
- * Runs the command line: in the process of the test, where it is about what a command does and says, or as a program
- * of its own, as a script would.
+ * Runs the command line: inside the test process, to test what a command does and prints, or as a
+ * separate process, as a script would.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,9 +12,9 @@ import { after } from 'node:test';
 import { runHere } from './in-process.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
-// Compiling the same files anew would take most of the time of a command.
+// Without a compile cache, compiling the same files again takes most of the time of a command.
 const COMPILE_CACHE = join(tmpdir(), 'corkboard-compile-cache');
-// So that no test leaves versions in the cache of whoever runs it.
+// Keeps the tests from leaving versions in the local cache of the developer.
 const VERSION_CACHE = mkdtempSync(join(tmpdir(), 'corkboard-version-cache-'));
 process.once('exit', () => rmSync(VERSION_CACHE, { recursive: true, force: true }));
 
@@ -25,13 +25,13 @@ export interface Result {
 }
 
 export interface Surroundings {
-  /** On standard input. */
+  /** Text on standard input. */
   readonly input?: string;
-  /** Beside that of the test; what is undefined is taken away. */
+  /** Added to the environment of the test; `undefined` removes a variable. */
   readonly environment?: NodeJS.ProcessEnv;
 }
 
-/** A folder that goes when the tests of the file have ended. */
+/** A folder that is removed after the tests of the file. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'corkboard-cli-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
@@ -48,7 +48,7 @@ export function start(args: readonly string[], environment: NodeJS.ProcessEnv = 
   });
 }
 
-/** Runs to the end, as a program of its own. */
+/** Runs a command to its end in a separate process. */
 export async function runProcess(
   args: readonly string[],
   { input = '', environment = {} }: Surroundings = {},
@@ -61,7 +61,10 @@ export async function runProcess(
   return { code: child.exitCode, stdout, stderr };
 }
 
-/** Runs to the end in this process, one command at a time: not for those that serve, or go on until a signal. */
+/**
+ * Runs a command to its end in this process, one command at a time. Not for commands that serve or
+ * run until a signal.
+ */
 export async function run(
   args: readonly string[],
   { input = '', environment = {} }: Surroundings = {},
@@ -70,7 +73,10 @@ export async function run(
   return await runHere(args, { input, environment: { CORKBOARD_CACHE: cache, ...environment } });
 }
 
-/** The JSON value that a command prints, which must succeed. Integers that no `number` holds become `bigint`. */
+/**
+ * The JSON value that a command prints. Throws unless the command succeeds. Integers that a
+ * `number` cannot hold exactly become `bigint`.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: what comes out is what the tests are about
 export async function runJson(args: readonly string[], input = ''): Promise<any> {
   const { code, stdout, stderr } = await run([...args, '--json'], { input });

@@ -1,4 +1,4 @@
-/** `corkboard copy` as an operator meets it: real processes, a folder and a database. */
+/** `corkboard copy` as an operator uses it, with a folder and a database. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -15,9 +15,9 @@ import { run, runJson, start, temporaryFolder } from './command.ts';
 import { writeSmallBundle } from './small-bundle.ts';
 
 const PASSWORD = 's3cret-p4ss';
-/** Enough that a copy takes a while. */
+/** Enough events that a copy takes a while. */
 const EVENTS = IS_LONG ? 200_000 : 50_000;
-/** When a copy is killed once more, as parts of the time that a whole one takes. */
+/** When a copy is killed again, as fractions of the time of a whole copy. */
 const MOMENTS = IS_LONG ? [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9] : [];
 /** Much longer than a copy takes to begin. */
 const BEGUN_MS = 60_000;
@@ -44,7 +44,7 @@ const listed = async (...place: string[]) => await runJson(['organizations', 'li
 const keysOf = async (...place: string[]) => await runJson(['keys', 'list', ...place]);
 
 describe('copy', () => {
-  it('moves all organizations with their keys, those without data too', async () => {
+  it('copies all organizations with their keys, including organizations without data', async () => {
     const copied = await runJson(['copy', '--from', data, '--to', url]);
     const counts = { events: 3, users: 3, boards: 2, pins: 1 };
     const nothing = { events: 0, users: 0, boards: 0, pins: 0 };
@@ -56,7 +56,7 @@ describe('copy', () => {
     assert.deepEqual(await keysOf('--database', url), await keysOf('--data', data));
   });
 
-  it('refuses an organization that the target has with data, and then copies no other', async () => {
+  it('refuses an organization that has data in the target, and then copies no other organization', async () => {
     const target = join(folder, 'taken');
     await runJson(['copy', '--from', url, '--to', target, '--organization', 'school']);
     assert.deepEqual(
@@ -70,12 +70,12 @@ describe('copy', () => {
       'corkboard: The target already has an organization "school"; nothing of "school" was copied. Copy to a different store, or choose other organizations with --organization.\n',
     );
     assert.equal((await listed('--data', target)).length, 1);
-    // One without data may be copied again.
+    // An organization without data may be copied again.
     for (const _time of [1, 2])
       assert.equal((await copy('--from', data, '--to', target, '--organization', 'empty')).code, 0);
   });
 
-  it('leaves keys behind when it is told to, and prints a table for people', async () => {
+  it('omits keys with --no-keys, and prints a table without --json', async () => {
     const target = join(folder, 'trial');
     const { code, stdout, stderr } = await copy('--from', data, '--to', target, '--no-keys');
     assert.deepEqual([code, stderr], [0, '']);
@@ -83,7 +83,7 @@ describe('copy', () => {
     assert.deepEqual(await keysOf('--data', target), []);
   });
 
-  it('refuses what is no place, no source and no organization, and makes no folder of it', async () => {
+  it('refuses invalid places, empty sources and unknown organizations, and creates no folder', async () => {
     const nowhere = join(folder, 'nowhere');
     for (const [code, words, sentence] of [
       [
@@ -118,7 +118,7 @@ describe('copy', () => {
   });
 });
 
-/** Rows of each table, as they lie there. */
+/** Row counts of each table, as stored. */
 async function rowsIn(place: StorageOptions): Promise<readonly number[]> {
   return await withPlace(place, true, async ({ store }) => {
     const version = await store.openRows('school');
@@ -133,7 +133,7 @@ async function rowsIn(place: StorageOptions): Promise<readonly number[]> {
   });
 }
 
-describe('a copy that is killed', () => {
+describe('a killed copy', () => {
   const large = join(folder, 'large');
   const events = Array.from(
     { length: EVENTS },
@@ -141,7 +141,7 @@ describe('a copy that is killed', () => {
   );
   const csv = `type,action,owner_id,actor_id,board_id,timestamp\n${events.join('\n')}\n`;
 
-  /** How long a whole copy takes. */
+  /** The duration of a whole copy. */
   let wholeMs: number;
   before(async () => {
     const bundle = writeSmallBundle(join(folder, 'large-bundle'), { 'events.csv': csv });
@@ -151,7 +151,7 @@ describe('a copy that is killed', () => {
     wholeMs = performance.now() - startMs;
   });
 
-  /** Until a part of the copy lies in a target that had nothing. */
+  /** Waits until a part of the copy is in a target that was empty. */
   async function untilBegun(target: string): Promise<void> {
     if (!target.startsWith('postgres:')) return await until(() => existsSync(target), BEGUN_MS);
     const database = new PostgresDatabase(target);
@@ -160,7 +160,7 @@ describe('a copy that is killed', () => {
   }
 
   for (const kind of ['database', 'folder'] as const) {
-    it(`leaves nothing in force in a ${kind}, and is done by the next one`, async () => {
+    it(`leaves no current version in a ${kind}, and the next copy completes it`, async () => {
       const target = kind === 'database' ? await newMigratedDatabase() : join(folder, 'killed');
       const place = kind === 'database' ? ['--database', target] : ['--data', target];
       const isThere = () => kind === 'database' || existsSync(target);

@@ -1,4 +1,4 @@
-/** Organizations on their way from a folder to a database and on to another folder: the same at every station. */
+/** Organizations copied from a folder to a database and on to other stores: the same in each. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -24,10 +24,10 @@ import {
 
 const [EMBEDDED, RESIDENT, POSTGRES] = STORAGES;
 
-describe('an organization that goes from DuckDB to PostgreSQL, on to DuckDB, and to each kind of its own', () => {
+describe('an organization that is copied from DuckDB to PostgreSQL, back to DuckDB, and within each kind', () => {
   let stations: readonly Station[];
   before(async () => {
-    // Every kind of step: embedded to database, database to database, database to embedded, embedded to embedded.
+    // Every kind of step, in both directions and within a kind: embedded and database.
     const kinds = [EMBEDDED, POSTGRES, POSTGRES, EMBEDDED, RESIDENT];
     stations = await Promise.all(kinds.map(openStation));
   });
@@ -41,7 +41,7 @@ describe('an organization that goes from DuckDB to PostgreSQL, on to DuckDB, and
       );
     }
   };
-  /** What every station says, which must be the same. */
+  /** The common result of every station; fails if any differs. */
   const sameEverywhere = async <T>(
     told: (station: Station) => Promise<T>,
     asked: readonly Station[] = stations,
@@ -56,13 +56,13 @@ describe('an organization that goes from DuckDB to PostgreSQL, on to DuckDB, and
       .key;
   };
   const withoutTag = (line: string) => line.replace(/^(\S+ \S+) \S+/, '$1');
-  /** Versions are named anew by each station. */
+  /** Without version names, which each station assigns itself. */
   const contentsWithoutVersions = async (station: Station, organization: string) => {
     const { entry, counts, tables } = await contentsOf(station, organization);
     return { tables, counts, settings: entry.settings };
   };
 
-  it('is the same in every row, answer, tag and cursor, its keys open it, and a further import does the same', async () => {
+  it('has the same rows, responses, tags, cursors and keys everywhere, and a further import has the same result', async () => {
     const name = 'Harbor';
     await first().store.createOrganization(name, storeSettings(WORLD_SETTINGS));
     await makePlain(first(), name);
@@ -100,7 +100,7 @@ describe('an organization that goes from DuckDB to PostgreSQL, on to DuckDB, and
   });
 
   let worlds = 0;
-  it('is the same, whatever it is', async () => {
+  it('is the same everywhere for random data', async () => {
     const property = fc.asyncProperty(
       ...([organizationArbitrary, scopeArbitrary, rangeArbitrary] as const),
       async (plan, scope, range) => {
@@ -122,7 +122,8 @@ describe('an organization that goes from DuckDB to PostgreSQL, on to DuckDB, and
         };
         await sameEverywhere((station) => contentsOf(station, name));
         await sameEverywhere((station) => ledgersOf(station, name));
-        // Of the stations between, which have the same contents, the test above compares the answers.
+        // The test above also compares the responses of the stations between, whose contents are
+        // the same.
         const ends = IS_LONG ? stations : [first(), stations.at(-1)!];
         await sameEverywhere((station) => answersOf(station, asked), ends);
         const last = bundles.at(-1);

@@ -21,7 +21,7 @@ describe('export', () => {
     ['ndjson', 'zstd', '.ndjson.zst'],
     ['parquet', 'none', '.parquet'],
   ] as const) {
-    it(`as ${format}, ${compression}, changes nothing when it is imported where it comes from`, async () => {
+    it(`as ${format}, ${compression}, changes nothing when it is imported into the same organization`, async () => {
       const out = join(folder, `${format}-${compression}`);
       const options = ['--format', format, '--compression', compression];
       const exported = await runJson(['export', out, ...options, ...of('school')]);
@@ -35,7 +35,7 @@ describe('export', () => {
     });
   }
 
-  it('is imported with its settings where --settings says so', async () => {
+  it('is imported with its settings only with --settings', async () => {
     const policy = join(folder, 'policy.json');
     writeFileSync(policy, '{"goal": 7}');
     await runJson(['organizations', 'configure', 'school', '--policy', policy, '--title', 'Arts', ...data]);
@@ -56,7 +56,7 @@ describe('export', () => {
     assert.equal(followed.code, 2);
   });
 
-  it('says what it wrote', async () => {
+  it('prints the files and the version that it wrote', async () => {
     const { code, stdout, stderr } = await run(['export', join(folder, 'said'), ...of('school')]);
     assert.equal(code, 0, stderr);
     assert.match(stdout, /^events\.ndjson +3$/m);
@@ -74,13 +74,13 @@ describe('export', () => {
       /contains no Corkboard data\. Check the folder in --data/,
     ],
     [
-      'Parquet that is to be compressed',
+      'compressed Parquet',
       [join(folder, 'x'), '--format', 'parquet', '--compression', 'gzip', ...of('school')],
       2,
       /always compressed/,
     ],
   ] as const) {
-    it(`refuses ${what}, and leaves nothing`, async () => {
+    it(`refuses ${what}, and leaves no files`, async () => {
       const result = await run(['export', ...args]);
       assert.equal(result.code, code, result.stderr);
       assert.match(result.stderr, message);

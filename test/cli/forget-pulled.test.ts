@@ -1,4 +1,7 @@
-/** `corkboard forget` and what `corkboard pull` keeps in the data folder, over both stores (decision 54). */
+/**
+ * `corkboard forget` and the files of `corkboard pull` in the data folder, in both stores
+ * (decision 54).
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -23,7 +26,7 @@ afterEach(() => {
 after(() => server.close());
 
 for (const store of ['DuckDB', 'PostgreSQL'] as const) {
-  describe(`forget, over ${store}`, () => {
+  describe(`forget, on ${store}`, () => {
     const data = join(folder, store);
     const kept = join(data, '.pull', 'school');
     let into: string[];
@@ -39,7 +42,7 @@ for (const store of ['DuckDB', 'PostgreSQL'] as const) {
       assert.equal(code, expected, stderr);
     }
 
-    /** Leaves the person in what is kept. */
+    /** Leaves data of user 1 in the files of an interrupted pull. */
     async function interruptPull(): Promise<void> {
       server.version = `${server.version}, again`;
       server.trick = ({ path, query }) => {
@@ -53,14 +56,14 @@ for (const store of ['DuckDB', 'PostgreSQL'] as const) {
 
     const forget = (user = '1') => run(['forget', '--user', user, ...into]);
 
-    it('keeps what was pulled when there is no such user', async () => {
+    it('keeps the pulled files when the user does not exist', async () => {
       await interruptPull();
       const { code, stderr } = await forget('77');
       assert.deepEqual([code, /no user 77/.test(stderr)], [1, true]);
       assert.ok(existsSync(join(kept, 'progress.json')));
     });
 
-    it('leaves nothing of the person in the data folder, nor does the next pull', async () => {
+    it('leaves no data of the user in the data folder, nor does the next pull', async () => {
       await interruptPull();
       const { code, stderr } = await forget();
       assert.equal(code, 0, stderr);
@@ -69,14 +72,14 @@ for (const store of ['DuckDB', 'PostgreSQL'] as const) {
       assert.deepEqual(filesWithThePerson(data), []);
     });
 
-    it('removes what was kept also of a person who was forgotten before', async () => {
+    it('removes the pulled files even if the user was forgotten before', async () => {
       await interruptPull();
       const { stdout } = await forget();
       assert.equal(stdout, 'Nothing has changed: these users were erased before.\n');
       assert.deepEqual(filesWithThePerson(data), []);
     });
 
-    it('waits for a pull that is under way', async () => {
+    it('waits for a running pull', async () => {
       await pulled(0);
       server.version = `${server.version}, later`;
       const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
@@ -108,7 +111,7 @@ for (const store of ['DuckDB', 'PostgreSQL'] as const) {
   });
 }
 
-it('leaves the store as it is when what was kept cannot be removed', async () => {
+it('forget changes nothing in the store when the pulled files cannot be removed', async () => {
   const data = join(folder, 'failing');
   const { code } = await run(['pull', server.url, '--organization', 'school', '--data', data], {
     environment,

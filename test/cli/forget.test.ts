@@ -11,7 +11,7 @@ const school = ['--organization', 'school', '--data', data];
 const bundle = () => writeSmallBundle(join(folder, 'bundle'));
 const ADDRESS = 'bob@x.example';
 
-/** The generations in which a text stands. */
+/** The version files that contain a text. */
 function generationsWith(text: string): string[] {
   const generations = join(data, 'organizations', 'school', 'generations');
   return readdirSync(generations).filter((name) => readFileSync(join(generations, name)).includes(text));
@@ -23,7 +23,7 @@ describe('forget', () => {
     await runJson(['organizations', 'configure', 'school', '--title', 'Renamed', '--data', data]);
   });
 
-  it('erases a person from the version in force and from those before (decision 54)', async () => {
+  it('erases a user from the current version and from earlier ones (decision 54)', async () => {
     assert.deepEqual(generationsWith(ADDRESS), ['1.duckdb', '2.duckdb']);
     const { published, erasedEvents, users } = await runJson(['forget', '--user', '2', ...school]);
     assert.deepEqual([published, erasedEvents, users], [true, 2, [2]]);
@@ -31,7 +31,7 @@ describe('forget', () => {
     assert.deepEqual(generationsWith('user-2@forgotten.invalid'), ['3.duckdb']);
   });
 
-  it('leaves out what a later import says of the person, and counts it', async () => {
+  it('makes later imports ignore and count records about the user', async () => {
     const { outcome, leftOut, problemCount } = await runJson(['import', bundle(), ...school]);
     assert.deepEqual([outcome, problemCount], ['unchanged', 0]);
     assert.ok(leftOut >= 2, `${leftOut} records`);
@@ -39,7 +39,7 @@ describe('forget', () => {
     assert.match(stdout, /Ignored records about forgotten users: \d/);
   });
 
-  it('that was killed before it had removed earlier generations is finished by the next one', async () => {
+  it('that is killed before it has removed earlier versions is completed by the next one', async () => {
     const generations = join(data, 'organizations', 'school', 'generations');
     copyFileSync(join(generations, '3.duckdb'), join(generations, '2.duckdb'));
     assert.deepEqual(readdirSync(generations).toSorted(), ['2.duckdb', '3.duckdb', 'oldest']);
@@ -47,7 +47,7 @@ describe('forget', () => {
     assert.deepEqual(readdirSync(generations).toSorted(), ['3.duckdb', 'oldest']);
   });
 
-  it('changes nothing for somebody who was forgotten before, and is refused for nobody', async () => {
+  it('changes nothing for a user who was forgotten before, and refuses an unknown user', async () => {
     const again = await run(['forget', '--user', '2', ...school]);
     assert.deepEqual(
       [again.code, again.stdout],
@@ -58,7 +58,7 @@ describe('forget', () => {
     assert.match(nobody.stderr, /school has no user 77/);
   });
 
-  it('is done by a record of an import, too, which tells what goes', async () => {
+  it('also happens through a record of an import, which reports the erased events', async () => {
     const file = join(folder, 'users.ndjson');
     writeFileSync(file, '{"id":1,"email":"x@x.example","name":"Ada","forgotten":true}\n');
     const tried = await runJson(['import', file, ...school, '--dry-run']);

@@ -1,6 +1,6 @@
 /**
- * What commands do on a disk that is full: a program for `full-disk.test.ts`, which runs it where
- * the folder that it is given is a small disk of its own. Prints what it saw as JSON.
+ * Runs commands on a full disk: a program for `full-disk.test.ts`, which runs it with a folder that
+ * is a small disk of its own. Prints the results as JSON.
  */
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
@@ -16,7 +16,7 @@ const disk = process.argv[2] ?? '';
 const data = join(disk, 'data');
 const filler = join(disk, 'filler');
 
-/** Down to the last block. */
+/** Fills the disk to the last byte. */
 function fillDisk(): void {
   const file = openSync(filler, 'a');
   for (let bytes = 1 << 20; bytes >= 1; ) {
@@ -34,7 +34,7 @@ const importInto = (organization: string) =>
     input: '{"id":1,"email":"a@x.example","name":"A"}\n',
   });
 
-// What a server holds open.
+// The handles that a running server holds open.
 const store = await openFolderStore(data);
 await store.createOrganization('school', {});
 const served = openSqliteKeyring(data);
@@ -43,10 +43,10 @@ for (let count = 0; count < 3; count += 1) keys.push(await served.create(GRANT, 
 const revoke = ({ entry }: NewKey) =>
   run(['keys', 'revoke', entry.id, '--organization', 'school', '--data', data]);
 
-// Makes the reserve.
+// The command creates the reserve file.
 await run(['keys', 'create', '--organization', 'school', '--data', data]);
 
-// Beside the disk there is room.
+// The folder next to the disk has free space.
 const packed = join(disk, '../users.parquet.gz');
 writeFileSync(packed, gzipSync(randomBytes(2_500_000)));
 const spooled = await run(

@@ -1,7 +1,4 @@
-/**
- * Commands on a data folder whose disk is full: a small one in memory, which the test mounts for
- * itself.
- */
+/** Commands on a data folder on a full disk: a small tmpfs that the test mounts. */
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -12,7 +9,7 @@ import { type Result, temporaryFolder } from './command.ts';
 
 const run = promisify(execFile);
 const STEPS = join(import.meta.dirname, 'full-disk-steps.ts');
-/** A name space of its own, in which everybody may mount, and which goes with its process. */
+/** A mount namespace, in which every user may mount and which ends with its process. */
 const UNSHARE = ['unshare', '--map-root-user', '--mount', 'sh', '-c'] as const;
 const MOUNT = 'mount -t tmpfs -o size=4m tmpfs "$1"';
 
@@ -48,12 +45,12 @@ describe('a full disk', { skip: canMount() ? false : 'a small disk cannot be mou
     seen = JSON.parse(stdout);
   });
 
-  it('keeps no key from being revoked while a server runs, which refuses it', () => {
+  it('does not prevent revoking a key while a server runs, and the server refuses the key', () => {
     assert.deepEqual([seen.beside.code, seen.beside.stderr], [0, '']);
     assert.equal(seen.accepted, 'key-revoked');
   });
 
-  it('keeps no key from being revoked while nothing else runs, one after the other', () => {
+  it('does not prevent revoking keys one by one while no server runs', () => {
     for (const { code, stderr } of seen.alone) assert.deepEqual([code, stderr], [0, '']);
     assert.deepEqual(
       seen.listed.map(({ status }) => status),
@@ -61,7 +58,7 @@ describe('a full disk', { skip: canMount() ? false : 'a small disk cannot be mou
     );
   });
 
-  it('is not what Parquet makes of the room for temporary files, of which it may take half', () => {
+  it('does not result from large Parquet input, which may use half of the space for temporary files', () => {
     assert.equal(seen.spooled.code, 1);
     assert.match(
       seen.spooled.stderr,
@@ -69,7 +66,7 @@ describe('a full disk', { skip: canMount() ? false : 'a small disk cannot be mou
     );
   });
 
-  it('is what an import into a new organization says, instead of what followed from it', () => {
+  it('is the cause that an import into a new organization reports, instead of a consequence', () => {
     for (const { code, stderr } of [seen.imported, seen.importedAlone]) {
       assert.equal(code, 1);
       assert.match(

@@ -5,7 +5,7 @@ import packageFile from '../../package.json' with { type: 'json' };
 import { run } from './command.ts';
 import { allCommands, DOCUMENT, helpOf, renderDocument } from './command-line-document.ts';
 
-/** The surface that scripts depend on (issue 2, item 6): changing a line breaks them. */
+/** Commands and options that scripts depend on (issue 2, item 6); removing one breaks scripts. */
 const SURFACE: Readonly<Record<string, readonly string[]>> = {
   corkboard: ['--data', '--database', '--cache', '--cache-limit', '--version'],
   'corkboard serve': [
@@ -77,7 +77,7 @@ describe('the command line', () => {
     }
   });
 
-  it('is documented in docs/command-line.md as its help says', () => {
+  it('is documented in docs/command-line.md exactly as in its help', () => {
     assert.equal(
       readFileSync(DOCUMENT, 'utf8'),
       renderDocument(),

@@ -27,21 +27,21 @@ writeFileSync(half, '{"Grades viewed": "graded"}');
 const into = (organization: string) => ['--organization', organization, '--data', join(folder, 'data')];
 const asLog = ['--as', 'moodle-log', '--time-zone', 'Asia/Muscat'];
 
-describe('import of what other software writes', () => {
-  it('--formats lists what there is, whatever else is missing', async () => {
+describe('import of other formats', () => {
+  it('lists the formats with --formats, without any other option', async () => {
     const { code, stdout } = await run(['import', '--formats']);
     assert.equal(code, 0);
     for (const name of Object.keys(FORMAT_TITLES)) assert.match(stdout, new RegExp(`^${name} +\\S`, 'm'));
   });
 
-  it('--formats lists them as JSON with --json, before it or after it', async () => {
+  it('lists the formats as JSON with --json before or after --formats', async () => {
     const formats = Object.entries(FORMAT_TITLES).map(([format, title]) => ({ format, title }));
     assert.deepEqual(await runJson(['import', '--formats']), formats);
     const { stdout } = await run(['import', '--json', '--formats']);
     assert.deepEqual(JSON.parse(stdout), formats);
   });
 
-  it('says what records became and what was dropped, with an example', async () => {
+  it('reports the resulting events and the dropped records, with an example', async () => {
     const { code, stdout, stderr } = await run(['import', logs, ...asLog, ...into('first')]);
     assert.equal(code, 0, stderr);
     assert.match(stdout, /report\.csv +moodle-log +3$/m);
@@ -51,14 +51,14 @@ describe('import of what other software writes', () => {
     assert.match(stdout, /^Published as version/m);
   });
 
-  it('--json has the same, and a mapping another meaning', async () => {
+  it('reports the same with --json, and applies a mapping', async () => {
     const options = [...asLog, '--mapping', mapping, '--dry-run'];
     const report = await runJson(['import', logs, ...options, ...into('mapped')]);
     assert.deepEqual(report.translated, { events: { 'board.visited': 2, 'board.graded': 1 }, dropped: [] });
     assert.equal(report.changes.events.added, 3);
   });
 
-  it('is refused when every record is dropped, whatever is set aside, and says so', async () => {
+  it('is refused when every record is dropped, even with --skip-invalid, and says so', async () => {
     const grades = join(folder, 'grades.csv');
     const head = 'Time,User full name,Event context,Event name,Description\n';
     const row = `"13/10/21, 12:37",Ada,Course: Chemistry,Grades viewed,The user with id '4' viewed the course with id '9'.\n`;
@@ -77,7 +77,7 @@ describe('import of what other software writes', () => {
     assert.equal((await runJson(known)).outcome, 'unchanged');
   });
 
-  it('of which every record is dropped is followed all the same', async () => {
+  it('succeeds with --follow even if every record is dropped', async () => {
     const statement = {
       verb: { id: 'http://x.example/verbs/voided' },
       actor: { mbox: 'mailto:a@x.example' },
@@ -89,7 +89,7 @@ describe('import of what other software writes', () => {
     assert.equal(JSON.parse(stdout).dropped, 1);
   });
 
-  it('--dry-run says what a dump would become, what was dropped, and of whom it tells', async () => {
+  it('reports the events, users and dropped records of a dump with --dry-run', async () => {
     const dump = join(folder, 'dump');
     mkdirSync(dump);
     const rows = (name: string, ...all: readonly string[]) =>
@@ -110,29 +110,29 @@ describe('import of what other software writes', () => {
     assert.match(stdout, /nothing was published \(dry run\)/);
   });
 
-  it('--json of a bundle has no such thing', async () => {
+  it('reports null for the conversion of a bundle with --json', async () => {
     const users = join(folder, 'users.csv');
     writeFileSync(users, 'id,email,name\n1,ada@x.example,Ada\n');
     assert.equal((await runJson(['import', users, ...into('bundle')])).translated, null);
   });
 
   for (const [what, options, message] of [
-    ['a log without its zone', ['--as', 'moodle-log'], /Give it, like --time-zone/],
+    ['a log without a time zone', ['--as', 'moodle-log'], /Give it, like --time-zone/],
     [
-      'a zone that does not exist',
+      'a time zone that does not exist',
       ['--as', 'moodle-log', '--time-zone', 'Mars/Base'],
       /no time zone Mars\/Base/,
     ],
-    ['a zone for a bundle', ['--as', 'events', '--time-zone', 'UTC'], /--time-zone requires a format/],
-    ['a mapping that is none', [...asLog, '--mapping', join(logs, 'README.txt')], /must be one JSON object/],
-    ['a mapping to half a meaning', [...asLog, '--mapping', half], /map "Grades viewed" to a meaning/],
+    ['a time zone for a bundle', ['--as', 'events', '--time-zone', 'UTC'], /--time-zone requires a format/],
+    ['an invalid mapping', [...asLog, '--mapping', join(logs, 'README.txt')], /must be one JSON object/],
+    ['a mapping to an incomplete name', [...asLog, '--mapping', half], /map "Grades viewed" to a meaning/],
     [
-      'a mapping that is not there',
+      'a mapping file that does not exist',
       [...asLog, '--mapping', join(logs, 'none.json')],
       /Cannot read the mapping/,
     ],
     ['an unknown format', ['--as', 'blackboard'], /Allowed choices/],
-    ['a zone for what has one', ['--as', 'xapi', '--time-zone', 'UTC'], /have a time zone\. Leave out/],
+    ['a time zone for xAPI', ['--as', 'xapi', '--time-zone', 'UTC'], /have a time zone\. Leave out/],
   ] as const) {
     it(`refuses ${what}`, async () => {
       const { code, stderr, stdout } = await run(['import', logs, ...options, ...into('refused')]);
@@ -143,7 +143,7 @@ describe('import of what other software writes', () => {
     });
   }
 
-  it('--from-lrs reads a learning record store, again and again', async (t) => {
+  it('reads a learning record store repeatedly with --from-lrs', async (t) => {
     const statements = [1, 2].map((id) => ({
       id: `${id}`,
       actor: { mbox: 'mailto:ada@x.example' },
@@ -197,7 +197,7 @@ describe('import of what other software writes', () => {
     assert.equal((await run(['import', ...into('lrs')])).code, 2);
   });
 
-  it('refuses a table as statements with one sentence', async () => {
+  it('refuses a table for a JSON format with one sentence', async () => {
     const { code, stderr } = await run(['import', logs, '--as', 'xapi', ...into('table')]);
     assert.equal(code, 2);
     assert.match(stderr, /report\.csv: is a table, but xapi is JSON\.\n$/);

@@ -14,7 +14,7 @@ const bad = writeSmallBundle(join(folder, 'bad'), {
 const into = (organization: string) => ['--organization', organization, '--data', data];
 
 describe('import', () => {
-  it('makes the organization, publishes, and reports what changed', async () => {
+  it('creates the organization, publishes, and reports what changed', async () => {
     const { code, stdout, stderr } = await run(['import', bundle, ...into('first')]);
     assert.equal(code, 0, stderr);
     assert.match(stdout, /events\.csv +events +3$/m);
@@ -24,13 +24,13 @@ describe('import', () => {
     assert.equal(stderr, '');
   });
 
-  it('again changes nothing, with exit code 0', async () => {
+  it('of the same bundle changes nothing, with exit code 0', async () => {
     await runJson(['import', bundle, ...into('again')]);
     const again = await runJson(['import', bundle, ...into('again')]);
     assert.deepEqual([again.outcome, again.published, again.records], ['unchanged', false, 9]);
   });
 
-  it('with invalid records publishes nothing, names the first hundred and counts the rest', async () => {
+  it('publishes nothing if records are invalid, lists the first hundred and counts the rest', async () => {
     const { code, stdout, stderr } = await run(['import', bad, ...into('bad'), '--json']);
     assert.equal(code, 1);
     const report = JSON.parse(stdout);
@@ -59,7 +59,7 @@ describe('import', () => {
     for (const text of [stderr, missing.stderr]) assert.ok(!text.includes('\u001b'));
   });
 
-  it('counts all invalid records, or says that there may be more', async () => {
+  it('counts all invalid records, or reports the count as a minimum', async () => {
     const dangling = SMALL_BUNDLE['events.csv'].replaceAll(/^(pin,\w+,1),./gm, '$1,99');
     const events = writeSmallBundle(join(folder, 'dangling'), { 'events.csv': dangling });
     const all = await run(['import', events, ...into('counted')]);
@@ -76,7 +76,7 @@ describe('import', () => {
     assert.deepEqual([problemCount, problemCountIsLeast], [1, true]);
   });
 
-  it('--skip-invalid publishes the good ones and keeps the bad ones', async () => {
+  it('publishes valid records and writes invalid ones to a file with --skip-invalid', async () => {
     const rejects = join(folder, 'rejects.ndjson');
     const report = await runJson(['import', bad, ...into('skipping'), '--skip-invalid', rejects]);
     assert.deepEqual([report.published, report.rejected], [true, 121]);
@@ -84,14 +84,14 @@ describe('import', () => {
     assert.equal((await runJson(['organizations', 'show', 'skipping', '--data', data])).users, 3);
   });
 
-  it('--dry-run checks everything and leaves nothing behind', async () => {
+  it('checks everything and leaves nothing behind with --dry-run', async () => {
     const report = await runJson(['import', bundle, ...into('dry'), '--dry-run']);
     assert.deepEqual([report.outcome, report.published, report.changes.events.added], ['checked', false, 3]);
     assert.equal((await run(['organizations', 'show', 'dry', '--data', data])).code, 1);
     assert.ok(!existsSync(join(data, 'organizations', 'dry')));
   });
 
-  it('of a folder with a link is refused and makes nothing, unless links are to be followed', async () => {
+  it('refuses a folder with a symbolic link and creates nothing, unless --follow-symlinks is given', async () => {
     const linked = writeSmallBundle(join(folder, 'linked'));
     rmSync(join(linked, 'users.csv'));
     symlinkSync(join(bundle, 'users.csv'), join(linked, 'users.csv'));
@@ -103,7 +103,7 @@ describe('import', () => {
     assert.equal(report.changes.users.added, 3);
   });
 
-  it('of very many files sums them up', async () => {
+  it('summarizes very many files', async () => {
     const many = join(folder, 'many');
     mkdirSync(many);
     for (let at = 0; at < 60; at += 1) {
@@ -125,7 +125,7 @@ describe('import', () => {
     assert.deepEqual([report.published, report.changes.users.added], [true, 1]);
   });
 
-  it('names a missing file as it was given, exit code 1, and asks what a file holds, exit code 2', async () => {
+  it('names a missing file as given (exit code 1), and requires --as for an unknown file (exit code 2)', async () => {
     const missing = await run(['import', 'none/users.csv', ...into('none')]);
     assert.equal(missing.code, 1);
     assert.match(missing.stderr, /^corkboard: Cannot read none\/users\.csv/);

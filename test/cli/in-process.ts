@@ -1,7 +1,7 @@
 /**
- * The command line in the process of the test, which is given back as it was: arguments, environment, exit code,
- * streams, title and who listens to signals. What the process itself does (signals, pipes that break, workers) it
- * cannot show.
+ * Runs the command line inside the test process and restores the process afterwards: arguments,
+ * environment, exit code, streams, title and signal listeners. Behavior of the process itself
+ * (signals, broken pipes, workers) cannot be tested this way.
  */
 import { Readable, Writable } from 'node:stream';
 import { runProgram } from '../../src/cli/program-run.ts';
@@ -12,7 +12,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 let turn: Promise<unknown> = Promise.resolve();
 
-/** After the commands that were begun before: they share what is one for a process. */
+/** Runs after the commands that were started before: they share the state of the process. */
 export function runHere(args: readonly string[], surroundings: Required<Surroundings>): Promise<Result> {
   const result = turn.then(() => runAlone(args, surroundings));
   turn = result.catch(() => undefined);
@@ -24,7 +24,7 @@ async function runAlone(args: readonly string[], surroundings: Required<Surround
   const { argv, exitCode, title } = process;
   restored.defer(() => Object.assign(process, { argv, exitCode }));
   restored.defer(() => {
-    // To set it, even to what it is, changes what the system lists.
+    // Setting the title, even to its current value, changes the process list.
     if (process.title !== title) process.title = title;
   });
   restored.defer(replaceEnvironment(surroundings.environment));
@@ -39,7 +39,7 @@ async function runAlone(args: readonly string[], surroundings: Required<Surround
   return { code: Number(process.exitCode ?? 0), stdout: stdout.text(), stderr: stderr.text() };
 }
 
-/** What was written. */
+/** Collects written output. */
 class Gathered extends Writable {
   readonly #chunks: Buffer[] = [];
 
@@ -68,7 +68,7 @@ function replaceEnvironment(changes: NodeJS.ProcessEnv): () => void {
   };
 }
 
-/** Whoever comes to listen for signals goes again. */
+/** Removes listeners for signals that were added in the meantime. */
 function keepListeners(): () => void {
   const before = SIGNALS.map((signal) => process.listeners(signal));
   return () => {

@@ -12,7 +12,7 @@ before(async () => {
   await runJson(['organizations', 'create', 'club', '--data', data]);
 });
 
-/** What a server would do with the key. */
+/** Looks the key up as a server does. */
 async function find(key: string) {
   const keyring = openSqliteKeyring(data);
   try {
@@ -23,7 +23,7 @@ async function find(key: string) {
 }
 
 describe('keys create', () => {
-  it('prints id and key, and a server finds what was granted', async () => {
+  it('prints id and key, and a server finds its grants', async () => {
     const created = await keys('create', '--organization', 'school', '--label', 'dashboard');
     assert.equal(created.key.split('_')[1], created.id);
     assert.deepEqual(
@@ -44,7 +44,7 @@ describe('keys create', () => {
     assert.deepEqual([found.id, found.organization, found.label], [created.id, 'school', 'dashboard']);
   });
 
-  it('takes boards, users, redaction, expiry and rate limit, ids digit for digit', async () => {
+  it('accepts boards, users, redaction, expiry and rate limit, with ids digit for digit', async () => {
     const created = await keys(
       ...['create', '--organization', 'SCHOOL', '--boards', '9223372036854775807,-1', '--users', '3'],
       ...['--redact', 'email,name', '--expires', '2999-12-31', '--rate-limit', '100/minute'],
@@ -58,7 +58,7 @@ describe('keys create', () => {
     assert.equal(found.organization, 'school');
   });
 
-  it('redacts what is named of email, name and id, and refuses other words', async () => {
+  it('accepts any of email, name and id for --redact, and refuses other words', async () => {
     const created = await keys('create', '--organization', 'school', '--redact', 'id,name,email');
     assert.deepEqual(created.redact, ['email', 'name', 'id']);
     assert.deepEqual((await find(created.key)).redact, { email: true, name: true, id: true });
@@ -71,7 +71,7 @@ describe('keys create', () => {
     assert.match(stderr, /Give any of email, name and id/);
   });
 
-  it('lets a redacting key look up people by LMS properties only where that is said', async () => {
+  it('allows a redacting key to look up users by LMS properties only with --allow-lms-lookup', async () => {
     const redacting = ['create', '--organization', 'school', '--redact', 'name'];
     const refused = await keys(...redacting);
     const allowed = await keys(...redacting, '--allow-lms-lookup');
@@ -81,7 +81,7 @@ describe('keys create', () => {
     assert.equal(successor.lmsLookup, true);
   });
 
-  it('with boards only sees the people of these boards, and with an empty list nothing (decision 12)', async () => {
+  it('limits a key with boards only to the users of these boards, and an empty list to nothing (decision 12)', async () => {
     const ofBoards = await keys('create', '--organization', 'school', '--boards', '1,2');
     assert.deepEqual(ofBoards.scope, { boards: [1, 2], users: 'of-boards' });
     const nothing = await keys('create', '--organization', 'school', '--boards', '', '--users', '');
@@ -98,13 +98,13 @@ describe('keys create', () => {
     await assert.rejects(find(JSON.parse(stdout).key), { code: 'key-expired' });
   });
 
-  it('shows people the key once, and never on standard error', async () => {
+  it('prints the key as text once, and never on standard error', async () => {
     const { stdout, stderr } = await run(['keys', 'create', '--organization', 'school', '--data', data]);
     assert.match(stdout, /^id +[a-z2-7]{12}\nkey +cork_[a-z2-7]{12}_[a-z2-7]{32}_[0-9a-f]{8}\n/);
     assert.doesNotMatch(stderr, /cork_/);
   });
 
-  it('is refused for an organization that does not exist', async () => {
+  it('refuses an organization that does not exist', async () => {
     const { code, stdout, stderr } = await run(['keys', 'create', '--organization', 'none', '--data', data]);
     assert.equal(code, 1);
     assert.equal(stdout, '');
@@ -140,7 +140,7 @@ describe('keys list', () => {
 });
 
 describe('keys configure', () => {
-  it('changes what a server finds for the same key, and leaves the rest', async () => {
+  it('changes the given settings of a key, and keeps the others', async () => {
     const { id, key } = await keys('create', '--organization', 'school', '--label', 'first');
     const changed = await keys(
       ...['configure', id, '--boards', '1,2', '--redact', 'email,name', '--allow-lms-lookup'],
@@ -168,7 +168,7 @@ describe('keys configure', () => {
     assert.deepEqual([found.allowLmsLookup, found.scope.users], [false, 'all']);
   });
 
-  it('keeps a list of users when the boards change, and the boards when the users do', async () => {
+  it('keeps the list of users when the boards change, and the boards when the users change', async () => {
     const { id } = await keys('create', '--organization', 'school', '--users', '3');
     assert.deepEqual((await keys('configure', id, '--boards', '1')).scope, { boards: [1], users: [3] });
     const { scope } = await keys('configure', id, '--users', 'of-boards');
@@ -176,7 +176,7 @@ describe('keys configure', () => {
     assert.deepEqual((await keys('configure', id, '--boards', '')).scope, { boards: [], users: 'of-boards' });
   });
 
-  it('shows people the key without its secret, and warns of an expiry in the past', async () => {
+  it('prints the key without its secret, and warns about an expiry in the past', async () => {
     const { id } = await keys('create', '--organization', 'school');
     const { code, stdout, stderr } = await run([
       ...['keys', 'configure', id, '--expires', '2020-01-01', '--rate-limit', '5/second', '--data', data],
@@ -187,7 +187,7 @@ describe('keys configure', () => {
     assert.match(stderr, /is in the past/);
   });
 
-  it('is refused without anything to change, for another organization, and for a revoked key', async () => {
+  it('refuses a call without changes, a key of a different organization, and a revoked key', async () => {
     const { id, key } = await keys('create', '--organization', 'school');
     const refused = async (...words: string[]) => {
       const { code, stderr } = await run(['keys', 'configure', id, ...words, '--data', data]);
@@ -204,7 +204,7 @@ describe('keys configure', () => {
     assert.match(message, /has been revoked/);
   });
 
-  it('acts on the next request to a running server', async (t) => {
+  it('takes effect on the next request to a running server', async (t) => {
     const { id, key } = await keys('create', '--organization', 'school');
     const { printed } = await serving(t, ['serve', '--data', data]);
     const url = `${printed['Variant A']}/v1/boards`;
@@ -216,7 +216,7 @@ describe('keys configure', () => {
 });
 
 describe('keys rotate and revoke', () => {
-  it('rotate makes a successor and ends the old key after the overlap', async () => {
+  it('rotate creates a successor and expires the old key after the overlap', async () => {
     const old = await keys('create', '--organization', 'school', '--boards', '7', '--label', 'rotated');
     const successor = await keys('rotate', old.id, '--overlap', '7d');
     assert.deepEqual(successor.scope, old.scope);
@@ -227,7 +227,7 @@ describe('keys rotate and revoke', () => {
     await find(successor.key);
   });
 
-  it('rotate gives the successor the same lifetime again, or the expiry that is asked for', async () => {
+  it('rotate gives the successor the same lifetime again, or the given expiry', async () => {
     const old = await keys('create', '--organization', 'school', '--expires', '2020-01-01');
     assert.equal(old.status, 'expired');
     const successor = await keys('rotate', old.id, '--expires', '90d');
@@ -237,7 +237,7 @@ describe('keys rotate and revoke', () => {
     assert.equal((await keys('rotate', again.id, '--expires', 'never')).expires, null);
   });
 
-  it('revoke acts at once and can be said again', async () => {
+  it('revoke takes effect at once and can be repeated', async () => {
     const { id, key } = await keys('create', '--organization', 'school');
     const revoked = await keys('revoke', id);
     assert.equal(revoked.status, 'revoked');
@@ -248,7 +248,7 @@ describe('keys rotate and revoke', () => {
     assert.match(rotation.stderr, /has been revoked/);
   });
 
-  it('are refused when the key belongs to another organization, or there is none', async () => {
+  it('refuse a key of a different organization and an unknown key', async () => {
     const { id, key } = await keys('create', '--organization', 'school');
     for (const command of ['rotate', 'revoke']) {
       const other = await run(['keys', command, id, '--organization', 'club', '--data', data]);

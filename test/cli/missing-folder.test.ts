@@ -8,7 +8,7 @@ import { writeSmallBundle } from './small-bundle.ts';
 const folder = temporaryFolder();
 const ID = 'abcdefghijkl';
 
-/** All that read a data folder, or change what is in it. */
+/** All commands that read or change an existing data folder. */
 const COMMANDS: readonly (readonly string[])[] = [
   ['organizations', 'list'],
   ['organizations', 'show', 'school'],
@@ -26,7 +26,7 @@ const COMMANDS: readonly (readonly string[])[] = [
 
 describe('a data folder that does not exist', () => {
   for (const words of COMMANDS) {
-    it(`is not made by "corkboard ${words.slice(0, 2).join(' ')}", which names the option`, async () => {
+    it(`is not created by "corkboard ${words.slice(0, 2).join(' ')}", whose message names the option`, async () => {
       const data = join(folder, 'typo');
       const { code, stdout, stderr } = await run([...words, '--data', data]);
       assert.deepEqual([code, stdout], [1, '']);
@@ -39,7 +39,7 @@ describe('a data folder that does not exist', () => {
     });
   }
 
-  it('is not made by a dry run, which checks a first import all the same', async () => {
+  it('is not created by a dry run, which still checks a first import', async () => {
     const data = join(folder, 'dry');
     const bundle = writeSmallBundle(join(folder, 'bundle'));
     const words = ['import', bundle, '--organization', 'school', '--dry-run', '--data', data];
@@ -47,7 +47,7 @@ describe('a data folder that does not exist', () => {
     assert.ok(!existsSync(data));
   });
 
-  it('is made by the first command that brings something into it', async () => {
+  it('is created by the first command that writes data into it', async () => {
     const data = join(folder, 'new');
     await runJson(['organizations', 'create', 'school', '--data', data]);
     const list = await runJson(['organizations', 'list', '--data', data]);

@@ -36,7 +36,7 @@ const MISUSE: readonly [args: string[], message: RegExp][] = [
 
 describe('misuse', () => {
   for (const [args, message] of MISUSE) {
-    it(`ends "corkboard ${args.join(' ')}" with exit code 2 and says what is wrong`, async () => {
+    it(`ends "corkboard ${args.join(' ')}" with exit code 2 and names the mistake`, async () => {
       const { code, stdout, stderr } = await run([...args, '--data', data]);
       assert.match(stderr, message);
       assert.equal(stdout, '');
@@ -44,7 +44,7 @@ describe('misuse', () => {
     });
   }
 
-  it('never tells a key back', async () => {
+  it('never prints the given key', async () => {
     for (const args of [
       [key],
       ['keys', 'revoke', 'a', key],

@@ -12,7 +12,7 @@ const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
 const run = promisify(execFile);
 
 describe('the version of Node.js', () => {
-  it('is the one that package.json requires', () => {
+  it('that the command line requires is the one in package.json', () => {
     const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     assert.equal(engines.node, `>=${LEAST_NODE}`);
   });
@@ -36,7 +36,7 @@ describe('the version of Node.js', () => {
     }
   });
 
-  it('that is too old gets one sentence and exit code 1, seen with one that is installed', async (test) => {
+  it('that is too old, if one is installed, gets one sentence and exit code 1', async (test) => {
     const old = oldNode();
     if (old === undefined) return test.skip('no older Node.js is on the PATH');
     const folder = temporaryFolder();

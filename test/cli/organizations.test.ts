@@ -26,7 +26,7 @@ before(async () => {
 });
 
 describe('organizations create', () => {
-  it('takes the fields that the API shows, ids digit for digit', async () => {
+  it('accepts the fields that the API shows, with ids digit for digit', async () => {
     const created = await organizations(
       ...['create', 'Harbor', '--id', '9007199254740993', '--title', 'Harbor College'],
       ...['--domain', 'harbor.example', '--category-id', '-12'],
@@ -41,7 +41,7 @@ describe('organizations create', () => {
     );
   });
 
-  it('is refused when the name is taken, in whatever case, or cannot be a name', async () => {
+  it('refuses a name that is taken, in any case, or invalid', async () => {
     const taken = await runOrganizations(['create', 'SCHOOL']);
     assert.deepEqual([taken.code, taken.stdout], [1, '']);
     assert.match(taken.stderr, /^corkboard: .*already exists/);
@@ -50,7 +50,7 @@ describe('organizations create', () => {
 });
 
 describe('organizations list', () => {
-  it('is a table for people and an array for programs', async () => {
+  it('prints a table, or an array with --json', async () => {
     const { stdout } = await runOrganizations(['list']);
     assert.match(stdout, /^NAME +ID +TITLE +DOMAIN +VERSION\n/);
     assert.match(stdout, /^school +\d+ +school +- +\S+$/m);
@@ -58,7 +58,7 @@ describe('organizations list', () => {
     assert.ok(list.some(({ name }) => name === 'school'));
   });
 
-  it('tells what to do in an empty folder', async () => {
+  it('suggests corkboard import in an empty folder', async () => {
     mkdirSync(join(folder, 'empty'));
     const { code, stdout } = await run(['--data', join(folder, 'empty'), 'organizations', 'list']);
     assert.equal(code, 0);
@@ -67,7 +67,7 @@ describe('organizations list', () => {
 });
 
 describe('organizations show', () => {
-  it('counts events, users, boards and pins, and shows the version and the policy in force', async () => {
+  it('counts events, users, boards and pins, and shows the current version and policy', async () => {
     const shown = await organizations('show', 'school');
     assert.deepEqual([shown.events, shown.users, shown.boards, shown.pins], [3, 3, 2, 1]);
     assert.equal(typeof shown.version, 'string');
@@ -85,14 +85,14 @@ describe('organizations show', () => {
     assert.match(stdout, /^points policy +default$/m);
   });
 
-  it('takes the data folder from the environment', async () => {
+  it('reads the data folder from the environment', async () => {
     const { code } = await run(['organizations', 'show', 'school'], {
       environment: { CORKBOARD_DATA: data },
     });
     assert.equal(code, 0);
   });
 
-  it('is refused for an unknown name', async () => {
+  it('refuses an unknown name', async () => {
     const { code, stderr } = await runOrganizations(['show', 'none']);
     assert.equal(code, 1);
     assert.match(stderr, /^corkboard: There is no organization "none"/);
@@ -116,7 +116,7 @@ describe('organizations configure', () => {
     assert.equal(later.events, earlier.events);
   });
 
-  it('takes a policy from a file or standard input, shows it as it can be given again, and resets it', async () => {
+  it('accepts a policy from a file or standard input, prints it in the form that it accepts, and resets it', async () => {
     const file = join(folder, 'policy.json');
     writeFileSync(file, POLICY);
     const fromFile = await organizations('configure', 'school', '--policy', file);
@@ -132,7 +132,7 @@ describe('organizations configure', () => {
     assert.deepEqual(reset.policy.window, { from: null, until: null });
   });
 
-  it('shows the open end of a window that a board has inside a window of the organization', async () => {
+  it('shows the open end of the window of a board when the organization has a window', async () => {
     const policy = { window: { from: 0, until: 100 }, boards: { 7: { window: { until: null } } } };
     const words = ['organizations', 'configure', 'school', '--policy', '-', '--data', data];
     const shown = await runJson(words, JSON.stringify(policy));
@@ -142,7 +142,7 @@ describe('organizations configure', () => {
     await organizations('configure', 'school', '--policy', 'default');
   });
 
-  it('refuses a policy that does not hold, an empty one and a missing file, and changes nothing', async () => {
+  it('refuses an invalid policy, an empty one and a missing file, and changes nothing', async () => {
     const { version } = await organizations('show', 'school');
     for (const [input, message] of [
       ['{"gaol": 100}', /gaol.*goal/],
@@ -159,7 +159,7 @@ describe('organizations configure', () => {
     assert.equal((await organizations('show', 'school')).version, version);
   });
 
-  it('refuses settings that the data do not allow (decision 11), names the trouble and changes nothing', async () => {
+  it('refuses settings that the data do not allow (decision 11), names the cause and changes nothing', async () => {
     const twins = writeSmallBundle(join(folder, 'twins'), {
       'users.csv': 'id,email,name,lms.login\n1,a@x.example,A,same\n2,b@x.example,B,same\n',
     });

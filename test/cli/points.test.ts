@@ -19,7 +19,7 @@ const explain = (board: string, user: string) => [
 before(() => runJson(['import', writeSmallBundle(join(folder, 'bundle')), ...school]));
 
 describe('points explain', () => {
-  it('prints the ledger with the figures of the points routes (decision 27)', async () => {
+  it('prints the ledger with the points total of the points routes (decision 27)', async () => {
     const { code, stdout } = await run(explain('7', '1'));
     assert.equal(code, 0);
     assert.match(
@@ -29,14 +29,14 @@ describe('points explain', () => {
     assert.match(stdout, /total points 10 and participation score 10/);
   });
 
-  it('gives programs the same as JSON', async () => {
+  it('prints the same as JSON with --json', async () => {
     const explained = await runJson(explain('7', '2'));
     assert.deepEqual(explained.standing, { totalPoints: 5, participationScore: 5 });
     assert.equal(explained.imported, null);
     assert.equal(explained.lines[0].what, 'pin.commented on pin 70 by user 2');
   });
 
-  it('is refused for a board, a user or an organization that does not exist', async () => {
+  it('refuses a board, a user or an organization that does not exist', async () => {
     for (const [args, message] of [
       [explain('8', '1'), /has no board 8/],
       [explain('7', '-1'), /has no user -1/],

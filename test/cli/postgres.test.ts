@@ -1,4 +1,4 @@
-/** The commands over a PostgreSQL database instead of a data folder, as an operator meets them: real processes. */
+/** The commands with a PostgreSQL database instead of a data folder, as an operator uses them. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
@@ -31,7 +31,7 @@ function withPassword(address: string): string {
 }
 
 describe('migrate', () => {
-  it('is what every command asks for on a database without tables', async () => {
+  it('is requested by every command on a database without tables', async () => {
     for (const words of [
       ['organizations', 'list'],
       ['keys', 'list'],
@@ -49,7 +49,7 @@ describe('migrate', () => {
     }
   });
 
-  it('makes the tables, once', async () => {
+  it('creates the tables, once', async () => {
     const done = await runJson(['migrate', '--database', url]);
     assert.deepEqual(done, { steps: [1], setAside: false });
     assert.deepEqual(await runJson(['migrate', '--database', url]), { steps: [], setAside: false });
@@ -57,7 +57,7 @@ describe('migrate', () => {
     assert.deepEqual(again, { code: 0, stdout: 'The database is up to date.\n', stderr: '' });
   });
 
-  it('sets the tables of version 0.1 aside, and says what is left to do', async () => {
+  it('sets the tables of version 0.1 aside, and prints the remaining steps', async () => {
     const old = await postgres.newDatabase();
     const database = new PostgresDatabase(old);
     await database.rows('CREATE SCHEMA corkboard');
@@ -75,13 +75,13 @@ describe('migrate', () => {
     assert.equal((await run(['organizations', 'list', '--database', old])).code, 0);
   });
 
-  it('says what replaces --citus', async () => {
+  it('names the replacement of --citus', async () => {
     const { code, stdout, stderr } = await run(['migrate', '--citus', '--database', url]);
     assert.deepEqual([code, stdout], [2, '']);
     assert.match(stderr, /^corkboard: --citus was removed: versions are stored as chunks in any PostgreSQL/);
   });
 
-  it('wants a database', async () => {
+  it('requires a database', async () => {
     const { code, stderr } = await run(['migrate']);
     assert.equal(code, 2);
     assert.match(stderr, /^corkboard: Name the database with --database or CORKBOARD_DATABASE/);
@@ -100,13 +100,13 @@ describe('the address of a database', () => {
     );
   });
 
-  it('that names no database of the server is refused in a sentence', async () => {
+  it('that names an unknown database is refused in a sentence', async () => {
     const { code, stderr } = await run(['keys', 'list', '--database', url.replace(/\w+$/, 'nothing')]);
     assert.equal(code, 1);
     assert.match(stderr, /^corkboard: Cannot use the database \(database "nothing" does not exist\)/);
   });
 
-  it('is never told with its password', async () => {
+  it('is never printed with its password', async () => {
     const environment = { CORKBOARD_DATABASE: away };
     const results = await Promise.all([
       run(['keys', 'list'], { environment }),
@@ -126,7 +126,7 @@ describe('the address of a database', () => {
     );
   });
 
-  it('that is empty is the data folder, also against the environment', async () => {
+  it('that is empty selects the data folder, and overrides the environment', async () => {
     const data = join(folder, 'data');
     mkdirSync(data);
     const words = ['organizations', 'list', '--json', '--data', data];
@@ -140,7 +140,7 @@ describe('the address of a database', () => {
 });
 
 describe('replicas', () => {
-  it('are not read from any more, and the message says what replaces them', async () => {
+  it('are no longer supported, and the message names the replacement', async () => {
     const words = ['serve', '--database', url];
     const results = await Promise.all([
       run(words, { environment: { CORKBOARD_DATABASE_READ: withPassword(url) } }),
@@ -155,7 +155,7 @@ describe('replicas', () => {
     assert.ok(!existsSync(join(folder, 'none')));
   });
 
-  it('are options of no help', async () => {
+  it('are not mentioned in any help', async () => {
     for (const command of ['serve', 'migrate']) {
       const { stdout } = await run([command, '--help']);
       assert.doesNotMatch(stdout, /citus|database-read/i);
@@ -185,7 +185,7 @@ describe('servers on one database', () => {
     for (const end of ends) end();
   });
 
-  /** Each server some times, so that each worker is among them. */
+  /** Sends the request to each server four times, to reach each worker. */
   async function askAll(path: string, withKey = key) {
     const bases = servers.map(({ printed }) => printed['Variant A'] ?? '');
     return await Promise.all(
@@ -196,7 +196,7 @@ describe('servers on one database', () => {
     ...new Set((await askAll(path, withKey)).map(({ status }) => status)),
   ];
 
-  it('answer from it', async () => {
+  it('respond with its data', async () => {
     for (const { status, body } of await askAll('/v1/boards'))
       assert.deepEqual([status, body], [200, BOARDS]);
   });
@@ -206,7 +206,7 @@ describe('servers on one database', () => {
     assert.ok(/serve/.test(processes) && !processes.includes(PASSWORD));
   });
 
-  it('refuse a key within a second of its revocation, and take a new one at once', async () => {
+  it('accept a new key at once, and refuse a key within a second of its revocation', async () => {
     const { key: revoked, id } = await runJson(['keys', 'create', ...school, '--database', url]);
     assert.deepEqual(await statuses('/v1/boards', revoked), [200]);
     await runJson(['keys', 'revoke', id, '--database', url]);
@@ -215,13 +215,13 @@ describe('servers on one database', () => {
     assert.equal((await runJson(['keys', 'list', '--database', url])).length, 2);
   });
 
-  it('take up what is published', async () => {
+  it('switch to a newly published version', async () => {
     const more = writeSmallBundle(join(folder, 'more'), { 'boards.csv': 'id,title\n8,Logic\n' });
     await runJson(['import', more, ...school, '--database', url]);
     await until(async () => (await askAll('/v1/boards')).every(({ body }) => body.includes('"Logic"')));
   });
 
-  it('show in other commands what was imported, and earned', async () => {
+  it('have the same data and points as the other commands', async () => {
     const { boards, events } = await runJson(['organizations', 'show', 'school', '--database', url]);
     assert.deepEqual([boards, events], [3, 3]);
     const explained = await runJson([
@@ -234,7 +234,7 @@ describe('servers on one database', () => {
     assert.equal(configured.title, 'School');
   });
 
-  it('take up what is followed, while it is followed', async (t) => {
+  it('switch to new versions during an import --follow', async (t) => {
     const { child, untilTold, ended } = following('-', [...school, '--as', 'boards', '--database', url]);
     t.after(() => child.kill('SIGKILL'));
     child.stdin?.write('{"id": 9, "title": "Followed"}\n');
@@ -244,7 +244,7 @@ describe('servers on one database', () => {
     assert.equal((await ended).code, 0);
   });
 
-  it('answer 503 while it is away, are not ready, and go on when it is back', async () => {
+  it('respond with 503 and are not ready while it is unreachable, and recover when it is back', async () => {
     await postgres.kill();
     await until(async () => (await statuses('/v1/boards')).join() === '503');
     for (const { headers, body } of await askAll('/v1/boards')) {

@@ -1,6 +1,7 @@
 /**
- * Commands as processes of their own, one of each kind: that the shell gets the exit code and both outputs, and that
- * nothing keeps a process from ending. What commands do otherwise, other tests show in their own process.
+ * Commands in separate processes, one of each kind: the shell gets the exit code and both outputs,
+ * and nothing prevents a process from ending. Other tests cover the commands inside the test
+ * process.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -19,12 +20,12 @@ describe('a command as a process', () => {
   before(() => runJson(['import', writeSmallBundle(join(folder, 'bundle')), ...school]));
 
   for (const [what, words, code] of [
-    ['is done', ['organizations', 'list', '--data', data], 0],
+    ['succeeds', ['organizations', 'list', '--data', data], 0],
     ['prints its help', ['keys', 'create', '--help'], 0],
     ['is refused', ['organizations', 'show', 'none', '--data', data], 1],
     ['is misused', ['keys', 'lits', '--data', data], 2],
   ] as const) {
-    it(`that ${what} ends with exit code ${code}, and says the same as in this one`, async () => {
+    it(`that ${what} ends with exit code ${code}, and prints the same as inside the test process`, async () => {
       const result = await runProcess(words);
       assert.equal(result.code, code, result.stderr);
       assert.deepEqual(await run(words), result);
@@ -42,7 +43,7 @@ describe('a command as a process', () => {
     assert.equal(JSON.parse(stdout).changes.users.added, 1);
   });
 
-  it('ends by itself, whatever it does', async () => {
+  it('ends by itself, for every command', async () => {
     const server = await openHostileServer('tokens');
     const database = ['--database', await newMigratedDatabase()];
     writeFileSync(join(folder, 'key'), 'key');

@@ -1,4 +1,4 @@
-/** `corkboard pull` as a command: where the key may come from, and what it says. */
+/** `corkboard pull` as a command: the sources of the key, and the output. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ function words(organization: string): string[] {
   return ['pull', `${world.url}/a`, '--organization', organization, '--data', join(folder, 'data')];
 }
 
-it('takes the key from a file, from the environment and from standard input', async () => {
+it('pull accepts the key from a file, from the environment and from standard input', async () => {
   const file = join(folder, 'key');
   writeFileSync(file, `${world.keys.full}\n`);
   const ways = [
@@ -31,7 +31,7 @@ it('takes the key from a file, from the environment and from standard input', as
   assert.deepEqual([organization, outcome, report.outcome], ['three', 'pulled', 'published']);
 });
 
-it('takes no key that others can see, and says how to give it', async () => {
+it('pull refuses a key on the command line, and names the other ways', async () => {
   for (const [more, reason] of [
     [['--key', world.keys.full], /visible in the process list/],
     [[], /No key was given/],
@@ -50,9 +50,9 @@ it('takes no key that others can see, and says how to give it', async () => {
   assert.equal(inUrl.code, 2);
 });
 
-it('keeps apart organizations of which one is called like a lock of the other', async () => {
+it('pull separates organizations of which one has the name of the lock file of the other', async () => {
   const environment = { CORKBOARD_PULL_KEY: world.keys.full };
-  // As an earlier version has left it.
+  // The lock file of an earlier version of Corkboard.
   mkdirSync(join(folder, 'data', '.pull'), { recursive: true });
   writeFileSync(join(folder, 'data', '.pull', 'seven.lock'), '');
   for (const organization of ['Seven', 'seven.lock', 'seven']) {
@@ -61,7 +61,7 @@ it('keeps apart organizations of which one is called like a lock of the other', 
   }
 });
 
-it('says in one sentence what the server refuses', async () => {
+it('pull reports a refusal of the server in one sentence', async () => {
   const { code, stderr } = await run([...words('six'), '--key', '-'], { input: world.keys.revoked });
   assert.equal(code, 1);
   assert.match(stderr, /^corkboard: Cannot pull from the server: it responded with status 401/);

@@ -13,7 +13,7 @@ const folder = temporaryFolder();
 const data = join(folder, 'data');
 
 describe('serve', () => {
-  it('prints the base URLs, answers there, and ends with exit code 0 on SIGTERM', async (t) => {
+  it('prints the base URLs, responds there, and ends with exit code 0 on SIGTERM', async (t) => {
     await runJson([
       'import',
       writeSmallBundle(join(folder, 'bundle')),
@@ -35,7 +35,7 @@ describe('serve', () => {
     assert.equal(await stop(child, 'SIGTERM'), 0);
   });
 
-  it('finishes what is in flight after a signal, and does not wait for it after a second one', async (t) => {
+  it('finishes open responses after a signal, and does not wait for them after a second one', async (t) => {
     const large = ['--organization', 'large', '--data', data];
     await runJson(['import', writeLargeBundle(join(folder, 'large')), ...large]);
     const { key } = await runJson(['keys', 'create', ...large]);
@@ -47,7 +47,7 @@ describe('serve', () => {
     socket.on('error', () => {});
     socket.write(`GET /a/v1/events HTTP/1.1\r\nHost: x\r\napikey: ${key}\r\n\r\n`);
     await once(socket, 'data');
-    // Nobody reads on, so that the answer stays in flight.
+    // The client stops reading, so that the response stays in flight.
     socket.pause();
     const exited = once(child, 'exit');
     child.kill('SIGINT');
@@ -59,7 +59,7 @@ describe('serve', () => {
     assert.deepEqual(await exited, [1, null]);
   });
 
-  it('is refused on a port in use, with exit code 1 and without a stack', async (t) => {
+  it('refuses a port in use, with exit code 1 and without a stack trace', async (t) => {
     const other = createServer().listen(0, '127.0.0.1');
     t.after(() => other.close());
     await once(other, 'listening');
@@ -80,7 +80,7 @@ describe('serve', () => {
 });
 
 describe('demo', () => {
-  it('loads its data once, prints a request that works, and ends the key of the start before', async (t) => {
+  it('loads its data once, prints a request that works, and invalidates the key of the previous start', async (t) => {
     const demo = join(folder, 'demo');
     const first = await serving(t, ['demo', '--data', demo], 'Try');
     const [, key = '', url = ''] =
@@ -100,7 +100,7 @@ describe('demo', () => {
 });
 
 describe('standard output', () => {
-  it('that nobody reads ends a command quietly', async () => {
+  it('that is closed ends a command quietly', async () => {
     const child = start(['organizations', 'show', 'school', '--data', data]);
     child.stdout?.destroy();
     const [stderr] = await Promise.all([text(child.stderr!), once(child, 'exit')]);

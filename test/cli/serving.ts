@@ -1,4 +1,4 @@
-/** A command that serves, as a process of its own, and what it says. */
+/** A command that serves, in a separate process, and its output. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { get } from 'node:http';
@@ -8,9 +8,9 @@ import { start } from './command.ts';
 
 export interface Serving {
   readonly child: ChildProcess;
-  /** The lines printed at the start, by what stands before their colon. */
+  /** The lines printed at the start, by the text before their colon. */
   readonly printed: Readonly<Record<string, string>>;
-  /** Lines on standard error so far; those of the log parsed. */
+  /** Lines on standard error so far: log lines, parsed, and all others in `remarks`. */
   readonly log: readonly Record<string, unknown>[];
   readonly remarks: readonly string[];
 }
@@ -50,7 +50,7 @@ export interface Reply {
   readonly body: string;
 }
 
-/** Asks on a connection of its own, so that any worker may answer. */
+/** Sends a request on a connection of its own, so that any worker may receive it. */
 export async function ask(url: string, key = ''): Promise<Reply> {
   const headers = key === '' ? {} : { apikey: key };
   const request = get(url, { agent: false, headers });

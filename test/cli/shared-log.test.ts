@@ -9,7 +9,7 @@ import { temporaryFolder } from './command.ts';
 
 const SHARED_LOG = join(import.meta.dirname, '../../src/cli/process/shared-log.ts');
 const LINES = 400;
-/** Says on standard output when everything is written or waits. */
+/** Writes `done` to standard output when all lines are written or waiting. */
 const WRITER = `
   import { openSharedLog } from ${JSON.stringify(SHARED_LOG)};
   const log = openSharedLog();
@@ -18,8 +18,8 @@ const WRITER = `
   }
   console.log('done');`;
 
-it('lines of several processes on one full pipe stay whole and in order', async () => {
-  // A pipe of the shell's kind: those that Node itself makes are sockets.
+it('log lines of several processes on one full pipe stay whole and in order', async () => {
+  // Shells use pipes like this one; the pipes that Node.js creates are sockets.
   const pipe = join(temporaryFolder(), 'pipe');
   execFileSync('sh', ['-c', 'mkfifo "$0"', pipe]);
   const writeEnd = openSync(pipe, 'r+');

@@ -1,4 +1,4 @@
-/** A bundle that fits on a screen: three people, two boards, and events that earn points. */
+/** A bundle that fits on a screen: three users, two boards, and events that earn points. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -15,7 +15,7 @@ export const SMALL_BUNDLE = {
   'README.txt': 'What this is.\n',
 };
 
-/** Writes the bundle, with other files in place of some, and gives its folder. */
+/** Writes the bundle, with other contents for some files, and returns its folder. */
 export function writeSmallBundle(folder: string, changes: Readonly<Record<string, string>> = {}): string {
   mkdirSync(folder, { recursive: true });
   for (const [name, text] of Object.entries({ ...SMALL_BUNDLE, ...changes }))
@@ -23,7 +23,10 @@ export function writeSmallBundle(folder: string, changes: Readonly<Record<string
   return folder;
 }
 
-/** The same with forty events of half a megabyte, more than the buffers between a server and a client hold. */
+/**
+ * The same users and boards with forty events of half a megabyte: more than the buffers between a
+ * server and a client hold.
+ */
 export function writeLargeBundle(folder: string): string {
   const visits = Array.from(
     { length: 40 },

@@ -1,4 +1,7 @@
-/** A store of either kind with a way to copy to it and from it, and all that can be told of an organization there. */
+/**
+ * A store of either kind, from and to which organizations are copied, and everything that can be
+ * read of an organization there.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -65,10 +68,7 @@ export async function openStation(kind: StorageKind): Promise<Station> {
   };
 }
 
-/**
- * Has an organization without data derive ids as those do that had data before there were keyed
- * ids.
- */
+/** Makes an organization without data derive its ids as before there were keyed ids. */
 export async function makePlain({ store, asPlace }: Station, name: string): Promise<void> {
   const entry = { ...(await store.organization(name)), derivedIds: 'plain', publication: undefined } as const;
   await asPlace((place) =>
@@ -82,7 +82,7 @@ export interface Asked {
   readonly ways: readonly (readonly [Variant, TimeRange])[];
 }
 
-/** What clients see: answers, tags, and pages of two with their cursors. */
+/** Everything that clients see: responses, tags, and pages of two with their cursors. */
 export async function answersOf(station: Station, { keys, questions, ways }: Asked): Promise<string[]> {
   const paths = ways.flatMap(([variant, range]) =>
     questions.flatMap((one) => urlPathOf(variant, one, range) ?? []),
@@ -104,7 +104,7 @@ export async function answersOf(station: Station, { keys, questions, ways }: Ask
   });
 }
 
-/** Every row that is kept, the secret and the keys included. */
+/** Every stored row, including the secret and the keys. */
 export async function contentsOf(station: Station, organization: string) {
   return await station.asPlace(async ({ store, keys }) => {
     const version = await store.openRows(organization);

@@ -1,4 +1,4 @@
-/** What an import that ends before its time leaves in the folder for temporary files. */
+/** The files that an interrupted import leaves in the folder for temporary files. */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,10 +25,10 @@ const made = () => readdirSync(temporary).filter((name) => name.startsWith('cork
 const environment = () => ({ TMPDIR: temporary });
 
 const DRY_RUN = ['import', '-', '--as', 'users', '--organization', 'new', '--dry-run', '--data', data];
-/** Enough to tell the form by. */
+/** Enough for the import to detect the form of the input. */
 const USER = '{"id":1,"email":"ada@example.org","name":"Ada","role":"user","class_role":""}\n';
 
-/** An import that holds a folder, has put something into it, and waits for more of its input. */
+/** An import that has a temporary folder, has written to it, and waits for more of its input. */
 async function startImport(first: string, dataFolder = data): Promise<ChildProcess> {
   const before = made();
   const child = start([...DRY_RUN.slice(0, -1), dataFolder], environment());
@@ -48,7 +48,7 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
 
 describe('an import', () => {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    it(`leaves nothing of a dry run behind at ${signal}, and ends by it`, async () => {
+    it(`leaves nothing of a dry run behind at ${signal}, and ends by the signal`, async () => {
       await end(await startImport(USER), signal);
       assert.deepEqual(made(), []);
     });
@@ -67,7 +67,7 @@ describe('an import', () => {
     assert.deepEqual(made(), []);
   });
 
-  it('that was killed has its files removed by the next one, which spares those in use', async () => {
+  it('that was killed has its files removed by the next one, which keeps files in use', async () => {
     await end(await startImport(USER), 'SIGKILL');
     const [left] = made();
     const child = await startImport(USER);
@@ -79,7 +79,7 @@ describe('an import', () => {
     assert.deepEqual(made(), []);
   });
 
-  it('removes no folder that a link with such a name leads to', async () => {
+  it('does not remove the target of a symbolic link with the name of a temporary folder', async () => {
     const other = join(folder, 'other');
     mkdirSync(other);
     writeFileSync(join(other, 'lock'), '');

@@ -1,4 +1,4 @@
-/** Several processes on one port, as an operator meets them: real processes, real sockets, real signals. */
+/** Several worker processes on one port, with real sockets and signals. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ function workersOf(primary: number | undefined): number[] {
     .map(([, pid]) => Number(pid));
 }
 
-/** The value of a line of `/metrics`. */
+/** The value of a metric in `/metrics`. */
 function figure(metrics: string, name: string): string | undefined {
   const line = metrics.split('\n').find((text) => text.startsWith(`${name} `));
   return line?.slice(name.length + 1);
@@ -55,7 +55,7 @@ describe('workers', () => {
     for (const end of ends) end();
   });
 
-  /** Those whose lines of the log a condition holds for. */
+  /** The workers with a log line that meets the condition. */
   function workersIn(condition: (line: Record<string, unknown>) => boolean): Set<unknown> {
     return new Set(server.log.filter(condition).map((line) => line['worker']));
   }
@@ -64,7 +64,7 @@ describe('workers', () => {
     return await Promise.all(Array.from({ length: times }, () => ask(`${base}${path}`, withKey)));
   }
 
-  it('all answer on the one port that is printed, and each line of the log names its own', async () => {
+  it('all respond on the printed port, and each log line names its worker', async () => {
     const replies = await askAll('/v1/boards', 8);
     assert.deepEqual(
       [...new Set(replies.map(({ status, body }) => `${status} ${body}`))],
@@ -74,7 +74,7 @@ describe('workers', () => {
     assert.equal(workersOf(server.child.pid).length, 2);
   });
 
-  it('show the sum of their figures, whichever is asked', async () => {
+  it('each show the sum of the metrics of all workers', async () => {
     await askAll('/v1/users', 7);
     const count = () => server.log.filter((line) => line['path'] === '/a/v1/users').length;
     await until(() => count() === 7);
@@ -90,7 +90,7 @@ describe('workers', () => {
     }
   });
 
-  it('count the rate limit of a key together, to the request', async () => {
+  it('share the rate limit of a key, exact to the request', async () => {
     const limited = await runJson(['keys', 'create', ...SCHOOL, '--rate-limit', '5/hour']);
     const replies = await askAll('/v1/boards/7', 12, limited.key);
     const passed = replies.filter(({ status }) => status !== 429);
@@ -108,14 +108,14 @@ describe('workers', () => {
     assert.ok(replies.every(({ body }) => body.includes('"key-revoked"')));
   });
 
-  it('all take up what is published', async () => {
+  it('all switch to a newly published version', async () => {
     const more = writeSmallBundle(join(folder, 'more'), { 'boards.csv': 'id,title\n8,Logic\n' });
     const { version } = await runJson(['import', more, ...SCHOOL]);
     await until(() => workersIn((line) => line['version'] === version).size === 2);
     for (const { body } of await askAll('/v1/boards', 6)) assert.match(body, /"Logic"/);
   });
 
-  it('all have the limits that are given, in the environment or as options', async (t) => {
+  it('all apply the limits from the environment or the options', async (t) => {
     process.env['CORKBOARD_LIMITS'] = 'streams-per-key=0';
     t.after(() => delete process.env['CORKBOARD_LIMITS']);
     const limited = await serving(t, ['serve', '--data', data, '--workers', '2']);
@@ -136,10 +136,10 @@ describe('workers', () => {
     assert.equal(await stop(other.child, 'SIGTERM'), 0);
   });
 
-  it('show no figures while one of them does not tell its own, and all of them again when it does', async () => {
+  it('show no metrics while one of them does not respond, and show them again when it does', async () => {
     const [hung = 0] = workersOf(server.child.pid);
     process.kill(hung, 'SIGSTOP');
-    // Connections go to the workers in turn, so the first one to answer is the other.
+    // Connections go to the workers in turn, so the first response comes from the other worker.
     const replies = [1, 2].map(() => ask(new URL('/metrics', base).href));
     const first = await Promise.race(replies);
     process.kill(hung, 'SIGCONT');
@@ -149,7 +149,7 @@ describe('workers', () => {
     assert.equal(figure((await ask(new URL('/metrics', base).href)).body, 'corkboard_workers'), '2');
   });
 
-  it('replace one that is killed, and go on answering meanwhile', async () => {
+  it('replace a killed worker, and respond in the meantime', async () => {
     const [killed = 0, other] = workersOf(server.child.pid);
     process.kill(killed, 'SIGKILL');
     const deaths = () => server.log.filter((line) => line['signal'] === 'SIGKILL');
@@ -176,7 +176,9 @@ function portOf({ printed }: Serving): number {
   return Number(new URL(printed['Variant A'] ?? '').port);
 }
 
-/** Whether a new connection is refused; nothing is sent, because one that came in time would be waited for. */
+/**
+ * Whether a new connection is refused. Sends nothing: the server would wait for a begun request.
+ */
 async function refuses(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
   const refused = await once(socket, 'connect').then(
@@ -188,7 +190,7 @@ async function refuses(port: number): Promise<boolean> {
 }
 
 describe('workers that stop', () => {
-  /** Begins to read an answer, and then takes no more of it. */
+  /** Begins to read a response, and then stops reading. */
   async function beginAnswer(serving: Serving, key: string): Promise<Socket> {
     const socket = connect(portOf(serving), '127.0.0.1');
     socket.on('error', () => {});
@@ -199,7 +201,7 @@ describe('workers that stop', () => {
 
   before(() => runJson(['import', writeLargeBundle(join(folder, 'large')), ...LARGE]));
 
-  it('let answers in flight end, also when the signal reaches every process, twice', async (t) => {
+  it('finish open responses, even if the signal reaches every worker and the primary twice', async (t) => {
     const { key } = await runJson(['keys', 'create', ...LARGE]);
     const server = await serving(t, ['serve', '--data', data, '--workers', '2', '--log-level', 'silent']);
     const socket = await beginAnswer(server, key);
@@ -226,7 +228,7 @@ describe('workers that stop', () => {
     assert.ok(!workers.some(lives));
   });
 
-  it('do not wait for them after a second signal', async (t) => {
+  it('do not wait for open responses after a second signal', async (t) => {
     const { key } = await runJson(['keys', 'create', ...LARGE]);
     const server = await serving(t, ['serve', '--data', data, '--workers', '2', '--log-level', 'silent']);
     const socket = await beginAnswer(server, key);
@@ -248,7 +250,7 @@ describe('workers that cannot start', () => {
     return await Promise.all(['1', '2'].map((workers) => runProcess([...serve, '--workers', workers])));
   }
 
-  it('are refused on a port in use as a single process is', async (t) => {
+  it('fail on a port in use with the same message as a single process', async (t) => {
     const other = createServer().listen(0, '127.0.0.1');
     t.after(() => other.close());
     await once(other, 'listening');
@@ -263,7 +265,7 @@ describe('workers that cannot start', () => {
     });
   });
 
-  it('are refused on damaged data as a single process is', async () => {
+  it('fail on damaged data with the same message as a single process', async () => {
     const damaged = join(folder, 'damaged');
     mkdirSync(damaged);
     writeFileSync(join(damaged, 'catalog.db'), 'x'.repeat(10_000));

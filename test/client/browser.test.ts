@@ -9,7 +9,7 @@ import { openStand, type Stand } from '../server/stand.ts';
 import { installClient } from './installed.ts';
 import { type OddServer, openOddServer } from './odd-server.ts';
 
-/** In the page: what comes of asking, or what it fails with. */
+/** Runs in the page: counts the results of some requests, or returns the error. */
 const ASKED = `async ([baseUrl, key]) => {
   const { openClient } = await import('/client.js');
   const client = openClient({ baseUrl, key, variant: 'a', retry: { retries: 0 } });
@@ -34,7 +34,7 @@ describe('the client in a browser', { skip: NO_BROWSER }, () => {
     pages = await openOddServer(async (response, { url = '' }) => {
       const isPage = url === '/';
       response.setHeader('content-type', isPage ? 'text/html' : 'text/javascript');
-      // Browsers ask for an icon, too.
+      // Browsers also request an icon.
       const file = readFile(join(built, basename(url))).catch(() => '');
       response.end(isPage ? '<!doctype html>' : await file);
     });
@@ -64,7 +64,7 @@ describe('the client in a browser', { skip: NO_BROWSER }, () => {
     assert.deepEqual(await asked(`${stand.url}/a`, stand.key), expected);
   });
 
-  it('tells there, too, what is wrong', async () => {
+  it('reports errors as in Node.js', async () => {
     assert.deepEqual(await asked(`${stand.url}/a`, 'cork_no_key'), {
       name: 'ProblemError',
       code: 'key-unknown',
@@ -82,7 +82,7 @@ describe('the client in a browser', { skip: NO_BROWSER }, () => {
     await cut.close();
   });
 
-  it('does not follow elsewhere', async () => {
+  it('does not follow redirects', async () => {
     const away = await openOddServer((response, { method }) => {
       response.writeHead(method === 'GET' ? 302 : 204, {
         ...{ 'access-control-allow-origin': pages.url, 'access-control-allow-headers': 'apikey, accept' },

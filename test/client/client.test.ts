@@ -34,14 +34,14 @@ function clientB(key = world.keys.full): ClientB {
 const RANGES: readonly TimeRange[] = [
   {},
   { startMs: Date.UTC(2018, 2, 13) },
-  // A date that would be seconds if it were sent as a number.
+  // An instant that would be read as seconds if it were sent as a number.
   { startMs: Date.UTC(1970, 5, 1), endMs: Date.UTC(2018, 2, 14) },
 ];
 
-describe('the client gives what the model says', () => {
+describe('the client returns the results of the model', () => {
   for (const variant of ['a', 'b'] as const) {
     for (const scope of ['full', 'boards', 'users'] as const) {
-      it(`in Variant ${variant.toUpperCase()}, with a key that sees ${scope}`, async () => {
+      it(`in Variant ${variant.toUpperCase()}, with a key of scope "${scope}"`, async () => {
         const client = variant === 'a' ? clientA(world.keys[scope]) : clientB(world.keys[scope]);
         for (const question of WORLD_QUESTIONS) {
           for (const range of RANGES) {
@@ -58,7 +58,7 @@ describe('the client gives what the model says', () => {
   }
 });
 
-/** The code of a refusal; `undefined` where the variant has no such route. */
+/** The result, or the code of a refusal; `undefined` if the variant has no such route. */
 async function answerOf(
   client: ClientA | ClientB,
   question: Question,
@@ -126,7 +126,10 @@ function keyOf(keyedBy: 'user' | 'board') {
   return keyedBy === 'board' ? keyedBy : undefined;
 }
 
-/** As the client gives it: identifiers are texts. Read from JSON by the runtime's own means, not by those of the client. */
+/**
+ * The expected result in the client's form: ids are strings. Uses the runtime's JSON parser, not
+ * that of the client.
+ */
 function asClient(expected: Json): unknown {
   return JSON.parse(renderJson(expected), (name: string, value: unknown, context?: { source?: string }) =>
     typeof value === 'number' && /^(\w+_)?id$/.test(name) ? context?.source : value,
@@ -138,7 +141,7 @@ function bigintText(_name: string, value: unknown): unknown {
 }
 
 describe('the client', () => {
-  it('tells events with a pin by that', async () => {
+  it('types events with a pin by the presence of `pin`', async () => {
     const bodies: string[] = [];
     for await (const event of clientA().events()) {
       if (event.pin !== undefined) bodies.push(event.pin.body);
@@ -146,13 +149,13 @@ describe('the client', () => {
     assert.equal(bodies.length, 6);
   });
 
-  it('gives identifiers beyond 2^53 exactly, and asks by them', async () => {
+  it('returns and accepts ids beyond 2^53 exactly', async () => {
     const [first] = await all(clientB().eventsOfUser(ZOE));
     assert.equal(first?.actor.id, '9007199254740993');
     assert.equal(first?.board.id, String(FAR));
   });
 
-  it('sends nothing before the first element is wanted', async () => {
+  it('sends no request before the first element is read', async () => {
     const asked: string[] = [];
     const client = openClient({
       ...{ baseUrl: `${world.url}/a`, key: world.keys.full, variant: 'a' },
@@ -170,7 +173,7 @@ describe('the client', () => {
     await events.return();
   });
 
-  it('throws what the server refuses, with its code, and never the key', async () => {
+  it('throws refusals with their code, and without the key', async () => {
     const { expired, full, revoked } = world.keys;
     const refusals: readonly (readonly [string, () => Promise<unknown>])[] = [
       ['key-expired', () => clientA(expired).pointsOfBoard(7)],
@@ -192,11 +195,11 @@ describe('the client', () => {
     }
   });
 
-  it('shows the key to nobody who looks at it', () => {
+  it('hides the key from inspection', () => {
     assert.doesNotMatch(inspect(clientA(), { depth: 9, showHidden: true }), new RegExp(world.keys.full));
   });
 
-  it('stops when its signal does, with the reason of that', async () => {
+  it('stops when its signal is aborted, with the reason of the signal', async () => {
     const reason = new Error('enough');
     const controller = new AbortController();
     const events = clientA().events({ pageSize: 1, signal: controller.signal });
@@ -206,7 +209,7 @@ describe('the client', () => {
     await assert.rejects(clientA().pointsOfBoard(7, { signal: AbortSignal.abort(reason) }), reason);
   });
 
-  it('refuses what can never be asked', async () => {
+  it('refuses invalid arguments before sending a request', async () => {
     const open = (baseUrl: string, key = 'k', variant: Variant = 'a') =>
       openClient({ baseUrl, key, variant: variant as 'a' });
     for (const baseUrl of [

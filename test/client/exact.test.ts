@@ -6,7 +6,7 @@ import { runs } from '../model/runs.ts';
 
 describe('parseExact', () => {
   const id = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
-  // What looks like a member, inside texts and names.
+  // Texts that look like members, inside strings and names.
   const text = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc
@@ -17,7 +17,7 @@ describe('parseExact', () => {
       .map((parts) => parts.join('')),
   );
 
-  it('gives every identifier digit for digit, and all else as JSON.parse does', () => {
+  it('returns every id digit for digit, and everything else like JSON.parse', () => {
     fc.assert(
       fc.property(id, id, id, text, text, fc.integer(), (one, two, three, title, name, points) => {
         const shape = (of: (id: bigint) => unknown) => ({
@@ -41,11 +41,11 @@ describe('parseExact', () => {
 });
 
 describe('idText', () => {
-  it('takes integers of every kind', () => {
+  it('accepts integers of every type', () => {
     assert.deepEqual([7, -7n, '9007199254740993'].map(idText), ['7', '-7', '9007199254740993']);
   });
 
-  it('refuses a number that has lost digits, and what is no integer', () => {
+  it('refuses numbers that may have lost digits, and values that are not integers', () => {
     for (const wrong of [2 ** 53, 1.5, Number.NaN, '', '7/points', '1e3']) {
       assert.throws(() => idText(wrong), TypeError);
     }

@@ -1,4 +1,4 @@
-/** An organization of the product, served from a real store, whose events can be followed. */
+/** An organization of the product, served from a real store, for tests of sync. */
 import { join } from 'node:path';
 import { runJson } from '../cli/command.ts';
 import { type Bundle, EMPTY_BUNDLE } from '../model/bundle.ts';
@@ -23,7 +23,7 @@ export async function openProduct(): Promise<Followed> {
     await response.arrayBuffer();
     return response.headers.get('etag');
   };
-  /** A running server takes a publication up after a moment. */
+  /** Waits until the server has switched to a new version. */
   const published = async (publish: () => Promise<{ readonly published: boolean }>) => {
     const before = await tag();
     if ((await publish()).published) await until(async () => (await tag()) !== before);

@@ -1,4 +1,4 @@
-/** A small real HTTP server that speaks the protocol of sync (decision 19) about events that a test changes. */
+/** A small HTTP server with the sync protocol (decision 19) and events that a test changes. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Added, type Followed, idOf, timestampOf, USERS } from './followed.ts';
 import { KEY, openOddServer, sendLines, sendRefusal } from './odd-server.ts';
@@ -51,7 +51,7 @@ export async function openProtocolServer(): Promise<Followed> {
   };
 }
 
-/** Texts of elements in the order of the answer, each with the version in which it changed. */
+/** The elements of a response in order, each with the version in which it last changed. */
 function changesSince(kept: Kept, since: number | undefined, board: number | undefined) {
   const elements: { text: string; version: number }[] = [];
   for (const { user, version } of since === undefined ? [] : kept.forgotten) {
@@ -91,7 +91,8 @@ function answer(kept: Kept, response: ServerResponse, { url = '', headers }: Inc
   const token = (version: number) => Buffer.from(`${binding} ${version}`).toString('base64url');
   const since = sinceOf(searchParams.get('since'), binding);
   if (since === 'invalid') return sendRefusal(response, 400, 'since-invalid');
-  // A walk ends with what there was when it began; its cursor says where it is, and that.
+  // All pages of a sync show the version of the first page. The cursor has the offset and the
+  // version.
   const [from = 0, end = kept.version] = searchParams.get('cursor')?.split('-').map(Number) ?? [];
   const limit = Number(searchParams.get('limit') ?? Number.MAX_SAFE_INTEGER);
   const changes = changesSince(kept, since, board === undefined ? undefined : Number(board))
@@ -110,7 +111,7 @@ function isEvent(text: string): boolean {
   return !text.startsWith('{"forgotten"');
 }
 
-/** The version in a token; 0 for the beginning, `undefined` where sync was not asked for. */
+/** The version in a token; 0 for `start`, `undefined` without `since`. */
 function sinceOf(text: string | null, binding: string): number | 'invalid' | undefined {
   if (text === null) return undefined;
   if (text === 'start') return 0;

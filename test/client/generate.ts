@@ -1,6 +1,7 @@
 /**
- * The generated files of `src/client/`, made from the OpenAPI documents and the tables of problems and representations. To
- * make them anew after a change of the interface: `node test/client/generate.ts`.
+ * Generates files of `src/client/` from the OpenAPI documents and the tables of problems and
+ * representations. After a change of the API, generate them again with
+ * `node test/client/generate.ts`.
  */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -18,7 +19,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const MADE = 'Made by test/client/generate.ts.';
 const BIOME = join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
 
-/** Every generated file and how it is made. */
+/** Every generated file and its generator. */
 export const GENERATED: readonly { readonly file: string; render(): string }[] = [
   { file: 'src/client/schema-a.ts', render: () => renderSchema(VARIANT_A) },
   { file: 'src/client/schema-b.ts', render: () => renderSchema(VARIANT_B) },
@@ -79,7 +80,7 @@ function renderMediaTypes(): string {
   ]);
 }
 
-/** Without the second spelling of a path that answers without `/v1`, too. */
+/** Without the second spelling of paths that also exist without `/v1`. */
 function operationsOf({ paths }: OpenApiDocument, { unversioned }: VariantTable) {
   return Object.entries(paths as Record<string, { readonly get: Operation }>)
     .filter(([path]) => !unversioned.includes(path))
@@ -94,7 +95,7 @@ function renderComponent([name, schema]: [string, Schema]): string {
   );
 }
 
-/** All parameters of queries, each once: it means the same wherever it is. */
+/** All query parameters, each once: a parameter means the same on every route. */
 function renderParameters(parameters: readonly Parameter[]): string {
   const members = parameters
     .filter((parameter) => parameter.in === 'query')
@@ -119,7 +120,7 @@ function renderOperation({ operationId, summary, parameters, responses }: Operat
   );
 }
 
-/** As the formatter leaves it. */
+/** In the style of the formatter. */
 function formatted(parts: readonly string[]): string {
   const text = parts.join('\n\n');
   const args = [BIOME, 'check', '--write', '--stdin-file-path=src/client/schema.ts'];

@@ -1,4 +1,4 @@
-/** The insights by the client: figures of a real server, with exact ids, and how they are asked for. */
+/** The insights client: numbers of a real server with exact ids, and the requests that it sends. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type InsightsClient, openClient, ProblemError } from '../../src/client/client.ts';
@@ -6,7 +6,7 @@ import { type Followed, idOf } from './followed.ts';
 import { openProduct } from './followed-product.ts';
 import { all, answering, errorOf, KEY } from './odd-server.ts';
 
-describe('the insights by the client', () => {
+describe('the methods of the insights client', () => {
   let followed: Followed;
   let client: InsightsClient;
   before(async () => {
@@ -17,7 +17,7 @@ describe('the insights by the client', () => {
   });
   after(() => followed.close());
 
-  it('are figures with ids that lose no digit', async () => {
+  it('return numbers with exact ids', async () => {
     const { events, user } = await client.overview({ user: idOf(1) });
     assert.deepEqual([events, user?.id], [2, String(idOf(1))]);
     const { edges } = await client.interactions({ board: 7 });
@@ -26,7 +26,7 @@ describe('the insights by the client', () => {
     assert.equal(ledger.user.id, String(idOf(1)));
   });
 
-  it('give their events as one list and in pages', async () => {
+  it('return events as one list and in pages', async () => {
     const events = await all(client.events({ action: 'visited' }));
     assert.equal(events.length, 2);
     assert.deepEqual(await all(client.events({ action: 'visited', pageSize: 1 })), events);
@@ -36,7 +36,7 @@ describe('the insights by the client', () => {
     );
   });
 
-  it('throw what the server refuses', async () => {
+  it('throw refusals of the server', async () => {
     const error = await errorOf(client.participation({ board: 404 }));
     assert.ok(error instanceof ProblemError);
     assert.deepEqual([error.status, error.code], [404, 'not-found']);
@@ -44,8 +44,8 @@ describe('the insights by the client', () => {
   });
 });
 
-describe('how the client asks for insights', () => {
-  it('is by path and parameters, times as ISO 8601 and what is absent left out', async (t) => {
+describe('a request of the insights client', () => {
+  it('has path and query parameters, with times in ISO 8601 and without undefined values', async (t) => {
     const server = await answering(t, (response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}'),
     );

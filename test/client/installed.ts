@@ -1,4 +1,7 @@
-/** The client as a program finds it that has the package installed: built, in `node_modules`, and nothing beside it. */
+/**
+ * The client as in a program with the package installed: built, in `node_modules`, and nothing
+ * else.
+ */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +21,7 @@ export async function installClient(folder: string): Promise<string> {
   return join(built, 'client');
 }
 
-/** What the compiler says about a program in that folder; empty when it is content. */
+/** The compiler's errors about a program in that folder; empty if there are none. */
 export async function complaintsAbout(folder: string, file: string, types: '' | 'node'): Promise<string> {
   const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
   const places = ['--typeRoots', join(ROOT, 'node_modules/@types'), '--types', types];

@@ -1,4 +1,4 @@
-/** Live streams of the client: from the product, and from a server that breaks them. */
+/** Live streams of the client, from the product and from a server that breaks them. */
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
@@ -30,7 +30,7 @@ describe('a live stream of the product', () => {
   after(() => followed.close());
   const open = () => openClient({ baseUrl: followed.baseUrl, key: followed.key, variant: 'a' });
 
-  it('begins with now, tells what is published, and goes on from a token', async () => {
+  it('starts at the present, sends what is published, and continues from a token', async () => {
     const stream = open().live();
     const first = await take(stream);
     assert.deepEqual([first.startsAnew, first.events, first.forgotten], [false, [], []]);
@@ -45,7 +45,7 @@ describe('a live stream of the product', () => {
     await again.return();
   });
 
-  it('gives everything from the start on, of a board alone', async () => {
+  it('sends everything from the start, for one board', async () => {
     await followed.add({ actor: OTHER, owner: ACTOR, board: OTHER_BOARD });
     const stream = open().live({ token: 'start', of: { board: OTHER_BOARD } });
     const { startsAnew, events, token } = await take(stream);
@@ -56,7 +56,7 @@ describe('a live stream of the product', () => {
     assert.deepEqual(synced, [], 'the token is one of sync, too');
   });
 
-  it('begins anew with a token that is not good any more, and tells who was erased', async () => {
+  it('starts over if its token is no longer valid, and names erased users', async () => {
     const stream = open().live();
     const { token } = await take(stream);
     await followed.forget(ACTOR);
@@ -72,7 +72,7 @@ describe('a live stream of the product', () => {
     await anew.return();
   });
 
-  it('ends with the reason of its signal', async () => {
+  it('ends with the reason of its abort signal', async () => {
     const controller = new AbortController();
     const stream = open().live({ signal: controller.signal });
     await take(stream);
@@ -82,7 +82,7 @@ describe('a live stream of the product', () => {
   });
 });
 
-/** A message of one event. */
+/** A stream message with one event. */
 function told(number: number): string {
   return `data: {"actor":{"id":${number}},"sync_id":"s${number}"}\n\n`;
 }
@@ -98,7 +98,7 @@ describe('a live stream that breaks', () => {
   };
   const sinceOf = (path: string) => new URL(path, 'http://x').searchParams.get('since');
 
-  it('is taken up again after the last token, and tells what came behind it once', async (t) => {
+  it('resumes after the last token, and delivers later events once', async (t) => {
     const server = await answering(t, (response) => {
       const number = server.asked.length;
       begin(response);
@@ -120,7 +120,7 @@ describe('a live stream that breaks', () => {
     await stream.return();
   });
 
-  it('gives many events in batches of which the last one has the token', async (t) => {
+  it('delivers many events in batches, the last of which has the token', async (t) => {
     const server = await answering(t, (response) =>
       begin(response).write(
         Array.from({ length: 2_500 }, (_, number) => told(number)).join('') + synced('all'),
@@ -139,7 +139,7 @@ describe('a live stream that breaks', () => {
     );
   });
 
-  it('throws what stays refused, without the key', async (t) => {
+  it('throws a permanent refusal, without the key', async (t) => {
     const server = await answering(t, (response) => sendRefusal(response, 400, 'since-invalid'));
     const error = await errorOf(server.client().live({ token: 'old' }).next());
     assert.deepEqual(server.asked.map(sinceOf), ['old', 'start'], 'not without an end');

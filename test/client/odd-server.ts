@@ -1,4 +1,4 @@
-/** A real HTTP server that answers as a test wants it, also as the product never would; and a client of it. */
+/** An HTTP server with any response a test needs, even invalid ones, and a client for it. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -20,7 +20,7 @@ export async function openOddServer(answer: Answering): Promise<OddServer> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');
-    // A connection that breaks is what these tests are about.
+    // Broken connections are part of these tests.
     response.on('error', () => undefined);
     void answer(response, request);
   });
@@ -39,7 +39,7 @@ export async function openOddServer(answer: Answering): Promise<OddServer> {
   };
 }
 
-/** Ends with the test. */
+/** A server that closes at the end of the test. */
 export async function answering(
   t: { after(end: () => Promise<void>): void },
   answer: Answering,
@@ -74,7 +74,7 @@ export async function all<T>(list: AsyncIterable<T>): Promise<T[]> {
   return elements;
 }
 
-/** What it was rejected with. */
+/** The error with which a promise is rejected. */
 export async function errorOf(promise: Promise<unknown>): Promise<unknown> {
   return await promise.then(
     () => {

@@ -9,7 +9,7 @@ import { complaintsAbout, installClient } from './installed.ts';
 
 const run = promisify(execFile);
 
-/** A program beside an installed package, which knows nothing else. */
+/** A program that imports only the installed package. */
 const PROGRAM = `
 import { openClient, ProblemError, type SyncBatch, type VariantA } from 'corkboard/client';
 
@@ -45,7 +45,7 @@ before(async () => {
 after(() => rm(folder, { recursive: true }));
 
 describe('corkboard/client, built', () => {
-  it('imports nothing but its own files', async () => {
+  it('imports only its own files', async () => {
     const files = await readdir(built);
     assert.ok(files.includes('client.js') && files.includes('client.d.ts'), String(files));
     for (const file of files.filter((name) => name.endsWith('.js'))) {
@@ -57,7 +57,7 @@ describe('corkboard/client, built', () => {
     }
   });
 
-  it('has types that a program checks against, with the strictest options, and runs', async () => {
+  it('has types for a program with the strictest compiler options, and runs', async () => {
     await writeFile(join(folder, 'program.ts'), PROGRAM);
     assert.equal(await complaintsAbout(folder, 'program.ts', ''), '');
     const program = await run(process.execPath, [join(folder, 'program.js')], { cwd: folder });

@@ -12,7 +12,7 @@ function board(id: number, title = 'x'.repeat(1_000)): string {
   return JSON.stringify({ id, title });
 }
 
-/** Writes lines for ever, no faster than they are taken. */
+/** Writes lines without end, no faster than the client reads them. */
 async function sendForEver(response: ServerResponse, wrote: (bytes: number) => void): Promise<void> {
   function* lines() {
     for (let id = 0; ; id += 1) {
@@ -22,12 +22,12 @@ async function sendForEver(response: ServerResponse, wrote: (bytes: number) => v
     }
   }
   response.writeHead(200, { 'content-type': 'application/x-ndjson' });
-  // The client is expected to go.
+  // The client is expected to disconnect.
   await pipeline(Readable.from(lines()), response).catch(() => undefined);
 }
 
 describe('a list as a stream', () => {
-  it('is read no faster than it is taken, and ends with who stops', async (t) => {
+  it('is read no faster than its consumer takes it, and closes when the consumer stops', async (t) => {
     let written = 0;
     let lastMs = performance.now();
     let closed = false;
@@ -41,7 +41,7 @@ describe('a list as a stream', () => {
       });
     });
     for await (const { id } of server.client().boards()) {
-      // A client that reads ahead would let the server write on and on.
+      // A client that reads ahead would make the server write on and on.
       if (id === '0') await until(() => performance.now() - lastMs > 300);
       if (id === '0') assert.ok(written < 64e6, `${written} bytes lie between the two`);
       if (id === '9000') break;
@@ -50,7 +50,7 @@ describe('a list as a stream', () => {
     assert.ok(written > 9e6);
   });
 
-  it('comes out the same however its bytes are cut', async (t) => {
+  it('has the same elements however its bytes are cut', async (t) => {
     const lines = [board(1, 'Zoë Ångström 🙂'), board(2, ''), board(3, 'a\nb\u2028"id":5')];
     const bytes = Buffer.from(`${lines.join('\n')}\n`);
     const server = await answering(t, async (response) => {
@@ -72,8 +72,8 @@ describe('a list as a stream', () => {
     assert.deepEqual(await all(server.client().boards()), []);
   });
 
-  it('may be compressed, whose length is another one', async (t) => {
-    // So short that it grows.
+  it('may be compressed, with a Content-Length of the compressed bytes', async (t) => {
+    // So short that compression makes it longer.
     const body = gzipSync(`${board(1, '')}\n`);
     assert.ok(body.length > board(1, '').length + 1);
     const server = await answering(t, (response) => {
@@ -83,7 +83,7 @@ describe('a list as a stream', () => {
     assert.equal((await all(server.client().boards())).length, 1);
   });
 
-  it('says that it was cut short, after what had come', async (t) => {
+  it('reports that it was cut short, after the complete elements', async (t) => {
     const server = await answering(t, (response) => {
       response.writeHead(200, { 'content-type': 'application/x-ndjson', 'content-length': '5000' });
       response.write(`${board(1)}\n${board(2)}\n`, () => response.socket?.end());
@@ -101,10 +101,11 @@ describe('a list as a stream', () => {
     assert.equal(server.asked.length, 1, 'what has been given is not asked for again');
   });
 
-  it('says so where the runtime does not notice', async (t) => {
+  it('reports that it was cut short if the runtime does not notice', async (t) => {
     const server = await answering(t, (response) => sendLines(response, [board(1)]));
     const body = `${board(1)}\n${board(2)}\n`;
-    // As the platform gives it, of fewer bytes than were announced, or without the end of the last line.
+    // Responses as the platform delivers them: shorter than Content-Length, or without the last
+    // line end.
     const cut = (length: string | undefined, text: string) => async (): Promise<Response> =>
       new Response(text, {
         headers: {
@@ -120,7 +121,7 @@ describe('a list as a stream', () => {
 });
 
 describe('a list in pages', () => {
-  it('takes from Link nothing but the cursor, so that a proxy may stand between', async (t) => {
+  it('uses only the cursor of Link, so that a proxy may be in between', async (t) => {
     const server = await answering(t, (response) => {
       if (server.asked.length === 2) return sendLines(response, [board(3, '')]);
       const link = '<http://inside.example/v1/boards?limit=2&cursor=ab_-c>; rel="next"';

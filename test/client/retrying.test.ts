@@ -9,7 +9,7 @@ import { all, answering, errorOf, KEY, sendLines, sendRefusal } from './odd-serv
 const BOARD = '{"id":7,"title":"Welcome"}';
 const QUICK = { retries: 3, firstPauseMs: 1 };
 
-describe('the client tries again', () => {
+describe('the client retries', () => {
   for (const status of [429, 502, 503, 504]) {
     it(`after ${status}`, async (t) => {
       let left = 2;
@@ -23,7 +23,7 @@ describe('the client tries again', () => {
     });
   }
 
-  it('after a connection that breaks, and after a page that was cut short', async (t) => {
+  it('after a broken connection, and after a page that was cut short', async (t) => {
     const errors: string[] = [];
     const server = await answering(t, (response) => {
       if (server.asked.length === 1) return response.socket?.destroy();
@@ -37,7 +37,7 @@ describe('the client tries again', () => {
     assert.deepEqual(errors, ['unreachable', 'cut-short']);
   });
 
-  it('no oftener than it may, and then throws what it was refused with', async (t) => {
+  it('no more often than configured, and then throws the last refusal', async (t) => {
     const server = await answering(t, (response) => sendRefusal(response, 503, 'not-published'));
     const error = await errorOf(server.client(QUICK).pointsOfBoard(7));
     assert.ok(error instanceof ProblemError);
@@ -48,13 +48,13 @@ describe('the client tries again', () => {
     assert.equal(server.asked.length, 4);
   });
 
-  it('never what stays refused', async (t) => {
+  it('never after a permanent refusal', async (t) => {
     const server = await answering(t, (response) => sendRefusal(response, 404, 'not-found'));
     await errorOf(server.client(QUICK).pointsOfBoard(7));
     assert.equal(server.asked.length, 1);
   });
 
-  it('with pauses that grow, never shorter than the server wants', async (t) => {
+  it('with growing pauses, never shorter than the server requires', async (t) => {
     const retryAfter = ['', '', '', '7', new Date(Date.now() + 9_000).toUTCString()];
     const server = await answering(t, (response) => {
       const wanted = retryAfter[server.asked.length - 1] ?? '';
@@ -62,7 +62,7 @@ describe('the client tries again', () => {
     });
     const pauses: number[] = [];
     const controller = new AbortController();
-    // The long pauses are looked at, not waited for.
+    // The long pauses are checked, not waited for.
     const onRetry = ({ pauseMs }: Retry) => {
       pauses.push(pauseMs);
       if (pauseMs > 1_000) controller.abort(new Error('seen'));
@@ -82,8 +82,8 @@ describe('the client tries again', () => {
   });
 });
 
-describe('what is no answer of this service', () => {
-  it('is told apart when nobody listens', async () => {
+describe('a response that is not from this service', () => {
+  it('is reported as unreachable when no server listens', async () => {
     const unused = createServer().listen(0, '127.0.0.1');
     await once(unused, 'listening');
     const address = unused.address();
@@ -98,7 +98,7 @@ describe('what is no answer of this service', () => {
     assert.doesNotMatch(inspect(error, { depth: 9, showHidden: true }), new RegExp(KEY));
   });
 
-  it('is refused when it leads elsewhere, without following it there', async (t) => {
+  it('is refused if it is a redirect, which is not followed', async (t) => {
     const other = await answering(t, (response) => sendLines(response, [BOARD]));
     const server = await answering(t, (response) =>
       response.writeHead(301, { location: `${other.url}/v1/boards` }).end(),
@@ -109,7 +109,7 @@ describe('what is no answer of this service', () => {
     assert.deepEqual([server.asked.length, other.asked.length], [1, 0], 'the key goes nowhere else');
   });
 
-  it('is refused when it is a page, or no JSON', async (t) => {
+  it('is refused if it is HTML or invalid JSON', async (t) => {
     const server = await answering(t, (response) => {
       if (server.asked.length === 1)
         return response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
@@ -123,7 +123,7 @@ describe('what is no answer of this service', () => {
     }
   });
 
-  it('is told with its status when something before the server refuses, and repeats no key', async (t) => {
+  it('is reported with its status if a proxy refuses, without the key', async (t) => {
     const server = await answering(t, (response) => {
       if (server.asked.length === 1) return response.writeHead(403).end('<html>');
       return response.writeHead(401).end(JSON.stringify({ code: 'x', title: KEY, detail: `Not ${KEY}!` }));

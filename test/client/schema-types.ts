@@ -1,6 +1,8 @@
-/** A schema of the OpenAPI documents as a type in TypeScript. What it has no type for, it refuses. */
+/**
+ * Converts schemas of the OpenAPI documents to TypeScript types. Throws if a schema has no type.
+ */
 
-/** The words of JSON Schema that the documents use. */
+/** The JSON Schema keywords that the documents use. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -18,7 +20,7 @@ export interface Schema {
   readonly additionalProperties?: boolean | Schema;
 }
 
-/** Integers of 64 bits are an `Id`, other ones a number (decision 55). */
+/** 64-bit integers become `Id`, all other integers `number` (decision 55). */
 export function typeOf(schema: Schema): string {
   const { $ref, type } = schema;
   if (isNothing(schema)) return 'never';
@@ -47,8 +49,9 @@ export function typeOf(schema: Schema): string {
 }
 
 /**
- * Objects of which one may stand where another could are told apart by their members: each gets those that only the
- * others have, as members that it never has. Otherwise an event with a pin would pass for one without.
+ * Distinguishes the alternatives of an `anyOf` by their members: each alternative gets the members
+ * that only others have, as members that are always absent. Otherwise an event with a pin would be
+ * assignable to an event without one.
  */
 export function closedApart(components: Readonly<Record<string, Schema>>): Record<string, Schema> {
   const apart: Record<string, Schema> = { ...components };

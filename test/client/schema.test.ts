@@ -8,7 +8,7 @@ import * as VariantB from '../../src/client/schema-b.ts';
 import * as Insights from '../../src/client/schema-insights.ts';
 import { GENERATED } from './generate.ts';
 
-/** Which method asks for which operation: a new route has to get one. */
+/** The method of each operation; the types require one for every new route. */
 const LISTS = {
   listEvents: 'events',
   listEventsOfBoard: 'eventsOfBoard',
@@ -43,13 +43,13 @@ const FIGURES = {
 
 describe('the schema of the client', () => {
   for (const { file, render } of GENERATED) {
-    it(`${file} is that of the OpenAPI documents`, () => {
+    it(`${file} agrees with the OpenAPI documents`, () => {
       const text = readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
       assert.equal(text, render(), 'Make it anew: node test/client/generate.ts');
     });
   }
 
-  it('has a method for every operation, and none beside them but sync and live', () => {
+  it('has a method for every operation, and otherwise only sync and live', () => {
     const open = { baseUrl: 'http://127.0.0.1', key: 'k' };
     const methodsOf = (client: ClientA | ClientB | InsightsClient) => Object.keys(client).sort();
     assert.deepEqual(Object.keys(VariantA.PATHS).sort(), Object.keys(METHODS).sort());

@@ -18,7 +18,7 @@ import { all, answering, errorOf, sendLines, sendRefusal } from './odd-server.ts
 
 type Batch = SyncBatch<VariantA.Event>;
 
-/** A copy as a program keeps it: rows by `sync_id`, and the token of what has been applied. */
+/** A copy as a program keeps it: rows by `sync_id`, and the token of the applied changes. */
 class Copy {
   readonly #followed: Followed;
   readonly rows = new Map<string, VariantA.Event>();
@@ -42,7 +42,7 @@ class Copy {
     if (token !== undefined) this.token = token;
   }
 
-  /** Stops after so many batches, as a program that is killed. */
+  /** Stops after `most` batches, like a program that is killed. */
   async update(options: SyncOptions = {}, most = Number.POSITIVE_INFINITY): Promise<Batch[]> {
     const batches: Batch[] = [];
     for await (const batch of this.client().sync({ ...options, token: this.token })) {
@@ -77,7 +77,7 @@ for (const { name, open } of SERVERS) {
     });
     afterEach(() => followed.close());
 
-    it('begins with everything, in batches of which the last one has the token', async () => {
+    it('starts with all events, in batches, the last of which has the token', async () => {
       await followed.add(...FIVE);
       const batches = await copy.update({ pageSize: 2 });
       assert.deepEqual(
@@ -91,7 +91,7 @@ for (const { name, open } of SERVERS) {
       await copy.assertWhole();
     });
 
-    it('gives what has changed: additions, what says something else now, and who was erased', async () => {
+    it('returns the changes: added events, changed events and erased users', async () => {
       await followed.add(...FIVE);
       await copy.update();
       const before = [...copy.rows.keys()];
@@ -116,7 +116,7 @@ for (const { name, open } of SERVERS) {
       await copy.assertWhole();
     });
 
-    it('gives nothing when nothing has changed, but a token in the end', async () => {
+    it('returns no batch when nothing has changed, and a token even without events', async () => {
       assert.equal((await copy.update()).length, 1, 'an organization without events has a token, too');
       assert.ok(copy.token);
       assert.deepEqual(await copy.update(), []);
@@ -125,7 +125,7 @@ for (const { name, open } of SERVERS) {
       assert.equal(copy.rows.size, 0);
     });
 
-    it('begins anew with a token that is not good any more', async () => {
+    it('starts over if its token is no longer valid', async () => {
       await followed.add(...FIVE);
       await copy.update();
       await followed.forget(2);
@@ -138,7 +138,7 @@ for (const { name, open } of SERVERS) {
       await copy.assertWhole();
     });
 
-    it('follows a board, whose token is no other one’s', async () => {
+    it('syncs one board, whose token is not valid for other lists', async () => {
       await followed.add(...FIVE, { actor: 1, owner: 1, board: 8 });
       await copy.update({ of: { board: 8 } });
       await copy.assertWhole(copy.client().eventsOfBoard(8));
@@ -147,7 +147,7 @@ for (const { name, open } of SERVERS) {
       assert.equal(batch?.startsAnew, true);
     });
 
-    it('goes on for ever when it is asked to, until it is stopped', async () => {
+    it('continues with pollMs until it is stopped', async () => {
       const controller = new AbortController();
       const changes = [
         () => followed.add(...FIVE),
@@ -164,7 +164,7 @@ for (const { name, open } of SERVERS) {
       await copy.assertWhole();
     });
 
-    it('ends with the same copy however often it is killed, whatever happens meanwhile', async () => {
+    it('ends with the same copy however often it is killed, for random changes in between', async () => {
       const user = fc.constantFrom(...USERS);
       const added = fc.record({ actor: user, owner: user, board: fc.constantFrom(...BOARDS) });
       const step: fc.Arbitrary<Step> = fc.oneof(
@@ -195,7 +195,7 @@ for (const { name, open } of SERVERS) {
         await itsCopy.update({ pageSize: 3 });
         await itsCopy.assertWhole();
       };
-      // A publication of the product takes its time; so does looking for a smaller case.
+      // Publications of the product are slow, and so is the search for a smaller counterexample.
       const isQuick = open === openProtocolServer;
       const [maxLength, times] = isQuick ? [40, 20] : [10, 2];
       await fc.assert(
@@ -209,8 +209,8 @@ for (const { name, open } of SERVERS) {
   });
 }
 
-describe('sync with a server that is not as it should be', () => {
-  it('tries a page again, and gives it once', async (t) => {
+describe('sync with a faulty server', () => {
+  it('retries a page, and returns it once', async (t) => {
     const server = await answering(t, (response) => {
       if (server.asked.length === 2) return sendRefusal(response, 503, 'database-away');
       const fields = {
@@ -233,7 +233,7 @@ describe('sync with a server that is not as it should be', () => {
     ]);
   });
 
-  it('throws when even the beginning is refused, and when there is no token', async (t) => {
+  it('throws if even the start is refused, and if there is no token', async (t) => {
     const server = await answering(t, (response) =>
       server.asked.length < 3 ? sendRefusal(response, 400, 'since-invalid') : sendLines(response, []),
     );

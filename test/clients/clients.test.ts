@@ -1,6 +1,6 @@
 /**
- * HTTP clients that people use, with what they send by default, against a real server: every route
- * of the tables has to respond to each of them as to a plain request.
+ * Common HTTP clients with their default headers, against a real server: every route must give
+ * each of them the same response as to a plain request.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -17,18 +17,18 @@ import { lacking, runs } from '../recipes/blocks.ts';
 import { PUBLISHED_PATHS, type PublishedPath } from '../server/published-paths.ts';
 import { head, ORGANIZATION, openStand, type Stand, sendRaw } from '../server/stand.ts';
 
-/** Debian's own Python has Debian's libraries, which another one on the PATH has not. */
+/** Debian's own Python has Debian's libraries; a different Python on the PATH may lack them. */
 const PYTHONS = [process.env['CORKBOARD_PYTHON'] ?? 'python3', '/usr/bin/python3'];
 
 interface Request {
   readonly method: 'GET' | 'HEAD';
   readonly path: string;
-  /** Absent: what the client sends by default. */
+  /** Absent: the default of the client. */
   readonly accept?: string;
   readonly body?: string;
 }
 
-/** Status, content type and, of GET, the digest of the body. */
+/** Status, content type and, for GET, the digest of the body. */
 type Appearance = readonly [status: string, type: string, digest: string];
 
 interface Case {
@@ -51,7 +51,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Requests for one route: the defaults of the client, and parameters, a body and slashes. */
+/** Requests for one route: defaults of the client, representations, a body, doubled slashes. */
 async function casesOf({ base, path, route }: PublishedPath): Promise<readonly Case[]> {
   const spelt = `${base}/${path.slice(base.length)}/`;
   const plain = (request: Request) => caseOf(request, path, 'json');
@@ -100,7 +100,7 @@ async function sendWithFetch({ method, path, accept }: Request): Promise<Appeara
   return appearance(method, response.status, response.headers.get('content-type'), digestOf(bytes));
 }
 
-/** Runs a client of this folder, which reads requests and writes responses, a line each. */
+/** Runs a client of this folder, which reads requests and writes responses, one per line. */
 async function runClient(program: string, ...words: readonly string[]): Promise<readonly Appearance[]> {
   const { PATH, HOME } = process.env;
   const env = { PATH, HOME, CORKBOARD_KEY: stand.key, GOPROXY: 'off' };
@@ -132,9 +132,9 @@ function assertAsExpected(appearances: readonly Appearance[]): void {
 
 const python = (library: string) => PYTHONS.find((program) => runs(program, '-c', `import ${library}`));
 
-describe('every route responds as to a plain request', () => {
+describe('every route gives the same response as to a plain request', () => {
   it('to fetch', async () => {
-    // It refuses to send a body with GET.
+    // `fetch` refuses to send a body with GET.
     const sendable = cases.filter(({ request }) => request.body === undefined);
     for (const { request, expected } of sendable) {
       assert.deepEqual(await sendWithFetch(request), expected, JSON.stringify(request));

@@ -1,4 +1,6 @@
-/** What ships: the built command line finds the built console, and says where it is. */
+/**
+ * The package as shipped: the built command line finds the built console and prints its address.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -9,7 +11,7 @@ import { it } from 'node:test';
 
 const MAIN = join(import.meta.dirname, '../../dist/cli/main.js');
 
-it('the announcement of the built command names the console, and it is there', async (t) => {
+it('the built command prints the address of the console, which exists', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-announcement-'));
   const args = ['serve', '--data', folder, '--port', '0', '--workers', '1'];
   const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });

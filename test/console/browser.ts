@@ -1,14 +1,16 @@
-/** Headless Chromium as the system has it: where it is, and how it is started so that it asks nobody anything. */
+/**
+ * Headless Chromium of the system: its location, and options that keep it from contacting any host.
+ */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, type BrowserContext, chromium } from 'playwright-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
-/** A visit mostly waits, so that several at once take little longer than one. */
+/** Visits mostly wait, so several at once take little longer than one. */
 export const AT_ONCE = 3;
 
-/** Absent when there is none: then the reason stands in `NO_BROWSER`. */
+/** Undefined if there is none; `NO_BROWSER` has the reason. */
 export const BROWSER = findBrowser();
 export const NO_BROWSER =
   BROWSER === undefined && `none of ${NAMES.join(', ')} is on the PATH, and CORKBOARD_CHROMIUM names none`;
@@ -43,7 +45,7 @@ export async function startBrowser(): Promise<Browser> {
   return await chromium.launch(launchOptions());
 }
 
-/** A browser that keeps its profile, and so its cache, in a folder. */
+/** Starts a browser that keeps its profile, including its cache, in a folder. */
 export async function startProfile(folder: string): Promise<BrowserContext> {
   return await chromium.launchPersistentContext(folder, launchOptions());
 }

@@ -1,6 +1,5 @@
 /**
- * The profile of a browser after the console was closed: on a shared machine the next person can
- * read it.
+ * The browser profile after the console was closed: on a shared machine the next user can read it.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -13,7 +12,7 @@ import { BOARD, PERSON } from './visit.ts';
 
 let profile: string;
 
-/** All files of the profile, as text; each cached response is stored under its URL. */
+/** The contents of all profile files; each cached response is stored under its URL. */
 async function leftBehind(): Promise<string> {
   const names = await readdir(profile, { recursive: true, withFileTypes: true });
   const files = names.filter((entry) => entry.isFile());
@@ -30,7 +29,7 @@ export function describeCache(): void {
     });
     after(() => rm(profile, { recursive: true, force: true }));
 
-    it('holds files of the closed console and no data, even if a page forgot no-store', async () => {
+    it('contains files of the closed console and no data, even after requests without no-store', async () => {
       const context = await startProfile(profile);
       await context.addInitScript((key) => sessionStorage.setItem('corkboard.key', key), stand().key);
       const page = context.pages()[0] ?? (await context.newPage());
@@ -43,7 +42,7 @@ export function describeCache(): void {
         await page.goto(stand().url + path);
         await page.waitForLoadState('networkidle');
       }
-      // Without `cache: 'no-store'`, as an earlier console did.
+      // A request without `cache: 'no-store'`, as earlier versions of the console sent.
       const status = await page.evaluate(
         async ({ path, apikey }) => {
           const response = await fetch(path, { headers: { apikey } });

@@ -10,7 +10,7 @@ const FORMS: Readonly<Record<Format, (events: readonly string[]) => string>> = {
   csv: (events) => ['a,b', ...events.map((text) => `1,"${text.replaceAll('"', '""')}"`), ''].join('\r\n'),
 };
 
-describe('events of an export', () => {
+describe('exported events', () => {
   for (const format of ['json', 'ndjson', 'csv'] as const) {
     it(`are counted exactly in ${format}, however the bytes are cut`, () => {
       const text = fc.oneof(fc.string(), fc.constantFrom('"', '\\', '\\"', '}', '\n', '{"', ',\r\n'));
@@ -27,7 +27,7 @@ describe('events of an export', () => {
 });
 
 describe('a request as code', () => {
-  it('quotes what a shell would read otherwise, and takes the key from the environment', () => {
+  it('quotes characters that are special to a shell, and reads the key from the environment', () => {
     const wanted = { url: "http://host/a/v1/lti/it's/points", accept: 'text/csv' };
     assert.equal(
       writeSnippet('curl', wanted),

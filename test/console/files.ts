@@ -1,4 +1,4 @@
-/** What leaves the console: exported files, and requests of the reference. */
+/** Exported files, and requests that the API reference sends or shows. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
@@ -11,13 +11,13 @@ const MARCH = 'from=2018-03-01&to=2018-03-31&zone=Europe/Vienna';
 const MARCH_ASKED = 'start=2018-02-28T23:00:00.000Z&end=2018-03-31T22:00:00.000Z';
 
 export function describeFiles(): void {
-  describe('what leaves the console', { concurrency: AT_ONCE }, () => {
+  describe('the console', { concurrency: AT_ONCE }, () => {
     for (const [name, format, accept] of [
       ['JSON', 'json', 'application/json'],
       ['NDJSON', 'ndjson', 'application/x-ndjson'],
       ['CSV', 'csv', 'text/csv'],
     ] as const) {
-      it(`exports ${name}, byte for byte as the API gives it, to a spreadsheet where it is CSV`, async () => {
+      it(`exports ${name} with the same bytes as the API, and CSV in the form for spreadsheets`, async () => {
         const visit = await stand().visit();
         const { page } = visit;
         for (const [view, asked, file] of [
@@ -44,7 +44,7 @@ export function describeFiles(): void {
       });
     }
 
-    it('streams an export into a file that somebody has chosen, and leaves nothing of one that is cancelled', async () => {
+    it('streams an export into a chosen file, and discards the file of a cancelled export', async () => {
       const visit = await stand().visit({ path: '/console/events' });
       const { page } = visit;
       await page.evaluate(`
@@ -80,7 +80,7 @@ export function describeFiles(): void {
       await visit.end();
     });
 
-    it('tries a route with the key at hand, and writes it in every language without the key', async () => {
+    it('sends a request with the current key, and shows its code in every language without the key', async () => {
       const visit = await stand().visit({ path: '/console/api?op=a:getPointsOfBoard' });
       const { page } = visit;
       await page.getByRole('textbox', { name: /^boardId/ }).fill(BOARD);

@@ -1,4 +1,4 @@
-/** What people do in the console, from the key to the exported file. */
+/** Tasks of users in the console, from entering the key to filtered events and themes. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -16,7 +16,7 @@ async function firstName(page: Page): Promise<string | null> {
 
 export function describeFlows(): void {
   describe('the console', { concurrency: AT_ONCE }, () => {
-    it('refuses a wrong key with the reason, takes a right one, keeps it for the tab, and forgets it', async () => {
+    it('refuses a wrong key with the reason, accepts a valid one, keeps it for the tab, and forgets it', async () => {
       const visit = await stand().visit({ key: undefined, isAlone: true });
       visit.forgive(/401 \(Unauthorized\)/);
       const { page } = visit;
@@ -37,7 +37,7 @@ export function describeFlows(): void {
       await visit.end();
     });
 
-    it('brings the form back when the key is revoked', async () => {
+    it('shows the key form again when the key is revoked', async () => {
       const key = await stand().deployment.makeKey('demo');
       const visit = await stand().visit({ key });
       visit.forgive(/401 \(Unauthorized\)/);
@@ -50,7 +50,7 @@ export function describeFlows(): void {
       await visit.end();
     });
 
-    it('shows the figures of the range that the address says, in the zone that it says', async () => {
+    it('shows the numbers of the range and time zone in the address', async () => {
       const visit = await stand().visit({ path: `/?${MARCH}` });
       const { events, people } = JSON.parse(await ask(`/insights/v1/overview?${MARCH_ASKED}`));
       const tiles = await visit.page.locator('.tile-value').allTextContents();
@@ -59,7 +59,7 @@ export function describeFlows(): void {
       await visit.end();
     });
 
-    it('puts range, zone and interval into the address, and keeps the range from page to page', async () => {
+    it('writes range, zone and interval to the address, and keeps the range from page to page', async () => {
       const visit = await stand().visit();
       const { page } = visit;
       await page.getByRole('button', { name: /^Range/ }).click();
@@ -83,7 +83,7 @@ export function describeFlows(): void {
       await visit.end();
     });
 
-    it('shows a chart as a table, and its periods to the keyboard', async () => {
+    it('shows a chart as a table, and makes its periods reachable by keyboard', async () => {
       const visit = await stand().visit({
         path: '/?from=2018-01-01&to=2018-12-31&zone=UTC&interval=month&by=people',
       });
@@ -108,7 +108,7 @@ export function describeFlows(): void {
       await visit.end();
     });
 
-    it('finds and sorts boards and people, and leads from one to the other', async () => {
+    it('finds and sorts boards and people, and links them', async () => {
       const visit = await stand().visit({ path: '/console/boards' });
       const { page } = visit;
       const [top] = JSON.parse(await ask('/insights/v1/boards?top=1'));
@@ -130,7 +130,7 @@ export function describeFlows(): void {
       await visit.end();
     });
 
-    it('shows the ledger in the words of the interface', async () => {
+    it('shows the ledger in the words of the API', async () => {
       const visit = await stand().visit({ path: `/console/people/${PERSON}/ledger?board=${BOARD}` });
       const { lines, summary } = JSON.parse(await ask(`/insights/v1/boards/${BOARD}/users/${PERSON}/ledger`));
       const whats = await visit.page
@@ -145,7 +145,7 @@ export function describeFlows(): void {
       await visit.end();
     });
 
-    it('narrows events by board, person and action, counts them, and brings more as one scrolls', async () => {
+    it('narrows events by board, person and action, counts them, and loads more on scrolling', async () => {
       const visit = await stand().visit({ path: '/console/events' });
       const { page } = visit;
       await page.getByRole('group', { name: 'Events' }).evaluate((frame) => frame.scrollTo(0, 1e6));
@@ -158,7 +158,7 @@ export function describeFlows(): void {
       await board.fill('conlang');
       await page.getByRole('option', { name: /conlang meta: discussion/ }).click();
       await page.getByRole('button', { name: 'Clear board' }).waitFor();
-      // Neither leaving the field nor Escape, twice, takes another board or none.
+      // Neither leaving the field nor pressing Escape twice changes or clears the board.
       await board.click();
       await page.getByRole('option').nth(3).waitFor();
       await page.keyboard.press('ArrowDown');
@@ -182,7 +182,7 @@ export function describeFlows(): void {
       await visit.end();
     });
 
-    it('says what failed, under which request, and tries again', async () => {
+    it('shows an error with its request id, and retries', async () => {
       const visit = await stand().visit();
       const { page } = visit;
       visit.forgive(/503|500/);
@@ -202,7 +202,7 @@ export function describeFlows(): void {
       await visit.end();
     });
 
-    it('takes the theme that is chosen, and keeps it', async () => {
+    it('applies the chosen theme, and keeps it', async () => {
       const visit = await stand().visit({ theme: 'light', isAlone: true });
       const { page } = visit;
       const paper = () => page.evaluate('getComputedStyle(document.body).backgroundColor');

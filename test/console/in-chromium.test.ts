@@ -1,4 +1,4 @@
-/** Everything that needs Chromium, in one file, so that browser and server start once. */
+/** All suites that require Chromium, in one file, so that browser and server start only once. */
 import { after, before, describe } from 'node:test';
 import { NO_BROWSER } from './browser.ts';
 import { describeCache } from './cache.ts';

@@ -1,6 +1,6 @@
 /**
- * Every page of the console on the demo data: no violation of accessibility in either theme, and a
- * picture of each.
+ * Every page of the console with the demo data: no accessibility violations in either theme, and a
+ * screenshot of each page.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { stand } from './shared-stand.ts';
 import { BOARD, NEXT_FRAMES, PERSON, type Visit } from './visit.ts';
 
 const SCREENSHOTS = join(import.meta.dirname, 'screenshots');
-/** One picture of every page and width, unless the long run asks for both themes. */
+/** By default one screenshot of every page and width; long runs take both themes. */
 const TAKES_ALL_PICTURES = process.env['CORKBOARD_LONG'] !== undefined;
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 const ALL_RULES = {
@@ -63,15 +63,15 @@ const PAGES = [
 const PLAIN_PAGES = ['/docs', '/problems/not-found'];
 /** Cumulative Layout Shift up to which a page counts as good (web.dev). */
 const GOOD_SHIFT = 0.1;
-/** Long enough for a page to be painted before its data come. */
+/** Long enough that a page is painted before its data arrive. */
 const LATENCY_MS = 150;
-/** Longer than a chart waits before it takes another width. */
+/** Longer than the delay before a chart takes a new width. */
 const CHART_WAITS_MS = 300;
 const IS_CLIPPED = `[...document.querySelectorAll('.table tbody tr > :first-child')].some(
   (cell) => cell.scrollWidth > cell.clientWidth)`;
 const BEYOND = 'document.documentElement.scrollWidth - innerWidth';
 
-/** How far everything has moved that was painted in this document. */
+/** Sums up the layout shifts in this document. */
 const OBSERVE_SHIFT = `
   globalThis.layoutShift = 0;
   new PerformanceObserver((list) => {
@@ -84,7 +84,10 @@ interface Violation {
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary?: string }[];
 }
 
-/** What axe finds, in words. The page's policy allows no script of ours, so it comes through the debugger. */
+/**
+ * The violations that axe finds, as text. The content security policy of the page forbids our
+ * scripts, so axe is injected through the debugger.
+ */
 async function violationsOf({ page }: Visit, runOnly: object): Promise<string[]> {
   if ((await page.evaluate("'axe' in globalThis")) !== true) await page.evaluate(AXE);
   const found = await page.evaluate(
@@ -97,7 +100,7 @@ async function violationsOf({ page }: Visit, runOnly: object): Promise<string[]>
   );
 }
 
-/** All rules in one theme; in the other one those that depend on colours, on the same document. */
+/** Checks all rules in one theme, and the color rules in the other one, in the same document. */
 async function violationsInThemes(visit: Visit, name: string): Promise<string[]> {
   const found: string[] = [];
   for (const [theme, runOnly] of THEMES) {
@@ -123,7 +126,7 @@ export function describePages(): void {
       ['wide', WIDE],
       ['phone', PHONE],
     ] as const) {
-      it(`are without a violation and fit, in both themes, ${size}`, async () => {
+      it(`have no violations and fit the width, in both themes, ${size}`, async () => {
         const visit = await stand().visit({ width });
         visit.forgive(/404 \(Not Found\)/);
         const found: string[] = [];
@@ -139,7 +142,7 @@ export function describePages(): void {
       });
     }
 
-    it('that ask for a key and for a range are without a violation, in both themes', async () => {
+    it('with the key form and the range picker have no violations, in both themes', async () => {
       const visit = await stand().visit({ width: 900, key: undefined });
       visit.forgive(/401 \(Unauthorized\)/);
       const { page } = visit;
@@ -156,7 +159,7 @@ export function describePages(): void {
     });
 
     for (const width of [1360, 360]) {
-      it(`opened by their addresses hardly move while their data come, ${width} pixels wide`, async () => {
+      it(`opened by their addresses hardly shift while their data load, ${width} pixels wide`, async () => {
         const visit = await stand().visit({ width });
         visit.forgive(/404 \(Not Found\)/);
         await visit.page.addInitScript(OBSERVE_SHIFT);
@@ -188,7 +191,7 @@ export function describePages(): void {
       await visit.end();
     });
 
-    it('of the server itself are without a violation and fit a small phone', async () => {
+    it('rendered by the server have no violations and fit a small phone', async () => {
       const visit = await stand().visit({ width: 320 });
       const found: string[] = [];
       for (const path of PLAIN_PAGES) {
@@ -201,10 +204,11 @@ export function describePages(): void {
       await visit.end();
     });
 
-    it('keep a chart whose frame has no room for a moment, as when they are printed', async () => {
+    it('keep a chart whose frame has no width for a moment, as in printing', async () => {
       const visit = await stand().visit({ path: `/console/boards/${BOARD}/interactions` });
       await visit.page.evaluate("document.querySelector('.network').style.width = '0'");
-      // The chart notices the width in the next frame; timers of a page end in the order of their times.
+      // The chart notices the width in the next frame; timers of a page fire in the order of their
+      // times.
       await visit.page.evaluate(
         `${NEXT_FRAMES}.then(() => new Promise((resolve) => setTimeout(resolve, ${CHART_WAITS_MS})))`,
       );
@@ -213,7 +217,7 @@ export function describePages(): void {
       await visit.end();
     });
 
-    it('are painted before any of their data come', async () => {
+    it('are painted before any of their data arrive', async () => {
       const visit = await stand().visit({ path: '/console/api' });
       const { promise: released, resolve: release } = Promise.withResolvers<void>();
       await visit.page.route('**/v1/**', async (route) => {

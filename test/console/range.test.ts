@@ -18,10 +18,10 @@ const dayArbitrary = fc
   .integer({ min: Date.UTC(1975, 0, 1) / 86_400_000, max: Date.UTC(2035, 0, 1) / 86_400_000 })
   .map((days) => new Date(days * 86_400_000).toISOString().slice(0, 10));
 
-describe('days of a zone', () => {
-  it('begin at their first instant, whatever clocks do', () => {
+describe('days of a time zone', () => {
+  it('begin at their first instant, even on clock changes', () => {
     const property = fc.property(dayArbitrary, fc.constantFrom(...ZONES), (day, zone) => {
-      // A day that a zone has left out has no beginning of its own.
+      // A day that a zone skipped has no beginning.
       if (zone === 'Pacific/Apia' && day === '2011-12-30') return;
       const expected = Temporal.PlainDate.from(day).toZonedDateTime({ timeZone: zone }).startOfDay();
       assert.equal(startOfDay(day, zone), expected.epochMilliseconds);
@@ -39,7 +39,7 @@ describe('days of a zone', () => {
 describe('the range', () => {
   const read = (query: string) => readRange(new URLSearchParams(query), 'Europe/Vienna');
 
-  it('is read from the address, and what cannot be read is not said', () => {
+  it('is read from the address, and invalid values are ignored', () => {
     assert.deepEqual(read(''), { from: undefined, to: undefined, zone: 'Europe/Vienna' });
     assert.deepEqual(read('from=2018-13-01&to=x&zone=Nowhere/Land').from, undefined);
     assert.deepEqual(read('from=2018-03-31&to=2018-03-01&zone=UTC'), {
@@ -47,14 +47,14 @@ describe('the range', () => {
     });
   });
 
-  it('holds its last day', () => {
+  it('includes its last day', () => {
     assert.deepEqual(boundsOf(read('from=2018-03-25&to=2018-03-25')), {
       start: '2018-03-24T23:00:00.000Z',
       end: '2018-03-25T22:00:00.000Z',
     });
   });
 
-  it('can be chosen back from the last event, so that a shared view stays the same', () => {
+  it('has presets that count back from the last event, so that a shared view stays the same', () => {
     const presets = presetsOf('2017-05-01T10:00:00Z', '2018-03-31T23:30:00Z', 'Europe/Vienna');
     const [all, week] = presets;
     assert.deepEqual([all?.from, all?.to], [undefined, undefined]);
@@ -66,7 +66,7 @@ describe('the range', () => {
     assert.equal(presetsOf(null, null, 'UTC').length, 1);
   });
 
-  it('has intervals with which a chart can be read', () => {
+  it('gets an interval that keeps a chart readable', () => {
     const best = (query: string) =>
       intervalsFor(read(query), '2010-01-01T00:00:00Z', '2020-01-01T00:00:00Z').best;
     assert.equal(best('from=2018-03-01&to=2018-03-03'), 'hour');

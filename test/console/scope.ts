@@ -1,6 +1,6 @@
 /**
- * The console shows what a key may see, and nothing else: no forbidden name in any response, nor on
- * any page.
+ * The console shows only the data that the key can see: no hidden name is in any response or on any
+ * page.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -34,7 +34,7 @@ async function load(path: string, key: string): Promise<readonly Named[]> {
   return JSON.parse(await response.text());
 }
 
-/** E-mail addresses and boards of the organization that are in the list of this key not at all. */
+/** The addresses of users and the titles of boards that are hidden from this key. */
 async function forbidden(key: string): Promise<string[]> {
   const names: string[] = [];
   for (const path of ['/b/v1/users', '/b/v1/boards']) {
@@ -45,7 +45,7 @@ async function forbidden(key: string): Promise<string[]> {
   return names;
 }
 
-/** Walks through every page, and fails where a text holds one of the names. */
+/** Visits every page, and fails if a response or a page contains one of the names. */
 async function walk(key: string, names: readonly string[]): Promise<void> {
   const visit = await stand().visit({ key, readsData: true });
   visit.forgive(/404 \(Not Found\)/);
@@ -56,7 +56,7 @@ async function walk(key: string, names: readonly string[]): Promise<void> {
     pages.push(await visit.page.content());
   }
   await visit.end();
-  // The same answers come again and again.
+  // The same responses occur many times.
   const data = new Set(visit.texts.filter((text) => /^[[{]/.test(text)));
   assert.ok(data.size > PATHS.length, 'answers have been read');
   const all = [...data, ...pages].join('\n');
@@ -69,7 +69,7 @@ export function describeScope(): void {
   describe('the console with a key', { concurrency: AT_ONCE }, () => {
     const makeKey = (wishes: KeyWishes) => stand().deployment.makeKey(ORGANIZATION, wishes);
 
-    it('for one board shows that board and its people', async () => {
+    it('for one board shows that board and its users', async () => {
       const key = await makeKey({ scope: { boards: [BigInt(BOARD)], users: 'of-boards' } });
       const names = await forbidden(key);
       assert.ok(names.includes('quantumcomputing: simulation') && names.length > 1000);
@@ -82,7 +82,7 @@ export function describeScope(): void {
       await visit.end();
     });
 
-    it('for some people shows them alone', async () => {
+    it('for some users shows only these', async () => {
       const people = (await load('/b/v1/users', stand().key)).slice(-40).map(({ id }) => BigInt(id));
       const key = await makeKey({ scope: { boards: 'all', users: [...people, BigInt(PERSON)] } });
       const names = await forbidden(key);
@@ -93,14 +93,14 @@ export function describeScope(): void {
     it('that redacts shows pseudonyms', async () => {
       const key = await makeKey({ redact: { email: true, name: true, id: false } });
       const people = await load('/b/v1/users', stand().key);
-      // Short names stand in other words, too.
+      // Short names also occur within other words.
       const names = people
         .filter(({ name }) => name.length > 8 && name.includes(' '))
         .map(({ name }) => name);
       assert.ok(names.length > 100);
       const texts = await load('/a/v1/events/pins', key);
       const told = JSON.stringify(texts);
-      // What people wrote may name somebody; that is no figure of the console.
+      // Texts by users may contain names; they are not data of the console.
       await walk(key, [
         ...people.map(({ email }) => email),
         ...names.slice(0, 150).filter((name) => !told.includes(name)),

@@ -1,4 +1,4 @@
-/** One console and one browser for all suites of a process, and what the API says for comparison. */
+/** One console and one browser for all suites of a process, and API responses for comparison. */
 import assert from 'node:assert/strict';
 import { type ConsoleStand, openConsole } from './visit.ts';
 
@@ -12,13 +12,13 @@ export async function closeStand(): Promise<void> {
   await shared?.close();
 }
 
-/** While tests run. */
+/** Available while tests run. */
 export function stand(): ConsoleStand {
   if (shared === undefined) throw new Error('The console is not open.');
   return shared;
 }
 
-/** The body of a response to the key of the stand. */
+/** The body of a response for the key of the shared console. */
 export async function ask(path: string, accept = 'application/json'): Promise<string> {
   const { url, key } = stand();
   const response = await fetch(url + path, { headers: { apikey: key, accept } });
@@ -26,5 +26,5 @@ export async function ask(path: string, accept = 'application/json'): Promise<st
   return await response.text();
 }
 
-/** A number as the console writes it. */
+/** A number in the format of the console. */
 export const number = (value: number) => new Intl.NumberFormat('en-GB').format(value);

@@ -1,6 +1,6 @@
 /**
- * The built console on the demo data, and visits to it in a browser that notes whatever should not
- * happen.
+ * The built console with the demo data, and visits in a browser that records unexpected errors and
+ * requests.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -12,10 +12,10 @@ import { startBrowser } from './browser.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CONSOLE = join(ROOT, 'dist/console');
-/** With nothing on its way for so long, a page has drawn what came and asks for nothing more. */
+/** After this time without requests, a page has drawn its data and sends no further requests. */
 const QUIET_MS = 150;
 const SETTLE_MS = 60_000;
-/** Resolves when what has changed so far is on the screen. */
+/** Resolves when all changes so far are on the screen. */
 export const NEXT_FRAMES =
   'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))';
 const IS_DRAWN = `
@@ -23,7 +23,7 @@ const IS_DRAWN = `
   [...document.querySelectorAll('.plot, .network')].every((frame) => frame.querySelector('svg') !== null)`;
 const BUNDLE = join(ROOT, 'demo');
 export const ORGANIZATION = 'demo';
-/** Of the demo data: a board with points, and somebody on it. */
+/** In the demo data: a board with points, and a user on it. */
 export const BOARD = '62';
 export const PERSON = '5001265';
 
@@ -36,34 +36,34 @@ export interface ConsoleStand {
 }
 
 export interface VisitWishes {
-  /** Where it begins; absent: the overview. */
+  /** The first path; absent: the overview. */
   readonly path?: string;
-  /** Absent: that of the stand; `undefined`: none. */
+  /** Absent: the key of the console; `undefined`: none. */
   readonly key?: string | undefined;
   readonly theme?: 'light' | 'dark';
   readonly width?: number;
   readonly height?: number;
   readonly locale?: string;
-  /** With storage and cache of its own; absent: those that all visits share. */
+  /** With its own storage and cache; absent: shared by all visits. */
   readonly isAlone?: boolean;
-  /** Keeps the text of every data response in `texts`. */
+  /** Keeps the body of every data response in `texts`. */
   readonly readsData?: boolean;
 }
 
 export interface Visit {
   readonly page: Page;
-  /** Every URL that was requested, and the data that came if the visit reads them. */
+  /** Every requested URL; `texts` has the data responses if the visit reads them. */
   readonly urls: readonly string[];
   readonly texts: readonly string[];
-  /** Goes to a path and waits until nothing is on its way any more. */
+  /** Opens a path and waits until no request is pending. */
   go(path: string): Promise<void>;
-  /** The same within the console, as its own links do it. */
+  /** Opens a path within the console, like its own links. */
   follow(path: string): Promise<void>;
-  /** Waits until nothing is on its way any more. */
+  /** Waits until no request is pending and the page is drawn. */
   settle(): Promise<void>;
-  /** Trouble that was meant, like a refused key: no reason to fail. */
+  /** Ignores expected errors, such as that of a refused key. */
   forgive(trouble: RegExp): void;
-  /** Fails when something happened that should not have. */
+  /** Closes the page; fails after unexpected errors or requests. */
   end(): Promise<void>;
 }
 
@@ -92,7 +92,10 @@ export async function openConsole(): Promise<ConsoleStand> {
 
 type Contexts = (wishes: VisitWishes) => Promise<BrowserContext>;
 
-/** A context for each locale, so that scripts are compiled once; another one for each visit alone. */
+/**
+ * One context for each locale, so that scripts are compiled once, and a new one for each visit that
+ * is alone.
+ */
 function openContexts(browser: Browser): Contexts {
   const shared = new Map<string, Promise<BrowserContext>>();
   return ({ locale = 'en-GB', isAlone = false }) => {
@@ -105,7 +108,7 @@ function openContexts(browser: Browser): Contexts {
 async function openContext(browser: Browser, locale: string): Promise<BrowserContext> {
   const context = await browser.newContext({ locale, timezoneId: 'Europe/Vienna', acceptDownloads: true });
   await context.addInitScript(() => {
-    // What is saved by way of a dialog cannot be seen from here.
+    // The test cannot see files that are saved through a dialog.
     Reflect.deleteProperty(globalThis, 'showSaveFilePicker');
     Reflect.deleteProperty(Object.getPrototypeOf(globalThis), 'showSaveFilePicker');
   });
@@ -115,11 +118,11 @@ async function openContext(browser: Browser, locale: string): Promise<BrowserCon
 async function openPage(contexts: Contexts, wishes: VisitWishes): Promise<Page> {
   const { key, theme = 'light', width = 1280, height = 900 } = wishes;
   const page = await (await contexts(wishes)).newPage();
-  // Long enough for a busy machine; only a failure takes so long.
+  // Long enough for a busy machine; only failures take this long.
   page.setDefaultTimeout(SETTLE_MS);
   await page.setViewportSize({ width, height });
   await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
-  // As if it had been typed into the form; the tests of the form itself do without.
+  // As if it had been typed into the form; tests of the form itself set no key.
   if (key !== undefined)
     await page.addInitScript((text) => sessionStorage.setItem('corkboard.key', text), key);
   return page;
@@ -132,7 +135,7 @@ async function beginVisit(contexts: Contexts, url: string, wishes: VisitWishes):
   const reading: Promise<unknown>[] = [];
   page.on('request', (request) => urls.push(request.url()));
   const readData = (response: Response) => {
-    // Of data alone; what is the same for everybody tells nothing.
+    // Only data: files that are the same for all users reveal nothing.
     if (!/json|csv/.test(response.headers()['content-type'] ?? '')) return;
     const read = async () => texts.push(await response.text());
     reading.push(read().catch(() => undefined));
@@ -175,14 +178,14 @@ async function beginVisit(contexts: Contexts, url: string, wishes: VisitWishes):
     }
   };
   const go = async (path: string) => {
-    // What the page before it still waits for is given up, which is not always told.
+    // Pending requests of the previous page are canceled, which the browser does not always report.
     underWay.clear();
     await page.goto(url + path);
     await settle();
   };
   const follow = async (path: string) => {
     await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
-    // From here on it has been drawn, and has sent its requests.
+    // After these frames the page is drawn and has sent its requests.
     await page.evaluate(NEXT_FRAMES);
     lastMs = performance.now();
     await settle();

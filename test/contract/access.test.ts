@@ -1,4 +1,7 @@
-/** Every route of both variants, asked with every kind of key (contract 4.2, 4.3, 5; decisions 12, 13). */
+/**
+ * Every route of both variants, requested with every kind of key (contract 4.2, 4.3, 5; decisions
+ * 12, 13).
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { answerTo, pathOf, type Variant } from '../model/answers.ts';
@@ -42,7 +45,7 @@ describe('access', () => {
         });
       }
       for (const name of SCOPES) {
-        it(`GET ${path} with a key of scope "${name}" answers what that scope sees`, async () => {
+        it(`GET ${path} with a key of scope "${name}" returns the data that the scope can see`, async () => {
           const expected = answerTo(fixture.WORLD_MODEL, fixture.WORLD_SCOPES[name], variant, question, {});
           const reply = await get(world.url + path, world.keys[name]);
           if (expected === 'not-found' || expected === 'lookup-not-configured') {
@@ -55,7 +58,7 @@ describe('access', () => {
       }
     }
     for (const { credential, code } of REFUSED) {
-      it(`Variant ${variant}: a path that is no route is refused with ${credential}, too`, async () => {
+      it(`Variant ${variant}: an unknown path is refused with ${credential}, too`, async () => {
         assertProblem(await get(`${world.url}/${variant}/v1/nothing-here`, keyOf(credential)), 401, code);
       });
     }

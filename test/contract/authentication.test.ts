@@ -1,4 +1,4 @@
-/** Contract sections 1, 5, 6, 7, 8 and 9: keys, scopes, reads only, errors, paging and versions. */
+/** Contract sections 1, 5 to 9: keys, scopes, read-only access, errors, paging, versions. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { EMPTY_BUNDLE } from '../model/bundle.ts';
@@ -33,7 +33,7 @@ describe('contract 1 and 5 to 9', () => {
 
   for (const path of ROUTES) {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-      it(`1 Every operation is a read: ${method} ${path} is 405 and names what is allowed`, async () => {
+      it(`1 Every operation is a read: ${method} ${path} is 405 and names the allowed methods`, async () => {
         const response = await fetch(world.url + path, { method, headers: { apikey: world.keys.full } });
         const { status, headers } = response;
         assertProblem({ status, headers, text: await response.text() }, 405, 'method-not-allowed');
@@ -43,7 +43,7 @@ describe('contract 1 and 5 to 9', () => {
       });
     }
 
-    it(`4 ${path} answers HEAD as GET without a body, and 304 to its own entity tag`, async () => {
+    it(`4 ${path} responds to HEAD as to GET without a body, and with 304 to its own entity tag`, async () => {
       const whole = await get(world.url + path, world.keys.full);
       assertSuccess(whole);
       const head = await fetch(world.url + path, {
@@ -64,7 +64,7 @@ describe('contract 1 and 5 to 9', () => {
       assert.equal(other.text, whole.text);
     });
 
-    it(`4.4.3 ${path}: two pulls of unchanged data are byte-identical`, async () => {
+    it(`4.4.3 ${path}: two responses about unchanged data are byte-identical`, async () => {
       const [one, other] = await Promise.all([1, 2].map(() => get(world.url + path, world.keys.full)));
       assert.equal(one?.text, other?.text);
       assert.equal(one?.headers.get('etag'), other?.headers.get('etag'));
@@ -86,7 +86,7 @@ describe('contract 1 and 5 to 9', () => {
     });
   }
 
-  it('2 All identifiers are integers: a path id that is none, or is out of 64 bits, is 400', async () => {
+  it('2 All identifiers are integers: a path id that is not an integer of 64 bits is 400', async () => {
     const malformed = ['x', '1.0', '1e3', '+1', '%201', '9223372036854775808', '-9223372036854775809', '0x1'];
     for (const id of malformed) {
       for (const path of ['/a/v1/events/board/', '/a/v1/events/user/', '/b/v1/board/', '/b/v1/user/']) {
@@ -99,7 +99,7 @@ describe('contract 1 and 5 to 9', () => {
     }
   });
 
-  it('2 All responses are JSON; NDJSON and CSV only where they are asked for', async () => {
+  it('2 All responses are JSON; NDJSON and CSV only on request', async () => {
     for (const path of ROUTES) {
       const reply = await get(world.url + path, world.keys.full, { accept: '*/*' });
       assertSuccess(reply, 'application/json');
@@ -116,7 +116,7 @@ describe('contract 1 and 5 to 9', () => {
     );
   });
 
-  it('5 Header: an empty key, a key in the query, or a key in another header is no key', async () => {
+  it('5 Header: an empty key, a key in the query, or a key in a different header is no key', async () => {
     assertProblem(await get(`${world.url}/a/v1/events`, ''), 401, 'key-missing');
     assertProblem(
       await get(`${world.url}/a/v1/events?apikey=${world.keys.full}`, undefined),
@@ -138,7 +138,7 @@ describe('contract 1 and 5 to 9', () => {
     assertProblem(await get(`${world.url}/a/v1/events/board/7`, key), 404, 'not-found');
   });
 
-  it('5 Header: an organization without published data answers as an empty one', async () => {
+  it('5 Header: an organization without published data responds like an empty one', async () => {
     await world.store.createOrganization('unpublished', {});
     const key = await world.makeKey('unpublished');
     const reply = await get(`${world.url}/a/v1/events`, key);
@@ -146,7 +146,7 @@ describe('contract 1 and 5 to 9', () => {
     assertProblem(await get(`${world.url}/a/v1/events/board/7`, key), 404, 'not-found');
   });
 
-  it('5 Scope: with restrictions only the subset of boards and users comes', async () => {
+  it('5 Scope: a restricted key gets only its subset of boards and users', async () => {
     const users = await get(`${world.url}/b/v1/users`, world.keys.boards);
     const ids = [...users.text.matchAll(/"id":(-?\d+)/g)].map((match) => match[1]);
     assert.deepEqual(ids, ['1', '2', '3', '5', '9007199254740993']);
@@ -184,7 +184,7 @@ describe('contract 1 and 5 to 9', () => {
     assertProblem(forged, 400, 'cursor-malformed');
   });
 
-  it('9 The version is part of the path: another one, or none, is no route', async () => {
+  it('9 The version is part of the path: a path with a different version, or without one, is no route', async () => {
     for (const path of ['/a/v2/events', '/a/events', '/b/v2/events', '/b/boards', '/events']) {
       assertProblem(await get(world.url + path, world.keys.full), 404, 'not-found');
     }

@@ -1,4 +1,4 @@
-/** No JSON has a character that readers of lines take for a line end (decision 70). */
+/** JSON contains no character that line readers take for a line end (decision 70). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { FULL_SCOPE } from '../../src/domain/scope.ts';
@@ -6,9 +6,9 @@ import { type Bundle, EMPTY_BUNDLE } from '../model/bundle.ts';
 import { get } from '../model/client.ts';
 import { type Deployment, openDeployment } from '../model/deployment.ts';
 
-/** Of Unicode; `\n` and `\r` are escaped by every writer of JSON. */
+/** Line ends of Unicode; every JSON writer escapes `\n` and `\r`. */
 const LINE_ENDS = '\u0085\u2028\u2029';
-/** So many that fragments are gathered, and that events come from the thread that renders. */
+/** Enough that fragments are gathered, and that events come from the rendering thread. */
 const USERS = 1_100;
 const EVENTS = 3_000;
 
@@ -36,7 +36,7 @@ const BUNDLE: Bundle = {
   ],
 };
 
-/** Each gives something of the texts. */
+/** Each path returns some of the texts. */
 const PATHS = [
   ...['a', 'b'].flatMap((variant) =>
     ['events', 'events?limit=3', 'boards', 'users', 'users?limit=3', 'events?since=start'].map(
@@ -54,7 +54,7 @@ const PATHS = [
 
 const NAMED = { email: false, name: false, id: false };
 
-describe('JSON of texts that hold line ends', () => {
+describe('JSON of texts that contain line ends', () => {
   let deployment: Deployment;
   let key: string;
   before(async () => {
@@ -66,7 +66,7 @@ describe('JSON of texts that hold line ends', () => {
   after(() => deployment.close());
 
   for (const path of PATHS) {
-    it(`has none of them and is as long as announced: ${path}`, async () => {
+    it(`contains none of them and is as long as its Content-Length: ${path}`, async () => {
       const { status, headers, text: body } = await get(deployment.url + path, key);
       assert.equal(status, 200, body);
       assert.equal(headers.get('content-length'), String(Buffer.byteLength(body)));
@@ -76,7 +76,7 @@ describe('JSON of texts that hold line ends', () => {
   }
 
   for (const list of ['events', 'boards', 'users', 'events?since=start']) {
-    it(`has none of them in NDJSON, whose lines are the elements of the array: ${list}`, async () => {
+    it(`contains none of them in NDJSON, whose lines are the elements of the array: ${list}`, async () => {
       const url = `${deployment.url}/a/v1/${list}`;
       const lines = await get(url, key, { accept: 'application/x-ndjson' });
       assert.equal(lines.headers.get('content-length'), String(Buffer.byteLength(lines.text)));
@@ -92,7 +92,7 @@ describe('JSON of texts that hold line ends', () => {
     });
   }
 
-  it('has none of them when it is compressed', async () => {
+  it('contains none of them when it is compressed', async () => {
     const reply = await fetch(`${deployment.url}/a/v1/events`, {
       headers: { apikey: key, 'accept-encoding': 'gzip' },
     });
@@ -100,7 +100,7 @@ describe('JSON of texts that hold line ends', () => {
     assert.equal(await reply.text(), (await get(`${deployment.url}/a/v1/events`, key)).text);
   });
 
-  it('has none of them in an event stream', async () => {
+  it('contains none of them in an event stream', async () => {
     const stop = new AbortController();
     const reply = await fetch(`${deployment.url}/a/v1/events?since=start`, {
       headers: { apikey: key, accept: 'text/event-stream' },
@@ -118,7 +118,7 @@ describe('JSON of texts that hold line ends', () => {
     assert.equal(JSON.parse(first).pin.body, text('body'));
   });
 
-  it('has none of them in a problem document', async () => {
+  it('contains none of them in a problem document', async () => {
     const path = `/a/v1/events?start${encodeURIComponent(LINE_ENDS)}=1`;
     const { status, text: body } = await get(deployment.url + path, key);
     assert.equal(status, 400);

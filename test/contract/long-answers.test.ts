@@ -1,4 +1,7 @@
-/** Long answers, whose chunks are small and large by turns, to clients that read fast, slowly, and at the same time. */
+/**
+ * Long responses with small and large chunks in turn, to clients that read fast, slowly, and
+ * concurrently.
+ */
 import assert from 'node:assert/strict';
 import { get as request } from 'node:http';
 import { after, before, it } from 'node:test';
@@ -11,7 +14,10 @@ import { renderJson } from '../model/json.ts';
 import { absorb, emptyModel } from '../model/model.ts';
 import { describeOver, READINGS } from '../storage.ts';
 
-/** Lengths of the bodies of the pins, and how many events, so that an answer is more than a connection holds. */
+/**
+ * Lengths of the pin bodies and the number of events. Each response is larger than the buffers of a
+ * connection.
+ */
 const MIXTURES = [
   { name: 'small events', lengths: [1000, 8000, 3000], events: 3000 },
   {
@@ -40,7 +46,10 @@ function bundleOf(lengths: readonly number[], events: number): Bundle {
   };
 }
 
-/** The body; the client reads nothing for a while before every n-th piece, so that all buffers on the way are full. */
+/**
+ * The body of a response. The client pauses before every n-th chunk, so that all buffers on the way
+ * are full.
+ */
 async function read(url: string, key: string, pauseEvery: number): Promise<string> {
   const pieces: Buffer[] = [];
   await new Promise<void>((resolve, reject) => {
@@ -59,7 +68,7 @@ async function read(url: string, key: string, pauseEvery: number): Promise<strin
   return Buffer.concat(pieces).toString('utf8');
 }
 
-describeOver(READINGS, 'long answers', {}, (kind) => {
+describeOver(READINGS, 'long responses', {}, (kind) => {
   let deployment: Deployment;
   before(async () => {
     deployment = await openDeployment(kind);

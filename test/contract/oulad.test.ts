@@ -1,6 +1,7 @@
 /**
- * Real events: none lost, none added, the same again changes nothing, and imported points come out.
- * Usually those of every sixteenth student; in the long run all of the million, over every storage.
+ * Real events: none is lost or added, a repeated import changes nothing, and imported points are
+ * served. Short runs use every sixteenth student; long runs use all million events, on every
+ * storage.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -19,7 +20,10 @@ import { DEFAULT_STORAGE, describeOver, STORAGES } from '../storage.ts';
 
 const SOURCE = folderOf('oulad');
 const skip = whyWithout('oulad');
-/** Of the files: users, by the first column, and what they did. Tutors have ids of their own. */
+/**
+ * The share of users and of their events that is imported. Tutors have ids above 90 000 000 and are
+ * always imported.
+ */
 const ONE_IN = IS_LONG ? 1 : 16;
 const isTaken = (user: string | undefined) => Number(user) % ONE_IN === 0 || Number(user) > 90_000_000;
 const COUNTS = IS_LONG ? { events: 1_053_324, points: 4137 } : { events: 53_537, points: 235 };
@@ -34,7 +38,7 @@ function readText(name: string, from = folder): string {
   return gunzipSync(readFileSync(join(from, name))).toString('utf8');
 }
 
-/** The bundle in a folder of its own: as it is, or without the users that are not taken. */
+/** Writes the bundle to a temporary folder: complete, or without the users that are left out. */
 async function makeBundle(): Promise<void> {
   folder = await mkdtemp(join(tmpdir(), 'corkboard-oulad-'));
   for (const name of ['boards.csv.gz', 'pins.csv.gz']) await copyFile(join(SOURCE, name), join(folder, name));
@@ -72,7 +76,10 @@ function digestOfFile(): string {
   return digest;
 }
 
-/** No cell of this file needs quotes and all its times have one form, so that lines are cut and sorted as text. */
+/**
+ * No cell of this file needs quotes and all its times have one form, so lines can be cut and sorted
+ * as text.
+ */
 function digestOfLines(): string {
   const text = readText('events.csv.gz');
   const [header = '', ...lines] = text.trimEnd().split('\n');
@@ -85,7 +92,9 @@ function digestOfLines(): string {
   return digest.digest('hex');
 }
 
-/** Counts the elements of one JSON array, whose bytes come in pieces, and notices an array that does not end. */
+/**
+ * Counts the elements of one JSON array that arrives in chunks; detects an array without an end.
+ */
 class ElementCounter {
   #depth = 0;
   #inText = false;
@@ -147,7 +156,7 @@ describeOver(IS_LONG ? STORAGES : [DEFAULT_STORAGE], 'the OULAD bundle', { skip 
   }
 
   for (const path of ['/a/v1/events', '/b/v1/events']) {
-    it(`answers GET ${path} with exactly ${COUNTS.events} elements of one whole array`, async () => {
+    it(`is served by GET ${path} as exactly ${COUNTS.events} elements of one complete array`, async () => {
       const counter = new ElementCounter();
       await stream(path, (bytes) => counter.add(bytes));
       assert.equal(counter.elements, COUNTS.events);
@@ -155,7 +164,7 @@ describeOver(IS_LONG ? STORAGES : [DEFAULT_STORAGE], 'the OULAD bundle', { skip 
     });
   }
 
-  it('answers as NDJSON with the events of the file, by time and, within an instant, as they stand in it', async () => {
+  it('has the events of the file in NDJSON, by time and, within an instant, in the order of the file', async () => {
     const served = createHash('sha256');
     let lines = 0;
     let rest = Buffer.alloc(0);
@@ -186,7 +195,7 @@ describeOver(IS_LONG ? STORAGES : [DEFAULT_STORAGE], 'the OULAD bundle', { skip 
     assert.equal(after.headers.get('etag'), before.headers.get('etag'));
   });
 
-  it('answers the imported points for every user and board', async () => {
+  it('has the imported points of every user and board', async () => {
     const imported = readRows('points.csv.gz');
     assert.equal(imported.length, COUNTS.points);
     const describePoints = (record: Readonly<Record<string, unknown>>) =>

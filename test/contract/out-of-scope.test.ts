@@ -1,7 +1,7 @@
 /**
- * Nothing that a client gets distinguishes what a key may not see from what does not exist
- * (decision 12): every route of the tables that names a board or a user, in its path or its query,
- * in every form.
+ * No response distinguishes records outside the scope of a key from records that do not exist
+ * (decision 12). Tests every route that names a board or a user in its path or its query, in every
+ * form.
  */
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
@@ -17,7 +17,7 @@ import { visibleBoards, visibleUsers } from '../model/scope-model.ts';
 import { describeOver, READINGS } from '../storage.ts';
 import { openWorld, type ScopeName, WORLD_MODEL, WORLD_SCOPES, type World } from '../world.ts';
 
-/** By the name in a path or a query: what it names, and by which of its names. */
+/** By the name of a path or query parameter: the kind of record it names, and by which name. */
 const PLACEHOLDERS: Readonly<Record<string, Naming>> = {
   'board-id': boards(({ id }) => `${id}`),
   boardId: boards(({ id }) => `${id}`),
@@ -32,8 +32,8 @@ const PLACEHOLDERS: Readonly<Record<string, Naming>> = {
 };
 
 /**
- * A value for each parameter, with what it requires beside it; undefined where it is a placeholder,
- * or cannot be made up.
+ * A value for each parameter, with the other parameters that it requires. Undefined for parameters
+ * that are placeholders or whose values cannot be invented.
  */
 const VALUES: Readonly<Record<ParameterName, string | undefined>> = {
   ...{ board: undefined, user: undefined, cursor: undefined },
@@ -58,7 +58,7 @@ const HEADERS: readonly Readonly<Record<string, string>>[] = [
 ];
 
 interface Naming {
-  /** Names of what the scope hides, and of what it does not. */
+  /** The names of records that the scope hides, and of records that it shows. */
   hidden(scope: Scope): readonly string[];
   visible(scope: Scope): readonly string[];
   readonly all: readonly string[];
@@ -86,7 +86,7 @@ function naming<T>(
   };
 }
 
-/** A name that nothing has, of the same length and kind: with another last digit or letter. */
+/** An unused name of the same length and kind: its last digit or letter is different. */
 function missingLike(name: string, taken: readonly string[]): string {
   const place = name.search(/[0-9A-Za-z][^0-9A-Za-z]*$/);
   const others = /[0-9]/.test(name[place]!) ? '4050607010203' : 'QXZ';
@@ -101,7 +101,7 @@ interface Pair {
   readonly missing: string;
 }
 
-/** Targets that differ in one name alone: of what the scope hides, and of what does not exist. */
+/** Targets that differ in one name only: a hidden record, and one that does not exist. */
 function pairsOf(route: Route, base: string, scope: Scope): Pair[] {
   const inPath = [...route.path.matchAll(/\{([^}]+)\}/g)].map(([, name = '']) => name);
   const inQuery = route.parameters.filter((name) => name in PLACEHOLDERS);
@@ -137,7 +137,7 @@ interface Way {
   readonly query: string;
 }
 
-/** Every method and form of the route, and the parameters and headers that change the response. */
+/** Every method and form of the route, and all parameters and headers that change the response. */
 function waysOf({ representations, parameters }: Route): Way[] {
   const plain = { method: 'GET', headers: {}, query: '' };
   return [
@@ -155,7 +155,7 @@ function waysOf({ representations, parameters }: Route): Way[] {
   ];
 }
 
-describeOver(READINGS, 'what is out of scope', {}, (kind) => {
+describeOver(READINGS, 'a board or user out of scope', {}, (kind) => {
   const agent = new Agent({ keepAlive: true });
   let world: World;
   before(async () => {
@@ -166,7 +166,7 @@ describeOver(READINGS, 'what is out of scope', {}, (kind) => {
     await world.close();
   });
 
-  /** Everything that a client gets, but for what differs between any two requests. */
+  /** The whole response, without the values that differ between any two requests. */
   async function appearance(target: string, key: string, { method, headers, query }: Way): Promise<string> {
     const path = target + query;
     const sent = request(world.url + path, { method, agent, headers: { ...headers, apikey: key } });
@@ -190,12 +190,13 @@ describeOver(READINGS, 'what is out of scope', {}, (kind) => {
 
   for (const name of ['nothing', 'boards', 'users'] satisfies readonly ScopeName[]) {
     for (const { base, table } of publishedBases('a')) {
-      it(`looks like what does not exist to the key "${name}", in every route under ${base}/v1`, async () => {
+      it(`looks like a missing one to the key "${name}", in every route under ${base}/v1`, async () => {
         let compared = 0;
         for (const route of table.routes) {
           const pairs = pairsOf(route, base, WORLD_SCOPES[name]);
-          // Each pair is asked for plainly, and in every other way at least one: what is found is
-          // looked up the same way for all of them, so directly plain requests do.
+          // Each pair is compared with a plain request, and at least one pair in every other way:
+          // all ways look records up in the same manner. Datasets read directly are compared with
+          // plain requests only, except in long runs.
           for (const [place, { hidden, missing }] of pairs.entries()) {
             for (const way of waysOf(route).slice(
               0,

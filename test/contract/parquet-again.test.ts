@@ -1,4 +1,4 @@
-/** Parquet of the API is imported again to the same responses (decision 28). */
+/** Parquet files of the API, imported again, give the same responses (decision 28). */
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ describe('Parquet of the API', () => {
   });
   after(() => world.close());
 
-  /** The files of these lists, imported into an organization of their own; a key for it. */
+  /** Imports the files of these lists into a new organization; returns a key for it. */
   async function importAgain(variant: 'a' | 'b', names: readonly string[]): Promise<string> {
     const organization = `again-${variant}-${names.join('-')}`;
     const folder = join(world.folder, organization);

@@ -1,6 +1,6 @@
 /**
- * What a key sees that redacts ids: the same pseudonym everywhere, in an order that tells nothing
- * (decision 63).
+ * Responses for a key that redacts ids: the same pseudonym everywhere, in an order that reveals
+ * nothing (decision 63).
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -16,8 +16,8 @@ import { parseExact } from '../model/insights-model.ts';
 import { until } from '../server/stand.ts';
 
 /**
- * Ascending, as they are imported, so that no order of the store is that of the pseudonyms by
- * chance.
+ * Ascending, in the order of the import, so that no order of the store matches the order of the
+ * pseudonyms by chance.
  */
 const IDS = Array.from({ length: 12 }, (_, at) => 5_000_000_000_000_000n + 7n * BigInt(at));
 const [OWNER, ADA, BOB] = IDS as [bigint, bigint, bigint];
@@ -35,7 +35,7 @@ const SCHOOL: Bundle = {
   })),
   boards: [BOARD, OTHER].map((id) => ({ id, title: `Board ${id}` })),
   pins: [{ id: 9n, board_id: BOARD, owner_id: OWNER, title: 'Pin' }],
-  // Everybody does the same, so that only the order of ties tells them apart.
+  // All users do the same, so that only the order of ties distinguishes them.
   events: IDS.slice(1).map((actor_id) => ({
     ...{ type: 'pin', action: 'commented', owner_id: OWNER, actor_id, board_id: BOARD, pin_id: 9n },
     timestamp: '2024-01-03T00:00:00Z',
@@ -72,7 +72,7 @@ describe('a key that redacts ids', () => {
     return parseExact(text) as T;
   }
 
-  it('lists users and points of a board by what it sees, in its order', async () => {
+  it('gets users and points of a board in the order of the pseudonyms', async () => {
     for (const variant of ['a', 'b']) {
       const users = await load<Person[]>(`/${variant}/v1/users`);
       assert.deepEqual(
@@ -92,7 +92,7 @@ describe('a key that redacts ids', () => {
     );
   });
 
-  it('names a user by the pseudonym in paths, filters and points maps, and by nothing else', async () => {
+  it('names users by their pseudonyms only, in paths, filters and points maps', async () => {
     const ada = shown(ADA);
     const events = await load<{ actor: Person }[]>(`/a/v1/events/user/${ada}`);
     assert.deepEqual(
@@ -114,7 +114,7 @@ describe('a key that redacts ids', () => {
     }
   });
 
-  it('sees equal figures of people in the order of the pseudonyms', async () => {
+  it('gets users with equal numbers in the order of the pseudonyms', async () => {
     const actors = inOrder(IDS.slice(1));
     for (const order of ['events', 'recent']) {
       for (const top of [4, 100]) {
@@ -144,7 +144,7 @@ describe('a key that redacts ids', () => {
     );
   });
 
-  it('sees pseudonyms in the lines of a ledger', async () => {
+  it('gets pseudonyms in the lines of a ledger', async () => {
     const ledger = await load<{ lines: { what: string }[] }>(
       `/insights/v1/boards/${BOARD}/users/${shown(OWNER)}/ledger`,
     );
@@ -154,7 +154,7 @@ describe('a key that redacts ids', () => {
     );
   });
 
-  it('sees the people of a scope that names real ids', async () => {
+  it('gets the users of a scope that names real ids', async () => {
     const scope = { boards: 'all', users: [BOB, OWNER] } as const;
     const scoped = await deployment.makeKey('school', { redact: REDACT_IDS, scope });
     assert.deepEqual(
@@ -164,7 +164,7 @@ describe('a key that redacts ids', () => {
     assert.equal((await get(`${deployment.url}/a/v1/events/user/${shown(ADA)}`, scoped)).status, 404);
   });
 
-  it('can be pulled from, into an organization in which the pseudonyms are the ids', async () => {
+  it('can be used for a pull, and the pseudonyms are the ids in the copy', async () => {
     const publish = async (paths: readonly string[]) => {
       const report = await importBundle({ store: deployment.store, organization: 'copy', paths });
       assert.deepEqual(report.problems, []);
@@ -182,7 +182,7 @@ describe('a key that redacts ids', () => {
     }
   });
 
-  it('is told who was forgotten by the pseudonym, in a sync and on a live stream', async () => {
+  it('gets forgotten users by pseudonym, in a sync and on a live stream', async () => {
     const headers = { apikey: key, accept: 'text/event-stream' };
     const abort = new AbortController();
     const stream = await fetch(`${deployment.url}/a/v1/events`, { headers, signal: abort.signal });

@@ -1,4 +1,4 @@
-/** What redacting keys see of what was derived from what they may not see (decision 63). */
+/** Responses for redacting keys when visible fields were derived from hidden ones (decision 63). */
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ const ENVELOPE = {
   ],
 };
 
-/** As imports named people before ids were derived with the secret of the organization. */
+/** Names as imports made them before ids were derived with the secret of the organization. */
 const PLAINLY_DERIVED = [
   { id: 1594432973042154n, email: 'ada.byron@uni.example', name: 'ada.byron' },
   { id: 2594432973042154n, email: '2594432973042154@login.uni.example.invalid', name: 'hopper1952' },
@@ -73,7 +73,7 @@ const SHOWING = [
 ];
 const USERS = [...SHOWING, { id: 3n, email: 'x3@uni.example', name: 'Emmy Franklin' }];
 
-/** What identifies somebody; the last one was given as a name. */
+/** Texts that identify users; the last alternatives were given as names. */
 const SECRETS =
   /lovelace|byron|hopper19|noether|ebd31e95|kovalevskaya|sofia|curie|meitner|Lise|Student 123456|uni\.example/i;
 
@@ -101,7 +101,7 @@ describe('a key that redacts addresses', () => {
     assert.equal(report.problemCount, 0, JSON.stringify(report.problems));
   }
 
-  it('sees no name that shows an address or what identified the person, and every other name', async () => {
+  it('gets no name that reveals an address or an identifier, and every other name', async () => {
     const key = await deployment.makeKey('school', { redact: { email: true, name: false, id: false } });
     for (const path of PATHS) {
       for (const format of ['json', 'ndjson', 'csv', 'parquet']) {
@@ -121,14 +121,14 @@ describe('a key that redacts addresses', () => {
     assert.equal(names.get('0'), 'Unknown');
   });
 
-  it('sees the pseudonyms that a key sees which redacts names as well', async () => {
+  it('gets the same pseudonyms as a key that also redacts names', async () => {
     const both = await deployment.makeKey('school', { redact: { email: true, name: true, id: false } });
     const email = await deployment.makeKey('school', { redact: { email: true, name: false, id: false } });
     const [seen, shown] = [await namesFor(both), await namesFor(email)];
     for (const { id } of SHOWING) assert.equal(shown.get(String(id)), seen.get(String(id)));
   });
 
-  /** By id. */
+  /** Names of users by id. */
   async function namesFor(key: string): Promise<ReadonlyMap<string, string>> {
     const { text } = await get(`${deployment.url}/b/v1/users`, key);
     const found = text.matchAll(/"id":(\d+),.*?"name":"(.*?)"/g);
@@ -151,7 +151,7 @@ describe('a look-up by an LMS property', () => {
   }
 
   for (const field of REDACTABLE) {
-    it(`is refused for a key that redacts ${field}, alike for all properties and values`, async () => {
+    it(`is refused for a key that redacts ${field}, with the same problem for all properties and values`, async () => {
       const redact = { ...NO_REDACTION, [field]: true };
       const allowed = await stand.makeKey({ redact, allowLmsLookup: true });
       const refused = await stand.makeKey({ redact });
@@ -159,8 +159,8 @@ describe('a look-up by an LMS property', () => {
       assert.equal(found.status, 200);
       assertProblem(await lookUp(LOOKUPS[1]!, allowed), 404, 'not-found');
       assertProblem(await lookUp(LOOKUPS[2]!, allowed), 404, 'lookup-not-configured');
-      // What the other key has been given, twice so that it is kept, is given to none that may not
-      // ask for it.
+      // A response that the other key got, twice so that it is in the cache, is not given to a key
+      // that may not request it.
       const etag = (await lookUp(LOOKUPS[0]!, allowed)).headers.get('etag') ?? '';
       const problems = [];
       for (const path of LOOKUPS) {
@@ -177,7 +177,7 @@ describe('a look-up by an LMS property', () => {
     });
   }
 
-  it('is answered for a key that redacts nothing', async () => {
+  it('is allowed for a key that redacts nothing', async () => {
     assert.equal((await lookUp(LOOKUPS[0]!, stand.key)).status, 200);
   });
 });
@@ -189,7 +189,7 @@ describe('a cursor', () => {
   });
   after(() => stand.close());
 
-  it('goes on for a key of the same redaction, and is refused for any other one', async () => {
+  it('is accepted from a key with the same redaction, and refused from any other key', async () => {
     const redactions = allRedactions();
     const keys = await Promise.all(redactions.map((redact) => stand.makeKey({ redact })));
     const again = await Promise.all(redactions.map((redact) => stand.makeKey({ redact })));

@@ -1,10 +1,10 @@
-/** Contract section 2: every field of every resource, its type, its presence and its value. */
+/** Contract section 2: the type, presence and value of every field of every resource. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { get } from '../model/client.ts';
 import * as fixture from '../world.ts';
 
-/** JSON types of the contract. Integers are compared as text, because some of them no `number` can hold. */
+/** JSON types of the contract. Integers are compared as text: `number` cannot hold all of them. */
 type Type = 'string' | 'integer' | 'array' | 'object';
 type Fields = Readonly<Record<string, Type>>;
 
@@ -45,10 +45,10 @@ interface Row {
   /** The statement of the contract. */
   readonly statement: string;
   readonly path: string;
-  /** Resources of that kind inside the answer. */
+  /** Extracts the resources of this kind from the parsed body. */
   readonly pick: (answer: unknown) => readonly unknown[];
   readonly fields: Fields;
-  /** How many there are in the fixture world. */
+  /** Their number in the fixture. */
   readonly count: number;
 }
 
@@ -57,7 +57,7 @@ const TABLES: readonly Row[] = [
     const path = `/${variant}/v1/events`;
     const rows = [
       { statement: '2.1 Event of type pin', pick: withPin, fields: { ...EVENT, pin: 'object' }, count: 6 },
-      { statement: '2.1 Event of another type', pick: withoutPin, fields: EVENT, count: 4 },
+      { statement: '2.1 Event of a different type', pick: withoutPin, fields: EVENT, count: 4 },
       { statement: '2.2 Person (owner)', pick: members('owner'), fields: PERSON, count: 10 },
       { statement: '2.2 Person (actor)', pick: members('actor'), fields: PERSON, count: 10 },
       {
@@ -143,7 +143,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Integers become `bigint`, so that a fraction or an exponent in the text would be noticed. */
+/** Integers become `bigint`, which rejects a fraction or an exponent in the text. */
 function parseExactly(text: string): unknown {
   return JSON.parse(text, (_name, value, context?: { readonly source?: string }) =>
     typeof value === 'number' ? BigInt(context?.source ?? '') : value,
@@ -189,7 +189,7 @@ describe('contract 2: resources', () => {
     assert.ok(text.endsWith(`,${expected}]`), text);
   });
 
-  it('2.1 Event: an event of another type, before 1970 and with the largest id, literally; it carries no pin', async () => {
+  it('2.1 Event: an event of a different type, before 1970 and with the largest id, literally, without a pin', async () => {
     const { text } = await get(`${world.url}/b/v1/board/9223372036854775807`, world.keys.full);
     assert.equal(
       text,
@@ -208,7 +208,7 @@ describe('contract 2: resources', () => {
     }
   });
 
-  it('2.4 Pin: activity repeats the action, and what was not imported is empty', async () => {
+  it('2.4 Pin: activity repeats the action, and fields that were not imported are empty', async () => {
     const answer: unknown = JSON.parse((await get(`${world.url}/a/v1/events/board/8`, world.keys.full)).text);
     for (const event of elements(answer)) {
       const pin = member('pin')(event);

@@ -1,10 +1,10 @@
-/** Contract section 4: each row of its tables, in both variants, with what the fixture world must answer. */
+/** Contract section 4: each row of its tables, in both variants, with its response. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { assertProblem, assertSuccess, get } from '../model/client.ts';
 import * as fixture from '../world.ts';
 
-/** Days of March 2018 as the form of the example has them: 13 digits. */
+/** Instants in March 2018, in the 13-digit form of the contract's example. */
 const MONDAY_MS = Date.parse('2018-03-12T17:00:45.567Z');
 const TUESDAY_MS = Date.parse('2018-03-13T00:00:00.000Z');
 const THURSDAY_MS = Date.parse('2018-03-15T12:30:00.250Z');
@@ -12,7 +12,7 @@ const THURSDAY_MS = Date.parse('2018-03-15T12:30:00.250Z');
 interface Row {
   readonly statement: string;
   readonly path: string;
-  /** What identifies each element, in order; of a map its names. */
+  /** The identity of each element, in order; for a map, its names. */
   readonly answer: readonly string[];
 }
 
@@ -55,12 +55,12 @@ const ROWS: readonly Row[] = [
       { statement: `${table} /boards: all boards`, path: `${base}/boards`, answer: BOARDS },
       { statement: `${table} /users: all users`, path: `${base}/users`, answer: USERS },
       {
-        statement: `4.1 start and end: users by when they were created, else by their first event`,
+        statement: `4.1 start and end: users by creation time, or else by their first event`,
         path: `${base}/users?start=${Date.parse('2018-02-01T00:00:00Z')}&end=${MONDAY_MS + 1}`,
         answer: ['3', '5', '7'],
       },
       {
-        statement: `4.1 end alone: users created before it; who has no time is in no range`,
+        statement: `4.1 end alone: users created before it; users without a time are in no range`,
         path: `${base}/users?end=0`,
         answer: ['9007199254740993'],
       },
@@ -102,19 +102,19 @@ const ROWS: readonly Row[] = [
     answer: ON_RHETORIC,
   },
   {
-    statement: '4.2 /board/:boardId/points: imported points put on it',
+    statement: '4.2 /board/:boardId/points: users with imported points',
     path: '/a/v1/board/8/points',
     answer: ON_STARS,
   },
-  { statement: '4.2 /board/:boardId/points: nobody', path: '/a/v1/board/9/points', answer: [] },
+  { statement: '4.2 /board/:boardId/points: no users', path: '/a/v1/board/9/points', answer: [] },
   {
     statement: '4.2 /user/:userId/points: boards the user follows',
     path: '/a/v1/user/1/points',
     answer: ['1', '1:8'],
   },
-  { statement: '4.2 /user/:userId/points: not those unfollowed', path: '/a/v1/user/3/points', answer: ['3'] },
+  { statement: '4.2 /user/:userId/points: not unfollowed ones', path: '/a/v1/user/3/points', answer: ['3'] },
   {
-    statement: '4.2 /user/:userId/points: an owner who is paid and never acts',
+    statement: '4.2 /user/:userId/points: an owner who gets points and never acts',
     path: '/a/v1/user/2/points',
     answer: ['2'],
   },
@@ -156,7 +156,10 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-/** Kinds of the events, ids of boards and users, or names of the map, from the text, so that ids stay exact. */
+/**
+ * Kinds of the events, ids of boards and users, or names of the map. Ids are taken from the text,
+ * so that they stay exact.
+ */
 function outline(text: string): readonly string[] {
   const answer: unknown = JSON.parse(text, (name, value, context?: { readonly source?: string }) =>
     name === 'id' ? context?.source : value,
@@ -216,7 +219,7 @@ describe('contract 4: endpoints', () => {
     );
   });
 
-  it('4.1 start and end: points count the awards inside the range, imported ones where it holds all events of the board', async () => {
+  it('4.1 start and end: points count the awards inside the range, imported ones if it contains all events of the board', async () => {
     const within = `start=${MONDAY_MS}&end=${TUESDAY_MS}`;
     const rhetoric = await get(`${world.url}/a/v1/user/1/points?${within}`, world.keys.full);
     assert.match(
@@ -237,7 +240,7 @@ describe('contract 4: endpoints', () => {
     }
   });
 
-  it('4.2 /course and /lms_user: 404 that says so where the organization has not configured them', async () => {
+  it('4.2 /course and /lms_user: 404 with a code of its own if the organization has not configured them', async () => {
     await world.store.createOrganization('plain', {});
     await world.load('plain', fixture.WORLD);
     const key = await world.makeKey('plain');

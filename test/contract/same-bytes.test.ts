@@ -1,7 +1,7 @@
 /**
- * The same bundles in both stores, read directly and from memory: three servers, in the long run
- * four, one response. Their secrets are made the same, because pseudonyms and cursors are made with
- * them; entity tags belong to a version of one store.
+ * The same bundles in both stores, read directly and from memory: three servers (four in long runs)
+ * give the same responses. The test gives all stores the same secret, because pseudonyms and
+ * cursors depend on it. Entity tags are not compared: they belong to a version of one store.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -24,7 +24,10 @@ const DEMO = join(import.meta.dirname, '../../demo');
 const SECRET = Buffer.alloc(32, 'the same for all');
 const TUESDAY_MS = Date.parse('2018-03-13T00:00:00Z');
 
-/** After the world: what is known changes, and events come that are earlier than those that are there. */
+/**
+ * Imported after the fixture: changes known records, and adds events that are earlier than existing
+ * ones.
+ */
 const LATER: Bundle = {
   ...EMPTY_BUNDLE,
   users: [{ id: ADA, email: 'countess@harbor.example', name: 'Ada King' }],
@@ -63,7 +66,7 @@ const FORMS: readonly Readonly<Record<string, string>>[] = [
   { accept: 'application/x-ndjson, application/json;q=0.5', 'accept-encoding': 'gzip' },
   { accept: 'text/csv, application/json;q=0.5', 'accept-encoding': 'identity' },
 ];
-/** One a form. */
+/** One range for each form. */
 const RANGES = [{}, { startMs: TUESDAY_MS }, { startMs: 0, endMs: TUESDAY_MS }];
 
 interface Server {
@@ -104,7 +107,7 @@ describe('the same bundle', () => {
         [storage.store, false],
         [inMemory, true],
       ] as const) {
-        // Reading the file of a version directly is the same in both stores.
+        // Reading a version file directly works the same in both stores.
         if (!IS_LONG && kind !== EMBEDDED && !resident) continue;
         const running = await startServer({
           ...{ host: '127.0.0.1', port: 0, defaultVariant: 'a', logLevel: 'silent' },
@@ -125,7 +128,7 @@ describe('the same bundle', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** In all stores, one import after the other. */
+  /** Imports the bundles one after the other into all stores. */
   async function load(organization: string, settings: Partial<Settings>, ...paths: string[]): Promise<void> {
     for (const { store } of storages) {
       await store.createOrganization(organization, settings);
@@ -133,7 +136,7 @@ describe('the same bundle', () => {
     }
   }
 
-  /** Keys that see the same, one for each server. */
+  /** Keys with the same scope and redaction, one for each server. */
   async function makeKeys(
     organization: string,
     { scope = FULL_SCOPE, redact = PLAIN }: KeyWishes,
@@ -143,7 +146,7 @@ describe('the same bundle', () => {
     return (await Promise.all(made)).map(({ key }) => key);
   }
 
-  /** The answer of all servers, which must be one. */
+  /** The common response of all servers; fails if any differs. */
   async function ask(path: string, keys: readonly string[], form: Readonly<Record<string, string>>) {
     const replies = await Promise.all(
       servers.map(async ({ running }, index) => {
@@ -162,8 +165,9 @@ describe('the same bundle', () => {
   }
 
   /**
-   * Each route of both variants, in one form with its range after the other: `turn` says with which
-   * one the first question is asked. In the long run each in each. How many responses hold something.
+   * Compares the servers on each route of both variants, using the forms and their ranges in turn;
+   * `turn` selects the first one. Long runs use each form for each route. Returns the number of
+   * responses with status 200.
    */
   async function compare(
     questions: readonly Question[],
@@ -185,7 +189,9 @@ describe('the same bundle', () => {
     return found;
   }
 
-  /** How many pages there are. Cursors name sequences, which the stores may number with other gaps. */
+  /**
+   * The number of pages. Cursors name sequences, which the stores may number with different gaps.
+   */
   async function walk(path: string, keys: readonly string[]): Promise<number> {
     let pages = 0;
     for (let next: readonly string[] | undefined = servers.map(() => path); next !== undefined; pages += 1) {
@@ -204,7 +210,7 @@ describe('the same bundle', () => {
     return pages;
   }
 
-  it('of all kinds, and another after it, gives the same bytes on every route, with every key', async () => {
+  it('of all kinds, followed by a second one, gives the same bytes on every route, with every key', async () => {
     await load('world', storeSettings(WORLD_SETTINGS), join(folder, 'world'), join(folder, 'later'));
     for (const [turn, wishes] of KEYS.entries()) {
       const found = await compare(WORLD_QUESTIONS, await makeKeys('world', wishes), turn);
@@ -212,7 +218,7 @@ describe('the same bundle', () => {
     }
   });
 
-  it('as it was exported gives the same bytes again', async () => {
+  it('gives the same bytes after an export and import', async () => {
     const keys = await makeKeys('world', {});
     const { body } = await ask('/a/v1/events?format=ndjson', keys, {});
     await writeFile(join(folder, 'events.ndjson'), body);
@@ -238,10 +244,13 @@ describe('the same bundle', () => {
   });
 });
 
-/** All of an answer but what differs between any two requests, and what tells versions apart. */
+/**
+ * A response without the values that differ between any two requests, and without those that
+ * identify versions.
+ */
 async function appearance(response: Response) {
   const own = ['date', 'etag', 'x-request-id', 'server-timing', 'connection', 'keep-alive'];
-  // How a large answer is cut into pieces before it is compressed depends on where it comes from.
+  // The boundaries of the chunks that are compressed depend on the kind of dataset.
   if (response.headers.has('content-encoding')) own.push('content-length', 'transfer-encoding');
   const headers = [...response.headers].filter(([name]) => !own.includes(name));
   assert.equal(response.headers.has('etag'), response.status === 200);

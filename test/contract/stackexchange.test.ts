@@ -1,6 +1,6 @@
 /**
- * Every route for real data of Stack Exchange: the counts must be those of the files, which are read here line by
- * line without any code of the product.
+ * Every route with real data of Stack Exchange. The counts must be those of the files, which this
+ * test reads line by line without any code of the product.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { IS_LONG } from '../model/runs.ts';
 
 const FOLDER = join(import.meta.dirname, '../../demo');
 
-/** Of two thousand users every so many is asked about, on four routes; each one in the long run. */
+/** Short runs test every n-th of two thousand users on four routes; long runs test each one. */
 const EVERY_NTH_USER = IS_LONG ? 1 : 16;
 
 type Row = Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ function cell(row: Row, column: string): string {
   return value;
 }
 
-/** Points of each user on each board, as `board user` to a sum; who is on no board is left out. */
+/** Points of each user on each board: `board user` to a sum, without users who are on no board. */
 function expectedPoints(events: readonly Row[]): ReadonlyMap<string, number> {
   const follows = new Map<string, Row>();
   const points = new Map<string, number>();
@@ -47,7 +47,7 @@ function expectedPoints(events: readonly Row[]): ReadonlyMap<string, number> {
     points.set(pair, (points.get(pair) ?? 0) + earned);
     if (kind !== 'board.followed' && kind !== 'board.unfollowed') continue;
     const last = follows.get(pair);
-    // All times have one form and one offset, so that they can be compared as text; a tie goes to the later line.
+    // All times have one form and offset, so they compare as text; on a tie the later line wins.
     if (last === undefined || cell(last, 'timestamp') <= cell(event, 'timestamp')) follows.set(pair, event);
   }
   for (const [pair, event] of follows) if (cell(event, 'action') === 'unfollowed') points.delete(pair);

@@ -1,4 +1,4 @@
-/** The embedded store against the contract of stores, and what is its own: files. */
+/** The embedded store: the contract of stores, and its files. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,8 +22,8 @@ after(async () => {
 describeStore('DuckDB', async () => await openFolderStore(await newFolder()));
 describePublication('DuckDB', async () => await openFolderStore(await newFolder()));
 
-describe('the files of the embedded store', () => {
-  it('are the last three generations, and nothing of what did not come into force', async () => {
+describe('the version files of the embedded store', () => {
+  it('are the last three versions, without leftovers of publications that did not complete', async () => {
     const folder = await newFolder();
     const store = await openFolderStore(folder);
     await store.createOrganization('acme', {});
@@ -38,7 +38,7 @@ describe('the files of the embedded store', () => {
     await store.close();
   });
 
-  it('are found again by the next process', async () => {
+  it('are found by the next process', async () => {
     const folder = await newFolder();
     const writing = await openFolderStore(folder);
     await writing.createOrganization('acme', {});
@@ -51,7 +51,7 @@ describe('the files of the embedded store', () => {
     await reading.close();
   });
 
-  it('hold the version before the one in force, the latest that can be opened', async () => {
+  it('include the previous version, the latest one that can be opened', async () => {
     const folder = await newFolder();
     const store = await openFolderStore(folder);
     await store.createOrganization('acme', {});
@@ -68,7 +68,7 @@ describe('the files of the embedded store', () => {
     await store.close();
   });
 
-  it('of an earlier organization of the same name are no versions of a copy in its place', async () => {
+  it('of an earlier organization are not versions of a copy with the same name', async () => {
     const [from, to] = [await newFolder(), await newFolder()];
     for (const [folder, publications] of [
       [from, ['One', 'Two', 'Three']],

@@ -1,4 +1,4 @@
-/** A selection is read the same again from the positions that were found to be part of it. */
+/** A selection reads the same events again when it is narrowed to the positions found in it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -55,7 +55,7 @@ function timestamps(batches: Iterable<EventBatch>): number[] {
   return [...batches].flatMap(({ timestampMs }) => Array.from(timestampMs));
 }
 
-test('what a tally has found is what its selection is, from any place to any other', async () => {
+test('a tally finds the same events as its selection, in every subrange', async () => {
   await fc.assert(
     fc.asyncProperty(selections, fc.nat(COUNT), fc.nat(COUNT), async (selection, one, other) => {
       const { selection: found, events: count } = await tallySelection(events, selection, SIZES);

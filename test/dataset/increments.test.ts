@@ -1,4 +1,7 @@
-/** Derived tables of a version built in many increments, against those of one built at once, row for row. */
+/**
+ * Compares, row by row, the derived tables of a version built by many publications with those of a
+ * version built by one.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +15,7 @@ import { joinSteps, type Step, stepsArbitrary } from './increments.ts';
 import { SINGLE_CHANGES } from './single-changes.ts';
 import { publishRecords, type Records } from './small-world.ts';
 
-describe('a version built in increments', () => {
+describe('a version built by several publications', () => {
   let folder: string;
   let storage: Storage;
   let organizations = 0;
@@ -41,7 +44,7 @@ describe('a version built in increments', () => {
     return (await readGeneration(file)).tables;
   };
 
-  it('holds the same derived rows as one built at once, whatever came late, policies included', async () => {
+  it('has the same derived rows as one built at once, with late records and policy changes', async () => {
     const property = fc.asyncProperty(stepsArbitrary, async (steps) => {
       const all = joinSteps(steps);
       fc.pre(Object.values(all.records).some((records) => records.length > 0));
@@ -51,12 +54,12 @@ describe('a version built in increments', () => {
     await fc.assert(property, runs(2));
   });
 
-  it('holds the same derived rows as one built at once when a publication changes one thing alone', async () => {
+  it('has the same derived rows as one built at once when each publication makes a single change', async () => {
     const increments = await build(SINGLE_CHANGES);
     assert.deepEqual(increments, await build([joinSteps(SINGLE_CHANGES)]));
   });
 
-  it('takes a change of the policy to everything, however little came with it', async () => {
+  it('applies a changed policy to all events, even if few records came with it', async () => {
     const event = { type: 'pin', action: 'visited', ownerId: 1n, boardId: 7n, pinId: 70n };
     const first: Records = {
       users: [1n, 2n].map((id) => ({ id, email: `u${id}@x.example`, name: `User ${id}` })),
@@ -83,7 +86,7 @@ describe('a version built in increments', () => {
   });
 });
 
-/** Standings of users 1 and 2 on board 7, as they are read: total points and score. */
+/** Rows of the points totals of users 1 and 2 on board 7, from `[total points, score]` for each. */
 function standingsOf(...figures: [number, number][]): string[] {
   return figures.map(
     ([total, score], person) =>

@@ -1,4 +1,4 @@
-/** Records that come in several publications, random ones and such of which each changes one thing alone. */
+/** Random records in several publications, and their merge into one. */
 import fc from 'fast-check';
 import { instantArbitrary } from '../model/arbitrary.ts';
 import { policyArbitrary } from '../model/policy-arbitrary.ts';
@@ -10,7 +10,7 @@ const PINS = [70n, 71n, 80n];
 
 export interface Step {
   readonly records: Records;
-  /** The policy from this step on; absent: as before. */
+  /** The policy from this step on; absent: unchanged. */
   readonly policy?: string;
 }
 
@@ -52,7 +52,10 @@ const laterArbitrary = fc.record({
   ),
 });
 
-/** Users, boards and pins come when they are needed; events have ids, and adjustments reasons, of their own. */
+/**
+ * Steps with random records. Users, boards and pins are added when a record first refers to them.
+ * Every event has a unique id, and every adjustment a unique reason.
+ */
 export const stepsArbitrary: fc.Arbitrary<readonly Step[]> = fc
   .array(
     fc.record({
@@ -106,7 +109,7 @@ export const stepsArbitrary: fc.Arbitrary<readonly Step[]> = fc
     });
   });
 
-/** All steps as one. */
+/** Merges all steps into one. */
 export function joinSteps(steps: readonly Step[]): Step {
   const all = steps.map(({ records }) => records);
   const policy = steps.findLast((step) => step.policy !== undefined)?.policy;

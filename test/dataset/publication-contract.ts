@@ -1,4 +1,4 @@
-/** What every store promises of publications: checks, merging, all or nothing, one at a time. */
+/** The contract of publications for every store: checks, merging, all or nothing, one at a time. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Store } from '../../src/store/store.ts';
@@ -37,7 +37,7 @@ export function describePublication(name: string, openStore: () => Promise<Store
       return length;
     };
 
-    it('decision 29: of the same records changes nothing, not even the version', async () => {
+    it('decision 29: with the same records changes nothing, not even the version', async () => {
       const organization = await newOrganization();
       const version = await store.currentVersion(organization);
       const outcome = await publishRecords(store, organization, WORLD);
@@ -47,7 +47,7 @@ export function describePublication(name: string, openStore: () => Promise<Store
       assert.equal(await store.currentVersion(organization), version);
     });
 
-    it('decision 29: takes the second identical event of one import for a second event, once', async () => {
+    it('decision 29: adds the second identical event of one import as a second event, only once', async () => {
       const organization = await newOrganization({ ...WORLD, events: [FOLLOW, FOLLOW] });
       assert.equal(await eventCount(organization), 2);
       await publishRecords(store, organization, { events: [FOLLOW, FOLLOW] });
@@ -56,7 +56,7 @@ export function describePublication(name: string, openStore: () => Promise<Store
       assert.equal(await eventCount(organization), 3);
     });
 
-    it('decision 29: knows events with an id by it, and those without by their fields', async () => {
+    it('decision 29: identifies events by their id, and events without an id by their fields', async () => {
       const organization = await newOrganization({
         ...WORLD,
         events: [
@@ -72,7 +72,7 @@ export function describePublication(name: string, openStore: () => Promise<Store
       assert.equal(await eventCount(organization), 3);
     });
 
-    it('decision 29: numbers events and their kinds as if what is left out had not been there', async () => {
+    it('decision 29: numbers events and their kinds as if the refused ones were absent', async () => {
       const organization = await newOrganization();
       const published = async () => {
         const dataset = await openPublished(store, organization);
@@ -95,7 +95,7 @@ export function describePublication(name: string, openStore: () => Promise<Store
       assert.deepEqual(await published(), { last: before.last + 2 + 3, kinds: ['first', 'second'] });
     });
 
-    it('decision 29: replaces users field by field, and joins or splits names at the last space', async () => {
+    it('decision 29: replaces users field by field, and joins and splits names at the last space', async () => {
       const organization = await newOrganization({
         users: [
           { id: 1n, email: 'a@x', name: 'Ann de Bee' },
@@ -119,7 +119,7 @@ export function describePublication(name: string, openStore: () => Promise<Store
       );
     });
 
-    it('decision 9: refuses a second owner of an e-mail address, ignoring case, and names both', async () => {
+    it('decision 9: refuses a second user of an e-mail address, ignoring case, and names both', async () => {
       const organization = await newOrganization();
       const { problems, published } = await publishRecords(store, organization, {
         users: [
@@ -156,7 +156,7 @@ export function describePublication(name: string, openStore: () => Promise<Store
       );
     });
 
-    it('decision 11: refuses a second board of an LTI or course id', async () => {
+    it('decision 11: refuses a second board with the same LTI id or course id', async () => {
       const organization = await newOrganization();
       const { problems } = await publishRecords(store, organization, {
         boards: [
@@ -174,7 +174,7 @@ export function describePublication(name: string, openStore: () => Promise<Store
       );
     });
 
-    it('decision 11: refuses a second user of a configured LMS property, also when it is configured later', async () => {
+    it('decision 11: refuses a second user with the same value of an LMS property, also when the property is configured later', async () => {
       const twins: Records = {
         users: [
           { id: 70n, email: 'l@x', name: 'L', lms: { sis: 'same', 'od\'d "one': 'x' } },
@@ -196,7 +196,7 @@ export function describePublication(name: string, openStore: () => Promise<Store
       );
     });
 
-    it('reports every reference to what is not there, and what follows from it', async () => {
+    it('reports every reference to a missing record, and the records that depend on it', async () => {
       const organization = await newOrganization();
       const { problems, counts } = await publishRecords(store, organization, {
         users: [{ id: 80n, email: 'ann@x.example', name: 'Refused' }],
@@ -228,7 +228,7 @@ export function describePublication(name: string, openStore: () => Promise<Store
       assert.deepEqual(counts, { events: 5, users: 5, boards: 3, pins: 1 });
     });
 
-    it('that is discarded leaves no trace', async () => {
+    it('leaves no trace when it is discarded', async () => {
       const organization = await newOrganization();
       const version = await store.currentVersion(organization);
       const publication = await store.beginPublication(organization, { waitMs: 0 });
@@ -240,7 +240,7 @@ export function describePublication(name: string, openStore: () => Promise<Store
       assert.equal(await eventCount(organization), 5);
     });
 
-    it('waits for another of the same organization, or gives up, and minds no other organization', async () => {
+    it('waits for a publication of the same organization or gives up, and ignores those of other organizations', async () => {
       const [one, two] = [await newOrganization(), await newOrganization()];
       const first = await store.beginPublication(one, { waitMs: 0 });
       await assert.rejects(store.beginPublication(one, { waitMs: 0 }), code('organization-busy'));
@@ -257,7 +257,7 @@ export function describePublication(name: string, openStore: () => Promise<Store
       assert.equal(waited, 1);
     });
 
-    it('of settings alone makes a version', async () => {
+    it('makes a version from settings alone', async () => {
       const organization = await newOrganization();
       const policy = JSON.stringify({ rules: [{ on: 'pin.visited', to: 'owner', points: 4 }] });
       const outcome = await publishRecords(
@@ -277,7 +277,7 @@ export function describePublication(name: string, openStore: () => Promise<Store
       assert.equal((await store.organization(organization)).settings.title, 'Renamed');
     });
 
-    it('of settings alone publishes nothing of an organization without data, and keeps them', async () => {
+    it('of settings for an organization without data keeps them and makes no version', async () => {
       await store.createOrganization('empty', {});
       const outcome = await publishRecords(store, 'empty', {}, { domain: 'empty.example' });
       assert.deepEqual([outcome.published, outcome.version], [false, undefined]);

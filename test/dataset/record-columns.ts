@@ -1,4 +1,4 @@
-/** Records as objects, and as the columns that a dataset has them in. */
+/** Test records as objects, and conversions to and from the columns of a dataset. */
 import type { Boards, Pins, Users } from '../../src/dataset/records.ts';
 import { TextColumn } from '../../src/dataset/text-column.ts';
 import { escaped } from '../model/json.ts';

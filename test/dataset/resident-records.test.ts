@@ -1,4 +1,4 @@
-/** Records of a dataset in memory are those of its file, column by column. */
+/** The records of a dataset in memory equal those of its file, column by column. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { openFolderStore } from '../../src/store/files/open-folder.ts';
 import { withResidentDatasets } from '../../src/store/resident-store.ts';
 import { openPublished, publishRecords, type Records } from './small-world.ts';
 
-/** More than a run of the file's holds. */
+/** More records than one chunk read from the file contains. */
 const MANY = 5_000;
 const DIFFICULT = ['', 'é', '😀\u2028', '"quoted"\\', '\u0085', 'a\tb\nc', '=1+1', '\u0000'];
 
@@ -37,7 +37,7 @@ function recordsOf(): Records {
   };
 }
 
-/** Values by column, whatever memory they lie in. */
+/** Values by column, independent of the memory that holds them. */
 async function valuesOf(dataset: Dataset) {
   const tables = {
     users: await joinRecords('users', dataset.records('users')),

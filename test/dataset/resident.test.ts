@@ -1,4 +1,4 @@
-/** The resident datasets against the contract of stores, and what is their own: the limit, and shared memory. */
+/** Resident datasets: the contract of stores, the memory limit, and shared memory. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir, totalmem } from 'node:os';
@@ -28,7 +28,7 @@ describeStore('resident', () => openStore(Number.POSITIVE_INFINITY));
 const WORLD_BYTES = estimateResidentBytes({ events: 5, users: 5, boards: 3, pins: 1 });
 const EVENT = { type: 'board', action: 'followed', ownerId: 1n, actorId: 1n, boardId: 7n };
 
-/** A later version of the small world, by one event. */
+/** One more event, which makes a later version of the small world. */
 function laterBy(timestampMs: number): Records {
   return { events: [{ ...EVENT, timestampMs }] };
 }
@@ -54,7 +54,7 @@ describe('the limit of resident datasets', () => {
     await store.close();
   });
 
-  it('lets in what fits to the byte, and nothing larger', async () => {
+  it('admits a dataset that fits to the byte, and no larger one', async () => {
     await prepare(WORLD_BYTES, 'acme');
     assert.ok(isResident(await open('acme')));
     await publishRecords(store, 'acme', laterBy(1));
@@ -63,7 +63,7 @@ describe('the limit of resident datasets', () => {
     assert.equal((await eventsInWords(larger)).length, 6);
   });
 
-  it('is shared by the organizations, and closing gives the share back', async () => {
+  it('is shared by the organizations, and closing a dataset frees its share', async () => {
     await prepare(2 * WORLD_BYTES, 'one', 'two', 'three');
     const [one, two, three] = [await open('one'), await open('two'), await open('three')];
     assert.deepEqual([one, two, three].map(isResident), [true, true, false]);
@@ -77,7 +77,7 @@ describe('the limit of resident datasets', () => {
     assert.equal(both.filter(isResident).length, 1);
   });
 
-  it('does not count a version beside the one that it replaces', async () => {
+  it('does not count a version in addition to the one that it replaces', async () => {
     await prepare(2 * WORLD_BYTES + 100, 'acme', 'other');
     const before = await open('acme');
     await publishRecords(store, 'acme', laterBy(1));
@@ -88,7 +88,7 @@ describe('the limit of resident datasets', () => {
 });
 
 describe('the default limit of resident datasets', () => {
-  it('is at most half of the memory there is', () => {
+  it('is at most half of the total memory', () => {
     const limit = defaultResidentLimit();
     assert.ok(Number.isSafeInteger(limit) && limit > 0);
     assert.ok(limit <= totalmem() / 2);
@@ -96,7 +96,7 @@ describe('the default limit of resident datasets', () => {
 });
 
 describe('the timeline of a resident dataset', () => {
-  it('lies in memory that another thread can read', async () => {
+  it('is in memory that other threads can read', async () => {
     const store = await openStore(Number.POSITIVE_INFINITY);
     await store.createOrganization('acme', {});
     await publishRecords(store, 'acme', WORLD);
@@ -115,7 +115,7 @@ describe('the timeline of a resident dataset', () => {
     await store.close();
   });
 
-  it('knows a whole selection where the scope names everything, and everything was published', async () => {
+  it('recognizes a selection of everything when the scope names every board and the sequence limit includes every event', async () => {
     const store = await openStore(Number.POSITIVE_INFINITY);
     await store.createOrganization('acme', {});
     await publishRecords(store, 'acme', WORLD);

@@ -1,7 +1,4 @@
-/**
- * What every store promises about what a scope hides, beside the events themselves; part of the
- * contract of stores.
- */
+/** The contract of scopes for every store, apart from events; part of the contract of stores. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
@@ -17,7 +14,7 @@ export function describeScopes(name: string, openStore: () => Promise<Store>): v
     });
     after(() => store.close());
 
-    it('decision 35: lists by the first event inside it, where no date was imported', async () => {
+    it('decision 35: lists users and boards by the first event inside it if no creation date was imported', async () => {
       await store.createOrganization('acme', {});
       await publishRecords(store, 'acme', WORLD);
       const dataset = await openPublished(store, 'acme');
@@ -44,7 +41,7 @@ export function describeScopes(name: string, openStore: () => Promise<Store>): v
       await dataset.close();
     });
 
-    it('decision 50: leaves awards outside it out of a ledger, and what they change about others', async () => {
+    it('decision 50: hides awards outside it from a ledger, and their effect on other awards', async () => {
       const [week, hour] = [7 * 86_400_000, 3_600_000];
       const comment = (actorId: bigint, timestampMs: number) => ({
         ...{ type: 'pin', action: 'commented', ownerId: 1n, actorId, boardId: 7n, pinId: 70n, timestampMs },
@@ -77,7 +74,7 @@ export function describeScopes(name: string, openStore: () => Promise<Store>): v
       await judged.close();
     });
 
-    it('decisions 12, 72: makes nobody visible because of points', async () => {
+    it('decisions 12, 72: does not make a user visible because of points', async () => {
       const rules = [{ on: 'pin.commented', to: 'owner', points: 5 }];
       await store.createOrganization('paid', { policy: JSON.stringify({ rules }) });
       const pin = { type: 'pin', action: 'commented', pinId: 70n, timestampMs: 5 };
@@ -87,7 +84,7 @@ export function describeScopes(name: string, openStore: () => Promise<Store>): v
         pins: [{ id: 70n, title: 'Pin' }],
         events: [
           { ...pin, ownerId: 1n, actorId: 2n, boardId: 7n },
-          // An owner who left, and one who is forgotten below.
+          // One owner left the board, and one is forgotten below.
           { ...pin, ownerId: 2n, actorId: 1n, boardId: 8n },
           { type: 'board', action: 'unfollowed', ownerId: 1n, actorId: 2n, boardId: 8n, timestampMs: 6 },
           { ...pin, ownerId: 4n, actorId: 1n, boardId: 8n },
@@ -104,11 +101,12 @@ export function describeScopes(name: string, openStore: () => Promise<Store>): v
       assert.deepEqual(await mapOf(FULL_SCOPE, { board: 0 }), ['1 on 7: 5', '2 on 7: 0', '3 on 7: 4']);
       assert.deepEqual(await mapOf(FULL_SCOPE, { board: 1 }), ['1 on 8: 0']);
       assert.deepEqual(await mapOf(FULL_SCOPE, { user: 2 }), ['3 on 7: 4']);
-      // An adjustment is no activity: such a key does not see its person, in lists neither.
+      // An adjustment is not activity: a key with this scope does not see the user, in lists
+      // either.
       assert.deepEqual(await mapOf(ofBoards, { board: 0 }), ['1 on 7: 5', '2 on 7: 0']);
       assert.deepEqual([...(await paid.list('users', { scope: ofBoards, range: {} }))], [0, 1, 3]);
       assert.equal(await paid.findUser(ofBoards, { by: 'id', value: 3n }), undefined);
-      // Points are the same for every key that sees their person.
+      // Points are the same for every key that can see the user.
       assert.deepEqual(await mapOf({ boards: [7n], users: [1n, 3n] }, { board: 0 }), [
         '1 on 7: 5',
         '3 on 7: 4',

@@ -1,4 +1,4 @@
-/** A small world, and publications after it of which each changes one thing alone, on a board of its own. */
+/** A small world, followed by publications that each make a single change, on a separate board. */
 
 import type { Step } from './increments.ts';
 import type { Records } from './small-world.ts';
@@ -47,32 +47,33 @@ const FIRST: Records = {
 const ALONE: readonly Records[] = [
   // An adjustment.
   { adjustments: [{ userId: 1n, boardId: 10n, points: 7, timestampMs: 3, reason: 'alone' }] },
-  // The words of a pin.
+  // The word count of a pin.
   { pins: [{ id: 71n, body: 'one two three' }] },
   // A late event in a week whose maximum was reached after it.
   { events: [event(12n, 'created', 1n, 5 * DAY_MS, 70n)] },
-  // A follow that comes late and was before the last word; an unfollow that is the last word; an act after it.
+  // A late follow that is older than an unfollow; an unfollow of the latest follow; activity after
+  // an unfollow.
   { events: [event(13n, 'followed', 1n, 50)] },
   { events: [event(13n, 'unfollowed', 2n, 150)] },
   { events: [event(13n, 'visited', 3n, 150)] },
-  // A membership, then figures, of people who left or acted; other figures.
+  // A membership, then points totals, of users who left or were active; then different totals.
   { memberships: [{ userId: 1n, boardId: 14n }] },
   { points: [{ userId: 1n, boardId: 15n, totalPoints: 80, participationScore: 8 }] },
   { points: [{ userId: 1n, boardId: 15n, totalPoints: 90, participationScore: 8 }] },
   { points: [{ userId: 3n, boardId: 15n, totalPoints: 1, participationScore: 1 }] },
-  // An earlier event than the first; a time of creation.
+  // An event earlier than the first one; a creation time.
   { events: [event(16n, 'visited', 2n, 4 * DAY_MS)] },
   { boards: [{ id: 16n, createdMs: 77 }], users: [{ id: 3n, createdMs: 78 }] },
-  // An owner who never acted acts; a second comment that pays the owner; nobody new.
+  // An owner without activity becomes active; a second comment pays the owner; no new users.
   { events: [event(17n, 'visited', 9n, 6 * DAY_MS)] },
   { events: [event(17n, 'commented', 1n, 6 * DAY_MS, 70n)] },
-  // Somebody else's pin pays its owner; then the owner leaves without having done anything else.
+  // The pin of a different user pays its owner; then the owner leaves without any other activity.
   { events: [event(14n, 'commented', 2n, 6 * DAY_MS, 70n)] },
   { events: [event(14n, 'unfollowed', 9n, 7 * DAY_MS)] },
-  // An adjustment of somebody who has nothing to do with the board; one of somebody who left.
+  // An adjustment for a user without relation to the board; one for a user who left.
   { adjustments: [{ userId: 3n, boardId: 10n, points: 2, timestampMs: 4, reason: 'alone' }] },
   { adjustments: [{ userId: 3n, boardId: 13n, points: 2, timestampMs: 4, reason: 'after leaving' }] },
-  // A board that the policy named before it was there.
+  // A board that the policy named before the board existed.
   { boards: [{ id: LATER_BOARD, title: 'Later' }], events: [] },
   { events: [event(LATER_BOARD, 'created', 1n, 6 * DAY_MS, 70n)] },
 ];

@@ -1,4 +1,6 @@
-/** Records small enough to follow by eye, staged straight into a store, for the contract of stores. */
+/**
+ * Records small enough to check by eye, staged directly into a store, for the contract of stores.
+ */
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { EventBatch, EventQuery } from '../../src/dataset/query.ts';
 import { FULL_SCOPE } from '../../src/domain/scope.ts';
@@ -33,7 +35,7 @@ export const WORLD: Records = {
   pins: [{ id: 70n, boardId: 7n, ownerId: 5n, title: 'Pin', body: 'four words are here', tags: ['a', 'b'] }],
   memberships: [{ boardId: 7n, userId: 4n }],
   events: [
-    // In order of import, not of time; Eve owns and never acts on board 7.
+    // In order of import, not of time. Eve is an owner on board 7 and never acts there.
     { type: 'pin', action: 'visited', ownerId: 5n, actorId: 1n, boardId: 7n, pinId: 70n, timestampMs: 3_000 },
     { type: 'board', action: 'followed', ownerId: 5n, actorId: 3n, boardId: 7n, timestampMs: 2_000 },
     { type: 'pin', action: 'created', ownerId: 1n, actorId: 1n, boardId: 7n, pinId: 70n, timestampMs: 3_000 },
@@ -52,7 +54,9 @@ export const WORLD: Records = {
   adjustments: [{ userId: 1n, boardId: 7n, points: -3, timestampMs: 3_500, reason: 'late' }],
 };
 
-/** Publishes records (and settings) as one import; problems are collected, bad records left out. */
+/**
+ * Publishes records (and settings) as one import. Collects problems and leaves out invalid records.
+ */
 export async function publishRecords(
   store: Store,
   organization: string,
@@ -91,7 +95,7 @@ export async function openPublished(store: Store, organization: string): Promise
   return dataset;
 }
 
-/** The events of an answer in words: `type.action actor board timestamp`. */
+/** Events as strings of the form `type.action actor board timestamp`, in order of the dataset. */
 export async function eventsInWords(dataset: Dataset, query: Partial<EventQuery> = {}): Promise<string[]> {
   const users = await idsOf(dataset.records('users'));
   const boards = await idsOf(dataset.records('boards'));

@@ -1,11 +1,11 @@
-/** What is appended to the staging tables, as records or as columns, stands in them as it was given. */
+/** Records and columns that are appended to the staging tables are stored unchanged. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventColumns, EventRecord, RecordKind, RecordOf } from '../../src/store/staging.ts';
 import { Database } from '../../src/store/version/database.ts';
 import { StagingTables } from '../../src/store/version/publish/staging-tables.ts';
 
-/** The rows of a staging table after something has been appended. */
+/** The rows of a staging table after `append`. */
 async function rowsOf(kind: RecordKind, append: (staging: StagingTables) => Promise<void>) {
   const database = await Database.open(':memory:', { readOnly: false, memoryLimitMb: 256, spillFolder: '' });
   try {
@@ -26,7 +26,7 @@ async function rowsOf(kind: RecordKind, append: (staging: StagingTables) => Prom
 const LARGE = 9_223_372_036_854_775_807n;
 const text = (at: number) => (at % 7 === 0 ? undefined : at % 2 === 0 ? '' : `text ${at} ë\u{1f600}`);
 
-test('records keep every value, absent ones, and their order', async () => {
+test('staged records keep every value, absent ones included, and their order', async () => {
   const records: RecordOf['users'][] = Array.from({ length: 5000 }, (_, at) => ({
     file: at % 3,
     line: at,

@@ -1,4 +1,7 @@
-/** What every store promises, as one suite: a store's test file calls it with a way to open an empty one. */
+/**
+ * The contract of stores, as one suite. The test of each store calls it with a function that opens
+ * an empty store.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Dataset } from '../../src/dataset/dataset.ts';
@@ -20,7 +23,7 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
     });
     after(() => store.close());
 
-    it('get the next free id, their name as title and empty settings', async () => {
+    it('get the next free id, their name as title, and empty settings', async () => {
       await store.createOrganization('first', {});
       const second = await store.createOrganization('second', {
         title: 'Second',
@@ -43,13 +46,13 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       );
     });
 
-    it('are unique by name, ignoring case; two may show the same id, as a copy of an organization does', async () => {
+    it('are unique by name, ignoring case; two may have the same id, as copies do', async () => {
       await assert.rejects(store.createOrganization('FIRST', {}), code('organization-exists'));
       const copy = await store.createOrganization('copy of second', { id: 2n });
       assert.equal(copy.settings.id, 2n);
     });
 
-    it('refuse names that cannot be a folder', async () => {
+    it('cannot have a name that is not a valid folder name', async () => {
       for (const bad of ['', '.', '..', 'a/b', 'a\\b', '-a', ' a', 'a ', 'a\n', 'x'.repeat(65)]) {
         await assert.rejects(
           store.createOrganization(bad, {}),
@@ -59,7 +62,7 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       }
     });
 
-    it('keep ids of 64 bits exactly', async () => {
+    it('keep 64-bit ids exactly', async () => {
       const { settings } = await store.createOrganization('huge', {
         id: 2n ** 63n - 1n,
         categoryId: -(2n ** 63n),
@@ -67,7 +70,7 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       assert.deepEqual([settings.id, settings.categoryId], [2n ** 63n - 1n, -(2n ** 63n)]);
     });
 
-    it('that are unknown are refused', async () => {
+    it('are refused if they are unknown', async () => {
       await assert.rejects(store.organization('nobody'), code('organization-unknown'));
       await assert.rejects(store.beginPublication('nobody', { waitMs: 0 }), code('organization-unknown'));
     });
@@ -105,7 +108,7 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
     const board = async (id: bigint) => (await dataset.findBoard(FULL_SCOPE, { by: 'id', value: id })) ?? -1;
     const user = async (id: bigint) => (await dataset.findUser(FULL_SCOPE, { by: 'id', value: id })) ?? -1;
 
-    it('shows the organization and counts what it holds', () => {
+    it('has the organization and the counts of its records', () => {
       assert.deepEqual(dataset.organization, {
         id: 77n,
         title: 'Acme',
@@ -116,7 +119,7 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       assert.equal(dataset.lastSequence, 5);
     });
 
-    it('decision 4: delivers events by timestamp, ties by order of import', async () => {
+    it('decision 4: returns events by timestamp, ties in order of import', async () => {
       assert.deepEqual(await eventsInWords(dataset), [
         `pin.commented ${BIG} 8 -500`,
         'board.followed 3 7 2000',
@@ -126,14 +129,14 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       ]);
     });
 
-    it('decision 5: takes the start of a range in and leaves the end out', async () => {
+    it('decision 5: includes the start of a range and excludes its end', async () => {
       assert.equal((await eventsInWords(dataset, { range: { startMs: 2_000, endMs: 3_000 } })).length, 1);
       assert.equal((await eventsInWords(dataset, { range: { startMs: 3_000, endMs: 3_000 } })).length, 0);
       assert.equal((await eventsInWords(dataset, { range: { startMs: 3_000 } })).length, 3);
       assert.equal((await eventsInWords(dataset, { range: { endMs: 0 } })).length, 1);
     });
 
-    it('narrows events to pins, kinds, a board, an actor, a place and a number', async () => {
+    it('filters events by pins, kinds, board, actor, position and sequence number', async () => {
       assert.equal((await eventsInWords(dataset, { pinsOnly: true })).length, 3);
       const visits = dataset.kinds.flatMap(({ action }, index) => (action === 'visited' ? [index] : []));
       const visited = (await eventsInWords(dataset, {})).filter((words) => words.includes('.visited'));
@@ -148,7 +151,7 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       assert.equal((await eventsInWords(dataset, { upToSequence: 2 })).length, 2);
     });
 
-    it('decision 12: shows an event when its board, its actor and its owner are visible', async () => {
+    it('decision 12: shows an event if its board, its actor and its owner are visible', async () => {
       const count = async (scope: Scope) => (await eventsInWords(dataset, { scope })).length;
       assert.equal(await count(BOARD_7), 4);
       assert.equal(await count({ boards: 'all', users: [1n] }), 1);
@@ -159,7 +162,7 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       assert.equal(await count({ boards: [12345n], users: 'of-boards' }), 0);
     });
 
-    it('tallies what it delivers, whatever is asked', async () => {
+    it('tallies the events that it returns, for every scope', async () => {
       for (const scope of [FULL_SCOPE, BOARD_7, { boards: 'all', users: [1n] } as const]) {
         const query = { scope, range: { startMs: -1_000, endMs: 4_000 } };
         const tally = await dataset.tally(query);
@@ -175,7 +178,7 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       }
     });
 
-    it('lists users and boards ascending by id, inside the scope', async () => {
+    it('lists users and boards inside the scope, ascending by id', async () => {
       assert.deepEqual(await people(await dataset.list('users', ALL)), [1n, 3n, 4n, 5n, BIG]);
       assert.deepEqual(await people(await dataset.list('users', { ...ALL, scope: BOARD_7 })), [
         1n,
@@ -190,7 +193,7 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       assert.equal((await dataset.list('boards', { ...ALL, scope: BOARD_7 })).length, 1);
     });
 
-    it('decision 35: lists by creation, else by the first event, and what has neither in no range', async () => {
+    it('decision 35: lists by creation, else by the first event; records with neither are in no range', async () => {
       const created = async (startMs: number, endMs: number) =>
         await people(await dataset.list('users', { scope: FULL_SCOPE, range: { startMs, endMs } }));
       assert.deepEqual(await created(1_000, 1_001), [5n]);
@@ -203,7 +206,7 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       assert.deepEqual([...boards], [await board(7n)]);
     });
 
-    it('finds boards and users by every name, and what is out of scope as little as what is not there', async () => {
+    it('finds boards and users by every kind of name, and nothing outside the scope', async () => {
       assert.equal(await dataset.findBoard(FULL_SCOPE, { by: 'lti', value: 'lti-8' }), await board(8n));
       assert.equal(await dataset.findBoard(FULL_SCOPE, { by: 'course', value: 'C 8' }), await board(8n));
       assert.equal(await dataset.findBoard(FULL_SCOPE, { by: 'course', value: '' }), undefined);
@@ -217,7 +220,7 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       assert.equal(await dataset.findUser(FULL_SCOPE, { by: 'id', value: 99n }), undefined);
     });
 
-    it('decisions 10, 25, 26, 71: gives the standings of those who are on a board', async () => {
+    it('decisions 10, 25, 26, 71: returns the points totals of the users on a board', async () => {
       const standings = async (query: Partial<Parameters<Dataset['standings']>[0]>, id: bigint) => {
         const found = await dataset.standings({ ...ALL, of: { board: await board(id) }, ...query });
         const users = await people(found.user);
@@ -233,14 +236,14 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
         assert.deepEqual(await standings({ range }, 8n), ['5: 42, 7', `${BIG}: 5, 5`]);
       assert.deepEqual(await standings({ range: { startMs: -499 } }, 8n), ['5: 0, 0', `${BIG}: 0, 0`]);
       assert.deepEqual(await standings({ range: { endMs: -500 } }, 8n), ['5: 0, 0', `${BIG}: 0, 0`]);
-      // Who does not see the event sees a board without events.
+      // A key that cannot see the event sees a board without events.
       const ofEve: Scope = { boards: 'all', users: [5n] };
       assert.deepEqual(await standings({ range: { startMs: 9_000 }, scope: ofEve }, 8n), ['5: 42, 7']);
       assert.deepEqual(await standings({ scope: { boards: 'all', users: [4n] } }, 7n), ['4: 0, 0']);
       assert.deepEqual(await standings({ scope: { boards: [8n], users: 'all' } }, 7n), []);
     });
 
-    it('decision 27: explains a standing by its ledger', async () => {
+    it('decision 27: explains a points total by its ledger', async () => {
       const ledger = await dataset.ledger({
         scope: FULL_SCOPE,
         board: await board(7n),
@@ -260,7 +263,7 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       assert.deepEqual(imported.imported, { totalPoints: 42, participationScore: 7 });
     });
 
-    it('stays as it is when the next version is published', async () => {
+    it('does not change when the next version is published', async () => {
       const before = await eventsInWords(dataset);
       const outcome = await publishRecords(store, 'acme', {
         users: [{ id: 1n, email: 'new@x.example' }],

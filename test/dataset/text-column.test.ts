@@ -1,4 +1,4 @@
-/** Columns of texts: what goes in comes out, however it is joined or sent to another thread. */
+/** Columns of texts keep their values when they are joined or sent to a different thread. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -30,13 +30,13 @@ test('texts of joined columns are read back, with their sizes in UTF-8', async (
   await fc.assert(property, { numRuns: 200 });
 });
 
-test('joined columns lie in memory that threads share', async () => {
+test('joined columns are in memory that threads share', async () => {
   const { bytes, offsets } = (await TextColumn.join([TextColumn.of(['a']), TextColumn.of(['b'])], false))
     .parts;
   for (const { buffer } of [bytes, offsets]) assert.ok(buffer instanceof SharedArrayBuffer);
 });
 
-test('a column that is made in slices holds each text at its index', async () => {
+test('a column made in slices has each text at its index', async () => {
   const column = await TextColumn.make(1_000, 64, (index) => `text ${index}`);
   assert.equal(column.count, 1_000);
   for (let index = 0; index < 1_000; index++) assert.equal(column.at(index), `text ${index}`);

@@ -1,4 +1,4 @@
-/** Which e-mail addresses are the same (decision 9). */
+/** Which e-mail addresses count as equal (decision 9). */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ describe('e-mail addresses', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('are the same when only the case of A to Z differs, and that of no other letter', async () => {
+  it('are equal when only the case of A to Z differs, and not when that of other letters does', async () => {
     await storage.store.createOrganization('school', {});
     const emails = ['i@b', 'İ@b', '\u212a@b', 'k@b', 'müller@B', 'MÜLLER@b', 'Müller@b'];
     const users = emails.map((email, at) => ({ id: BigInt(50 + at), email, name: email }));

@@ -1,4 +1,4 @@
-/** An organization that is taken out and imported elsewhere answers every question with the same bytes. */
+/** An exported organization, imported elsewhere, gives the same bytes on every route. */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ const WAYS: readonly Choices[] = [
   { format: 'parquet', compression: 'none' },
 ];
 
-/** Every answer in both variants, without what is of the request. */
+/** The responses of every route in both variants, without request ids. */
 async function answersOf(station: Station, name: string, questions: readonly Question[]): Promise<string[]> {
   const grant = {
     organization: name,
@@ -72,7 +72,7 @@ async function exportFrom(station: Station, name: string, folder: string, choice
 }
 
 for (const kind of DIRECT) {
-  describe(`an organization taken out of ${kind.store}`, () => {
+  describe(`an organization exported from ${kind.store}`, () => {
     let folder: string;
     let source: Station;
     let target: Station;
@@ -86,7 +86,7 @@ for (const kind of DIRECT) {
     });
 
     for (const [place, choices] of WAYS.entries()) {
-      it(`as ${choices.format}, ${choices.compression}, is imported to the same answers`, async () => {
+      it(`as ${choices.format}, ${choices.compression}, gives the same responses after an import`, async () => {
         const name = `Harbor ${place}`;
         await source.store.createOrganization(
           name,
@@ -103,12 +103,12 @@ for (const kind of DIRECT) {
         const expected = await answersOf(source, name, WORLD_QUESTIONS);
         assert.ok(expected.some((line) => line.includes(' 200 [{')));
         assert.deepEqual(await answersOf(target, name, WORLD_QUESTIONS), expected);
-        // And imported where it comes from, it changes nothing.
+        // An import into the same organization changes nothing.
         assert.equal((await load(source, name, out)).outcome, 'unchanged');
       });
     }
 
-    it('is imported with its settings into a new organization, to the same answers and points', async () => {
+    it('gives the same responses and points when imported with its settings into a new organization', async () => {
       const name = 'Harbor with settings';
       const settings = { ...storeSettings(WORLD_SETTINGS), userPointsKey: 'board-id' } as const;
       await source.store.createOrganization(name, settings);
@@ -133,7 +133,7 @@ for (const kind of DIRECT) {
           (await source.store.organization(name)).settings,
         );
         assert.deepEqual(await answersOf(station, copy, WORLD_QUESTIONS), expected);
-        // Once more changes nothing, and nor does an import that does not take the settings.
+        // Neither a repeated import nor one without settings changes anything.
         assert.equal((await importBundle({ ...options, takesSettings: true })).outcome, 'unchanged');
         const without = await importBundle(options);
         assert.deepEqual(
@@ -143,14 +143,14 @@ for (const kind of DIRECT) {
       }
     });
 
-    it('gives its settings to an organization that is there, unless that one is another', async () => {
+    it('passes its settings to an existing organization, unless that is a different one', async () => {
       const name = 'Harbor again';
       await source.store.createOrganization(name, storeSettings({ ...WORLD_SETTINGS, title: 'New title' }));
       await source.load(name, WORLD);
       const out = join(folder, 'again');
       await exportFrom(source, name, out, { format: 'ndjson', compression: 'none' });
       const options = { store: source.store, paths: [out], takesSettings: true };
-      // Made before, without data and with another id.
+      // An organization that was created before, without data and with a different id.
       await source.store.createOrganization('empty before', {});
       assert.equal((await importBundle({ ...options, organization: 'empty before' })).outcome, 'published');
       const made = await source.store.organization('empty before');
@@ -167,7 +167,7 @@ for (const kind of DIRECT) {
       });
     });
 
-    it('is imported with settings in the names that organizations show prints', async () => {
+    it('is also imported with settings named as in the output of organizations show', async () => {
       const bundle = join(folder, 'camel-case');
       await mkdir(bundle);
       const given = { categoryId: 5, lmsUserProperties: ['sis_id'], userPointsKey: 'board-id' };
@@ -194,7 +194,7 @@ for (const kind of DIRECT) {
     });
 
     let worlds = 0;
-    it('is imported to the same answers, whatever it is', async () => {
+    it('gives the same responses after an import, for random data', async () => {
       const property = fc.asyncProperty(
         ...([
           organizationArbitrary,
@@ -221,7 +221,7 @@ for (const kind of DIRECT) {
       await fc.assert(property, runs(6, kind));
     });
 
-    it('says how it is set up, beside its records', async () => {
+    it('includes its settings and policy', async () => {
       const name = 'Settings';
       const world = { ...WORLD_SETTINGS, id: 77n, userPointsKey: 'board-id' } as const;
       await source.store.createOrganization(name, storeSettings(world));
@@ -236,7 +236,7 @@ for (const kind of DIRECT) {
       if (policy !== '') assert.equal(await readFile(join(out, 'policy.json'), 'utf8'), policy);
     });
 
-    it('refuses columns that Parquet takes for one', async () => {
+    it('refuses columns that Parquet does not distinguish', async () => {
       const name = 'Alike';
       const user = { ...WORLD.users[0]!, lms: { Login: 'a', login: 'b' } };
       await source.load(name, { ...EMPTY_BUNDLE, users: [user] });
@@ -247,7 +247,7 @@ for (const kind of DIRECT) {
       assert.equal((await load(source, name, out)).outcome, 'unchanged');
     });
 
-    it('goes into a folder that is new or empty, and leaves nothing by halves', async () => {
+    it('is written to a new or empty folder only, and leaves no partial files', async () => {
       const out = join(folder, 'full');
       await exportFrom(source, 'Settings', out, { format: 'ndjson', compression: 'none' });
       const again = exportFrom(source, 'Settings', out, { format: 'ndjson', compression: 'none' });

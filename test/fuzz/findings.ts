@@ -1,4 +1,7 @@
-/** Cases that failed: grouped by what went wrong, the first of each group written to files that can be replayed. */
+/**
+ * Failed cases, grouped by kind of failure; the first of each group is written to files that can be
+ * replayed.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Found } from './session.ts';
@@ -20,7 +23,7 @@ export class Findings {
     this.#folder = folder;
   }
 
-  /** Whether it is the first of its sort. */
+  /** Returns whether it is the first of its group. */
   add(found: Found): boolean {
     const sort = `${found.target}: ${sortOf(found)}`;
     const group = this.#groups.get(sort) ?? { first: found, files: [], count: 0 };
@@ -56,7 +59,7 @@ export class Findings {
   }
 }
 
-/** A case that was written. Throws, with a sentence, when the file holds none. */
+/** Reads a case from its file. Throws an error with a full sentence if the file contains none. */
 export function readFinding(path: string): Found {
   const found: Found = JSON.parse(readFileSync(path, 'utf8'));
   if (found.one === undefined || typeof found.target !== 'string') throw new Error(`${path} holds no case.`);

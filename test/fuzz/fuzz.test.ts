@@ -1,4 +1,4 @@
-/** The fuzzers work: a few cases of each target pass, and what a target does wrong is found. */
+/** The fuzzers work: a few cases of each target pass, and a fault of a target is found. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ import { type Found, runSession } from './session.ts';
 import { complaintsOf, sortOf } from './target.ts';
 import { TARGETS } from './targets.ts';
 
-/** Enough to go through every step of a target. */
+/** Enough to reach every step of a target. */
 const CASES = 8;
 const FOR_MS = 300_000;
 const SEED = 5;
@@ -34,7 +34,7 @@ describe('a few cases of the target', () => {
 });
 
 describe('a session', () => {
-  it('runs all cases in one process of its own, and tells what it took', async () => {
+  it('runs all cases in a separate process, and reports the time and memory', async () => {
     const found: Found[] = [];
     const onFound = (one: Found) => found.push(one);
     const figures = await runSession({ target: 'csv', seed: SEED, cases: CASES, forMs: FOR_MS, onFound });
@@ -45,7 +45,7 @@ describe('a session', () => {
 });
 
 describe('the sandbox', () => {
-  it('finds files that were written, changed or removed outside the work folder, and mends them', () => {
+  it('finds files that were written, changed or removed outside the work folder, and restores them', () => {
     using sandbox = new Sandbox();
     assert.deepEqual(sandbox.check(), []);
     writeFileSync(join(sandbox.work, 'inside'), '');
@@ -67,8 +67,8 @@ describe('the sandbox', () => {
   });
 });
 
-describe('what a case throws', () => {
-  it('is a finding unless it is expected trouble', () => {
+describe('an error that a case throws', () => {
+  it('is a finding unless it is an expected error', () => {
     assert.deepEqual(complaintsOf(new AppError('import-refused', 'Correct the records.')), []);
     const [bug] = complaintsOf(new TypeError('x is not a function'));
     assert.match(bug?.what ?? '', /^TypeError: x is not a function \(test\/fuzz\/fuzz\.test\.ts:\d+\)$/);
@@ -77,7 +77,7 @@ describe('what a case throws', () => {
 });
 
 describe('findings', () => {
-  it('are grouped by what went wrong and can be read again from their files', async (t) => {
+  it('are grouped by kind of failure and can be read again from their files', async (t) => {
     const folder = await makeFolder(t);
     const findings = new Findings(folder);
     const found: Found = {
@@ -92,7 +92,7 @@ describe('findings', () => {
 });
 
 describe('a mutation of JSON', () => {
-  it('is the same for the same seed and number, and leaves every digit of numbers it does not change', () => {
+  it('is the same for the same seed and number, and keeps every digit of unchanged numbers', () => {
     const text = '{"id":9223372036854775807,"tags":["a",{"b":1.0}],"title":"t"}';
     const of = (number: number) => mutateJson(randomOf('ndjson', SEED, number), text);
     const numbers = Array.from({ length: 200 }, (_, number) => number);

@@ -1,8 +1,11 @@
-/** What a real Corkboard answers to a pull, recorded once: what hostile replies are made of. */
+/** The responses of a real Corkboard to a pull, recorded once: the material of hostile replies. */
 import { get } from '../model/client.ts';
 import { openWorld, WORLD_SETTINGS } from '../world.ts';
 
-/** As the original does, which knows the contract and nothing else, or with the tokens of decision 19. */
+/**
+ * Either like the original server, which implements only the contract, or with the tokens of
+ * decision 19.
+ */
 export type Manner = 'original' | 'tokens';
 
 export interface PlainReply {
@@ -15,7 +18,7 @@ export interface Recording {
   readonly organizationId: bigint;
   /** By path, without a query. */
   readonly bodies: ReadonlyMap<string, string>;
-  /** Everything since the start, as NDJSON. */
+  /** All events since the start, as NDJSON. */
   readonly events: readonly string[];
 }
 

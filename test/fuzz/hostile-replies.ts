@@ -1,4 +1,7 @@
-/** The tricks of a server that a pull must survive: replies that lie, never end, or are no replies. All are plain data. */
+/**
+ * The tricks of a server that a pull must survive: replies that lie, never end, or are not replies.
+ * All are plain data.
+ */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { Random } from '../../bench/random.ts';
 import type { Recording } from './honest-server.ts';
@@ -9,28 +12,30 @@ import { hostileText, PATHS } from './mutations/values.ts';
 export type Route = 'users' | 'boards' | 'events' | 'points';
 
 export type Deed =
-  /** In base 64, instead of the body; with other fields and another status. */
+  /** Replaces the status, the header fields and the body (Base64). */
   | {
       readonly kind: 'reply';
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: string | undefined;
     }
-  /** Of the honest reply. */
+  /** Replaces the content length of the honest reply. */
   | { readonly kind: 'length'; readonly value: string }
   | { readonly kind: 'cut'; readonly share: number }
-  /** The honest list so many times over, which ends with the connection: as HTTP allows. */
+  /**
+   * The honest list, repeated `times` times, ended by closing the connection, which HTTP allows.
+   */
   | { readonly kind: 'unsized'; readonly times: number }
-  /** Again and again, as if there were no end. */
+  /** Repeats `again` after `beginning`, as if there were no end. */
   | { readonly kind: 'endless'; readonly beginning: string; readonly again: string }
   | { readonly kind: 'slow' }
-  /** In base 64, instead of the whole reply, its head included. */
+  /** Replaces the whole reply, including its head (Base64). */
   | { readonly kind: 'bytes'; readonly bytes: string };
 
 export interface Trick {
-  /** Absent: whatever is asked for. */
+  /** Absent: for every route. */
   readonly route: Route | undefined;
-  /** Only to this request of the route, from 0; absent: always. */
+  /** Only for this request of the route, counted from 0; absent: for every request. */
   readonly nth: number | undefined;
   readonly does: Deed;
 }
@@ -97,7 +102,7 @@ function mutatedBody(random: Random, body: Buffer): Buffer {
   return changed;
 }
 
-/** A whole document, or one line of several. */
+/** Mutates a whole document, or one of several lines. */
 function mutatedJson(random: Random, text: string): string | undefined {
   const whole = mutateJson(random, text);
   if (whole !== undefined) return whole;
@@ -114,7 +119,7 @@ function withPathAsId(random: Random, text: string): string {
   return `${text.slice(0, index)}"id":${JSON.stringify(hostilePath(random))}${text.slice(index + found.length)}`;
 }
 
-/** Up from the folder of the pull into one of those that hold canaries. */
+/** A path from the folder of the pull up into one of the folders that contain canaries. */
 function hostilePath(random: Random): string {
   if (random.below(2) === 0) return random.pick(PATHS);
   const up = '../'.repeat(4 + random.below(6));
@@ -170,7 +175,7 @@ function hostileHeaders(random: Random): Record<string, string> {
   return Object.assign({}, ...Array.from({ length: 1 + random.below(3) }, () => random.pick(fields)()));
 }
 
-/** Without what would end the field: a head that is broken is another trick. */
+/** Without the characters that would end the field: a broken head is a separate trick. */
 function fieldValue(random: Random): string {
   return hostileText(random)
     .replaceAll(/[^\x20-\x7e\x80-\xff]/g, '')
@@ -209,7 +214,7 @@ function endless(random: Random, route: Route): Deed {
   return { kind: 'endless', beginning: beginning ?? '', again: again ?? '' };
 }
 
-/** The server is asked for no encoding at all. */
+/** A compressed body, although the pull requests no encoding. */
 function packed(random: Random): Deed {
   const bomb = Buffer.alloc(random.pick([1e6, 50e6]), ' ');
   const [encoding, bytes] = random.pick([

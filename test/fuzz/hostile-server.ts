@@ -1,6 +1,7 @@
 /**
- * A server on a socket of its own that replies to a pull as its tricks say, and else as the recording has it. Every reply
- * is bounded: what is called endless ends after more bytes than anybody should take.
+ * A server on its own socket that replies to a pull according to its tricks, and otherwise from the
+ * recording. Every reply is bounded: an "endless" reply ends after more bytes than any client
+ * should accept.
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
@@ -14,7 +15,7 @@ const SLOW_BYTES = 40;
 const SLOW_MS = 10;
 
 export class HostileServer implements AsyncDisposable {
-  /** Of this pull. */
+  /** The number of requests of this pull. */
   requests = 0;
   readonly #recording: Recording;
   readonly #server: Server;
@@ -22,7 +23,9 @@ export class HostileServer implements AsyncDisposable {
   readonly #asked = new Map<Route, number>();
   #manner: Manner = 'original';
   #tricks: readonly Trick[] = [];
-  /** After so many requests nothing is found any more, so that a pull that would not end does. */
+  /**
+   * After this many requests every path is "not found", so that a pull that would not end does end.
+   */
   #mostRequests = 0;
 
   private constructor(recording: Recording) {
@@ -55,7 +58,7 @@ export class HostileServer implements AsyncDisposable {
     await once(this.#server, 'close');
   }
 
-  /** One request a connection. */
+  /** Serves one request per connection. */
   #serve(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket)).on('error', () => socket.destroy());
@@ -85,7 +88,10 @@ export class HostileServer implements AsyncDisposable {
     return this.#tricks.length > 0;
   }
 
-  /** Of whatever board is asked for: a path that is made of a hostile identifier must not end with a refusal. */
+  /**
+   * The points of any requested board: a path made from a hostile identifier must not end with a
+   * refusal.
+   */
   #anyPoints(): PlainReply {
     const path = [...this.#recording.bodies.keys()].find((one) => one.endsWith('/points')) ?? '';
     return { status: 200, headers: {}, body: this.#recording.bodies.get(path) ?? '{}' };
@@ -129,7 +135,7 @@ async function perform(socket: Socket, deed: Deed, honest: PlainReply): Promise<
 
 const MOST_REPEATED_BYTES = 30e6;
 
-/** The elements of an array, or the lines of a page. */
+/** Repeats the elements of an array, or the lines of a page. */
 function repeated(body: string, times: number): string {
   const isArray = body.startsWith('[') && body.length > 2;
   const part = isArray ? `${body.slice(1, -1)},` : body;
@@ -177,6 +183,6 @@ async function sendSlowly(socket: Socket, { status, headers, body }: PlainReply)
     socket.write(body.slice(at, at + 1));
     await pause(SLOW_MS);
   }
-  // Then nothing more comes, as if the connection were lost.
+  // No more bytes follow, as if the connection were lost.
   socket.destroy();
 }

@@ -1,4 +1,7 @@
-/** Imports of mutated files, several ways: all of them have to read the same, and publish everything or nothing. */
+/**
+ * Imports of mutated files in several ways: all must read the same records, and publish everything
+ * or nothing.
+ */
 
 import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -22,12 +25,12 @@ import type { Sandbox } from './sandbox.ts';
 import { type Complaint, complaintsOf, type OpenTarget, type Target } from './target.ts';
 
 interface ImportCase {
-  /** By name, in base 64. */
+  /** Base64 by file name. */
   readonly files: Readonly<Record<string, string>>;
   readonly format: FormatName | undefined;
   readonly options: FormatOptions;
   readonly isReal: boolean;
-  /** Cuts the stream that the first file comes as into pieces. */
+  /** Seed that chooses the file to stream, and splits it into chunks. */
   readonly pieces: number;
 }
 
@@ -38,7 +41,7 @@ export interface ImportTarget {
   readonly mutate: (random: Random, files: Files) => Files;
 }
 
-/** One of so many cases is imported into a real store, too, which takes far longer. */
+/** One in this many cases is also imported into a real store, which takes far longer. */
 const REAL_EVERY = 80;
 
 export function importTarget({ name, format, seeds, mutate }: ImportTarget): Target {
@@ -109,12 +112,12 @@ async function writeFiles(folder: string, files: Readonly<Record<string, string>
     await writeFile(join(folder, name), Buffer.from(text, 'base64'));
 }
 
-/** What an import made of the files. */
+/** The outcome of an import of the files. */
 interface Reading {
   readonly complaints: readonly Complaint[];
-  /** Absent when the import has thrown. */
+  /** Absent if the import threw an error. */
   readonly report: ImportReport | undefined;
-  /** What can be compared: the same for every way in which the same files are read. */
+  /** The comparable part: the same for every way of reading the same files. */
   readonly seen: unknown;
 }
 
@@ -138,7 +141,7 @@ function judgeNothing({ published }: RecordingStore): readonly Complaint[] {
   return [{ kind: 'half published', what: `${published.length} records of an import that was refused` }];
 }
 
-/** Staged records count only where nothing is wrong: an import that is refused stages no more. */
+/** Staged records count only if there are no problems: a refused import stops staging. */
 function seenOf(report: ImportReport, store: RecordingStore) {
   return {
     problems: report.problems.map(({ line, field, reason }) => [line, field, reason]),
@@ -179,7 +182,7 @@ function written(value: unknown): string {
   return text.slice(0, 120);
 }
 
-/** Each bad record is in the file of rejects, as JSON. */
+/** Checks that each invalid record is in the file of rejects, as JSON. */
 function judgeRejects(path: string, report: ImportReport): readonly Complaint[] {
   const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
   if (lines.length !== report.rejected || lines.length !== report.problemCount) {
@@ -191,7 +194,10 @@ function judgeRejects(path: string, report: ImportReport): readonly Complaint[] 
   return [];
 }
 
-/** The first file as a stream in pieces of any length, beside the same file from the disk. */
+/**
+ * Reads one of the files as a stream in chunks of any length, and compares the records with those
+ * of the same file from the disk.
+ */
 async function streamed(
   { files, pieces, format }: ImportCase,
   folder: string,
@@ -202,7 +208,7 @@ async function streamed(
   const bytes = Buffer.from(files[name] ?? '', 'base64');
   const kind = RECORD_KINDS.find((one) => name.startsWith(one));
   const isReadTwice = foreign?.format.open(foreign.options, plainDerivation).survey !== undefined;
-  // Parquet is written to a file first, however it comes.
+  // Parquet is always written to a file first, however it arrives.
   const isParquet = bytes.subarray(0, 4).equals(Buffer.from('PAR1'));
   if (isReadTwice || isParquet || (kind === undefined && format === undefined)) return [];
   const path = join(folder, name);
@@ -212,7 +218,7 @@ async function streamed(
   const file = await readingOf({ ...options, paths: [path] });
   const stdin = Readable.from(cut(bytes, makeRandom(pieces)), { objectMode: false });
   const stream = await readingOf({ ...options, paths: ['-'], stdin, stdinName: path, stdinForm: form });
-  // How much can be read of compressed data before they break depends on where they are cut.
+  // The readable part of broken compressed data depends on where the chunks are split.
   const isBroken = (reading: Reading) =>
     /broken or cut short/.test(JSON.stringify(reading.report?.problems ?? ''));
   const differences = isBroken(file) && isBroken(stream) ? [] : compare('a file and a stream', file, stream);

@@ -1,4 +1,4 @@
-/** `npm run fuzz`: mutated input for everything that reads what others have written. */
+/** `npm run fuzz`: mutated input for every reader of foreign data. */
 import { Findings, readFinding } from './findings.ts';
 import { HELP, type Options, readOptions } from './options.ts';
 import { type Found, runSession, type SessionFigures } from './session.ts';

@@ -27,7 +27,7 @@ export interface Options {
   readonly help: boolean;
 }
 
-/** Throws, with a sentence, on what cannot be understood. */
+/** Throws an error with a full sentence if the arguments are invalid. */
 export function readOptions(args: readonly string[]): Options {
   const { values, positionals } = parseArgs({
     args: [...args],

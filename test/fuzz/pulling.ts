@@ -1,4 +1,4 @@
-/** Pulls from a hostile server, then from the same one when it has become honest. */
+/** Pulls from a hostile server, then from the same server once it has become honest. */
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Random } from '../../bench/random.ts';
@@ -17,10 +17,10 @@ interface PullCase {
   readonly tricks: readonly Trick[];
 }
 
-/** More than any pull here needs that ends. */
+/** More requests than any pull here needs, if it ends at all. */
 const MOST_REQUESTS = 1_500;
 const PATIENCE = { firstPauseMs: 1, idleMs: 2_000, longestMs: 8_000 };
-/** Far above the recording, far below what is sent without end. */
+/** Far above the recording, far below an endless reply. */
 const LIMITS = {
   listBytes: 16e6,
   eventsBytes: 32e6,
@@ -29,7 +29,7 @@ const LIMITS = {
   boards: 1_000,
   pages: 500,
 };
-/** What is kept of replies that have no end. */
+/** The limit on the bytes that are kept of endless replies. */
 const MOST_KEPT_BYTES = 80e6;
 
 export const pullTarget: Target = {
@@ -67,7 +67,7 @@ async function runPulls(
   const kept = await bytesIn(folder);
   if (kept > MOST_KEPT_BYTES)
     complaints.push({ kind: 'unbounded body', what: 'a reply of any length is kept' });
-  // Whatever it has sent before, an honest server can be pulled from.
+  // After any hostile replies, a pull from the honest server succeeds.
   server.begin(manner, [], MOST_REQUESTS);
   await pullNow().catch((error: unknown) => {
     complaints.push(...complaintsOf(error), {

@@ -1,4 +1,7 @@
-/** An import into a real store, over data that are published already: a new version, or nothing has changed at all. */
+/**
+ * An import into a real store that already has a version: it publishes a new version, or changes
+ * nothing at all.
+ */
 import { readdirSync, rmSync } from 'node:fs';
 import { cp, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,14 +19,14 @@ import { type Complaint, complaintsOf } from './target.ts';
 
 const NAME = 'school';
 
-/** A data folder with the fixture world, to be copied for each case. */
+/** A data folder with the fixture data, to be copied for each case. */
 export interface RealStore {
   readonly folder: string;
 }
 
 let prepared: Promise<RealStore> | undefined;
 
-/** The same for all targets of a process; it goes with the process. */
+/** Shared by all targets of a process; removed when the process ends. */
 export function sharedRealStore(): Promise<RealStore> {
   prepared ??= prepareRealStore();
   return prepared;
@@ -82,7 +85,7 @@ function half(what: string): Complaint {
   return { kind: 'half published', what };
 }
 
-/** What was published can be read, exported, and imported again. */
+/** A published version can be read, exported, and imported again. */
 async function judgePublished(
   store: VersionStore,
   data: string,
@@ -107,7 +110,9 @@ async function judgePublished(
   return same ? [] : [half(`counts differ: ${JSON.stringify([report.counts, counts, again.counts])}`)];
 }
 
-/** Into a new store, in which the organization is made with the identity that the export tells. */
+/**
+ * Imports into a new store, where the organization is created with the identity from the export.
+ */
 async function importElsewhere(data: string, bundle: string): Promise<ImportReport> {
   const store = await openFolderStore(data);
   try {

@@ -1,4 +1,7 @@
-/** The process in which cases run: takes one order by message, tells what is wrong and at last its figures, and ends. */
+/**
+ * The process in which cases run: it receives one order by message, reports complaints and finally
+ * its figures, and ends.
+ */
 import { type RunnerMessage, type RunnerOrder, runCases } from './runner.ts';
 
 process.once('disconnect', () => process.exit());

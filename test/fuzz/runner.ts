@@ -1,6 +1,6 @@
 /**
- * Runs cases one after another and judges each, until the number or the time given is reached. What no process can see
- * of itself, that it hangs or dies, is judged by `session.ts`.
+ * Runs cases one after another and judges each, until the given number or time is reached. A
+ * process cannot observe that it hangs or dies itself; `session.ts` judges that.
  */
 import { openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { makeRandom, type Random } from '../../bench/random.ts';
@@ -13,10 +13,10 @@ export interface RunnerOrder {
   readonly seed: number;
   /** Number of the first case. */
   readonly from: number;
-  /** At most so many cases, and none begun after so long. */
+  /** The maximum number of cases, and the time after which none begins. */
   readonly cases: number;
   readonly forMs: number;
-  /** Takes the number of the case that is running. */
+  /** Receives the number of the running case. */
   readonly progressFile: string;
   /** A case to run instead. */
   readonly replayed?: unknown;
@@ -24,14 +24,14 @@ export interface RunnerOrder {
 
 export type RunnerMessage =
   | { readonly number: number; readonly complaint: Complaint; readonly one: unknown }
-  /** What was thrown where nobody could catch it may have left anything behind: the process ends. */
+  /** An uncaught error may have left any state behind: the process ends. */
   | { readonly lost: true }
   | { readonly ended: RunFigures };
 
 export interface RunFigures {
   readonly cases: number;
   readonly elapsedMs: number;
-  /** The most that was ever resident. */
+  /** The peak of resident memory. */
   readonly peakBytes: number;
   /** Resident after the first cases and at the end, both after a collection. */
   readonly earlyBytes: number;
@@ -41,11 +41,11 @@ export interface RunFigures {
 }
 
 const UNCAUGHT = ['unhandledRejection', 'uncaughtException'] as const;
-/** What one case may add to what is resident. */
+/** The resident memory that one case may add. */
 const MOST_CASE_BYTES = 384e6;
-/** By then code and pools have been loaded. */
+/** After this many cases, code and pools are loaded. */
 const EARLY_CASES = 300;
-/** What may stay of all cases after them. */
+/** The growth that may remain after all further cases. */
 const MOST_GROWN_BYTES = 256e6;
 
 export function randomOf(target: string, seed: number, number: number): Random {
@@ -153,7 +153,7 @@ class Run {
     this.#slowestNumber = this.#number;
   }
 
-  /** A peak that is new was made by this case. */
+  /** A new peak was caused by this case. */
   #weigh(residentBefore: number, peakBefore: number): void {
     const peak = statusBytes('VmHWM');
     if (peak <= peakBefore || peak - residentBefore <= MOST_CASE_BYTES) return;
@@ -163,7 +163,7 @@ class Run {
   }
 }
 
-/** Where the system does not tell: 0. */
+/** 0 if the system does not report it. */
 function statusBytes(field: 'VmHWM' | 'VmRSS'): number {
   try {
     const text = readFileSync('/proc/self/status', 'latin1');
@@ -177,11 +177,11 @@ function resetPeak(): void {
   try {
     writeFileSync('/proc/self/clear_refs', '5');
   } catch {
-    // Without the right to it only the largest peak is found.
+    // Without permission, only the overall peak is known.
   }
 }
 
-/** After a collection, where the process was started with one. */
+/** Measured after a collection, if the process was started with `gc` exposed. */
 function residentBytes(): number {
   Reflect.get(globalThis, 'gc')?.();
   return statusBytes('VmRSS');

@@ -1,6 +1,6 @@
 /**
- * A folder in which a case may do what it likes, inside folders in which nothing may change: what is written there has
- * escaped.
+ * A folder in which a case may change anything, inside folders in which nothing may change: a file
+ * written there has escaped.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ export class Sandbox implements Disposable {
   readonly #temporaryBefore = process.env['TMPDIR'];
   readonly #untouched: ReadonlyMap<string, string>;
 
-  /** From here on it is where this process makes its temporary files. */
+  /** Also makes this process create its temporary files here from now on. */
   constructor() {
     this.#root = mkdtempSync(join(tmpdir(), 'corkboard-fuzz-'));
     this.work = join(this.#root, WORK);
@@ -32,7 +32,7 @@ export class Sandbox implements Disposable {
     process.env['TMPDIR'] = this.#temporary;
   }
 
-  /** What has changed outside, which is mended; the work folder is emptied. */
+  /** Returns and reverts the changes outside the work folder, and empties the work folder. */
   check(): Complaint[] {
     const complaints: Complaint[] = [];
     const left = readdirSync(this.#temporary);
@@ -59,7 +59,7 @@ export class Sandbox implements Disposable {
     rmSync(this.#root, { recursive: true, force: true });
   }
 
-  /** Files outside the work folder by path, with what they hold. */
+  /** The files outside the work folder: content by path. */
   #look(): ReadonlyMap<string, string> {
     const found = new Map<string, string>();
     const visit = (folder: string): void => {

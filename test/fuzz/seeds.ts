@@ -1,4 +1,7 @@
-/** The files that mutations start from: small excerpts of real data, and documents as the standards have them. */
+/**
+ * The files from which mutations start: small excerpts of real data, and documents written as in
+ * the standards.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -34,7 +37,7 @@ function excerptOf(path: string, count: number): Buffer {
   return Buffer.from(readGzip(path).split('\n').slice(0, count).join('\n'), 'latin1');
 }
 
-/** The fixture world, as a bundle is written. */
+/** The fixture data, written as a bundle. */
 async function worldFiles(format: 'csv' | 'ndjson'): Promise<Files> {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-seed-'));
   try {
@@ -45,7 +48,7 @@ async function worldFiles(format: 'csv' | 'ndjson'): Promise<Files> {
   }
 }
 
-/** Rows of the demo that refer to each other: events, and the users, boards and pins that they name. */
+/** Related rows of the demo: events, and the users, boards and pins to which they refer. */
 function demoRows() {
   const rowsOf = (name: string) =>
     parse<Row>(gunzipSync(readFileSync(join(DEMO, name))), { columns: true }) as readonly Row[];
@@ -75,7 +78,7 @@ function cellOf(text: string): string {
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** As JSON has it: identifiers as numbers, and no member for an empty cell. */
+/** In the form of JSON: identifiers as numbers, and no member for an empty cell. */
 function recordOf(row: Row): Readonly<Record<string, unknown>> {
   const filled = Object.entries(row).filter(([, text]) => text !== '');
   return Object.fromEntries(
@@ -257,7 +260,7 @@ export async function caliperEnvelopes(): Promise<readonly Files[]> {
       object: { id: 'https://x.example/page', type: 'WebPage' },
       group: section,
     }),
-    // Entities, and an event that names them by their identifiers.
+    // Entities, and an event that refers to them by their identifiers.
     { ...section, '@context': 'http://purl.imsglobal.org/ctx/caliper/v1p1' },
     {
       ...{ id: 'https://x.example/users/3', type: 'Person', name: 'Eve' },
@@ -285,7 +288,7 @@ export async function moodleLogs(): Promise<readonly Files[]> {
       `"18/10/21, 01:05",Bob,Ada,Course: Chemistry,System,User enrolled in course,The user with id '4' enrolled the user with id '5' using the enrolment method 'manual' in the course with id '111'.,web,10.7.34.59\n` +
       `"19/10/21, 23:59",Ada,-,File: Acids,File,Course module viewed,"The user with id '4' viewed the 'resource' activity with course module id '23'.",web,10.7.34.59\n`,
   );
-  // Where real data are missing, the fixtures alone are mutated.
+  // Without real data, only the fixtures are mutated.
   const real = whyWithout('moodle-log') === false ? filesOf('moodle-log') : [];
   return [
     { 'log.csv': fixture },
@@ -333,7 +336,7 @@ export async function discourseDocuments(): Promise<readonly Files[]> {
   ];
 }
 
-/** A few rows of each table of a dump that is made of the demo. */
+/** A few rows of each table of a dump that is made from the demo. */
 export async function stackExchangeDumps(): Promise<readonly Files[]> {
   const { users, pins, events } = readReal();
   const few = pins.slice(0, 8);

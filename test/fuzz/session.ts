@@ -1,4 +1,7 @@
-/** Runs the cases of one target in a process of their own, and goes on with the next case when that process hangs or dies. */
+/**
+ * Runs the cases of one target in a separate process, and continues with the next case if that
+ * process hangs or dies.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -13,7 +16,7 @@ export interface Found extends Complaint {
   readonly target: string;
   readonly seed: number;
   readonly number: number;
-  /** What a replay runs. */
+  /** The case that a replay runs. */
   readonly one: unknown;
 }
 
@@ -30,23 +33,28 @@ export interface SessionFigures {
   readonly cases: number;
   readonly elapsedMs: number;
   readonly peakBytes: number;
-  /** What was resident more at the end than after the first cases, in the longest run of one process. */
+  /**
+   * The growth of resident memory from the first cases to the end, in the longest run of one
+   * process.
+   */
   readonly grownBytes: number;
   readonly slowestMs: number;
   readonly slowestNumber: number;
 }
 
-/** In memory where the system has such a place: cases write and synchronize thousands of files. */
+/** In memory if the system has such a folder: cases write and synchronize thousands of files. */
 const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
-/** A case that computes for longer hangs, and so does one that waits for longer on a machine that may be busy. */
+/**
+ * A case that computes for longer hangs; so does one that waits for longer, even on a busy machine.
+ */
 const CASE_CPU_MS = 10_000;
 const CASE_MS = 40_000;
 const START_MS = 120_000;
 const LOOK_MS = 200;
-/** What a process of cases may take of the machine. */
+/** The memory limit of a process of cases. */
 const MOST_BYTES = 3e9;
 const HEAP_MIB = 1024;
-/** A process that could not even start would be started without end. */
+/** Bounds the restarts of a process that cannot even start. */
 const MOST_STARTS = 200;
 
 export async function runSession(plan: Plan): Promise<SessionFigures> {
@@ -84,7 +92,7 @@ export async function runSession(plan: Plan): Promise<SessionFigures> {
   };
 }
 
-/** The figures, or the number of the case at which the process was lost. */
+/** Returns the figures, or the number of the case at which the process was lost. */
 async function runProcess(
   plan: Plan,
   from: number,
@@ -93,13 +101,13 @@ async function runProcess(
 ): Promise<RunFigures | number> {
   const folder = mkdtempSync(join(SCRATCH, 'corkboard-fuzz-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
-  // Also when this process is interrupted.
+  // Also removed when this process is interrupted.
   process.once('exit', remove);
   const { target, seed } = plan;
   const progressFile = join(folder, 'progress');
   const child = fork(new URL('./runner-main.ts', import.meta.url), {
     execArgv: ['--expose-gc', `--max-old-space-size=${HEAP_MIB}`],
-    // What is made in the folder goes with it, also when the process is killed.
+    // Temporary files are removed with the folder, even if the process is killed.
     env: { ...process.env, TMPDIR: folder },
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
   });
@@ -119,7 +127,7 @@ async function runProcess(
     progressFile,
     replayed: plan.replayed,
   };
-  // A process that has ended already is found out below.
+  // The code below detects a process that has already ended.
   child.on('error', () => {});
   child.send(order);
   const watch = watchProcess(child, () => numberIn(progressFile), onResident);
@@ -171,7 +179,7 @@ function watchProcess(
 
 const TICK_MS = 10;
 
-/** That the process has computed, in all its threads; 0 where the system does not tell. */
+/** CPU time of the process, in all its threads; 0 if the system does not report it. */
 function readCpuMs(pid: number | undefined): number {
   const fields = readText(`/proc/${pid}/stat`)
     .replace(/^.*\) /, '')
@@ -199,7 +207,7 @@ function crashOf({ exitCode, signalCode }: ChildProcess, printed: string): strin
   return `the process ended with ${signalCode ?? exitCode}: ${line.trim().slice(0, 200)}`;
 }
 
-/** Made again: the process that ran it is gone. */
+/** Makes the case again, since the process that ran it is gone. */
 async function caseOf({ target, seed, replayed }: Plan, number: number): Promise<unknown> {
   if (replayed !== undefined) return replayed;
   const open = await TARGETS.find(({ name }) => name === target)?.open();

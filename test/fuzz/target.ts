@@ -1,10 +1,10 @@
-/** What is fuzzed: a source of cases and the judgement on each. */
+/** A fuzz target: a source of cases, and the judgement on each. */
 
 import type { Random } from '../../bench/random.ts';
 import { AppError } from '../../src/domain/app-error.ts';
 import type { Sandbox } from './sandbox.ts';
 
-/** What a case has shown to be wrong. */
+/** A fault that a case has revealed. */
 export interface Complaint {
   readonly kind:
     | 'exception'
@@ -25,7 +25,7 @@ export interface Complaint {
 /** A case is plain data: written as JSON and read again, it runs the same. */
 export interface OpenTarget<Case = unknown> extends AsyncDisposable {
   make(random: Random): Case;
-  /** Only files inside the sandbox may change. Whatever it throws is a complaint, too. */
+  /** May change only files inside the sandbox. An error that it throws is a complaint, too. */
   run(one: Case, sandbox: Sandbox): Promise<readonly Complaint[]>;
 }
 
@@ -34,7 +34,7 @@ export interface Target {
   open(): Promise<OpenTarget>;
 }
 
-/** Expected trouble is none; anything else that is thrown is a bug. */
+/** An expected error is no complaint; any other error is a bug. */
 export function complaintsOf(error: unknown): readonly Complaint[] {
   if (error instanceof AppError && error.code !== 'internal') return [];
   return [{ kind: 'exception', what: describe(error) }];
@@ -43,7 +43,10 @@ export function complaintsOf(error: unknown): readonly Complaint[] {
 const OWN_FRAME = /\/((?:src|dist|test)\/[^):]+:\d+)/;
 const FIRST_FRAME = /^ +at .*$/m;
 
-/** With the place in our code that is nearest to it; where it is in none, with the place where it was thrown. */
+/**
+ * Includes the nearest place in our code, or the place of the throw if none of our code is in the
+ * stack.
+ */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return `thrown: ${String(error).slice(0, 200)}`;
   const stack = error.stack?.slice(error.message.length) ?? '';
@@ -51,7 +54,7 @@ function describe(error: unknown): string {
   return `${error.name}: ${error.message.split('\n')[0]?.slice(0, 300)} (${place})`;
 }
 
-/** The same for all complaints of one sort: without numbers and quoted texts. */
+/** A key that is the same for all complaints of one kind: without numbers and quoted texts. */
 export function sortOf({ kind, what }: Complaint): string {
   return `${kind}: ${what
     .replaceAll(/"[^"]*"|'[^']*'/g, '"…"')

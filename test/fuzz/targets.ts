@@ -1,4 +1,4 @@
-/** All that can be fuzzed, by name. */
+/** All fuzz targets, by name. */
 import { importTarget } from './importing.ts';
 import { mutateFiles } from './mutations/documents.ts';
 import { mutatePacked } from './mutations/packed.ts';

@@ -1,6 +1,7 @@
 /**
- * Imports, servers and the database killed at random moments: nothing is lost or half published, and what was not killed
- * recovers by itself (decision 31). What a round does comes from a seed that the test tells; `CORKBOARD_SEED` repeats it.
+ * Imports, servers and the database are killed at random moments: nothing is lost or half
+ * published, and the other processes recover by themselves (decision 31). A seed, which the test
+ * prints, determines each round; `CORKBOARD_SEED` repeats it.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -24,9 +25,11 @@ import { migrateDatabase, openCachedStore } from '../storage.ts';
 import { bundleOfEvents, bundlesUpTo, EVENTS_PER_BUNDLE, numberedBundle } from './numbered-bundles.ts';
 
 const ROUNDS = IS_LONG ? 24 : 6;
-/** One after the other, each with servers and a database of its own, since every round makes the data larger. */
+/**
+ * Run in sequence, each with its own servers and database, since every round makes the data larger.
+ */
 const SERIES = IS_LONG ? 10 : 1;
-/** Bundles 0 and 1 are imported in peace. */
+/** Bundles 0 and 1 are imported without kills. */
 const FIRST = 2;
 const RECOVERED_MS = 20_000;
 const PAUSE_MS = 100;
@@ -34,7 +37,10 @@ const ORGANIZATION = 'killed';
 const VICTIMS = ['import', 'database', 'server'] as const;
 type Victim = (typeof VICTIMS)[number];
 
-/** When to kill, as a part of the time that a whole import takes from its start, or from its lock, to its end. */
+/**
+ * When to kill, as a fraction of the time that a whole import takes from its start, or from its
+ * lock, to its end.
+ */
 const momentArbitrary = fc.noBias(
   fc.record({
     from: fc.constantFrom('start', 'lock'),
@@ -57,9 +63,12 @@ function playSeries(series: number): void {
   let key: string;
   let server: Serving;
   const ends: (() => void)[] = [];
-  /** How long a whole import takes. */
+  /** The duration of a whole import. */
   const wholeMs = { start: 0, lock: 0 };
-  /** What the client may see now: the bundle that is being imported, or the one before; trouble by the victim. */
+  /**
+   * The bundle being imported: the client may see it or the one before. Failures are allowed for
+   * the victim.
+   */
   const now = { number: 0, victim: undefined as Victim | undefined };
 
   before(async () => {
@@ -71,7 +80,7 @@ function playSeries(series: number): void {
     await writeBundle(folderOf(0), numberedBundle(0), 'ndjson');
     await store.createOrganization(ORGANIZATION, {});
     await loadFiles(store, ORGANIZATION, [folderOf(0)]);
-    // The first import of all stores every chunk, and takes longer than others.
+    // The very first import stores every chunk, and takes longer than others.
     const second = await startImport(1);
     const startMs = performance.now();
     await untilLocked(second);
@@ -88,7 +97,7 @@ function playSeries(series: number): void {
     await postgres.stop();
   });
 
-  /** From memory and straight from the file by turns. */
+  /** Alternates between datasets in memory and datasets read from the file. */
   async function startServer(number: number): Promise<Serving> {
     const limit = number % 2 === 0 ? '0' : '2GB';
     const words = ['serve', '--workers', '1', '--resident-limit', limit, '--database', url];
@@ -107,7 +116,7 @@ function playSeries(series: number): void {
   }
   type Import = Awaited<ReturnType<typeof startImport>>;
 
-  /** How many commands have their turn to publish. */
+  /** The number of commands that hold the publication lock. */
   async function locks(): Promise<number> {
     const sql = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
@@ -136,7 +145,10 @@ function playSeries(series: number): void {
     }
   }
 
-  /** The bundle of all events as they are served; absent: not served, which the victim of the round must explain. */
+  /**
+   * The number of the bundle that the served events end with; absent: no response, which the victim
+   * of the round must explain.
+   */
   async function servedBundle(): Promise<number | undefined> {
     const before = { ...now };
     const isVictim = (victim: Victim) => before.victim === victim || now.victim === victim;
@@ -166,7 +178,7 @@ function playSeries(series: number): void {
     return (dataset?.counts.events ?? 0) / EVENTS_PER_BUNDLE - 1;
   }
 
-  /** Whether the import was killed, or broken off, before it had published. */
+  /** Returns whether the import was killed or aborted before it had published. */
   async function playRound(number: number, victim: Victim, moment: Moment): Promise<boolean> {
     Object.assign(now, { number, victim });
     const importing = await startImport(number);
@@ -188,7 +200,8 @@ function playSeries(series: number): void {
   it(`leave every version whole and the next import to complete, ${ROUNDS} times`, async (t) => {
     t.diagnostic(`CORKBOARD_SEED=${seed + series}`);
     const random = fc.sample(momentArbitrary, { seed: seed + series, numRuns: ROUNDS });
-    // The first one is ended as soon as it has its turn: so one at least is ended before it has published.
+    // The first import is ended as soon as it has its turn, so at least one is ended before it has
+    // published.
     const moments = [{ from: 'lock', part: 0 } as const, ...random.slice(1)];
     let ended = false;
     const keepAsking = async () => {
@@ -213,7 +226,10 @@ function playSeries(series: number): void {
     await assertNothingLeftBehind();
   });
 
-  /** All bundles at once and without any kill give the same bytes, but for the organization's id and name. */
+  /**
+   * All bundles at once, without a kill, give the same bytes, except for the id and name of the
+   * organization.
+   */
   async function assertAsIfNeverKilled(): Promise<void> {
     await writeBundle(join(folder, 'control'), bundlesUpTo(FIRST + ROUNDS - 1), 'ndjson');
     await loadFiles(store, 'control', [join(folder, 'control')]);
@@ -229,7 +245,7 @@ function playSeries(series: number): void {
     assert.ok(events === control, 'the events are those of the control');
   }
 
-  /** No lock, and no chunk that no version needs once another import has ended. */
+  /** No lock remains, and after one more import no chunk that no version needs. */
   async function assertNothingLeftBehind(): Promise<void> {
     await writeBundle(folderOf(FIRST + ROUNDS), numberedBundle(FIRST + ROUNDS), 'ndjson');
     await loadFiles(store, ORGANIZATION, [folderOf(FIRST + ROUNDS)]);
@@ -243,7 +259,7 @@ function playSeries(series: number): void {
     );
     const stored = (await database.rows('SELECT name FROM chunks')).map(([name]) => String(name));
     assert.deepEqual(stored.toSorted(), [...new Set(needed)].toSorted());
-    // A connection that was closed ends a moment later.
+    // The backend of a closed connection ends a moment later.
     await until(async () => (await locks()) === 0);
   }
 }

@@ -1,4 +1,7 @@
-/** A folder that is followed: every complete file once, also when the process is killed and begun again (decision 57). */
+/**
+ * `import --follow` of a folder reads every complete file once, even if the process is killed and
+ * restarted (decision 57).
+ */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
@@ -34,7 +37,7 @@ const inboxOf = (name: string) => {
   mkdirSync(inbox);
   return inbox;
 };
-/** Written elsewhere and moved, so that it is there at once. */
+/** Written to a different folder and moved, so that it appears at once. */
 const drop = (inbox: string, name: string, content: string | Buffer) => {
   const unfinished = join(folder, `unfinished-${name}`);
   writeFileSync(unfinished, content);
@@ -48,7 +51,7 @@ const stop = async ({ child, ended }: Following) => {
 };
 
 describe('import FOLDER --follow', () => {
-  it('takes what is there and what comes, in the order of a bundle, and makes the organization', async () => {
+  it('imports existing and new files, in the order of a bundle, and creates the organization', async () => {
     const inbox = inboxOf('new');
     for (const [name, content] of Object.entries(SMALL_BUNDLE)) drop(inbox, name, content);
     const into = ['--organization', 'new', '--data', join(folder, 'data')];
@@ -63,7 +66,7 @@ describe('import FOLDER --follow', () => {
     assert.equal(await countEvents(into), BEFORE + 5);
   });
 
-  it('takes no file twice, under whatever name, also when begun again; one that has changed as a whole', async () => {
+  it('imports no file twice, under any name or after a restart, and a changed file as a whole', async () => {
     const inbox = inboxOf('again');
     const into = await prepare(folder, 'again');
     drop(inbox, 'events-1.ndjson', numbered(0, 5));
@@ -90,7 +93,7 @@ describe('import FOLDER --follow', () => {
     const path = join(inbox, 'events.ndjson');
     const withoutId = (number: number) => eventLine(number).replace(/"id":\d+,/, '');
     writeFileSync(path, '');
-    // What is half there is no record, and would be refused.
+    // A half-written line is not a valid record, and would be refused.
     for (let number = 0; number < 20; number += 1) {
       appendFileSync(path, withoutId(number).slice(0, 20));
       await delay(50);
@@ -101,7 +104,7 @@ describe('import FOLDER --follow', () => {
     assert.deepEqual(filesOf(follower), ['events.ndjson 20']);
   });
 
-  it('takes a file from the future once nothing writes to it', async () => {
+  it('imports a file with a future time once no process writes to it', async () => {
     const inbox = inboxOf('future');
     const into = await prepare(folder, 'future');
     drop(inbox, 'events.ndjson', numbered(0, 2));
@@ -112,7 +115,7 @@ describe('import FOLDER --follow', () => {
     assert.deepEqual(filesOf(follower), ['events.ndjson 2']);
   });
 
-  it('ends at a file that does not hold, with those before it published; --skip-invalid goes on', async () => {
+  it('ends at an invalid file, with those before it published; --skip-invalid continues', async () => {
     const inbox = inboxOf('bad');
     const into = await prepare(folder, 'bad');
     for (const number of [1, 2, 3]) {
@@ -140,7 +143,7 @@ describe('import FOLDER --follow', () => {
     assert.equal(await countEvents(into), BEFORE + 3);
   });
 
-  it('is remembered for each organization by itself', async () => {
+  it('keeps separate progress for each organization', async () => {
     const inbox = inboxOf('shared');
     drop(inbox, 'events.ndjson', numbered(0, 4));
     for (const name of ['shared-1', 'shared-2']) {
@@ -175,7 +178,7 @@ describe('import FOLDER --follow', () => {
       told += follower.told.length;
     }
     dropSome(FILES);
-    // A half-written note of a killed process must not spoil the next one.
+    // A half-written note of a killed process must not damage the next one.
     for (const name of readdirSync(inbox))
       if (name.startsWith('.corkboard')) appendFileSync(join(inbox, name), '{"na');
     const last = following(inbox, into);
@@ -191,7 +194,7 @@ describe('import FOLDER --follow', () => {
       events.map((line) => line.split(',')[0]),
       wanted.map((line) => String(JSON.parse(line).id)),
     );
-    // A file whose import ended between the publication and the note is the only one that comes again.
+    // Only a file whose import ended between the publication and the note is imported again.
     assert.ok(told <= FILES + KILLS, `${told} files were told`);
   });
 
@@ -214,7 +217,7 @@ describe('import FOLDER --follow', () => {
     assert.match(stderr, /events-2.ndjson is not a regular file/);
   });
 
-  it('writes what it remembers through no link', async () => {
+  it('does not write its progress through a link', async () => {
     const inbox = inboxOf('notes');
     const into = await prepare(folder, 'notes');
     drop(inbox, 'events-1.ndjson', numbered(0, 1));

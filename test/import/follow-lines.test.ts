@@ -1,4 +1,7 @@
-/** A stream that is followed: published as it comes, exactly once, also when the process is killed and the stream sent again (decision 57). */
+/**
+ * `import --follow` of a stream publishes lines as they arrive, exactly once, even if the process
+ * is killed and the stream is sent again (decision 57).
+ */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -10,7 +13,7 @@ import { killRounds, spreadMoments, tellSeed } from '../killing.ts';
 import { countEvents, eventLine, eventsOf, type Following, following, prepare } from './following.ts';
 
 const folder = temporaryFolder();
-/** Events of the small bundle. */
+/** The number of events in the small bundle. */
 const BEFORE = 3;
 const KILLS = killRounds(4);
 const TOTAL = 4000;
@@ -18,7 +21,7 @@ const numbered = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => eventLine(from + index)).join('');
 
 describe('import - --follow', () => {
-  it('publishes what comes, says how much, and the rest at the end of the input', async () => {
+  it('publishes arriving lines, reports their number, and publishes the rest at the end of the input', async () => {
     const into = await prepare(folder, 'stream');
     const { child, told, untilTold, ended } = following('-', into);
     const [one, two] = [numbered(0, 20), numbered(20, 5)];
@@ -42,7 +45,7 @@ describe('import - --follow', () => {
     assert.equal(await countEvents(into), BEFORE + 25);
   });
 
-  it('ends at SIGTERM with what has come in whole lines, and begun again takes what is sent again once', async () => {
+  it('ends at SIGTERM with all whole lines published, and after a restart imports repeated lines once', async () => {
     const into = await prepare(folder, 'stopped');
     const first = following('-', into);
     const lines = numbered(0, 30);
@@ -60,7 +63,7 @@ describe('import - --follow', () => {
     assert.equal(await countEvents(into), BEFORE + 30);
   });
 
-  it('stops before a bad line, publishes those before it, and names its place in the stream', async () => {
+  it('stops before an invalid line, publishes those before it, and reports its place in the stream', async () => {
     const into = await prepare(folder, 'bad');
     const { child, told, untilTold, ended } = following('-', into);
     child.stdin?.write(numbered(0, 10));
@@ -75,7 +78,7 @@ describe('import - --follow', () => {
     assert.equal(await countEvents(into), BEFORE + 12);
   });
 
-  it('tells people, too, and says when nothing was new', async () => {
+  it('reports in plain text, too, and says when nothing was new', async () => {
     const into = await prepare(folder, 'people');
     const follow = async () => await run(['import', '-', '--follow', ...into], { input: numbered(0, 2) });
     const [first, second] = [await follow(), await follow()];
@@ -83,7 +86,7 @@ describe('import - --follow', () => {
     assert.match(second.stdout, /^2 lines, 2\d\d bytes read so far: nothing new\n$/);
   });
 
-  it('whose first line is bad publishes nothing', async () => {
+  it('publishes nothing if the first line is invalid', async () => {
     const into = await prepare(folder, 'first');
     const { code, stdout, stderr } = await run(['import', '-', '--follow', ...into], {
       input: `{}\n${eventLine(1)}`,
@@ -92,7 +95,7 @@ describe('import - --follow', () => {
     assert.match(stderr, /Line 1 is invalid; nothing was published\./);
   });
 
-  it('--skip-invalid sets bad lines aside, in all publications and all runs, and goes on', async () => {
+  it('with --skip-invalid sets invalid lines aside, in all publications and all runs, and continues', async () => {
     const into = await prepare(folder, 'aside');
     const rejects = join(folder, 'rejects.ndjson');
     const { child, told, untilTold, ended } = following('-', [...into, '--skip-invalid', rejects]);
@@ -128,7 +131,7 @@ describe('import - --follow', () => {
       const from = published;
       const sending = send(child, from, round === KILLS);
       if (round < KILLS) {
-        // From the first publication on, or before it.
+        // After the first publication, or before it.
         if (round % 3 > 0) await untilTold(1);
         await delay((moments[round] ?? 0) * 600);
         child.kill('SIGKILL');
@@ -136,7 +139,7 @@ describe('import - --follow', () => {
       sent += await sending;
       const { signal, code, stderr } = await ended;
       assert.ok(round < KILLS ? signal === 'SIGKILL' : code === 0, stderr);
-      // What is told is published; who has not heard it sends it again.
+      // Reported lines are published; a sender that has not received the report sends them again.
       const heard = from + (told.at(-1)?.lines ?? 0);
       assert.ok((await countEvents(into)) >= BEFORE + heard);
       published = round % 4 === 0 || heard === TOTAL ? 0 : heard;
@@ -149,7 +152,7 @@ describe('import - --follow', () => {
     assert.ok((await eventsOf(folder, into)).join() === wanted.join(), 'the events are those of the control');
   });
 
-  it('follows statements of other software, too', async () => {
+  it('accepts statements of other software, too', async () => {
     const into = ['--organization', 'statements', '--data', join(folder, 'data')];
     const statement = (id: number) =>
       `${JSON.stringify({
@@ -190,7 +193,7 @@ describe('import - --follow', () => {
   }
 });
 
-/** Sends from a line on, at leisure, until the receiver is gone; answers how many lines. */
+/** Sends from a line on, slowly, until the receiver is gone; returns the number of lines. */
 async function send({ stdin, exitCode }: ChildProcess, from: number, isLast: boolean): Promise<number> {
   assert.ok(stdin && exitCode === null);
   for (let at = from; at < TOTAL; at += 50) {

@@ -1,4 +1,4 @@
-/** `corkboard import --follow` as a process of its own, what it is given, and what comes of it. */
+/** `corkboard import --follow` as a separate process, with its input and its results. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { runJson, start } from '../cli/command.ts';
 import { writeSmallBundle } from '../cli/small-bundle.ts';
 
-/** What a publication is told with. */
+/** The report of one publication. */
 export interface Told {
   readonly outcome: string;
   readonly lines: number;
@@ -20,11 +20,11 @@ export interface Told {
 
 export interface Following {
   readonly child: ChildProcess;
-  /** All so far. */
+  /** All reports so far. */
   readonly told: Told[];
-  /** Resolves once there are as many. */
+  /** Resolves once there are `count` reports. */
   untilTold(count: number): Promise<void>;
-  /** How it ended, with what was said on standard error. */
+  /** The exit code or signal, with the text on standard error. */
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null; stderr: string }>;
 }
 
@@ -38,7 +38,7 @@ export function following(path: string, words: readonly string[]): Following {
     wake.resolve();
     wake = Promise.withResolvers();
   });
-  // Nobody listens to a process that was killed.
+  // Ignores write errors after the process was killed.
   child.stdin?.on('error', () => {});
   const said = text(child.stderr!);
   const end = async () => {
@@ -57,14 +57,14 @@ export function following(path: string, words: readonly string[]): Following {
   return { child, told, untilTold, ended };
 }
 
-/** An event of the small bundle, with an id, and a time of its own. */
+/** An event like those of the small bundle, with an id and its own time. */
 export function eventLine(number: number): string {
   const timestamp = new Date(Date.UTC(2025, 0, 1) + number * 1000).toISOString();
   const about = { owner_id: 1, actor_id: 1 + (number % 3), board_id: 7, pin_id: 70 };
   return `${JSON.stringify({ id: 1000 + number, type: 'pin', action: 'visited', ...about, timestamp })}\n`;
 }
 
-/** An organization that knows the people of the small bundle, and the options that name it. */
+/** Creates an organization with the users of the small bundle; returns the options that name it. */
 export async function prepare(folder: string, organization: string): Promise<readonly string[]> {
   const into = ['--organization', organization, '--data', join(folder, 'data')];
   const bundle = writeSmallBundle(join(folder, `bundle-${organization}`));
@@ -77,7 +77,7 @@ export async function countEvents(into: readonly string[]): Promise<number> {
   return (await runJson(['organizations', 'show', organization, ...data])).events;
 }
 
-/** The events that have an id, as an export has them: their order, and how often each is there. */
+/** The events that have an id, as in an export: shows their order, and how often each occurs. */
 export async function eventsOf(folder: string, into: readonly string[]): Promise<readonly string[]> {
   const out = join(folder, 'out');
   await runJson(['export', out, ...into, '--format', 'csv']);

@@ -1,4 +1,7 @@
-/** Imports killed at random moments: what was published stays served and whole, and the next import completes (decision 31). */
+/**
+ * Imports are killed at random moments: the published version stays served and whole, and the next
+ * import completes (decision 31).
+ */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,10 +19,10 @@ import { bundlesUpTo, countEvents, EVENTS_PER_BUNDLE, numberedBundle } from './n
 
 const COMMAND = join(import.meta.dirname, '../../src/cli/main.ts');
 const ROUNDS = IS_LONG ? 24 : 6;
-/** One after the other, since every round makes the data larger. */
+/** Run in sequence, since every round makes the data larger. */
 const SERIES = IS_LONG ? 10 : 1;
 
-/** Parts of the time that a whole import takes, and numbers of changes in the data folder. */
+/** Fractions of the time that a whole import takes, and numbers of changes in the data folder. */
 const momentArbitrary = fc.noBias(
   fc.record({
     part: fc.double({ min: 0.2, max: 1.2, noNaN: true }),
@@ -51,7 +54,10 @@ function playSeries(seedOfSeries: number): void {
     return child.exitCode ?? child.signalCode ?? (await once(child, 'exit'))[0];
   }
 
-  /** Kills the child after a while, or on the n-th change in the data folder, whatever is asked for. */
+  /**
+   * Kills the child after a delay, or at the n-th change in the data folder, depending on the
+   * moment.
+   */
   async function killAt(
     child: ChildProcess,
     moment: { readonly afterMs: number } | { readonly change: number },
@@ -80,7 +86,7 @@ function playSeries(seedOfSeries: number): void {
     return { text: reply.text, tag: reply.headers.get('etag') };
   }
 
-  /** Of the version in force, opened anew as a server that starts after the kill would. */
+  /** The events of the current version, opened like by a server that starts after the kill. */
   async function eventsOnDisk(): Promise<number | undefined> {
     const dataset = await deployment.store.openDataset('killed');
     await dataset?.close();
@@ -106,7 +112,8 @@ function playSeries(seedOfSeries: number): void {
       const round = index + 1;
       const folder = join(deployment.folder, `bundle-k${round}`);
       await writeBundle(folder, numberedBundle(round), 'ndjson');
-      // The first one is killed at its first change: so one at least is killed before it has published.
+      // The first import is killed at its first change, so at least one is killed before it has
+      // published.
       const moment =
         round % 2 === 0 ? { afterMs: wholeImportMs * part } : { change: round === 1 ? 1 : change };
       const about = `round ${round}, killed at ${JSON.stringify(moment)}`;
@@ -116,7 +123,8 @@ function playSeries(seedOfSeries: number): void {
       await killAt(child, moment);
       const wasPublished = (await deployment.store.currentVersion('killed')) !== version;
       if (wasPublished) {
-        // Killed after the one step that publishes, or not at all: then the new version must be whole.
+        // It was killed after the one step that publishes, or not at all: then the new version must
+        // be whole.
         assert.equal(countEvents(await servedOnceItIsNot(old.tag)), (round + 1) * EVENTS_PER_BUNDLE, about);
       } else {
         kept += 1;
@@ -135,7 +143,10 @@ function playSeries(seedOfSeries: number): void {
     await assertNothingLeftBehind();
   });
 
-  /** All bundles at once and without any kill give the same bytes, but for the organization's id and name. */
+  /**
+   * All bundles at once, without a kill, give the same bytes, except for the id and name of the
+   * organization.
+   */
   async function assertAsIfNeverKilled(): Promise<void> {
     await deployment.load('control', bundlesUpTo(ROUNDS));
     const control = await served(await deployment.makeKey('control'));

@@ -1,13 +1,19 @@
-/** Bundles that are imported one after the other, of which every answer tells how many there were, and whether whole. */
+/**
+ * Bundles that are imported in sequence; every response reveals how many were imported, and whether
+ * each is whole.
+ */
 import assert from 'node:assert/strict';
 import { type Bundle, EMPTY_BUNDLE } from '../model/bundle.ts';
 
 export const EVENTS_PER_BUNDLE = 800;
 const USERS = 40n;
-/** By the default policy, which pays for the pins that are created here. */
+/** According to the default policy, which awards points for the pins that are created here. */
 const POINTS_PER_EVENT = 10;
 
-/** Half of the events without ids, so that an import taken for done would show as events missing or repeated. */
+/**
+ * Half of the events have no ids, so that an import wrongly taken for done would show as missing or
+ * repeated events.
+ */
 export function numberedBundle(number: number): Bundle {
   const users = Array.from({ length: Number(USERS) }, (_, index) => BigInt(index + 1));
   return {
@@ -28,7 +34,7 @@ export function numberedBundle(number: number): Bundle {
   };
 }
 
-/** All of the bundles up to this one, as one. */
+/** All of the bundles up to this one, as one bundle. */
 export function bundlesUpTo(last: number): Bundle {
   const bundles = Array.from({ length: last + 1 }, (_, number) => numberedBundle(number));
   return {
@@ -44,11 +50,14 @@ export function countEvents(text: string): number {
   return text.split('"timestamp":').length - 1;
 }
 
-/** Answers that were read: most are the same as one of the last few. */
+/** Responses that were already parsed: most are the same as one of the last few. */
 const known = new Map<string, number>();
 const KNOWN = 6;
 
-/** The number of the bundle that all events, all names, titles and bodies of an answer speak of; fails when they differ. */
+/**
+ * The number of the bundle to which all events, names, titles and bodies of a response belong;
+ * fails if they differ.
+ */
 export function bundleOfEvents(text: string): number {
   const before = known.get(text);
   if (before !== undefined) return before;
@@ -68,7 +77,7 @@ function readBundleOfEvents(text: string): number {
   return number;
 }
 
-/** The same of the points of the board. */
+/** The number of the bundle to which the points of the board belong. */
 export function bundleOfPoints(text: string): number {
   const records = Object.values<{ readonly total_points: number }>(JSON.parse(text));
   const total = records.reduce((sum, { total_points }) => sum + total_points, 0);

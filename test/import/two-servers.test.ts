@@ -1,4 +1,7 @@
-/** Two servers on one database while imports are published: both take up each version in time, and no answer mixes two. */
+/**
+ * Two servers share one database while imports publish: both switch to each version in time, and no
+ * response mixes two.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -12,11 +15,16 @@ import { newMigratedDatabase } from '../storage.ts';
 import { bundleOfEvents, bundleOfPoints, numberedBundle } from './numbered-bundles.ts';
 
 const BUNDLES = IS_LONG ? 30 : 4;
-/** Two seconds on a machine that has time; it is told how long it took, and how long is too long here is another question. */
+/**
+ * An idle machine needs about two seconds; the test prints the actual time and does not judge it
+ * beyond this bound.
+ */
 const TAKEN_UP_MS = 10_000;
-/** Of each client, so that the servers have time for something else, however small the machine is. */
+/**
+ * The pause of each client, so that the servers have time for other work, even on a small machine.
+ */
 const PAUSE_MS = 100;
-/** What is asked all the while, and how an answer tells its version. */
+/** The repeated requests, and how a response reveals its version. */
 const QUESTIONS = [
   { path: '/v1/events', encoding: 'identity', numberOf: bundleOfEvents },
   { path: '/v1/events?format=ndjson', encoding: 'gzip', numberOf: bundleOfEvents },
@@ -38,7 +46,7 @@ describe('two servers and one import', () => {
     key = (await runJson(['keys', 'create', ...own, '--database', url])).key;
     const t = { after: (end: () => void) => ends.push(end) };
     servers = await Promise.all(
-      // One from memory, one straight from the database.
+      // One from memory, one directly from the database.
       [['2GB'], ['0']].map(([limit = '']) =>
         serving(t, ['serve', '--workers', '1', '--resident-limit', limit, '--database', url]),
       ),
@@ -62,16 +70,16 @@ describe('two servers and one import', () => {
     return { tag: response.headers.get('etag') ?? '', number: numberOf(text) };
   }
 
-  it('serve each version soon after its import, and every answer is of one version', async (t) => {
+  it('serve each version soon after its import, and every response is of one version', async (t) => {
     let answers = 0;
     let ended = false;
-    /** The tag of each question and number, and the other way round: those of one server are those of the other. */
+    /** Entity tag by request and number, and the reverse: both servers must use the same tags. */
     const known = new Map<string, string>();
     const assertSame = (name: string, value: string) => {
       assert.equal(value, known.get(name) ?? value, name);
       known.set(name, value);
     };
-    /** One after the other, so that what comes later is no older. */
+    /** In sequence, so that a later response is never older. */
     const keepAsking = async (server: Serving, question: (typeof QUESTIONS)[number]) => {
       for (let last = 0; !ended; ) {
         const { tag, number } = await ask(server, question);

@@ -1,6 +1,6 @@
 /**
- * Files read the quick way and the careful way, which reads alone when rejects are kept: both give the same records at
- * the same lines, or the same problems.
+ * Reads files with the fast path and with the careful path; keeping rejects disables the fast path.
+ * Both must give the same records at the same lines, or the same problems.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -10,12 +10,14 @@ import { importBundle } from '../../src/ingest/import.ts';
 import { openRecordingStore } from './recording-store.ts';
 import { makeFolder } from './temporary-folder.ts';
 
-/** Instants in the form that the quick ways read. */
+/** Instants in the form that the fast paths read. */
 export const instantArbitrary = fc
   .date({ min: new Date('0001-01-01T00:00:00Z'), max: new Date('9999-12-31'), noInvalidDate: true })
   .chain((date) => fc.constantFrom('Z', '+00:00').map((utc) => date.toISOString().replace('Z', utc)));
 
-/** What an import of the file stages, as long as nothing is wrong with it, and finds wrong. */
+/**
+ * The records that an import of the file stages while it is valid, and the problems that it finds.
+ */
 async function outcomeOf(t: TestContext, name: string, content: string | Uint8Array, isQuick: boolean) {
   const folder = await makeFolder(t, { [name]: content });
   const store = openRecordingStore({ school: 70n });
@@ -26,7 +28,7 @@ async function outcomeOf(t: TestContext, name: string, content: string | Uint8Ar
   return { problems, records: report.records, staged: problems.length === 0 ? staged : [] };
 }
 
-/** Imports the file both ways; what came of the quick one. */
+/** Imports the file with both paths, compares the outcomes, and returns that of the fast path. */
 export async function assertSame(t: TestContext, name: string, content: string | Uint8Array) {
   const [quick, careful] = [
     await outcomeOf(t, name, content, true),

@@ -1,6 +1,6 @@
 /**
- * Compressed files that expand to far more than any real one: little memory is taken, and there is
- * an end.
+ * Compressed files that expand to far more than any real file: an import takes little memory for
+ * them, and stops.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -16,7 +16,7 @@ const run = promisify(execFile);
 const SOURCES = join(import.meta.dirname, '../../src/ingest');
 
 const ZSTD_BLOCK_BYTES = 131_072;
-/** A Zstandard frame of blocks that each say in four bytes: this byte, 128 KiB of it. */
+/** A Zstandard frame of four-byte blocks, each of which expands to 128 KiB of one byte. */
 function repeatedInZstd(byte: number, blocks: number): Buffer {
   const frame = Buffer.alloc(4 * blocks);
   for (let block = 0; block < blocks; block += 1) {
@@ -27,7 +27,7 @@ function repeatedInZstd(byte: number, blocks: number): Buffer {
   return Buffer.concat([Buffer.of(0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38), frame]);
 }
 
-/** Imports a folder in a process of its own, and tells the most memory that it had. */
+/** Imports a folder in a separate process, and reports the peak memory of that process. */
 const PROGRAM = `
 const { importBundle } = await import(process.argv[1] + '/import.ts');
 const { openRecordingStore } = await import(process.argv[1] + '/../../test/ingest/recording-store.ts');
@@ -51,7 +51,7 @@ for (const name of ['events.ndjson.zst', 'users.csv.zst', 'users.parquet.zst', '
   });
 }
 
-test('the records before an expansion without end are good', async (t) => {
+test('records before an endless expansion are valid', async (t) => {
   const skipInvalid = join(await makeFolder(t), 'rejects.ndjson');
   const boards = lines(Array.from({ length: 100 }, (_, id) => ({ id, title: `Board ${id}` })));
   const packed = gzipSync(Buffer.concat([Buffer.from(boards), Buffer.alloc(120e6, 0x20)]));
@@ -67,7 +67,7 @@ test('the records before an expansion without end are good', async (t) => {
   ]);
 });
 
-test('what expands a lot, but not that much, is read whole', async () => {
+test('a file that expands a lot, but within the limit, is read whole', async () => {
   const block = Buffer.from(Array.from({ length: 2000 }, (_, at) => (at * at * 7919) % 251));
   const plain = Buffer.concat(Array.from({ length: 50_000 }, () => block));
   const packed = gzipSync(plain);

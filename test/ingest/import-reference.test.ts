@@ -1,4 +1,7 @@
-/** docs/import.md tells what the code does: its tables of fields are those of the schema, and its examples hold. */
+/**
+ * docs/import.md matches the code: its tables of fields are those of the schema, and its examples
+ * are valid.
+ */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,7 +33,7 @@ test('the types of all fields are explained', () => {
   }
 });
 
-test('the examples of the reference make a bundle that holds', async (t) => {
+test('the examples of the reference make a valid bundle', async (t) => {
   const examples = [...REFERENCE.matchAll(/^```\w+ (\S+)\n(.*?)^```$/gms)].map(([, name, content]) => [
     name,
     content,

@@ -45,7 +45,7 @@ test('a bundle is staged in the order in which its records refer to each other',
   assert.doesNotThrow(() => JSON.stringify(report));
 });
 
-test('one bad record refuses all, and the report tells every problem with its place', async (t) => {
+test('one invalid record refuses the import, and the report has every problem with its place', async (t) => {
   const imported = await importFiles(t, {
     'users.csv': 'id,email,name\n1,ada@x.example,Ada\nx,bob@x.example,Bob\n3,c@x.example\n',
     'boards.ndjson': '{"id":3,"title":"Board"}\n{"id":4}\nnonsense\n',
@@ -63,7 +63,7 @@ test('one bad record refuses all, and the report tells every problem with its pl
   assert.match(imported.report.problems[3]?.reason ?? '', /^is not valid JSON: /);
 });
 
-test('a record that gives a member twice is bad, also after nested events that read quickly', async (t) => {
+test('a record that repeats a member is invalid, also after nested events that the fast path reads', async (t) => {
   const nested = [5, 6].map((timestamp) => JSON.stringify(nestedEvent(timestamp, 7)));
   const twice = nested[1]?.replace('"actor":{"id":2,', '"actor":{"id":2,"id":1,') ?? '';
   const imported = await importFiles(t, {
@@ -76,14 +76,14 @@ test('a record that gives a member twice is bad, also after nested events that r
   ]);
 });
 
-test('the first hundred problems are told and the rest counted', async (t) => {
+test('the first hundred problems are reported and the rest counted', async (t) => {
   const { report } = await importFiles(t, { 'boards.ndjson': '{}\n'.repeat(5000) });
   assert.equal(report.problems.length, 100);
   assert.equal(report.problemCount, 5000);
   assert.equal(report.problems[99]?.line, 100);
 });
 
-test('what the store finds wrong refuses all, too', async (t) => {
+test('a problem that the store finds refuses the import, too', async (t) => {
   const folder = await makeFolder(t, { 'users.csv': USERS });
   const store = openRecordingStore({ school: 7n });
   store.wrong.push({ file: 0, line: 3, field: 'email', reason: 'is taken' });
@@ -95,7 +95,7 @@ test('what the store finds wrong refuses all, too', async (t) => {
   assert.equal(store.published.length, 0);
 });
 
-test('--skip-invalid publishes the good records and keeps every bad one as it was read', async (t) => {
+test('--skip-invalid publishes the valid records and keeps every invalid one as it was read', async (t) => {
   const rejectsFolder = await makeFolder(t);
   const skipInvalid = join(rejectsFolder, 'rejects.ndjson');
   const users = `id,email,name\n${'x,y@x.example,"Y\nZ"\n'.repeat(3000)}1,ada@x.example,Ada\n`;
@@ -118,7 +118,7 @@ test('--skip-invalid publishes the good records and keeps every bad one as it wa
   assert.deepEqual(await readdir(rejectsFolder), ['rejects.ndjson']);
 });
 
-test('a file of rejects that cannot be, or would replace an input, is misuse', async (t) => {
+test('a file of rejects that cannot be written, or would replace an input, is a usage error', async (t) => {
   const folder = await makeFolder(t, { 'users.csv': USERS });
   for (const skipInvalid of ['-', join(folder, '.', 'users.csv'), join(folder, 'no', 'rejects.ndjson')]) {
     const store = openRecordingStore({ school: 7n });
@@ -129,7 +129,7 @@ test('a file of rejects that cannot be, or would replace an input, is misuse', a
   assert.equal(await readFile(join(folder, 'users.csv'), 'utf8'), USERS);
 });
 
-test('an organization that does not exist is made as the events show it', async () => {
+test('an organization that does not exist is created as the events describe it', async () => {
   const store = openRecordingStore();
   const stdin = Readable.from([Buffer.from(lines([nestedEvent(1), nestedEvent(2), nestedEvent(3, 71)]))]);
   const report = await importBundle({ store, organization: 'new', paths: ['-'], as: 'events', stdin });
@@ -144,7 +144,7 @@ test('an organization that does not exist is made as the events show it', async 
   );
 });
 
-test('events of an organization whose id another one has here are refused', async (t) => {
+test('events of an organization whose id belongs to a different one here are refused', async (t) => {
   const folder = await makeFolder(t, { 'events.ndjson': lines([nestedEvent(1)]) });
   const store = openRecordingStore({ school: 70n });
   await assert.rejects(importBundle({ store, organization: 'new', paths: [folder] }), {
@@ -154,7 +154,7 @@ test('events of an organization whose id another one has here are refused', asyn
   });
 });
 
-test('what events write out is staged once, and again when it changes', async () => {
+test('a description in events is staged once, and again when it changes', async () => {
   const store = openRecordingStore({ school: 70n });
   const renamed = { ...nestedEvent(3), actor: { ...person(2), name: 'New' } };
   const stdin = Readable.from([
@@ -167,7 +167,7 @@ test('what events write out is staged once, and again when it changes', async ()
   );
 });
 
-test('a dry run publishes nothing and makes no organization', async (t) => {
+test('a dry run publishes nothing and creates no organization', async (t) => {
   const { report, store, folder } = await importFiles(t, { 'users.csv': USERS }, { dryRun: true });
   assert.equal(report.outcome, 'checked');
   assert.equal(report.published, false);

@@ -1,4 +1,4 @@
-/** Small files to import, and an import of them into a store that records it. */
+/** Small files to import, and an import of them into a recording store. */
 import type { TestContext } from 'node:test';
 import { type ImportOptions, type ImportReport, importBundle } from '../../src/ingest/import.ts';
 import { openRecordingStore, type RecordingStore } from './recording-store.ts';

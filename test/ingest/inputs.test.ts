@@ -117,7 +117,7 @@ for (const [flaw, name, content, reason] of [
   });
 }
 
-test('with --skip-invalid a damaged file keeps its good records, and the damage is a reject', async (t) => {
+test('with --skip-invalid a damaged file keeps its valid records, and the damage is a reject', async (t) => {
   const skipInvalid = join(await makeFolder(t), 'rejects.ndjson');
   const files = { 'boards.ndjson.gz': cut(gzipSync(MANY)) };
   const { report, store } = await importFiles(t, files, { skipInvalid });
@@ -132,7 +132,7 @@ for (const [name, pack] of [
   ['boards.ndjson.gz', gzipSync],
   ['boards.ndjson.zst', zstdCompressSync],
 ] as const) {
-  test(`all parts of ${name} are read, wherever its bytes are cut`, async (t) => {
+  test(`all parts of ${name} are read, wherever its bytes are split`, async (t) => {
     const packedInParts = (text: string, first: number) => {
       const parts = [text.slice(0, first), text.slice(first, first + 1), '', text.slice(first + 1)];
       return Buffer.concat(parts.map((part) => pack(part)));
@@ -140,7 +140,7 @@ for (const [name, pack] of [
     const many = packedInParts(MANY, 70_000);
     const { report } = await importFiles(t, { [name]: many });
     assert.deepEqual([report.problems, report.records], [[], 20_000]);
-    // Byte for byte a little of it is enough.
+    // For splits after each byte, a small part of it is enough.
     const some = MANY.slice(0, 20_000);
     const few = packedInParts(some, 7_000);
     for (const [text, packed, length] of [
@@ -159,7 +159,7 @@ for (const [name, pack] of [
   });
 }
 
-test('a table with nothing but a header is a table without records', async (t) => {
+test('a table with only a header is a table without records', async (t) => {
   const { report } = await importFiles(t, { 'users.csv': 'id,email,name\n' });
   assert.equal(report.problemCount, 0);
   assert.equal(report.records, 0);
@@ -227,7 +227,7 @@ for (const [name, content] of [
   });
 }
 
-test('a bad line of a JSON file of lines leaves the others good', async (t) => {
+test('an invalid line of a JSON file of lines does not affect the others', async (t) => {
   const skipInvalid = join(await makeFolder(t), 'rejects.ndjson');
   const [first = '', second = ''] = lines(TITLES).split('\n');
   const files = { 'boards.json': `${first}\n{"id":\n${second}\n` };
@@ -257,7 +257,7 @@ for (const [name, content] of [
   });
 }
 
-test('events of a table whose rows end at carriage returns are those of one with line feeds', async (t) => {
+test('a table whose rows end at carriage returns has the same events as one with line feeds', async (t) => {
   const table =
     'type,action,owner_id,actor_id,board_id,timestamp\nboard,followed,1,2,3,5\nboard,followed,1,2,3,6\n';
   const files = (text: string) => ({ 'users.csv': USERS, 'boards.ndjson': BOARDS, 'events.csv': text });
@@ -267,7 +267,7 @@ test('events of a table whose rows end at carriage returns are those of one with
   assert.deepEqual(returned.store.published, fed.store.published);
 });
 
-test('a bad row of a table whose rows end at carriage returns is told with its line', async (t) => {
+test('an invalid row of a table whose rows end at carriage returns is reported with its line', async (t) => {
   const { report } = await importFiles(t, { 'users.csv': 'id,email,name\r1,a@x,A\rx,b@x,B\r3,"c@x,C\r' });
   assert.deepEqual(
     report.problems.map(({ line, field }) => [line, field]),
@@ -278,7 +278,7 @@ test('a bad row of a table whose rows end at carriage returns is told with its l
   );
 });
 
-test('Parquet on standard input is read from a file that is gone afterwards', async () => {
+test('Parquet on standard input is read from a file that is deleted afterwards', async () => {
   const store = openRecordingStore({ school: 7n });
   let seen = '';
   const report = await importBundle({
@@ -297,7 +297,7 @@ test('Parquet on standard input is read from a file that is gone afterwards', as
   await assert.rejects(readFile(seen), { code: 'ENOENT' });
 });
 
-test('a row of a Parquet file that is longer than 16 MiB is a bad record', async (t) => {
+test('a row of a Parquet file that is longer than 16 MiB is an invalid record', async (t) => {
   const text = `{"id":5,"title":"${'x'.repeat(16 * 1024 * 1024)}"}`;
   const { report, store } = await importFiles(
     t,

@@ -1,4 +1,7 @@
-/** A store that keeps what is staged in the order of staging and publishes it by remembering that it did. */
+/**
+ * A store that keeps the staged records in the order of staging, and only records that it has
+ * published them.
+ */
 import { AppError } from '../../src/domain/app-error.ts';
 import {
   type EventColumns,
@@ -18,14 +21,14 @@ export interface StagedRecord {
 export interface RecordingStore extends Store {
   readonly staged: StagedRecord[];
   readonly published: StagedRecord[];
-  /** What `check` is to find wrong. */
+  /** The problems that `check` reports. */
   readonly wrong: StagedProblem[];
   isClosed: boolean;
 }
 
 const NO_CHANGE = { added: 0, changed: 0, unchanged: 0 };
 
-/** Organizations are those of `known`, by name and id, and what is created. */
+/** The organizations are those of `known`, by name and id, and the created ones. */
 export function openRecordingStore(
   known: Readonly<Record<string, bigint>> = {},
   derivedIds: DerivedIds = 'keyed',
@@ -102,7 +105,7 @@ export function openRecordingStore(
   };
 }
 
-/** What the columns say, as records. */
+/** The events of the columns, as records. */
 function eventRecords(events: EventColumns): EventRecord[] {
   return Array.from({ length: events.count }, (_, at) => ({
     file: events.file,

@@ -8,7 +8,7 @@ const USER = { id: 1, email: 'a@x', name: 'A' };
 const ADJUSTMENT = { user_id: 1, board_id: 1, points: 5, timestamp: 0, reason: 'typo' };
 const POINTS = { user_id: 1, board_id: 1, total_points: 5, participation_score: 5 };
 
-/** Kind, what is changed in a record that holds, and the refusal. */
+/** Kind, changes to a valid record, and the refusal. */
 const REFUSED: readonly (readonly [RecordKind, Record<string, unknown>, string])[] = [
   ['users', { id: undefined }, 'id: is required'],
   ['users', { id: '9223372036854775808' }, 'id: 9223372036854775808 exceeds 64 bits'],
@@ -109,7 +109,7 @@ for (const [kind, change, refusal] of REFUSED) {
   });
 }
 
-test('tags that are no list of texts are refused', () => {
+test('tags that are not a list of texts are refused', () => {
   for (const tags of [5, {}, 'a', ['a', 1], [null], new Array(1001).fill('a')]) {
     assert.notEqual(
       refusalOf(() => readAs('pins', { id: 1, tags }, false)),
@@ -134,7 +134,7 @@ test('a required cell that is empty is refused', () => {
   );
 });
 
-test('a header under which no record can hold is refused', () => {
+test('a header under which no record can be valid is refused', () => {
   const refusals = (
     [
       ['users', ['id', 'email', 'id']],

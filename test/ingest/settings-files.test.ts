@@ -1,4 +1,4 @@
-/** The settings beside the records of a bundle, and what can be wrong with them. */
+/** The settings beside the records of a bundle, and their possible errors. */
 import assert from 'node:assert/strict';
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -53,7 +53,7 @@ for (const [what, files, code, message] of [
   });
 }
 
-test('a link is refused only where settings are taken', async (t) => {
+test('a link is refused only where settings are read', async (t) => {
   const elsewhere = await makeFolder(t, { 'organization.json': ORGANIZATION });
   const folder = await makeFolder(t, { 'boards.ndjson': BOARDS });
   await symlink(join(elsewhere, 'organization.json'), join(folder, 'organization.json'));
@@ -66,7 +66,7 @@ test('a link is refused only where settings are taken', async (t) => {
   assert.equal(followed.settingsTaken, true);
 });
 
-test('the organization that is made has the settings, whatever its events say', async (t) => {
+test('a created organization has the settings, whatever its events say', async (t) => {
   const folder = await makeFolder(t, { 'boards.ndjson': BOARDS, 'organization.json': ORGANIZATION });
   const store = openRecordingStore();
   await importBundle({ store, organization: 'new', paths: [folder], takesSettings: true });

@@ -1,4 +1,4 @@
-/** What a written record stands for, and why it is refused. */
+/** The records that a written record gives, and the reason to refuse it. */
 
 import { readObject } from '../../src/ingest/fields/json.ts';
 import { Refusal } from '../../src/ingest/fields/refusal.ts';
@@ -7,7 +7,7 @@ import type { RecordKind } from '../../src/store/staging.ts';
 
 const AT = { file: 0, line: 1 };
 
-/** What a record stands for: kinds and records without their place. */
+/** The kinds and records that a record gives, without their place. */
 export function readAs(kind: RecordKind, value: Readonly<Record<string, unknown>>, isCells: boolean) {
   const taken: [string, Record<string, unknown>][] = [];
   readRecord(kind, { value, isCells }, AT, 7n, (taker, { file: _file, line: _line, ...record }) => {

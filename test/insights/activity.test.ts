@@ -1,4 +1,4 @@
-/** The bounds of activity: periods, series, and figures. */
+/** The limits of activity: periods, series, and counts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -15,7 +15,7 @@ const HOUR_MS = 3_600_000;
 const START_MS = Date.UTC(2018, 2, 12);
 const MOST_FIGURES = 500_000;
 
-/** Activity by board: each board has one event, all of them in the first hour of the range. */
+/** Activity by board. Each board has one event, in the first hour of the range. */
 async function activityOf(boards: number, hours: number, top = 1_000) {
   const world = worldOf(1);
   const dataset = new PlainDataset({
@@ -35,7 +35,7 @@ function isRefused(error: unknown): boolean {
 }
 
 describe('activity', () => {
-  it('has at most 10,000 periods, 1,000 series and 500,000 figures', async () => {
+  it('has at most 10,000 periods, 1,000 series and 500,000 counts', async () => {
     for (const [boards, hours, top] of [
       [50, 10_000, 1_000],
       [1_000, 500, 1_000],
@@ -47,18 +47,18 @@ describe('activity', () => {
     }
   });
 
-  it('is refused beyond these bounds, and the refusal says what to do', async () => {
+  it('is refused beyond these limits, with an error that says how to stay within them', async () => {
     await assert.rejects(activityOf(51, 10_000), isRefused);
     await assert.rejects(activityOf(1_000, 501), isRefused);
     await assert.rejects(activityOf(1, 10_001), isRefused);
-    // The boards beyond the first 1,000 share a series of their own.
+    // The boards beyond the first 1,000 are counted in one further series.
     await assert.rejects(activityOf(1_001, 500), isRefused);
     await assert.rejects(activityOf(1_000, 501), /500,000 figures.*shorter range.*"top"/);
     assert.equal((await activityOf(1_000, 501, 100)).startsMs.length, 501);
   });
 });
 
-it('series equal a plain count, and only groups with events count towards the bound', async () => {
+it('series equal a plain count, and only groups with events count towards the limit', async () => {
   const groups = 5;
   const periods = 6;
   const event = fc.record({ group: fc.nat({ max: groups - 1 }), period: fc.nat({ max: periods - 1 }) });

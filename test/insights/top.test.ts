@@ -1,10 +1,10 @@
-/** The selection of the first ones, compared with sorting all. */
+/** `Top`, compared with sorting all entries. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { Top } from '../../src/insights/top.ts';
 
-it('the top equals the first ones after sorting, in whatever order entries are offered', () => {
+it('the top entries equal the first ones after sorting, independent of the order in which they are offered', () => {
   const ranks = fc.array(fc.integer({ min: -3, max: 3 }), { maxLength: 60 });
   const property = fc.property(
     ranks,

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { concealKeys, digestKey, isKeyId, makeKey, parseKey } from '../../src/keys/key-format.ts';
 
 describe('a key', () => {
-  it('is cork_, an id of 12, a secret of 32 base32 characters and a checksum (decision 21)', () => {
+  it('consists of cork_, an id of 12 and a secret of 32 base32 characters, and a checksum (decision 21)', () => {
     const { id, key } = makeKey();
     assert.match(key, /^cork_[a-z2-7]{12}_[a-z2-7]{32}_[0-9a-f]{8}$/);
     assert.equal(key.split('_')[1], id);
@@ -13,13 +13,13 @@ describe('a key', () => {
     assert.equal(key.split('_')[3], crc32(key.slice(0, -9)).toString(16).padStart(8, '0'));
   });
 
-  it('is another one every time', () => {
+  it('is different every time', () => {
     const keys = new Set(Array.from({ length: 500 }, () => makeKey().key));
     assert.equal(keys.size, 500);
     assert.equal(new Set([...keys].map((key) => key.split('_')[2])).size, 500);
   });
 
-  it('uses all 32 characters, so that 32 of them hold 160 bits', () => {
+  it('uses all 32 characters, so that 32 characters hold 160 bits', () => {
     const characters = Array.from({ length: 200 }, () => makeKey().key.split('_')[2]).join('');
     assert.equal(new Set(characters).size, 32);
   });
@@ -29,7 +29,7 @@ describe('a key', () => {
     assert.deepEqual(parseKey(key), { id, key });
   });
 
-  it('is refused with any one character changed', () => {
+  it('is refused with any single character changed', () => {
     const { key } = makeKey();
     const change = fc.record({
       at: fc.nat(key.length - 1),
@@ -43,7 +43,7 @@ describe('a key', () => {
     );
   });
 
-  it('is refused when something is missing, added, or when it is any other text', () => {
+  it('is refused if characters are missing or added, as is any other text', () => {
     const { key } = makeKey();
     for (const text of [
       '',
@@ -59,7 +59,7 @@ describe('a key', () => {
     fc.assert(fc.property(fc.string(), (text) => parseKey(text) === undefined));
   });
 
-  it('is kept as its SHA-256', () => {
+  it('is stored as its SHA-256', () => {
     assert.equal(
       Buffer.from(digestKey('abc')).toString('hex'),
       'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
@@ -67,22 +67,22 @@ describe('a key', () => {
   });
 });
 
-describe('text that is shown', () => {
-  it('keeps of a key only its id', () => {
+describe('text for display', () => {
+  it('contains only the id of a key', () => {
     const one = makeKey();
     const other = makeKey();
     const text = concealKeys(`apikey=${one.key}&again=${other.key}; ${one.id}`);
     assert.equal(text, `apikey=cork_${one.id}_…&again=cork_${other.id}_…; ${one.id}`);
   });
 
-  it('keeps nothing of the secret of a key that is cut or in capitals', () => {
+  it('contains no part of the secret of a key that is truncated or in capitals', () => {
     const { key } = makeKey();
     const secret = key.split('_')[2] ?? '';
     assert.doesNotMatch(concealKeys(key.slice(0, 30)), new RegExp(secret.slice(0, 8)));
     assert.doesNotMatch(concealKeys(key.toUpperCase()), new RegExp(secret, 'i'));
   });
 
-  it('is left as it is otherwise', () => {
+  it('is otherwise unchanged', () => {
     for (const text of ['cork_', 'a corkboard', 'cork_lti_7', '']) assert.equal(concealKeys(text), text);
   });
 });

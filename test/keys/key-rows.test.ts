@@ -1,4 +1,4 @@
-/** Keys that are taken over from another store, in each kind of it. */
+/** `KeyRows.take`, which copies keys from a different store, for each kind of store. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { until } from '../server/stand.ts';
 import { newMigratedDatabase } from '../storage.ts';
 import { GRANT, refused } from './keyring-contract.ts';
 
-/** Every column is told apart from every other one. */
+/** A key whose columns have distinct values where possible. */
 const WHOLE: KeyRow = {
   id: 'abcdefghijkl',
   digest: Buffer.from('0123456789abcdef0123456789abcdef'),
@@ -56,7 +56,7 @@ for (const [kind, open] of [
   ['a folder', openFolder],
   ['a database', openDatabase],
 ] as const) {
-  describe(`keys that ${kind} takes over`, () => {
+  describe(`keys that ${kind} takes from a different store`, () => {
     let bench: Bench;
     beforeEach(async () => {
       bench = await open();
@@ -69,14 +69,14 @@ for (const [kind, open] of [
     const kept = async () =>
       (await bench.rows.all('school')).map((row) => ({ ...row, digest: Buffer.from(row.digest) }));
 
-    it('are what they were, in every column, and change those of the same id', async () => {
+    it('have the same value in every column, and update keys with the same id', async () => {
       const bare = { ...WHOLE, id: 'bare', rate_requests: null, rate_per_seconds: null, last_used_ms: null };
       await bench.rows.take([{ ...WHOLE, last_used_ms: null, revoked_ms: null }, bare]);
       await bench.rows.take([WHOLE]);
       assert.deepEqual(await kept(), [WHOLE, bare]);
     });
 
-    it('keep what has been configured here', async () => {
+    it('do not replace the configuration of existing keys', async () => {
       const narrowed = {
         ...WHOLE,
         scope: '{"boards":["1"],"users":[]}',
@@ -88,13 +88,13 @@ for (const [kind, open] of [
       assert.deepEqual(await kept(), [narrowed]);
     });
 
-    it('stay revoked where they were revoked', async () => {
+    it('stay revoked if they were revoked in this store', async () => {
       await bench.rows.take([{ ...WHOLE, revoked_ms: 7 }]);
       await bench.rows.take([WHOLE]);
       assert.equal((await kept())[0]?.revoked_ms, 7);
     });
 
-    it('live no longer than before, whatever an old copy says of their end', async () => {
+    it('never live longer than before, even if an old copy has later ends', async () => {
       const rotated = { ...WHOLE, expires_ms: 100, retires_ms: 50 };
       for (const [expires_ms, retires_ms] of [
         [200, 60],
@@ -107,7 +107,7 @@ for (const [kind, open] of [
       }
     });
 
-    it('end when the copy says so, where that is earlier or the key had no end', async () => {
+    it('end when the copy says so if that is earlier, or if the key had no end', async () => {
       const copy = { ...WHOLE, expires_ms: 100, retires_ms: 50 };
       for (const [expires_ms, retires_ms] of [
         [200, 60],
@@ -121,13 +121,13 @@ for (const [kind, open] of [
       }
     });
 
-    it('are all there or none', async () => {
+    it('are all written or none', async () => {
       const broken = { ...WHOLE, id: 'broken', label: null } as unknown as KeyRow;
       await assert.rejects(bench.rows.take([WHOLE, broken]));
       assert.deepEqual(await kept(), []);
     });
 
-    it('are noticed by servers that know them otherwise', async () => {
+    it('are noticed by servers that have other values in memory', async () => {
       const { key } = await bench.keyring.create(GRANT, undefined);
       await bench.keyring.find(key);
       const [row] = await bench.rows.all('school');

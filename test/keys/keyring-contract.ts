@@ -1,4 +1,4 @@
-/** What every keyring does, wherever it keeps the keys: the same tests run over each. */
+/** The contract of keyrings, as one suite that runs over each kind of storage. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { crc32 } from 'node:zlib';
@@ -16,17 +16,17 @@ export const GRANT: KeyGrant = {
   redact: { email: false, name: false, id: false },
 };
 
-/** Keys of its own, none at first. */
+/** Separate storage for keys, initially empty. */
 export interface KeyPlace {
-  /** A keyring over these keys, as each process has one. The clock is the only one that it goes by. */
+  /** Opens a keyring over these keys, as each process does. It uses no clock except `now`. */
   open(now: () => number): Keyring;
-  /** All that is kept, as text. */
+  /** All stored data, as text. */
   contents(): Promise<string>;
   remove(): Promise<void>;
 }
 
 export interface KindOfKeyring {
-  /** How long another process may go by what it knows of a key. */
+  /** How long a different process may use its cached state of a key, in milliseconds. */
   readonly noticeMs: number;
   place(): Promise<KeyPlace>;
 }
@@ -50,8 +50,8 @@ export function testKeyring(kind: KindOfKeyring): void {
     await place.remove();
   });
 
-  describe('a key that was made', () => {
-    it('is found with all that it grants, also after a restart', async () => {
+  describe('a new key', () => {
+    it('is found with everything that it grants, also after a restart', async () => {
       const grant: KeyGrant = {
         organization: 'school',
         label: 'Ärger & "Daten"',
@@ -86,12 +86,12 @@ export function testKeyring(kind: KindOfKeyring): void {
       }
     });
 
-    it('has the same scope object every time, so that what is derived from it can be kept', async () => {
+    it('has the same scope object every time, so that results derived from it can be cached', async () => {
       const { key } = await keyring.create({ ...GRANT, scope: { boards: [1n], users: 'all' } }, undefined);
       assert.equal((await keyring.find(key)).scope, (await keyring.find(key)).scope);
     });
 
-    it('is kept neither whole nor in part', async () => {
+    it('is stored neither whole nor in part', async () => {
       const { key, entry } = await keyring.create(GRANT, undefined);
       const secret = key.split('_')[2] ?? '';
       const kept = await place.contents();
@@ -99,8 +99,8 @@ export function testKeyring(kind: KindOfKeyring): void {
     });
   });
 
-  describe('a key that is not known', () => {
-    it('is refused alike for no key, an unknown id, a wrong secret and a wrong checksum', async () => {
+  describe('an unknown key', () => {
+    it('is refused with the same error for no key, an unknown id, a wrong secret and a wrong checksum', async () => {
       const { key } = await keyring.create(GRANT, undefined);
       const withChecksum = (body: string) => `${body}_${crc32(body).toString(16).padStart(8, '0')}`;
       const [prefix, id, secret = ''] = key.split('_');
@@ -117,8 +117,8 @@ export function testKeyring(kind: KindOfKeyring): void {
     });
   });
 
-  describe('a key that was found before', () => {
-    it('opens nothing for another key of the same id', async () => {
+  describe('a cached key', () => {
+    it('does not admit a different key with the same id', async () => {
       const { key } = await keyring.create(GRANT, undefined);
       await keyring.find(key);
       const [, id, secret = ''] = key.split('_');
@@ -129,7 +129,7 @@ export function testKeyring(kind: KindOfKeyring): void {
       assert.ok(await keyring.find(key));
     });
 
-    it('shows what another process has changed about it', async () => {
+    it('shows the changes of other processes', async () => {
       const { key, entry } = await keyring.create(GRANT, undefined);
       const server = place.open(now);
       const found = await server.find(key);
@@ -143,7 +143,7 @@ export function testKeyring(kind: KindOfKeyring): void {
   });
 
   describe('expiry', () => {
-    it('refuses a key from its very millisecond on', async () => {
+    it('refuses a key from that exact millisecond on', async () => {
       const { key } = await keyring.create(GRANT, nowMs + 1000);
       nowMs += 999;
       assert.equal(statusOf(await keyring.find(key), nowMs), 'active');
@@ -151,7 +151,7 @@ export function testKeyring(kind: KindOfKeyring): void {
       await assert.rejects(keyring.find(key), refused('key-expired'));
     });
 
-    it('after an overlap refuses a key that was found before', async () => {
+    it('refuses a cached key after an overlap', async () => {
       const { key, entry } = await keyring.create(GRANT, undefined);
       await keyring.find(key);
       await keyring.rotate(entry.id, 1000);
@@ -160,14 +160,14 @@ export function testKeyring(kind: KindOfKeyring): void {
       await assert.rejects(keyring.find(key), refused('key-expired'));
     });
 
-    it('may lie in the past', async () => {
+    it('can be in the past', async () => {
       const { key } = await keyring.create(GRANT, nowMs - 1);
       await assert.rejects(keyring.find(key), refused('key-expired'));
     });
   });
 
   describe('revocation', () => {
-    it('acts on the next look-up in other processes, when they have had time to notice', async () => {
+    it('takes effect on the next look-up in other processes, once they have had time to notice', async () => {
       const { key, entry } = await keyring.create(GRANT, undefined);
       const server = place.open(now);
       await server.find(key);
@@ -177,14 +177,14 @@ export function testKeyring(kind: KindOfKeyring): void {
       await server.close();
     });
 
-    it('acts on the next look-up of a key that was found before, in the same process too', async () => {
+    it('takes effect on the next look-up of a cached key in the same process', async () => {
       const { key, entry } = await keyring.create(GRANT, undefined);
       await keyring.find(key);
       await keyring.revoke(entry.id);
       await assert.rejects(keyring.find(key), refused('key-revoked'));
     });
 
-    it('acts on each of many look-ups that begin after it, whatever those before it were told', async () => {
+    it('takes effect on each of many concurrent look-ups that begin after it', async () => {
       const { key, entry } = await keyring.create(GRANT, undefined);
       const server = place.open(now);
       const before = Array.from({ length: 10 }, () => server.find(key));
@@ -198,7 +198,7 @@ export function testKeyring(kind: KindOfKeyring): void {
       await server.close();
     });
 
-    it('keeps its first time, and outlasts expiry', async () => {
+    it('keeps its first time, and takes precedence over expiry', async () => {
       const { key, entry } = await keyring.create(GRANT, nowMs + HOUR_MS);
       const { revokedMs } = await keyring.revoke(entry.id);
       nowMs += 2 * HOUR_MS;
@@ -206,7 +206,7 @@ export function testKeyring(kind: KindOfKeyring): void {
       await assert.rejects(keyring.find(key), refused('key-revoked'));
     });
 
-    it('of an unknown id is refused, without telling a key back', async () => {
+    it('is refused for an unknown id, and its error contains no key', async () => {
       await assert.rejects(keyring.revoke('abcdefghijkl'), {
         code: 'key-id-unknown',
         message: /abcdefghijkl/,
@@ -217,7 +217,7 @@ export function testKeyring(kind: KindOfKeyring): void {
   });
 
   describe('rotation', () => {
-    it('grants the same to a new key, and both work during the overlap', async () => {
+    it('gives a new key the same grant, and both keys work during the overlap', async () => {
       const grant: KeyGrant = {
         ...GRANT,
         scope: { boards: [7n], users: [8n] },
@@ -236,13 +236,13 @@ export function testKeyring(kind: KindOfKeyring): void {
       await assert.doesNotReject(keyring.find(successor.key));
     });
 
-    it('never lengthens the life of the old key', async () => {
+    it('never extends the life of the old key', async () => {
       const old = await keyring.create(GRANT, nowMs + MINUTE_MS);
       await keyring.rotate(old.entry.id, HOUR_MS);
       assert.equal((await keyring.find(old.key)).expiresMs, nowMs + MINUTE_MS);
     });
 
-    it('gives the new key the same lifetime again, also from a key that is in its overlap', async () => {
+    it('gives the new key the same lifetime again, also if the old key is in its overlap', async () => {
       const old = await keyring.create(GRANT, nowMs + 10 * HOUR_MS);
       nowMs += 9 * HOUR_MS;
       const successor = await keyring.rotate(old.entry.id, MINUTE_MS);
@@ -253,7 +253,7 @@ export function testKeyring(kind: KindOfKeyring): void {
       assert.equal((await keyring.find(old.key)).rotatedTo, again.entry.id);
     });
 
-    it('gives the new key the expiry that is asked for, or none', async () => {
+    it('gives the new key the requested expiry, or none', async () => {
       const old = await keyring.create(GRANT, nowMs + HOUR_MS);
       const longer = await keyring.rotate(old.entry.id, 0, nowMs + 2 * HOUR_MS);
       assert.equal(longer.entry.expiresMs, nowMs + 2 * HOUR_MS);
@@ -262,7 +262,7 @@ export function testKeyring(kind: KindOfKeyring): void {
       assert.equal((await keyring.rotate(endless.entry.id, 0)).entry.expiresMs, undefined);
     });
 
-    it('gives a key that has expired a successor, and leaves it expired', async () => {
+    it('gives an expired key a successor, and leaves it expired', async () => {
       const old = await keyring.create(GRANT, nowMs + HOUR_MS);
       nowMs += 2 * HOUR_MS;
       const successor = await keyring.rotate(old.entry.id, HOUR_MS);
@@ -270,13 +270,13 @@ export function testKeyring(kind: KindOfKeyring): void {
       await assert.rejects(keyring.find(old.key), refused('key-expired'));
     });
 
-    it('without an overlap ends the old key at once', async () => {
+    it('ends the old key at once without an overlap', async () => {
       const old = await keyring.create(GRANT, undefined);
       await keyring.rotate(old.entry.id, 0);
       await assert.rejects(keyring.find(old.key), refused('key-expired'));
     });
 
-    it('is refused for revoked and unknown keys, and then makes none', async () => {
+    it('is refused for revoked and unknown keys, and creates no key', async () => {
       const revoked = await keyring.create(GRANT, undefined);
       await keyring.revoke(revoked.entry.id);
       await assert.rejects(keyring.rotate(revoked.entry.id, 0), refused('key-revoked'));
@@ -294,7 +294,7 @@ export function testKeyring(kind: KindOfKeyring): void {
       rateLimit: { requests: 5, perSeconds: 60 },
     } as const;
 
-    it('gives the same secret another grant, in other processes when they have had time to notice', async () => {
+    it('gives the same secret a different grant, in other processes once they have had time to notice', async () => {
       const { key, entry } = await keyring.create(GRANT, undefined);
       const server = place.open(now);
       const before = await server.find(key);
@@ -309,7 +309,7 @@ export function testKeyring(kind: KindOfKeyring): void {
       await server.close();
     });
 
-    it('leaves what it does not name, the end of an overlap included', async () => {
+    it('keeps values that it does not name, including the end of an overlap', async () => {
       const { entry } = await keyring.create({ ...GRANT, ...GRANTED }, nowMs + 10 * HOUR_MS);
       const { entry: successor } = await keyring.rotate(entry.id, HOUR_MS);
       const before = (await keyring.list()).find(({ id }) => id === entry.id);
@@ -320,7 +320,7 @@ export function testKeyring(kind: KindOfKeyring): void {
       assert.equal(extended.rotatedTo, successor.id);
     });
 
-    it('is made of the key as it is, and takes a rate limit and an end away', async () => {
+    it('is computed from the current key, and can remove a rate limit and an expiry', async () => {
       const { entry } = await keyring.create({ ...GRANT, ...GRANTED }, nowMs + HOUR_MS);
       const changed = await keyring.configure(entry.id, (old) => {
         assert.deepEqual(old, entry);
@@ -329,7 +329,7 @@ export function testKeyring(kind: KindOfKeyring): void {
       assert.deepEqual([changed.rateLimit, changed.expiresMs], [undefined, undefined]);
     });
 
-    it('brings an expired key back to life, but is refused for revoked and unknown ones', async () => {
+    it('reactivates an expired key, but is refused for revoked and unknown keys', async () => {
       const { key, entry } = await keyring.create(GRANT, nowMs);
       await assert.rejects(keyring.find(key), refused('key-expired'));
       await keyring.configure(entry.id, () => ({ expiry: nowMs + HOUR_MS }));
@@ -343,7 +343,7 @@ export function testKeyring(kind: KindOfKeyring): void {
   });
 
   describe('the list', () => {
-    it('is of all organizations or of one, oldest first', async () => {
+    it('contains the keys of all organizations or of one, oldest first', async () => {
       const first = await keyring.create(GRANT, undefined);
       nowMs += 1;
       const second = await keyring.create({ ...GRANT, organization: 'club' }, undefined);

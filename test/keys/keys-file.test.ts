@@ -18,14 +18,14 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const refused = (code: string) => ({ name: 'AppError', code });
 
 describe('the file of keys', () => {
-  it('of a newer version is refused', () => {
+  it('is refused if a newer version of Corkboard wrote it', () => {
     const file = new DatabaseSync(join(folder, 'keys.db'));
     file.exec('PRAGMA user_version = 99');
     file.close();
     assert.throws(() => openSqliteKeyring(folder), refused('data-unreadable'));
   });
 
-  it('of the version before is kept, with redacting keys that may not look up people', async () => {
+  it('is migrated from the previous version, and redacting keys may not look up users', async () => {
     const file = new DatabaseSync(join(folder, 'keys.db'));
     file.exec(`
       CREATE TABLE keys (
@@ -48,7 +48,7 @@ describe('the file of keys', () => {
     await other.close();
   });
 
-  it('in a folder that cannot be had is refused in words', () => {
+  it('is refused with a clear error if its folder cannot be created', () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
     assert.throws(() => openSqliteKeyring(file), refused('data-unreadable'));

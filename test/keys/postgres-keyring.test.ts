@@ -44,7 +44,7 @@ describe('the keyring in PostgreSQL', () => {
   });
 });
 
-/** The same database, which writes down what it is asked. */
+/** The same database; appends every statement to `asked`. */
 function listening(asked: string[]): KeyDatabase {
   const inner = new PostgresDatabase(url);
   return {
@@ -71,7 +71,7 @@ describe('a server that looks up keys', () => {
 
   afterEach(() => server.close());
 
-  it('asks the database for a key that it knows at most every half second, once for all', async () => {
+  it('queries the database about a known key at most every half second, once for all requests', async () => {
     const { key } = await server.create(GRANT, undefined);
     await server.find(key);
     asked.length = 0;
@@ -84,7 +84,7 @@ describe('a server that looks up keys', () => {
     assert.deepEqual(asked, ['SELECT changes FROM key_changes']);
   });
 
-  it('finds a key that was made a moment ago, without waiting', async () => {
+  it('finds a new key at once', async () => {
     const { key } = await server.create(GRANT, undefined);
     await server.find(key);
     const other = openPostgresKeyring(new PostgresDatabase(url), now, now);
@@ -93,7 +93,7 @@ describe('a server that looks up keys', () => {
     await other.close();
   });
 
-  it('is told of every change of a key, and of no use', async () => {
+  it('is notified of every change of a key, but not of its use', async () => {
     const start = await countChanges();
     const { key, entry } = await server.create(GRANT, undefined);
     assert.equal(await countChanges(), start + 1);
@@ -108,7 +108,7 @@ describe('a server that looks up keys', () => {
     await assert.rejects(server.find(key), refused('key-revoked'));
   });
 
-  it('is not told of a change that was refused', async () => {
+  it('is not notified of a change that was refused', async () => {
     const { entry } = await server.create(GRANT, undefined);
     await server.revoke(entry.id);
     const start = await countChanges();
@@ -128,7 +128,7 @@ describe('a server that looks up keys', () => {
     assert.equal(asked.filter((sql) => sql.includes('UPDATE')).length, 1);
   });
 
-  it('passes over a use of a key that somebody else is changing', async () => {
+  it('skips the use of a key that a different transaction is changing', async () => {
     const { entry } = await server.create(GRANT, undefined);
     const other = await database.connect();
     await other.rows('BEGIN');
@@ -142,7 +142,7 @@ describe('a server that looks up keys', () => {
     assert.deepEqual(row, [null]);
   });
 
-  it('says that the database is away while it is, also of keys that it knows, and goes on afterwards', async () => {
+  it('reports that the database is away, also for known keys, and recovers afterwards', async () => {
     const { key, entry } = await server.create(GRANT, undefined);
     await server.find(key);
     await postgres.kill();
@@ -165,7 +165,7 @@ describe('a server that looks up keys', () => {
     assert.equal((await server.find(key)).id, entry.id);
   });
 
-  it('says so too when the database does not answer, instead of waiting for it', async () => {
+  it('reports it too when the database does not respond, instead of waiting', async () => {
     const silent = new Promise<never>(() => {});
     const ring = openPostgresKeyring({
       rows: () => silent,

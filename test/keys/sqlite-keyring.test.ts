@@ -47,7 +47,7 @@ describe('the last use in SQLite', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('shows in other processes at once', async () => {
+  it('is visible to other processes at once', async () => {
     const { key, entry } = await keyring.create(GRANT, undefined);
     const server = openSqliteKeyring(folder, () => nowMs);
     assert.equal((await server.find(key)).lastUsedMs, undefined);
@@ -56,7 +56,7 @@ describe('the last use in SQLite', () => {
     await server.close();
   });
 
-  it('does not fail and does not wait when the file cannot be written', async () => {
+  it('neither fails nor waits when the file cannot be written', async () => {
     const lastUsedMs = async () => (await keyring.list())[0]?.lastUsedMs;
     const { key } = await keyring.create(GRANT, undefined);
     const writer = new DatabaseSync(join(folder, 'keys.db'));

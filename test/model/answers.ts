@@ -1,4 +1,4 @@
-/** What the service must answer on every route, computed from the reference model. */
+/** The expected response of every route, computed from the reference model. */
 import type { TimeRange } from '../../src/dataset/query.ts';
 import type { Scope } from '../../src/domain/scope.ts';
 import type { Json } from './json.ts';
@@ -8,7 +8,7 @@ import { visibleBoards, visibleEvents, visibleUsers } from './scope-model.ts';
 
 export type Variant = 'a' | 'b';
 
-/** Every question that a route of the contract can ask. */
+/** Every query that the routes of the contract accept. */
 export type Question =
   | { readonly route: 'events' }
   | { readonly route: 'events of a board'; readonly id: bigint }
@@ -25,7 +25,10 @@ export type Question =
       readonly keyedBy: 'user' | 'board';
     };
 
-/** The path of a question below the base, without the query; absent where the variant has no such route. */
+/**
+ * The path of a query below the base, without query parameters; `undefined` if the variant has no
+ * such route.
+ */
 export function pathOf(variant: Variant, question: Question): string | undefined {
   const events = variant === 'a' ? '/v1/events' : '/v1';
   switch (question.route) {
@@ -54,7 +57,7 @@ function pathOfPoints(question: Extract<Question, { route: `points ${string}` }>
   return `/v1/lms_user/${property}/${value}/points`;
 }
 
-/** The answer as a JSON value, or the code of the 404. */
+/** The expected body as a JSON value, or the code of the expected 404. */
 export function answerTo(
   model: Model,
   scope: Scope,
@@ -103,7 +106,7 @@ function nameOf(board: Board, by: 'id' | 'lti' | 'course'): string {
   return { id: String(board.id), lti: board.ltiId, course: board.courseId }[by];
 }
 
-/** Decision 35: without a date of its own, the first event that the scope sees. */
+/** Decision 35: without a date of its own, the first event that is visible in the scope. */
 function createdMsOfUser(model: Model, scope: Scope, user: User): number | undefined {
   return (
     user.createdMs ?? visibleEvents(model, scope).find(({ actorId }) => actorId === user.id)?.timestampMs
@@ -127,7 +130,7 @@ function eventsOf(model: Model, scope: Scope, range: TimeRange, wanted: (event: 
     .map((event) => renderEvent(model, event));
 }
 
-/** One event as the contract has it (2.1), members in the order of its table. */
+/** One event as in the contract (2.1), with members in the order of its table. */
 export function renderEvent(model: Model, event: Event): Json {
   const board = model.boards.find((one) => one.id === event.boardId);
   const pin = event.type === 'pin' ? model.pins.find((one) => one.id === event.pinId) : undefined;
@@ -180,8 +183,8 @@ function pointsOfBoard(model: Model, scope: Scope, board: Board, range: TimeRang
 }
 
 /**
- * Decision 8: the first record under the user's id, each further one under `user:board`; or all under
- * their boards, where the request or the organization asks for that.
+ * Decision 8: the first record has the user's id as its name, further ones `user:board`. If the
+ * request or the organization selects it, all records have their board ids as names.
  */
 function pointsOfUser(
   model: Model,
@@ -202,7 +205,7 @@ function pointsOfUser(
   );
 }
 
-/** A range that begins where it ends answers nothing (decision 5). */
+/** A range that begins where it ends is empty (decision 5). */
 function isNothing(range: TimeRange): boolean {
   return range.startMs !== undefined && range.startMs === range.endMs;
 }

@@ -1,6 +1,6 @@
 /**
- * Random small organizations. Ids, instants and kinds come from small pools, so that collisions, ties, duplicates,
- * unfollows and late events are frequent rather than lucky.
+ * Random small organizations. Ids, instants and kinds come from small pools, so that collisions,
+ * ties, duplicates, unfollows and late events are frequent.
  */
 import fc from 'fast-check';
 import type { TimeRange } from '../../src/dataset/query.ts';
@@ -12,12 +12,12 @@ import { policyArbitrary } from './policy-arbitrary.ts';
 
 export interface OrganizationPlan {
   readonly settings: Omit<ModelSettings, 'id'>;
-  /** Imported one after the other. */
+  /** Imported in this order. */
   readonly bundles: readonly Bundle[];
   readonly format: Format;
 }
 
-/** Ids that may occur, and one of each that never does. */
+/** Ids that may occur; `UNKNOWN_ID` never does. */
 export const USER_IDS = [1n, 2n, 3n, 2n ** 53n + 1n, -5n, 40n];
 export const BOARD_IDS = [7n, 8n, -2n, 2n ** 62n + 3n];
 export const UNKNOWN_ID = 999n;
@@ -27,7 +27,10 @@ export const LMS_PROPERTIES = ['sis_user_id', 'login/id'];
 const FIRST_MS = Date.UTC(2024, 2, 28, 22);
 const SIX_HOURS_MS = 6 * 3_600_000;
 
-/** Around changes of the clock and turns of weeks; so few that events share them and ranges end on them. */
+/**
+ * Instants around clock changes and starts of weeks; few enough that events share them and ranges
+ * end on them.
+ */
 export const instantArbitrary = fc
   .tuple(fc.constantFrom(0, 9, 12, 13, 26, 36, 38, 40, 52, 60), fc.constantFrom(0, 0, 0, 0, -1, 1))
   .map(([quarterDays, offMs]) => FIRST_MS + quarterDays * SIX_HOURS_MS + offMs);
@@ -53,7 +56,7 @@ const bodyArbitrary = fc.constantFrom(
   'Grüße, "Welt" 🙂 \\ / \t end',
 );
 
-/** Now and then somebody is forgotten (decision 54). */
+/** Some users are forgotten (decision 54). */
 const forgottenArbitrary = fc.oneof(
   { weight: 14, arbitrary: fc.constant({}) },
   { weight: 1, arbitrary: fc.constant({ forgotten: true } as const) },
@@ -117,7 +120,7 @@ function pinArbitrary(id: bigint, userIds: readonly bigint[], boardIds: readonly
     .map(([title, board_id, owner_id, other]) => ({ id, board_id, owner_id, title, ...other }));
 }
 
-/** As often as they come; `user.followed` looks like following a board, and is not. */
+/** Repeated by frequency; `user.followed` looks like following a board, and is not. */
 const KINDS = [
   ...['pin.visited', 'pin.created', 'pin.created', 'pin.commented', 'pin.commented'],
   ...['board.followed', 'board.followed', 'board.unfollowed', 'user.followed', 'user.unfollowed'],
@@ -151,7 +154,9 @@ function eventArbitrary(
     });
 }
 
-/** An organization that is imported in one to three bundles, and now and then repeats an event as it stands. */
+/**
+ * An organization that is imported in one to three bundles, some with identical repeated events.
+ */
 export const organizationArbitrary: fc.Arbitrary<OrganizationPlan> = fc
   .record({
     userIds: fc.subarray(USER_IDS, { minLength: 1 }),
@@ -225,7 +230,7 @@ export const organizationArbitrary: fc.Arbitrary<OrganizationPlan> = fc
       }));
   });
 
-/** The bundle with some earlier events once more, each as often as is said beside its place. */
+/** Adds some earlier events to the bundle; each pick has the index of an event and a count. */
 function withRepeats(
   bundle: Bundle,
   earlier: readonly EventInput[],
@@ -250,7 +255,7 @@ export const scopeArbitrary: fc.Arbitrary<Scope> = fc.record({
   ),
 });
 
-/** Everything that keys can redact, in every combination, nothing included. */
+/** Every combination of redactions, including none. */
 export function allRedactions(): readonly Redaction[] {
   const all = [NO_REDACTION];
   for (const field of REDACTABLE) all.push(...all.map((redaction) => ({ ...redaction, [field]: true })));

@@ -1,4 +1,4 @@
-/** Import bundles as plain objects in the words of decision 28, and the way to write them to files. */
+/** Import bundles as plain objects with the field names of decision 28, and a writer for files. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Json, renderJson } from './json.ts';
@@ -14,7 +14,7 @@ export interface UserInput {
   readonly created_at?: string;
   /** LMS properties by name; an empty value removes one. */
   readonly lms?: Readonly<Record<string, string>>;
-  /** Whatever else is said is left out. */
+  /** All other fields are ignored then. */
   readonly forgotten?: true;
 }
 
@@ -93,8 +93,8 @@ export type Format = 'csv' | 'ndjson';
 type FlatRecord = Readonly<Record<string, Json>>;
 
 /**
- * Writes a file for each kind of record that the bundle holds. CSV is only used where all records of a kind have
- * the same fields, because a cell cannot tell an empty text from a field that was not given.
+ * Writes one file for each kind of record in the bundle. Uses CSV only if all records of a kind
+ * have the same fields, because a cell cannot distinguish an empty text from a missing field.
  */
 export async function writeBundle(folder: string, bundle: Bundle, format: Format): Promise<void> {
   await mkdir(folder, { recursive: true });

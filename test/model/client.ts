@@ -1,4 +1,4 @@
-/** A plain HTTP client of the API over a real socket, and the questions of the contract put to it. */
+/** A plain HTTP client for the API over a real socket, and the URLs of the contract's queries. */
 import assert from 'node:assert/strict';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import type { TimeRange } from '../../src/dataset/query.ts';
@@ -10,10 +10,10 @@ export interface Reply {
   readonly text: string;
 }
 
-/** Much cheaper than `fetch`, of whose requests a suite sends thousands. */
+/** Much cheaper than `fetch`, because a suite sends thousands of requests. */
 const agent = new Agent({ keepAlive: true });
 
-/** GET without compression; `key` absent: no `apikey` header. */
+/** GET without compression; without a `key`, it sends no `apikey` header. */
 export async function get(
   url: string,
   key: string | undefined,
@@ -32,7 +32,9 @@ export async function get(
   return { status: response.statusCode ?? 0, headers: received, text };
 }
 
-/** The reply of several servers, which must be the same; problems differ in their request id. */
+/**
+ * The common response of several servers; fails if they differ. Bodies are compared for 200 only.
+ */
 export async function getSame(urls: readonly string[], path: string, key: string): Promise<Reply> {
   const [first, ...others] = await Promise.all(urls.map((url) => get(url + path, key)));
   assert.ok(first);
@@ -43,7 +45,7 @@ export async function getSame(urls: readonly string[], path: string, key: string
   return first;
 }
 
-/** The path and query of a question, below `http://host`; absent where the variant has no such route. */
+/** Path and query below `http://host`; `undefined` if the variant has no such route. */
 export function urlPathOf(variant: Variant, question: Question, range: TimeRange = {}): string | undefined {
   const path = pathOf(variant, question);
   if (path === undefined) return undefined;
@@ -54,7 +56,7 @@ export function urlPathOf(variant: Variant, question: Question, range: TimeRange
   return `/${variant}${path}${query.size === 0 ? '' : `?${query}`}`;
 }
 
-/** Path and query of the next page; absent on the last one (decision 18). */
+/** Path and query of the next page; `undefined` on the last page (decision 18). */
 export function nextOf(reply: Reply): string | undefined {
   const link = reply.headers.get('link');
   if (link === null) return undefined;
@@ -63,7 +65,7 @@ export function nextOf(reply: Reply): string | undefined {
   return match[1];
 }
 
-/** Checks what every 200 carries (decisions 15, 16, 17). */
+/** Checks the header fields of every 200 (decisions 15, 16, 17). */
 export function assertSuccess(reply: Reply, contentType = 'application/json'): void {
   assert.equal(reply.status, 200, reply.text);
   assert.equal(reply.headers.get('content-type')?.split(';')[0], contentType);

@@ -1,4 +1,6 @@
-/** A real deployment for tests: a store of its own, a keyring and a running server, and ways to fill it. */
+/**
+ * A real deployment for tests: a store, a keyring and a running server, and functions to fill it.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,13 +16,16 @@ import { type Bundle, type Format, writeBundle } from './bundle.ts';
 import { absorb, emptyModel, type Model, type ModelSettings } from './model.ts';
 
 export interface Deployment {
-  /** For files of the test; the embedded store has its own in `data` there. */
+  /** A folder for files of the test; the embedded store uses `data` in it. */
   readonly folder: string;
   readonly store: Store;
   readonly keyring: Keyring;
   /** `http://host:port`, without a base. */
   readonly url: string;
-  /** Imports a bundle as a real import does; the organization is made when there is none. Fails when it is refused. */
+  /**
+   * Imports a bundle as the import command does; creates the organization if it does not exist.
+   * Fails if the import is refused.
+   */
   load(organization: string, bundle: Bundle, format?: Format): Promise<ImportReport>;
   /** The text of a new key. */
   makeKey(organization: string, grant?: KeyWishes): Promise<string>;
@@ -33,7 +38,7 @@ export interface KeyWishes {
   readonly expiresMs?: number;
 }
 
-/** Empty, and serving; with the console when its files lie in a folder that is named. */
+/** An empty running deployment; it serves the console if the folder of its files is given. */
 export async function openDeployment(
   kind: StorageKind = DEFAULT_STORAGE,
   consoleFolder?: string,
@@ -44,11 +49,11 @@ export async function openDeployment(
 }
 
 export interface BothReadings extends Deployment {
-  /** Of two servers over the same store: one reads from memory, the other one directly. */
+  /** The addresses of two servers over one store: one reads from memory, the other directly. */
   readonly urls: readonly [resident: string, direct: string];
 }
 
-/** Empty, and served both ways, so that what is imported once can be requested from both. */
+/** An empty deployment with both servers, so that both serve the same imports. */
 export async function openBothReadings(): Promise<BothReadings> {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-test-'));
   const storage = await openStorage(DEFAULT_STORAGE, folder);
@@ -101,7 +106,7 @@ function deploymentOf(folder: string, storage: Storage, server: RunningServer): 
   };
 }
 
-/** Imports files that must be accepted. */
+/** Imports files; throws if the import is refused. */
 export async function loadFiles(
   store: Store,
   organization: string,
@@ -113,7 +118,7 @@ export async function loadFiles(
   return report;
 }
 
-/** Settings of the model as the store takes them. */
+/** Settings of the model in the form of the store. */
 export function storeSettings<T extends Omit<ModelSettings, 'id'>>(
   settings: T,
 ): Omit<T, 'policy'> & { readonly policy: string } {
@@ -127,12 +132,12 @@ export interface Installed {
 
 let installed = 0;
 
-/** An import of nothing at all is refused. */
+/** Whether a bundle has records: an import without records is refused. */
 export function holdsRecords(bundle: Bundle): boolean {
   return Object.values(bundle).some((records) => records.length > 0);
 }
 
-/** Makes a new organization from a plan, in the deployment and in the model alike. */
+/** Creates a new organization from a plan, in the deployment and in the model. */
 export async function installPlan(deployment: Deployment, plan: OrganizationPlan): Promise<Installed> {
   installed += 1;
   const organization = `organization-${installed}`;

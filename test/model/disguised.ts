@@ -1,19 +1,18 @@
 /**
- * Random organizations in which all that identifies people is told apart from everything else: ids
- * with many digits, and texts that occur nowhere else, some of them names that were derived from
- * addresses.
+ * Random organizations whose identifying values can be recognized: ids with many digits, and texts
+ * that occur nowhere else, including names that are derived from addresses.
  */
 import type fc from 'fast-check';
 import { type OrganizationPlan, organizationArbitrary, USER_IDS } from './arbitrary.ts';
 import type { Bundle, UserInput } from './bundle.ts';
 
-/** In place of `USER_IDS`: inside and outside of what numbers hold exactly. */
+/** Replace `USER_IDS`: some are within and some beyond the exact range of numbers. */
 const DISGUISED_IDS = [
   ...[7_123_456_789_012_341n, 7_123_456_789_012_344n, 31_415_926n, 2n ** 53n + 987_654_321n],
   ...[-4_123_456_789_012_345_678n, 8_123_456_789_012_345_678n],
 ];
 
-/** What people are recognized by, whichever of their words it stands in. */
+/** Texts that identify users, in any field. */
 export const ADDRESS_PARTS = /qmail|hidden\.example/i;
 export const GIVEN_NAMES = /Nymph/;
 export const REASONS = /qreason/;
@@ -24,11 +23,12 @@ function disguise(id: bigint): bigint {
   return DISGUISED_IDS[USER_IDS.indexOf(id)] ?? id;
 }
 
-/** The same variety of words as `arbitrary.ts` has, so that these change as often. */
+/** Keeps the variety of values of `arbitrary.ts`, so that they change as often. */
 function disguiseUser({ id, email, name, first_name, last_name, ...others }: UserInput): UserInput {
   const mark = USER_IDS.indexOf(id);
   const address = email.startsWith('other') ? `qmail${mark}x@hidden.example` : `qmail${mark}@hidden.example`;
-  // Contains the local part of either address: a name made from an earlier one is not told (decision 63).
+  // Contains the local part of either address: names derived from an earlier address are not
+  // recognized (decision 63).
   const local = `qmail${mark}x`;
   const disguised = (text: string) =>
     text === 'Riker' ? local : text === 'Juan de la Cruz' ? `<${address}>` : `${text} Nymph${mark}`;

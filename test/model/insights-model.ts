@@ -1,7 +1,7 @@
-/** The figures of the insights, counted once more from exported events, by plain loops and Temporal. */
+/** The insights, counted from exported events with plain loops and Temporal. */
 import { Temporal } from 'temporal-polyfill';
 
-/** An exported event, ids as text. */
+/** An exported event with ids as strings. */
 export interface Exported {
   readonly type: string;
   readonly action: string;
@@ -13,7 +13,7 @@ export interface Exported {
   readonly timestamp: string;
 }
 
-/** JSON whose ids become texts, so that none loses a digit. */
+/** Parses JSON; ids become strings, so that they keep all digits. */
 export function parseExact(text: string): unknown {
   return JSON.parse(text.replaceAll(/"(\w*id|actor|owner)":(-?\d+)/g, '"$1":"$2"'));
 }
@@ -54,7 +54,9 @@ function nextOf(interval: Interval, start: Temporal.ZonedDateTime): Temporal.Zon
   return start.add({ days: { day: 1, week: 7, month: 32 }[interval] }).startOfDay();
 }
 
-/** Starts of periods from the one of `first` to the one of `last`, and the end of the last. */
+/**
+ * The starts of the periods from that of `first` to that of `last`, and the end of the last one.
+ */
 export function periodsBetween(interval: Interval, zone: string, first: string, last: string) {
   const starts: string[] = [];
   let at = startOf(interval, zone, first);
@@ -70,7 +72,7 @@ function format(at: Temporal.ZonedDateTime): string {
   return new Date(at.epochMilliseconds).toISOString().replace('Z', '+00:00');
 }
 
-/** Place of each event among the periods. */
+/** The index of the period of each event. */
 export function placesOf(starts: readonly string[], events: readonly Exported[]): number[] {
   return events.map(({ timestamp }) => starts.findLastIndex((start) => start <= timestamp));
 }
@@ -83,7 +85,7 @@ export function distinctPeople(starts: readonly string[], events: readonly Expor
   });
 }
 
-/** Newcomers and returning people; `before` are the events before the range. */
+/** New and returning users per period; `before` has the events before the range. */
 export function returningOf(
   starts: readonly string[],
   before: readonly Exported[],
@@ -112,7 +114,7 @@ export function hoursOf(zone: string, events: readonly Exported[]): number[][] {
   return hours;
 }
 
-/** Of boards or actors by id: events, different others, the last event. */
+/** Boards or actors by id: events, distinct users or boards, the last event. */
 export function rankingOf(events: readonly Exported[], by: 'board' | 'actor') {
   const ranking = new Map<string, { events: number; others: Set<string>; last: string }>();
   for (const event of events) {
@@ -127,7 +129,7 @@ export function rankingOf(events: readonly Exported[], by: 'board' | 'actor') {
   }));
 }
 
-/** Of pins by id: their owner at last, events, different actors, the first event and the last. */
+/** Pins by id: latest owner, events, distinct actors, the first and the last event. */
 export function pinsOf(events: readonly Exported[]) {
   const byPin = Map.groupBy(events, ({ pin }) => pin?.id);
   return [...byPin].flatMap(([id, own]) =>

@@ -1,4 +1,6 @@
-/** JSON in the model: plain values with `bigint` for identifiers, and maps where the order of names matters. */
+/**
+ * JSON in the model: plain values, with `bigint` for ids, and maps if the order of names matters.
+ */
 export type Json =
   | string
   | number
@@ -9,12 +11,12 @@ export type Json =
   | ReadonlyMap<string, Json>
   | { readonly [name: string]: Json | undefined };
 
-/** The JSON of a text without characters that readers of lines take for line ends (decision 70). */
+/** Escapes the characters in JSON that line readers take for line ends (decision 70). */
 export function escaped(json: string): string {
   return json.replaceAll('\u0085', '\\u0085').replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 }
 
-/** Compact JSON text, members in the order given; members that are `undefined` are left out. */
+/** Compact JSON text with members in the given order; omits `undefined` members. */
 export function renderJson(value: Json): string {
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'object' || value === null) return escaped(JSON.stringify(value));

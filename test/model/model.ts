@@ -1,6 +1,6 @@
 /**
- * The reference model of an organization: arrays of plain objects, slow and obviously right. It knows what an
- * import does to them (decisions 28, 29); `answers.ts` says what is answered from them.
+ * The reference model of an organization: arrays of plain objects, slow and simple. It implements
+ * imports (decisions 28, 29); `answers.ts` computes responses from it.
  */
 import type { Bundle, EventInput, PinInput, UserInput } from './bundle.ts';
 import type { PolicyInput } from './points-model.ts';
@@ -75,7 +75,7 @@ export interface ModelSettings {
   readonly policy: PolicyInput | undefined;
 }
 
-/** Everything known of one organization. Events and adjustments stand in their order of import. */
+/** All data of one organization. Events and adjustments are in the order of their import. */
 export interface Model {
   readonly settings: ModelSettings;
   readonly users: readonly User[];
@@ -91,7 +91,9 @@ export function emptyModel(settings: ModelSettings): Model {
   return { settings, users: [], boards: [], pins: [], events: [], members: [], points: [], adjustments: [] };
 }
 
-/** The model after one import. Whom it forgets is erased before anything is added (decision 54). */
+/**
+ * The model after one import. Forgotten users are erased before anything is added (decision 54).
+ */
 export function absorb(model: Model, bundle: Bundle): Model {
   const inputs = bundle.users.filter(({ forgotten }) => forgotten === true).map(({ id }) => id);
   const erased = forget(model, inputs);
@@ -106,7 +108,7 @@ export function absorb(model: Model, bundle: Bundle): Model {
   });
 }
 
-/** All that is of these people goes; their numbers stay. */
+/** Removes all data of these users; their ids stay. */
 function forget(model: Model, ids: readonly bigint[]): Model {
   const isLeft = ({ userId }: { readonly userId: bigint }) => !ids.includes(userId);
   return {
@@ -193,7 +195,7 @@ function mergeUser(users: readonly User[], input: UserInput): User {
   const old = users.find((user) => user.id === input.id);
   const isInHalves = input.first_name !== undefined || input.last_name !== undefined;
   const cut = input.name?.lastIndexOf(' ') ?? -1;
-  // A whole is split; of halves, the one that is not given stays.
+  // A whole name is split. If only one half is given, the other keeps its value.
   const split = [
     input.name?.slice(0, cut === -1 ? undefined : cut),
     cut === -1 ? '' : input.name?.slice(cut + 1),
@@ -229,8 +231,9 @@ function mergePin(pins: readonly Pin[], input: PinInput): Pin {
 }
 
 /**
- * An event with an id is known when an event has that id, and the first keeps its fields. One without is known
- * when it is the n-th identical one of this import and n identical ones were there before it (decision 29).
+ * An event with an id is skipped if the model has an event with that id, whose fields stay. The
+ * n-th identical event without an id in one import is skipped if the model had at least n of them
+ * before (decision 29).
  */
 function absorbEvents(known: readonly Event[], inputs: readonly EventInput[]): readonly Event[] {
   const events = [...known];
@@ -269,7 +272,7 @@ function absorbRepeats(known: readonly Adjustment[], inputs: readonly Adjustment
   return all;
 }
 
-/** All fields but the id, as one text. */
+/** All fields except the id, as one text. */
 function fieldsOf(record: object): string {
   return Object.entries(record)
     .filter(([name]) => name !== 'id')

@@ -1,11 +1,14 @@
-/** The reference model of points: every award one by one, with naive calendar arithmetic (decisions 23 to 26). */
+/**
+ * The reference model of points: award by award, with simple calendar arithmetic (decisions 23 to
+ * 26).
+ */
 import { Temporal } from 'temporal-polyfill';
 import type { TimeRange } from '../../src/dataset/query.ts';
 import type { Scope } from '../../src/domain/scope.ts';
 import type { Board, Event, Model, User } from './model.ts';
 import { isOnBoard, visibleEvents } from './scope-model.ts';
 
-/** A policy in its JSON form. */
+/** A points policy in its JSON form. */
 export interface PolicyInput extends BoardPolicyInput {
   readonly boards?: Readonly<Record<string, BoardPolicyInput>>;
 }
@@ -34,7 +37,7 @@ export interface Score {
   readonly score: number;
 }
 
-/** A policy in which nothing is left to be inherited. */
+/** A policy with all inherited values filled in. */
 interface BoardPolicy extends Required<Omit<BoardPolicyInput, 'weekStarts'>> {
   readonly weekStarts: Week;
 }
@@ -56,8 +59,8 @@ const DEFAULTS: BoardPolicy = {
 const DAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 
 /**
- * Who is in the points maps of a board: who is on it, who was paid there without ever acting, and who
- * has an adjustment (decision 72).
+ * Whether the points maps of a board include a user: users on the board, users who got awards there
+ * without ever acting, and users with an adjustment (decision 72).
  */
 export function hasPoints(model: Model, user: User, board: Board): boolean {
   if (user.forgotten) return false;
@@ -69,7 +72,7 @@ export function hasPoints(model: Model, user: User, board: Board): boolean {
   return hasAward && !events.some(({ actorId }) => actorId === user.id);
 }
 
-/** What the points routes say of one user on one board. */
+/** The points total of one user on one board, as in the points routes. */
 export function scoreOf(
   model: Model,
   scope: Scope,
@@ -92,7 +95,7 @@ export function scoreOf(
     .filter((award) => isInside(award.timestampMs, range))
     .reduce((sum, award) => sum + award.points, 0);
   const total = Math.max(0, counted + adjusted);
-  // round(100 * total / goal), half up, without a fraction that binary numbers cannot hold
+  // round(100 * total / goal), half up, in integers: binary fractions would be inexact
   const percent = Math.floor((200 * total + policy.goal) / (2 * policy.goal));
   return {
     total,
@@ -104,7 +107,7 @@ export function isInside(timestampMs: number, range: TimeRange): boolean {
   return timestampMs >= (range.startMs ?? -Infinity) && timestampMs < (range.endMs ?? Infinity);
 }
 
-/** What a board leaves out, it inherits; so do the members of its week and its window. */
+/** Boards inherit everything that they omit, including members of `weekStarts` and `window`. */
 function policyOf(model: Model, boardId: bigint): BoardPolicy {
   const { boards = {}, ...common } = model.settings.policy ?? {};
   return inherit(inherit(DEFAULTS, common), boards[String(boardId)] ?? {});
@@ -140,7 +143,7 @@ function countedAwards(model: Model, policy: BoardPolicy, userId: bigint, boardI
   return counted;
 }
 
-/** Whether the rule makes an award of the event, which counts or not. */
+/** Whether the rule makes an award for the event, counted or not. */
 function meets(rule: RuleInput, event: Event, userId: bigint): boolean {
   if (rule.on !== `${event.type}.${event.action}`) return false;
   if (userId !== (rule.to === 'actor' ? event.actorId : event.ownerId)) return false;
@@ -161,7 +164,7 @@ function bounds(input: { readonly from?: string | null; readonly until?: string 
   };
 }
 
-/** The last beginning of a week that is not after the instant, found by going back day by day. */
+/** The latest start of a week that is not after the instant, found by going back day by day. */
 function weekStart(week: Week, instantMs: number): number {
   const local = Temporal.Instant.fromEpochMilliseconds(instantMs).toZonedDateTimeISO(week.zone).toPlainDate();
   for (let daysBack = -1; daysBack < 9; daysBack += 1) {

@@ -1,4 +1,6 @@
-/** Random points policies: rules that overlap, weeks in zones with changes of the clock, windows, overrides. */
+/**
+ * Random points policies: overlapping rules, weeks in zones with clock changes, windows, overrides.
+ */
 import fc from 'fast-check';
 import type { BoardPolicyInput, PolicyInput, RuleInput } from './points-model.ts';
 
@@ -13,7 +15,7 @@ const ZONES = ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'Au
 const DAYS = ['monday', 'wednesday', 'saturday', 'sunday'];
 const TIMES = ['00:00', '02:30', '12:00', '23:30'];
 
-/** Neither bound, one, or both in order. */
+/** No bound, one, or both in order. */
 const boundsArbitrary = fc
   .subarray(INSTANTS, { maxLength: 2 })
   .chain(([from, until]) =>
@@ -49,14 +51,14 @@ const boardPolicyArbitrary: fc.Arbitrary<BoardPolicyInput> = fc.record(
       },
       { requiredKeys: [] },
     ),
-    // Both ends are said, so that one of them and an inherited other are never in the wrong order.
+    // Both ends are given, so that a given end and an inherited one are never in the wrong order.
     window: boundsArbitrary.map((bounds) => ({ from: null, until: null, ...bounds })),
     participationScore: fc.constantFrom('percent' as const, 'points' as const),
   },
   { requiredKeys: ['weeklyMaximum', 'weekStarts'] },
 );
 
-/** A policy whose overrides are about boards among those given, at least `minLength`. */
+/** A policy with overrides for some of the given boards, at least `minLength` if there are any. */
 export function policyArbitrary(boardIds: readonly bigint[], minLength = 0): fc.Arbitrary<PolicyInput> {
   const overrides = fc
     .subarray([...boardIds], { minLength })

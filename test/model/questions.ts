@@ -1,4 +1,7 @@
-/** All questions about an organization of `arbitrary.ts`: each route, with ids and names that exist and that do not. */
+/**
+ * All queries about an organization of `arbitrary.ts`: each route, with existing and unknown ids
+ * and names.
+ */
 import type { Question } from './answers.ts';
 import { BOARD_IDS, LMS_PROPERTIES, UNKNOWN_ID, USER_IDS } from './arbitrary.ts';
 import type { Model } from './model.ts';
@@ -36,7 +39,7 @@ export function questionsAbout(model: Model): readonly Question[] {
   ];
 }
 
-/** Those that can stand in a path, and one that nobody has. */
+/** The non-empty names, and one that does not exist. */
 function names(all: readonly (string | undefined)[]): readonly string[] {
   return [...all, 'nobody has this'].flatMap((name) => (name === undefined || name === '' ? [] : [name]));
 }

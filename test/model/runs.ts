@@ -1,13 +1,16 @@
-/** How long a property is tried: a few random cases, unless `CORKBOARD_RUNS` asks for more of each. */
+/** How many cases of a property run: a few random ones, or more with `CORKBOARD_RUNS`. */
 import { DEFAULT_STORAGE, type StorageKind } from '../storage.ts';
 
-/** Set for what belongs to the night: `npm run test:long`. */
+/** Whether this is a long run: `npm run test:long`. */
 export const IS_LONG = process.env['CORKBOARD_LONG'] === '1';
 
-/** Over the other storages a property shows that they agree with the default; a few cases do. */
+/** Fewer cases suffice to show that the other storages agree with the default one. */
 const LESS = 5;
 
-/** Options of `fc.assert`. Looking for the smallest counterexample ends after a while, since every case is an import. */
+/**
+ * Options of `fc.assert`. The search for a smaller counterexample is limited: every case is an
+ * import.
+ */
 export function runs(most: number, kind: StorageKind = DEFAULT_STORAGE) {
   const wanted = Number(process.env['CORKBOARD_RUNS'] ?? 0);
   const usual = kind === DEFAULT_STORAGE ? most : Math.ceil(most / LESS);

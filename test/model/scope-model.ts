@@ -1,4 +1,4 @@
-/** What a scope lets through in the reference model, in the order of decision 4 (decisions 10, 12). */
+/** The records of the model that a scope shows, in the order of decision 4 (decisions 10, 12). */
 import type { Scope } from '../../src/domain/scope.ts';
 import type { Board, Event, Model, User } from './model.ts';
 
@@ -7,7 +7,7 @@ export function visibleBoards(model: Model, scope: Scope): readonly Board[] {
   return byId(model.boards.filter((board) => boards === 'all' || boards.includes(board.id)));
 }
 
-/** With `of-boards`: who is on a visible board, or acts or owns in an event on one. */
+/** With `of-boards`: users on a visible board, and actors and owners of events on one. */
 export function visibleUsers(model: Model, scope: Scope): readonly User[] {
   const { users } = scope;
   if (users !== 'of-boards')
@@ -26,7 +26,7 @@ export function visibleUsers(model: Model, scope: Scope): readonly User[] {
   );
 }
 
-/** Decision 10; an imported points record puts its user on the board, too. */
+/** Decision 10; an imported points record also puts its user on the board. */
 export function isOnBoard(model: Model, user: User, board: Board): boolean {
   const isPair = (one: { readonly userId: bigint; readonly boardId: bigint }) =>
     one.userId === user.id && one.boardId === board.id;
@@ -40,7 +40,7 @@ export function isOnBoard(model: Model, user: User, board: Board): boolean {
   return last === undefined ? acts.length > 0 : last.action === 'followed';
 }
 
-/** An event is visible when its board, its actor and its owner all are; in the order of decision 4. */
+/** Events whose board, actor and owner are all visible, in the order of decision 4. */
 export function visibleEvents(model: Model, scope: Scope): readonly Event[] {
   const boards = new Set(visibleBoards(model, scope).map((board) => board.id));
   const users = new Set(visibleUsers(model, scope).map((user) => user.id));
@@ -49,7 +49,7 @@ export function visibleEvents(model: Model, scope: Scope): readonly Event[] {
   );
 }
 
-/** By (timestamp, order of import): sorting is stable. */
+/** By timestamp, then by order of import, because the sort is stable. */
 export function inOrder(events: readonly Event[]): readonly Event[] {
   return events.toSorted((one, other) => one.timestampMs - other.timestampMs);
 }

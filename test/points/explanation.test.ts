@@ -42,7 +42,7 @@ const EMPTY: Ledger = {
 };
 
 describe('an explained ledger', () => {
-  test('tells of each award when, what, by which rule, in which week, and the total after it', () => {
+  test('has the time, event, rule, week and running total of each award', () => {
     const { lines } = explainLedger({ ...EMPTY, lines: [CREATED, COMMENTED] }, POLICY);
     assert.deepEqual(lines, [
       {
@@ -68,7 +68,7 @@ describe('an explained ledger', () => {
     ]);
   });
 
-  test('names no pin and no week where there is none', () => {
+  test('has no pin and no week for an award without them', () => {
     const followed = { ...CREATED, kind: { type: 'board', action: 'followed' }, pinId: undefined };
     const { lines } = explainLedger({ ...EMPTY, lines: [{ ...followed, weekStartMs: undefined }] }, POLICY);
     assert.equal(lines[0]?.what, 'board.followed by user 9007199254740993');
@@ -124,7 +124,7 @@ describe('an explained ledger', () => {
     ]);
   });
 
-  test('ends with what events outside the scope change, without time, event, rule and week', () => {
+  test('ends with the effect of events outside the scope, without time, event, rule and week', () => {
     const { lines, countedPoints } = explainLedger({ ...EMPTY, lines: [CREATED], otherPoints: -3 }, POLICY);
     assert.deepEqual(lines[1], {
       ...{ timestamp: null, what: 'activity outside the scope of this key', rule: '', week: '', points: -3 },
@@ -142,7 +142,7 @@ describe('an explained ledger', () => {
     );
   });
 
-  test('says that imported figures replace the computed ones', () => {
+  test('says that an imported points total replaces the computed one', () => {
     const figures = { totalPoints: 80, participationScore: 75 };
     const { summary } = explainLedger(
       { ...EMPTY, lines: [CREATED], imported: figures, standing: figures },
@@ -155,7 +155,7 @@ describe('an explained ledger', () => {
     ]);
   });
 
-  test('says that a total is never below 0, and that a user who is not on the board has no figures', () => {
+  test('says that a total is never below 0, and that a user who is not on the board has no points total', () => {
     const adjustments = [{ timestampMs: 0, points: -3, reason: 'x' }];
     assert.deepEqual(explainLedger({ ...EMPTY, adjustments }, POLICY).summary, [
       'Awards that count make 0, adjustments by hand -3, together -3.',
@@ -164,7 +164,7 @@ describe('an explained ledger', () => {
     ]);
   });
 
-  test('is plain data, whatever the size of its ids', () => {
+  test('is plain data, also with large ids', () => {
     const explanation = explainLedger({ ...EMPTY, lines: [CREATED] }, POLICY);
     assert.match(JSON.stringify(explanation), /by user 9007199254740993"/);
   });
@@ -193,13 +193,13 @@ The points routes answer total points 6 and participation score 6 (percent of th
     );
   });
 
-  test('lets no control character of an imported reason through', () => {
+  test('contains no control character of an imported reason', () => {
     const adjustments = [{ timestampMs: 0, points: 1, reason: 'a\u001b[31m\r\nb\u2028c' }];
     const text = renderExplanation(explainLedger({ ...EMPTY, adjustments }, POLICY));
     assert.match(text, /a \[31m {2}b c\n/);
   });
 
-  test('of an empty ledger says so', () => {
+  test('says so if the ledger is empty', () => {
     assert.equal(
       renderExplanation(
         explainLedger({ ...EMPTY, standing: { totalPoints: 0, participationScore: 0 } }, POLICY),

@@ -9,7 +9,7 @@ const PLAIN: BoardPolicy = DEFAULT_POLICY.default;
 const EVER = { fromMs: undefined, untilMs: undefined };
 
 describe('a policy', () => {
-  test('that is empty text is the default one of decision 23', () => {
+  test('is the default policy of decision 23 if the text is empty', () => {
     assert.equal(readPolicy(''), DEFAULT_POLICY);
     assert.deepEqual(readPolicy('{}'), DEFAULT_POLICY);
     assert.deepEqual(
@@ -55,7 +55,7 @@ describe('a policy', () => {
     });
   });
 
-  test('of a rule without conditions has none', () => {
+  test('has rules without conditions if none are given', () => {
     const [rule] = readPolicy('{"rules":[{"on":"board.followed","to":"actor","points":0}]}').default.rules;
     assert.deepEqual(rule, {
       on: 'board.followed',
@@ -67,7 +67,7 @@ describe('a policy', () => {
     });
   });
 
-  test('of a board inherits what it leaves out, at any depth, and null takes away', () => {
+  test('for a board inherits omitted members, at any depth, and null removes one', () => {
     const policy = readPolicy(`{
       "goal": 300, "weeklyMaximum": 65, "window": { "from": 0, "until": 100 },
       "weekStarts": { "day": "friday", "time": "18:00", "zone": "Europe/Berlin" },
@@ -216,7 +216,7 @@ function refusal(text: string): string {
   return assert.fail('The policy was read.');
 }
 
-test('every example of docs/points.md is a policy, and the first is the default one', () => {
+test('every example in docs/points.md is a policy, and the first is the default policy', () => {
   const reference = readFileSync(join(import.meta.dirname, '../../docs/points.md'), 'utf8');
   const examples = [...reference.matchAll(/```json\n(.*?)```/gs)].map(([, json]) => readPolicy(json!));
   assert.ok(examples.length >= 7);

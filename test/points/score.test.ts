@@ -8,7 +8,7 @@ const percentOf = (goal: number) => ({ ...DEFAULT_POLICY.default, goal });
 const pointsUpTo = (goal: number) => ({ ...percentOf(goal), participationScore: 'points' as const });
 
 describe('the total', () => {
-  test('is what counted plus adjustments, never below 0', () => {
+  test('is the counted points plus adjustments, never below 0', () => {
     assert.equal(totalPoints(70, 5), 75);
     assert.equal(totalPoints(70, -5), 65);
     assert.equal(totalPoints(70, -71), 0);
@@ -48,7 +48,7 @@ describe('the participation score', () => {
     );
   });
 
-  test('in percent is the rounded quotient, halves up, for figures of everyday size', () => {
+  test('in percent is the rounded quotient, halves up, for common sizes', () => {
     const size = fc.integer({ min: 1, max: 1_000_000 });
     fc.assert(
       fc.property(size, size, (goal, total) => {

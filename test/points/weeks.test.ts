@@ -13,14 +13,17 @@ function week(day: Weekday, time: string, zone: string): Week {
   return { day, minuteOfDay: Number(hour) * 60 + Number(minute), zone };
 }
 
-/** Week starts from the one that holds `from` up to the first one after `to`, in UTC. */
+/**
+ * Week starts in UTC, from the start of the week that contains `from` to the first start after
+ * `to`.
+ */
 function starts(of: Week, from: string, to: string): string[] {
   const boundaries = weekBoundaries(of, { fromMs: Date.parse(from), toMs: Date.parse(to) });
   return [...boundaries].map((startMs) => new Date(startMs).toISOString().replace(':00.000Z', 'Z'));
 }
 
 describe('weeks', () => {
-  test('begin on Monday at midnight, the last boundary after the range', () => {
+  test('begin on Monday at midnight, and the last boundary is after the range', () => {
     assert.deepEqual(starts(week(1, '00:00', 'UTC'), '2026-01-01T12:00Z', '2026-01-12T00:00Z'), [
       '2025-12-29T00:00Z',
       '2026-01-05T00:00Z',
@@ -29,7 +32,7 @@ describe('weeks', () => {
     ]);
   });
 
-  test('keep their local time over both changes of the clocks in Berlin', () => {
+  test('keep their local time over both clock changes in Berlin', () => {
     const friday = week(5, '18:00', 'Europe/Berlin');
     assert.deepEqual(starts(friday, '2026-03-27T17:00Z', '2026-03-27T17:00Z'), [
       '2026-03-27T17:00Z',
@@ -41,7 +44,7 @@ describe('weeks', () => {
     ]);
   });
 
-  test('begin an hour later where the clocks skip their time: 02:30 in New York is 03:30', () => {
+  test('begin an hour later where the clocks skip their time: 02:30 in New York becomes 03:30', () => {
     const skipped = week(7, '02:30', 'America/New_York');
     assert.deepEqual(starts(skipped, '2026-03-01T07:30Z', '2026-03-08T07:30Z'), [
       '2026-03-01T07:30Z',
@@ -54,7 +57,7 @@ describe('weeks', () => {
     );
   });
 
-  test('begin at the first of two equal local times: 02:30 in Berlin comes twice', () => {
+  test('begin at the first of two equal local times: 02:30 occurs twice in Berlin', () => {
     const doubled = week(7, '02:30', 'Europe/Berlin');
     const first = Date.parse('2026-10-25T00:30Z');
     assert.equal(weekStartOf(doubled, first - 1), Date.parse('2026-10-18T00:30Z'));
@@ -62,10 +65,10 @@ describe('weeks', () => {
     assert.equal(weekStartOf(doubled, first + HOUR_MS), first);
   });
 
-  test('have begun already when the clocks go back over midnight, as in St. John’s in 2006', () => {
+  test('have already begun when the clocks go back over midnight, as in St. John’s in 2006', () => {
     const midnight = week(7, '00:00', 'America/St_Johns');
     const first = Date.parse('2006-10-29T02:30Z');
-    // A minute after midnight it is 23:01 on Saturday again.
+    // A minute after midnight, the local time is 23:01 on Saturday again.
     assert.equal(weekStartOf(midnight, first + 10 * 60_000), first);
     assert.deepEqual(
       weekBoundaries(midnight, { fromMs: first + 10 * 60_000, toMs: first + 10 * 60_000 }),
@@ -80,7 +83,7 @@ describe('weeks', () => {
     );
   });
 
-  test('all have seven times 24 hours in Muscat, which does not change its clocks', () => {
+  test('all have 7 × 24 hours in Muscat, which does not change its clocks', () => {
     const boundaries = weekBoundaries(week(7, '06:15', 'Asia/Muscat'), {
       fromMs: Date.UTC(2000, 0, 1),
       toMs: Date.UTC(2030, 0, 1),
@@ -89,7 +92,7 @@ describe('weeks', () => {
     assert.deepEqual([...new Set(lengths(boundaries))], [7 * DAY_MS]);
   });
 
-  test('reach from the first year to the last', () => {
+  test('cover the first year to the last', () => {
     const of = week(3, '12:00', 'Europe/Berlin');
     const first = weekStartOf(of, Date.parse('0001-01-01T00:00Z'));
     assert.ok(first < Date.parse('0001-01-01T00:00Z'));
@@ -111,7 +114,7 @@ const LATEST_MS = Date.UTC(2040, 0, 1);
 
 const anyWeek = fc.record({
   day: fc.constantFrom<Weekday>(1, 2, 3, 4, 5, 6, 7),
-  // The small hours, in which clocks change, as often as all others together.
+  // The hours in which clocks change are as frequent as all others together.
   minuteOfDay: fc.oneof(fc.integer({ min: 0, max: 180 }), fc.integer({ min: 0, max: 1439 })),
   zone: fc.constantFrom(...ZONES),
 });
@@ -120,7 +123,7 @@ const anyRange = fc
   .tuple(anyInstant, fc.integer({ min: 0, max: 800 * DAY_MS }))
   .map(([fromMs, lengthMs]) => ({ fromMs, toMs: fromMs + lengthMs }));
 
-test('boundaries enclose the range closely, ascend, and lie at the local day and time of the week', () => {
+test('boundaries enclose the range closely, ascend, and are at the local day and time of the week', () => {
   fc.assert(
     fc.property(anyWeek, anyRange, (of, range) => {
       const boundaries = weekBoundaries(of, range);
@@ -163,7 +166,10 @@ function lengths(boundaries: Float64Array): number[] {
   return [...boundaries.subarray(1)].map((startMs, index) => startMs - boundaries[index]!);
 }
 
-/** The local time is the configured one, unless the clocks skip it on that day: then it is later by what they skip. */
+/**
+ * Asserts that the local time is the configured one. If the clocks skip it on that day, it must be
+ * later by the skipped time.
+ */
 function assertLocal(of: Week, startMs: number): void {
   const local = Temporal.Instant.fromEpochMilliseconds(startMs).toZonedDateTimeISO(of.zone);
   const minuteOfDay = local.hour * 60 + local.minute;

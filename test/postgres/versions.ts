@@ -1,11 +1,13 @@
-/** PostgreSQL in the versions with which the tests can run. */
+/** The PostgreSQL versions with which the tests can run. */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** That of the development dependencies, with which tests run unless told otherwise. */
+/** The version of the development dependencies, used by default. */
 const USUAL = '17' as const;
-/** Each has a folder in `versions/`, whose lock file holds the digests; installed on first use. */
+/**
+ * Each has a folder in `versions/`, whose lock file contains the digests; installed on first use.
+ */
 const OTHERS = ['15', '18'] as const;
 export type PostgresVersion = typeof USUAL | (typeof OTHERS)[number];
 
@@ -17,7 +19,7 @@ export function readPostgresVersion(text: string = USUAL): PostgresVersion {
   return known;
 }
 
-/** What makes tests run with a version. */
+/** The environment variables that make tests run with a version. */
 export function environmentOf(version: PostgresVersion): Readonly<Record<string, string>> {
   return version === USUAL ? {} : { CORKBOARD_TEST_POSTGRES_BIN: programsOf(version) };
 }
@@ -33,7 +35,7 @@ function programsOf(version: (typeof OTHERS)[number]): string {
 
 function installIn(folder: string): void {
   const { npm_execpath: npm = 'npm' } = process.env;
-  // npm names itself by a script, which Windows starts by way of Node only.
+  // npm gives its own path as a script, which Windows can start only with Node.
   const [command, args] = npm.endsWith('.js') ? [process.execPath, [npm, 'ci']] : [npm, ['ci']];
   execFileSync(command, args, { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] });
 }

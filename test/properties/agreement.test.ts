@@ -1,4 +1,6 @@
-/** The service against the reference model: every route of both variants, for random organizations. */
+/**
+ * The product against the reference model: every route of both variants, for random organizations.
+ */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import fc from 'fast-check';
@@ -21,7 +23,7 @@ describeOverStorages('the reference model', (kind) => {
   });
   after(() => deployment.close());
 
-  it('answers as the service does: imports, scopes, ranges, order and points', async () => {
+  it('gives the same responses as the product: imports, scopes, ranges, order and points', async () => {
     const property = fc.asyncProperty(
       organizationArbitrary,
       rangeArbitrary,

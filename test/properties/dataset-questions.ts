@@ -1,4 +1,7 @@
-/** Questions to datasets, and whether two answer them alike: the same columns, tallies, lists, look-ups, standings, bytes. */
+/**
+ * Queries to datasets, and a comparison of two datasets by their results: columns, tallies, lists,
+ * look-ups, points totals and rendered bytes.
+ */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Dataset } from '../../src/dataset/dataset.ts';
@@ -21,7 +24,7 @@ const REPRESENTATIONS: readonly TextRepresentation[] = ['json', 'ndjson', 'csv']
 const CATEGORIES = ['kind', 'actor', 'owner', 'board', 'pin'] as const;
 const COLUMNS = [...CATEGORIES, 'timestampMs', 'sequence'] as const;
 
-// Mostly absent: what narrows an answer to nothing tells nothing.
+// Mostly undefined: a query that matches nothing tests nothing.
 const optional = <T>(arbitrary: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 const anyScope = fc.oneof(
@@ -31,7 +34,7 @@ const anyScope = fc.oneof(
   scopeArbitrary,
 );
 const anyRange = fc.oneof(fc.constant({}), rangeArbitrary);
-// Indices a little beyond what exists are asked for, too.
+// Indices slightly beyond the existing ones are queried, too.
 const boardIndex = fc.nat(BOARD_IDS.length);
 const userIndex = fc.nat(USER_IDS.length);
 
@@ -87,7 +90,7 @@ function sorted({ index, count }: Occurrences): readonly (readonly [number, numb
   return Array.from(index, (value, place) => [value, count[place]] as const).toSorted(([a], [b]) => a - b);
 }
 
-/** Everybody and every board looked up by each of its names, and by what nobody is called. */
+/** Looks up all users and boards by each of their names, and by names that do not exist. */
 async function lookUps(dataset: Dataset, scope: Scope): Promise<readonly (number | undefined)[]> {
   const boards = [...BOARD_IDS, UNKNOWN_ID].flatMap((id) => [
     dataset.findBoard(scope, { by: 'id', value: id }),

@@ -1,4 +1,4 @@
-/** Imports that say what is known already, and exports that are imported again (decisions 28, 29). */
+/** Imports of known records, and imports of exports (decisions 28, 29). */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ describe('imports', () => {
     await elsewhere.close();
   });
 
-  it('change nothing the second time, in whatever format', async () => {
+  it('change nothing the second time, in any format', async () => {
     const property = fc.asyncProperty(organizationArbitrary, async (plan) => {
       const { organization } = await installPlan(deployment, plan);
       const version = await deployment.store.currentVersion(organization);
@@ -42,7 +42,7 @@ describe('imports', () => {
     await fc.assert(property, runs(3));
   });
 
-  it('bring events once, however often and in whatever order bundles repeat them', async () => {
+  it('add each event once, however often and in whatever order bundles repeat it', async () => {
     const property = fc.asyncProperty(organizationArbitrary, async (plan) => {
       const [first, ...later] = plan.bundles;
       if (first === undefined) return;
@@ -62,7 +62,7 @@ describe('imports', () => {
   });
 
   let exports = 0;
-  it('take in an export of events as JSON, NDJSON or CSV and give out the same bytes', async () => {
+  it('of exported events as JSON, NDJSON or CSV reproduce the same bytes', async () => {
     const property = fc.asyncProperty(organizationArbitrary, async (plan) => {
       const { organization, model } = await installPlan(deployment, plan);
       fc.pre(model.events.length > 0);

@@ -1,4 +1,4 @@
-/** The insights against a plain recount of the events that the same key exports. */
+/** The insights, compared with a simple count over the exported events of the same key. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -114,7 +114,7 @@ describe('insights', () => {
     return parseExact(reply.text) as T;
   };
 
-  it('agree with a recount of exported events, for every scope, filter, range, interval and zone', async () => {
+  it('agree with a count over the exported events, for every scope, filter, range, interval and zone', async () => {
     const property = fc.asyncProperty(
       organizationArbitrary,
       scopeArbitrary,

@@ -1,4 +1,4 @@
-/** Walks through pages are snapshots, whatever is published while somebody walks (decision 18). */
+/** The pages of a list form a snapshot, even if versions are published in between (decision 18). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -18,12 +18,12 @@ describe('paging', () => {
   });
   after(() => deployment.close());
 
-  /** The elements of all pages of a server from `path` on. */
+  /** The elements of all pages from `path` on, as one JSON array. */
   async function walk(url: string, path: string, key: string): Promise<string> {
     const pages = [await readPage(url, path, key)];
     for (let page = pages[0]; page?.next !== undefined; ) {
       page = await readPage(url, page.next, key);
-      // Only an answer that is empty as a whole may be an empty page.
+      // A page may be empty only if the whole list is empty.
       assert.notEqual(page.elements, '');
       pages.push(page);
     }
@@ -36,7 +36,7 @@ describe('paging', () => {
     return { elements: reply.text.slice(1, -1), next: nextOf(reply) };
   }
 
-  it('gives the same list as one answer, with any size of page, for every list in every scope', async () => {
+  it('gives the same list as one response, with any page size, for every list in every scope', async () => {
     const property = fc.asyncProperty(
       organizationArbitrary,
       fc.oneof(fc.constant(FULL_SCOPE), scopeArbitrary),
@@ -57,7 +57,7 @@ describe('paging', () => {
     await fc.assert(property, runs(2));
   });
 
-  /** Publishes events and waits until both servers respond with them. */
+  /** Publishes events and waits until both servers serve them. */
   async function publish(organization: string, events: readonly EventInput[], key: string): Promise<void> {
     const tag = async (url: string) => (await get(`${url}/a/v1/boards`, key)).headers.get('etag');
     const old = await Promise.all(deployment.urls.map(tag));
@@ -66,7 +66,7 @@ describe('paging', () => {
       while (report.published && (await tag(url)) === old[at]) await delay(20);
   }
 
-  it('walks through what was published when each walk began, while late and new events are published', async () => {
+  it('returns the version of the first page to the end, while late and new events are published', async () => {
     const property = fc.asyncProperty(
       organizationArbitrary.filter(({ bundles }) => bundles.slice(1).some(({ events }) => events.length > 2)),
       fc.oneof(fc.constant(FULL_SCOPE), scopeArbitrary),

@@ -1,4 +1,4 @@
-/** What is given as Parquet is what is given as JSON, value by value, in the columns of CSV (decision 17). */
+/** Parquet has the same values as JSON, in the columns of CSV (decision 17). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -32,7 +32,7 @@ describe('Parquet', () => {
     return { response, bytes: new Uint8Array(await response.arrayBuffer()) };
   }
 
-  it('holds the rows of every list in their order, whatever the scope, redaction, range and limit', async () => {
+  it('has the rows of every list in order, for any scope, redaction, range and limit', async () => {
     const asked = fc.record({
       scope: fc.oneof(fc.constant(FULL_SCOPE), scopeArbitrary),
       range: rangeArbitrary,

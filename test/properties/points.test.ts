@@ -1,6 +1,6 @@
 /**
- * Points of many boards, each with rules, weeks and a window of its own, against the model, and the
- * readers of points against each other (decisions 23 to 27, 71, 72).
+ * Points of many boards, each with its own rules, weeks and window: compared with the model, and
+ * between all places that show points (decisions 23 to 27, 71, 72).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -22,7 +22,7 @@ import { runs } from '../model/runs.ts';
 
 const BOARDS = [1n, 2n, 3n, 4n, 5n, 6n];
 const ACTORS = [1n, 2n];
-/** Users 3 and 4 own and never act, and 4 is forgotten now and then; 5 does neither. */
+/** Users 3 and 4 own pins and never act; user 4 is forgotten in some plans; user 5 does neither. */
 const USERS = [...ACTORS, 3n, 4n, 5n];
 const BODIES = ['', 'one', 'one two', '  one\u00a0two\nthree  '];
 const ENTITIES: Bundle = {
@@ -56,7 +56,7 @@ const adjustmentArbitrary = fc.record({
   reason: fc.constant('by hand'),
 });
 
-/** Following takes nothing away but from those who acted; leaving does. */
+/** Following a board never removes a points total; leaving it can. */
 const followArbitrary = fc.record({
   type: fc.constant('board'),
   action: fc.constantFrom('followed', 'unfollowed'),
@@ -72,7 +72,7 @@ const importedArbitrary = fc.record({
   participation_score: fc.nat(100),
 });
 
-/** Two imports, so that late events change what counts in weeks that were computed before. */
+/** Two imports, so that late events change the awards in weeks that were already computed. */
 const planArbitrary: fc.Arbitrary<OrganizationPlan> = fc
   .record({
     policy: policyArbitrary(BOARDS, 4),
@@ -110,7 +110,7 @@ describe('points', () => {
   });
   after(() => deployment.close());
 
-  it('are those of the model: rules, soft maximum, weeks of any zone, windows, adjustments, ranges', async () => {
+  it('agree with the model: rules, soft maximum, weeks of any zone, windows, adjustments, ranges', async () => {
     const property = fc.asyncProperty(
       planArbitrary,
       fc.array(rangeArbitrary, { maxLength: 3 }),
@@ -135,7 +135,7 @@ describe('points', () => {
     await fc.assert(property, runs(3));
   });
 
-  it('are the same in the maps of boards and users, in ledgers and in what explains them', async () => {
+  it('are the same in the maps of boards and users, in ledgers and in their explanations', async () => {
     const property = fc.asyncProperty(planArbitrary, rangeArbitrary, async (plan, range) => {
       const { organization, model } = await installPlan(deployment, plan);
       const key = await deployment.makeKey(organization);
@@ -161,7 +161,7 @@ describe('points', () => {
             assert.deepEqual(ofUser[`${board}`], expected.get(user));
           }
           if (explained.imported !== undefined) continue;
-          // Whoever has a line is there, but for those who left and those who are forgotten.
+          // Users with a ledger line have a points total, unless they left or were forgotten.
           const left = model.events.some(
             (event) => event.boardId === board && event.actorId === user && event.action === 'unfollowed',
           );
@@ -196,7 +196,7 @@ function figuresOf(record: Omit<PointsRecord, 'user_id'> | null | undefined) {
   return { totalPoints: record.total_points, participationScore: record.participation_score };
 }
 
-/** What the lines of a ledger make inside a range, never below 0. */
+/** The sum of the counted ledger lines inside a range, at least 0. */
 function sumInside(lines: readonly ExplainedLine[], range: TimeRange): number {
   const inside = lines.filter(
     ({ counted, timestamp }) => counted && isInside(Date.parse(timestamp ?? ''), range),

@@ -1,4 +1,7 @@
-/** Whatever an organization is, and whatever becomes of it between two pulls, the copy answers alike (decision 56). */
+/**
+ * A copy made by pulls gives the same responses as its source, for random organizations and random
+ * changes between two pulls (decision 56).
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -26,13 +29,19 @@ describe('a pull', () => {
     await Promise.all([source.close(), mirror.close()]);
   });
 
-  /** What a key that names users cannot see of memberships is a stated difference (docs/pull.md). */
+  /**
+   * No lists of users: a key with one cannot see all memberships, which is a documented limitation
+   * (docs/pull.md).
+   */
   const scopes: fc.Arbitrary<Scope> = fc.record({
     boards: fc.oneof(fc.constant('all' as const), fc.subarray(BOARD_IDS)),
     users: fc.constantFrom('all', 'of-boards'),
   });
 
-  /** Somebody who was forgotten keeps the pseudonyms, and is called Forgotten in a copy. */
+  /**
+   * Removes `forgotten` from users if the key redacts: forgotten users keep their pseudonyms in the
+   * source, but are named Forgotten in a copy.
+   */
   function bundlesFor(bundles: readonly Bundle[], redact: Redaction): readonly Bundle[] {
     if (!isRedacting(redact)) return bundles;
     const known = ({ forgotten: _forgotten, ...user }: Bundle['users'][number]) => user;
@@ -40,7 +49,7 @@ describe('a pull', () => {
   }
 
   let organizations = 0;
-  it('after every publication gives in the end the same bytes on every route of both variants', async () => {
+  it('after every publication ends with the same bytes on every route of both variants', async () => {
     const property = fc.asyncProperty(
       organizationArbitrary,
       scopes,
@@ -50,7 +59,7 @@ describe('a pull', () => {
         const organization = `random-${organizations}`;
         const { settings } = await source.store.createOrganization(
           organization,
-          // A setting of each organization, which a pull does not bring.
+          // A setting of each organization, which a pull does not copy.
           storeSettings({ ...plan.settings, userPointsKey: 'user-id' }),
         );
         let model = emptyModel({ ...plan.settings, id: settings.id });
@@ -68,10 +77,10 @@ describe('a pull', () => {
               folder,
               publish: (paths) => publish(organization, paths),
             });
-            // What has gone stays, which is a stated difference, too.
+            // A pull keeps records that have disappeared, which is a documented limitation, too.
             if (gone.users + gone.boards + gone.points > 0) return;
           }
-          // Asked once, because a server takes up a version a little after it was published.
+          // Organizations are listed first, because a server switches shortly after a publication.
           const names = (await mirror.store.organizations()).map(({ name }) => name);
           if (!names.includes(organization)) return;
           const questions = questionsAbout(model).filter(
@@ -93,7 +102,7 @@ describe('a pull', () => {
   }
 
   const tags = new Map<string, string | null>();
-  /** A publication that changes something has another tag. */
+  /** Waits for a different entity tag: a publication that changes something changes the tag. */
   async function untilServed(organization: string, key: string, version: string | undefined): Promise<void> {
     const place = `${organization} ${version}`;
     if (tags.has(place)) return;

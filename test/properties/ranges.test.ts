@@ -1,4 +1,4 @@
-/** Windows of time that meet tile what they cut: nothing twice, nothing lost (decision 5). */
+/** Adjacent time ranges partition the results: nothing twice, nothing lost (decision 5). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -12,7 +12,7 @@ import { EVENT_LISTS } from '../model/questions.ts';
 import { runs } from '../model/runs.ts';
 import { visibleUsers } from '../model/scope-model.ts';
 
-/** Open at both ends, and cut at the instants given. */
+/** Ranges between the given instants, with an open first and last one. */
 function windowsCutAt(instants: readonly number[]): readonly TimeRange[] {
   const cuts = [...new Set(instants)].toSorted((one, other) => one - other);
   return [undefined, ...cuts].map((startMs, index) => ({ startMs, endMs: cuts[index] }));
@@ -24,7 +24,7 @@ function elementsOf(text: string): readonly unknown[] {
   return list;
 }
 
-/** Total points by name of the map. */
+/** Total points by the name in the map. */
 function totalsOf(text: string): ReadonlyMap<string, number> {
   const records = Object.entries<{ readonly total_points: number }>(JSON.parse(text));
   return new Map(records.map(([name, record]) => [name, record.total_points]));
@@ -39,7 +39,7 @@ describe('ranges', () => {
 
   const cuts = fc.array(instantArbitrary, { minLength: 2, maxLength: 5 });
 
-  it('tile the events of every events route, and the users and boards that have a time', async () => {
+  it('partition the events of every events route, and the users and boards that have a time', async () => {
     const property = fc.asyncProperty(organizationArbitrary, cuts, async (plan, instants) => {
       const { organization } = await installPlan(deployment, plan);
       const key = await deployment.makeKey(organization);
@@ -67,7 +67,7 @@ describe('ranges', () => {
     await fc.assert(property, runs(2));
   });
 
-  it('add up: the points of windows that meet are the points of the whole, without adjustments', async () => {
+  it('add up: the points of adjacent ranges are the points without a range, adjustments aside', async () => {
     const property = fc.asyncProperty(organizationArbitrary, cuts, async (plan, instants) => {
       const bundles = plan.bundles.map((bundle) => ({ ...bundle, adjustments: [], points: [] }));
       const { organization, model } = await installPlan(deployment, { ...plan, bundles });

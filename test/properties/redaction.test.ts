@@ -1,7 +1,6 @@
 /**
- * What a redacting key sees: no real value anywhere, on any route, in any representation; one
- * pseudonym for each person, always the same; and lists in the order of the ids that it sees
- * (decisions 22, 63).
+ * Responses for redacting keys: no real value on any route, in any representation; one stable
+ * pseudonym for each user; and lists in the order of the ids that the key sees (decisions 22, 63).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -38,7 +37,7 @@ interface Seen {
   readonly users: readonly string[];
 }
 
-/** What identifies people in the bytes of a response. */
+/** Fails if the bytes of a response identify users. */
 function assertHidden(bytes: Buffer, { redact }: Pick<Seen, 'redact'>, where: string): void {
   const text = bytes.toString('latin1');
   if (redact.email || redact.id) assert.doesNotMatch(text, ADDRESS_PARTS, where);
@@ -53,7 +52,7 @@ function assertHidden(bytes: Buffer, { redact }: Pick<Seen, 'redact'>, where: st
   }
 }
 
-/** Header fields, and what cursors and tokens are made of. */
+/** Checks header fields, and the decoded contents of cursors and tokens. */
 function assertHiddenInHead(reply: Pick<Reply, 'headers'>, seen: Seen, where: string): void {
   for (const [name, value] of reply.headers) {
     assertHidden(Buffer.from(value), seen, `${where}, ${name}`);
@@ -62,7 +61,7 @@ function assertHiddenInHead(reply: Pick<Reply, 'headers'>, seen: Seen, where: st
   }
 }
 
-/** Each path of a route that names what exists, and each again with parameters that it has. */
+/** The paths of a route for existing records, plain and with the parameters that the route has. */
 function pathsOf(base: string, route: Route, users: readonly string[]): string[] {
   const values: Readonly<Record<string, readonly string[]>> = {
     board: BOARD_IDS.map(String),
@@ -102,7 +101,7 @@ async function readAll(seen: Seen): Promise<void> {
 }
 
 async function readPages(seen: Seen, first: string, { parameters }: Route): Promise<void> {
-  // Where no format can be chosen, it is JSON anyway.
+  // Without a `format` parameter, the route returns JSON anyway.
   const known = parameters.includes('format') ? first : first.replace(/[?&]format=json/, '');
   for (let path: string | undefined = known.replace(/(points|ledger)&/, '$1?'); path !== undefined; ) {
     const reply = await get(seen.url + path, seen.key);
@@ -157,7 +156,7 @@ describe('redaction', () => {
     return parseExact(reply.text) as T;
   }
 
-  it('leaves no real value on any route, in any representation, header, cursor, stream or table', async () => {
+  it('shows no real value on any route, in any representation, header, cursor, stream or table', async () => {
     const property = fc.asyncProperty(
       disguisedArbitrary,
       fc.constantFrom(...REDACTIONS),
@@ -172,7 +171,7 @@ describe('redaction', () => {
     await fc.assert(property, runs(2));
   });
 
-  it('gives each person one pseudonym that stays, and lists people in the order that the key sees', async () => {
+  it('gives each user one stable pseudonym, and lists users in the order of the visible ids', async () => {
     const property = fc.asyncProperty(
       disguisedArbitrary.filter(({ bundles }) => bundles.filter(holdsRecords).length > 1),
       async (plan) => {
@@ -231,7 +230,7 @@ describe('redaction', () => {
     while (published && (await tag()) === earlier) await delay(20);
   }
 
-  /** One by one as all at once, in both variants and as events of people show them. */
+  /** Pages of users together have the same order as the whole list. */
   async function assertPagesAgree(key: string, listed: Listed): Promise<void> {
     const walked: string[] = [];
     for (let path: string | undefined = '/a/v1/users?limit=2'; path !== undefined; ) {
@@ -245,7 +244,7 @@ describe('redaction', () => {
     );
   }
 
-  /** By the ids that the key sees, and by no others. */
+  /** Users are found by the ids that the key sees, and by no others. */
   async function assertFound(key: string, listed: Listed, real: readonly string[]): Promise<void> {
     const shown = new Set(listed.map(({ id }) => id));
     for (const id of new Set([...shown, ...real])) {

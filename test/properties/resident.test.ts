@@ -1,4 +1,4 @@
-/** A dataset in memory answers as the store's own does. */
+/** A dataset in memory gives the same results as the stored dataset. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -36,7 +36,7 @@ describe('a resident dataset', () => {
     };
   };
 
-  it('answers any question about any organization as the stored one does', async () => {
+  it('gives the same result as the stored one for any query about any organization', async () => {
     const many = fc.array(questions, { minLength: 24, maxLength: 24 });
     const property = fc.asyncProperty(organizationArbitrary, many, async (plan, all) => {
       fc.pre(plan.bundles.some(holdsRecords));
@@ -51,7 +51,7 @@ describe('a resident dataset', () => {
     await fc.assert(property, runs(5));
   });
 
-  it('answers about more events than it reads at a time as the stored one does, in later versions, too', async () => {
+  it('gives the same results for more events than it reads at a time, in later versions, too', async () => {
     await deployment.store.createOrganization('large', {});
     const inMemory = withResidentDatasets(deployment.store, LIMIT);
     const increments = [recordsOf(0, 70_000), recordsOf(70_000, 73_000), recordsOf(82_321, 82_322)];
@@ -77,7 +77,7 @@ const [USERS, BOARDS] = [300, 200];
 const idsTo = (count: number) =>
   Array.from({ length: count }, (_, index) => BigInt((index * 7) % count) + 1n);
 
-/** The events of `[from, to)`, with a user and a board more than those before. */
+/** The events of `[from, to)`; later calls add one user and one board. */
 function recordsOf(from: number, to: number): Records {
   const more = [100_000n + BigInt(to)];
   const users = from === 0 ? idsTo(USERS) : more;
@@ -86,7 +86,7 @@ function recordsOf(from: number, to: number): Records {
     users: users.map((id) => ({ id, email: `${id}@x.example`, name: `User ${id}` })),
     boards: boards.map((id) => ({ id, title: `Board ${id}` })),
     pins: [{ id: 1n, boardId: 1n, ownerId: 1n, title: 'Pin' }],
-    // Every instant is shared by some events, and those that came later are not the later ones.
+    // Several events share every instant, and events imported later are not later in time.
     events: Array.from({ length: to - from }, (_, place) => from + place).map((at) => ({
       ...(at % 5 === 0
         ? { type: 'pin', action: at % 3 === 0 ? 'visited' : 'created', pinId: 1n }

@@ -1,4 +1,4 @@
-/** Scope: nothing outside comes through, and what is inside is as if nothing else were there. */
+/** Scopes hide everything outside them, and the results inside do not depend on hidden records. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -12,10 +12,10 @@ import { questionsAbout } from '../model/questions.ts';
 import { IS_LONG, runs } from '../model/runs.ts';
 import { visibleBoards, visibleEvents, visibleUsers } from '../model/scope-model.ts';
 
-/** Lists on both sides, so that what is outside is known without computing anything. */
+/** Explicit lists of boards and users, so that the hidden ones are known without computation. */
 const listedScope = fc.record({ boards: fc.subarray(BOARD_IDS), users: fc.subarray(USER_IDS) });
 
-/** Ids in an answer, exactly, as `board:7` and `user:1`. */
+/** The exact ids in a response, as `board:7` and `user:1`. */
 function idsIn(text: string): ReadonlySet<string> {
   const found = new Set<string>();
   const value = /"(owner|actor|board)":\{"id":(-?\d+)|"(user|board)_id":(-?\d+)/g;
@@ -25,7 +25,7 @@ function idsIn(text: string): ReadonlySet<string> {
   return found;
 }
 
-/** Of some boards, or of some users. */
+/** Scopes that hide some boards or some users. */
 const hidingScope: fc.Arbitrary<Scope> = fc.oneof(
   fc.record({
     boards: fc.subarray(BOARD_IDS, { minLength: 1, maxLength: 2 }),
@@ -46,7 +46,10 @@ function withoutHidden(plan: OrganizationPlan, model: Model, scope: Scope): Orga
   return { ...plan, bundles: [...things, { ...EMPTY_BUNDLE, events }] };
 }
 
-/** At most so many different ones, from the first to the last; in the long run all. */
+/**
+ * The most distinct instants that are tested, spread from the first to the last; long runs test
+ * all.
+ */
 const INSTANTS = IS_LONG ? Number.POSITIVE_INFINITY : 8;
 
 function someOf(instants: readonly number[]): readonly number[] {
@@ -61,7 +64,9 @@ interface Ledger {
   readonly adjusted_points: number;
 }
 
-/** The lines that have a time, the sum in the figures, and the running total of the last line. */
+/**
+ * The lines with a time, the total of the points fields, and the running total of the last line.
+ */
 function ledgerIn(text: string) {
   const { lines, counted_points, adjusted_points }: Ledger = JSON.parse(text);
   return {
@@ -78,7 +83,7 @@ describe('scope', () => {
   });
   after(() => deployment.close());
 
-  it('lets through nothing about boards and users outside it, in any route, map name or page', async () => {
+  it('hides all boards and users outside it, in any route, map name or page', async () => {
     const property = fc.asyncProperty(organizationArbitrary, listedScope, async (plan, scope) => {
       const { organization, model } = await installPlan(deployment, plan);
       const key = await deployment.makeKey(organization, { scope });
@@ -112,7 +117,7 @@ describe('scope', () => {
     await fc.assert(property, runs(2));
   });
 
-  it('shows lists in ranges, and ledgers, as if what is outside it were not there', async () => {
+  it('has the same lists in ranges, and the same ledgers, as if hidden events did not exist', async () => {
     const property = fc.asyncProperty(
       ...([organizationArbitrary, hidingScope] as const),
       async (plan, scope) => {

@@ -1,6 +1,6 @@
 /**
- * A table that is kept in step by sync tokens holds what a fresh export holds, whatever was imported, corrected and
- * forgotten meanwhile, and wherever the client broke off (decisions 19, 54).
+ * A table that is updated with sync tokens has the rows of a fresh export, for all imports,
+ * corrections and erasures in between, and wherever the client was interrupted (decisions 19, 54).
  */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
@@ -23,7 +23,7 @@ import { runs } from '../model/runs.ts';
 import { describeOverStorages } from '../storage.ts';
 import { SyncedTable } from './synced-table.ts';
 
-/** What happens, one after the other. */
+/** The steps of a random history. */
 const stepArbitrary = fc.oneof(
   { weight: 3, arbitrary: fc.record({ does: fc.constant('publish' as const), part: fc.nat(2) }) },
   {
@@ -58,7 +58,7 @@ describeOverStorages('a synced table', (kind) => {
   });
   after(() => deployment.close());
 
-  /** Does something that may publish, and waits until that is served. */
+  /** Runs an action that may publish, and waits until the new version is served. */
   async function publishing(key: string, act: () => Promise<{ published: boolean }>) {
     const tag = async () => (await get(`${deployment.url}/a/v1/boards`, key)).headers.get('etag');
     const old = await tag();
@@ -79,7 +79,7 @@ describeOverStorages('a synced table', (kind) => {
     return outcome;
   }
 
-  it('is the fresh export in the end, for every list in every scope and range', async () => {
+  it('finally equals a fresh export, for every list in every scope and range', async () => {
     const property = fc.asyncProperty(
       organizationArbitrary.filter(({ bundles }) => bundles.length > 1),
       fc.array(asked, { minLength: 3, maxLength: 3 }),
@@ -119,7 +119,7 @@ describeOverStorages('a synced table', (kind) => {
           }
         }
         await eachTable((table) => table.catchUp());
-        // A walk tells of what there was when it began.
+        // The pages of a sync show the version of its first page, so a second sync may find more.
         await eachTable((table) => table.catchUp());
         for (const { table, path, key } of tables) {
           const fresh = await get(deployment.url + path, key, { accept: 'application/x-ndjson' });
@@ -132,7 +132,7 @@ describeOverStorages('a synced table', (kind) => {
     await fc.assert(property, runs(5, kind));
   });
 
-  it('begins anew with a token of another question, scope or redaction', async () => {
+  it('requires a token of the same query, scope and redaction', async () => {
     const bundle = { ...EMPTY_BUNDLE, boards: BOARD_IDS.map((id) => ({ id, title: `Board ${id}` })) };
     const organization = `tokens-${kind.store}-${kind.resident}`;
     await deployment.load(organization, bundle);

@@ -1,4 +1,7 @@
-/** The client of a sync, as the reference tells to write one: a table, a token, and a walk that may break off. */
+/**
+ * A sync client as the reference describes it: a table, a token, and a paged sync that can break
+ * off.
+ */
 import assert from 'node:assert/strict';
 import { nextOf, type Reply } from '../model/client.ts';
 
@@ -10,12 +13,12 @@ export class SyncedTable {
   readonly #read: (target: string) => Promise<Reply>;
   readonly #path: string;
   readonly #limit: number | undefined;
-  /** Lines without their names, by name. */
+  /** Lines without their sync ids, by sync id. */
   readonly #rows = new Map<string, string>();
-  /** What survives a crash, beside the rows. */
+  /** Survives a crash, like the rows. */
   #token = 'start';
   #walk: { readonly next: string } | undefined;
-  /** Whether the last answer was 404. */
+  /** Whether the last response was 404. */
   isMissing = false;
 
   constructor(read: (target: string) => Promise<Reply>, path: string, limit: number | undefined) {
@@ -32,7 +35,7 @@ export class SyncedTable {
     this.#walk = undefined;
   }
 
-  /** To the end of the walk, or of the next one. */
+  /** Reads to the last page of the current sync, or of the next one. */
   async catchUp(): Promise<void> {
     do await this.readPage();
     while (this.#walk !== undefined);

@@ -1,6 +1,6 @@
 /**
- * A change of what a key may not see is no change for it: a sync brings exactly the events whose
- * bytes are different now (decisions 19, 63).
+ * A change of fields that a key cannot see is no change for this key: a sync returns exactly the
+ * events whose bytes are different (decisions 19, 63).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -16,7 +16,7 @@ import { runs } from '../model/runs.ts';
 const IDS = [1n, 22n, 7_654_321n];
 const REDACTIONS = allRedactions().filter(isRedacting);
 
-/** Given and derived words of somebody, each of which may be said at any time. */
+/** Given and derived names and addresses of a user, any of which may occur in an import. */
 function wordsOf(id: bigint): fc.Arbitrary<Omit<UserInput, 'id'>> {
   const names = fc.constantFrom(
     ...[{ name: 'Ada Lovelace' }, { name: 'Grace Hopper' }, { name: 'Noether' }, { name: `Pupil ${id}` }],
@@ -53,7 +53,7 @@ const BEGINNING: Bundle = {
   })),
 };
 
-/** Lines by the names of their events. */
+/** Lines by the sync ids of their events. */
 function byName(text: string): ReadonlyMap<string, string> {
   const lines = text.split('\n').slice(0, -1);
   return new Map(lines.map((line) => [/"sync_id":"([\w-]{22})"/.exec(line)?.[1] ?? '', line]));
@@ -75,7 +75,7 @@ describe('a sync of a redacting key', () => {
     return { lines: byName(reply.text), token: reply.headers.get('sync-token') ?? '' };
   }
 
-  it('brings the events that look different to the key, and no others', async () => {
+  it('returns the events that look different to the key, and no others', async () => {
     const property = fc.asyncProperty(
       fc.array(usersArbitrary, { minLength: 2, maxLength: 4 }),
       async (changes) => {

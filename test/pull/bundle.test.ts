@@ -1,4 +1,4 @@
-/** The bundle that is made of what a pull has got. */
+/** The bundle that a pull makes of the fetched records. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ import {
 const FAR = 2n ** 63n - 1n;
 const ROOM = new LineRoom(Number.POSITIVE_INFINITY);
 
-/** A response, as it is kept. */
+/** A temporary folder, and functions to keep responses and read the bundle. */
 async function folderOf(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-pull-'));
   t.after(() => rm(folder, { recursive: true }));
@@ -45,7 +45,7 @@ function event(actor: bigint | number, id: string, title = 'Seven'): string {
 
 const NOTHING = { users: {}, boards: {}, events: undefined, pages: [], points: [] };
 
-it('leaves out what was got before its actor was forgotten, and nothing else', async (t) => {
+it('a pulled bundle omits events that were fetched before their actor was forgotten, and nothing else', async (t) => {
   const { bundle, keep, read } = await folderOf(t);
   const empty = await keep('[]', readUsers);
   const pages = [
@@ -66,7 +66,7 @@ it('leaves out what was got before its actor was forgotten, and nothing else', a
   assert.ok(ids[0] !== undefined && ids[0] === ids[1]);
 });
 
-it('gives an event the id of its sync_id, whatever id and actor stand elsewhere in it', async (t) => {
+it('a pulled event gets its id from its sync_id, whatever ids and actors are elsewhere in it', async (t) => {
   const { keep } = await folderOf(t);
   const plain = await keep(event(5, 'one'), readPage);
   const odd = event(5, 'one').replace(
@@ -83,7 +83,7 @@ it('gives an event the id of its sync_id, whatever id and actor stand elsewhere 
   assert.equal(oddId, id);
 });
 
-it('says of people all that both variants say, and of A alone the whole name from their events', async (t) => {
+it('a pulled user has the fields of both variants, or of A with the whole name from the events', async (t) => {
   const { bundle, keep, read } = await folderOf(t);
   const a = `[{"id":${FAR},"first_name":"Ada M.","last_name":"King","email":"a@y.example"},{"id":2,"email":"b@y.example"}]`;
   const b = `[{"id":2,"role":"user"},{"id":3},{"id":${FAR},"email":"a@y.example","role":"coadmin","name":"Ada, Countess"}]`;
@@ -114,7 +114,7 @@ it('says of people all that both variants say, and of A alone the whole name fro
   );
 });
 
-it('takes no more people into memory than its limit, and none of lists in the same order', async (t) => {
+it('a pulled bundle holds only a limited number of users in memory, and none if the lists have the same order', async (t) => {
   const { bundle, keep } = await folderOf(t);
   const ids = Array.from({ length: 100 }, (_, id) => `{"id":${id},"name":"Somebody"}`);
   const [a, same, turned] = await Promise.all(
@@ -128,7 +128,7 @@ it('takes no more people into memory than its limit, and none of lists in the sa
   await assert.rejects(write(turned), { code: 'source-refused', message: /more users/ });
 });
 
-it('counts what is gone in any number of passes, without what goes with forgotten users', async (t) => {
+it('countGone counts lost records in any number of passes, except those of forgotten users', async (t) => {
   const { folder } = await folderOf(t);
   async function* lines(first: number, last: number) {
     for (let id = first; id <= last; id += 1) yield `${id}\n`;

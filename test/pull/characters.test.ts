@@ -1,4 +1,4 @@
-/** Texts come through a pull exactly, whatever separators and control characters they hold. */
+/** A pull copies texts exactly, with all separators and control characters. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -11,13 +11,13 @@ import { type Deployment, openDeployment } from '../model/deployment.ts';
 import { openFront } from './front.ts';
 import { assertMirrored, BOTH_VARIANTS } from './mirrored.ts';
 
-/** All of Unicode; no text of a record holds U+0000. */
+/** Odd characters of all of Unicode; no text of a record contains U+0000. */
 const ODD = Array.from({ length: 0x110000 }, (_, at) => at)
   .filter((code) => code > 0 && (code < 0xd800 || code > 0xdfff))
   .map((code) => String.fromCodePoint(code))
   .filter((character) => /[\p{Cc}\p{Zl}\p{Zp}\p{Zs}\p{Cf}]/u.test(character));
 const ALL = ODD.join('');
-/** An address has no control character, no white space at its ends, and is short. */
+/** Addresses are short, without control characters and without white space at their ends. */
 const IN_ADDRESS = ODD.filter((character) => !/\p{Cc}/u.test(character));
 const addressOf = (user: number) =>
   `a${IN_ADDRESS.filter((_, at) => at % 2 === user % 2).join('')}@x.example`;
@@ -78,7 +78,7 @@ describe('a pull of every separator and control character of Unicode', () => {
       ['a Corkboard', BOTH_VARIANTS],
       ['a server without tokens', [variant]],
     ] as const) {
-      it(`from ${server}, variant ${variant}, gives the same bytes`, async () => {
+      it(`from ${server}, variant ${variant}, reproduces the same bytes`, async () => {
         const organization = `${variant}-${variants.length}`;
         await source.store.createOrganization(organization, { title: ALL, domain: ALL });
         await source.load(organization, BUNDLE);

@@ -1,24 +1,25 @@
 /**
- * A server in front of a Corkboard that speaks as another one does: as the original, which knows the contract and
- * nothing else, or with the tokens of decision 19, on small pages. It can be busy, cut connections, and lose tokens.
+ * A proxy of a Corkboard that behaves like a different server: `original`, with the contract only,
+ * or `tokens`, with the tokens of decision 19 and small pages. It can be busy, cut connections, and
+ * invalidate tokens.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export type Manner = 'original' | 'tokens';
 
-/** What comes over a request instead of its answer: a status, or so many bytes of the answer and no more. */
+/** A fault instead of a response: an error status, or only the first bytes of the response. */
 export type Trouble =
   | { readonly status: number; readonly headers?: Record<string, string> }
   | { readonly cutAfterBytes: number };
 
 export interface Front {
   readonly url: string;
-  /** Paths with their query that were asked for. */
+  /** Requested paths with their queries. */
   readonly asked: string[];
-  /** Asked before every answer. */
+  /** Called before every response. */
   trouble: (path: string) => Trouble | undefined;
-  /** None that was given is known any more. */
+  /** Invalidates all tokens that were given. */
   loseTokens(): void;
   close(): Promise<void>;
 }
@@ -53,7 +54,7 @@ export async function openFront(corkboard: string, manner: Manner): Promise<Fron
     else response.write(Buffer.from(reply.body).subarray(0, trouble.cutAfterBytes), () => response.destroy());
   }
 
-  /** The original passes over parameters that it does not know, and has no entity tags. */
+  /** The `original` server ignores unknown parameters and has no entity tags. */
   async function plain(url: URL, headers: Record<string, string>) {
     const query = manner === 'original' ? '' : url.search;
     const reply = await fetch(corkboard + url.pathname + query, { headers });
@@ -66,7 +67,7 @@ export async function openFront(corkboard: string, manner: Manner): Promise<Fron
     return { status: reply.status, fields, body: reply.status === 304 ? '' : await reply.text() };
   }
 
-  /** In pages of a few events, which a server may give whatever it is asked for. */
+  /** Returns pages of a few events, which a server may do for any limit. */
   async function since(url: URL, headers: Record<string, string>) {
     if (lost.has(url.searchParams.get('since') ?? '')) {
       return { status: 400, fields: {}, body: '{"code":"since-invalid"}' };

@@ -1,4 +1,4 @@
-/** A hostile server and a pull from it, and what becomes of it. */
+/** A hostile server, a pull from it, and the results. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { type Pulled, pull } from '../../src/pull/pull.ts';
 import { EMBEDDED, openStorage, type Storage } from '../storage.ts';
 import { BOARD, type HostileManner, type HostileServer, openHostileServer } from './hostile-server.ts';
 
-/** Small enough to reach, and large enough for what is honest. */
+/** Small enough to be reached in tests, and large enough for honest responses. */
 const LIMITS: Partial<PullLimits> = {
   ...{ listBytes: 3e6, eventsBytes: 3e6, pageBytes: 3e6, pointsBytes: 3e6 },
   ...{ boards: 50, pages: 200, forgotten: 50, peopleBytes: 20_000 },
@@ -25,20 +25,23 @@ export const POINTS = `/a/v1/board/${BOARD}/points`;
 export interface Mirror {
   readonly server: HostileServer;
   readonly folder: string;
-  /** Pulls, and publishes. */
+  /** Pulls and publishes. */
   again(): Promise<Pulled>;
-  /** Pulls, and publishes nothing: tells how many lines there were to be imported, or throws. */
+  /**
+   * Pulls without publishing. Returns the number of lines to import by kind of record; throws if
+   * the pull fails.
+   */
   lines(overruled?: { readonly limits?: Partial<PullLimits>; readonly patience?: Patience }): Promise<Lines>;
-  /** Of what was published. */
+  /** Events in the published version. */
   countEvents(): Promise<number | undefined>;
 }
 
 export type Lines = Readonly<Record<string, number>>;
 
-/** Of the honest server. */
+/** The lines of a pull from the honest server. */
 export const HONEST: Lines = { users: 1, boards: 1, events: 1, points: 1 };
 
-/** For the tests of a file: a folder for all of them, and a function that makes a mirror for one. */
+/** For the tests of a file: a common folder, and a function that creates a mirror for one test. */
 export function prepareMirrors(): { place: string; newMirror: (manner: HostileManner) => Promise<Mirror> } {
   const place = mkdtempSync(join(tmpdir(), 'corkboard-hostile-'));
   const servers: HostileServer[] = [];

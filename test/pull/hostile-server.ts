@@ -1,18 +1,17 @@
 /**
- * A small server of the interface that answers honestly, unless it is given a trick: then it
- * answers with whatever bytes the trick makes, whole or not. For tests of what a pull does with a
- * server that cannot be trusted.
+ * A small server of the API that responds honestly, unless a test sets a trick: then it sends any
+ * bytes that the trick returns, complete or not. For tests of pulls from untrusted servers.
  */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** What a request is answered with. */
+/** A response of the server. */
 export interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A function makes chunks, which leave as they come, for each request again. */
+  /** A function makes the chunks, again for each request; each is sent as soon as it is made. */
   readonly body: string | Uint8Array | (() => AsyncIterable<string>);
   /** Breaks the connection instead of ending the response. */
   readonly isCut?: boolean;
@@ -23,25 +22,25 @@ export interface Reply {
 export interface Asked {
   readonly path: string;
   readonly query: URLSearchParams;
-  /** How often this path was asked for before. */
+  /** The number of earlier requests for this path. */
   readonly before: number;
-  /** The entity tag that the client has. */
+  /** The entity tag that the client sent. */
   readonly tag: string | undefined;
 }
 
 /**
- * `plain` knows the contract alone; `tokens` has `Sync-Token`, pages and entity tags (decision 19).
+ * `plain` has the contract only; `tokens` has `Sync-Token`, pages and entity tags (decision 19).
  */
 export type HostileManner = 'plain' | 'tokens';
 
 export interface HostileServer {
   /** Base of Variant A. */
   readonly url: string;
-  /** Paths with their query that were asked for. */
+  /** Requested paths with their queries. */
   readonly asked: string[];
-  /** Undefined: the honest answer. */
+  /** Returns the response; undefined: the honest one. */
   trick: (asked: Asked) => Reply | undefined;
-  /** Goes into the entity tags, so that a change counts as a publication. */
+  /** Part of the entity tags: a change of it looks like a publication. */
   version: string;
   close(): Promise<void>;
 }
@@ -50,14 +49,14 @@ export const ADDRESS = 'ada@hostile.example';
 export const BOARD = 7;
 const PERSON = `{"id":1,"email":"${ADDRESS}","name":"Ada King","role":"user","class_role":""}`;
 
-/** An event of the one person on the one board. */
+/** An event of the only user on the only board. */
 export function eventOf(more = '', second = 0): string {
   const organization = '{"id":3,"name":"Hostile","domain":"","category_id":0}';
   const time = `2024-01-01T00:00:${String(second).padStart(2, '0')}.000+00:00`;
   return `{"type":"board","action":"followed","owner":${PERSON},"actor":${PERSON},"organization":${organization},"board":{"id":${BOARD},"title":"Seven","category":"Bookmarks"},"timestamp":"${time}"${more}}`;
 }
 
-/** A page of events, and where the next one begins. */
+/** A page of events with the cursor of the next page. */
 export function pageOf(events: readonly string[], cursor?: string): Reply {
   const next = cursor === undefined ? undefined : encodeURIComponent(cursor);
   return {
@@ -142,7 +141,7 @@ async function send(response: ServerResponse, reply: Reply): Promise<void> {
   else response.end();
 }
 
-/** The same text again and again, without an end. */
+/** Repeats a text without end. */
 export function endlessly(beginning: string, again: string): () => AsyncGenerator<string> {
   return async function* () {
     yield beginning;
@@ -150,7 +149,7 @@ export function endlessly(beginning: string, again: string): () => AsyncGenerato
   };
 }
 
-/** A byte now and then, without an end. */
+/** Sends a byte at intervals, without end. */
 export async function* dribbling(): AsyncGenerator<string> {
   yield '[';
   for (;;) {

@@ -1,5 +1,5 @@
 /**
- * Servers that send what the interface does not allow: nothing of it is kept, and every pull ends
+ * Servers that send invalid responses: a pull keeps nothing of them, and every pull ends
  * (decision 61).
  */
 import assert from 'node:assert/strict';
@@ -21,8 +21,8 @@ import {
 const { newMirror } = prepareMirrors();
 
 /**
- * The pull ends in a refusal that says why, and when the server is honest again nothing of the
- * trick is left.
+ * The pull is refused with the reason, and a later pull from the honest server shows no trace of
+ * the trick.
  */
 async function assertRefused(
   manner: HostileManner,
@@ -40,26 +40,26 @@ async function assertRefused(
   assert.deepEqual(await mirror.lines(), HONEST);
 }
 
-/** To one path this body, to all others the honest answer. */
+/** Sends this body for one path and honest responses for all others. */
 function at(wanted: string, reply: Reply | string): (asked: Asked) => Reply | undefined {
   return ({ path }) => (path === wanted ? (typeof reply === 'string' ? { body: reply } : reply) : undefined);
 }
 
 const INTEGER = /must be an integer of 64 bits/;
 
-describe('a pull from a server that is not to be trusted', () => {
+describe('a pull from an untrusted server', () => {
   const bodies: readonly (readonly [what: string, path: string, body: Reply['body'], reason: RegExp])[] = [
     ['a board whose id is a path', BOARDS, '[{"id":"x/../../../owned","title":"t"}]', INTEGER],
     ['a board whose id is a fraction', BOARDS, '[{"id":1.5,"title":"t"}]', INTEGER],
     ['a board whose id has 65 bits', BOARDS, '[{"id":9223372036854775808,"title":"t"}]', INTEGER],
     ['a board without an id', BOARDS, '[{"title":"t"}]', INTEGER],
     ['a board whose title is a list', BOARDS, '[{"id":7,"title":["t"]}]', /"title" must be text/],
-    ['more boards than there can be', BOARDS, `[${'{"id":7},'.repeat(60)}{"id":7}]`, /more than 50 boards/],
+    ['too many boards', BOARDS, `[${'{"id":7},'.repeat(60)}{"id":7}]`, /more than 50 boards/],
     ['a user whose address is a number', USERS, '[{"id":1,"email":5}]', /record 1: "email" must be text/],
     ['a list of texts', USERS, '["id"]', /must be a JSON object/],
     ['an object instead of a list', USERS, '{"users":[]}', /must hold one JSON array/],
     ['a list instead of a map', POINTS, '[]', /must hold one JSON object/],
-    ['points of another board', POINTS, pointsOf('"board_id":8'), /is not the board that was asked for/],
+    ['points of a different board', POINTS, pointsOf('"board_id":8'), /is not the board that was asked for/],
     ['points that are a text', POINTS, pointsOf(`"board_id":${BOARD}`, '"3"'), INTEGER],
     ['a map of numbers', POINTS, '{"a":1}', /record 1: must be an object/],
     [
@@ -75,17 +75,17 @@ describe('a pull from a server that is not to be trusted', () => {
       /"board" must be an object/,
     ],
     ['JSON that is cut short', EVENTS, `[${eventOf()},{"type":"bo`, /not closed/],
-    ['what is no JSON', EVENTS, '[{]}]', /is not valid JSON\)/],
+    ['invalid JSON', EVENTS, '[{]}]', /is not valid JSON\)/],
     ['JSON a hundred thousand levels deep', BOARDS, `[${'['.repeat(1e5)}${']'.repeat(1e5)}]`, /record 1/],
-    ['more behind the list', BOARDS, '[] []', /and nothing else/],
+    ['data after the list', BOARDS, '[] []', /and nothing else/],
     [
-      'bytes that are no text',
+      'bytes that are not text',
       BOARDS,
       Buffer.from([0x5b, 0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d, 0x5d]),
       /UTF-8/,
     ],
-    ['nothing', BOARDS, '', /the file is empty/],
-    ['more people than fit into memory', EVENTS, `[${manyPeople(120)}]`, /more users than fit in memory/],
+    ['an empty body', BOARDS, '', /the file is empty/],
+    ['more users than fit in memory', EVENTS, `[${manyPeople(120)}]`, /more users than fit in memory/],
   ];
   for (const [what, path, body, reason] of bodies) {
     it(`is refused for ${what}`, () => assertRefused('plain', at(path, { body }), reason));
@@ -133,9 +133,9 @@ describe('a pull from a server that is not to be trusted', () => {
       /larger than 3,000,000 bytes/,
     ],
     ['an event without a sync_id', pageWith(`${eventOf()}\n`), /"sync_id" must be/],
-    ['a person forgotten under a text', pageWith('{"forgotten":{"user":"../1"}}\n'), INTEGER],
-    ['more forgotten people than there can be', pageWith(forgotten(60)), /erased more than 50 users/],
-    ['a line of another encoding', pageWith(Buffer.from([0x7b, 0xff, 0x7d, 0x0a])), /UTF-8/],
+    ['a forgotten user whose id is a text', pageWith('{"forgotten":{"user":"../1"}}\n'), INTEGER],
+    ['too many forgotten users', pageWith(forgotten(60)), /erased more than 50 users/],
+    ['a line in a different encoding', pageWith(Buffer.from([0x7b, 0xff, 0x7d, 0x0a])), /UTF-8/],
   ];
   for (const [what, trick, reason] of pages)
     it(`is refused for ${what}`, () => assertRefused('tokens', trick, reason));
@@ -143,7 +143,7 @@ describe('a pull from a server that is not to be trusted', () => {
   const wires: readonly (readonly [what: string, reply: Reply, reason: RegExp])[] = [
     ['a redirection', { status: 302, headers: { location: '/a/v1/elsewhere' }, body: '' }, /redirect/],
     [
-      'a response that was compressed unasked',
+      'a response that is compressed without request',
       { headers: { 'content-encoding': 'gzip' }, body: gzipSync('[]') },
       /compressed/,
     ],
@@ -151,19 +151,19 @@ describe('a pull from a server that is not to be trusted', () => {
     ['a length that is too small', raw('content-length: 1\r\n', '[]'), /./],
     ['two lengths', raw('content-length: 2\r\ncontent-length: 3\r\n', '[]'), /./],
     ['chunks that are cut off', { body: '[{"id":7},', isCut: true }, /./],
-    ['a chunk that is none', raw('transfer-encoding: chunked\r\n', 'zz\r\n[]\r\n'), /./],
+    ['an invalid chunk', raw('transfer-encoding: chunked\r\n', 'zz\r\n[]\r\n'), /./],
     ['an announced size above all limits', raw('content-length: 99000000000\r\n', '['), /larger than/],
-    ['what is no HTTP', { isRaw: true, body: 'SSH-2.0-OpenSSH_9.9\r\n' }, /./],
+    ['a response that is not HTTP', { isRaw: true, body: 'SSH-2.0-OpenSSH_9.9\r\n' }, /./],
     ['a response that dribbles', { body: dribbling }, /too slow/],
   ];
-  it('is refused for a token of a server that has no pages', () =>
+  it('is refused for a token of a server without pages', () =>
     assertRefused('plain', at(EVENTS, { headers: { 'sync-token': 'x' }, body: '[]' }), /JSON object/));
 
   for (const [what, reply, reason] of wires) {
     it(`is refused for ${what}`, () => assertRefused('plain', at(BOARDS, reply), reason));
   }
 
-  it('is refused for a response that goes on for longer than the longest', async () => {
+  it('is refused for a response that exceeds the longest duration', async () => {
     const mirror = await newMirror('plain');
     mirror.server.trick = at(BOARDS, { body: dribbling });
     await assert.rejects(mirror.lines({ patience: { firstPauseMs: 1, longestMs: 200 } }), {
@@ -172,7 +172,7 @@ describe('a pull from a server that is not to be trusted', () => {
     });
   });
 
-  it('ends when the server only ever loses its place', async () => {
+  it('ends when the server refuses every cursor', async () => {
     const stale = { status: 400, body: '{"code":"cursor-malformed"}' };
     await assertRefused('tokens', ({ query }) => (query.has('since') ? stale : undefined), /no API/);
   });
@@ -200,7 +200,7 @@ function pageWith(body: Reply['body']): (asked: Asked) => Reply | undefined {
   return ({ query }) => (query.has('since') ? { headers: { 'sync-token': 'token' }, body } : undefined);
 }
 
-/** Each page names the next one by a cursor made of the number of pages before. */
+/** Each page links to the next one with a cursor made from the number of pages so far. */
 function pagesOf(
   cursor: (step: number) => string,
   events?: readonly string[],

@@ -1,4 +1,6 @@
-/** What a pull keeps and writes, of servers that are honest, odd or hostile (decisions 56, 61). */
+/**
+ * The files that a pull keeps and writes, from honest, odd and hostile servers (decisions 56, 61).
+ */
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,7 +11,7 @@ import { ADDRESS, BOARD, eventOf, pageOf, syncEvent } from './hostile-server.ts'
 const { place, newMirror } = prepareMirrors();
 
 describe('a pull', () => {
-  it('writes to no place that the server has named', async () => {
+  it('writes to no path that the server has named', async () => {
     const mirror = await newMirror('plain');
     const target = join(place, 'pwned', 'owned.json');
     mkdirSync(dirname(target));
@@ -26,7 +28,7 @@ describe('a pull', () => {
     assert.deepEqual(readdirSync(dirname(target)), ['owned.json']);
   });
 
-  it('takes cursors of any characters back to the server as they came', async () => {
+  it('returns cursors with any characters unchanged to the server', async () => {
     const mirror = await newMirror('tokens');
     const cursors = ['a&b=c', '../../x', 'é\u{1f980}\u2028', '%00 +#?', '"\\\r\n'];
     mirror.server.trick = ({ query }) => {
@@ -39,7 +41,7 @@ describe('a pull', () => {
     assert.equal(await mirror.countEvents(), cursors.length + 1);
   });
 
-  it('takes texts with the line separators of Unicode, and pretty JSON', async () => {
+  it('accepts texts with the line separators of Unicode, and indented JSON', async () => {
     for (const manner of ['plain', 'tokens'] as const) {
       const mirror = await newMirror(manner);
       const odd = 'Ada\u2028King\u2029\u0085';
@@ -59,7 +61,7 @@ describe('a pull', () => {
   });
 });
 
-describe('what a pull keeps', () => {
+describe('kept data of a pull', () => {
   const interrupted = async () => {
     const mirror = await newMirror('tokens');
     mirror.server.trick = ({ path, query }) => {
@@ -75,18 +77,18 @@ describe('what a pull keeps', () => {
   const begunAgain = ({ server: { asked } }: Mirror) =>
     asked.some((path) => path.endsWith('since=start&limit=10000'));
 
-  it('is gone on with after an interruption', async () => {
+  it('is used after an interruption', async () => {
     const mirror = await interrupted();
-    // The server gives the first event on both of its pages.
+    // The server sends the first event on both of its pages.
     assert.deepEqual(await mirror.lines(), { ...HONEST, events: 2 });
     assert.ok(!begunAgain(mirror));
   });
 
   for (const [what, spoil] of [
-    ['is gone', (file: string) => rmSync(file)],
+    ['is missing', (file: string) => rmSync(file)],
     ['is cut short', (file: string) => writeFileSync(file, readFileSync(file).subarray(0, 20))],
     [
-      'holds something else',
+      'has different contents',
       (file: string) => writeFileSync(file, Buffer.alloc(readFileSync(file).length, 'x\n')),
     ],
     ['is full of zeros', (file: string) => writeFileSync(file, Buffer.alloc(readFileSync(file).length))],
@@ -114,9 +116,9 @@ describe('what a pull keeps', () => {
       'with a number that is a path',
       { format: 2, files: [['users', { round: 1, file: { number: '/../x', bytes: 1 } }]] },
     ],
-    ['that is no object', [1]],
+    ['that is not an object', [1]],
   ] as const) {
-    it(`is fetched again from the start when there is a progress ${what}`, async () => {
+    it(`is fetched again from the start if there is a progress file ${what}`, async () => {
       const mirror = await interrupted();
       const file = join(mirror.folder, 'progress.json');
       const { source } = JSON.parse(readFileSync(file, 'utf8'));
@@ -128,7 +130,7 @@ describe('what a pull keeps', () => {
     });
   }
 
-  it('of what is published is ids and entity tags, and nothing about people', async () => {
+  it('consists, after the publication, of ids and entity tags, and contains no personal data', async () => {
     for (const manner of ['plain', 'tokens'] as const) {
       const mirror = await newMirror(manner);
       await mirror.again();
@@ -140,7 +142,7 @@ describe('what a pull keeps', () => {
     }
   });
 
-  it('is asked about again by every pull, also after one that found nothing new', async () => {
+  it('is revalidated by every pull, even after one that found nothing new', async () => {
     const mirror = await newMirror('tokens');
     await mirror.again();
     for (let times = 0; times < 2; times += 1) {
@@ -155,7 +157,7 @@ describe('what a pull keeps', () => {
     assert.equal(await mirror.countEvents(), 2);
   });
 
-  it('is taken again as a whole from a server with entity tags alone, once one has changed', async () => {
+  it('is fetched again completely from a server with entity tags only, once one has changed', async () => {
     const mirror = await newMirror('plain');
     let title = 'Seven';
     const bodies: Record<string, () => string> = {
@@ -177,7 +179,7 @@ describe('what a pull keeps', () => {
     assert.deepEqual(await mirror.lines(), { users: 1, boards: 1, events: 1 });
   });
 
-  it('fills no more than its share of the disk', async () => {
+  it('uses no more than its share of the disk', async () => {
     const mirror = await newMirror('plain');
     await assert.rejects(mirror.lines({ limits: { shareOfDisk: 0 } }), {
       code: 'source-refused',

@@ -1,4 +1,4 @@
-/** Pulls that are killed at any request, or in the import, and started again (decision 56). */
+/** Pulls that are killed at any request, or during the import, and started again (decision 56). */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { openFront } from './front.ts';
 import { assertMirrored, BOTH_VARIANTS } from './mirrored.ts';
 
 const ROUNDS = killRounds(6);
-/** A pull sends about as many. */
+/** The approximate number of requests of a pull. */
 const REQUESTS = 16;
 
 let world: World;
@@ -24,8 +24,8 @@ after(async () => {
   await Promise.all([world.close(), mirror.close()]);
 });
 
-describe('a pull that is killed', () => {
-  it(`goes on where it was and gives the same bytes, ${ROUNDS} times`, async (t) => {
+describe('a killed pull', () => {
+  it(`continues and reproduces the same bytes, ${ROUNDS} times`, async (t) => {
     tellSeed(t);
     let killed = 0;
     for (const [round, part] of spreadMoments(ROUNDS).entries()) {
@@ -35,7 +35,8 @@ describe('a pull that is killed', () => {
       const data = join(mirror.folder, 'data');
       const args = ['pull', `${front.url}/a`, '--organization', organization, '--data', data];
       const environment = { CORKBOARD_PULL_KEY: world.keys.full };
-      // At a request, cut or answered, or a while after the last one, in the import.
+      // Killed at a request, whose response may be cut, or some time after the last one, during the
+      // import.
       const fatal = 1 + Math.floor(part * REQUESTS);
       const child = start(args, environment);
       const ended = once(child, 'close');

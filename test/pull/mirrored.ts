@@ -1,4 +1,4 @@
-/** Whether what was pulled answers as what it was pulled from. */
+/** Compares the responses of a copy with those of its source. */
 import assert from 'node:assert/strict';
 import type { Question, Variant } from '../model/answers.ts';
 import { get, urlPathOf } from '../model/client.ts';
@@ -9,13 +9,13 @@ export const BOTH_VARIANTS: readonly Variant[] = ['a', 'b'];
 
 export interface PulledWith {
   readonly organization: string;
-  /** Of the pull. */
+  /** The key of the pull. */
   readonly key: string;
   readonly variants: readonly Variant[];
   readonly questions?: readonly Question[];
 }
 
-/** LTI ids, course ids and LMS properties are in no answer, so they cannot come along. */
+/** LTI ids, course ids and LMS properties are in no response, so a pull cannot copy them. */
 function canComeAlong(question: Question): boolean {
   return !('by' in question && question.by !== 'id') && question.route !== 'points of an LMS user';
 }
@@ -37,7 +37,7 @@ async function answersOf(
   return answers;
 }
 
-/** Asked with a key for everything here, as with the key of the pull there. */
+/** Compares responses for a key with full scope on the copy with those for the key of the pull. */
 export async function assertMirrored(
   source: Pick<Deployment, 'url'>,
   mirror: Deployment,

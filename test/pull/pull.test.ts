@@ -1,4 +1,6 @@
-/** What is pulled answers as what it was pulled from does, whatever happens on the way (decision 56). */
+/**
+ * A copy gives the same responses as its source, whatever happens during the pull (decision 56).
+ */
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -31,7 +33,7 @@ function newMirror(): string {
   return `mirror-${mirrors}`;
 }
 
-/** Without pauses between attempts. */
+/** Pulls with very short pauses between attempts. */
 async function pullInto(organization: string, url: string, key: string): Promise<Pulled> {
   return await pull({
     ...{ url, key, folder: join(mirror.folder, '.pull', organization), patience: { firstPauseMs: 1 } },
@@ -55,7 +57,7 @@ describe('a pull', () => {
     ['tokens', 'b', BOTH_VARIANTS],
   ] as const satisfies [Manner, Variant, readonly Variant[]][]) {
     for (const scope of ['full', 'boards', 'users'] as const) {
-      it(`from a server in the manner "${manner}", variant ${base}, scope ${scope}, gives the same bytes`, async () => {
+      it(`from a server in the manner "${manner}", variant ${base}, scope ${scope}, reproduces the same bytes`, async () => {
         front = await openFront(world.url, manner);
         const organization = newMirror();
         const key = world.keys[scope];
@@ -72,7 +74,7 @@ describe('a pull', () => {
     }
   }
 
-  it('of what is new brings late events, changed names and changed points, and asks for no more', async () => {
+  it('of changes fetches late events, changed names and changed points, and nothing else', async () => {
     for (const manner of ['tokens', 'original'] as const) {
       front = await openFront(world.url, manner);
       const organization = newMirror();
@@ -96,7 +98,7 @@ describe('a pull', () => {
       });
       await untilServed(world, `King ${manner}`);
       assert.equal((await pullInto(organization, base, world.keys.full)).outcome, 'pulled');
-      // A third one that says what two have said, and comes alone.
+      // A third event, imported alone, that is identical to the two others except for its id.
       const countNow = async () =>
         (await get(`${world.url}/b/v1/events`, world.keys.full)).text.split(timestamp).length;
       const count = await countNow();
@@ -112,7 +114,7 @@ describe('a pull', () => {
     }
   });
 
-  it('begins again when its token is refused', async () => {
+  it('starts over when its token is refused', async () => {
     front = await openFront(world.url, 'tokens');
     const organization = newMirror();
     const begun = () =>
@@ -126,7 +128,7 @@ describe('a pull', () => {
     await assertSame(organization, world.keys.full, BOTH_VARIANTS);
   });
 
-  it('goes on at the page after the last one that it got', async () => {
+  it('continues at the page after the last one that it fetched', async () => {
     front = await openFront(world.url, 'tokens');
     const organization = newMirror();
     const walked = () => front?.asked.filter((path) => path.includes('since=')) ?? [];
@@ -142,7 +144,7 @@ describe('a pull', () => {
     await assertSame(organization, world.keys.full, BOTH_VARIANTS);
   });
 
-  it('erases here who was forgotten there', async () => {
+  it('erases users that were forgotten in the source', async () => {
     front = await openFront(world.url, 'tokens');
     const organization = newMirror();
     const users = [5n, 6n].map((id) => ({ id, email: `u${id}@gone.example`, name: `User ${id}` }));
@@ -168,7 +170,7 @@ describe('a pull', () => {
     assert.equal((await get(`${mirror.url}/a/v1/events`, own)).text.split('"action"').length, 2);
   });
 
-  it('looks again when something is published meanwhile', async () => {
+  it('checks again if a version is published in the meantime', async () => {
     front = await openFront(world.url, 'tokens');
     const organization = newMirror();
     let published: Promise<void> | undefined;
@@ -186,7 +188,7 @@ describe('a pull', () => {
     await assertSame(organization, world.keys.full, BOTH_VARIANTS);
   });
 
-  it('leaves its folder to whoever pulls from elsewhere, who begins anew', async () => {
+  it('starts over in the same folder when the source changes', async () => {
     front = await openFront(world.url, 'tokens');
     const organization = newMirror();
     await pullInto(organization, `${front.url}/a`, world.keys.full);
@@ -197,7 +199,7 @@ describe('a pull', () => {
     await rm(join(mirror.folder, '.pull'), { recursive: true });
   });
 
-  it('publishes nothing before an event says which organization it is, and everything then', async () => {
+  it('publishes nothing until an event names the organization, and then everything', async () => {
     front = await openFront(world.url, 'tokens');
     const organization = newMirror();
     const key = await world.makeKey('harbor', { scope: { boards: [EMPTY], users: 'all' } });
@@ -208,7 +210,7 @@ describe('a pull', () => {
     await assertSame(organization, world.keys.full, BOTH_VARIANTS);
   });
 
-  it('whose records are refused begins anew the next time', async () => {
+  it('starts over if its records were refused the last time', async () => {
     front = await openFront(world.url, 'tokens');
     const [url, key, folder] = [`${front.url}/a`, world.keys.full, join(mirror.folder, '.pull', newMirror())];
     const { outcome } = await pull({ url, key, folder, publish: async () => false });
@@ -218,7 +220,7 @@ describe('a pull', () => {
     assert.ok(front.asked.some((path) => path.includes('since=start')));
   });
 
-  it('waits for a server that is busy or away, and takes no half of an answer for a whole', async () => {
+  it('waits for a busy or unreachable server, and accepts no partial response', async () => {
     front = await openFront(world.url, 'original');
     const troubles = [
       { status: 429, headers: { 'retry-after': '0' } },
@@ -238,7 +240,7 @@ describe('a pull', () => {
     assert.ok([...seen.values()].every((times) => times === troubles.length + 1));
   });
 
-  it('is refused by a wrong key, a wrong address and a server that stays away, and keeps what it has', async () => {
+  it('fails for a wrong key, a wrong address and an unreachable server, and keeps the fetched data', async () => {
     front = await openFront(world.url, 'original');
     const refusal = (reason: RegExp) => (error: Error & { code?: string }) => {
       assert.equal(error.code, 'source-refused');

@@ -1,4 +1,4 @@
-/** The blocks of code of a document, and programs to run them with. */
+/** The code blocks of a document, and programs to run them. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
 export interface Block {
-  /** The heading above it, and which block of that heading it is, from 1. */
+  /** The heading above the block, and the number of the block under that heading, from 1. */
   readonly name: string;
   readonly language: string;
   readonly code: string;
@@ -32,7 +32,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** The folder is the one in which the block writes its files; the variables are those that it reads. */
+/** Runs a block in a folder, where it writes its files, with the environment variables it reads. */
 export async function runBlock(
   command: readonly [program: string, ...words: string[]],
   folder: string,
@@ -46,12 +46,12 @@ export async function runBlock(
   return { code: child.exitCode, stdout, stderr };
 }
 
-/** Whether a program is there and ends well. */
+/** Whether a program exists and exits with 0. */
 export function runs(program: string, ...words: readonly string[]): boolean {
   return spawnSync(program, words, { stdio: 'ignore' }).status === 0;
 }
 
-/** What a test is skipped for: the first of its needs that is not there. */
+/** The reason to skip a test: the first missing requirement. */
 export function lacking(
   ...needs: readonly (readonly [what: string, isThere: () => boolean])[]
 ): string | false {
@@ -61,7 +61,7 @@ export function lacking(
 
 const CLOSED_BY: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 
-/** What of a text in quotes and brackets is left open, or closed and not open; nothing when all is right. */
+/** The unmatched quotes and brackets of a text; empty if all match. */
 export function unbalanced(code: string): string {
   const open: string[] = [];
   for (const [mark] of code.replaceAll(/"[^"\n]*"/g, '').matchAll(/["()[\]{}]/g)) {

@@ -38,19 +38,19 @@ async function run(
 
 describe('docs/client.md', () => {
   for (const [index, { name, code }] of PAGE.entries()) {
-    it(`${name} is right in its types`, async () => {
+    it(`${name} has no type errors`, async () => {
       await writeFile(join(folder, `typed-${index}.ts`), code);
       assert.equal(await complaintsAbout(folder, `typed-${index}.ts`, 'node'), '');
     });
   }
 
-  it('begins with a program that reads events', async () => {
+  it('starts with a program that reads events', async () => {
     const ended = await run('client.md', 'Client for TypeScript and JavaScript 1');
-    // The body of the one pin that was created in that month.
+    // The number of words of the only pin that was created in that month.
     assert.deepEqual(ended, { code: 0, stdout: '7\n', stderr: '' });
   });
 
-  it('tells errors apart', async () => {
+  it('distinguishes errors', async () => {
     const { code, stdout } = await run('client.md', 'Errors and retries 1');
     assert.equal(code, 0);
     assert.match(stdout, /^refused: 404 not-found [0-9a-f-]{36}\n$/);
@@ -87,7 +87,7 @@ describe('docs/client.md', () => {
 });
 
 describe('docs/recipes.md', () => {
-  it('writes scores in the form that Canvas imports', async () => {
+  it('has a script that writes scores in the form that Canvas imports', async () => {
     const { code, stdout } = await run('recipes.md', 'Scores of a board for the gradebook of an LMS 2', [
       '7',
       'Talk, "weekly"',

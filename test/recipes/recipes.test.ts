@@ -11,7 +11,7 @@ import { SERVERS } from '../client/followed-servers.ts';
 import { all, answering } from '../client/odd-server.ts';
 import { type Block, blocksOf, type Ended, lacking, runBlock, runs, unbalanced } from './blocks.ts';
 
-// One in which pandas and duckdb are installed, where the usual one has not.
+// Set it to a Python with pandas and duckdb, if the default one lacks them.
 const PYTHON = process.env['CORKBOARD_PYTHON'] ?? 'python3';
 const RECIPES = blocksOf('recipes.md');
 
@@ -56,7 +56,7 @@ function blockNamed(name: string): Block {
   return block;
 }
 
-/** Runs a block against the demo, or what is given instead, in the folder. */
+/** Runs a block in the folder, against the demo or the given server. */
 async function run(name: string, words: readonly string[] = [], url = baseUrl, itsKey = key): Promise<Ended> {
   const { language, code } = blockNamed(name);
   const file = join(folder, `${name.replaceAll(/\W+/g, '-')}.${language}`);
@@ -81,7 +81,7 @@ async function answerTo(path: string): Promise<string> {
   return await response.text();
 }
 
-/** How often each text comes. */
+/** The number of occurrences of each text. */
 function tallied(texts: Iterable<string>): Map<string, number> {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
@@ -89,7 +89,7 @@ function tallied(texts: Iterable<string>): Map<string, number> {
 }
 
 describe('docs/recipes.md', () => {
-  it('has no block that is not run here or in recipes-in-node.test.ts', () => {
+  it('has only blocks that run here or in recipes-in-node.test.ts', () => {
     const here = readFileSync(import.meta.filename, 'utf8');
     const unknown = RECIPES.filter(({ name, language }) => language !== 'js' && !here.includes(`'${name}'`));
     assert.deepEqual(
@@ -100,8 +100,8 @@ describe('docs/recipes.md', () => {
   });
 });
 
-describe('with curl', { skip: lacking(CURL, JQ) }, () => {
-  it('everything comes into a file, and again only when it has changed', async () => {
+describe('the recipe with curl', { skip: lacking(CURL, JQ) }, () => {
+  it('downloads all events into a file, and again only after a change', async () => {
     const counts = await lines('curl and jq 1');
     const expected = tallied(events.map(({ action }) => action));
     assert.deepEqual(
@@ -116,7 +116,7 @@ describe('with curl', { skip: lacking(CURL, JQ) }, () => {
     assert.equal(written('events.ndjson'), file, 'an answer without a body leaves the file');
   });
 
-  it('a Parquet file holds every event, and is downloaded again only when it has changed', async () => {
+  it('downloads all events as Parquet, and again only after a change', async () => {
     await lines('Download as Parquet 1');
     const path = join(folder, 'events.parquet');
     const { mtimeMs } = statSync(path);
@@ -131,7 +131,7 @@ describe('with curl', { skip: lacking(CURL, JQ) }, () => {
     assert.equal(statSync(path).mtimeMs, mtimeMs, 'a response without a body leaves the file');
   });
 
-  it('a month comes as CSV', async () => {
+  it('downloads a month as CSV', async () => {
     await lines('curl and jq 2');
     assert.equal(
       written('march.csv'),
@@ -139,12 +139,12 @@ describe('with curl', { skip: lacking(CURL, JQ) }, () => {
     );
   });
 
-  it('pages follow one another', async () => {
+  it('follows the pages of a list', async () => {
     await lines('curl and jq 3');
     assert.equal(written('users.ndjson'), await answerTo('/v1/users?format=ndjson'));
   });
 
-  it('scores come in the form that Moodle imports', async () => {
+  it('writes scores in the form that Moodle imports', async () => {
     await lines('Scores of a board for the gradebook of an LMS 1');
     const points: VariantA.PointsMap = JSON.parse(await answerTo('/v1/board/62/points'));
     const rows = Object.values(points).map(
@@ -157,14 +157,14 @@ describe('with curl', { skip: lacking(CURL, JQ) }, () => {
     ]);
   });
 
-  it('a refusal is an error', async () => {
+  it('fails if the server refuses', async () => {
     const { code, stderr } = await run('curl and jq 3', [], baseUrl, 'cork_no_key');
     assert.notEqual(code, 0);
     assert.match(stderr, /401/);
   });
 });
 
-describe('with Python', { skip: lacking(PLAIN_PYTHON) }, () => {
+describe('the recipe with Python', { skip: lacking(PLAIN_PYTHON) }, () => {
   for (const { name, language, code } of RECIPES.filter((block) => block.language === 'python')) {
     it(`${name} compiles`, async () => {
       const file = join(folder, `compiled.${language}`);
@@ -174,7 +174,7 @@ describe('with Python', { skip: lacking(PLAIN_PYTHON) }, () => {
     });
   }
 
-  it('weeks have as many people as the insights say', async () => {
+  it('counts the same users per week as the insights', async () => {
     const response = await fetch(baseUrl.replace(/a$/, 'insights/v1/activity?interval=week'), {
       headers: { apikey: key },
     });
@@ -187,7 +187,7 @@ describe('with Python', { skip: lacking(PLAIN_PYTHON) }, () => {
     assert.match(printed[0] ?? '', /^20\d\d-W\d\d \d+$/);
   });
 
-  it('an answer that was cut short is noticed', async (t) => {
+  it('detects a response that was cut short', async (t) => {
     const server = await answering(t, (response) => {
       response.writeHead(200, { 'content-type': 'application/x-ndjson', 'content-length': '9999' });
       response.write(`${JSON.stringify(events[0])}\n`, () => response.socket?.end());
@@ -229,7 +229,7 @@ describe('with Python', { skip: lacking(PLAIN_PYTHON) }, () => {
   }
 
   for (const { name, open } of SERVERS) {
-    it(`a warehouse follows every change ${name}`, async (t) => {
+    it(`keeps a warehouse up to date ${name}`, async (t) => {
       const followed = await open();
       t.after(() => followed.close());
       const file = `${name.replaceAll(' ', '-')}.db`;
@@ -269,19 +269,19 @@ describe('with Python', { skip: lacking(PLAIN_PYTHON) }, () => {
   }
 });
 
-/** All events of a server, each as text that differs when anything in it does. */
+/** All events of a server as exact JSON texts. */
 async function textOf(url: string, itsKey: string): Promise<string[]> {
   const response = await fetch(`${url}/v1/events?format=ndjson`, { headers: { apikey: itsKey } });
   return (await response.text()).split('\n').slice(0, -1);
 }
 
-/** Python writes JSON with spaces, and identifiers exactly: so both stay text here. */
+/** Python writes JSON with spaces, and ids exactly; texts are compared to keep both exact. */
 function withoutSyncId(json: string): string {
   return json.replaceAll(/([:,]) (?=["{[\d])/g, '$1').replace(/,"sync_id":"[^"]+"/, '');
 }
 
-describe('with R', () => {
-  it('asks for what there is, and closes what it opens, where nothing can run it, too', async () => {
+describe('the recipe with R', () => {
+  it('requests existing data and has balanced brackets, checked even without R', async () => {
     const { code } = blockNamed('R 1');
     assert.equal(unbalanced(code), '');
     const asked = [...code.matchAll(/api_request\(("[^)]+)\)/g)].map(([, words = '']) =>
@@ -294,7 +294,7 @@ describe('with R', () => {
     assert.ok(points.includes('"participation_score":'));
   });
 
-  it('events are counted, and scores summed up', { skip: lacking(R) }, async () => {
+  it('counts events and summarizes scores', { skip: lacking(R) }, async () => {
     const printed = (await lines('R 1')).join('\n');
     const [first] = events;
     assert.match(printed, new RegExp(`${first?.timestamp.slice(0, 7)}\\s+\\d`));
@@ -302,8 +302,8 @@ describe('with R', () => {
   });
 });
 
-describe('with Power Query', () => {
-  it('the query asks for what there is; nothing can run it here', async () => {
+describe('the recipe with Power Query', () => {
+  it('requests existing data (it cannot be run here)', async () => {
     const { code } = blockNamed('Excel and Power BI 1');
     const [, path = ''] = /RelativePath = "([^"]+)"/.exec(code) ?? [];
     const query = [...(/Query = \[([^\]]+)\]/.exec(code)?.[1] ?? '').matchAll(/(\w+) = "([^"]+)"/g)];

@@ -24,7 +24,7 @@ for (const [way, claimedUsers] of Object.entries({ 'one by one': 0, gathered: GA
       return { dataset, rendering: openRendering(dataset, NO_REDACTION), events };
     }
 
-    test('an event in JSON reads as the contract shows it, member by member (contract 2.1 to 2.5)', async () => {
+    test('an event in JSON equals the example of the contract, member by member (contract 2.1 to 2.5)', async () => {
       const { rendering } = open(worldOf(2, 2));
       const person = (id: string) =>
         `{"id":${id},"email":"user${id}@guild.example","name":"Ada ${id}","role":"user","class_role":"instructor"}`;
@@ -42,7 +42,7 @@ for (const [way, claimedUsers] of Object.entries({ 'one by one': 0, gathered: GA
       );
     });
 
-    test('events in JSON and NDJSON are what JSON.stringify makes of them, digit for digit', async () => {
+    test('events in JSON and NDJSON equal the output of JSON.stringify, with exact ids', async () => {
       await fc.assert(
         fc.asyncProperty(anyWorld, async (world) => {
           const { rendering, events } = open(world);
@@ -54,7 +54,7 @@ for (const [way, claimedUsers] of Object.entries({ 'one by one': 0, gathered: GA
       );
     });
 
-    test('events that a sync tells are the same, each with a name of its own', async () => {
+    test('events of a sync are the same, each with a unique sync id', async () => {
       await fc.assert(
         fc.asyncProperty(anyWorld, async (world) => {
           const { rendering, events } = open(world);
@@ -70,7 +70,7 @@ for (const [way, claimedUsers] of Object.entries({ 'one by one': 0, gathered: GA
       );
     });
 
-    test('events in CSV read back cell by cell', async () => {
+    test('events in CSV are read back cell by cell', async () => {
       await fc.assert(
         fc.asyncProperty(anyWorld, async (world) => {
           const { rendering, events } = open(world);
@@ -85,14 +85,14 @@ for (const [way, claimedUsers] of Object.entries({ 'one by one': 0, gathered: GA
       );
     });
 
-    test('no events are an empty array, nothing at all, or the header of CSV alone', async () => {
+    test('no events are an empty array, no bytes, or only the CSV header', async () => {
       const { rendering } = open(worldOf(0));
       assert.equal(await textOf(await rendering.events(EVERYTHING, 'json')), '[]');
       assert.equal(await textOf(await rendering.events(EVERYTHING, 'ndjson')), '');
       assert.equal(await textOf(await rendering.events(EVERYTHING, 'csv')), `${COLUMNS}\r\n`);
     });
 
-    test('a large answer is tallied, and has the announced size and the same bytes', async () => {
+    test('a large response is tallied, and has the announced size and the same bytes', async () => {
       const world = worldOf(7000);
       const { dataset, rendering, events } = open(world, 1000);
       const objects = events.map((event) => eventObject(world, event));
@@ -106,7 +106,7 @@ for (const [way, claimedUsers] of Object.entries({ 'one by one': 0, gathered: GA
       assert.equal(dataset.tallies, 3);
     });
 
-    test('an event larger than a chunk comes whole', async () => {
+    test('an event larger than a chunk is sent whole', async () => {
       const world = worldOf(12, 400_000);
       const { rendering, events } = open(world);
       const answer = await rendering.events(EVERYTHING, 'json');
@@ -129,13 +129,13 @@ for (const [way, claimedUsers] of Object.entries({ 'one by one': 0, gathered: GA
       for (const size of sizes.slice(0, -1)) assert.ok(size <= 262_144 && size > 260_000, `${size}`);
     });
 
-    test('a small answer needs one query and no tally', async () => {
+    test('a small response needs one query and no tally', async () => {
       const { dataset, rendering } = open(worldOf(100), 30);
       await collect(await rendering.events(EVERYTHING, 'json'));
       assert.deepEqual([dataset.begun, dataset.ended, dataset.tallies], [1, 1, 0]);
     });
 
-    test('pages follow each other by the position of the last event, without a gap or a repetition', async () => {
+    test('pages continue at the position of the last event, without gaps or repetitions', async () => {
       await fc.assert(
         fc.asyncProperty(anyWorld, fc.integer({ min: 1, max: 5 }), async (world, limit) => {
           const { rendering, events } = open(world, 2);
@@ -153,7 +153,7 @@ for (const [way, claimedUsers] of Object.entries({ 'one by one': 0, gathered: GA
       );
     });
 
-    test('a page that ends with the last event has no next', async () => {
+    test('a page that ends with the last event has no next position', async () => {
       const { rendering, events } = open(worldOf(6));
       assert.equal((await rendering.events({ ...EVERYTHING, limit: 6 }, 'json')).next, undefined);
       const { timestampMs, sequence } = events[4]!;
@@ -163,7 +163,7 @@ for (const [way, claimedUsers] of Object.entries({ 'one by one': 0, gathered: GA
       });
     });
 
-    test('a page of the largest size is rendered in full', async () => {
+    test('a page of the maximum size is rendered in full', async () => {
       const world = worldOf(10_500);
       const { dataset, rendering, events } = open(world, 2048);
       const answer = await rendering.events({ ...EVERYTHING, limit: 10_000 }, 'json');
@@ -175,7 +175,7 @@ for (const [way, claimedUsers] of Object.entries({ 'one by one': 0, gathered: GA
   });
 }
 
-test('a cell of CSV is quoted only where it must be', async () => {
+test('a CSV cell is quoted only if necessary', async () => {
   const world = worldOf(1);
   const titles = ['plain text; with "', 'a,b', ' led', 'trailed ', 'two\nlines', 'return\r', "it's plain"];
   const boards = titles.map((title, at) => ({ id: BigInt(at), title, category: '' }));

@@ -1,4 +1,6 @@
-/** CSV for spreadsheets: no cell begins like a formula, whatever separator the spreadsheet uses. */
+/**
+ * CSV for spreadsheets: no cell begins like a formula, with any separator that a spreadsheet uses.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -31,16 +33,16 @@ describe('a cell of CSV for spreadsheets', () => {
       assert.equal(text(plain), defused));
   }
 
-  it('holds numbers as they are, those below 0 too', () => {
+  it('contains numbers unchanged, including negative ones', () => {
     assert.equal(renderFields('excel', ['id'], { id: BigInt64Array.of(-5n) }, 0), '-5');
   });
 
-  it('holds lists as JSON in which no text is a formula', () => {
+  it('contains lists as JSON in which no text is a formula', () => {
     const tags = TextColumn.of(['["=1","b"]'], true);
     assert.equal(renderFields('excel', ['tags'], { tags }, 0), `"[""'=1"",""b""]"`);
   });
 
-  it('differs from that of CSV by apostrophes only, and begins no formula at any separator', () => {
+  it('differs from a cell of plain CSV by apostrophes only, and begins no formula at any separator', () => {
     const character = fc.constantFrom(...'=+-@,;\t\r\n" \'a1\u{ff0b}');
     fc.assert(
       fc.property(fc.string({ unit: character }), (cell) => {
@@ -58,7 +60,7 @@ describe('a cell of CSV for spreadsheets', () => {
   });
 });
 
-/** Without quotes around the cell, which can depend on its first character. */
+/** Without the quotes around the cell, which can depend on its first character. */
 function withoutApostrophes(cell: string): string {
   return cell.replaceAll("'", '').replace(/^"|"$/g, '');
 }

@@ -15,7 +15,7 @@ import { NO_REDACTION, worldOf } from './worlds.ts';
 const thread = new RenderThread();
 after(() => thread.close());
 
-/** In the rendering events are gathered, inline they are written one by one. */
+/** `rendering` gathers events and uses the thread; `inline` writes them one by one. */
 async function open(redaction: Redacting = NO_REDACTION) {
   const dataset = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS, GATHERED_FROM_RECORDS).load();
   const plain = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS).load();
@@ -25,13 +25,13 @@ async function open(redaction: Redacting = NO_REDACTION) {
   };
 }
 
-/** Without a difference of megabytes in the report. */
+/** Keeps a difference of megabytes out of the report. */
 function assertSame(actual: string, expected: string): void {
   assert.equal(actual.length, expected.length);
   assert.ok(actual === expected, 'the answers differ');
 }
 
-/** Queries whose answers are all of the timeline, a part of it, and some of it. */
+/** Queries that select the whole timeline, a range of it, and a subset of its events. */
 const QUERIES: readonly [string, EventQuery][] = [
   ['everything', EVERYTHING],
   [
@@ -46,7 +46,7 @@ const QUERIES: readonly [string, EventQuery][] = [
 
 for (const representation of ['json', 'ndjson', 'csv'] as const satisfies Representation[]) {
   for (const [name, query] of QUERIES) {
-    test(`${name} as ${representation} has the same bytes from the thread, each time its chunks are asked for`, async () => {
+    test(`${name} as ${representation} has the same bytes from the thread, each time its chunks are requested`, async () => {
       const { rendering, inline } = await open();
       const expected = await textOf(await inline.events(query, representation));
       const answer = await rendering.events(query, representation);
@@ -55,7 +55,7 @@ for (const representation of ['json', 'ndjson', 'csv'] as const satisfies Repres
   }
 }
 
-test('a chunk of the thread stays as it is until the second one after it is asked for', async () => {
+test('a chunk of the thread is unchanged until the second chunk after it is requested', async () => {
   const { rendering } = await open();
   const answer = await rendering.events(EVERYTHING, 'json');
   let before: { chunk: Uint8Array; copy: Buffer } | undefined;
@@ -68,7 +68,7 @@ test('a chunk of the thread stays as it is until the second one after it is aske
   assert.ok(chunks > 5);
 });
 
-test('answers side by side, and some that are given up, do not disturb each other', async () => {
+test('concurrent responses, some of them abandoned, do not disturb each other', async () => {
   const { rendering, inline } = await open();
   const expected = await textOf(await inline.events(EVERYTHING, 'json'));
   const givenUp = async () => {
@@ -80,7 +80,7 @@ test('answers side by side, and some that are given up, do not disturb each othe
   for (const text of [first, second, third]) assertSame(text, expected);
 });
 
-test('when the thread dies the answer under way fails, and the next one has a new thread', async () => {
+test('the current response fails when the thread dies, and the next one gets a new thread', async () => {
   const own = new RenderThread();
   const dataset = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS).load();
   const rendering = openRendering(dataset, NO_REDACTION, own);
@@ -95,7 +95,7 @@ test('when the thread dies the answer under way fails, and the next one has a ne
   await own.close();
 });
 
-test('a Parquet file is the same whichever thread makes it, and when the thread dies it fails', async () => {
+test('a Parquet file is the same from every thread, and fails when its thread dies', async () => {
   const own = new RenderThread();
   const dataset = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS).load();
   const rendering = openRendering(dataset, NO_REDACTION, own);
@@ -117,7 +117,7 @@ test('a Parquet file is the same whichever thread makes it, and when the thread 
   await own.close();
 });
 
-test('the thread is started as soon as a large dataset in memory is opened, and keeps no process alive', async () => {
+test('the thread is started as soon as a large dataset in memory is opened, and does not keep a process alive', async () => {
   const own = new RenderThread();
   let prepared = 0;
   own.prepare = () => {
@@ -130,11 +130,11 @@ test('the thread is started as soon as a large dataset in memory is opened, and 
   assert.equal(prepared, 1);
   const module = new URL('../../src/render/thread/render-thread.ts', import.meta.url).href;
   const script = `import { RenderThread } from '${module}'; new RenderThread().prepare();`;
-  // Rejects when the process has to be killed.
+  // Rejects if the process must be killed.
   await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { timeout: 60_000 });
 });
 
-test('bytes that are not as many as announced make the thread fail, never exceed the announcement', async () => {
+test('a wrong announced size makes the thread fail, and the bytes never exceed the announced size', async () => {
   for (const error of [-1, 1]) {
     const dataset = await new ResidentPlainDataset(worldOf(EVENTS), EVENTS).load();
     dataset.tallyError = error;
@@ -148,7 +148,7 @@ test('bytes that are not as many as announced make the thread fail, never exceed
   }
 });
 
-/** As a stream, however the answer comes. */
+/** Converts both kinds of chunks to a stream. */
 async function* streamed(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array, void> {

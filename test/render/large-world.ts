@@ -1,4 +1,4 @@
-/** Some thousand events in memory, whose answers are large ones. */
+/** 9,000 events in memory, enough for large responses. */
 import assert from 'node:assert/strict';
 import { makeEventRows, setEventRows } from '../../src/dataset/event-rows.ts';
 import type { EventQuery } from '../../src/dataset/query.ts';
@@ -8,12 +8,15 @@ import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { PlainDataset } from './plain-dataset.ts';
 
 export const EVENTS = 9_000;
-/** One event a minute from here on. */
+/** Time of the first event; one event follows per minute. */
 export const START_MS = Date.UTC(2018, 2, 12, 17);
 export const EVERYTHING: EventQuery = { scope: FULL_SCOPE, range: {} };
 export const ONE_BOARD: EventQuery = { scope: { boards: [1n], users: 'of-boards' }, range: {} };
 
-/** A plain dataset whose events lie in memory too; a scope that names boards sees those of these ids. */
+/**
+ * A plain dataset whose events are also in memory. A scope that lists boards sees the events of
+ * board 0 only, whatever ids it lists.
+ */
 export class ResidentPlainDataset extends PlainDataset {
   timeline: Timeline | undefined;
 

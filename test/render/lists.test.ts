@@ -27,7 +27,7 @@ function byId(a: { readonly id: bigint }, b: { readonly id: bigint }): number {
   return a.id < b.id ? -1 : 1;
 }
 
-test('lists of boards and users carry the fields of their variant in every representation', async () => {
+test('lists of boards and users have the fields of their variant in every representation', async () => {
   await fc.assert(
     fc.asyncProperty(anyWorld, fc.constantFrom(...VARIANTS), async (world, variant) => {
       const rendering = openRendering(new PlainDataset(world), NO_REDACTION);
@@ -49,7 +49,7 @@ test('lists of boards and users carry the fields of their variant in every repre
   );
 });
 
-test('empty lists are an empty array, nothing at all, or the header of CSV alone', async () => {
+test('empty lists are an empty array, no bytes, or only the CSV header', async () => {
   const rendering = openRendering(new PlainDataset({ ...worldOf(0), people: [], boards: [] }), NO_REDACTION);
   assert.equal(await textOf(await rendering.list('boards', EVERYTHING, 'a', 'json')), '[]');
   assert.equal(await textOf(await rendering.list('users', EVERYTHING, 'a', 'ndjson')), '');
@@ -61,7 +61,7 @@ test('empty lists are an empty array, nothing at all, or the header of CSV alone
   assert.equal(await textOf(await rendering.list('users', EVERYTHING, 'b', 'csv')), 'id,email,role,name\r\n');
 });
 
-test('pages of a list follow each other by the last id', async () => {
+test('pages of a list continue after the last id', async () => {
   const world = worldOf(0);
   const rendering = openRendering(new PlainDataset(world), NO_REDACTION);
   for (const list of ['boards', 'users'] as const) {

@@ -1,4 +1,7 @@
-/** Reads a Parquet file with DuckDB, which has nothing of ours, and what it has to hold out of the JSON answer. */
+/**
+ * Reads a Parquet file with DuckDB, independently of our code, and converts the JSON response to
+ * the rows that the file must contain.
+ */
 import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,11 +10,11 @@ import { escaped } from '../model/json.ts';
 
 export interface ParquetRows {
   readonly columns: readonly (readonly [name: string, type: string])[];
-  /** Values of the rows; instants as the contract writes them. */
+  /** Values of the rows; instants in the form of the contract. */
   readonly rows: readonly (readonly (string | bigint | null)[])[];
 }
 
-/** `select` names what is read of the file `$FILE`, which lies at `$PATH`. */
+/** Runs the query `select`, in which `$FILE` is the table of the file and `$PATH` its path. */
 export async function readParquetRows(
   bytes: Uint8Array,
   select = 'SELECT * FROM $FILE',
@@ -49,7 +52,7 @@ const PIN_FIELDS = ['id', 'activity', 'title', 'body', 'web_url', 'image_url', '
 
 type Cells = Readonly<Record<string, unknown>>;
 
-/** A JSON array of events, boards or users as rows of cells, ids exactly. */
+/** Converts a JSON array of events, boards or users to rows of cells, with exact ids. */
 export function rowsOfJson(text: string): ParquetRows['rows'] {
   const items: readonly Cells[] = parseExactly(text);
   return items.map((item) => ('timestamp' in item ? eventCells(item) : Object.values(item).map(cell)));

@@ -1,4 +1,4 @@
-/** Parquet by itself: difficult values, many row groups, and how little of an answer is held at a time. */
+/** The Parquet writer: difficult values, many row groups, and the memory that it holds. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -16,12 +16,12 @@ async function bytesOf(answer: { pieces(): AsyncIterable<Uint8Array> }): Promise
   return Buffer.concat(pieces);
 }
 
-test('events, boards and users of any world are read back as they are in JSON', async () => {
+test('events, boards and users of every world are read back with the values of the JSON response', async () => {
   const property = fc.asyncProperty(anyWorld, fc.constantFrom('a', 'b'), async (world, variant) => {
     const rendering = openRendering(new PlainDataset(world), NO_REDACTION);
     const json = await textOf(await rendering.events(EVERYTHING, 'json'));
     const { rows } = await readParquetRows(await bytesOf(await rendering.tables.events(EVERYTHING)));
-    // Half of a surrogate pair has no bytes in UTF-8.
+    // Half of a surrogate pair cannot be encoded in UTF-8.
     assert.deepEqual(rows, rowsOfJson(json).map(wellFormed));
     for (const list of ['boards', 'users'] as const) {
       const listed = await textOf(await rendering.list(list, EVERYTHING, variant, 'json'));
@@ -38,7 +38,7 @@ function wellFormed(row: readonly (string | bigint | null)[]) {
   return row.map((value) => (typeof value === 'string' ? value.toWellFormed() : value));
 }
 
-test('columns have the types of what they hold', async () => {
+test('columns have the types of their values', async () => {
   const rendering = openRendering(new PlainDataset(worldOf(3)), NO_REDACTION);
   const { columns } = await readParquetRows(await bytesOf(await rendering.tables.events(EVERYTHING)));
   for (const [name, type] of columns) {
@@ -52,10 +52,10 @@ test('columns have the types of what they hold', async () => {
 const BATCH = 2_048;
 const BATCHES = 100;
 const EVENTS = BATCH * BATCHES;
-/** Of a row group, and the batch that did not fit into it any more. */
+/** Events of a row group, plus the batch that did not fit into it. */
 const MOST_HELD = 65_536 + BATCH;
 
-/** Hundreds of thousands of events, made while they are read. */
+/** More than 200,000 events, generated while they are read. */
 class LongDataset extends PlainDataset {
   read = 0;
   readonly #pins: number;
@@ -88,14 +88,14 @@ function pinOf(at: number) {
   return { id: BigInt(at), title: `Pin ${at}`, body: `${at} `.repeat(20), ...texts };
 }
 
-test('a long answer is whole, and is made of a row group at a time', async () => {
+test('a long response is complete, and is made one row group at a time', async () => {
   const dataset = new LongDataset(30_000);
   const rendering = openRendering(dataset, NO_REDACTION);
   const pieces: Uint8Array[] = [];
   let behind = 0;
   let left = 0;
   for await (const piece of (await rendering.tables.events(EVERYTHING)).pieces()) {
-    // What was read since the piece before is all that can be held beside what is described.
+    // In addition to the metadata, only events read since the previous piece can be in memory.
     behind = Math.max(behind, dataset.read - left);
     left = dataset.read;
     pieces.push(piece);
@@ -125,7 +125,7 @@ test('a long answer is whole, and is made of a row group at a time', async () =>
   ]);
 });
 
-test('row groups are the same whatever the batches, so that bytes are the same whatever the store', async () => {
+test('row groups do not depend on batches, so that every store gives the same bytes', async () => {
   const [few, many] = await Promise.all(
     [3, 40].map(async (batch) => {
       const rendering = openRendering(new PlainDataset(worldOf(40, 5_000_000), batch), NO_REDACTION);
@@ -137,7 +137,7 @@ test('row groups are the same whatever the batches, so that bytes are the same w
   assert.deepEqual(groups.rows, [[40n]]);
 });
 
-test('a row group tells its smallest and largest values, so that a reader does not read what it need not', async () => {
+test('a row group has its minimum and maximum values, so that readers can skip it', async () => {
   const rendering = openRendering(new LongDataset(300), NO_REDACTION);
   const bytes = await bytesOf(await rendering.tables.events(EVERYTHING));
   const columns = "path_in_schema IN ('timestamp', 'board_id', 'pin_title', 'type')";
@@ -157,7 +157,7 @@ test('a row group tells its smallest and largest values, so that a reader does n
     assert.deepEqual([first, last], ['1', String(2n ** 63n - 1n)]);
   for (const [first, last] of told('pin_title')) assert.deepEqual([first, last], ['Pin 1', 'Pin 99']);
   for (const [first, last] of told('type')) assert.deepEqual([first, last], ['board', 'pin']);
-  // What is not read cannot be missed: nothing is left of all row groups but the last.
+  // A reader that skips row groups does not notice that all but the last are overwritten.
   const { rows } = await readParquetRows(
     bytes,
     "SELECT min(dictionary_page_offset) FROM parquet_metadata('$PATH') WHERE row_group_id = 3",
@@ -168,7 +168,7 @@ test('a row group tells its smallest and largest values, so that a reader does n
   await assert.rejects(readParquetRows(bytes, 'SELECT count(DISTINCT pin_title) FROM $FILE'));
 });
 
-test('the bounds of long texts are cut, and still are bounds', async () => {
+test('the bounds of long texts are truncated, and are still bounds', async () => {
   const body = `${'z'.repeat(40)}é`;
   const world = { ...worldOf(9), pins: worldOf(9).pins.map((pin) => ({ ...pin, body })) };
   const rendering = openRendering(new PlainDataset(world), NO_REDACTION);

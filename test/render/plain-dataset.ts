@@ -1,4 +1,7 @@
-/** A dataset of plain arrays, for tests of rendering. It knows no scope: every question is answered with everything. */
+/**
+ * A dataset of plain arrays, for tests of rendering. It ignores scopes: each one sees
+ * everything.
+ */
 import type { Dataset, Ledger } from '../../src/dataset/dataset.ts';
 import type {
   EventBatch,
@@ -15,7 +18,10 @@ import type { EventKind, Organization, RecordColumns, RecordTable } from '../../
 import type { Tables } from '../../src/dataset/tables.ts';
 import { type Board, boardsOf, type Person, type Pin, pinsOf, usersOf } from '../dataset/record-columns.ts';
 
-/** An event by indices into the arrays of the world; -1 for no pin. The sequence is its place in the array. */
+/**
+ * An event, by indices into the arrays of the world; -1 for no pin. Its sequence number is its
+ * position in the array, from 1.
+ */
 export interface PlainEvent {
   readonly kind: number;
   readonly actor: number;
@@ -52,22 +58,25 @@ export class PlainDataset implements Dataset {
   readonly counts;
   readonly lastSequence: number;
 
-  /** Iterations of events that were begun, and how many of them have ended. */
+  /** Iterations of events that have begun, and how many of them have ended. */
   begun = 0;
   ended = 0;
   tallies = 0;
-  /** How often each of people, boards and pins was read. */
+  /** How often users, boards and pins were read. */
   readonly readings = { people: 0, boards: 0, pins: 0 };
-  /** The next reading of pins fails; every iteration of events fails after so many batches. */
+  /**
+   * `failPins`: the next read of pins fails. `failAfterBatches`: every iteration of events fails
+   * after this number of batches.
+   */
   failPins = false;
   failAfterBatches = Number.POSITIVE_INFINITY;
-  /** Added to the count of every tally of kinds, to make it lie. */
+  /** Added to the count of kind 0 in every tally, to make the tally wrong. */
   tallyError = 0;
 
   readonly #world: PlainWorld;
   readonly #batchSize: number;
 
-  /** `claimedUsers` are counted and not there: what many records are made into is made of a few. */
+  /** `claimedUsers` are counted but do not exist, so that a few records are rendered like many. */
   constructor(world: PlainWorld, batchSize = 3, claimedUsers = 0) {
     this.#world = world;
     this.#batchSize = batchSize;

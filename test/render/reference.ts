@@ -1,4 +1,7 @@
-/** What answers must be, made the slow and obvious way: objects through `JSON.stringify`, and rows of text for CSV. */
+/**
+ * Expected responses, made in the slow and obvious way: objects through `JSON.stringify`, and rows
+ * of text for CSV.
+ */
 import type { Answer } from '../../src/render/text/answer.ts';
 import type { Person } from '../dataset/record-columns.ts';
 import { escaped } from '../model/json.ts';
@@ -6,7 +9,7 @@ import type { PlainEvent, PlainWorld } from './plain-dataset.ts';
 
 declare global {
   interface JSON {
-    /** In Node, not yet in the types: a number exactly as it is written. */
+    /** Exists in Node, but not yet in the types: a number exactly as it is written. */
     rawJSON(text: string): unknown;
   }
 }
@@ -21,7 +24,7 @@ export function ndjsonOf(values: readonly unknown[]): string {
   return values.map((value) => `${jsonOf(value)}\n`).join('');
 }
 
-/** An event as the contract shows it (2.1), its ids as `bigint`. */
+/** An event in the form of the contract (2.1), with its ids as `bigint`. */
 export function eventObject(world: PlainWorld, event: PlainEvent) {
   const { type, action } = world.kinds[event.kind]!;
   const { id, title, domain, categoryId } = world.organization;
@@ -47,7 +50,7 @@ function pinObject(world: PlainWorld, index: number, activity: string) {
   return { id, activity, title, body, web_url: webUrl, image_url: imageUrl, tags };
 }
 
-/** An event as a row of CSV; text that is no Unicode text has U+FFFD where it is broken, as UTF-8 must. */
+/** An event as a row of CSV. Lone surrogates become U+FFFD, as UTF-8 requires. */
 export function eventRow(world: PlainWorld, event: PlainEvent): string[] {
   const { type, action, owner, actor, organization, pin, board, timestamp } = eventObject(world, event);
   const pinCells =
@@ -66,7 +69,7 @@ export function eventRow(world: PlainWorld, event: PlainEvent): string[] {
   ].map((cell) => String(cell).toWellFormed());
 }
 
-/** All bytes of an answer, and whether they are as many as it announced. */
+/** All bytes of a response, and whether their number equals the announced size. */
 export async function collect(answer: Answer<unknown>): Promise<{ bytes: Buffer; exact: boolean }> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of answer.chunks()) chunks.push(Buffer.from(chunk));
@@ -74,7 +77,7 @@ export async function collect(answer: Answer<unknown>): Promise<{ bytes: Buffer;
   return { bytes, exact: bytes.length === answer.byteLength };
 }
 
-/** The text of an answer. Throws when it has another size than announced. */
+/** The text of a response. Throws if its size differs from the announced one. */
 export async function textOf(answer: Answer<unknown>): Promise<string> {
   const { bytes, exact } = await collect(answer);
   if (!exact) throw new Error(`${answer.byteLength} bytes were announced, ${bytes.length} came`);

@@ -17,7 +17,7 @@ function record(board: string, total: number, score: number): string {
   );
 }
 
-test('a map of a user has the first board under the user id and further ones under both ids (decision 8)', async () => {
+test('the map of a user has the first board under the user id and further boards under both ids (decision 8)', async () => {
   const rendering = openRendering(new PlainDataset(worldOf(0)), NO_REDACTION);
   assert.equal(
     await textOf(await rendering.standings({ ...EVERYTHING, of: { user: 1 } }, 'user')),
@@ -26,7 +26,7 @@ test('a map of a user has the first board under the user id and further ones und
   );
 });
 
-test('a map of a user can be keyed by board (decision 8)', async () => {
+test('the map of a user can be keyed by board (decision 8)', async () => {
   const rendering = openRendering(new PlainDataset(worldOf(0)), NO_REDACTION);
   assert.equal(
     await textOf(await rendering.standings({ ...EVERYTHING, of: { user: 1 } }, 'board')),
@@ -40,7 +40,7 @@ test('a map without records is an empty object', async () => {
   assert.equal(await textOf(await rendering.standings({ ...EVERYTHING, of: { board: 1 } }, 'email')), '{}');
 });
 
-test('a map of a board is keyed by e-mail, ordered by user id, whatever is in the texts (decision 9)', async () => {
+test('the map of a board is keyed by e-mail address and ordered by user id, also with difficult texts (decision 9)', async () => {
   await fc.assert(
     fc.asyncProperty(anyWorld, async (world) => {
       const rendering = openRendering(new PlainDataset(world), NO_REDACTION);

@@ -16,7 +16,7 @@ function open(batchSize = 100) {
   return { dataset, rendering: openRendering(dataset, NO_REDACTION) };
 }
 
-test('ending an answer in the middle releases the events', async () => {
+test('an abandoned response releases the events', async () => {
   const { dataset, rendering } = open();
   const answer = await rendering.events(EVERYTHING, 'json');
   for await (const chunk of answer.chunks()) {
@@ -27,7 +27,7 @@ test('ending an answer in the middle releases the events', async () => {
   assert.equal(dataset.begun, dataset.ended);
 });
 
-test('a chunk stays as it is until the second one after it is asked for, and two buffers are all it takes', async () => {
+test('a chunk is unchanged until the second chunk after it is requested, and a response needs only two buffers', async () => {
   const { rendering } = open();
   const answer = await rendering.events(EVERYTHING, 'json');
   const memories = new Set<ArrayBufferLike>();
@@ -40,20 +40,20 @@ test('a chunk stays as it is until the second one after it is asked for, and two
   assert.equal(memories.size, 2);
 });
 
-test('an answer whose bytes are never asked for holds nothing open', async () => {
+test('a response whose bytes are never requested holds nothing open', async () => {
   const { dataset, rendering } = open();
   const answer = await rendering.events(EVERYTHING, 'json');
   answer.chunks();
   assert.equal(dataset.begun, dataset.ended);
 });
 
-test('an answer read to its end releases the events', async () => {
+test('a response read to its end releases the events', async () => {
   const { dataset, rendering } = open();
   await collect(await rendering.events(EVERYTHING, 'json'));
   assert.equal(dataset.begun, dataset.ended);
 });
 
-test('a dataset that fails half way makes the chunks throw and is released', async () => {
+test('a dataset that fails halfway makes the chunks throw, and is released', async () => {
   const { dataset, rendering } = open();
   const answer = await rendering.events(EVERYTHING, 'json');
   dataset.failAfterBatches = 20;
@@ -61,13 +61,13 @@ test('a dataset that fails half way makes the chunks throw and is released', asy
   assert.equal(dataset.begun, dataset.ended);
 });
 
-test('a dataset that fails at once makes the answer fail before its first byte', async () => {
+test('a dataset that fails at once makes the response fail before its first byte', async () => {
   const { dataset, rendering } = open();
   dataset.failAfterBatches = 0;
   await assert.rejects(rendering.events(EVERYTHING, 'json'), /cannot be read any further/);
 });
 
-test('bytes that are not as many as announced make the chunks throw, and never exceed the announcement', async () => {
+test('a wrong announced size makes the chunks throw, and the bytes never exceed the announced size', async () => {
   for (const tallyError of [-5000, -1, 1, 5000]) {
     const { dataset, rendering } = open();
     dataset.tallyError = tallyError;
@@ -82,7 +82,7 @@ test('bytes that are not as many as announced make the chunks throw, and never e
   }
 });
 
-test('the event loop turns between two chunks when the time of a slice has passed', async () => {
+test('the event loop runs between two chunks when the time of a slice has passed', async () => {
   const { rendering } = open(2048);
   const answer = await rendering.events(EVERYTHING, 'json');
   const { result: chunks, turns } = await withTimeRunning(async () => {
@@ -93,7 +93,7 @@ test('the event loop turns between two chunks when the time of a slice has passe
   assert.ok(chunks > 10 && turns >= chunks - 1, `${turns} turns in ${chunks} chunks`);
 });
 
-test('one batch is read ahead while another is rendered, never more', async () => {
+test('at most one batch is read ahead while the previous one is rendered', async () => {
   const log: string[] = [];
   async function* source() {
     for (const batch of [1, 2, 3]) {
@@ -108,7 +108,7 @@ test('one batch is read ahead while another is rendered, never more', async () =
   assert.deepEqual(log, ['read 1', 'read 2', 'rendered 1', 'read 3', 'rendered 2', 'rendered 3']);
 });
 
-test('a batch ahead that fails after the reader has left troubles nobody', async () => {
+test('a batch that fails after the reader has left has no effect', async () => {
   async function* source() {
     yield 1;
     await new Promise(setImmediate);
@@ -120,14 +120,14 @@ test('a batch ahead that fails after the reader has left troubles nobody', async
   }
 });
 
-test('fragments are made once, however many ask at the same time', async () => {
+test('fragments are made once for concurrent requests', async () => {
   const { dataset, rendering } = open();
   await Promise.all([rendering.warm(), rendering.events(EVERYTHING, 'json'), rendering.warm()]);
   await rendering.events(EVERYTHING, 'ndjson');
   assert.deepEqual(dataset.readings, { people: 1, boards: 1, pins: 1 });
 });
 
-test('fragments that could not be made are made when asked for again', async () => {
+test('fragments that could not be made are made at the next request', async () => {
   const { dataset, rendering } = open();
   dataset.failPins = true;
   await assert.rejects(rendering.warm(), /pins cannot be read/);
@@ -135,7 +135,7 @@ test('fragments that could not be made are made when asked for again', async () 
   assert.equal(dataset.readings.pins, 2);
 });
 
-test('a large answer that is refused makes no fragments and is not measured', async () => {
+test('a large response that is refused makes no fragments and no tally', async () => {
   const { dataset, rendering } = open();
   const refuse = () => Promise.reject(new Error('refused'));
   for (const ask of [
@@ -147,7 +147,7 @@ test('a large answer that is refused makes no fragments and is not measured', as
   assert.deepEqual(dataset.readings, { people: 0, boards: 0, pins: 0 });
 });
 
-test('renderings of one dataset share what redaction does not touch', async () => {
+test('renderings of one dataset share fragments that redaction does not change', async () => {
   const { dataset, rendering } = open();
   const redacted = openRendering(dataset, { ...NO_REDACTION, email: true });
   await Promise.all([rendering.warm(), redacted.warm()]);
@@ -156,7 +156,7 @@ test('renderings of one dataset share what redaction does not touch', async () =
   assert.doesNotMatch(await textOf(await redacted.events({ ...EVERYTHING, limit: 1 }, 'json')), /@guild/);
 });
 
-test('a rendering that is warmed after another has made whatever that one was asked for', async () => {
+test('a rendering that is warmed after a previous one has all fragments that the previous one used', async () => {
   const { rendering: before } = open();
   await before.events(EVERYTHING, 'csv');
   await before.list('boards', EVERYTHING, 'a', 'json');

@@ -1,4 +1,7 @@
-/** Random small worlds with difficult texts and ids, and one of many events, for tests of rendering. */
+/**
+ * Random small worlds with difficult texts and ids, and worlds of many events, for tests of
+ * rendering.
+ */
 import fc from 'fast-check';
 import { EARLIEST_INSTANT_MS, LATEST_INSTANT_MS } from '../../src/domain/instant.ts';
 import type { Redacting } from '../../src/render/text/answer.ts';
@@ -12,14 +15,14 @@ const KINDS = [
   { type: 'pin', action: 'said "hello, world"' },
 ];
 
-// Lone halves of surrogate pairs are among the characters.
+// The characters include lone surrogates.
 const difficult = fc.constantFrom(...['"', '\\', ',', ' ', '\r', '\n', '\t', '\0', '\x1f', '\x7f', '\u2028']);
 const halves = fc.constantFrom(...['\ud83d', '\ude00', '😀', 'é', '漢', 'a']);
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 12 }),
   fc.string({ unit: fc.oneof(difficult, halves), maxLength: 12 }),
 );
-/** As versions hold them, in UTF-8. */
+/** Well-formed texts, as in versions, which store UTF-8. */
 const words = text.map((one) => one.toWellFormed());
 const id = fc.oneof(
   fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n),
@@ -65,7 +68,10 @@ function unique<R extends { readonly id: bigint }>(arbitrary: fc.Arbitrary<R>, s
   return fc.uniqueArray(arbitrary, { minLength: size, maxLength: size, selector: (record) => record.id });
 }
 
-/** Three people, two boards, four pins, up to a dozen events, a points record for everybody on every board. */
+/**
+ * Three users, two boards, four pins, up to twelve events, and a points total for every user on
+ * every board.
+ */
 export const anyWorld: fc.Arbitrary<PlainWorld> = fc
   .record({
     organization: fc.record({ id, title: words, domain: words, categoryId: id }),
@@ -88,7 +94,9 @@ export const anyWorld: fc.Arbitrary<PlainWorld> = fc
     })),
   }));
 
-/** A world of so many events, one a minute; the body of pin 0 has so many characters. */
+/**
+ * A world of `eventCount` events, one per minute. The body of pin 0 has `bodyLength` characters.
+ */
 export function worldOf(eventCount: number, bodyLength = 300): PlainWorld {
   const ids = [1n, 2n ** 53n + 1n, 2n ** 63n - 1n];
   return {

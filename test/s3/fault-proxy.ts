@@ -1,4 +1,4 @@
-/** An HTTP proxy in front of an S3-compatible server that does to requests what a test says. */
+/** An HTTP proxy in front of an S3-compatible server that injects faults into requests. */
 import { createServer, type IncomingMessage, type ServerResponse, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
@@ -14,7 +14,7 @@ export interface Proxied {
   readonly response: ServerResponse;
   /** Counts requests since the fault was set, from 1. */
   readonly number: number;
-  /** What the server responds. */
+  /** Sends the request to the server and returns its response. */
   forward(): Promise<Reply>;
 }
 
@@ -56,7 +56,8 @@ export class FaultProxy {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // All of it first: a response in the middle of a request breaks the connection now and then.
+    // Reads the whole body first: a response in the middle of a request sometimes breaks the
+    // connection.
     const body = await buffer(request);
     const number = ++this.requests;
     const forward = () => forwarded(this.#target, request, body);

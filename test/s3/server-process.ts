@@ -1,4 +1,4 @@
-/** The process of the S3-compatible server of the tests; it ends with the one that started it. */
+/** The process of the S3-compatible test server; it ends with the process that started it. */
 import { createServer } from 'node:http';
 // @ts-expect-error: the package has no types.
 import S3rver from '@20minutes/s3rver';

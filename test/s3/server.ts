@@ -1,7 +1,7 @@
 /**
- * A bucket for tests, on an S3-compatible server (s3rver, which checks signatures) in a process of
- * its own. `CORKBOARD_TEST_BUCKET` names another bucket by its address, which is used instead with
- * the credentials of the environment; what tests store there lies under a random prefix.
+ * A bucket for tests, on an S3-compatible server (s3rver, which checks signatures) in a separate
+ * process. `CORKBOARD_TEST_BUCKET` gives the address of a different bucket, which is used instead
+ * with the credentials of the environment; tests store their objects there under a random prefix.
  */
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -12,13 +12,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface TestBucket {
-  /** As `parseBucketAddress` reads it. */
+  /** In the form that `parseBucketAddress` reads. */
   readonly address: string;
   /** The same bucket behind a proxy, whose endpoint is an `http://` address. */
   addressAt(endpoint: string): string;
   /** The address of the server, for a proxy. */
   readonly endpoint: string;
-  /** For the process that opens the bucket. */
+  /** Environment variables for the process that opens the bucket. */
   readonly env: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export async function startS3Server(): Promise<S3Server> {
     execArgv: ['--openssl-legacy-provider'],
   });
   const [port] = await once(server, 'message', { signal: AbortSignal.timeout(30_000) });
-  // A test file that is done must not wait for it.
+  // A finished test file must not wait for it.
   server.unref();
   server.channel?.unref();
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -64,7 +64,7 @@ export async function startS3Server(): Promise<S3Server> {
   };
 }
 
-/** The bucket of a server that is running, or a part of it. */
+/** The bucket of a running server, or a prefix of it. */
 export function bucketAt(endpoint: string, prefix: string): TestBucket {
   function addressAt(at: string): string {
     return `s3://${BUCKET}${prefix}?endpoint=${at}&path-style=true`;
@@ -78,7 +78,7 @@ export function bucketAt(endpoint: string, prefix: string): TestBucket {
       AWS_ACCESS_KEY_ID: ACCOUNT,
       AWS_SECRET_ACCESS_KEY: ACCOUNT,
       AWS_REGION: 'us-east-1',
-      // Nothing of the machine on which the tests run.
+      // Ignores the configuration of the machine on which the tests run.
       AWS_CONFIG_FILE: '/dev/null',
       AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
       AWS_EC2_METADATA_DISABLED: 'true',
@@ -87,7 +87,7 @@ export function bucketAt(endpoint: string, prefix: string): TestBucket {
   };
 }
 
-/** That of `CORKBOARD_TEST_BUCKET`, if it names one. */
+/** The bucket of `CORKBOARD_TEST_BUCKET`, if it is set. */
 export function givenBucket(): TestBucket | undefined {
   const given = process.env['CORKBOARD_TEST_BUCKET'];
   if (given === undefined) return undefined;

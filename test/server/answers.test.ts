@@ -11,7 +11,10 @@ import { head, largeRecords, ORGANIZATION, openStand, type Stand, sendRaw, until
 
 const MEGABYTES = 24;
 
-/** Counts what is open, and breaks the events of a dataset after so many batches when told to. */
+/**
+ * Counts open datasets and running iterations. Breaks the iteration of events after
+ * `breakAfterBatches` batches.
+ */
 class Watched {
   open = 0;
   iterating = 0;
@@ -65,7 +68,7 @@ class Watched {
   }
 }
 
-/** Every event of the large records in its place, with the pin that is its own. */
+/** Asserts that every event of the large records is present, in order, with the correct pin. */
 function assertWhole(events: { pin?: { title: string; body: string } }[]): void {
   const bodies = events.flatMap(({ pin }) => (pin === undefined ? [] : [pin]));
   assert.equal(bodies.length, (MEGABYTES * 1e6) / 2_000);
@@ -80,20 +83,20 @@ let stand: Stand;
 
 let asked = 0;
 
-/** All events, in a question that was not asked before, so that its response is made. */
+/** A path to all events that was not requested before, so that its response is not cached. */
 function freshPath(): string {
   asked += 1;
   return `/a/v1/events?start=${-asked}`;
 }
 
-// From memory the events come another way.
-describe('answers', () => {
+// Uses the embedded store: a dataset in memory does not read events through `Dataset.events`.
+describe('responses', () => {
   before(async () => {
     stand = await openStand({ kind: EMBEDDED, records: largeRecords(MEGABYTES), around: watched.around });
   });
   after(() => stand.close());
 
-  it('large ones carry their length and are whole', async () => {
+  it('have their length and are complete, when they are large', async () => {
     const response = await stand.get('/a/v1/events');
     const text = await response.text();
     assert.ok(text.length > MEGABYTES * 1e6);
@@ -102,20 +105,20 @@ describe('answers', () => {
     assertWhole(JSON.parse(text));
   });
 
-  it('large ones are whole for a client that takes them haltingly', async () => {
+  it('are complete for a client that reads intermittently', async () => {
     for (const encoding of ['identity', 'gzip', 'zstd']) {
       const response = await stand.get('/a/v1/events', { 'accept-encoding': encoding });
       const pieces: Uint8Array[] = [];
       for await (const piece of response.body ?? []) {
         pieces.push(piece);
-        // Long enough for the server to fill every buffer on the way.
+        // Long enough for the server to fill every buffer between it and the client.
         if (pieces.length % 20 === 1) await setTimeout(20);
       }
       assertWhole(JSON.parse(Buffer.concat(pieces).toString()));
     }
   });
 
-  it('HEAD has the same header fields and no body', async () => {
+  it('to HEAD have the same header fields and no body', async () => {
     for (const path of [
       '/a/v1/events',
       '/a/v1/boards',
@@ -140,7 +143,7 @@ describe('answers', () => {
     await until(() => watched.iterating === 0);
   });
 
-  it('compressed ones hold the same bytes, with a length when they are small', async () => {
+  it('contain the same bytes when compressed, with a length if they are small', async () => {
     for (const path of ['/a/v1/events', '/a/v1/boards']) {
       const plain = await (await stand.get(path)).text();
       for (const [encoding, decode] of [
@@ -158,7 +161,7 @@ describe('answers', () => {
     }
   });
 
-  it('a client that goes away ends the reading', async () => {
+  it('stop reading the dataset when the client disconnects', async () => {
     for (const encoding of ['identity', 'gzip', 'zstd']) {
       const socket = connect(stand.port, '127.0.0.1');
       const headers = { apikey: stand.key, 'accept-encoding': encoding };
@@ -172,7 +175,7 @@ describe('answers', () => {
     assert.ok(!stand.log.some((line) => line['level'] === 50));
   });
 
-  it('bytes that are no request, sent behind one, neither cut its answer nor land in it; then the connection ends', async () => {
+  it('are complete if invalid bytes follow the request, which get no response; then the connection ends', async () => {
     const request = head('GET', '/a/v1/events', { apikey: stand.key, connection: 'keep-alive' });
     const reply = await sendRaw(stand.port, `${request}\x00\x01 nonsense\r\n\r\n`);
     assert.equal(reply.status, 200);
@@ -180,7 +183,7 @@ describe('answers', () => {
     await until(() => watched.iterating === 0);
   });
 
-  it('a slow client holds back the reading', async () => {
+  it('stop reading the dataset while a client is slow', async () => {
     const socket = connect(stand.port, '127.0.0.1');
     socket.write(head('GET', freshPath(), { apikey: stand.key }));
     await new Promise((resolve) => socket.once('data', resolve));
@@ -208,7 +211,7 @@ describe('answers', () => {
     });
   }
 
-  it('a failure before the first byte is 500 with the request id and nothing of the inside', async () => {
+  it('are 500 after a failure before the first byte, with the request id and no internals', async () => {
     watched.breakAfterBatches = 0;
     try {
       const response = await stand.get(freshPath(), { 'x-request-id': 'mine-1' });
@@ -226,7 +229,7 @@ describe('answers', () => {
     assert.match(JSON.stringify(lines), /the disk went away/);
   });
 
-  it('publication leaves answers in flight whole, and the old version is closed after the last of them', async () => {
+  it('in flight stay complete during a publication, and the old version is closed after the last of them', async () => {
     const first = await stand.get('/a/v1/boards');
     const path = freshPath();
     const compressed = await Promise.all([

@@ -22,10 +22,10 @@ async function tagOf(path: string, headers: Record<string, string> = {}): Promis
   return tag;
 }
 
-describe('conditional requests', () => {
+describe('a conditional request', () => {
   standForAll();
 
-  it('a tag is the same for the same question, however it is spelt', async () => {
+  it('gets the same tag for every spelling of the same query', async () => {
     const tag = await tagOf('/a/v1/events/board/7?start=1000&end=2000');
     for (const same of [
       '/a/v1/events/board/7?end=2000&start=1000',
@@ -37,7 +37,7 @@ describe('conditional requests', () => {
     }
   });
 
-  it('responses to pages of this server are not stored, others may be revalidated', async () => {
+  it('gets a response that may be revalidated, or that is not stored if it comes from a page of this server', async () => {
     const tag = await tagOf('/a/v1/events');
     for (const [site, cacheControl] of [
       ['same-origin', 'no-store'],
@@ -58,7 +58,7 @@ describe('conditional requests', () => {
     }
   });
 
-  it('a tag differs with everything that an answer depends on', async () => {
+  it('gets a different tag if anything that affects the response differs', async () => {
     const scoped = await stand.makeKey({ scope: { boards: [7n], users: 'of-boards' } });
     const redacted = await stand.makeKey({ redact: { email: true, name: false, id: false } });
     const tags = [
@@ -84,11 +84,11 @@ describe('conditional requests', () => {
     assert.equal(new Set(tags).size, tags.length);
   });
 
-  it('another key that sees the same gets the same tag', async () => {
+  it('gets the same tag for every key that sees the same data', async () => {
     assert.equal(await tagOf('/a/v1/boards', { apikey: await stand.makeKey() }), await tagOf('/a/v1/boards'));
   });
 
-  it('a tag is that of whoever asks, also when others ask the same in turn', async () => {
+  it('gets the tag of its own key, also when other keys request the same in turn', async () => {
     const elsewhere = await openStand({ isUnique: true });
     const keys = [
       stand.key,
@@ -109,7 +109,7 @@ describe('conditional requests', () => {
     await elsewhere.close();
   });
 
-  it('304 carries tag, caching rules and no body, whatever list and weakness the tag comes in', async () => {
+  it('gets a 304 with tag, caching rules and no body, with a list of tags and weak tags too', async () => {
     const tag = await tagOf('/a/v1/events');
     for (const header of [tag, `W/${tag}`, `"x", ${tag}`, `W/"a,b" ,W/${tag},"y"`, '*']) {
       for (const method of ['GET', 'HEAD']) {
@@ -130,7 +130,7 @@ describe('conditional requests', () => {
     }
   });
 
-  it('what does not exist is 404 without a tag, also for *', async () => {
+  it('gets a 404 without a tag for a missing resource, also for *', async () => {
     for (const path of ['/a/v1/events/board/12345', '/a/v1/user/12345/points', '/a/v1/lti/none/points']) {
       const response = await stand.get(path, { 'if-none-match': '*' });
       assert.equal(response.status, 404);
@@ -141,7 +141,7 @@ describe('conditional requests', () => {
     }
   });
 
-  it('refusals before caching come first', async () => {
+  it('is refused for other errors before its tag is checked', async () => {
     assert.equal((await stand.get('/a/v1/events?strat=1', { 'if-none-match': '*' })).status, 400);
     assert.equal((await stand.get('/a/v1/events', { 'if-none-match': '*', apikey: 'x' })).status, 401);
     const refused = await stand.get('/a/v1/events', { accept: 'image/png' });
@@ -149,7 +149,7 @@ describe('conditional requests', () => {
     assert.equal(refused.headers.get('vary'), 'apikey, Accept, Accept-Encoding');
   });
 
-  it('publication changes the tag', async () => {
+  it('gets a new tag after a publication', async () => {
     const tag = await tagOf('/a/v1/boards');
     await stand.publish({ boards: [{ id: 99n, title: 'New' }] });
     await until(async () => (await tagOf('/a/v1/boards')) !== tag);
@@ -159,7 +159,7 @@ describe('conditional requests', () => {
 describe('paging', () => {
   standForAll();
 
-  it('follows Link to every element once, with any base, format and parameter order', async () => {
+  it('reaches every element once through Link, with any base, format and parameter order', async () => {
     for (const start of [
       '/a/v1/events?limit=2',
       '/v1/users?limit=1&format=ndjson',
@@ -182,7 +182,7 @@ describe('paging', () => {
     }
   });
 
-  it('a cursor belongs to its question, scope and kind', async () => {
+  it('refuses a cursor of a different query, scope or kind', async () => {
     const response = await stand.get('/a/v1/events?limit=1&start=0');
     const cursor = /cursor=([\w-]+)/.exec(response.headers.get('link') ?? '')?.[1];
     const scoped = await stand.makeKey({ scope: { boards: [7n], users: 'of-boards' } });
@@ -231,14 +231,14 @@ describe('negotiation', () => {
     });
   }
 
-  it('a live stream is chosen by its media type with any parameters', async () => {
+  it('selects a live stream by its media type with any parameters', async () => {
     const accept = 'text/event-stream; charset=utf-8';
     const response = await stand.get('/a/v1/events', { accept }, 'HEAD');
     assert.equal(response.status, 200);
     assert.equal(response.headers.get('content-type'), 'text/event-stream');
   });
 
-  it('the 406 names what has chosen: the parameter "format" or the header "Accept"', async () => {
+  it('names the parameter "format" or the header "Accept" in a 406, whichever was used', async () => {
     const detailOf = async (path: string, headers: Record<string, string> = {}) => {
       const response = await stand.get(path, headers);
       assert.equal(response.status, 406);
@@ -256,12 +256,12 @@ describe('negotiation', () => {
     assert.match(encoded, /^The header "Accept-Encoding" allows none/);
   });
 
-  it('?format= wins over Accept', async () => {
+  it('prefers ?format= to Accept', async () => {
     const response = await stand.get('/b/v1/boards?format=csv', { accept: 'image/png' });
     assert.match(await response.text(), /^id,title,category\r\n/);
   });
 
-  it('what is not available is 406 and the detail lists what is', async () => {
+  it('refuses an unavailable type with 406 and lists the available ones', async () => {
     const events = await stand.get('/a/v1/events', { accept: 'image/png' });
     assert.match(
       await events.text(),
@@ -275,7 +275,7 @@ describe('negotiation', () => {
     assert.equal((await stand.get('/a/v1/events', { 'accept-encoding': '*;q=0' })).status, 406);
   });
 
-  it('the encoding is the most wanted one, and none when none is wanted', async () => {
+  it('selects the most preferred encoding, and none if none is accepted', async () => {
     const { request } = await import('node:http');
     const encodingFor = (accepted?: string) =>
       new Promise<string | undefined>((resolve) => {

@@ -15,7 +15,7 @@ const PSEUDONYMS: KeyChanges = { redact: { email: true, name: true, id: false } 
 const configure = ({ keyring }: Stand, key: string, changes: KeyChanges) =>
   keyring.configure(key.split('_')[1] ?? '', () => changes);
 
-describeOver(CATALOGS, 'a key that was changed', {}, (kind) => {
+describeOver(CATALOGS, 'a changed key', {}, (kind) => {
   let stand: Stand;
   let key: string;
   before(async () => {
@@ -37,12 +37,12 @@ describeOver(CATALOGS, 'a key that was changed', {}, (kind) => {
     return code;
   };
 
-  it('sees from the next request on what a key sees that was made so', async () => {
+  it('sees the same as a new key with that scope, from the next request on', async () => {
     key = await stand.makeKey();
     const paths = ['/a/v1/events', '/a/v1/boards', '/b/v1/users', '/a/v1/board/8/points'];
     const narrow = await stand.makeKey({ scope: { boards: [8n], users: 'of-boards' } });
     for (const path of paths) {
-      // Asked for twice, so that it is kept.
+      // Requested twice, so that the response is cached.
       const wide = [await textOf(path), await textOf(path)];
       const wideTag = await tagOf(path);
       await configure(stand, key, EIGHT);
@@ -59,7 +59,7 @@ describeOver(CATALOGS, 'a key that was changed', {}, (kind) => {
     assert.equal(await statusOf('/a/v1/events/board/7'), 404);
   });
 
-  it('shows pseudonyms from the next request on, and loses look-ups unless they are allowed', async () => {
+  it('gets pseudonyms from the next request on, and loses look-ups unless they are allowed', async () => {
     key = await stand.makeKey();
     const tag = await tagOf('/a/v1/users');
     assert.match(await textOf('/a/v1/users'), /eve@x\.example/);
@@ -72,7 +72,7 @@ describeOver(CATALOGS, 'a key that was changed', {}, (kind) => {
     assert.equal(await statusOf('/a/v1/lms_user/sis/B-1/points'), 200);
   });
 
-  it('is refused with the cursors and sync tokens of before', async () => {
+  it('is refused with its earlier cursors and sync tokens', async () => {
     for (const changes of [EIGHT, PSEUDONYMS]) {
       key = await stand.makeKey();
       const page = await get('/a/v1/events?limit=1');
@@ -97,7 +97,7 @@ describeOver(CATALOGS, 'a key that was changed', {}, (kind) => {
     }
   });
 
-  it('has another rate limit from the next request on', async () => {
+  it('has its new rate limit from the next request on', async () => {
     key = await stand.makeKey();
     assert.equal((await get('/a/v1/boards')).headers.get('ratelimit-policy'), null);
     await configure(stand, key, { rateLimit: { requests: 1, perSeconds: 3600 } });
@@ -106,7 +106,7 @@ describeOver(CATALOGS, 'a key that was changed', {}, (kind) => {
     assert.equal(await statusOf('/a/v1/boards'), 200);
   });
 
-  it('ends its live streams, which go on after a change of its label and expiry', {
+  it('ends its live streams, which continue after a change of its label and expiry', {
     timeout: 60_000,
   }, async () => {
     for (const [timestampMs, changes] of [EIGHT, PSEUDONYMS].entries()) {
@@ -127,8 +127,8 @@ describeOver(CATALOGS, 'a key that was changed', {}, (kind) => {
   });
 });
 
-describe('a large response under way', { timeout: 120_000 }, () => {
-  it('is cut when its key sees something else, and not for other changes of the key', async (t) => {
+describe('a large response in flight', { timeout: 120_000 }, () => {
+  it('is cut off when the scope or redaction of its key changes, and not for other changes of the key', async (t) => {
     const stand = await openStand({ records: largeRecords(24) });
     t.after(() => stand.close());
     for (const changes of [EIGHT, PSEUDONYMS]) {

@@ -1,4 +1,4 @@
-/** Responses that are cut because they must not go on (decision 60), over real sockets. */
+/** Responses that are cut off because they must not continue (decision 60), over real sockets. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { publishRecords, type Records } from '../dataset/small-world.ts';
@@ -16,7 +16,7 @@ function lengthOf({ headers }: SlowClient): number {
   return Number(/\r\ncontent-length: (\d+)/i.exec(headers)?.[1]);
 }
 
-/** Resolves when the log has so many responses that were cut for this reason. */
+/** Resolves when the log has `times` responses that were cut off for this reason. */
 async function untilCut({ log }: Stand, reason: string, times = 1): Promise<void> {
   await until(() => log.filter((line) => line['cut_for'] === reason).length >= times, 30_000);
 }
@@ -39,14 +39,14 @@ async function publish(stand: Stand, records: Records): Promise<void> {
   await until(async () => (await tag()) !== before);
 }
 
-describeOver(READINGS, 'an export under way', { timeout: 120_000 }, (kind) => {
+describeOver(READINGS, 'an export in flight', { timeout: 120_000 }, (kind) => {
   let stand: Stand;
   before(async () => {
     stand = await openStand({ kind, records: largeRecords(24), stalledMs: 60_000 });
   });
   after(() => stand.close());
 
-  it('is cut when its key is revoked, as are its live streams, and those of other keys are not', async () => {
+  it('is cut off when its key is revoked, as are its live streams, but not those of other keys', async () => {
     const key = await stand.makeKey();
     const [own, csv, other, idle, telling] = await Promise.all([
       askSlowly(stand, '/a/v1/events', { apikey: key }),
@@ -61,14 +61,14 @@ describeOver(READINGS, 'an export under way', { timeout: 120_000 }, (kind) => {
     await assertCut(csv);
     const told = (await telling.takeRest()).toString();
     assert.ok(!told.includes('event: synced') && !told.endsWith('0\r\n\r\n'));
-    // Everything had been sent, so it ends in good order.
+    // Everything had been sent, so it ends regularly.
     assert.ok((await idle.takeRest()).toString().endsWith('0\r\n\r\n'));
     await assertWhole(other);
     assert.ok((await metric(stand, 'corkboard_cut_responses_total{reason="key-ended"}')) >= 4);
     await until(async () => (await metric(stand, 'corkboard_in_use{limit="responses"}')) === 0);
   });
 
-  it('is cut when its key expires', async () => {
+  it('is cut off when its key expires', async () => {
     const key = await stand.makeKey({}, Date.now() + 2_000);
     const client = await askSlowly(stand, '/a/v1/events', { apikey: key });
     assert.equal(client.status, 200);
@@ -76,7 +76,7 @@ describeOver(READINGS, 'an export under way', { timeout: 120_000 }, (kind) => {
     await assertCut(client);
   });
 
-  it('goes on through publications, and is cut when a person whom its version holds is forgotten', async () => {
+  it('continues through publications, and is cut off when a user of its version is forgotten', async () => {
     await stand.store.createOrganization(`lake-${kind.resident}`, {});
     await publishRecords(stand.store, `lake-${kind.resident}`, largeRecords(24));
     const otherKey = await stand.makeKey({ organization: `lake-${kind.resident}` });
@@ -104,8 +104,8 @@ describeOver(READINGS, 'an export under way', { timeout: 120_000 }, (kind) => {
   });
 });
 
-describe('a client that hardly takes anything', { timeout: 120_000 }, () => {
-  it('is cut when it takes less than the least rate', async (t) => {
+describe('a client that reads very slowly', { timeout: 120_000 }, () => {
+  it('is cut off below the least rate', async (t) => {
     const stand = await openStand({
       records: largeRecords(24),
       limits: { 'least-rate': 2e6, 'least-rate-after': 100 },
@@ -117,7 +117,7 @@ describe('a client that hardly takes anything', { timeout: 120_000 }, () => {
     await until(async () => (await metric(stand, 'corkboard_in_use{limit="responses"}')) === 0);
   });
 
-  it('is cut when it takes nothing; one that waits for its response is not', async (t) => {
+  it('is cut off if it reads nothing, but not while it waits for its response', async (t) => {
     const gate = Promise.withResolvers<void>();
     const stand = await openStand({
       records: largeRecords(24),
@@ -139,7 +139,7 @@ describe('a client that hardly takes anything', { timeout: 120_000 }, () => {
     t.after(() => stand.close());
     await stand.store.createOrganization('lake', {});
     await publishRecords(stand.store, 'lake', { boards: [{ id: 1n, title: 'One' }] });
-    // In service before the other one is held up.
+    // This organization is in service before the other one is held up.
     await stand.get('/a/v1/boards');
     const waiting = stand.get('/a/v1/boards', { apikey: await stand.makeKey({ organization: 'lake' }) });
     const stalled = await askSlowly(stand, '/a/v1/events');
@@ -150,8 +150,8 @@ describe('a client that hardly takes anything', { timeout: 120_000 }, () => {
   });
 });
 
-describe('a version that has been replaced', { timeout: 120_000 }, () => {
-  it('is read on for a time only', async (t) => {
+describe('a replaced version', { timeout: 120_000 }, () => {
+  it('can be read for a limited time', async (t) => {
     const stand = await openStand({ records: largeRecords(24), limits: { 'replaced-age': 10 } });
     t.after(() => stand.close());
     const client = await askSlowly(stand, '/a/v1/events');
@@ -161,7 +161,7 @@ describe('a version that has been replaced', { timeout: 120_000 }, () => {
     await until(async () => (await metric(stand, 'corkboard_datasets_open')) === 1);
   });
 
-  it('is given up when there are too many, the oldest first', async (t) => {
+  it('is closed when there are too many, the oldest first', async (t) => {
     const limits = { 'replaced-versions-per-organization': 1 };
     const stand = await openStand({ records: largeRecords(24), limits });
     t.after(() => stand.close());

@@ -1,6 +1,6 @@
 /**
- * Version files that are overwritten, cut short or removed, as clients, operators and balancers see
- * it.
+ * Version files that are overwritten, truncated or removed, as clients, operators and load
+ * balancers see them.
  */
 import assert from 'node:assert/strict';
 import { copyFile, open, rm, stat, truncate, writeFile } from 'node:fs/promises';
@@ -75,7 +75,7 @@ describe('a version whose file is damaged', () => {
       }));
   }
 
-  it('leaves the version before in service after a restart as well', () =>
+  it('is replaced by the previous version, after a restart as well', () =>
     withStand({}, async (stand) => {
       await stand.publish(BOARD);
       await rm(fileOf(stand, 2));
@@ -94,20 +94,20 @@ describe('a version whose file is damaged', () => {
       });
     }));
 
-  it('is not replaced by a version from before a user was forgotten, if its file is left', () =>
+  it('is not replaced by a version from before a user was forgotten, even if its file exists', () =>
     withStand({}, async (stand) => {
       const kept = join(stand.folder, 'kept.duckdb');
       await copyFile(fileOf(stand, 1), kept);
       await stand.publish({ users: [{ id: 1n, forgotten: true }] });
-      // As a process that was killed before it could remove the file would have left it.
+      // A process that was killed before it could remove the file leaves this state.
       await copyFile(kept, fileOf(stand, 1));
       await rm(fileOf(stand, 2));
       assert.equal((await stand.get('/a/v1/users')).status, 503);
     }));
 });
 
-describe('a damaged version of one organization of two', () => {
-  it('leaves the server ready for the other', () =>
+describe('a damaged version of one of two organizations', () => {
+  it('leaves the server ready for the other one', () =>
     withStand({}, async (stand) => {
       await stand.store.createOrganization('other', {});
       await publishRecords(stand.store, 'other', BOARD);
@@ -122,12 +122,12 @@ describe('a damaged version of one organization of two', () => {
     }));
 });
 
-describe('damage that only reading meets', () => {
-  it('gives 503 where a request meets it and 200 elsewhere, and is reported once', () =>
+describe('damage that is found only while reading', () => {
+  it('gives 503 for requests that meet it and 200 otherwise, and is reported once', () =>
     withStand({ kind: EMBEDDED, records: largeRecords(30) }, async (stand) => {
       assert.equal((await stand.get('/a/v1/boards')).status, 200);
       const file = fileOf(stand, 1);
-      // What was read lies in memory; all behind it is damaged on the disk.
+      // The bytes read so far are in memory; the end of the file is overwritten on the disk.
       const { size } = await stat(file);
       const handle = await open(file, 'r+');
       await handle.write(Buffer.alloc(size - 800_000, 0xaa), 0, size - 800_000, 800_000);

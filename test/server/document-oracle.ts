@@ -1,6 +1,7 @@
 /**
- * An OpenAPI document as the judge of answers: which statuses an operation may give, and which bodies and header
- * fields go with them. What the document leaves to HTTP (OPTIONS, answers without a body) is settled here.
+ * Checks responses against an OpenAPI document: which statuses an operation may return, with which
+ * bodies and header fields. Also checks some rules of HTTP that the document omits, such as that
+ * HEAD has no body.
  */
 import assert from 'node:assert/strict';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
@@ -44,12 +45,15 @@ export interface Oracle {
   readonly document: OpenApiDocument;
   /** Whether a parameter may have this text as its value. */
   accepts(schema: ParameterSchema, text: string): boolean;
-  /** Fails when an answer to GET or HEAD does not conform; without a path, to the document as a whole. */
+  /**
+   * Throws if a response to GET or HEAD does not conform; without a path, to the document as a
+   * whole.
+   */
   check(reply: RawReply, path: string | undefined, method: string): void;
 }
 
 const FORMATS = {
-  // Larger numbers lose digits in JavaScript, not their being integers.
+  // Larger numbers lose digits in JavaScript, but remain integers.
   int64: { type: 'number', validate: Number.isInteger },
   'date-time': (text: string) =>
     /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/.test(text) &&
@@ -76,7 +80,7 @@ export function openOracle(document: OpenApiDocument): Oracle {
   }
 
   function checkBody(path: string, reply: RawReply, type: string): void {
-    // What a Parquet file holds is compared elsewhere (test/properties/parquet.test.ts).
+    // The content of Parquet files is compared elsewhere (test/properties/parquet.test.ts).
     if (type === 'application/vnd.apache.parquet') {
       assert.match(reply.body, /^PAR1.*PAR1$/s);
       return;
@@ -125,12 +129,18 @@ export function openOracle(document: OpenApiDocument): Oracle {
   };
 }
 
-/** Whether a text is an integer of 64 bits, judged from its digits: as a number, 2^63 is no larger than 2^63 - 1. */
+/**
+ * Whether a text is a 64-bit integer, judged by its digits: as a `number`, 2^63 is no larger than
+ * 2^63 - 1.
+ */
 export function isIdentifier(text: string): boolean {
   return /^-?\d{1,40}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text);
 }
 
-/** Every refusal is a problem document about itself, whatever it answers (decision 13). */
+/**
+ * Throws unless a refusal is a problem document that matches its response, for any request
+ * (decision 13).
+ */
 export function checkRefusal(reply: RawReply, method: string): void {
   const { status, headers } = reply;
   assert.ok(status < 500 || status === 501, `${status}: ${reply.body}`);
@@ -144,7 +154,7 @@ export function checkRefusal(reply: RawReply, method: string): void {
   assert.equal(problem['request_id'], headers.get('x-request-id'));
 }
 
-/** The body as the client reads it. */
+/** The body as text, decompressed as a client would do it. */
 function textOf(reply: RawReply): string {
   const bytes = Buffer.from(reply.body, 'latin1');
   const encoding = reply.headers.get('content-encoding');

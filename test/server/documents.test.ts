@@ -27,8 +27,8 @@ describe('docs/errors.md', () => {
   });
 });
 
-describe('pages', () => {
-  it('/, /docs and the page of every problem are readable without a key, script or another host', async () => {
+describe('the pages', () => {
+  it('at /, at /docs and for every problem are readable without a key, scripts or other hosts', async () => {
     for (const path of ['/', '/docs', ...PROBLEM_CODES.map((code) => `/problems/${code}`)]) {
       const response = await fetch(stand.url + path);
       const html = await response.text();
@@ -42,7 +42,7 @@ describe('pages', () => {
     assert.equal((await fetch(`${stand.url}/problems/nothing`)).status, 404);
   });
 
-  it('/docs shows every route of both variants', async () => {
+  it('at /docs show every route of both variants', async () => {
     const html = await (await fetch(`${stand.url}/docs`)).text();
     assert.equal(html.match(/<h3><code>GET \/a\/v1\//g)?.length, 11);
     assert.equal(html.match(/<h3><code>GET \/b\/v1\//g)?.length, 6);
@@ -50,7 +50,7 @@ describe('pages', () => {
   });
 });
 
-describe('OpenAPI documents', () => {
+describe('the OpenAPI documents', () => {
   interface OpenApi {
     readonly openapi: string;
     readonly info: { readonly version: string };
@@ -75,7 +75,7 @@ describe('OpenAPI documents', () => {
   const load = async (path: string): Promise<OpenApi> =>
     JSON.parse(await (await fetch(stand.url + path)).text());
 
-  it('name the version, the base and every path of their variant', async () => {
+  it('have the version, the base and every path of their variant', async () => {
     const [a, b, root] = await Promise.all(['/a', '/b', ''].map((base) => load(`${base}/openapi.json`)));
     assert.equal(a?.openapi, '3.1.0');
     assert.deepEqual([a?.info.version, b?.info.version], ['2.2.1', '0.0.1']);
@@ -109,7 +109,7 @@ describe('OpenAPI documents', () => {
 
   const DOCUMENTS = ['/a/openapi.json', '/b/openapi.json', '/insights/v1/openapi.json'];
 
-  it('give Parquet the type of a file, so that generated clients know the other types', async () => {
+  it('declare Parquet as a file, so that generated clients know the other types', async () => {
     for (const path of ['/a/openapi.json', '/b/openapi.json']) {
       for (const [name, { get }] of Object.entries((await load(path)).paths)) {
         const { 'application/vnd.apache.parquet': parquet } = get.responses['200']?.content ?? {};
@@ -134,7 +134,7 @@ describe('OpenAPI documents', () => {
     }
   });
 
-  it('define no header field and no response that is not used', async () => {
+  it('define no unused header field and no unused response', async () => {
     for (const path of DOCUMENTS) {
       const document = await load(path);
       const text = JSON.stringify(document);
@@ -146,7 +146,7 @@ describe('OpenAPI documents', () => {
     }
   });
 
-  it('declare RateLimit on every response that carries it', async () => {
+  it('declare RateLimit on every response that contains it', async () => {
     const { paths, components } = await load('/a/openapi.json');
     const key = await stand.makeKey({
       redact: { email: true, name: true, id: false },

@@ -1,4 +1,4 @@
-/** An organization without data answers as an empty one, on every route (decision 67). */
+/** An organization without data responds like an empty one, on every route (decision 67). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { REPRESENTATIONS } from '../../src/render/text/representations.ts';
@@ -36,7 +36,10 @@ describe('an organization without data', () => {
   });
   after(() => stand.close());
 
-  /** Status and body are those without any record, and conform to the OpenAPI document. */
+  /**
+   * Asserts that status and body are those of an empty organization and conform to the OpenAPI
+   * document.
+   */
   function assertEmpty(reply: RawReply, base: string, route: Route): void {
     if (route.of !== 'organization') {
       const isCourse = route.path.startsWith('/course/');
@@ -51,7 +54,7 @@ describe('an organization without data', () => {
     if (type === REPRESENTATIONS.csv.mediaType) assert.match(reply.body, /^[a-z_,]+\r\n$/);
   }
 
-  it('answers with nothing, or 404 for a board or a user, on every route and in every form', async () => {
+  it('has empty responses, or 404 for a board or a user, on every route and in every representation', async () => {
     for (const { base, path, route } of PUBLISHED_PATHS) {
       for (const apikey of keys) {
         for (const representation of route.representations) {
@@ -63,12 +66,12 @@ describe('an organization without data', () => {
     }
   });
 
-  it('has entity tags that hold', async () => {
+  it('has entity tags that can be revalidated', async () => {
     const tag = (await stand.get('/a/v1/events')).headers.get('etag') ?? '';
     assert.equal((await stand.get('/a/v1/events', { 'if-none-match': tag })).status, 304);
   });
 
-  it('has settings that can change, and another entity tag afterwards', async () => {
+  it('has a different entity tag after its settings have changed', async () => {
     const overview = async () => {
       const response = await stand.get('/insights/v1/overview');
       const { organization } = (await response.json()) as { organization: { name: string } };
@@ -86,7 +89,7 @@ describe('an organization without data', () => {
     assert.equal((await fetch(`${stand.url}/readyz`)).status, 200);
   });
 
-  it('gives sync tokens and live streams that go on with its first version', async () => {
+  it('has sync tokens and live streams that continue with its first version', async () => {
     const changes = await stand.get('/a/v1/events?since=start');
     assert.equal(await changes.text(), '[]');
     const token = changes.headers.get('sync-token') ?? '';

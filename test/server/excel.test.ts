@@ -1,4 +1,4 @@
-/** `?excel=1`: CSV that a spreadsheet may open. */
+/** `?excel=1`: CSV that is safe to open in a spreadsheet. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
@@ -7,7 +7,7 @@ import { largeRecords, openStand, type Stand } from './stand.ts';
 
 let stand: Stand;
 
-/** Large enough for responses that are put together from kept blocks. */
+/** Large enough for responses that are assembled from cached blocks. */
 const { users = [], boards = [], pins = [], ...others } = largeRecords(3);
 const RECORDS = {
   ...others,
@@ -32,7 +32,7 @@ async function rowsOf(path: string): Promise<string[][]> {
   return parse(text);
 }
 
-/** As far as the records here require it. */
+/** The cell as a spreadsheet may open it, for the formulas in the records above. */
 function defused(cell: string): string {
   return /^[=@-]/.test(cell) && !/^-\d+$/.test(cell) ? `'${cell}` : cell;
 }
@@ -58,7 +58,7 @@ describe('CSV for spreadsheets', () => {
     });
   }
 
-  it('is compressed like any other, and has a tag of its own', async () => {
+  it('is compressed like every other response, and has a different entity tag', async () => {
     const path = '/a/v1/events?format=csv';
     const plain = await stand.get(path);
     const excel = await stand.get(`${path}&excel=1`);
@@ -73,7 +73,7 @@ describe('CSV for spreadsheets', () => {
         [path, plainText],
         [`${path}&excel=1`, excelText],
       ] as const) {
-        // What fetch decompresses by itself is asked for as it is.
+        // `fetch` may decompress the body itself; otherwise it is decompressed below.
         const response = await fetch(stand.url + asked, {
           headers: { apikey: stand.key, 'accept-encoding': encoding },
         });
@@ -87,7 +87,7 @@ describe('CSV for spreadsheets', () => {
     assert.equal(known.status, 304);
   });
 
-  it('goes on from page to page', async () => {
+  it('is paged like every other response', async () => {
     const whole = await rowsOf('/a/v1/users?format=csv&excel=1');
     const pages: string[][] = [];
     let next: string | undefined = '/a/v1/users?format=csv&excel=1&limit=2';
@@ -100,7 +100,7 @@ describe('CSV for spreadsheets', () => {
     assert.deepEqual(pages, whole.slice(1));
   });
 
-  it('is chosen by Accept as well, and refused where there is no CSV', async () => {
+  it('can be selected by Accept too, and is refused for other representations', async () => {
     const accepted = await stand.get('/a/v1/users?excel=1', { accept: 'text/csv' });
     assert.equal(accepted.headers.get('content-type'), 'text/csv; charset=utf-8; header=present');
     await accepted.text();

@@ -1,6 +1,6 @@
 /**
- * Thousands of requests, made of the OpenAPI documents and of nothing sensible at all, over raw sockets: whatever is
- * asked, the answer is one that the document of the variant describes.
+ * Thousands of requests over raw sockets, generated from the OpenAPI documents or from random
+ * bytes: every response must be one that the document of the variant describes.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -18,7 +18,7 @@ import { type BuiltRequest, builtRequest, type Given, headerFields } from './req
 import { head, type RawReply, sendRaw } from './stand.ts';
 
 const BASES = ['', '/a', '/b', '/insights'] as const;
-/** Values that exist in the fixture world, and one that does not. */
+/** Values that exist in the fixture, and one that does not. */
 const KNOWN = [
   '7',
   '8',
@@ -34,7 +34,7 @@ const KNOWN = [
   'sis_user_id',
 ];
 const KEYS = ['full', 'boards', 'users', 'nothing'] as const;
-/** Methods that Node's parser knows and this interface does not. */
+/** Methods that Node's parser accepts and this API does not. */
 const WRONG_METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'M-SEARCH', 'QUERY', 'PURGE'];
 const UNKNOWN_METHODS = ['FOO', 'get', 'GETT', 'BREW', 'X'];
 
@@ -66,8 +66,8 @@ const built = (base: string) => builtRequest(oracleOf(base).document, KNOWN);
 const builtAnywhere = bases.chain((base) => fc.record({ base: fc.constant(base), request: built(base) }));
 
 /**
- * Sends a request with a head of its own making, and the body that it announces. No answer repeats
- * the key, whatever it is about.
+ * Sends a raw request, with a body of the announced length. Asserts that the response contains no
+ * key and no internals.
  */
 async function send(method: string, target: string, fields: Record<string, string>): Promise<RawReply> {
   const body = 'x'.repeat(Number(fields['content-length'] ?? 0));
@@ -76,7 +76,7 @@ async function send(method: string, target: string, fields: Record<string, strin
   return reply;
 }
 
-/** What an answer may be, judged from the schemas of the parameters alone. */
+/** Statuses that a response may have, derived only from the schemas of the parameters. */
 function expectedStatuses(oracle: Oracle, { path, names, query }: BuiltRequest): readonly number[] {
   const isRefused = ({ parameter, text }: Given) =>
     parameter === undefined || (!isLenient(parameter.name, text) && !oracle.accepts(parameter.schema, text));
@@ -86,7 +86,8 @@ function expectedStatuses(oracle: Oracle, { path, names, query }: BuiltRequest):
     (name) => name.parameter?.schema.type === 'integer' && !isIdentifier(name.text),
   );
   if (query.some(isRefused) || isRepeated || isBadName) return [400];
-  // Cursors and sync tokens belong to a question, ranges have an order, and periods a largest number: no schema can say that.
+  // A schema cannot express that cursors and sync tokens belong to a query, that ranges have an
+  // order, and that the number of periods is limited.
   const countsPeriods = oracle.document.paths[path]?.get.parameters.some(({ name }) => name === 'interval');
   const mayBe400 =
     ['cursor', 'since'].some((name) => given.includes(name)) ||
@@ -96,7 +97,7 @@ function expectedStatuses(oracle: Oracle, { path, names, query }: BuiltRequest):
     given.includes('since') &&
     query.some(({ name, text }) => name === 'format' && /^(csv|parquet)$/.test(text));
   if (isTable) return [406, ...(mayBe400 ? [400] : [])];
-  // What it is about is CSV.
+  // The parameter applies to CSV only.
   if (given.includes('excel') && !query.some(({ name, text }) => name === 'format' && text === 'csv'))
     return [400];
   const lenient = query.some(({ name, text }) => isLenient(name, text));
@@ -104,14 +105,17 @@ function expectedStatuses(oracle: Oracle, { path, names, query }: BuiltRequest):
   return [200, ...(mayBe404 ? [404] : []), ...(mayBe400 || lenient ? [400] : [])];
 }
 
-/** Date-times are read in more forms of ISO 8601 than the one that the documents promise, and zones are a list. */
+/**
+ * Whether a value may be accepted although its schema refuses it: more forms of ISO 8601 are read
+ * than the documents promise, and time zones are a list.
+ */
 function isLenient(name: string, text: string): boolean {
   if (name === 'zone') return /^[A-Za-z]/.test(text);
   return ['start', 'end', 'at'].includes(name) && /^\d{4}-\d{2}-\d{2}[Tt ]/.test(text);
 }
 
-describe('requests made of the OpenAPI documents', () => {
-  it('are answered as the document says, whatever their parameters', async () => {
+describe('requests generated from the OpenAPI documents', () => {
+  it('get a documented response, with any parameters', async () => {
     const asked = { key: fc.constantFrom(...KEYS), method: fc.constantFrom('GET', 'GET', 'GET', 'HEAD') };
     await property(
       2_000,
@@ -126,7 +130,7 @@ describe('requests made of the OpenAPI documents', () => {
     );
   });
 
-  it('are answered as the document says, whatever their header fields', async () => {
+  it('get a documented response, with any header fields', async () => {
     await property(1_000, fc.tuple(builtAnywhere, headerFields()), async ([{ base, request }, fields]) => {
       const reply = await send('GET', base + request.target, { apikey: world.keys.full, ...fields });
       oracleOf(base).check(reply, request.path, 'GET');
@@ -134,7 +138,7 @@ describe('requests made of the OpenAPI documents', () => {
     });
   });
 
-  it('are 401 without a valid key, before anything else is said', async () => {
+  it('are 401 without a valid key, before any other error', async () => {
     const forged = `${world.keys.full.slice(0, -1)}${world.keys.full.endsWith('0') ? '1' : '0'}`;
     const refused = [world.keys.expired, world.keys.revoked, forged, '', 'x', 'x'.repeat(5_000), '\xff'];
     const methods = fc.constantFrom('GET', 'HEAD', 'OPTIONS', ...WRONG_METHODS);
@@ -146,7 +150,7 @@ describe('requests made of the OpenAPI documents', () => {
     });
   });
 
-  it('are 405 or 501 with another method', async () => {
+  it('are 405 or 501 with a different method', async () => {
     const methods = fc.constantFrom(...WRONG_METHODS, ...UNKNOWN_METHODS);
     await property(500, fc.tuple(builtAnywhere, methods), async ([{ base, request }, method]) => {
       const reply = await send(method, base + request.target, { apikey: world.keys.full });
@@ -155,7 +159,7 @@ describe('requests made of the OpenAPI documents', () => {
     });
   });
 
-  it('name their methods when asked for OPTIONS', async () => {
+  it('get the allowed methods for OPTIONS', async () => {
     await property(100, builtAnywhere, async ({ base, request }) => {
       const reply = await send('OPTIONS', base + request.target, { apikey: world.keys.full });
       assert.equal(reply.status, 204);
@@ -165,8 +169,8 @@ describe('requests made of the OpenAPI documents', () => {
   });
 });
 
-describe('requests made of nothing sensible', () => {
-  it('are refused with a problem document, whatever the URL', async () => {
+describe('invalid requests', () => {
+  it('are refused with a problem document, for any URL', async () => {
     const pieces = [
       '/',
       '/a',
@@ -208,7 +212,7 @@ describe('requests made of nothing sensible', () => {
     });
   });
 
-  it('are refused with a problem document, whatever the bytes', async () => {
+  it('are refused with a problem document, for any bytes', async () => {
     const line = fc.oneof(
       fc.constantFrom(
         'GET /a/v1/boards HTTP/1.1',
@@ -236,22 +240,23 @@ describe('requests made of nothing sensible', () => {
       ),
       fc.string({ unit: 'binary', maxLength: 40 }),
     );
-    // An empty line would end the head, and what follows it would be another request.
+    // An empty line would end the head, and the lines after it would be a second request.
     const fields = fc
       .array(field, { maxLength: 5 })
       .filter((all) => all.every((one) => !/^[\r\n]|^$/.test(one)));
     await property(500, fc.tuple(line, fields), async ([first, more]) => {
-      // Ends a body in chunks, and is one of five bytes, so that no announced body is waited for.
+      // Ends a chunked body, and has five bytes for `Content-Length: 5`, so that the server never
+      // waits for a body.
       const lines = [first, ...more, 'Connection: close', '', '0', '', ''].join('\r\n');
       const reply = await sendRaw(port, Buffer.from(lines, 'latin1'));
-      // Nothing but a path without a key could succeed, and there is none among them.
+      // Only a path that requires no key could succeed, and no such path is generated.
       assert.ok(reply.status >= 400, `${reply.status} to ${JSON.stringify(lines)}`);
       checkRefusal(reply, first.startsWith('HEAD') ? 'HEAD' : 'GET');
     });
   });
 });
 
-/** What was answered once is known the next time. */
+/** Asserts that the entity tag of a response gives 304. */
 async function checkRevalidation(
   target: string,
   reply: RawReply,
@@ -261,7 +266,7 @@ async function checkRevalidation(
   assert.equal((await send('GET', target, again)).status, 304);
 }
 
-/** Tries a property so often, or as often as `CORKBOARD_RUNS` asks for. */
+/** Checks a property `usual` times, or as often as `CORKBOARD_RUNS` says. */
 async function property<T>(
   usual: number,
   arbitrary: Arbitrary<T>,

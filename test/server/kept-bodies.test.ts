@@ -6,10 +6,10 @@ import type { Store } from '../../src/store/store.ts';
 import { publishRecords, WORLD } from '../dataset/small-world.ts';
 import { openStand, type Stand, until } from './stand.ts';
 
-/** Questions asked of the datasets that came through `countQuestions`. */
+/** Method calls on the datasets that were opened through `countQuestions`. */
 let questions = 0;
 
-/** The store, whose datasets count what they are asked. */
+/** The same store, except that calls of its datasets are counted. */
 function countQuestions(store: Store): Store {
   return around(store, (name, result) =>
     name === 'openDataset' && result instanceof Promise
@@ -23,7 +23,10 @@ function countOne(_name: string | symbol, result: unknown): unknown {
   return result;
 }
 
-/** The same object, but that `after` sees the result of every method. */
+/**
+ * The same object, except that `after` receives the result of every method and returns a result in
+ * its place.
+ */
 function around<T extends object>(inner: T, after: (name: string | symbol, result: unknown) => unknown): T {
   return new Proxy(inner, {
     get(target, name) {
@@ -66,7 +69,7 @@ const FIELDS = ['content-type', 'content-encoding', 'etag', 'link', 'cache-contr
 async function tell(response: Response): Promise<Told> {
   const fields = Object.fromEntries(FIELDS.map((name) => [name, response.headers.get(name)]));
   const { status } = response;
-  // A refusal names its request.
+  // A refusal contains the id of its request.
   const body = (await response.text()).replace(/"request_id":"[^"]*"/, '');
   return { status, fields, body };
 }
@@ -75,14 +78,14 @@ async function ask(url: string, path: string, headers: Record<string, string>): 
   return tell(await fetch(url + path, { headers: { 'accept-encoding': 'identity', ...headers } }));
 }
 
-describe('a small answer that was given before', () => {
+describe('a small cached response', () => {
   let stand: Stand;
   before(async () => {
     stand = await openStand({ around: countQuestions });
   });
   after(() => stand.close());
 
-  it('comes again, and as 304 and to HEAD, without a question to the data', async () => {
+  it('is sent again, and as 304 and to HEAD, without a query of the dataset', async () => {
     for (const path of PATHS) {
       for (const form of FORMS) {
         const first = await tell(await stand.get(path, form));
@@ -103,7 +106,7 @@ describe('a small answer that was given before', () => {
     }
   });
 
-  it('is 304 without a question to the data also when it was not given before', async () => {
+  it('is not required for a 304, which needs no query of the dataset', async () => {
     const { etag } = (await tell(await stand.get('/a/v1/events?start=17'))).fields;
     const server = await startServer({
       ...{ host: '127.0.0.1', port: 0, defaultVariant: 'a', logLevel: 'silent' },
@@ -120,7 +123,7 @@ describe('a small answer that was given before', () => {
     }
   });
 
-  it('is one answer however the question is spelt, with the next page in the spelling of each', async () => {
+  it('is shared by all spellings of a query, with the next page in the spelling of each', async () => {
     const one = await tell(await stand.get('/a/v1/events?limit=2&start=0'));
     await tell(await stand.get('/a/v1/events?limit=2&start=0'));
     const asked = questions;
@@ -131,7 +134,7 @@ describe('a small answer that was given before', () => {
     assert.match(other.fields['link'] ?? '', /^<\/v1\/events\?start=0&limit=2&cursor=/);
   });
 
-  it('is not kept when it is a refusal', async () => {
+  it('is never a refusal', async () => {
     for (const path of ['/a/v1/events/board/12345', '/a/v1/lti/none/points']) {
       assert.equal((await tell(await stand.get(path))).status, 404);
       const asked = questions;
@@ -141,11 +144,11 @@ describe('a small answer that was given before', () => {
   });
 });
 
-describe('answers given to others', () => {
+describe('cached responses for other keys', () => {
   let stand: Stand;
   before(async () => {
     stand = await openStand();
-    // The same ids and texts, but for one board that tells the organizations apart.
+    // The same ids and texts, except for one board that identifies the organization.
     await stand.store.createOrganization('other', {
       title: 'Harbor',
       lmsUserProperties: ['sis'],
@@ -158,7 +161,7 @@ describe('answers given to others', () => {
   });
   after(() => stand.close());
 
-  it('never reach a key of another scope, redaction or organization', async () => {
+  it('are never sent to a key with a different scope, redaction or organization', async () => {
     const redact = { email: false, name: false, id: false };
     const keys = await Promise.all([
       stand.makeKey(),
@@ -188,7 +191,8 @@ describe('answers given to others', () => {
       alone.set(apikey, told);
     }
     assert.equal(new Set([...alone.values()].map((told) => JSON.stringify(told))).size, keys.length);
-    // Question by question, so that every key asks right after all the others; twice, so that all is kept.
+    // Request by request, so that each key follows all the others; twice, so that every response is
+    // cached.
     for (const [index, { path, form }] of [...questions.entries(), ...questions.entries()]) {
       for (const apikey of keys) {
         const told = await ask(stand.url, path, { ...form, apikey });
@@ -197,7 +201,7 @@ describe('answers given to others', () => {
     }
   });
 
-  it('are gone when something new is published', async () => {
+  it('are not sent after a publication', async () => {
     const before = await tell(await stand.get('/a/v1/boards'));
     assert.deepEqual(await tell(await stand.get('/a/v1/boards')), before);
     await stand.publish({ boards: [{ id: 99n, title: 'New' }] });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openStand, until } from './stand.ts';
 
-describe('lines of the log', () => {
-  it('have one form, whoever writes them, and those of requests obey the level', async () => {
+describe('the lines of the log', () => {
+  it('have one form for all writers, and request lines are subject to the level', async () => {
     const stand = await openStand();
     await stand.get('/livez');
     await until(() => stand.log.some((line) => line['msg'] === 'request'));

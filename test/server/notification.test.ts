@@ -1,4 +1,6 @@
-/** Servers over PostgreSQL hear of a publication at once, and find out by themselves when they do not. */
+/**
+ * Servers over PostgreSQL are notified of a publication at once, and otherwise find it by polling.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
@@ -12,7 +14,7 @@ import { newMigratedDatabase, openCachedStore } from '../storage.ts';
 
 const folder = temporaryFolder();
 const NEVER_MS = 1e9;
-/** Much less than never, and enough for a busy machine. */
+/** Much less than never, but enough for a busy machine. */
 const SOON_MS = 20_000;
 
 describe('a server over PostgreSQL', () => {
@@ -21,7 +23,7 @@ describe('a server over PostgreSQL', () => {
     for (const close of closing.splice(0).reverse()) await close();
   });
 
-  /** A server that has given out a first version, and a command elsewhere that publishes. */
+  /** A server that has leased a first version, and a separate store that publishes. */
   async function serve(pollMs: number) {
     const url = await newMigratedDatabase();
     const database = new PostgresDatabase(url);
@@ -34,7 +36,7 @@ describe('a server over PostgreSQL', () => {
     const datasets = new Datasets(serving, () => undefined, { pollMs });
     closing.push(...[database, publishing, serving, datasets].map((opened) => () => opened.close()));
     (await datasets.lease('acme')).end();
-    /** The process that tells the server; absent while none does. */
+    /** The backend process that listens for notifications; absent if there is none. */
     const listener = async () => {
       const [row] = await database.rows(
         `SELECT pid FROM pg_stat_activity
@@ -60,20 +62,20 @@ describe('a server over PostgreSQL', () => {
     });
   }
 
-  it('takes up a version when it is published, without asking', async () => {
+  it('switches to a version when it is published, without polling', async () => {
     const { publishing, datasets } = await serve(NEVER_MS);
     await publishAndTakeUp(publishing, datasets, 'Second');
     await publishAndTakeUp(publishing, datasets, 'Third');
   });
 
-  it('hears again when its connection has been ended', async () => {
+  it('listens again when its connection has been terminated', async () => {
     const { publishing, datasets, listener, endListener } = await serve(NEVER_MS);
     await endListener();
     await until(async () => (await listener()) !== undefined);
     await publishAndTakeUp(publishing, datasets, 'Second');
   });
 
-  it('finds out by asking what it has not heard', async () => {
+  it('finds a version by polling if it was not notified', async () => {
     const { publishing, datasets, endListener } = await serve(100);
     await endListener();
     await publishAndTakeUp(publishing, datasets, 'Second');

@@ -19,14 +19,14 @@ function idOf(key: string): string {
   return key.split('_')[1] ?? '';
 }
 
-/** The lines of that many requests, in the order in which they ended. */
+/** The lines of `count` requests, in the order in which they ended. */
 async function requestLines({ log }: Stand, count: number): Promise<readonly Record<string, unknown>[]> {
   const lines = () => log.filter((line) => 'request_id' in line);
   await until(() => lines().length === count);
   return lines();
 }
 
-/** A store some of whose methods are others. */
+/** The store, with some methods replaced. */
 function altered(store: Store, changes: Partial<Store>): Store {
   return new Proxy(store, {
     get(target, name) {
@@ -36,15 +36,15 @@ function altered(store: Store, changes: Partial<Store>): Store {
   });
 }
 
-describeOver(CATALOGS, 'publication', {}, (kind) => {
-  it('first publications come into service soon', () =>
+describeOver(CATALOGS, 'a server', {}, (kind) => {
+  it('serves a first publication soon', () =>
     withStand({ kind, records: undefined }, async (stand) => {
       assert.equal(await (await stand.get('/a/v1/boards')).text(), '[]');
       await stand.publish({ boards: [{ id: 1n, title: 'First' }] });
       await until(async () => (await (await stand.get('/a/v1/boards')).text()).includes('First'));
     }));
 
-  it('first requests at once share one opening', async () => {
+  it('opens a dataset once for concurrent first requests', async () => {
     let openings = 0;
     const around = (store: Store) =>
       altered(store, {
@@ -60,7 +60,7 @@ describeOver(CATALOGS, 'publication', {}, (kind) => {
     });
   });
 
-  it('a version that cannot be opened leaves the one before in service, and says so in the log', async () => {
+  it('keeps the previous version in service if the next one cannot be opened, and logs this', async () => {
     let broken = false;
     const around = (store: Store) =>
       altered(store, {
@@ -87,7 +87,7 @@ describe('rate limits', () => {
       assert.equal(response.headers.get('ratelimit-policy'), null);
     }));
 
-  it('count per key, tell what is left and refuse what is too much', () =>
+  it('count per key, show the remaining requests and refuse excessive ones', () =>
     withStand({ rateLimit: { requests: 3, perSeconds: 60 } }, async (stand) => {
       for (const left of [2, 1, 0]) {
         const response = await stand.get('/a/v1/boards', left === 1 ? { 'if-none-match': '*' } : {});
@@ -125,7 +125,7 @@ describe('CORS', () => {
       assert.equal((await stand.get('/livez')).headers.get('vary'), null);
     }));
 
-  it('lets pages of configured origins ask and read, problems too, and no others', () =>
+  it('lets pages of the configured origins, and no others, send requests and read responses, including problems', () =>
     withStand({ corsOrigins: [origin] }, async (stand) => {
       const asked = await sendRaw(stand.port, head('OPTIONS', '/a/v1/boards', preflight));
       assert.equal(asked.status, 204);
@@ -145,8 +145,8 @@ describe('CORS', () => {
     }));
 });
 
-describe('observation', () => {
-  it('every request is one line without keys and header fields', () =>
+describe('a request', () => {
+  it('is logged as one line without keys and header fields', () =>
     withStand({}, async (stand) => {
       await stand.get('/a/v1/events/board/7?start=5', {
         'x-request-id': 'r-1',
@@ -169,7 +169,7 @@ describe('observation', () => {
       assert.ok(!text.includes(stand.key) && !text.includes('secret-agent'));
     }));
 
-  it('a refused key that is known is named by its id, an unknown one is not', () =>
+  it('is logged with the id of a refused key if the key is known', () =>
     withStand({}, async (stand) => {
       const expired = await stand.makeKey({}, Date.now() - 1);
       const revoked = await stand.makeKey();
@@ -189,7 +189,7 @@ describe('observation', () => {
       );
     }));
 
-  it('a line contains no people and no keys from a path, however they are spelled', () =>
+  it('is logged without users or keys from its path, with any spelling', () =>
     withStand({}, async (stand) => {
       const encodedTwice = stand.key.replace('c', '%2563');
       const encodedOften = stand.key.replace('c', `%${'25'.repeat(40)}63`);
@@ -217,10 +217,10 @@ describe('observation', () => {
       );
     }));
 
-  describe('the client', () => {
+  describe('has a client address, which', () => {
     const forwarded = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7, 127.0.0.2' };
 
-    it('is the other end of the connection by default, whatever a request claims', () =>
+    it('is the peer of the connection by default, independent of header fields', () =>
       withStand({}, async (stand) => {
         await stand.get('/livez', forwarded);
         await sendRaw(stand.port, 'nonsense\r\n\r\n');
@@ -246,14 +246,14 @@ describe('observation', () => {
         );
       }));
 
-    it('is the other end of the connection when that is not a trusted proxy', () =>
+    it('is the peer of the connection if the peer is not a trusted proxy', () =>
       withStand({ trustedProxies: ['192.0.2.1'] }, async (stand) => {
         await stand.get('/livez', forwarded);
         assert.equal((await requestLines(stand, 1))[0]?.['client'], '127.0.0.1');
       }));
   });
 
-  it('the request id is the client’s when it is harmless, else a new one, in the answer too', () =>
+  it('keeps its request id if that is harmless and gets a new one otherwise, in the response too', () =>
     withStand({}, async (stand) => {
       const idFor = async (given: string) =>
         (await sendRaw(stand.port, head('GET', '/livez', { 'x-request-id': given }))).headers.get(
@@ -267,7 +267,7 @@ describe('observation', () => {
       }
     }));
 
-  it('metrics count requests by route and status, and what is open', () =>
+  it('is counted in the metrics by route and status, while it is open too', () =>
     withStand({}, async (stand) => {
       await stand.get('/a/v1/boards');
       await stand.get('/a/v1/boards?x=1');
@@ -293,7 +293,7 @@ describe('observation', () => {
       }));
   }
 
-  it('every answer tells the time it took and forbids sniffing', () =>
+  it('gets a response with its duration and a ban on content sniffing', () =>
     withStand({}, async (stand) => {
       for (const path of [
         '/',
@@ -315,8 +315,8 @@ describe('observation', () => {
     }));
 });
 
-describe('health and stop', () => {
-  it('lives and is ready; not ready when the store does not answer', async () => {
+describe('a running server', () => {
+  it('is alive and ready, and not ready if the store does not respond', async () => {
     await withStand({}, async (stand) => {
       assert.equal((await fetch(`${stand.url}/livez`)).status, 200);
       assert.equal((await fetch(`${stand.url}/readyz`)).status, 200);
@@ -328,7 +328,7 @@ describe('health and stop', () => {
     });
   });
 
-  it('while the database is away, requests are 503 with a time to come back, and the server is not ready', async () => {
+  it('responds with 503 and Retry-After while the database is away, and is not ready', async () => {
     const away = () => Promise.reject(new AppError('database-away', 'The database cannot be reached now.'));
     const around = (store: Store) => altered(store, { openDataset: away, organizations: away });
     await withStand({ around }, async (stand) => {
@@ -340,7 +340,7 @@ describe('health and stop', () => {
     });
   });
 
-  it('a stop lets answers in flight end and takes no new connections', () =>
+  it('lets responses in flight finish when it stops, and accepts no new connections', () =>
     withStand({ records: largeRecords(24) }, async (stand) => {
       const response = await stand.get('/a/v1/events');
       const idle = connect(stand.port, '127.0.0.1');
@@ -354,7 +354,7 @@ describe('health and stop', () => {
       await stopped;
     }));
 
-  it('a stop cuts what takes too long', () =>
+  it('cuts off responses that take too long when it stops', () =>
     withStand({ records: largeRecords(24), stopTimeoutMs: 200 }, async (stand) => {
       const response = await stand.get('/a/v1/events');
       await stand.stop();

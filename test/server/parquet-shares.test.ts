@@ -1,4 +1,7 @@
-/** How many Parquet files keys and organizations may have at once (decision 60), over real sockets. */
+/**
+ * Limits on the Parquet files that keys and organizations may have at once (decision 60), over real
+ * sockets.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Dataset } from '../../src/dataset/dataset.ts';
@@ -11,7 +14,10 @@ import { openStand, type Stand, until } from './stand.ts';
 const OTHER = 'lake';
 const PARQUET = { accept: 'application/vnd.apache.parquet' };
 
-/** Pins that do not compress, so that a Parquet file of their events is as large as they are. */
+/**
+ * `events` visits of 3,000 pins whose bodies do not compress, so that a Parquet file of the events
+ * is as large as the bodies.
+ */
 function incompressibleRecords(events: number, bodyBytes = 1_000): Records {
   const pins = Array.from({ length: 3_000 }, (_, index) => ({
     ...{ id: BigInt(1_000 + index), boardId: 7n, ownerId: 5n, title: `Pin ${index}` },
@@ -27,7 +33,7 @@ function incompressibleRecords(events: number, bodyBytes = 1_000): Records {
   };
 }
 
-/** A store whose datasets give the events of a query as `change` makes them. */
+/** A store whose datasets pass the events of every query through `change`. */
 function withEvents(
   store: Store,
   change: (events: ReturnType<Dataset['events']>, query: EventQuery) => ReturnType<Dataset['events']>,
@@ -51,7 +57,7 @@ function replacing<T extends object>(target: T, member: string, replacement: unk
 }
 
 describe('Parquet files', () => {
-  /** One a millisecond; a range from second 9 on still makes a large file. */
+  /** One event per millisecond. */
   const EVENTS = 12_000;
   let stand: Stand;
   let second: string;
@@ -60,7 +66,7 @@ describe('Parquet files', () => {
   let reading = 0;
   let isBroken = false;
 
-  /** Holds up the reading of events, or breaks it. */
+  /** Passes batches on while the gate is open, or fails if `isBroken`. */
   async function* gated<T>(batches: AsyncIterable<T>): AsyncGenerator<T> {
     reading += 1;
     try {
@@ -107,7 +113,7 @@ describe('Parquet files', () => {
     gate = Promise.withResolvers();
   }
 
-  it('are made two at a time for a key, whose further ones wait; other keys and small files do not', async () => {
+  it('are made two at a time for a key, and its further ones wait; other keys and small files do not wait', async () => {
     holdUp();
     const own = Array.from({ length: 4 }, (_, at) => stand.get(`/a/v1/events?start=${at}`, PARQUET));
     await until(() => reading === 2);
@@ -128,7 +134,7 @@ describe('Parquet files', () => {
     await until(async () => (await disk()) === 0);
   });
 
-  it('that wait or are made are given up with their clients', async () => {
+  it('are abandoned with their clients, both waiting ones and those being made', async () => {
     holdUp();
     const clients = Array.from({ length: 4 }, () => new AbortController());
     const asked = clients.map(({ signal }, at) =>
@@ -141,7 +147,7 @@ describe('Parquet files', () => {
     await until(async () => (await metric(stand, 'corkboard_in_use{limit="responses"}')) === 4);
     for (const client of clients) client.abort();
     await Promise.all(asked);
-    // Those that waited have left; the two that are made end with their next piece.
+    // The waiting ones have left. The two that are being made end with their next piece.
     await until(async () => (await metric(stand, 'corkboard_in_use{limit="responses"}')) === 2);
     release();
     await until(async () => (await making()) === 0);
@@ -149,7 +155,7 @@ describe('Parquet files', () => {
     await until(async () => (await disk()) === 0);
   });
 
-  it('and responses that fail give their places back', async () => {
+  it('and other responses that fail return their share of the limits', async () => {
     isBroken = true;
     for (const headers of [PARQUET, {}]) {
       const failed = await stand.get('/a/v1/events?start=-2', headers);
@@ -161,7 +167,7 @@ describe('Parquet files', () => {
     assert.equal((await stand.get('/a/v1/events?start=-2', PARQUET, 'HEAD')).status, 200);
   });
 
-  it('that fail for the key that asked first are made for the next one', async () => {
+  it('that fail for the first key are made again for the next request', async () => {
     holdUp();
     const asked = [stand.key, second].map((apikey) =>
       stand.get('/a/v1/events?start=-7', { apikey, ...PARQUET }),
@@ -178,13 +184,13 @@ describe('Parquet files', () => {
     await until(async () => (await making()) === 0);
   });
 
-  it('are given up when their key is revoked while they are made', async () => {
+  it('are abandoned when their key is revoked while they are made', async () => {
     holdUp();
     const key = await stand.makeKey();
     const asked = askSlowly(stand, '/a/v1/events?start=-3', { apikey: key, ...PARQUET });
     await until(() => reading === 1);
     await stand.keyring.revoke(key.split('_')[1] ?? '');
-    // Nothing of it has been sent, and nothing is.
+    // Nothing of the response has been sent, and nothing will be.
     assert.equal((await asked).bodyBytes(), 0);
     release();
     await until(async () => (await making()) === 0);
@@ -193,7 +199,7 @@ describe('Parquet files', () => {
 });
 
 describe('temporary files', () => {
-  it('of a key have a bound until they have been sent; one that exceeds it alone has no room', async (t) => {
+  it('of a key count towards its limit until they have been sent; one that exceeds the limit alone is refused', async (t) => {
     const stand = await openStand({
       records: incompressibleRecords(12_000, 4_000),
       limits: { 'parquet-disk-per-key': 20e6 },

@@ -1,4 +1,7 @@
-/** Parquet on the wire: length, tags, HEAD, pages, refusals, and clients that go away (decision 17). */
+/**
+ * Parquet over HTTP: length, tags, HEAD, pages, refusals, and clients that disconnect (decision
+ * 17).
+ */
 import assert from 'node:assert/strict';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -11,7 +14,7 @@ import { head, openStand, type Stand, until } from './stand.ts';
 const PARQUET = { accept: 'application/vnd.apache.parquet' };
 const EVENTS = 12_000;
 
-/** Pins that do not compress, so that the answer is a large one. */
+/** Pins that do not compress, so that the response is large. */
 function records() {
   const pins = Array.from({ length: 3_000 }, (_, index) => ({
     ...{ id: BigInt(1_000 + index), boardId: 7n, ownerId: 5n, title: `Pin ${index}` },
@@ -31,7 +34,7 @@ function records() {
   };
 }
 
-/** Files without a name that this process holds open. */
+/** The number of unlinked files that this process has open. */
 function namelessFiles(): number {
   return readdirSync('/proc/self/fd').filter((fd) => {
     try {
@@ -42,7 +45,9 @@ function namelessFiles(): number {
   }).length;
 }
 
-/** Breaks the reading of events after so many batches, or holds it up. */
+/**
+ * Breaks the reading of events after `breakAfterBatches` batches, or holds it up. Counts readings.
+ */
 class Trouble {
   breakAfterBatches = Number.POSITIVE_INFINITY;
   holdUp: Promise<void> | undefined;
@@ -90,13 +95,13 @@ function proxy<T extends object>(target: T, member: string, replacement: unknown
 const trouble = new Trouble();
 let stand: Stand;
 
-describe('Parquet', () => {
+describe('a Parquet response', () => {
   before(async () => {
     stand = await openStand({ kind: EMBEDDED, records: records(), around: trouble.around });
   });
   after(() => stand.close());
 
-  it('a large answer has its length and all rows', async () => {
+  it('has its length and all rows when it is large', async () => {
     const response = await stand.get('/a/v1/events', { ...PARQUET, 'accept-encoding': 'gzip, identity;q=0' });
     const bytes = new Uint8Array(await response.arrayBuffer());
     assert.equal(response.status, 200);
@@ -109,7 +114,7 @@ describe('Parquet', () => {
     assert.deepEqual((await readParquetRows(bytes)).rows, rowsOfJson(json));
   });
 
-  it('the same question has the same bytes and tag, by name or by Accept; 304 and HEAD as ever', async () => {
+  it('has the same bytes and tag for the same request, by name or by Accept, also with 304 and HEAD', async () => {
     for (const path of ['/a/v1/events', '/b/v1/boards', '/b/v1/users?limit=1']) {
       const first = await stand.get(path, PARQUET);
       const again = await stand.get(`${path}${path.includes('?') ? '&' : '?'}format=parquet`);
@@ -125,7 +130,7 @@ describe('Parquet', () => {
     }
   });
 
-  it('those who ask for the same at the same time get one file, which is made once', async () => {
+  it('is made once for concurrent requests', async () => {
     const gate = Promise.withResolvers<void>();
     trouble.holdUp = gate.promise;
     const made = trouble.readings;
@@ -148,7 +153,7 @@ describe('Parquet', () => {
     assert.equal(trouble.readings, made + 1);
   });
 
-  it('pages lead on', async () => {
+  it('links to the next page', async () => {
     const page = await stand.get('/a/v1/events?limit=7&format=parquet');
     const [, next = ''] = /^<([^>]+)>; rel="next"$/.exec(page.headers.get('link') ?? '') ?? [];
     const { rows } = await readParquetRows(new Uint8Array(await (await stand.get(next)).arrayBuffer()));
@@ -156,13 +161,13 @@ describe('Parquet', () => {
     assert.equal(rows.length, 7);
   });
 
-  it('maps of points have no rows and are refused', async () => {
+  it('is refused for maps of points', async () => {
     const refused = await stand.get('/a/v1/board/7/points', PARQUET);
     assert.equal(refused.status, 406);
     assert.equal((await stand.get('/a/v1/board/7/points?format=parquet')).status, 400);
   });
 
-  it('a client that goes away while it is made, or sent, ends it and leaves no file', async () => {
+  it('ends when its client disconnects while it is made or sent, and leaves no file', async () => {
     const gate = Promise.withResolvers<void>();
     trouble.holdUp = gate.promise;
     const kept = namelessFiles();
@@ -180,14 +185,14 @@ describe('Parquet', () => {
     late.write(head('GET', '/a/v1/events?start=-3', { apikey: stand.key, ...PARQUET }));
     await new Promise((resolve) => late.once('data', resolve));
     late.destroy();
-    // Cut, or taken by the system already.
+    // The response was cut off, or the system had already accepted all of it.
     await until(() => ended() > before);
-    // The second file is complete, and stays.
+    // The second file is complete, and is kept.
     await until(() => namelessFiles() === kept + 1);
     assert.ok(!stand.log.some((line) => line['level'] === 50));
   });
 
-  it('no more than two are made at a time; others are served meanwhile, and those that wait come', async () => {
+  it('waits while two others are made, without a delay for other requests', async () => {
     const gate = Promise.withResolvers<void>();
     trouble.holdUp = gate.promise;
     const asked = Array.from({ length: 5 }, (_, at) =>
@@ -207,7 +212,7 @@ describe('Parquet', () => {
     }
   });
 
-  it('a failure half way is a problem, with nothing of the response in it, its sync token included', async () => {
+  it('is a problem after a failure halfway, without header fields of the response such as the sync token', async () => {
     trouble.breakAfterBatches = 3;
     const kept = namelessFiles();
     try {
@@ -224,7 +229,7 @@ describe('Parquet', () => {
     assert.equal(trouble.reading, 0);
   });
 
-  it('files go with their version', async () => {
+  it('is deleted with its version', async () => {
     assert.ok(namelessFiles() > 0);
     await stand.publish({ boards: [{ id: 99n, title: 'New' }] });
     await until(() => namelessFiles() === 0);

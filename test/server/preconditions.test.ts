@@ -1,4 +1,4 @@
-/** `If-Match` (RFC 9110, 13.1.1 and 13.2), which asks for nothing but a certain response. */
+/** `If-Match` (RFC 9110, 13.1.1 and 13.2): a request for one specific response. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
@@ -6,7 +6,7 @@ import { REPRESENTATIONS } from '../../src/render/text/representations.ts';
 import { PUBLISHED_PATHS } from './published-paths.ts';
 import { assertProblem, head, largeRecords, openStand, type RawReply, type Stand, sendRaw } from './stand.ts';
 
-/** More than is sent in one piece. */
+/** More than one chunk. */
 const MEGABYTES = 2;
 const PAGES = ['/', '/docs', '/problems/not-found', '/openapi.json', '/a/openapi.json', '/b/openapi.json'];
 const DOCUMENTS = [...PAGES, '/insights/v1/openapi.json'];
@@ -27,14 +27,14 @@ function assertUnmet(reply: RawReply): void {
 }
 
 describe('If-Match', () => {
-  it('that names another tag is 412 on every route, where the response would be 200', async () => {
+  it('with a different tag is 412 on every route, if the response would be 200', async () => {
     for (const { path, route } of PUBLISHED_PATHS) {
       for (const representation of route.representations) {
         const accept = REPRESENTATIONS[representation].mediaType;
         for (const fields of [{ accept }, { accept, 'accept-encoding': 'gzip' }]) {
           const other = await get(path, { ...fields, 'if-match': '"x"' });
           if (representation === 'event-stream') {
-            // Without `If-Match` it would not end.
+            // Without `If-Match` the stream would not end.
             const bare = await get(path, fields, 'HEAD');
             if (bare.status === 200) assertUnmet(other);
             else assert.equal(other.status, bare.status);
@@ -55,7 +55,7 @@ describe('If-Match', () => {
     }
   });
 
-  it('that names another tag is 412 for documents, pages and checks', async () => {
+  it('with a different tag is 412 for documents, pages and health checks', async () => {
     for (const path of [...DOCUMENTS, '/livez', '/readyz', '/metrics']) {
       assertUnmet(await get(path, { 'if-match': '"x"' }));
       assertUnmet(await get(path, { 'if-match': '"x"', 'accept-encoding': 'gzip' }));
@@ -63,7 +63,7 @@ describe('If-Match', () => {
     }
   });
 
-  it('compares strongly, and HEAD as GET', async () => {
+  it('is compared strongly, and for HEAD as for GET', async () => {
     const tag = (await get('/a/v1/boards')).headers.get('etag') ?? '';
     assertUnmet(await get('/a/v1/boards', { 'if-match': `W/${tag}` }));
     assertUnmet(await get('/a/v1/boards', { 'if-match': tag.replaceAll('"', '') }));
@@ -71,7 +71,7 @@ describe('If-Match', () => {
     assert.equal((await get('/a/v1/boards', { 'if-match': '"x"' }, 'OPTIONS')).status, 204);
   });
 
-  it('comes after every other refusal and before If-None-Match', async () => {
+  it('is checked after every other refusal and before If-None-Match', async () => {
     const unmet = { 'if-match': '"x"' };
     assert.equal((await get('/a/v1/boards', { ...unmet, apikey: 'x' })).status, 401);
     assert.equal((await get('/a/v1/boards?strat=1', unmet)).status, 400);
@@ -95,14 +95,14 @@ describe('If-Match', () => {
   });
 });
 
-it('If-Unmodified-Since is ignored, because nothing has a date', async () => {
+it('If-Unmodified-Since is ignored, because no response has a date', async () => {
   const fields = { 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' };
   const reply = await get('/a/v1/boards', fields);
   assert.deepEqual([reply.status, reply.headers.get('last-modified')], [200, undefined]);
 });
 
-describe('documents and pages', () => {
-  it('have a tag for each encoding, which they are not sent again for', async () => {
+describe('the documents and pages', () => {
+  it('have a tag per encoding, and are not sent again to a client with this tag', async () => {
     for (const path of DOCUMENTS) {
       const plain = await get(path);
       const packed = await get(path, { 'accept-encoding': 'br, gzip' });

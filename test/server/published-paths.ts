@@ -1,15 +1,15 @@
-/** Every path of the route tables, with names of the small world in it. */
+/** Every path of the route tables, with ids of the small world. */
 import type { Route } from '../../src/server/request/route.ts';
 import { publishedBases, routeUrls } from '../../src/server/routes/variants.ts';
 
-/** By the name of a parameter, as the router spells it. */
+/** Values by the name of the parameter in the routes. */
 const NAMES: Readonly<Record<string, string>> = {
   ...{ board_id: '7', boardId: '7', user_id: '1', userId: '1' },
   ...{ ltiId: 'lti-7', courseId: 'C%208', prop: 'sis', val: 'B-1' },
 };
 
 export interface PublishedPath {
-  /** Under which the variant answers; empty for the root. */
+  /** The base of the variant; empty for the root. */
   readonly base: string;
   readonly path: string;
   readonly route: Route;

@@ -1,19 +1,22 @@
-/** Requests made of an OpenAPI document: for every parameter values that it allows and others, spelt in many ways. */
+/**
+ * Requests generated from an OpenAPI document. Each parameter has values that it allows and others,
+ * in many spellings.
+ */
 import fc, { type Arbitrary } from 'fast-check';
 import type { OpenApiDocument, Parameter, ParameterSchema } from './document-oracle.ts';
 
 export interface BuiltRequest {
-  /** Of the document. */
+  /** The path in the document. */
   readonly path: string;
-  /** As it goes over the wire, below the base. */
+  /** The request target below the base, encoded. */
   readonly target: string;
-  /** What was put for each parameter, decoded. */
+  /** The values of each parameter, decoded. */
   readonly names: readonly Given[];
   readonly query: readonly Given[];
 }
 
 export interface Given {
-  /** Absent: of no parameter of the operation. */
+  /** Absent: no parameter of the operation. */
   readonly parameter: Parameter | undefined;
   readonly name: string;
   readonly text: string;
@@ -86,7 +89,7 @@ const NAMES = [
   'x'.repeat(500),
 ];
 
-/** `known` are values that exist, for the names in paths. */
+/** `known` are existing values, for the parameters in paths. */
 export function builtRequest(document: OpenApiDocument, known: readonly string[]): Arbitrary<BuiltRequest> {
   const paths = Object.entries(document.paths);
   return fc.constantFrom(...paths).chain(([path, { get }]) => {
@@ -110,7 +113,7 @@ export function builtRequest(document: OpenApiDocument, known: readonly string[]
   });
 }
 
-/** Header fields that an answer may depend on, sensible or not. */
+/** Header fields that could affect a response, valid or not. */
 export function headerFields(): Arbitrary<Record<string, string>> {
   const text = fc.string({
     unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
@@ -161,7 +164,7 @@ function nameOf(parameter: Parameter, known: readonly string[]): Arbitrary<Given
     { weight: 2, arbitrary: textOfSchema(parameter.schema) },
     { weight: 1, arbitrary: anyText() },
   );
-  // An empty segment is another path.
+  // An empty segment makes a different path.
   return text
     .filter((value) => value !== '')
     .map((value) => ({ parameter, name: parameter.name, text: value }));
@@ -220,7 +223,10 @@ function anyText(): Arbitrary<string> {
   return fc.oneof(fc.constantFrom(...NASTY), fc.string({ unit: 'binary', maxLength: 20 }), fc.string());
 }
 
-/** Percent-encodes what has to be, and here and there what need not be: it stays the same text. */
+/**
+ * Percent-encodes necessary characters, and some that need no encoding. The decoded text does not
+ * change.
+ */
 function speller(seed: number): (text: string) => string {
   let state = seed;
   return (text) =>

@@ -14,14 +14,14 @@ const ask = (method: string, target: string, fields: Record<string, string> = {}
 
 const LARGEST_BODY = 64 * 1024;
 
-/** A body in chunks of at most 10,000 bytes, as it is transferred. */
+/** A body in the chunked transfer coding, with chunks of at most 10,000 bytes. */
 function chunked(body: string): string {
   const chunks = body.match(/.{1,10000}/g) ?? [];
   return [...chunks, ''].map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('');
 }
 
-describe('the form of a request', () => {
-  it('percent-encodings that are malformed or no UTF-8 are 400', async () => {
+describe('a request', () => {
+  it('is 400 if percent-encodings are malformed or not UTF-8', async () => {
     for (const path of [
       '/a/v1/lti/%/points',
       '/a/v1/lti/%zz/points',
@@ -36,7 +36,7 @@ describe('the form of a request', () => {
     }
   });
 
-  it('raw bytes, control characters and fragments in the URL are 400', async () => {
+  it('is 400 if the URL has raw bytes, control characters or a fragment', async () => {
     for (const target of ['/a/v1/lti/\xc3\xa9/points', '/a/v1/events#top', '/\x7f']) {
       assertProblem(
         await sendRaw(stand.port, Buffer.from(head('GET', target, { apikey: stand.key }), 'latin1')),
@@ -46,7 +46,7 @@ describe('the form of a request', () => {
     }
   });
 
-  it('names in paths are decoded once, slashes and percent signs included', async () => {
+  it('has the names in its path decoded once, slashes and percent signs included', async () => {
     assert.equal((await ask('GET', '/a/v1/lti/lti%2D7/points')).status, 200);
     assert.equal((await ask('GET', '/a/v1/%6cti/lti-7/points')).status, 200);
     assertProblem(await ask('GET', '/a/v1/lti/lti%252D7/points'), 404, 'not-found');
@@ -56,12 +56,12 @@ describe('the form of a request', () => {
     assertProblem(await ask('GET', '/a/v1/lms_user/other/B-1/points'), 404, 'lookup-not-configured');
   });
 
-  it('parameters are decoded once', async () => {
+  it('has its parameters decoded once', async () => {
     assert.equal((await ask('GET', '/a/v1/events?%73tart=%31')).status, 200);
     assertProblem(await ask('GET', '/a/v1/events?%2573tart=1'), 400, 'parameter-unknown');
   });
 
-  it('the absolute form of the URL is understood', async () => {
+  it('may have the absolute form of the URL', async () => {
     assert.equal((await ask('GET', 'http://elsewhere.example/a/v1/boards?limit=1')).status, 200);
     assert.equal((await sendRaw(stand.port, head('GET', 'http://elsewhere.example'))).status, 200);
     assertProblem(
@@ -71,19 +71,19 @@ describe('the form of a request', () => {
     );
   });
 
-  it('a URL above 8 KiB is 414, up to it is read', async () => {
+  it('is 414 if the URL is longer than 8 KiB, and is otherwise read', async () => {
     assertProblem(await ask('GET', `/a/v1/events?x=${'y'.repeat(9_000)}`), 414, 'uri-too-long');
     assertProblem(await ask('GET', `/a/v1/events?x=${'y'.repeat(8_000)}`), 400, 'parameter-unknown');
     assertProblem(await ask('GET', `/a/v1/board/${'7'.repeat(8_000)}/points`), 400, 'identifier-malformed');
     assertProblem(await ask('GET', `/a/v1/events?x=${'y'.repeat(60_000)}`), 414, 'uri-too-long');
   });
 
-  it('headers above 16 KiB are 431', async () => {
+  it('is 431 if the headers are larger than 16 KiB', async () => {
     assertProblem(await ask('GET', '/livez', { 'x-large': 'y'.repeat(20_000) }), 431, 'headers-too-large');
     assertProblem(await ask('GET', '/a/v1/events', { apikey: 'y'.repeat(10_000) }), 401, 'key-unknown');
   });
 
-  it('what is no HTTP is 400', async () => {
+  it('is 400 if it is not HTTP', async () => {
     for (const bytes of [
       'GET /livez HTTP/9.9\r\n\r\n',
       '\x16\x03\x01\x02\x00\x01\r\n\r\n',
@@ -96,7 +96,7 @@ describe('the form of a request', () => {
     assertProblem(await ask('GET', '/livez', { 'content-length': 'x' }), 400, 'request-malformed');
   });
 
-  it('exactly one Host is wanted', async () => {
+  it('requires exactly one Host', async () => {
     const key = `apikey: ${stand.key}\r\n`;
     const none = await sendRaw(stand.port, `GET /a/v1/boards HTTP/1.1\r\n${key}connection: close\r\n\r\n`);
     assertProblem(none, 400, 'request-malformed');
@@ -108,7 +108,7 @@ describe('the form of a request', () => {
     assert.equal((await sendRaw(stand.port, 'GET /livez HTTP/1.0\r\n\r\n')).status, 200);
   });
 
-  it('a body of up to 64 KiB with GET or HEAD is ignored, whatever its type', async () => {
+  it('may have a body of up to 64 KiB with GET or HEAD, which is ignored, with any type', async () => {
     const fields: Record<string, string>[] = [
       {},
       { 'content-type': 'application/json' },
@@ -132,7 +132,7 @@ describe('the form of a request', () => {
     }
   });
 
-  it('a larger body, and any with OPTIONS, is 400', async () => {
+  it('is 400 with a larger body, and with any body for OPTIONS', async () => {
     const body = 'x'.repeat(LARGEST_BODY + 1);
     for (const method of ['GET', 'HEAD']) {
       const announced = head(method, '/a/v1/boards', {
@@ -152,7 +152,7 @@ describe('the form of a request', () => {
     assertProblem(await sendRaw(stand.port, `${options}{}`), 400, 'body-not-expected');
   });
 
-  it('requests behind a body are answered in order on the same connection', async () => {
+  it('after a body gets its response in order on the same connection', async () => {
     const fields = { apikey: stand.key, connection: 'keep-alive' };
     const requests = [
       `${head('GET', '/a/v1/boards', { ...fields, 'content-length': '2' })}{}`,
@@ -165,12 +165,12 @@ describe('the form of a request', () => {
     assert.deepEqual([status, ...others], [200, 404, 200, 404]);
   });
 
-  it('a body that cannot be read is 400', async () => {
+  it('is 400 if its body cannot be read', async () => {
     const sent = head('GET', '/a/v1/boards', { apikey: stand.key, 'transfer-encoding': 'chunked' });
     assertProblem(await sendRaw(stand.port, `${sent}no length\r\n`), 400, 'request-malformed');
   });
 
-  it('a body that cannot be read closes the connection after the responses before it', async () => {
+  it('with an unreadable body closes the connection after the responses before it', async () => {
     const fields = { apikey: stand.key, connection: 'keep-alive' };
     const first = head('GET', '/a/v1/events', fields);
     const second = head('GET', '/a/v1/boards', { ...fields, 'transfer-encoding': 'chunked' });
@@ -179,7 +179,7 @@ describe('the form of a request', () => {
     assert.doesNotMatch(body, /HTTP\/1\.1/);
   });
 
-  it('a client that waits for "100 Continue" is invited to send a body that is ignored', async () => {
+  it('with "Expect: 100-continue" is invited to send a body that is ignored', async () => {
     const fields = { apikey: stand.key, expect: '100-continue' };
     const small = `${head('GET', '/a/v1/boards', { ...fields, 'content-length': '2' })}{}`;
     const reply = await sendRaw(stand.port, small);
@@ -190,7 +190,7 @@ describe('the form of a request', () => {
     assert.deepEqual(refused.interim, []);
   });
 
-  it('expectations and upgrades are passed over', async () => {
+  it('may have other expectations and upgrades, which are ignored', async () => {
     assert.equal((await ask('GET', '/a/v1/boards', { expect: 'miracles' })).status, 200);
     const continued = head('POST', '/a/v1/boards', { expect: '100-continue', 'content-length': '9' });
     assertProblem(await sendRaw(stand.port, continued), 401, 'key-missing');
@@ -198,7 +198,7 @@ describe('the form of a request', () => {
     assert.equal((await ask('GET', '/a/v1/boards', upgrade)).status, 200);
   });
 
-  it('a key that is empty, repeated or in the wrong place is 401', async () => {
+  it('is 401 if its key is empty, repeated or in the wrong place', async () => {
     assertProblem(await ask('GET', '/a/v1/boards', { apikey: '' }), 401, 'key-missing');
     const twice = head('GET', '/a/v1/boards', { apikey: stand.key, Apikey: stand.key });
     assertProblem(await sendRaw(stand.port, twice), 401, 'key-unknown');
@@ -206,7 +206,7 @@ describe('the form of a request', () => {
     assertProblem(query, 401, 'key-missing');
   });
 
-  it('what looks like a key is scrubbed from problems and from the log', async () => {
+  it('has everything like a key removed from problems and from the log', async () => {
     const spelt = stand.key.replace('_', '%5f').replace('cork', '%63ork');
     for (const path of [
       `/a/v1/lti/${stand.key}`,
@@ -221,7 +221,7 @@ describe('the form of a request', () => {
     assert.ok(!JSON.stringify(stand.log).includes(stand.key.slice(6, 40)));
   });
 
-  it('a route of the other variant does not exist, after the key check', async () => {
+  it('for a route of the other variant is 404, after the check of the key', async () => {
     assertProblem(await ask('GET', '/b/v1/events/pins'), 404, 'not-found');
     assertProblem(await ask('GET', '/a/v1/pins'), 404, 'not-found');
     assertProblem(await ask('GET', '/a/users'), 404, 'not-found');
@@ -230,7 +230,7 @@ describe('the form of a request', () => {
     assertProblem(await sendRaw(stand.port, head('GET', '/a/users')), 404, 'not-found');
   });
 
-  it('no path, query or header makes a 5xx, and every refusal has the one shape', async () => {
+  it('is never a 5xx for any path, query or header, and every refusal has the same form', async () => {
     const segment = fc.oneof(
       fc.constantFrom(
         'a',

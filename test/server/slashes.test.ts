@@ -1,4 +1,4 @@
-/** Slashes that clients add by joining a base and a path mean nothing (decision 67). */
+/** Redundant slashes, which clients add by joining a base and a path, are ignored (decision 67). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { PUBLISHED_PATHS } from './published-paths.ts';
@@ -10,15 +10,15 @@ before(async () => {
 });
 after(() => stand.close());
 
-/** Status, tag and body. */
+/** Status, entity tag and body of a response. */
 async function appearance(path: string): Promise<readonly unknown[]> {
   const response = await stand.get(path);
   const body = (await response.text()).replace(/"request_id":"[^"]*"/, '');
   return [response.status, response.headers.get('etag'), body];
 }
 
-describe('slashes', () => {
-  it('doubled after the base, doubled elsewhere or at the end change nothing on any route', async () => {
+describe('redundant slashes', () => {
+  it('after the base, elsewhere or at the end are ignored on every route', async () => {
     for (const { base, path } of PUBLISHED_PATHS) {
       const expected = await appearance(path);
       const rest = path.slice(base.length);
@@ -28,7 +28,7 @@ describe('slashes', () => {
     }
   });
 
-  it('change nothing about documents, pages and checks', async () => {
+  it('are ignored for documents, pages and health checks', async () => {
     for (const path of [
       ...['/docs/', '//docs', '/problems//not-found/', '/livez/', '//readyz', '//'],
       ...['//openapi.json', '/a//openapi.json', '/b/openapi.json/', '/insights//v1/openapi.json'],
@@ -39,14 +39,14 @@ describe('slashes', () => {
     }
   });
 
-  it('do not lead past the check of the key', async () => {
+  it('do not bypass the check of the key', async () => {
     for (const path of ['/a//v1/boards', '//v1/boards/', '/a/v1/', '/b//users', '//a///v1//nowhere']) {
       const response = await fetch(stand.url + path);
       assert.match(await response.text(), /"code":"key-missing"/, path);
     }
   });
 
-  it('that are doubled or at the end show neither in links nor in the log', async () => {
+  it('appear neither in links nor in the log', async () => {
     const response = await stand.get('/a//v1/events//?limit=1');
     await response.text();
     assert.match(response.headers.get('link') ?? '', /^<\/a\/v1\/events\?limit=1&cursor=/);
@@ -55,7 +55,7 @@ describe('slashes', () => {
     for (const text of shown) assert.doesNotMatch(text, /\/\/|[^/]\/$/);
   });
 
-  it('that are percent-encoded belong to a name', async () => {
+  it('that are percent-encoded are part of a name', async () => {
     assert.equal((await stand.get('/a/v1/lti/lti-7%2F/points')).status, 404);
     assert.equal((await stand.get('/a/v1/lti/lti-7/points')).status, 200);
   });

@@ -1,4 +1,4 @@
-/** A client that takes the beginning of a response, and the rest only when the test says so. */
+/** A client that reads the beginning of a response, and the rest only on demand. */
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import type { Stand } from './stand.ts';
@@ -10,14 +10,14 @@ export interface SlowClient {
   bodyBytes(): number;
   /** The body so far, as text. */
   bodyText(): string;
-  /** Takes the rest; resolves with the body that came when the server has closed the connection. */
+  /** Reads the rest. Resolves with the received body once the server has closed the connection. */
   takeRest(): Promise<Buffer>;
-  /** Resolves when the connection is closed, whatever has been taken. */
+  /** Resolves when the connection is closed, even if bytes have not been read. */
   readonly closed: Promise<unknown>;
   vanish(): void;
 }
 
-/** Resolves when the head of the response has come, or the connection is closed without one. */
+/** Resolves when the head of the response has arrived, or the connection is closed without one. */
 export async function askSlowly(
   { port, key }: Pick<Stand, 'port' | 'key'>,
   path: string,
@@ -27,7 +27,7 @@ export async function askSlowly(
   const socket = connect(port, '127.0.0.1');
   const fields = Object.entries({ host: 'x', connection: 'close', apikey: key, ...headers });
   const closed = new Promise((resolve) => socket.once('close', resolve));
-  // A response that is cut ends the hard way.
+  // A response that is cut off resets the connection.
   socket.on('error', () => undefined);
   socket.write(
     `${method} ${path} HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`,
@@ -35,7 +35,7 @@ export async function askSlowly(
   const chunks = await readHead(socket);
   const received = () => Buffer.concat(chunks);
   const headEnd = received().indexOf('\r\n\r\n');
-  // Closed without a response: the status is no number.
+  // If the connection was closed without a response, the status is NaN.
   const bodyStart = headEnd === -1 ? 0 : headEnd + 4;
   const head = received().subarray(0, bodyStart).toString('latin1');
   return {
@@ -66,14 +66,17 @@ async function readHead(socket: Socket): Promise<Buffer[]> {
   return chunks;
 }
 
-/** The value of a line of `/metrics`; 0 when there is none. */
+/** The value of a line of `/metrics`; 0 if there is no such line. */
 export async function metric({ url }: Pick<Stand, 'url'>, line: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const found = text.split('\n').find((one) => one.startsWith(`${line} `));
   return Number(found?.slice(line.length + 1) ?? 0);
 }
 
-/** A refusal of a share, which names its limit and carries nothing of the response. */
+/**
+ * Asserts that a response is a refusal because of a limit, names the limit, and has no header
+ * fields of the requested response.
+ */
 export async function assertRefused(
   asked: Promise<SlowClient>,
   status: number,

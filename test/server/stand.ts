@@ -1,4 +1,7 @@
-/** A server over a real store and keyring with a few records, and raw ways to talk to it. */
+/**
+ * A server over a real store and keyring with a few records, and functions to send raw requests to
+ * it.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -16,13 +19,13 @@ import { DEFAULT_STORAGE, openStorage, type Storage, type StorageKind } from '..
 export const ORGANIZATION = 'harbor';
 
 export interface Stand {
-  /** Where a store of files lies. */
+  /** Folder of the data, if the store uses files. */
   readonly folder: string;
   readonly url: string;
   readonly port: number;
   readonly key: string;
   readonly store: Store;
-  /** What the server reads: the store, or the store with datasets in memory. */
+  /** The store that the server reads: `store`, or `store` with datasets in memory. */
   readonly served: Store;
   readonly keyring: Keyring;
   /** Lines of the log so far, parsed. */
@@ -37,17 +40,22 @@ export interface Stand {
 export interface StandOptions extends Partial<Omit<ServerOptions, 'store' | 'keyring'>> {
   /** Absent: the default of the product. */
   readonly kind?: StorageKind;
-  /** Published before the server starts; absent: the small world; `undefined`: nothing. */
+  /**
+   * Published before the server starts; absent: the small world; `undefined`: nothing is published.
+   */
   readonly records?: Records | undefined;
-  /** Stands between the server and the store. */
+  /** Wraps the store that the server reads. */
   readonly around?: (store: Store) => Store;
-  /** With secrets and a version of its own; otherwise a stand over a data folder may be a copy. */
+  /**
+   * Publishes the records for this server only, with new secrets. Otherwise the data folder may be
+   * a copy of an earlier one.
+   */
   readonly isUnique?: boolean;
 }
 
 const SETTINGS = { title: 'Harbor', lmsUserProperties: ['sis'], policy: '' };
 
-/** Data folders by what was published there. Copying one takes much less than publishing again. */
+/** Data folders by their records. Copying a folder takes much less time than publishing again. */
 const templates = new Map<Records, Promise<string>>();
 process.once('exit', () => {
   for (const folder of templateFolders) rmSync(folder, { recursive: true, force: true });
@@ -64,7 +72,7 @@ async function makeTemplate(records: Records): Promise<string> {
   return folder;
 }
 
-/** The storage with the organization and its records; absent records: nothing is published. */
+/** Opens a storage with the organization and its records; absent records: nothing is published. */
 async function openFilled(
   kind: StorageKind,
   folder: string,
@@ -132,19 +140,19 @@ export async function openStand(options: StandOptions = {}): Promise<Stand> {
 }
 
 export interface RawReply {
-  /** Statuses of interim responses before it, such as 100. */
+  /** Statuses of preceding interim responses, such as 100. */
   readonly interim: readonly number[];
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
-/** Sends bytes as they are, on a connection of their own, and reads until the server closes it. */
+/** Sends bytes unchanged on a new connection, and reads until the server closes it. */
 export async function sendRaw(port: number, request: string | Uint8Array): Promise<RawReply> {
   const socket = connect(port, '127.0.0.1');
   const chunks: Buffer[] = [];
   socket.on('data', (chunk) => chunks.push(chunk));
-  // What the server did not want to read may end the connection the hard way, after its answer.
+  // If the server does not read everything, it may reset the connection after its response.
   socket.on('error', () => undefined);
   socket.write(request);
   await once(socket, 'close');
@@ -172,7 +180,7 @@ export function head(method: string, target: string, fields: Record<string, stri
   return `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`;
 }
 
-/** Waits until a condition holds, asking again and again. */
+/** Waits until a condition holds, by polling. Throws after `timeoutMs`. */
 export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
   const endMs = performance.now() + timeoutMs;
   while (!(await condition())) {
@@ -183,7 +191,9 @@ export async function until(condition: () => boolean | Promise<boolean>, timeout
 
 const large = new Map<number, Records>();
 
-/** Records whose export takes about `megabytes` as JSON, so that it is sent in many chunks. */
+/**
+ * Records whose export is about `megabytes` of JSON, so that it is sent in many chunks. Memoized.
+ */
 export function largeRecords(megabytes: number): Records {
   const records = large.get(megabytes) ?? makeLargeRecords(megabytes);
   large.set(megabytes, records);
@@ -192,7 +202,7 @@ export function largeRecords(megabytes: number): Records {
 
 function makeLargeRecords(megabytes: number): Records {
   const count = Math.ceil((megabytes * 1e6) / 2_000);
-  // No two events look alike, so that bytes in the wrong place are noticed.
+  // No two events are alike, so that misplaced bytes are noticed.
   const pins = Array.from({ length: count }, (_, index) => ({
     ...{ id: BigInt(1_000 + index), boardId: 7n, ownerId: 5n, title: `Pin ${index}` },
     body: `${index} `.repeat(Math.ceil(1_900 / `${index} `.length)),
@@ -207,7 +217,7 @@ function makeLargeRecords(megabytes: number): Records {
   };
 }
 
-/** Every refusal has the one shape. */
+/** Asserts that a response is a problem document, in the form that all refusals share. */
 export function assertProblem(reply: RawReply, status: number, code: string): Record<string, unknown> {
   assert.equal(reply.status, status, reply.body);
   assert.equal(reply.headers.get('content-type'), 'application/problem+json');

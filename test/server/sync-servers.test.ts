@@ -1,4 +1,6 @@
-/** Keeping in step behind a load balancer: servers take up a version each in its own time (decision 19). */
+/**
+ * Sync behind a load balancer, whose servers switch to a version at different times (decision 19).
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,7 +10,7 @@ import { get } from '../model/client.ts';
 import { SyncedTable } from '../properties/synced-table.ts';
 import { openStand } from './stand.ts';
 
-/** The same store; once it is asked to, it tells of no newer version. */
+/** Wraps a store. After `freeze(version)`, it reports this version as the current one. */
 function lagging() {
   let frozen: string | undefined;
   return {
@@ -29,7 +31,7 @@ function lagging() {
 
 const VISIT = { type: 'board', action: 'visited', ownerId: 5n, boardId: 7n };
 
-test('a walk that goes on at a server that is behind loses nothing, and brings nobody back', {
+test('a sync that continues at a server with an older version loses nothing and restores no forgotten user', {
   timeout: 60_000,
 }, async (t) => {
   const { freeze, around } = lagging();
@@ -58,7 +60,7 @@ test('a walk that goes on at a server that is behind loses nothing, and brings n
   );
   const inTurn = (page: number) => (page % 2 === 0 ? newer.address : stand.url);
   const behindAfterFirst = (page: number) => (page === 0 ? newer.address : stand.url);
-  // With ten, the server behind ends the walk on its first page.
+  // With ten, the older server ends the sync on its first page.
   for (const limit of [1, 2, 3, 10]) {
     for (const chosen of [inTurn, behindAfterFirst]) {
       let pages = 0;
@@ -69,7 +71,7 @@ test('a walk that goes on at a server that is behind loses nothing, and brings n
         limit,
       );
       await table.catchUp();
-      // When the one that was behind has caught up.
+      // The older server has caught up.
       choose = () => newer.address;
       await table.catchUp();
       const expected = (await fresh()).split('\n').slice(0, -1).toSorted();

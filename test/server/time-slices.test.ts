@@ -1,4 +1,4 @@
-/** Requests that process many rows yield to the event loop once for some thousand rows. */
+/** Requests that process many rows yield to the event loop once per few thousand rows. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -30,13 +30,13 @@ import { withTimeRunning } from '../running-time.ts';
 
 const USERS = 40_000;
 const EVENTS = 40_000;
-/** At least this often all rows together are interrupted by a look at the clock. */
+/** The least number of clock checks while all rows are processed. */
 const LOOKS = EVENTS / 10_000;
 const START_MS = Date.UTC(2024, 0, 1);
 const BOARD = 0;
 const USER = 0;
 
-/** One board: the first user acts in every other event, every other user at most once. */
+/** One board. The first user acts in every second event, every other user at most once. */
 function recordsOf(): Records {
   const users = Array.from({ length: USERS }, (_, user) => ({
     id: BigInt(user + 1),
@@ -68,7 +68,7 @@ describe('a request that processes many rows', () => {
     await publishRecords(store, 'acme', recordsOf());
     dataset = await openPublished(store, 'acme');
     rendering = openRendering(dataset, NO_REDACTION);
-    // Reads from the disk come first, because their turns are not those of the work.
+    // Reads from the disk come first, because they would count as turns of the event loop.
     await rendering.described();
     await rendering.describedPins();
     await rendering.standings({ scope: FULL_SCOPE, range: {}, of: { board: BOARD } }, 'email');
@@ -125,7 +125,7 @@ describe('a request that processes many rows', () => {
   });
 });
 
-it('making pseudonyms of many people yields to the event loop', async () => {
+it('making the pseudonyms of many users yields to the event loop', async () => {
   const world = worldOf(0);
   const people = Array.from({ length: 8_192 }, (_, id) => ({ ...world.people[0]!, id: BigInt(id) }));
   const redaction = { email: true, name: true, id: false, secret: new Uint8Array(32) };

@@ -1,4 +1,7 @@
-/** Under what the records of a user's points map stand (decision 8), as the organization has it. */
+/**
+ * The member names in the points map of a user (decision 8), according to the setting of the
+ * organization.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { BIG, publishRecords } from '../dataset/small-world.ts';
@@ -35,14 +38,14 @@ describe('the points map of a user on two boards', () => {
   const tagOf = async (path: string) => (await get(path)).tag ?? '';
   const namesOf = async (path: string) => Object.keys(JSON.parse((await get(path)).text));
 
-  it("has the user's id as names, and that of the board after the first one", async () => {
+  it('has the user id as names, with the board id appended after the first board', async () => {
     for (const path of [BY_ID, BY_PROPERTY]) {
       assert.deepEqual(await namesOf(path), [`${BIG}`, `${BIG}:8`]);
       assert.deepEqual(await namesOf(`${path}?key=board`), ['7', '8']);
     }
   });
 
-  it('has the ids of the boards where the organization asks for that, with other entity tags', async () => {
+  it('has the board ids as names if the organization is configured so, with different entity tags', async () => {
     const [tag, byBoard] = [await tagOf(BY_ID), await get(`${BY_ID}?key=board`)];
     await publish({ userPointsKey: 'board-id' });
     for (const path of [BY_ID, BY_PROPERTY, `${BY_ID}?key=board`]) {

@@ -1,4 +1,7 @@
-/** A shared store whose database is killed, restarted or frozen, and readers that hold none of its connections. */
+/**
+ * A shared store whose database is killed, restarted or frozen, and readers that hold none of its
+ * connections.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -63,7 +66,7 @@ async function assertAway(call: () => Promise<unknown>, name: string): Promise<v
   await assert.rejects(call(), away, name);
 }
 
-/** By itself, with the store that has met the trouble. */
+/** Waits until the same store, which met the failure, recovers by itself. */
 async function assertBack(): Promise<void> {
   await until(() =>
     store.organizations().then(
@@ -79,7 +82,7 @@ async function assertBack(): Promise<void> {
 }
 
 describe('every call to a store', () => {
-  it('ends with database-away while the database is not there, and succeeds when it is back', async () => {
+  it('ends with database-away while the database is down, and succeeds when it is back', async () => {
     await store.organizations();
     await postgres.kill();
     for (const [name, call] of Object.entries(CALLS)) await assertAway(call, name);
@@ -87,14 +90,14 @@ describe('every call to a store', () => {
     await assertBack();
   });
 
-  it('succeeds after a restart between two of them', async () => {
+  it('succeeds after a restart between two calls', async () => {
     await store.organizations();
     await postgres.crash();
     await postgres.start();
     await assertBack();
   });
 
-  it('ends with database-away while the database says nothing, all at the same time', async () => {
+  it('ends with database-away while the database does not respond, for all calls at once', async () => {
     await store.organizations();
     postgres.freeze();
     try {
@@ -107,12 +110,12 @@ describe('every call to a store', () => {
 });
 
 describe('a transaction in the catalog', () => {
-  it('is not waited for twice when the database stops in the middle of it', async () => {
+  it('waits only once when the database stops in the middle of it', async () => {
     const blocking = new PostgresDatabase(url);
     const holder = await blocking.connect();
     await holder.rows('BEGIN');
     await holder.rows('UPDATE catalog SET tick = tick');
-    // It has begun, and waits for the row when nothing comes any more.
+    // The transaction has begun, and waits for the row when the database stops responding.
     const creating = assertAway(() => store.createOrganization('another', {}), 'createOrganization');
     const waiting = `SELECT FROM pg_stat_activity
       WHERE datname = current_database() AND wait_event_type = 'Lock'`;
@@ -136,8 +139,8 @@ describe('a transaction in the catalog', () => {
   });
 });
 
-describe('a version that is fetched', () => {
-  it('is not waited for longer when the database stops between its chunks', async () => {
+describe('a fetch of a version', () => {
+  it('waits no longer when the database stops between its chunks', async () => {
     const large = await openStore();
     await large.createOrganization('large', {});
     await publishEvents(large, 'large', 1, 50_000);
@@ -170,14 +173,14 @@ describe('a version that is fetched', () => {
   });
 });
 
-describe('a publication whose database goes away', () => {
-  it('fails as a whole, and leaves the version that is in force', async () => {
+describe('a publication whose database goes down', () => {
+  it('fails as a whole, and keeps the current version', async () => {
     const version = await store.currentVersion(NAME);
     const publication = await store.beginPublication(NAME, { waitMs: 0 });
     publication.changeSettings({ title: 'Never' });
     await publication.check(() => undefined);
     await postgres.kill();
-    // Chunks are tried again for some seconds, since a database that restarts is back after some.
+    // Chunks are retried for some seconds, since a restarting database is back after some seconds.
     await assert.rejects(publication.publish(), away);
     await publication.discard();
     await postgres.start();
@@ -203,9 +206,10 @@ describe('a slow reader', () => {
       return socket;
     });
     try {
-      // Each has its first bytes, and takes no more.
+      // Each socket has its first bytes, and reads no more.
       for (const socket of sockets) await once(socket, 'readable');
-      // Of store and keyring two each, and one that listens; nobody is in a transaction or a statement.
+      // Store and keyring have two connections each, and one listens; none is in a transaction or a
+      // statement.
       const activity = `SELECT state::text FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()`;
       await until(async () => (await database.rows(activity)).every(([state]) => state === 'idle'));

@@ -1,4 +1,4 @@
-/** Addresses of buckets: what they say, and what is refused without repeating a secret. */
+/** Addresses of buckets: their parts, and refusals that do not repeat a secret. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { AppError } from '../../src/domain/app-error.ts';

@@ -1,4 +1,4 @@
-/** A bucket that is slow, refuses or loses connections: what is tried again, and the errors. */
+/** A bucket that is slow, refuses or loses connections: the retried requests, and the errors. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
@@ -16,7 +16,7 @@ const CHUNK = randomBytes(256 * 1024);
 /** Longer than any bound of these tests. */
 const LONG_MS = 60_000;
 
-describe('chunks in a bucket that is in trouble', { timeout: LONG_MS }, () => {
+describe('chunks in a bucket that fails', { timeout: LONG_MS }, () => {
   let bucket: TestBucket;
   let proxy: FaultProxy;
   const opened: ChunkPlace[] = [];
@@ -94,7 +94,7 @@ describe('chunks in a bucket that is in trouble', { timeout: LONG_MS }, () => {
     });
   }
 
-  it('are away where nobody listens', async () => {
+  it('are away if no server listens', async () => {
     const unused = await FaultProxy.start('http://127.0.0.1');
     const { endpoint } = unused;
     await unused.close();
@@ -128,13 +128,13 @@ describe('chunks in a bucket that is in trouble', { timeout: LONG_MS }, () => {
     });
   }
 
-  it('are unreadable when another program has put something large in their place', async () => {
+  it('are unreadable if a different program has stored a large object in their place', async () => {
     proxy.fault = ({ response }) => void response.writeHead(200).end(Buffer.alloc(9 * 2 ** 20)) === undefined;
     await assert.rejects(open().get('school/one'), { code: 'data-unreadable', message: /more bytes/ });
     assert.equal(proxy.requests, 1);
   });
 
-  it('are deleted together with the digest that compatible servers know', async () => {
+  it('are deleted together, with a digest that compatible servers know', async () => {
     const headers: unknown[] = [];
     proxy.fault = async ({ request, forward }) => {
       const names = Object.keys(request.headers).filter((name) => /md5|checksum/.test(name));
@@ -145,7 +145,7 @@ describe('chunks in a bucket that is in trouble', { timeout: LONG_MS }, () => {
     assert.deepEqual(headers, [['POST', ['content-md5'], 200]]);
   });
 
-  it('are deleted one by one where the server cannot delete several', async () => {
+  it('are deleted one by one if the server cannot delete several', async () => {
     for (const [status, code] of [
       [501, 'NotImplemented'],
       [400, 'MissingContentMD5'],
@@ -159,7 +159,7 @@ describe('chunks in a bucket that is in trouble', { timeout: LONG_MS }, () => {
     }
   });
 
-  it('are deleted again when the server reports that it could not delete some', async () => {
+  it('are deleted again if the server reports that it could not delete some', async () => {
     const place = open();
     await place.put('school/two', CHUNK);
     const body = Buffer.from(
@@ -171,7 +171,7 @@ describe('chunks in a bucket that is in trouble', { timeout: LONG_MS }, () => {
     assert.equal(await place.get('school/two'), undefined);
   });
 
-  it('are listed as the bucket lists them, even when that is out of date', async () => {
+  it('are listed as the bucket lists them, even if its listing is out of date', async () => {
     const place = open();
     let kept: Reply | undefined;
     proxy.fault = async ({ response, forward }) => {
@@ -188,7 +188,7 @@ describe('chunks in a bucket that is in trouble', { timeout: LONG_MS }, () => {
     await place.delete(['school/two']);
   });
 
-  it('use at most 16 connections, and wait for one as long as it takes', async () => {
+  it('use at most 16 connections, and wait for a free one as long as necessary', async () => {
     const place = open({ attempts: 1 });
     let [atOnce, most] = [0, 0];
     proxy.fault = async () => {
@@ -202,7 +202,7 @@ describe('chunks in a bucket that is in trouble', { timeout: LONG_MS }, () => {
     assert.ok(most > 1 && most <= 16, `${most} at once`);
   });
 
-  it('are stored with the encryption that the address names', async () => {
+  it('are stored with the encryption in the address', async () => {
     const sent: unknown[] = [];
     proxy.fault = ({ request: { headers } }) => {
       sent.push([
@@ -223,7 +223,7 @@ describe('chunks in a bucket that is in trouble', { timeout: LONG_MS }, () => {
     ]);
   });
 
-  it('leave neither the key nor what was signed in an error', async () => {
+  it('reveal neither the key nor the signed text in an error', async () => {
     const key = process.env['AWS_ACCESS_KEY_ID'] ?? '';
     assert.notEqual(key, '');
     proxy.fault = ({ response }) => {

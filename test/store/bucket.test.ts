@@ -1,4 +1,4 @@
-/** Chunks in a bucket of an S3-compatible server, and what its settings have to be. */
+/** Chunks in a bucket of an S3-compatible server, and the settings that it requires. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { before, describe, it } from 'node:test';
@@ -20,11 +20,12 @@ function openUnder(prefix: string): ChunkPlace {
   return openS3Bucket(parseBucketAddress(bucket.address.replace('?', `${prefix}?`)));
 }
 
-// A page of a listing has a thousand names, and so has a deletion; the server of the tests takes long for each.
+// A page of a listing has a thousand names, and so has a deletion; the test server is slow with
+// each.
 describeChunkPlace('in a bucket', async () => openUnder('/contract'), IS_LONG ? 2_345 : 1_010);
 
 describe('chunks in a bucket', () => {
-  it('lie under the prefix of the address, where those of other prefixes are not seen', async () => {
+  it('are under the prefix of the address, and chunks under other prefixes are invisible', async () => {
     const [whole, inner, similar] = [openUnder('/deep'), openUnder('/deep/er'), openUnder('/deep-er')];
     for (const [index, place] of [whole, inner, similar].entries())
       await place.put('school/one', Buffer.from([index]));
@@ -37,7 +38,7 @@ describe('chunks in a bucket', () => {
     for (const place of [whole, inner, similar]) await place.close();
   });
 
-  it('can lie at the top of the bucket', async () => {
+  it('may be at the top of the bucket', async () => {
     const [, bucketAlone = '', parameters = ''] = /^(s3:\/\/[^/?]+)[^?]*(.*)$/.exec(bucket.address) ?? [];
     const place = openS3Bucket(parseBucketAddress(bucketAlone + parameters));
     const bytes = randomBytes(10);
@@ -50,13 +51,13 @@ describe('chunks in a bucket', () => {
   });
 });
 
-describe('a setting of a bucket that is wrong', () => {
+describe('a wrong setting of a bucket', () => {
   async function refusedWith(
     message: RegExp,
     change: { readonly env?: NodeJS.ProcessEnv; readonly address?: string },
   ): Promise<void> {
     const kept = { ...process.env };
-    // Nothing of what the other tests need.
+    // Removes only variables that the other tests do not need.
     for (const name of Object.keys(change.env ?? {})) delete process.env[name];
     for (const [name, value] of Object.entries(change.env ?? {}))
       if (value !== undefined) process.env[name] = value;

@@ -1,4 +1,4 @@
-/** What every place for chunks has in common; one suite, run over each of them. */
+/** The contract of every place for chunks; one suite, run over each of them. */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
@@ -11,8 +11,8 @@ const REFUSED_NAMES = [
 ];
 
 /**
- * `open` gives a place that is empty, and can be called again for the same place; `many` names are more than fit a
- * batch, also without one of them.
+ * `open` returns an empty place, and can be called again for the same place; `many` names exceed
+ * one batch, even with one name fewer.
  */
 export function describeChunkPlace(name: string, open: () => Promise<ChunkPlace>, many = 2_345): void {
   describe(`a place for chunks, ${name}`, () => {
@@ -22,7 +22,7 @@ export function describeChunkPlace(name: string, open: () => Promise<ChunkPlace>
     });
     after(() => place.close());
 
-    it('gives back what was stored, for every process that opens it', async () => {
+    it('returns the stored bytes, to every process that opens it', async () => {
       const chunks = [Buffer.alloc(0), Buffer.from([0, 255, 13, 10]), randomBytes(CHUNK_BYTES)];
       for (const bytes of chunks) await place.put(nameOf('kept', bytes), bytes);
       const other = await open();
@@ -40,7 +40,7 @@ export function describeChunkPlace(name: string, open: () => Promise<ChunkPlace>
       assert.deepEqual(bytesOf(await place.get('view/one')), around.subarray(100, 300));
     });
 
-    it('takes a chunk twice', async () => {
+    it('accepts a chunk twice', async () => {
       const bytes = randomBytes(100);
       await place.put('twice/one', bytes);
       await place.put('twice/one', bytes);
@@ -48,7 +48,7 @@ export function describeChunkPlace(name: string, open: () => Promise<ChunkPlace>
       assert.deepEqual(await listed(place, 'twice/'), ['twice/one']);
     });
 
-    it('has nothing under a name that was never stored', async () => {
+    it('returns nothing for a name that was never stored', async () => {
       await place.put('known/one', randomBytes(1));
       assert.equal(await place.get('known/two'), undefined);
       assert.equal(await place.get('unknown/one'), undefined);
@@ -70,7 +70,7 @@ export function describeChunkPlace(name: string, open: () => Promise<ChunkPlace>
       assert.ok(names.every((stored) => all.includes(stored)));
     });
 
-    it('deletes what it is asked to, and nothing else', async () => {
+    it('deletes the given names, and nothing else', async () => {
       const names = ['gone/one', 'gone/two', 'gone/three'];
       for (const stored of names) await place.put(stored, randomBytes(10));
       await place.delete(['gone/one', 'gone/missing', 'gone/three']);
@@ -106,7 +106,7 @@ export function describeChunkPlace(name: string, open: () => Promise<ChunkPlace>
       }
     });
 
-    it('works for many at once', async () => {
+    it('serves many calls at once', async () => {
       const chunks = Array.from({ length: 64 }, () => randomBytes(10_000));
       const same = randomBytes(10_000);
       await Promise.all([
@@ -139,7 +139,7 @@ export async function listed(place: ChunkPlace, prefix: string): Promise<string[
   return names.sort();
 }
 
-/** Shows the difference between two arrays of bytes, whichever class they are of. */
+/** Converts to one class, so that a comparison shows the difference of the bytes only. */
 function bytesOf(bytes: Uint8Array | undefined): Buffer | undefined {
   return bytes && Buffer.from(bytes);
 }

@@ -1,6 +1,6 @@
 /**
- * A shared store whose database fails over to a standby behind one address: nothing that the standby
- * has is lost, and of what it has not nothing is served any more.
+ * A shared store whose database fails over to a standby behind one address: everything that the
+ * standby has is kept, and anything that it lacks is no longer served.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ import { migrateDatabase, openCachedStore } from '../storage.ts';
 import { manyEvents, publishEvents, stage } from './many-events.ts';
 
 const NAME = 'school';
-/** Another organization, into which an import is under way during the failover. */
+/** A second organization, into which an import is in progress during the failover. */
 const UNDER_WAY = 'under-way';
 
 const folder = temporaryFolder();
@@ -34,7 +34,10 @@ let url: string;
 let importer: VersionStore;
 let store: VersionStore;
 
-/** Two servers behind one address, and two stores over them, for all tests of the suite that calls this. */
+/**
+ * Sets up two servers behind one address, and two stores over them, for all tests of the calling
+ * suite.
+ */
 function withPair(): void {
   before(async () => {
     primary = await startPostgres();
@@ -78,7 +81,7 @@ async function eventsOf(from: VersionStore, name = NAME): Promise<number | undef
   return events;
 }
 
-/** Calls that meet the cut connections fail so; the next ones do not. */
+/** Calls that use the cut connections fail with this error; the next ones do not. */
 function isAway(error: { code?: string }): false {
   assert.equal(error.code, 'database-away');
   return false;
@@ -111,7 +114,7 @@ describe('a failover to a standby that has everything', () => {
     await keyring.close();
   });
 
-  it('is over for a server, its keys and /readyz within seconds', async () => {
+  it('is over within seconds for a server, its keys and /readyz', async () => {
     const statusOf = async (path: string) => {
       const response = await fetch(`${server.address}${path}`, {
         headers: { apikey: key },
@@ -125,12 +128,12 @@ describe('a failover to a standby that has everything', () => {
     await until(async () => (await statusOf('/v1/events?limit=10')) === 200);
   });
 
-  it('does not keep a publication under way from coming into force', async () => {
+  it('lets a publication in progress complete', async () => {
     await publication.publish();
     await untilEvents(store, 1_100, UNDER_WAY);
   });
 
-  it('keeps every version, and takes new ones', async () => {
+  it('keeps every version, and accepts new ones', async () => {
     await untilEvents(store, 1_500);
     await publishEvents(importer, NAME, 1_501, 500);
     await untilEvents(store, 2_000);
@@ -151,9 +154,9 @@ describe('a failover to a standby that lacks the last changes', () => {
     await failOver();
   });
 
-  it('takes back the versions that it has not, and serves none of them again', async () => {
+  it('withdraws the versions that the standby lacks, and never serves them again', async () => {
     await untilEvents(store, 1_000);
-    // It has the number of the lost one, which lies in both caches.
+    // The new version has the number of the lost one, which is in both caches.
     await publishEvents(importer, NAME, 5_001, 200);
     await untilEvents(store, 1_200);
     await untilEvents(importer, 1_200);
@@ -163,7 +166,7 @@ describe('a failover to a standby that lacks the last changes', () => {
     await another.close();
   });
 
-  it('refuses a publication whose turn it gives to somebody else', async () => {
+  it('refuses a publication whose turn it gives to a different process', async () => {
     await until(() => publishEvents(store, UNDER_WAY, 5_001, 200).then(() => true, isAway));
     await assert.rejects(publication.publish(), { code: 'organization-busy' });
     await publication.discard();
@@ -174,7 +177,7 @@ describe('a failover to a standby that lacks the last changes', () => {
 describe('a failover in the middle of a publication', () => {
   withPair();
 
-  it('refuses a publication of whose chunks the standby lacks some', async () => {
+  it('refuses a publication if the standby lacks some of its chunks', async () => {
     const database = new PostgresDatabase(url);
     const rows = database.rows.bind(database);
     let puts = 0;

@@ -1,6 +1,6 @@
 /**
- * A shared store whose place for chunks is away, slow to tell, or lies: whatever fails, no version is
- * shown that was not published, nothing published is lost, and every error says what it is.
+ * A shared store whose place for chunks is away, reports late, or lies: under any fault, only
+ * published versions are shown, no published data are lost, and every error names its cause.
  * `CORKBOARD_SEED` repeats a run.
  */
 import assert from 'node:assert/strict';
@@ -50,7 +50,7 @@ describe('a shared store over a place with faults', () => {
     folder = await mkdtemp(join(tmpdir(), 'corkboard-faults-'));
     url = await newMigratedDatabase();
     const catalog = new PostgresCatalog(new PostgresDatabase(url));
-    // Not in the database, which looks for its own chunks.
+    // Chunks are not in the database, which would look for its own.
     await catalog.setPlace('memory');
     await catalog.close();
   });
@@ -80,7 +80,10 @@ describe('a shared store over a place with faults', () => {
     ],
   });
 
-  /** Events of the version that is shown; absent when it cannot be had, which is said in words. */
+  /**
+   * The number of events of the shown version; absent if it cannot be read, with an error that says
+   * so.
+   */
   async function eventsShown(store: VersionStore): Promise<number | undefined> {
     try {
       const dataset = await store.openDataset(NAME);
@@ -92,7 +95,7 @@ describe('a shared store over a place with faults', () => {
     }
   }
 
-  it('shows what was published, and nothing else', async (t) => {
+  it('shows published versions, and nothing else', async (t) => {
     t.diagnostic(`CORKBOARD_SEED=${seed}`);
     const writer = openStore('writer');
     await writer.createOrganization(NAME, {});
@@ -100,9 +103,9 @@ describe('a shared store over a place with faults', () => {
     let events = 5;
     let failed = 0;
     for (let round = 1; round <= ROUNDS; round += 1) {
-      // Away for the first one, so that one publication at least meets a fault.
+      // Away for the first one, so that at least one publication meets a fault.
       place.faults = round === 1 ? { ...FAULTS, away: 1 } : FAULTS;
-      // Each round has a cache of its own now and then, as a new machine does.
+      // Some rounds start with an empty cache, like a new machine.
       const reader = openStore(random() < 0.3 ? `reader-${round}` : 'reader');
       const [published, before] = await Promise.all([
         publishRecords(openStore(random() < 0.3 ? `writer-${round}` : 'writer'), NAME, followsAt(round)).then(
@@ -127,7 +130,7 @@ describe('a shared store over a place with faults', () => {
     await assertWhole(events);
   });
 
-  /** Without faults everything is there, and the next publication leaves no chunk that nobody needs. */
+  /** Without faults all events are there, and the next publication leaves no unneeded chunk. */
   async function assertWhole(events: number): Promise<void> {
     const store = openStore('last');
     assert.equal(await eventsShown(store), events);

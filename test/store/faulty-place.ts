@@ -3,24 +3,27 @@ import { AppError } from '../../src/domain/app-error.ts';
 import type { ChunkPlace } from '../../src/store/chunks/chunk-place.ts';
 import type { MemoryPlace } from './memory-place.ts';
 
-/** How often each fault comes, from 0 to 1. */
+/** The probability of each fault, from 0 to 1. */
 export interface Faults {
   readonly away: number;
   readonly damaged: number;
   readonly missing: number;
-  /** A list as it was some changes ago. */
+  /** A listing from before the last few changes. */
   readonly stale: number;
 }
 
 export const NO_FAULTS: Faults = { away: 0, damaged: 0, missing: 0, stale: 0 };
 
-/** Lies about the chunks of another place as real ones do at times; what it has stored is stored. */
+/**
+ * Lies about the chunks of the wrapped place as real places sometimes do; stored chunks stay
+ * stored.
+ */
 export class FaultyPlace implements ChunkPlace {
   readonly parallel = 4;
   faults: Faults = NO_FAULTS;
   readonly #place: MemoryPlace;
   readonly #random: () => number;
-  /** Names as they were before. */
+  /** The names before the last changes. */
   #earlier: readonly string[] = [];
 
   constructor(place: MemoryPlace, random: () => number) {
@@ -30,7 +33,8 @@ export class FaultyPlace implements ChunkPlace {
 
   async put(name: string, bytes: Uint8Array): Promise<void> {
     this.#earlier = [...this.#place.chunks.keys()];
-    // A connection that is cut after the last byte: stored, but nobody knows.
+    // A connection that is cut after the last byte: the chunk is stored, but the caller gets an
+    // error.
     if (this.#happens('away') && this.#happens('away')) await this.#place.put(name, bytes);
     this.#mayBeAway();
     await this.#place.put(name, bytes);

@@ -1,4 +1,4 @@
-/** Chunks in a folder: the contract, and what other processes leave in the folder. */
+/** Chunks in a folder: the contract, and files of other processes in the folder. */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ describe('chunks in a folder', () => {
     return await mkdtemp(join(parent, 'folder-'));
   }
 
-  it('can be read by their owner alone', async () => {
+  it('are readable only by their owner', async () => {
     const folder = await makeFolder();
     await openChunkFolder(folder).put('school/one', bytes);
     assert.equal((await stat(join(folder, 'school'))).mode & 0o777, 0o700);
@@ -80,7 +80,7 @@ describe('chunks in a folder', () => {
     await place.put('school/one', bytes);
   });
 
-  it('are unreadable where the folder is a file', async () => {
+  it('are unreadable if the folder is a file', async () => {
     const file = join(parent, 'file');
     await writeFile(file, '');
     const place = openChunkFolder(file);
@@ -90,7 +90,7 @@ describe('chunks in a folder', () => {
     await assert.rejects(listed(place, ''), refused);
   });
 
-  it('leave no temporary file when a chunk cannot get its name', async () => {
+  it('leave no temporary file if the rename of a chunk fails', async () => {
     const folder = await makeFolder();
     await mkdir(join(folder, 'school', 'one'), { recursive: true });
     await assert.rejects(openChunkFolder(folder).put('school/one', bytes));

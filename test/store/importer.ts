@@ -1,6 +1,7 @@
 /**
- * An import as a process of its own, which begins, says so, and publishes when it is told to on its
- * standard input: `node importer.ts <url> <cache> <lease in ms> <organization> <first event> <events>`.
+ * An import as a separate process. It begins, prints a line, and publishes after a line on its
+ * standard input. Usage:
+ * `node importer.ts <url> <cache> <lease in ms> <organization> <first event> <events>`.
  */
 import { once } from 'node:events';
 import { AppError } from '../../src/domain/app-error.ts';

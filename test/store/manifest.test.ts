@@ -1,4 +1,4 @@
-/** Cutting a version into chunks, and the list of them. */
+/** Division of a version into chunks, and the list of them. */
 import assert from 'node:assert/strict';
 import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import {
 import { temporaryFolder } from '../cli/command.ts';
 import { runs } from '../model/runs.ts';
 
-/** What DuckDB writes before its blocks. */
+/** The header that DuckDB writes before its blocks. */
 const HEADER_BYTES = 12 * 1024;
 
 /** Sizes around the header and around whole blocks behind it, and others. */
@@ -42,7 +42,7 @@ const digestArbitrary = fc
 const folder = temporaryFolder();
 
 describe('the chunks of a file', () => {
-  it('cover it exactly once, in order, the first one its header', () => {
+  it('cover it exactly once, in order, starting with its header', () => {
     fc.assert(
       fc.property(sizeArbitrary, (bytes) => {
         let end = 0;
@@ -59,7 +59,7 @@ describe('the chunks of a file', () => {
     );
   });
 
-  it('are cut where DuckDB has its blocks, however large the file is', () => {
+  it('are divided at the blocks of DuckDB, however large the file is', () => {
     fc.assert(
       fc.property(anySizeArbitrary, fc.double({ min: 0, max: 1, noNaN: true }), (bytes, part) => {
         const count = chunkCount(bytes);
@@ -74,7 +74,7 @@ describe('the chunks of a file', () => {
     );
   });
 
-  it('are read back as they were written, and their digests are those of their bytes', async () => {
+  it('are read back as they were written, and their digests match their bytes', async () => {
     const path = join(folder, 'version');
     const property = fc.asyncProperty(sizeArbitrary, fc.integer(), async (size, seed) => {
       const bytes = noise(size, seed);
@@ -97,7 +97,7 @@ describe('the chunks of a file', () => {
     await fc.assert(property, { ...runs(40) });
   });
 
-  it('are not read from a file that has become shorter', async () => {
+  it('are not read from a file that has been truncated', async () => {
     const path = join(folder, 'short');
     await writeFile(path, noise(CHUNK_BYTES, 1));
     const file = await open(path);
@@ -132,7 +132,7 @@ describe('a manifest', () => {
     );
   });
 
-  it('that was cut off is refused', () => {
+  it('is refused if it is truncated', () => {
     fc.assert(
       fc.property(manifestArbitrary, fc.integer({ min: 1, max: 40 }), (manifest, missing) => {
         const encoded = encodeManifest(manifest);
@@ -141,7 +141,7 @@ describe('a manifest', () => {
     );
   });
 
-  it('names chunks by words that every place can keep', () => {
+  it('names chunks in a form that every place accepts', () => {
     const organization = '0e0f6c0a-32d4-4a7e-9d0b-6a1c3d6c8f55';
     fc.assert(
       fc.property(epochArbitrary, digestArbitrary, (epoch, digest) => {
@@ -151,7 +151,7 @@ describe('a manifest', () => {
   });
 });
 
-/** The same for the same seed, and nothing that repeats. */
+/** The same bytes for the same seed, without repetition. */
 function noise(size: number, seed: number): Buffer {
   const bytes = Buffer.alloc(size);
   let state = seed | 1;

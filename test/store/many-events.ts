@@ -37,7 +37,7 @@ export async function stage(
   });
 }
 
-/** As one import. Waits for others. */
+/** Publishes them as one import. Waits for other imports. */
 export async function publishEvents(
   store: Store,
   organization: string,

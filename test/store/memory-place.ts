@@ -1,13 +1,13 @@
-/** Chunks in memory, which counts what is asked of it and can be told to go wrong. */
+/** Chunks in memory; counts the requests, and can be made to fail. */
 import type { ChunkPlace } from '../../src/store/chunks/chunk-place.ts';
 
 export class MemoryPlace implements ChunkPlace {
   readonly parallel = 3;
   readonly chunks = new Map<string, Uint8Array>();
-  /** Names in the order in which they were asked for. */
+  /** Names in the order of the requests. */
   readonly gets: string[] = [];
   readonly puts: string[] = [];
-  /** What comes instead of a chunk. */
+  /** Replaces the bytes of a chunk. */
   answer: (name: string, bytes: Uint8Array | undefined) => Uint8Array | undefined = (_name, bytes) => bytes;
 
   async put(name: string, bytes: Uint8Array): Promise<void> {

@@ -1,4 +1,4 @@
-/** The tables of a shared store: made once, brought up to date, and those of version 0.1 beside them. */
+/** The tables of a shared store: created once, migrated, and those of version 0.1 beside them. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { checkMigrations, migrate, SCHEMA_OF_ROWS } from '../../src/store/catalog/migrate.ts';
@@ -41,7 +41,7 @@ describe('the steps of the schema', () => {
     );
   });
 
-  it('are done once, in order, and reported', async () => {
+  it('run once, in order, and are reported', async () => {
     assert.deepEqual(await migrate(database), { steps: ALL, setAside: false });
     const [id] = await database.rows('SELECT id FROM catalog');
     assert.deepEqual(await migrate(database), { steps: [], setAside: false });
@@ -52,7 +52,7 @@ describe('the steps of the schema', () => {
       assert.ok(tables.includes(table), table);
   });
 
-  it('are done once by several that start at the same time', async () => {
+  it('run once if several processes start at the same time', async () => {
     const others = Array.from({ length: 3 }, () => new PostgresDatabase(url));
     const done = await Promise.all([database, ...others].map(migrate));
     assert.deepEqual(
@@ -63,7 +63,7 @@ describe('the steps of the schema', () => {
     for (const other of others) await other.close();
   });
 
-  it('leave nothing behind when one fails', async () => {
+  it('leave nothing behind if one fails', async () => {
     await database.rows('CREATE SCHEMA corkboard');
     await database.rows('CREATE TABLE corkboard.keys (of_another_program INTEGER)');
     await assert.rejects(migrate(database), /keys/);
@@ -76,7 +76,7 @@ describe('the steps of the schema', () => {
     assert.deepEqual((await migrate(database)).steps, ALL);
   });
 
-  it('need no right to make a schema where there is one', async () => {
+  it('do not require the right to create a schema if the schema exists', async () => {
     await database.rows('CREATE ROLE limited LOGIN');
     await database.rows('CREATE SCHEMA corkboard AUTHORIZATION limited');
     const limited = new PostgresDatabase(url.replace('test@', 'limited@'));
@@ -88,14 +88,14 @@ describe('the steps of the schema', () => {
 });
 
 describe('a server', () => {
-  it('is refused on a database without tables, with the command that makes them', async () => {
+  it('is refused on a database without tables, with the command that creates them', async () => {
     await assert.rejects(checkMigrations(database), unreadable(/no tables.*"corkboard migrate"/));
     assert.deepEqual(await tablesOf('corkboard'), []);
   });
 
-  it('is refused on one that lacks a step, with the command that does it', async () => {
+  it('is refused on a database that lacks a step, with the command that runs it', async () => {
     await migrate(database);
-    // As an older version has left it: with steps, and not all of them.
+    // As an older version leaves it: with some of the steps.
     await database.rows("UPDATE corkboard.steps SET name = '0000' WHERE name = $1", [NAMES.at(-1)!]);
     const steps: Record<string, unknown> = STEPS;
     steps['0000'] = steps['0001'];
@@ -106,14 +106,14 @@ describe('a server', () => {
     }
   });
 
-  it('is refused on one that is newer, and so is its migration', async () => {
+  it('is refused on a newer database, and so is its migration', async () => {
     await migrate(database);
     await database.rows("INSERT INTO corkboard.steps VALUES ('9999', 'later')");
     await assert.rejects(checkMigrations(database), unreadable(/newer Corkboard/));
     await assert.rejects(migrate(database), unreadable(/newer Corkboard/));
   });
 
-  it('is let in when all is done', async () => {
+  it('is accepted once all steps are done', async () => {
     await migrate(database);
     await checkMigrations(database);
   });
@@ -144,7 +144,7 @@ describe('a database of version 0.1', () => {
       ),
     );
 
-  it('is refused by servers, with the command that brings it up to date', async () => {
+  it('is refused by servers, with the command that migrates it', async () => {
     await assert.rejects(checkMigrations(database), unreadable(/Corkboard 0\.1.*"corkboard migrate"/));
   });
 

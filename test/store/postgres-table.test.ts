@@ -1,4 +1,4 @@
-/** The table for chunks against the contract of places. */
+/** The contract of places for chunks, run over the table. */
 import { after } from 'node:test';
 import { PostgresDatabase } from '../../src/store/catalog/postgres-database.ts';
 import { openChunkTable } from '../../src/store/chunks/postgres-table.ts';

@@ -1,4 +1,4 @@
-/** The shared store against the contract of stores. */
+/** The contract of stores, run over the shared store. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

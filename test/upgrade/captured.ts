@@ -1,6 +1,6 @@
 /**
- * Responses as the fixture keeps them, what is asked for to get them, and the increments that follow.
- * The program that made the fixture and the test of today share this file.
+ * The form of responses in the fixture, the requests for them, and the imports that follow. The
+ * program that made the fixture and the current test share this file.
  */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -30,7 +30,7 @@ export interface Fixture {
   /** Keys by name. */
   readonly keys: Readonly<Record<string, string>>;
   readonly before: readonly Captured[];
-  /** After the increments: what cursors and sync tokens of before lead to. */
+  /** After the imports: the responses to earlier cursors and sync tokens. */
   readonly after: readonly Captured[];
 }
 
@@ -38,7 +38,7 @@ export async function readFixture(): Promise<Fixture> {
   return JSON.parse(gunzipSync(await readFile(CAPTURED)).toString());
 }
 
-/** One response, without what differs from request to request. */
+/** One response, without the values that differ between requests. */
 export async function capture(
   url: string,
   keys: Fixture['keys'],
@@ -78,7 +78,7 @@ export function nextPath({ status, link, syncToken, etag, body }: Captured): str
   return nextOf({ status, headers, text: body });
 }
 
-/** Ids that the paths of an organization name. */
+/** Values for the paths of an organization. */
 export interface Named {
   readonly boards: readonly bigint[];
   readonly users: readonly bigint[];
@@ -86,7 +86,7 @@ export interface Named {
   readonly course: string;
   readonly property: string;
   readonly value: string;
-  /** Of pages of events. */
+  /** The page size for events. */
   readonly limit: number;
 }
 
@@ -138,7 +138,7 @@ export function pagedPathsOf({ boards: [board], users: [user], limit }: Named): 
 }
 
 /**
- * What is asked after the increments: the second page of before, what has come since, and everything
+ * The requests after the imports: the second page from before, the changes since, and everything
  * again with a full key.
  */
 export function laterPathsOf(before: readonly Captured[]): { key: string; path: string }[] {
@@ -158,7 +158,7 @@ export function laterPathsOf(before: readonly Captured[]): { key: string; path: 
   ];
 }
 
-/** What each organization is given at last, by the old version and by the one under test. */
+/** The last import of each organization, by the old version and by the one under test. */
 export const INCREMENTS: Readonly<Record<string, Bundle>> = {
   small: {
     ...EMPTY_BUNDLE,

@@ -1,4 +1,7 @@
-/** A database of version 0.1, copied by `upgrade/copy-rows.ts`, gives every response as version 0.1 gave it. */
+/**
+ * A database of version 0.1, copied by `upgrade/copy-rows.ts`, gives the same responses as version
+ * 0.1.
+ */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,11 +29,13 @@ import { type Captured, capture, DUMP, type Fixture, INCREMENTS, readFixture } f
 
 const SCRIPT = join(import.meta.dirname, '../../upgrade/copy-rows.ts');
 const PASSWORD = 's3cret-p4ss';
-/** Of each organization, with those that took the place of others. */
+/** Keys of each organization, including the successors of rotated ones. */
 const KEYS = 12;
 /** More than any test needs. */
 const RESIDENT_LIMIT_BYTES = 1e9;
-/** Of a key that sees as much as another one, responses that show that it is one of these. */
+/**
+ * For a key with the same scope as another one: enough responses to show that it has this scope.
+ */
 const FEW = 5;
 
 const folder = temporaryFolder();
@@ -80,7 +85,7 @@ interface Copied {
   readonly dropped: boolean;
 }
 
-/** What the script prints, which must succeed. */
+/** The output of the script, which must succeed. */
 async function copied(...words: readonly string[]): Promise<Copied> {
   const { code, stdout, stderr } = await runScript(...words, '--json');
   assert.equal(code, 0, stderr);
@@ -93,7 +98,10 @@ const summary = ({ organizations }: Copied) =>
 type Target = { readonly database: string } | { readonly data: string };
 const wordsOf = (target: Target) => ['--to', 'database' in target ? target.database : target.data];
 
-/** A server over the copy, read from memory in a database and directly in a folder, with what publishes into it. */
+/**
+ * A server over the copy, in memory for a database and directly from the file for a folder, with
+ * the store that publishes into it.
+ */
 async function serving<T>(
   target: Target,
   use: (url: string, load: (organization: string, paths: readonly string[]) => Promise<void>) => Promise<T>,
@@ -120,7 +128,7 @@ async function serving<T>(
   }
 }
 
-/** The paths, many of them with cursors and sync tokens of 0.1, are those that were asked of 0.1. */
+/** Sends the same paths as to 0.1; many contain cursors and sync tokens of 0.1. */
 async function assertSame(url: string, expected: readonly Captured[]): Promise<void> {
   assert.ok(expected.length > 100);
   for (const one of expected) {
@@ -131,14 +139,17 @@ async function assertSame(url: string, expected: readonly Captured[]): Promise<v
   }
 }
 
-/** What programs read of a problem: its words are others since 0.1. */
+/** The machine-readable part of a problem: its texts have changed since 0.1. */
 function withoutWords({ body, ...rest }: Captured) {
   const { title, detail, ...problem } = JSON.parse(body);
   assert.ok(title !== '' && detail !== '');
   return { ...withoutTokens({ ...rest, body: '' }), problem };
 }
 
-/** Entity tags, cursors and sync tokens are made in another way since 0.1 (decision 74): whether there is one stays. */
+/**
+ * Entity tags, cursors and sync tokens are made differently since 0.1 (decision 74): only their
+ * presence is compared.
+ */
 function withoutTokens({ etag, link, syncToken, ...rest }: Captured) {
   const place = link?.replace(/cursor=[\w-]+/, 'cursor=…');
   return { ...rest, link: place, hasTag: etag !== null, hasSyncToken: syncToken !== null };
@@ -146,8 +157,8 @@ function withoutTokens({ etag, link, syncToken, ...rest }: Captured) {
 
 const COUNTS_POINTS = /\/(points|participation|users\/5\/ledger)\b/;
 /**
- * Version 0.1 left whoever was paid and never acted out of maps, figures and the total of the ledger
- * (decision 72); in the fixture that is one person.
+ * Version 0.1 left users who were paid and never acted out of maps, figures and the total of the
+ * ledger (decision 72); in the fixture that is one user.
  */
 function assertSamePoints(reply: Captured, one: Captured): void {
   assert.equal(reply.status, one.status, one.path);
@@ -163,8 +174,8 @@ function assertSamePoints(reply: Captured, one: Captured): void {
 }
 
 /**
- * All that the keys see of which one is different from every other one, and a few responses of each further key: for
- * targets whose keys and rows are those of one of which every response is requested.
+ * All responses of the keys with distinct scopes, and a few of each further key: for targets whose
+ * keys and rows match a target of which every response is requested.
  */
 function different(captured: readonly Captured[]): readonly Captured[] {
   if (IS_LONG) return captured;
@@ -176,7 +187,10 @@ function different(captured: readonly Captured[]): readonly Captured[] {
   });
 }
 
-/** The responses of 0.1, and after the same imports every response again, from cursors and tokens of before. */
+/**
+ * Compares the responses of 0.1 and, after the same imports, every response again, from earlier
+ * cursors and tokens.
+ */
 async function assertSameEverywhere(target: Target, before: readonly Captured[]): Promise<void> {
   await serving(target, async (url, load) => {
     await assertSame(url, before);
@@ -200,7 +214,7 @@ async function versionsIn(target: Target): Promise<Record<string, boolean>> {
 }
 
 describe('a database of version 0.1', () => {
-  it('is copied within itself, byte for byte, and dropped when asked for', async () => {
+  it('is copied within itself, byte for byte, and dropped with the option', async () => {
     const url = await oldDatabase();
     const migrated = await run(['migrate', '--database', url]);
     assert.equal(migrated.code, 0, migrated.stderr);
@@ -238,14 +252,14 @@ describe('a database of version 0.1', () => {
     const small = await copied(...words, '--organization', 'SMALL', '--organization', 'small', '--no-keys');
     assert.deepEqual(summary(small), [['small', 5, 0, false]]);
     assert.deepEqual(await versionsIn({ data }), { small: true });
-    // What was left behind is fetched, as long as it is asked for.
+    // Data that were left out before are copied when they are requested.
     assert.deepEqual(summary(await copied(...words, '--organization', 'small')), [['small', 0, KEYS, true]]);
     assert.deepEqual(summary(await copied(...words, '--organization', 'small')), [['small', 0, 0, true]]);
   });
 });
 
 describe('a copy that is killed', () => {
-  /** Starts a copy that stops at a locked table, kills it there, and lets the table go. */
+  /** Starts a copy that stops at a locked table, kills it there, and releases the table. */
   async function killAt(url: string, table: string, words: readonly string[]): Promise<void> {
     await withClient(url, async (client) => {
       await client.query('BEGIN');
@@ -266,15 +280,15 @@ describe('a copy that is killed', () => {
     });
   }
 
-  /** All that is there, as a key sees it that sees everything. */
+  /** All responses to a key with full scope. */
   const seenWhole = () => fixture.before.filter(({ key }) => IS_LONG || key.endsWith('.full'));
 
-  it('has copied nothing by half, and is run again', async () => {
+  it('has copied no organization in part, and can be run again', async () => {
     const url = await oldDatabase();
     await migrateDatabase(url);
     await copied('--database', url, '--organization', 'small');
     for (const target of [{ database: url }, { data: join(folder, 'killed') }]) {
-      // The last of the tables that are read: half of Quantum has been read by then.
+      // The last table to be read: half of Quantum has been read by then.
       await killAt(url, 'corkboard_0_1.standings', wordsOf(target));
       assert.equal((await versionsIn(target))['Quantum'] ?? false, false);
       const { organizations } = await copied('--database', url, ...wordsOf(target));
@@ -290,7 +304,7 @@ describe('a copy that is killed', () => {
     }
   });
 
-  it('is run again also when chunks of it are there already', async () => {
+  it('can also be run again if some of its chunks are stored already', async () => {
     const url = await oldDatabase();
     await migrateDatabase(url);
     await killAt(url, 'corkboard.versions', []);
@@ -306,7 +320,7 @@ describe('a copy that is killed', () => {
   });
 });
 
-describe('what cannot be copied', () => {
+describe('the copy script', () => {
   let url: string;
   before(async () => {
     url = await oldDatabase();
@@ -319,7 +333,7 @@ describe('what cannot be copied', () => {
     assert.ok(!result.stderr.includes('s3cret'), result.stderr);
   }
 
-  it('is told with exit code 2 where the script is misused', async () => {
+  it('ends with exit code 2 if it is misused', async () => {
     await assertRefused(2, /^corkboard: Name the database of 0\.1/);
     await assertRefused(2, /--to <dir\|url>/, '--database', url, '--to', '');
     await assertRefused(2, /unknown option '--form'/, '--database', url, '--form');
@@ -328,7 +342,7 @@ describe('what cannot be copied', () => {
     await assertRefused(2, /--drop drops the schema corkboard_0_1/, ...dropInPlace);
   });
 
-  it('prints help with exit code 0', async () => {
+  it('ends with exit code 0 after it prints help', async () => {
     const { code, stdout } = await runScript('--help');
     assert.equal(code, 0);
     for (const option of ['--database', '--to', '--organization', '--no-keys', '--drop', '--json']) {
@@ -336,7 +350,7 @@ describe('what cannot be copied', () => {
     }
   });
 
-  it('is told with exit code 1 where it is refused, never with the password', async () => {
+  it('ends with exit code 1 and a reason if it refuses a copy, and never prints the password', async () => {
     await assertRefused(1, /"corkboard migrate" to set them aside/, '--database', url);
     const away = `postgres://test:${PASSWORD}@127.0.0.1:1/corkboard`;
     await assertRefused(1, /ECONNREFUSED/, '--database', away);
@@ -348,7 +362,7 @@ describe('what cannot be copied', () => {
     await assertRefused(1, /There is no organization "nobody"/, '--database', url, ...unknown);
   });
 
-  it('is a database of an earlier or a later version of 0.1', async () => {
+  it('refuses a database of an earlier or a later version of 0.1', async () => {
     const other = await oldDatabase();
     const to = ['--to', join(folder, 'steps')];
     const change = (sql: string) => withClient(other, (client) => client.query(sql));
@@ -367,7 +381,7 @@ describe('what cannot be copied', () => {
     await assertRefused(1, /made by an unknown version/, '--database', other, ...to);
   });
 
-  it('is an organization whose name another one has: it is skipped, and nothing is dropped', async () => {
+  it('skips an organization whose name is in use, and drops nothing', async () => {
     const other = await oldDatabase();
     await migrateDatabase(other);
     const files = join(folder, 'taken');

@@ -1,6 +1,7 @@
 /**
- * Makes the fixture with the code of version 0.1: node test/upgrade/make-fixture.ts <checkout of 0.1>.
- * The checkout has its own node_modules; README.md says which one it was.
+ * Makes the fixture with the code of version 0.1:
+ * `node test/upgrade/make-fixture.ts <checkout of 0.1>`.
+ * The checkout has its own node_modules; README.md names its commit.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -28,7 +29,7 @@ const OLD = resolve(process.argv[2] ?? '');
 const DEMO_EVENTS = 1_500;
 const SHORT_BODY = 160;
 
-/** Of the old checkout; its modules had the same types. */
+/** Imports a module of the old checkout; its modules had the same types. */
 async function old<T>(path: string): Promise<T> {
   return (await import(join(OLD, path))) as T;
 }
@@ -71,7 +72,7 @@ for (const [organization, bundle] of Object.entries(INCREMENTS)) {
   await writeBundle(files, bundle, 'ndjson');
   await load(organization, [files]);
 }
-// A server takes up new versions a moment later; one that starts has them.
+// A running server switches to new versions a moment later; a starting one has them at once.
 await server.stop();
 server = await serve();
 const after: Captured[] = [];
@@ -94,7 +95,10 @@ async function load(organization: string, paths: readonly string[]): Promise<voi
   if (report.problemCount > 0) throw new Error(JSON.stringify(report.problems[0]));
 }
 
-/** Everything that the tables can hold happens here at least once. Its ids are derived as they once were. */
+/**
+ * Covers everything that the tables can contain at least once. Its ids are derived as before keyed
+ * ids.
+ */
 async function makeSmall(store: Store): Promise<void> {
   await store.createOrganization('small', { title: 'Small world', domain: 'small.example' });
   const { Client } = await import('pg');

@@ -22,7 +22,7 @@ const SEPARATORS = [
   '&',
 ];
 
-/** Somewhere in the bytes, the end included. */
+/** A position in the bytes, including the end. */
 function placeIn(random: Random, bytes: Buffer): number {
   return random.below(bytes.length + 1);
 }
@@ -82,7 +82,7 @@ const insertBytes: ChangeBytes = (random, bytes) => {
 const appendOther: ChangeBytes = (random, bytes, other) =>
   Buffer.concat(random.below(2) === 0 ? [bytes, other] : [other, bytes]);
 
-/** A few: most of what they make is not read any further. */
+/** Only a few encodings, because most of the results are not read any further. */
 const anotherEncoding: ChangeBytes = (random, bytes) => {
   const text = bytes.toString('utf8');
   return random.pick([

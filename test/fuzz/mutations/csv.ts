@@ -1,11 +1,11 @@
-/** Changes to tables that know about cells, quotes and headers. */
+/** Changes to tables that respect cells, quotes and headers. */
 import type { Random } from '../../../bench/random.ts';
 import type { ChangeBytes } from './bytes.ts';
 import { hostileText } from './values.ts';
 
 type Lines = string[];
 
-/** A line chosen at random, the header as likely as any other. */
+/** Changes a random line; the header is as likely as any other line. */
 function changeLine(random: Random, lines: Lines, change: (line: string) => string): void {
   const at = random.below(lines.length);
   lines[at] = change(lines[at] ?? '');
@@ -19,7 +19,7 @@ function writtenCell(random: Random, text: string): string {
   return random.below(4) === 0 ? text : quoted(text);
 }
 
-/** Cells without regard to quotes: what is cut wrong is a mutation, too. */
+/** Ignores quotes when it splits cells: a wrong split is a mutation, too. */
 function changeCell(random: Random, line: string, change: (cell: string) => string): string {
   const cells = line.split(',');
   const at = random.below(cells.length);
@@ -57,7 +57,7 @@ const CHANGES: readonly ((random: Random, lines: Lines) => void)[] = [
   (random, lines) =>
     lines.splice(random.below(lines.length), 0, ...lines.slice(random.below(lines.length)).slice(0, 5)),
   (random, lines) => {
-    // Of the header, a column twice, in another case, or unknown.
+    // In the header: a column repeated, in different case, or unknown.
     lines[0] = changeCell(random, lines[0] ?? '', (cell) =>
       random.pick([
         `${cell},${cell}`,

@@ -1,4 +1,7 @@
-/** Mutated copies of a set of files: the changes fit the form of each file, and some fit no form at all. */
+/**
+ * Mutated copies of a set of files: most changes fit the form of each file, and some fit no form at
+ * all.
+ */
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import type { Random } from '../../../bench/random.ts';
 import { type ChangeBytes, changeBytes } from './bytes.ts';
@@ -6,14 +9,14 @@ import { changeCsv } from './csv.ts';
 import { mutateJson } from './json.ts';
 import { changeXml } from './xml.ts';
 
-/** By name; the ending tells the form. */
+/** By name; the extension determines the form. */
 export type Files = Readonly<Record<string, Buffer>>;
 
-/** Of a hundred changes so many know the form. */
+/** The percentage of changes that fit the form. */
 const KNOWING = 75;
 const MOST_CHANGES = 6;
 
-/** At least one file is changed, at least once. */
+/** Changes at least one file, at least once. */
 export function mutateFiles(random: Random, files: Files): Files {
   const changed: Record<string, Buffer> = { ...files };
   const names = Object.keys(files);
@@ -55,7 +58,7 @@ const changeJsonLine: ChangeBytes = (random, bytes, other) => {
 
 const ENDINGS = ['.csv', '.ndjson', '.json', '.xml', '.parquet', '.gz', '.zst', '.txt', ''];
 
-/** One file under a name that promises something else, or packed. */
+/** Gives one file a misleading or unusual name, or compresses it. */
 function renamed(random: Random, files: Files): Files {
   const name = random.pick(Object.keys(files));
   const { [name]: bytes = Buffer.alloc(0), ...rest } = files;

@@ -1,8 +1,11 @@
-/** Changes to JSON that know its structure: what comes out is mostly still JSON, and no longer what was meant. */
+/**
+ * Changes to JSON that respect its structure: the result is mostly still JSON, with a different
+ * meaning.
+ */
 import type { Random } from '../../../bench/random.ts';
 import { hostileJson, hostileText } from './values.ts';
 
-/** Members are a list, so that a name may come twice; `raw` is written as it is. */
+/** Members are a list, so that a name may be repeated; `raw` is written as it is. */
 type Node =
   | { readonly kind: 'object'; members: [name: string, value: Node][] }
   | { readonly kind: 'array'; elements: Node[] }
@@ -13,7 +16,7 @@ type Container = Extract<Node, { readonly kind: 'object' | 'array' }>;
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
 const parseExactly = JSON.parse as (text: string, reviver: Reviver) => unknown;
 
-/** The text with one change; undefined when it is no JSON, or has nothing to change. */
+/** The text with one change; undefined if it is not JSON, or has nothing to change. */
 export function mutateJson(random: Random, text: string): string | undefined {
   const root = parse(text);
   if (root === undefined) return undefined;
@@ -150,12 +153,12 @@ function wrapped(name: string, value: Node): Node {
   return { kind: 'object', members: [[name, value]] };
 }
 
-/** As text, so that no node contains itself. */
+/** Copies through text, so that no node contains itself. */
 function copied(node: Node): Node {
   return raw(render(node));
 }
 
-/** A number as a text, and a text that stands for a number without its quotes. */
+/** A number as a text, or a text that contains a number without its quotes. */
 function unquoted(node: Node): string {
   return node.kind === 'raw' ? node.text.replaceAll('"', '') : render(node).slice(0, 200);
 }

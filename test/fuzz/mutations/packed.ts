@@ -1,4 +1,4 @@
-/** Compressed files that are broken, joined, nested, or expand to far more than they are. */
+/** Compressed files that are broken, joined, nested, or expand to far more than their size. */
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import type { Random } from '../../../bench/random.ts';
 import { changeBytes } from './bytes.ts';
@@ -11,10 +11,10 @@ const PACKERS: Readonly<Record<string, Pack>> = {
   '.zst': (bytes) => zstdCompressSync(bytes),
 };
 
-/** Enough to be seen, little enough to be survived. */
+/** Large enough to be noticed, small enough to be survived. */
 const BOMB_BYTES = [100e6, 800e6];
 
-/** All files packed; one of them is not what it says. */
+/** Compresses all files, and makes one of them irregular: see `broken`. */
 export function mutatePacked(random: Random, files: Files): Files {
   const ending = random.pick(Object.keys(PACKERS));
   const pack = PACKERS[ending] ?? ((bytes: Buffer) => bytes);

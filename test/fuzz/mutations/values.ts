@@ -1,4 +1,7 @@
-/** Texts, numbers and identifiers that readers trip over: what mutations write in place of a value. */
+/**
+ * Texts, numbers and identifiers that are difficult for readers: mutations write them in place of a
+ * value.
+ */
 import type { Random } from '../../../bench/random.ts';
 
 /** Identifiers that would leave the folder if they became part of a path. */
@@ -150,7 +153,7 @@ export function hostileJson(random: Random): string {
   ]);
 }
 
-/** So deep that a reader which calls itself for each level runs out of stack. */
+/** So deep that a recursive reader runs out of stack. */
 function nested(random: Random): string {
   const depth = random.pick([10, 100, 3_000, 9_000, 20_000]);
   return random.below(2) === 0

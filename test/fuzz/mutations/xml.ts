@@ -1,4 +1,4 @@
-/** Changes to XML that know about tags, attributes and entities. */
+/** Changes to XML that respect tags, attributes and entities. */
 import type { Random } from '../../../bench/random.ts';
 import type { ChangeBytes } from './bytes.ts';
 import { hostileText } from './values.ts';
@@ -44,7 +44,7 @@ function atRandom(random: Random, text: string, added: string): string {
   return `${text.slice(0, at)}${added}${text.slice(at)}`;
 }
 
-/** One occurrence, chosen at random. */
+/** Replaces one occurrence, chosen at random. */
 function replaceOne(random: Random, text: string, pattern: RegExp, by: (found: string) => string): string {
   const places = [...text.matchAll(pattern)];
   if (places.length === 0) return text;

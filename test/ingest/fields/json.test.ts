@@ -28,19 +28,19 @@ test('integers of any size keep every digit', () => {
   );
 });
 
-test('a number with a fraction or an exponent is no integer, whatever its value', () => {
+test('a number with a fraction or an exponent is not an integer, whatever its value', () => {
   for (const number of ['1.0', '1e3', '-2.5', '1E0']) {
     assert.deepEqual(readObject(`{"a":${number}}`), { a: Number.NaN }, number);
   }
 });
 
-test('what is no JSON object is refused', () => {
+test('a text that is not a JSON object is refused', () => {
   for (const text of ['[1]', 'null', '"x"', '1', '{"a":1', 'x', '{"a":1} {}']) {
     assert.throws(() => readObject(text), Refusal, text);
   }
 });
 
-/** Texts in which JSON is spelled in ways that could be taken for the end of a string or a name. */
+/** JSON texts whose spelling could be mistaken for the end of a string or a name. */
 const tricky = fc.oneof(
   fc.string(),
   fc.constantFrom('":', '\\"', '\\\\":', ':', '": "', '{"a":1,"a":2}', '__proto__'),
@@ -50,7 +50,7 @@ const trickyObject = fc.letrec<{ value: unknown; object: Record<string, unknown>
   object: fc.dictionary(tricky, tie('value'), { maxKeys: 4, noNullPrototype: true }),
 })).object;
 
-test('any object whose names are different is read, in a short text and in a long one', () => {
+test('any object with distinct member names is read, in a short text and in a long one', () => {
   fc.assert(
     fc.property(trickyObject, fc.nat(2), fc.boolean(), (object, indent, isLong) => {
       const text = JSON.stringify(
@@ -63,7 +63,7 @@ test('any object whose names are different is read, in a short text and in a lon
   );
 });
 
-test('an object that gives a member twice is refused, however it spells it, wherever it stands', () => {
+test('an object that repeats a member is refused, however the name is spelled and wherever it occurs', () => {
   const pad = '":'.repeat(40_000);
   for (const [text, name] of [
     ['{"id":3,"id":4}', 'id'],
@@ -79,7 +79,7 @@ test('an object that gives a member twice is refused, however it spells it, wher
   }
 });
 
-test('an object may nest 64 levels deep, and is refused when it nests deeper, before it is parsed', () => {
+test('an object may nest 64 levels deep; a deeper one is refused before it is parsed', () => {
   const nested = (levels: number, pad = '') =>
     `{"pad":"${pad}","a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
   for (const pad of ['', '"['.replaceAll('"', '\\"').repeat(40_000)]) {
@@ -93,7 +93,7 @@ test('an object may nest 64 levels deep, and is refused when it nests deeper, be
   assert.throws(() => readObject('['.repeat(16_000_000)), Refusal);
 });
 
-test('the elements of an array are found with their lines, in pieces of any size', async () => {
+test('the elements of an array are found with their lines, in chunks of any size', async () => {
   const content = '\ufeff[\n {"a": "],\\"{"},\n\n 1 , "x,y"\n, [2, [3]]]\n';
   for (let pieceBytes = 1; pieceBytes < content.length; pieceBytes += 1) {
     assert.deepEqual(await elementsOf(content, pieceBytes), [
@@ -121,7 +121,7 @@ test('any array of JSON values is read as it was written', async () => {
   );
 });
 
-test('a missing element is refused where it is missing', async () => {
+test('a missing element is refused at its place', async () => {
   for (const [content, count] of [
     ['[1,]', 2],
     ['[,1]', 2],

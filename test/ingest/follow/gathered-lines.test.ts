@@ -1,11 +1,13 @@
-/** Lines of a stream on their way to a publication: none is lost, cut or counted twice, however the bytes come. */
+/**
+ * Batches of lines from a stream: no line is lost, cut or counted twice, however the bytes arrive.
+ */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { firstLines, GatheredLines } from '../../../src/ingest/follow/gathered-lines.ts';
 import { LONGEST_RECORD_BYTES } from '../../../src/ingest/input/lines.ts';
 
-it('the bytes come out as they went in, in whole lines, and are counted', () => {
+it('the bytes leave as they arrived, in whole lines, and are counted', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'é', '\n', '\n') });
   fc.assert(
     fc.property(fc.array(fc.tuple(text, fc.boolean())), (pieces) => {
@@ -36,7 +38,7 @@ it('the bytes come out as they went in, in whole lines, and are counted', () => 
   );
 });
 
-it('the first of the lines are as many whole ones', () => {
+it('firstLines returns the requested number of whole lines', () => {
   const gathered = new GatheredLines();
   gathered.add(Buffer.from('one\n\nthree\nfo'));
   const lines = gathered.take();

@@ -1,4 +1,4 @@
-/** Envelopes of IMS Caliper, written as the standard has them. */
+/** Envelopes of IMS Caliper, written as in the standard. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { caliper } from '../../../src/ingest/formats/caliper.ts';
@@ -36,7 +36,7 @@ const view = (place: number, changes: object = {}) => ({
   ...changes,
 });
 
-/** As the standard has entities beside events: with a context of their own. */
+/** An entity beside the events, as in the standard: it has its own context. */
 const entity = (type: string, id: string, more: object = {}) => ({
   ...{ '@context': EVENT['@context'], id, type },
   ...more,
@@ -59,7 +59,7 @@ describe('envelopes of Caliper', () => {
       paths: [folder],
       foreign: { format: caliper, options },
     });
-    /** What is said last of each thing that is named, by kind. */
+    /** The last given value of the member for each object of a kind. */
     const said = (kind: string, member: string) => {
       const found = new Map<unknown, unknown>();
       for (const one of records) {
@@ -71,7 +71,7 @@ describe('envelopes of Caliper', () => {
     return { report, records, events: eventsOf(records), said };
   }
 
-  it('make a message a comment on its thread, whose maker owns it', async (t) => {
+  it('make a message a comment on its thread, which belongs to the maker of the thread', async (t) => {
     const { report, records, events } = await imported(t, [envelope([EVENT], 'v1p1')]);
     assert.deepEqual(report.problems, []);
     const [event] = events;
@@ -85,7 +85,7 @@ describe('envelopes of Caliper', () => {
     assert.deepEqual(things.sort(), ['boards Chemistry', 'pins Acids', 'users Ada', 'users Bob']);
   });
 
-  it('are read by forums, threads, views, navigation and feedback', async (t) => {
+  it('give events for forums, threads, views, navigation and feedback', async (t) => {
     const of = (type: string, action: string, place: number) => view(place, { type, action });
     const { events } = await imported(t, [
       envelope([
@@ -115,7 +115,7 @@ describe('envelopes of Caliper', () => {
     assert.equal(new Set(events.map(({ boardId }) => boardId)).size, 1);
   });
 
-  it('are dropped in part where something is no interaction of a person on a course', async (t) => {
+  it('are dropped in part where an event is not an interaction of a user on a course', async (t) => {
     const { report, events } = await imported(t, [
       envelope([
         view(1, { type: 'SessionEvent', action: 'LoggedIn' }),
@@ -133,7 +133,7 @@ describe('envelopes of Caliper', () => {
     );
   });
 
-  it('are refused as a whole with the place of what is wrong', async (t) => {
+  it('are refused as a whole, with the place of the problem', async (t) => {
     const { report } = await imported(t, [
       envelope([view(1), view(2, { actor: undefined })]),
       envelope([view(3, { '@context': 'http://purl.imsglobal.org/ctx/caliper/v1/Context' })]),
@@ -154,7 +154,7 @@ describe('envelopes of Caliper', () => {
     assert.deepEqual(report.translated?.events, {});
   });
 
-  it('describe a thing in any order, whether or not they name it', async (t) => {
+  it('describe an object in any order, with or without its name', async (t) => {
     const object = { id: 'https://x.example/page', type: 'WebPage' };
     const tells = view(1, { object: { ...object, description: 'On acids' } });
     for (const data of [
@@ -169,7 +169,7 @@ describe('envelopes of Caliper', () => {
     }
   });
 
-  it('use entities beside the events for what these name by an identifier, in any order', async (t) => {
+  it('use entities beside the events to describe objects that the events only identify, in any order', async (t) => {
     const thin = (id: number, more: object = {}) =>
       view(id, { actor: EVENT.actor.id, object: 'https://x.example/page', group: SECTION.id, ...more });
     const entities = [
@@ -202,7 +202,7 @@ describe('envelopes of Caliper', () => {
     }
   });
 
-  it('hold nothing but entities, or an entity is by itself, and later ones name them', async (t) => {
+  it('may contain only entities, or an entity may be on its own, and later envelopes refer to them', async (t) => {
     const { report, said } = await imported(t, [
       envelope([entity('Person', EVENT.actor.id, { name: 'Ada' })], 'v1p1'),
       entity('CourseSection', SECTION.id, { name: 'Chemistry' }),
@@ -215,7 +215,7 @@ describe('envelopes of Caliper', () => {
     assert.deepEqual(report.translated?.described, { users: 1, boards: 1 });
   });
 
-  it('are refused where an event beside entities is damaged', async (t) => {
+  it('are refused if an event beside entities is damaged', async (t) => {
     const person = entity('Person', EVENT.actor.id, { name: 'Ada' });
     const { report } = await imported(t, [
       envelope([person, view(1, { eventTime: undefined })]),
@@ -229,7 +229,7 @@ describe('envelopes of Caliper', () => {
     );
   });
 
-  it('name groups, threads and what things are part of by identifiers alone', async (t) => {
+  it('may refer to groups, threads and parents by identifiers alone', async (t) => {
     const message = (id: number, isPartOf: unknown, group: unknown) => ({
       ...EVENT,
       ...{ id: `urn:uuid:${id}`, group },
@@ -258,7 +258,7 @@ describe('envelopes of Caliper', () => {
     assert.equal(new Set(others).size, 3);
   });
 
-  it('mean what a mapping says', async (t) => {
+  it('follow the mapping', async (t) => {
     const mapping = { 'ViewEvent Viewed': 'pin.seen', NavigatedTo: null, LoggedIn: 'board.entered' };
     const { events } = await imported(
       t,

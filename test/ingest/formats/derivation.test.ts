@@ -1,6 +1,6 @@
 /**
- * What an import makes of texts that identify people: without the secret of the organization they
- * cannot be found again.
+ * Values that an import derives from texts that identify people: without the secret of the
+ * organization, the texts cannot be recovered.
  */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
@@ -38,7 +38,7 @@ const ENVELOPE = {
   object: { id: 'http://x.example/page', type: 'WebPage' },
   eventTime: '2026-01-05T08:00:00Z',
 };
-/** What somebody with a list of addresses would look for. */
+/** The id that an attacker with a list of addresses would look for. */
 const GUESSED = numberOf(`mailto:${ADDRESS}`);
 
 function numberOf(text: string): bigint {
@@ -59,7 +59,7 @@ async function load(t: TestContext, store: Store, organization: string, format: 
   return report;
 }
 
-/** All but the owner of what has none. */
+/** All users but the owner of pins without an owner. */
 async function peopleOf(store: Store, organization: string): Promise<readonly Person[]> {
   const dataset = await store.openDataset(organization);
   assert.ok(dataset);
@@ -70,7 +70,7 @@ async function peopleOf(store: Store, organization: string): Promise<readonly Pe
   }
 }
 
-it('people without a name or an address get some that do not identify them', async (t) => {
+it('users without a name or an address get derived ones that do not identify them', async (t) => {
   const store = await openEmpty(t);
   await load(t, store, 'school', xapi, STATEMENTS);
   await load(t, store, 'other', caliper, [ENVELOPE]);
@@ -84,7 +84,7 @@ it('people without a name or an address get some that do not identify them', asy
   assert.equal(new Set(people.map(({ name }) => name)).size, people.length);
 });
 
-// The secret that sets organizations apart lies in the catalog.
+// The secret that makes ids differ between organizations is in the catalog.
 for (const kind of DIRECT) {
   it(`the same source gives two organizations different people, and one the same, ${kind.store}`, async (t) => {
     const store = await openEmpty(t, kind);
@@ -96,7 +96,7 @@ for (const kind of DIRECT) {
   });
 }
 
-it('a person who was forgotten does not come back with the next import', async (t) => {
+it('a forgotten user does not come back with the next import', async (t) => {
   const store = await openEmpty(t);
   await load(t, store, 'school', xapi, STATEMENTS);
   const person = (await peopleOf(store, 'school')).find(({ email }) => email === ADDRESS);
@@ -106,7 +106,7 @@ it('a person who was forgotten does not come back with the next import', async (
   assert.ok(!(await peopleOf(store, 'school')).some(({ email }) => email === ADDRESS));
 });
 
-it('an organization that had data before keyed ids derives as before, one without has keyed ones', async (t) => {
+it('an organization with data from before keyed ids keeps its derivation, one without has keyed ids', async (t) => {
   const data = join(await makeFolder(t), 'data');
   const before = await openFolderStore(data);
   await before.createOrganization('empty', {});

@@ -1,4 +1,7 @@
-/** Documents of Discourse, made after its documentation: what becomes of them, and what can be wrong with one. */
+/**
+ * Documents of Discourse, made after its documentation: the records they give, and their possible
+ * errors.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -68,7 +71,7 @@ async function imported(
   const folder = await makeFolder(t, files);
   const foreign = { format: discourse, options };
   const { report, records } = await importRecorded({ paths: [folder], foreign });
-  // As in a store, what is not given leaves what was.
+  // As in a store, an absent field keeps its earlier value.
   const found = (wanted: string, id: bigint) =>
     Object.fromEntries<unknown>(
       records
@@ -82,7 +85,7 @@ async function imported(
 }
 
 describe('documents of Discourse', () => {
-  it('become events: topics pins, replies comments, categories boards, likes where it says whose', async (t) => {
+  it('become events: topics pins, replies comments, categories boards, likes if they name a user', async (t) => {
     const { events, report } = await imported(t, FILES);
     assert.deepEqual(
       events.map(({ type, action, actorId, ownerId, boardId, pinId }) =>
@@ -104,7 +107,7 @@ describe('documents of Discourse', () => {
     assert.deepEqual(report.translated?.dropped, []);
   });
 
-  it('tell of people, boards and pins', async (t) => {
+  it('describe users, boards and pins', async (t) => {
     const { found } = await imported(t, FILES);
     const { title, body, tags, ownerId } = found('pins', 1n);
     assert.deepEqual([title, body, tags, ownerId], ['Topic 1', 'Why?', ['sky', 'blue'], 7n]);
@@ -121,7 +124,7 @@ describe('documents of Discourse', () => {
     assert.equal(found('users', 8n)['name'], 'Name 8');
   });
 
-  it('change nothing the second time, nor in part', async (t) => {
+  it('change nothing when they are imported again, in whole or in part', async (t) => {
     const foreign = { format: discourse, options: {} };
     const paths = [await makeFolder(t, FILES)];
     const [first, second] = await importTwice(await makeFolder(t), { paths, foreign });
@@ -196,7 +199,7 @@ describe('documents of Discourse', () => {
     );
   });
 
-  it('are posts alone, as of /posts/ID.json, which tell of their topic and of no user', async (t) => {
+  it('may be single posts, as in /posts/ID.json, which describe their topic but no user', async (t) => {
     const told = { topic_title: 'Why is the sky blue?', category_id: 5 };
     const single = (id: number, number: number, user: number, more: object = {}) =>
       post(id, number, user, { ...told, topic_slug: 'why', trust_level: 2, yours: false, ...more });
@@ -223,7 +226,7 @@ describe('documents of Discourse', () => {
     assert.deepEqual(report.translated?.described, { users: 2 });
   });
 
-  it('keep what one of them says of a topic or a category, where another leaves it out', async (t) => {
+  it('keep the fields of a topic or a category that only one of them gives', async (t) => {
     const told = topic(1, [post(10, 1, 7)], { details: { created_by: { id: 7, name: 'Ada' } } });
     const bare = { id: 1, title: 'Topic 1', post_stream: { posts: [post(11, 2, 8)] } };
     const unnamed = { categories: [{ id: 5 }] };
@@ -244,7 +247,7 @@ describe('documents of Discourse', () => {
     }
   });
 
-  it('are no users unless they certainly are, whatever names an id and a user name', async (t) => {
+  it('count as users only if they certainly are, even if they have an id and a user name', async (t) => {
     const { report } = await imported(t, {
       'a.ndjson': [
         { id: 7, username: 'ada', avatar_template: '/a.png' },
@@ -263,7 +266,7 @@ describe('documents of Discourse', () => {
     assert.deepEqual(report.translated?.described, { users: 1 });
   });
 
-  it('of every size are counted: action, board and person agree with a count of the documents', async (t) => {
+  it('are counted at every size: action, board and user agree with a count of the documents', async (t) => {
     const documents = Array.from({ length: 60 }, (_, place) => {
       const posts = Array.from({ length: 1 + (place % 30) }, (_, number) =>
         post(1000 * place + number, number + 1, 1 + ((place * 7 + number * 3) % 11)),
@@ -290,14 +293,14 @@ describe('documents of Discourse', () => {
     );
   });
 
-  it('can be mapped otherwise', async (t) => {
+  it('can be mapped to other actions', async (t) => {
     const mapping = { reply: 'pin.answered', like: null };
     const { events, dropped } = await imported(t, FILES, { mapping });
     assert.deepEqual(tally(events.map(({ action }) => action)), { answered: 2, created: 1 });
     assert.deepEqual(dropped, { 'is mapped to null: like': 4 });
   });
 
-  it('of several kinds may be one file, and a file that is named otherwise is found out', async (t) => {
+  it('of several kinds may share a file, and are recognized under any file name', async (t) => {
     const folder = await makeFolder(t, {
       all: written([CATEGORIES, topic(1, [post(10, 1, 7)])]),
       people: USERS,

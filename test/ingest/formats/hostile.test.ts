@@ -1,6 +1,6 @@
 /**
- * Records of other software in which something is anything at all: they are bad records, never the
- * end of an import.
+ * Records of other software in which any value may be arbitrary: they are invalid records, and
+ * never end an import with an error.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -64,7 +64,7 @@ const POST = {
 const USER = { id: 7, username: 'ada', trust_level: 1, created_at: '2024-05-01T10:00:00Z' };
 const CATEGORIES = { category_list: { categories: [{ id: 5, name: 'P', subcategory_list: [{ id: 6 }] }] } };
 
-/** What no record should hold, as JSON. */
+/** Values that no record should contain, as JSON. */
 const hostile = fc.oneof(
   fc.json({ maxDepth: 3 }),
   fc.constantFrom(
@@ -74,7 +74,7 @@ const hostile = fc.oneof(
   ),
 );
 
-/** Stands where a value is to be put. */
+/** Marks the place for a value. */
 const PLACE = '"placed here"';
 
 /** The record with one of its values, at any depth, replaced. */
@@ -100,7 +100,7 @@ function replaced(value: unknown, [name, ...rest]: readonly string[]): unknown {
   return copy;
 }
 
-describe('records that hold anything', () => {
+describe('records with arbitrary values', () => {
   for (const [format, samples] of [
     [xapi, [STATEMENT]],
     [caliper, [ENVELOPE]],
@@ -146,7 +146,7 @@ describe('records that hold anything', () => {
     });
   }
 
-  it('leave the others of an import as xapi, where one nests six thousand levels', async (t) => {
+  it('do not affect the other records of an import as xapi if one nests six thousand levels', async (t) => {
     const folder = await makeFolder(t);
     const nested = `{"object":${'['.repeat(6000)}${']'.repeat(6000)}}`;
     const statement = JSON.stringify(STATEMENT);

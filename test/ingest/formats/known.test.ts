@@ -1,4 +1,7 @@
-/** What events of other software say of people, boards and pins, beside what is known of them; and events known again. */
+/**
+ * Descriptions of users, boards and pins from events of other software, merged with known ones; and
+ * repeated events.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
@@ -87,7 +90,7 @@ const envelope = (...data: readonly object[]) => ({
 });
 const ADA = { name: 'Ada' };
 
-it('what is derived replaces nothing that is known, what is given does', async (t) => {
+it('a derived value replaces no known value, a given value does', async (t) => {
   const { load, described } = await openSchool(t);
   await load('users.csv', 'id,email,name\n4,ada@x.example,Ada\n');
   await load('boards.csv', 'id,title\n111,Chemistry\n');
@@ -104,7 +107,7 @@ it('what is derived replaces nothing that is known, what is given does', async (
   assert.ok((await described()).seen.includes('bob@x.example Robert'));
 });
 
-it('nor within one import', async (t) => {
+it('a derived value replaces no given value within one import', async (t) => {
   const { load, described } = await openSchool(t);
   const named = statement('1', { name: 'Ada' }, { definition: { name: { en: 'Acids' } } });
   await load('all.json', JSON.stringify([statement('0', {}), named, statement('2', {})]), xapi);
@@ -113,7 +116,7 @@ it('nor within one import', async (t) => {
   assert.ok(seen.includes('Acids'));
 });
 
-it('a name that a record gives stays, wherever the record leaves it out', async (t) => {
+it('a name that a record gives is kept when other records leave it out', async (t) => {
   const { load, described } = await openSchool(t);
   const mails = { mbox: 'mailto:eve@x.example' };
   const { context, ...told } = statement('1', mails);
@@ -129,7 +132,7 @@ it('a name that a record gives stays, wherever the record leaves it out', async 
   assert.equal(seen.filter((one) => one.endsWith(' Ada')).length, 1, seen.join());
 });
 
-it('what a record that is refused describes is not known', async (t) => {
+it('the descriptions in a refused record are ignored', async (t) => {
   const { load, described } = await openSchool(t);
   const refused = envelope(view(1, ADA), { ...view(2, {}), eventTime: 'yesterday' });
   const lines = [refused, envelope(view(3, {}))].map((one) => JSON.stringify(one)).join('\n');
@@ -139,7 +142,7 @@ it('what a record that is refused describes is not known', async (t) => {
   assert.equal((await described()).seen.filter((one) => one.includes(' Person ')).length, 1);
 });
 
-it('rows are known again in overlapping files, with another zone and another mapping', async (t) => {
+it('rows are recognized in overlapping files, with a different zone and a different mapping', async (t) => {
   const { load, described } = await openSchool(t);
   const rows = ['09:00', '09:00', '09:01', '09:02', '09:02', '09:02'].map((time) =>
     row(`1/02/24, ${time}`, 4),

@@ -1,4 +1,4 @@
-/** Log reports of Moodle: real ones, counted independently, and what can be wrong with one. */
+/** Log reports of Moodle: real ones, counted independently, and the possible errors in one. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -24,7 +24,7 @@ function rowsOf(path: string): readonly Row[] {
   });
 }
 
-/** Counted apart from the code: what a row should become, by its name alone. */
+/** Counted independently of the code: the event for a row, by the name of the row alone. */
 const EXPECTED: Readonly<Record<string, string>> = {
   'Course viewed': 'board.visited',
   'User enrolled in course': 'board.followed',
@@ -53,7 +53,7 @@ function courseOf(rows: readonly Row[]): string {
 describe('logs of Moodle', { skip: whyWithout('moodle-log') }, () => {
   const files = whyWithout('moodle-log') === false ? filesOf('moodle-log') : [];
   for (const path of files) {
-    it(`${basename(path)}: events by action, person and board are those of an independent count`, async (t) => {
+    it(`${basename(path)}: events by action, user and board agree with an independent count`, async (t) => {
       const rows = rowsOf(path);
       const skipInvalid = join(await makeFolder(t), 'rejects.ndjson');
       const foreign = { format: moodleLog, options: MUSCAT };
@@ -80,7 +80,7 @@ describe('logs of Moodle', { skip: whyWithout('moodle-log') }, () => {
     });
   }
 
-  it('change nothing the second time, repeated rows included', async (t) => {
+  it('change nothing when they are imported again, repeated rows included', async (t) => {
     const skipInvalid = join(await makeFolder(t), 'rejects.ndjson');
     const foreign = { format: moodleLog, options: MUSCAT };
     const paths = process.env['CORKBOARD_LONG'] === '1' ? files : files.slice(0, 1);
@@ -91,7 +91,7 @@ describe('logs of Moodle', { skip: whyWithout('moodle-log') }, () => {
     assert.equal(second.changes?.events.unchanged, first.changes?.events.added);
   });
 
-  it('are read as Windows-1252 where they are not UTF-8', async () => {
+  it('are read as Windows-1252 if they are not UTF-8', async () => {
     const [path = ''] = files;
     const foreign = { format: moodleLog, options: MUSCAT };
     const { records } = await importRecorded({ paths: [path], foreign });
@@ -119,7 +119,7 @@ describe('a log of Moodle', () => {
     return { report, records, events: eventsOf(records) };
   }
 
-  it('gives people, boards and pins what it says of them, and addresses that are none', async (t) => {
+  it('describes users, boards and pins, and gives them reserved addresses', async (t) => {
     const { records } = await imported(t, [
       row('17/10/21, 12:39', 'Course viewed', course, 'Course: Chemistry', 'Ada Lovelace'),
       row(
@@ -148,7 +148,7 @@ describe('a log of Moodle', () => {
     assert.equal(found('pins', 9n)?.ownerId, 0n);
   });
 
-  it('whose lines end at carriage returns is read like any other', async (t) => {
+  it('is read like any other if its lines end at carriage returns', async (t) => {
     const rows = [
       row('17/10/21, 12:39', 'Course viewed', course),
       row('17/10/21, 12:40', 'Course viewed', course, '"Course: Chemistry\n2"'),
@@ -165,7 +165,7 @@ describe('a log of Moodle', () => {
     assert.deepEqual(returned?.records, fed?.records);
   });
 
-  it('whose lines end in several ways is refused', async (t) => {
+  it('is refused if its lines end in several ways', async (t) => {
     const text = `${HEADER}\r\r\n${row('17/10/21, 12:39', 'Course viewed', course)}\r\r\n`;
     const folder = await makeFolder(t, { 'log.csv': text });
     const foreign = { format: moodleLog, options: { timeZone: 'UTC' } };
@@ -177,7 +177,7 @@ describe('a log of Moodle', () => {
     );
   });
 
-  it('has local times of the zone that is given, summer time included', async (t) => {
+  it('has local times of the given zone, daylight saving time included', async (t) => {
     const rows = ['31/03/24, 01:30', '31/03/24, 03:30', '13/01/24, 12:00'].map((time) =>
       row(time, 'Course viewed', course),
     );
@@ -194,7 +194,7 @@ describe('a log of Moodle', () => {
     ['years first', ['2024-01-02, 10:00:59', '2024-02-25, 10:00:00'], ['2024-01-02', '2024-02-25']],
     ['years of four digits', ['1.2.2024, 10:00', '25.2.2024, 10:00'], ['2024-02-01', '2024-02-25']],
   ] as const) {
-    it(`may have ${order}, which all of its dates tell`, async (t) => {
+    it(`may have ${order}, which is inferred from all of its dates`, async (t) => {
       const { events } = await imported(
         t,
         times.map((time) => row(time, 'Course viewed', course)),
@@ -204,7 +204,7 @@ describe('a log of Moodle', () => {
     });
   }
 
-  it('asks for the order when no date tells', async (t) => {
+  it('requires the order when no date reveals it', async (t) => {
     const rows = [row('1/02/24, 10:00', 'Course viewed', course)];
     await assert.rejects(imported(t, rows), { code: 'option-malformed', message: /--date-order dmy/ });
     const { events } = await imported(t, rows, { timeZone: 'UTC', dateOrder: 'mdy' });
@@ -221,7 +221,7 @@ describe('a log of Moodle', () => {
     });
   }
 
-  it('does not ask for the order where no time can be read', async (t) => {
+  it('does not ask for the order if no time can be read', async (t) => {
     const rows = [row('11 May 2020, 09:44', 'Course viewed', course)];
     await assert.rejects(imported(t, rows), { message: /"11 May 2020, 09:44" is not a date and time/ });
   });
@@ -240,7 +240,7 @@ describe('a log of Moodle', () => {
     );
   });
 
-  it('with another order than its dates tell is refused', async (t) => {
+  it('is refused if the given order contradicts its dates', async (t) => {
     const rows = [row('25/02/24, 10:00', 'Course viewed', course)];
     const inOrder = (dateOrder: 'mdy' | 'ymd') => ({ timeZone: 'UTC', dateOrder });
     const message = /shows the order dmy, not mdy; leave out --date-order/;
@@ -251,7 +251,7 @@ describe('a log of Moodle', () => {
     await assert.rejects(imported(t, long, inOrder('ymd')), { code: 'option-malformed' });
   });
 
-  it('is of one course', async (t) => {
+  it('belongs to one course', async (t) => {
     const other = "The user with id '4' viewed the course with id '112'.";
     const rows = [course, other].map((text) => row('25/02/24, 10:00', 'Course viewed', text));
     const { report, events } = await imported(t, rows);
@@ -262,7 +262,7 @@ describe('a log of Moodle', () => {
     assert.equal(report.translated?.dropped[0]?.reason, 'belongs to a different course: 112');
   });
 
-  it('can be mapped otherwise, and says what it has dropped', async (t) => {
+  it('can be mapped to other actions, and reports the dropped rows', async (t) => {
     const rows = [
       row('25/02/24, 10:00', 'Course viewed', course),
       row('25/02/24, 10:01', 'Badge listing viewed', course),

@@ -1,4 +1,4 @@
-/** docs/other-formats.md tells what the code does: its tables are those of the formats. */
+/** docs/other-formats.md matches the code: its tables are those of the formats. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,8 +1,8 @@
 /**
- * What holds for every import of other software, whatever its documents leave out (decisions 52,
- * 70): nothing ends it, every record is accounted for, a valid one is not refused, the order of
- * records changes nothing, what is given wins over what is derived, and a second import of the same
- * changes nothing.
+ * Properties of every import of other software, whatever its documents leave out (decisions 52,
+ * 70): no document ends it with an error, every record is accounted for, a valid record is not
+ * refused, the order of records has no effect, given values win over derived ones, and a second
+ * import of the same documents changes nothing.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, writeFile } from 'node:fs/promises';
@@ -26,7 +26,7 @@ import { logs } from './arbitrary/moodle-log.ts';
 import { dump } from './arbitrary/stack-exchange.ts';
 import { statements } from './arbitrary/xapi.ts';
 
-/** Imports records into the organization `school`, leaving out those that do not hold. */
+/** Imports records into the organization `school`, and skips the invalid ones. */
 async function load(folder: string, store: Store, documents: Documents, records: readonly FormatSource[]) {
   const files = documents.write(records);
   const place = await mkdtemp(join(folder, 'import-'));
@@ -48,7 +48,7 @@ interface Loaded {
   readonly files: readonly WrittenFile[];
 }
 
-/** The records that hold, after a check that each of the others is refused once, and is damaged. */
+/** The valid records. Checks first that each of the others is refused once, and is damaged. */
 function holdingOf(documents: Documents, { report, folder, files }: Loaded): readonly FormatSource[] {
   const refused = new Set(report.problems.map(({ file, line }) => `${file}:${line}`));
   assert.equal(report.problemCount, refused.size, 'no record is refused twice');
@@ -78,7 +78,7 @@ function checkCounts({ report }: Loaded, holding: readonly FormatSource[], docum
 
 type Things = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 
-/** What is known after the import, as a store merges it: the last that is said of each field. */
+/** The known fields after the import, merged like in a store: the last value of each field wins. */
 function thingsOf(records: readonly StagedRecord[]): Things {
   const things = new Map<string, Record<string, unknown>>();
   for (const { kind, record } of records) {
@@ -90,7 +90,7 @@ function thingsOf(records: readonly StagedRecord[]): Things {
   return new Map([...things].sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** Everything that an event names is described, by a name and an address or a title. */
+/** Every object that an event refers to is described, by a name and an address or by a title. */
 function checkReferences(things: Things): void {
   for (const [name, { ownerId, actorId, boardId, pinId }] of things) {
     if (!name.startsWith('events ')) continue;
@@ -103,7 +103,7 @@ function checkReferences(things: Things): void {
   }
 }
 
-/** Name, address or title as some record that holds gives it, by kind, id and field. */
+/** Each name, address or title that a valid record gives, by kind, id and field. */
 async function givenBy(documents: Documents, holding: readonly FormatSource[], store: Store) {
   const { secret } = await store.organization('school');
   const given = new Map<string, string>();
@@ -150,7 +150,7 @@ function checkGiven(things: Things, given: ReadonlyMap<string, string>): void {
   }
 }
 
-/** What the store shows, in the same form. */
+/** The published fields, in the same form. */
 async function publishedThings(store: Store): Promise<Things> {
   const dataset = await store.openDataset('school');
   const things = new Map<string, Record<string, unknown>>();
@@ -169,7 +169,7 @@ async function publishedThings(store: Store): Promise<Things> {
   }
 }
 
-/** Printed with every run, so that one can be repeated; `CORKBOARD_SEED` gives it. */
+/** The seed is printed with every run, so that a run can be repeated with `CORKBOARD_SEED`. */
 function seeded(t: TestContext, most: number) {
   const seed = Number(process.env['CORKBOARD_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
   t.diagnostic(`CORKBOARD_SEED=${seed}`);
@@ -177,7 +177,7 @@ function seeded(t: TestContext, most: number) {
 }
 
 for (const documents of [statements, envelopes, logs, site, dump]) {
-  /** Records, and the same in another order, inside as well. */
+  /** Records, and the same records in a different order, with their lists reordered as well. */
   const shuffled = documents.records.chain((records) =>
     fc
       .shuffledSubarray([...records], { minLength: records.length })
@@ -185,7 +185,7 @@ for (const documents of [statements, envelopes, logs, site, dump]) {
   );
 
   describe(`an import as ${documents.format.name}`, () => {
-    it('accounts for every record, and takes what is given in whatever order', async (t) => {
+    it('accounts for every record, and uses the given values in whatever order', async (t) => {
       const folder = await makeFolder(t);
       const property = fc.asyncProperty(shuffled, async ({ records, other }) => {
         const store = openRecordingStore({ school: 7n });
@@ -202,7 +202,7 @@ for (const documents of [statements, envelopes, logs, site, dump]) {
       await fc.assert(property, seeded(t, 50));
     });
 
-    it('changes nothing the second time, and keeps what an earlier one gave', async (t) => {
+    it('changes nothing the second time, and keeps the values of an earlier import', async (t) => {
       const folder = await makeFolder(t);
       const property = fc.asyncProperty(shuffled, async ({ records, other }) => {
         await using store = await openStore(await mkdtemp(join(folder, 'data-')));
@@ -218,7 +218,7 @@ for (const documents of [statements, envelopes, logs, site, dump]) {
         const { outcome, changes, translated } = again.report;
         const { events, dropped, described = {} } = translated ?? assert.fail('a report of other software');
         const taken = Object.keys(events).length + Object.keys(described).length;
-        // An import that drops everything is refused; one without a record that holds changes nothing.
+        // An import that drops everything is refused; one without a valid record changes nothing.
         const expected = taken === 0 && dropped.length > 0 ? 'refused' : 'unchanged';
         assert.equal(outcome, expected, JSON.stringify(changes));
       });

@@ -1,4 +1,4 @@
-/** Imports of real files of other software, and counts of what an import made of them. */
+/** Imports of real files of other software, and counts of the results. */
 import { type ImportOptions, importBundle } from '../../../src/ingest/import.ts';
 import { openFolderStore } from '../../../src/store/files/open-folder.ts';
 import type { RecordOf } from '../../../src/store/staging.ts';
@@ -12,7 +12,7 @@ export async function importRecorded(options: Choices) {
   return { report, records: store.published };
 }
 
-/** Two imports of the same into a real store. */
+/** Imports the same files twice into a real store. */
 export async function importTwice(folder: string, options: Choices) {
   const store = await openFolderStore(folder);
   try {
@@ -28,7 +28,7 @@ export function eventsOf(records: readonly StagedRecord[]): RecordOf['events'][]
   return records.filter(({ kind }) => kind === 'events').map(({ record }) => record as RecordOf['events']);
 }
 
-/** How often each text comes, in the order of the texts. */
+/** The number of occurrences of each text, in the order of the texts. */
 export function tally(texts: Iterable<string>): Record<string, number> {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);

@@ -1,6 +1,6 @@
 /**
- * What people wrote on five real Stack Exchange sites is the data of the demo, as rows of events: here it is written as the
- * dumps that it once was.
+ * The data of the demo comes from five real Stack Exchange sites and is stored as rows of events.
+ * This file writes it in the form of the original dumps.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,7 +41,10 @@ export function readReal() {
   };
 }
 
-/** Answers before their questions, as they may stand, and as many rows again that stand for nothing. */
+/**
+ * Writes answers before their questions, which is allowed. Adds a post and a vote for each question
+ * that give no events.
+ */
 export function dumpOf({ users, pins, events }: ReturnType<typeof readReal>) {
   const utc = (written = '') => written.replace('+00:00', '');
   const of = (action: string) => events.filter((event) => event['action'] === action);

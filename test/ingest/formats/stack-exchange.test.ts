@@ -1,4 +1,7 @@
-/** Data dumps of Stack Exchange sites: those of real ones, counted apart from the code, and what can be wrong with one. */
+/**
+ * Data dumps of Stack Exchange sites: real data, counted independently of the code, and the
+ * possible errors in one.
+ */
 import assert from 'node:assert/strict';
 import { createHmac, hkdfSync } from 'node:crypto';
 import { join } from 'node:path';
@@ -10,8 +13,8 @@ import { eventsOf, importRecorded, importTwice, tally } from './real-files.ts';
 import { dumpOf, readReal, row, table } from './stack-exchange-dump.ts';
 
 /**
- * As boards get their numbers with the secret of the organization that records are kept of, by
- * itself.
+ * The key from which ids of boards are derived, computed independently of the code from the secret
+ * that a recording store has.
  */
 const BOARDS = Buffer.from(hkdfSync('sha256', new Uint8Array(32), '', 'corkboard derived board', 32));
 const numberOf = (text: string) =>
@@ -21,7 +24,7 @@ describe('dumps of real Stack Exchange sites', () => {
   const real = readReal();
   const foreign = { format: stackExchange, options: {} };
 
-  it('have the events of an independent count, by action, board and person; every row is accounted for', async (t) => {
+  it('have the events of an independent count, by action, board and user; every row is accounted for', async (t) => {
     const folder = await makeFolder(t, dumpOf(real));
     const { report, records } = await importRecorded({ paths: [folder], foreign });
     const events = eventsOf(records);
@@ -57,7 +60,7 @@ describe('dumps of real Stack Exchange sites', () => {
     assert.deepEqual(report.passedOver, [join(folder, 'Badges.xml')]);
   });
 
-  it('have names, titles, texts, tags and dates as they were', async (t) => {
+  it('have their original names, titles, texts, tags and dates', async (t) => {
     const { records } = await importRecorded({ paths: [await makeFolder(t, dumpOf(real))], foreign });
     const last = new Map<string, object>();
     for (const { kind, record } of records)
@@ -118,7 +121,7 @@ describe('a dump', () => {
     return { report, records, events: eventsOf(records) };
   }
 
-  it('says who has accepted an answer, and who has bookmarked; public votes name nobody', async (t) => {
+  it('names the users who accepted an answer or bookmarked; public votes have no user', async (t) => {
     const vote = (id: number, type: number, post: number, user?: number) =>
       row({ Id: id, PostId: post, VoteTypeId: type, UserId: user, CreationDate: '2024-05-03T00:00:00.000' });
     const votes = [
@@ -145,7 +148,7 @@ describe('a dump', () => {
     ]);
   });
 
-  it('of a question whose account is gone keeps the pin, which nobody is named to own', async (t) => {
+  it('keeps the pin of a question whose account is deleted, without a named owner', async (t) => {
     const orphan = row({ Id: 1, PostTypeId: 1, ...asked, OwnerUserId: undefined, OwnerDisplayName: 'gone' });
     const { events, records, report } = await imported(t, { Posts: [orphan, answer] });
     assert.deepEqual(
@@ -157,7 +160,7 @@ describe('a dump', () => {
     assert.deepEqual(pins, ['Why?']);
   });
 
-  it('without its posts is dropped, without tags it is untagged', async (t) => {
+  it('is dropped if it lacks its posts, and gives untagged pins if it lacks its tags', async (t) => {
     const comment = row({ Id: 1, PostId: 9, Text: 'x', CreationDate: '2024-05-03T00:00:00.000', UserId: 4 });
     const { report } = await imported(t, { Comments: [comment], Badges: [row({ Id: 1 })] });
     assert.deepEqual(
@@ -188,7 +191,7 @@ describe('a dump', () => {
     );
   });
 
-  it('can be mapped otherwise', async (t) => {
+  it('can be mapped to other actions', async (t) => {
     const mapping = { question: 'board.asked', answer: null };
     const { events, report } = await imported(t, { Posts: [question, answer] }, { mapping });
     assert.deepEqual(
@@ -198,7 +201,7 @@ describe('a dump', () => {
     assert.equal(report.translated?.dropped[0]?.reason, 'is not mapped to an event: answer');
   });
 
-  it('that is no XML is refused with one sentence', async (t) => {
+  it('is refused with one sentence if it is not XML', async (t) => {
     const folder = await makeFolder(t, { 'posts.csv': 'Id\n1\n', empty: '' });
     const foreign = { format: stackExchange, options: {} };
     const paths = [join(folder, 'posts.csv')];

@@ -1,4 +1,7 @@
-/** Statements of the Experience API: real ones, counted independently, and the sorts of agents and activities. */
+/**
+ * Statements of the Experience API: real ones, counted independently, and the kinds of agents and
+ * activities.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -36,7 +39,9 @@ interface Real {
   readonly context: { readonly contextActivities: { readonly parent: readonly { readonly id: string }[] } };
 }
 
-/** How many of each, whatever they are called: ids are digests, so only the counts can be the same. */
+/**
+ * The sizes of the groups without their names: ids are digests, so only the counts can be compared.
+ */
 function counts(values: Iterable<unknown>): number[] {
   return Object.values(tally(Array.from(values, String))).sort((one, other) => one - other);
 }
@@ -45,7 +50,7 @@ describe('video statements', { skip: whyWithout('xapi') }, () => {
   const files = whyWithout('xapi') === false ? filesOf('xapi') : [];
   const foreign = { format: xapi, options: {} };
 
-  it('are as many by action, person, board and pin as an independent count finds', async () => {
+  it('agree with an independent count by action, user, board and pin', async () => {
     const text = gunzipSync(readFileSync(files[0] ?? '')).toString();
     const statements = text
       .trimEnd()
@@ -98,7 +103,7 @@ describe('a statement', () => {
     return { report, records, events: eventsOf(records) };
   }
 
-  it('gives what it says of people, course and activity', async (t) => {
+  it('describes users, course and activity', async (t) => {
     const { report, records, events } = await imported(t, [STATEMENT]);
     assert.deepEqual(report.problems, []);
     const [event] = events;
@@ -118,7 +123,7 @@ describe('a statement', () => {
     ]);
   });
 
-  it('about a course is one about the board', async (t) => {
+  it('about a course is an event on the board', async (t) => {
     const { events } = await imported(t, [
       { ...STATEMENT, object: COURSE, context: {}, verb: { id: 'http://x.example/verbs/registered' } },
     ]);
@@ -128,7 +133,7 @@ describe('a statement', () => {
     );
   });
 
-  it('about a course of a site is one about the course, and names any way it is written', async (t) => {
+  it('about a course of a site is an event on the course, whichever form its id has', async (t) => {
     const grouping = [
       { id: 'http://x.example', definition: { type: 'http://id.tincanapi.com/activitytype/lms' } },
     ];
@@ -146,7 +151,7 @@ describe('a statement', () => {
     assert.equal(new Set(events.map(({ boardId }) => boardId)).size, 1);
   });
 
-  it('may hold anything anywhere', async (t) => {
+  it('may contain anything anywhere', async (t) => {
     const odd = { toString: 1, valueOf: 1 };
     const { report } = await imported(t, [
       { ...STATEMENT, object: { ...STATEMENT.object, objectType: odd } },
@@ -159,7 +164,7 @@ describe('a statement', () => {
     assert.equal(report.problems.length, 1);
   });
 
-  it('may be a line of a file that is called JSON', async (t) => {
+  it('may be a line of a file with the extension of JSON', async (t) => {
     const statements = [STATEMENT, { ...STATEMENT, id: '12345678-1234-5678-1234-567812345679' }];
     const folder = await makeFolder(t, {
       'lines.json': statements.map((statement) => `${JSON.stringify(statement)}\n`).join(''),
@@ -172,7 +177,7 @@ describe('a statement', () => {
     assert.equal(eventsOf(records).length, 2);
   });
 
-  it('is dropped where it is about nobody, nothing or no course', async (t) => {
+  it('is dropped if it has no user, no object or no course', async (t) => {
     const { report, events } = await imported(t, [
       { ...STATEMENT, actor: { objectType: 'Group', member: [] } },
       { ...STATEMENT, object: { objectType: 'StatementRef', id: STATEMENT.id } },
@@ -184,7 +189,7 @@ describe('a statement', () => {
     assert.equal(report.translated?.dropped.length, 4);
   });
 
-  it('is refused where something is missing or wrong', async (t) => {
+  it('is refused if a member is missing or wrong', async (t) => {
     const { report } = await imported(t, [
       { ...STATEMENT, actor: { name: 'Ada' } },
       { ...STATEMENT, verb: {} },
@@ -198,7 +203,7 @@ describe('a statement', () => {
     );
   });
 
-  it('means what a mapping says, by the IRI of the verb or its last part', async (t) => {
+  it('follows a mapping, by the IRI of the verb or its last part', async (t) => {
     const verbs = [
       'http://x.example/verbs/watched',
       'http://x.example/verbs/played',
@@ -214,7 +219,7 @@ describe('a statement', () => {
     );
   });
 
-  it('has the same number wherever it is imported, and people who are the same have the same', async (t) => {
+  it('has the same number in every import, and the same user has the same id', async (t) => {
     const other = {
       ...STATEMENT,
       id: '00000000-1234-5678-1234-567812345678',

@@ -33,7 +33,7 @@ test('a folder is read in the order of kinds, within a kind by name with numbers
   );
 });
 
-test('the case of letters in a name does not matter', async (t) => {
+test('the case of letters in a file name does not matter', async (t) => {
   const folder = await makeFolder(t, { 'Users.CSV': '', 'BOARDS-1.NdJson.GZ': '' });
   const { inputs, passedOver } = await findBundle([folder], undefined);
   assert.deepEqual(
@@ -46,7 +46,7 @@ test('the case of letters in a name does not matter', async (t) => {
   assert.deepEqual(passedOver, []);
 });
 
-test('what has to be unpacked or saved otherwise is told with what to do', async (t) => {
+test('a file that must be unpacked or saved in a different form is reported with the remedy', async (t) => {
   const folder = await makeFolder(t, {
     'logs.zip': '',
     'users.xlsx': '',
@@ -74,7 +74,7 @@ test('files given by name keep their order within a kind', async (t) => {
   );
 });
 
-test('--as tells what files given by name and standard input hold', async (t) => {
+test('--as sets the kind of files given by name and of standard input', async (t) => {
   const folder = await makeFolder(t, { 'dump.txt': '12' });
   const { inputs } = await findBundle([join(folder, 'dump.txt'), '-'], 'events');
   assert.deepEqual(
@@ -86,14 +86,14 @@ test('--as tells what files given by name and standard input hold', async (t) =>
   );
 });
 
-test('what does not tell what it holds is misuse', async (t) => {
+test('an input of unknown kind is a usage error', async (t) => {
   const folder = await makeFolder(t, { 'dump.csv': '', 'none/README': '' });
   for (const path of ['-', join(folder, 'dump.csv'), join(folder, 'none')]) {
     await assert.rejects(findBundle([path], undefined), { code: 'option-malformed' }, path);
   }
 });
 
-test('a file given twice is misuse, by whatever name', async (t) => {
+test('a file given twice is a usage error, under whatever name', async (t) => {
   const folder = await makeFolder(t, { 'users.csv': '' });
   await symlink(join(folder, 'users.csv'), join(folder, 'users-2.csv'));
   for (const paths of [
@@ -106,7 +106,7 @@ test('a file given twice is misuse, by whatever name', async (t) => {
   await assert.rejects(findBundle(['-', '-'], 'users'), { code: 'option-malformed' });
 });
 
-test('a missing file is named as it was given', async () => {
+test('a missing file is reported under its given name', async () => {
   await assert.rejects(findBundle(['no/such/users.csv'], undefined), {
     code: 'file-unreadable',
     message: 'Cannot read no/such/users.csv: there is no such file.',

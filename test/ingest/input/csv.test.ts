@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { type Row, RowCutter } from '../../../src/ingest/input/csv.ts';
 import { readLines } from '../../../src/ingest/input/lines.ts';
 
-/** The rows of a file that arrives in pieces of so many bytes. */
+/** The rows of a file that arrives in chunks of `pieceBytes` bytes. */
 async function rowsOf(content: string | Buffer, pieceBytes = 7): Promise<Row[]> {
   const bytes = Buffer.from(content);
   const pieces = Array.from({ length: Math.ceil(bytes.length / pieceBytes) }, (_, at) =>
@@ -20,7 +20,7 @@ async function rowsOf(content: string | Buffer, pieceBytes = 7): Promise<Row[]> 
   return [...cutter.take()];
 }
 
-/** Line, and cells or the problem. */
+/** Per row: its line, and its cells or its problem. */
 async function outlineOf(content: string | Buffer): Promise<[number, readonly string[] | string][]> {
   const rows = await rowsOf(content);
   return rows.map(({ line, cells, problem }) => [line, problem ?? cells]);
@@ -30,7 +30,7 @@ const UNCLOSED = 'has a quoted cell that is never closed';
 const AFTER = 'has text after the closing quote of a cell; a quote inside a cell is written twice';
 const STRAY = 'has a quote inside a cell without quotes; put the cell in quotes, and write the quote twice';
 
-test('cells are plain or quoted, and quoted ones may hold commas, quotes and line ends', async () => {
+test('cells are plain or quoted, and quoted ones may contain commas, quotes and line ends', async () => {
   assert.deepEqual(await outlineOf('a,b\r\n"1,""x""",\n\n"line\r\nend","é"\n,""'), [
     [1, ['a', 'b']],
     [2, ['1,"x"', '']],
@@ -43,7 +43,7 @@ test('a byte order mark is dropped', async () => {
   assert.deepEqual(await outlineOf('\ufeffa,b\n'), [[1, ['a', 'b']]]);
 });
 
-test('a row that is wrong does not take the next ones along', async () => {
+test('an invalid row does not affect the next ones', async () => {
   assert.deepEqual(await outlineOf('1,"open\n2,b\n3,"c"\n4,d"\n5,"e"x\n6,f\n7,"never\n8,h'), [
     [1, AFTER],
     [2, ['2', 'b']],
@@ -95,7 +95,7 @@ test('the text of a row is kept as it was read', async () => {
 const cell = fc.string({ unit: fc.constantFrom('a', 'é', '😀', ',', '"', '\n', '\r\n', ' ', ';') });
 const table = fc.array(fc.array(cell, { minLength: 2, maxLength: 4 }), { minLength: 1, maxLength: 6 });
 
-test('what a strict library reads out of a file is what is read here', async () => {
+test('a file that a strict library accepts gives the same rows here', async () => {
   await fc.assert(
     fc.asyncProperty(table, fc.integer({ min: 1, max: 40 }), async (rows, pieceBytes) => {
       const quote = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

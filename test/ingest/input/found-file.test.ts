@@ -1,4 +1,4 @@
-/** Links, pipes and exchanged files in folders of an import (decision 61). */
+/** Links, pipes and replaced files in folders of an import (decision 61). */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { rename, rm, symlink, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { makeFolder } from '../temporary-folder.ts';
 
 const SECRET = 'id,email\n1,somebody@tenant-b.example\n';
 
-/** Of two tenants, the first of which can write to its folder. */
+/** Two tenants, the first of which can write to its folder. */
 async function tenants(t: TestContext) {
   const place = await makeFolder(t, {
     'a/boards.csv': 'id,title\n7,Seven\n',
@@ -26,7 +26,7 @@ async function tenants(t: TestContext) {
 
 const find = (path: string, rules?: PathRules) => findBundle([path], undefined, undefined, '-', rules);
 
-/** Finds what a folder holds, changes something, and reads its users. */
+/** Finds the files of a folder, makes a change, and reads the users of the folder. */
 async function readUsers(folder: string, change: () => Promise<void>, rules?: PathRules): Promise<string> {
   const { inputs } = await find(folder, rules);
   await change();
@@ -44,7 +44,7 @@ const refusal = (path: string, reason: RegExp) => (error: Error & { code?: strin
 };
 
 describe('a folder of an import', () => {
-  it('is refused for a link in it, which names the option that allows it', async (t) => {
+  it('is refused if it contains a link, with the option that allows it', async (t) => {
     const { a, b } = await tenants(t);
     const link = join(a, 'users-2.csv');
     for (const target of [
@@ -61,7 +61,7 @@ describe('a folder of an import', () => {
     }
   });
 
-  it('may hold links that an import does not read', async (t) => {
+  it('may contain links that an import does not read', async (t) => {
     const { a, b } = await tenants(t);
     await symlink(join(b, 'users.csv'), join(a, 'notes.txt'));
     const { inputs, passedOver } = await find(a);
@@ -75,7 +75,7 @@ describe('a folder of an import', () => {
     );
   });
 
-  it('gives its links with --follow-symlinks, as do links that are named as paths', async (t) => {
+  it('has its links read with --follow-symlinks; links that are given as paths are always read', async (t) => {
     const { a, b, place } = await tenants(t);
     await rm(join(a, 'users.csv'));
     await symlink(join(b, 'users.csv'), join(a, 'users.csv'));
@@ -86,7 +86,7 @@ describe('a folder of an import', () => {
     await assert.rejects(find(join(place, 'link')), { code: 'file-unreadable' });
   });
 
-  it('is refused for a pipe or a device in it, with and without --follow-symlinks', async (t) => {
+  it('is refused if it contains a pipe or a device, with and without --follow-symlinks', async (t) => {
     const { a } = await tenants(t);
     execFileSync('sh', ['-c', 'mkfifo "$0"', join(a, 'events.csv')]);
     for (const followsLinks of [false, true]) {
@@ -128,7 +128,7 @@ describe('a folder of an import', () => {
     }
   });
 
-  it('gives its Parquet files, and no other that has taken the place of one', async (t) => {
+  it('has its Parquet files read, but no file that has replaced one', async (t) => {
     const { a, b } = await tenants(t);
     for (const [folder, id] of [
       [a, 5],
@@ -154,7 +154,7 @@ describe('a folder of an import', () => {
     await assert.rejects(exchanged, refusal(join(a, 'pins.parquet'), /was replaced/));
   });
 
-  it('is read as it grows', async (t) => {
+  it('is read while it grows', async (t) => {
     const { a } = await tenants(t);
     const more = 'id,email\n5,five@tenant-a.example\n6,six@tenant-a.example\n';
     assert.equal(await readUsers(a, () => writeFile(join(a, 'users.csv'), more)), more);

@@ -1,11 +1,14 @@
-/** Nested events that repeat what earlier ones wrote out, known by their bytes, are those that the careful way reads. */
+/**
+ * Nested events whose repeated descriptions are recognized by their bytes give the same records as
+ * the careful path.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { assertSame, instantArbitrary } from '../both-ways.ts';
 import { nestedEvent, person } from '../imported-files.ts';
 
-/** Mostly the first. */
+/** Usually the first value. */
 const mostly = <T>(usual: T, ...others: readonly T[]) =>
   fc.oneof(
     { weight: 12, arbitrary: fc.constant(usual) },
@@ -56,12 +59,12 @@ const nested = fc
       ...{ spaced: text.replaceAll('":', '": '), blank: `${text}\n `, return: `${text}\r`, nothing: '' },
       ...{ NUL: text.replace('example', 'exam\0le'), bytes: text.replace('School', 'Sch\u00ffool') },
     };
-    // In Latin-1, the texts named `bytes` are no UTF-8.
+    // In Latin-1, the texts named `bytes` are not UTF-8.
     return Buffer.from(`${texts[form] ?? text}\n`, form === 'bytes' ? 'latin1' : 'utf8');
   });
 
-test('nested events in NDJSON are read as by the careful way', async (t) => {
-  // The quick way begins with the second block of a file.
+test('nested events in NDJSON are read as by the careful path', async (t) => {
+  // The fast path starts with the second block of a file.
   const start = `${JSON.stringify(nestedEvent(1))}\n`.repeat(200);
   const property = fc.asyncProperty(fc.array(nested, { maxLength: 60 }), async (lines) => {
     await assertSame(t, 'events.ndjson', Buffer.concat([Buffer.from(start), ...lines]));
@@ -69,7 +72,7 @@ test('nested events in NDJSON are read as by the careful way', async (t) => {
   await fc.assert(property, { numRuns: 100 });
 });
 
-test('more words than a batch of columns has numbers for are read as by the careful way', async (t) => {
+test('more distinct words than a batch of columns can number are read as by the careful path', async (t) => {
   const lines = Array.from({ length: 900 }, (_, at) =>
     JSON.stringify({ ...nestedEvent(1), action: `action ${at}` }),
   );
@@ -78,8 +81,8 @@ test('more words than a batch of columns has numbers for are read as by the care
   assert.equal(new Set(staged.map(({ record }) => 'action' in record && record.action)).size, 901);
 });
 
-test('an activity that does not repeat the action is refused wherever it stands in the pin', async (t) => {
-  // The quick way begins with the second block of a file.
+test('an activity that does not repeat the action is refused wherever it is in the pin', async (t) => {
+  // The fast path starts with the second block of a file.
   const start = `${JSON.stringify(nestedEvent(1))}\n`.repeat(200);
   const { board, timestamp: _, ...event } = nestedEvent(2);
   const timestamp = '2018-03-12T17:00:45.567+00:00';

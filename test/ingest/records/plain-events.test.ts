@@ -1,4 +1,7 @@
-/** Plain events of a CSV file, read without a text or an object on the way, are those that the careful way reads. */
+/**
+ * Plain events of a CSV file, read without strings or objects in between, are the same as with the
+ * careful path.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -18,7 +21,7 @@ const plainCells = fc.record({
 });
 type Field = 'id' | 'type' | 'action' | 'owner_id' | 'actor_id' | 'board_id' | 'pin_id' | 'timestamp';
 
-/** Cells that hold, each with what else stands in its row. */
+/** Valid cells, each with the other cells of its row. */
 const ODD: readonly Partial<Record<Field, string>>[] = [
   ...[
     '',
@@ -45,7 +48,7 @@ const ODD: readonly Partial<Record<Field, string>>[] = [
   ),
 ];
 
-/** Cells that do not hold; the field `row` makes the row something else. */
+/** Invalid cells; the field `row` replaces the whole row. */
 const BAD: readonly Partial<Record<Field | 'row', string>>[] = [
   ...['9223372036854775808', '1.0', ' 1', '1 ', '+1', 'x', '1"', '١', '1\r', '\r'].flatMap((text) => [
     { id: text },
@@ -88,14 +91,14 @@ const file = (others: readonly Partial<Record<Field | 'row', string>>[]) =>
     tail: fc.constantFrom('', '\n', '\n\n', '\r\n', '\r'),
   });
 
-/** A header that fills a block of its own, because the quick way begins with the second one. */
+/** A header that fills a whole block, because the fast path starts with the second one. */
 const blockOf = (header: string) => header + '\n'.repeat(65_536 - Buffer.byteLength(header));
 
 for (const [title, others] of [
   ['odd', ODD],
   ['bad', BAD],
 ] as const) {
-  test(`plain events in CSV with one ${title} row among them are read as by the careful way`, async (t) => {
+  test(`plain events in CSV with one ${title} row among them are read as by the careful path`, async (t) => {
     const property = fc.asyncProperty(
       file(others),
       async ({ header, rows, other, place, end, mark, tail }) => {
@@ -122,14 +125,14 @@ const plainRow = (at: number) =>
 const manyRows = (count: number, write = plainRow) =>
   Array.from({ length: count }, (_, at) => write(at)).join('');
 
-test('a long CSV file keeps order and lines where rows of both ways follow each other', async (t) => {
+test('a long CSV file keeps order and lines where rows of both paths alternate', async (t) => {
   const odd = (at: number) =>
     at % 997 === 0 ? plainRow(at).replace('visited', '"vis\nited"').replace('\nited', 'ited') : plainRow(at);
   const { staged } = await assertSame(t, 'events.csv', HEADER + manyRows(5000, odd));
   assert.equal(staged.length, 5000);
 });
 
-test('a quoted cell that is opened and never closed takes no plain row along', async (t) => {
+test('a quoted cell that is never closed does not affect plain rows', async (t) => {
   const open = (at: number) => (at === 3000 ? plainRow(at).replace('visited', '"visited') : plainRow(at));
   const { problems } = await assertSame(t, 'events.csv', HEADER + manyRows(5000, open));
   assert.deepEqual(
@@ -138,7 +141,7 @@ test('a quoted cell that is opened and never closed takes no plain row along', a
   );
 });
 
-test('a quoted cell that goes on over blocks keeps the rows in it to itself', async (t) => {
+test('a quoted cell that spans blocks contains the rows inside it', async (t) => {
   const write = (at: number) =>
     at === 1000 || at === 4000 ? plainRow(at).replace('visited', at === 1000 ? '"a' : 'b"') : plainRow(at);
   const { records, problems } = await assertSame(t, 'events.csv', HEADER + manyRows(5000, write));

@@ -14,20 +14,20 @@ const NESTED = {
   timestamp: '2018-03-12T17:00:45.567+00:00',
 };
 
-test('a user keeps its LMS properties, and what is not given stays open', () => {
+test('a user keeps its LMS properties, and absent fields stay unset', () => {
   assert.deepEqual(
     fromJson('users', '{"id":9223372036854775807,"email":"a@x","name":"A B","role":null,"lms.sis":"7"}'),
     [['users', { id: 2n ** 63n - 1n, email: 'a@x', name: 'A B', lms: { sis: '7' } }]],
   );
 });
 
-test('an empty cell is an empty text, but no number and no time', () => {
+test('an empty cell is an empty text, but not a number or a time', () => {
   assert.deepEqual(fromCells('boards', { id: '5', title: '', category: '', created_at: '' }), [
     ['boards', { id: 5n, title: '', category: '' }],
   ]);
 });
 
-test('a row uses the way of naming that it does not leave empty', () => {
+test('a row uses the form of a name that is not empty', () => {
   const base = { id: '1', email: 'a@x' };
   const names = (cells: Record<string, string>) => {
     const [[, { name, firstName, lastName }] = ['', {}]] = fromCells('users', { ...base, ...cells });
@@ -38,7 +38,7 @@ test('a row uses the way of naming that it does not leave empty', () => {
   assert.deepEqual(names({ name: 'AB', first_name: 'A', last_name: 'B' }), ['AB', 'A', 'B']);
 });
 
-test('tags in a cell are a JSON array or stand between semicolons', () => {
+test('tags in a cell are a JSON array or separated by semicolons', () => {
   const tagsOf = (cell: string) => fromCells('pins', { id: '1', tags: cell })[0]?.[1]['tags'];
   assert.deepEqual(tagsOf('["a;b", "c"]'), ['a;b', 'c']);
   assert.deepEqual(tagsOf('a; b;;c'), ['a', 'b', 'c']);
@@ -72,13 +72,13 @@ const NESTED_RECORDS = [
   ],
 ];
 
-test('a nested event brings along people, board and pin, before itself', () => {
+test('a nested event is preceded by records of its users, board and pin', () => {
   const [event, ...others] = fromJson('events', JSON.stringify(NESTED)).reverse();
   assert.equal(event?.[0], 'events');
   assert.deepEqual(others.reverse(), NESTED_RECORDS);
 });
 
-test('a row of the CSV export stands for the same as the nested event', () => {
+test('a row of the CSV export gives the same records as the nested event', () => {
   const cells: Record<string, string> = {};
   for (const [name, value] of Object.entries(NESTED)) {
     if (typeof value === 'string') cells[name] = value;

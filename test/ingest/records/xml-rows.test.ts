@@ -1,4 +1,4 @@
-/** The rows of XML dumps: what is read of them, and what is refused. */
+/** The rows of XML dumps: their attributes, and the refused ones. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Damage, Refusal } from '../../../src/ingest/fields/refusal.ts';
@@ -6,7 +6,10 @@ import { readRows } from '../../../src/ingest/records/xml-rows.ts';
 
 const HEAD = '<?xml version="1.0" encoding="utf-8"?>\r\n<posts>\r\n';
 
-/** What each row says, or why it is refused; the text comes in pieces of `size` bytes. */
+/**
+ * The attributes of each row, or the reason to refuse it; the text arrives in chunks of `size`
+ * bytes.
+ */
 async function read(text: string | Buffer, size = 7) {
   const bytes = Buffer.from(text);
   async function* pieces() {
@@ -27,7 +30,7 @@ async function read(text: string | Buffer, size = 7) {
 }
 
 describe('rows of XML', () => {
-  it('come with their line, their file and all attributes', async () => {
+  it('have their line, their file and all attributes', async () => {
     const rows = await read(`\ufeff${HEAD}  <row Id="1" Title="a &amp; b" />\r\n<row/>\n</posts>\r\n`);
     assert.deepEqual(JSON.parse(JSON.stringify(rows)), [
       { line: 3, row: { posts: { Id: '1', Title: 'a & b' } } },
@@ -43,7 +46,7 @@ describe('rows of XML', () => {
     );
   });
 
-  it('have the five entities and references to characters replaced, once', async () => {
+  it('have the five entities and character references replaced, once', async () => {
     const [one] = await read(
       `${HEAD}<row A="&lt;&gt;&amp;lt;&quot;&apos;&#xA;&#x1F600;&#233;é" />\n</posts>`,
     );
@@ -83,7 +86,7 @@ describe('rows of XML', () => {
     });
   }
 
-  it('refuse what is not UTF-8, and what stands after the end', async () => {
+  it('are refused if they are not UTF-8, and so is text after the end', async () => {
     const bytes = Buffer.concat([
       Buffer.from(`${HEAD}<row A="`),
       Buffer.from([0xe9]),

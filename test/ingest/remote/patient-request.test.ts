@@ -1,4 +1,7 @@
-/** Requests to a server that closes its connection at a bad moment: the body is whole, or what reads it is obeyed. */
+/**
+ * Requests to a server that closes its connection at a bad moment: the body arrives whole, or its
+ * reader can refuse it.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
@@ -7,14 +10,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../../../src/domain/app-error.ts';
 import { askPatiently, textOf } from '../../../src/ingest/remote/patient-request.ts';
 
-/** As much as is read ahead of whoever takes it. */
+/** The number of bytes that are read ahead of the consumer. */
 const BODY = 'a'.repeat(64 * 1024);
 const refused = (reason: string) => new AppError('source-refused', reason);
 const REQUEST = { path: '/' };
-/** By then a client that has nothing else to do has seen that the connection is closed. */
+/**
+ * After this many turns of the event loop, an idle client has seen that the connection is closed.
+ */
 const TURNS = 200;
 
-/** Sends the head and the body at once, and closes; `closed` when all of it has left. */
+/** Sends the head and the body at once, and closes; `closed` resolves when all of it is sent. */
 async function openHasty(t: TestContext, head: string) {
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const server = createServer((socket) => {
@@ -34,7 +39,7 @@ for (const [what, head] of [
   ['no length', ''],
 ] as const) {
   describe(`a response with ${what} from a server that closes the connection at once`, () => {
-    it('is whole, though nothing of it is read until then', async (t) => {
+    it('is whole, even if its reading starts only then', async (t) => {
       const { origin, closed } = await openHasty(t, head);
       const read = async (body: AsyncIterable<Uint8Array>) => {
         await closed;
@@ -44,7 +49,7 @@ for (const [what, head] of [
       assert.equal(await askPatiently(origin, REQUEST, read), BODY);
     });
 
-    it('can be refused after its first part', async (t) => {
+    it('can be refused after its first chunk', async (t) => {
       const { origin } = await openHasty(t, head);
       const read = async (body: AsyncIterable<Uint8Array>) => {
         for await (const _part of body) throw refused('no list');

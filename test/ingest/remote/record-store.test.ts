@@ -1,4 +1,4 @@
-/** Statements of a learning record store, as one that answers in pages, slowly, wrongly or not at all. */
+/** Statements of a learning record store that responds in pages, slowly, wrongly or not at all. */
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -41,7 +41,7 @@ async function read(url: string, options = {}): Promise<string> {
   return text;
 }
 
-it('reads page after page, with its credentials, in the order of storing', async (t) => {
+it('readStatements reads page after page, with its credentials, in the order of storing', async (t) => {
   const { asked, url } = await openStore(t, [
     page([{ id: 1 }, { id: 2 }], '/xapi/statements/more/7'),
     page([], '/xapi/statements/more/8'),
@@ -63,14 +63,14 @@ it('reads page after page, with its credentials, in the order of storing', async
   }
 });
 
-it('leaves statements as they are written, deep ones and large numbers included, each in one line', async (t) => {
+it('readStatements keeps statements as written, deep ones and large numbers included, one per line', async (t) => {
   const nested = `{"x":${'['.repeat(6000)}${']'.repeat(6000)}}`;
   const written = `{ "more" : "" ,"statements":[\n{"id": 12345678901234567890,\r\n "a":"],}\\""}\n,${nested}] }\n`;
   const { url } = await openStore(t, [text(written)]);
   assert.equal(await read(url), `{"id": 12345678901234567890,  "a":"],}\\""}\n${nested}\n`);
 });
 
-it('asks again when the store is busy, fails, or breaks off in the middle', async (t) => {
+it('readStatements retries when the store is busy, fails, or breaks off in the middle', async (t) => {
   const { asked, url } = await openStore(t, [
     status(429, { 'retry-after': '0' }),
     status(503),

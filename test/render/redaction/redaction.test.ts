@@ -20,7 +20,7 @@ async function redactPerson(person: Person, redacting: Redacting): Promise<Perso
   return peopleOf(await redactUsers(usersOf([person]), redacting))[0]!;
 }
 
-/** Every answer that the rendering of a small world can give, as one text. */
+/** Every response that the rendering of a small world can make, as one text. */
 async function everyAnswer(redaction: Redacting): Promise<string> {
   const rendering = openRendering(new PlainDataset(worldOf(9)), redaction);
   const texts: string[] = [];
@@ -36,7 +36,7 @@ async function everyAnswer(redaction: Redacting): Promise<string> {
   return texts.join('\n');
 }
 
-test('no answer shows an e-mail address or a name that is to be redacted', async () => {
+test('no response shows an e-mail address or a name that must be redacted', async () => {
   assert.match(await everyAnswer({ ...BOTH, email: false, name: false }), /user1@guild\.example/);
   const redacted = await everyAnswer(BOTH);
   assert.doesNotMatch(redacted, /@guild|Ada/);
@@ -44,7 +44,7 @@ test('no answer shows an e-mail address or a name that is to be redacted', async
   assert.ok(redacted.includes((await redactPerson(ada, BOTH)).name));
 });
 
-test('only what is to be redacted is', async () => {
+test('only the requested fields are redacted', async () => {
   const emails = await everyAnswer({ ...BOTH, name: false });
   assert.doesNotMatch(emails, /@guild/);
   assert.match(emails, /"Ada 1"/);
@@ -53,7 +53,7 @@ test('only what is to be redacted is', async () => {
   assert.doesNotMatch(names, /Ada/);
 });
 
-test('a name that was derived is redacted with the address, both halves of it', async () => {
+test('a derived name is redacted with the address, both parts of it', async () => {
   const derived = { ...ada, nameIsDerived: true };
   assert.deepEqual(await redactPerson(derived, { ...BOTH, name: false }), {
     ...(await redactPerson(ada, BOTH)),
@@ -63,7 +63,7 @@ test('a name that was derived is redacted with the address, both halves of it', 
   assert.equal(name, ada.name);
 });
 
-test('the key of a points map is the pseudonym that its record shows', async () => {
+test('the key of a points map is the pseudonym in its record', async () => {
   const rendering = openRendering(new PlainDataset(worldOf(0)), BOTH);
   const text = await textOf(await rendering.standings({ ...EVERYTHING, of: { board: 0 } }, 'email'));
   const map: Record<string, { email: string }> = JSON.parse(text);
@@ -71,7 +71,7 @@ test('the key of a points map is the pseudonym that its record shows', async () 
   for (const [key, value] of Object.entries(map)) assert.equal(key, value.email);
 });
 
-test('a pseudonym hangs on the id and the secret alone', async () => {
+test('a pseudonym depends only on the id and the secret', async () => {
   const renamed = { ...ada, name: 'Grace', lastName: 'Grace', email: 'grace@guild.example' };
   const redacted = await redactPerson(ada, BOTH);
   assert.deepEqual(await redactPerson(renamed, BOTH), redacted);
@@ -93,7 +93,7 @@ test('a pseudonym is the start of the HMAC in Base32', async () => {
   assert.deepEqual([firstName, name], ['Person', `Person ${lastName}`]);
 });
 
-test('pseudonyms of ten thousand people are distinct', async () => {
+test('the pseudonyms of ten thousand users are distinct', async () => {
   const all = usersOf(Array.from({ length: 10_000 }, (_, id) => ({ ...ada, id: BigInt(id) })));
   const people = peopleOf(await redactUsers(all, BOTH));
   assert.equal(new Set(people.map((person) => person.email)).size, 10_000);

@@ -16,7 +16,7 @@ const id = fc.oneof(
   fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n),
 );
 
-test('a pseudonym is taken back to the id, and is exact in every client where the id is', () => {
+test('a pseudonym can be converted back to the id, and is exact in every client if the id is', () => {
   fc.assert(
     fc.property(id, (one) => {
       const pseudonym = users.ofOne(one);
@@ -28,7 +28,7 @@ test('a pseudonym is taken back to the id, and is exact in every client where th
   );
 });
 
-test('many ids at once have the pseudonyms that each has alone', () => {
+test('many ids at once have the same pseudonyms as each id alone', () => {
   fc.assert(
     fc.property(fc.array(id, { maxLength: 40 }), (ids) => {
       assert.deepEqual(
@@ -39,7 +39,7 @@ test('many ids at once have the pseudonyms that each has alone', () => {
   );
 });
 
-test('no two of many neighbours have the same pseudonym, and another secret gives others', () => {
+test('adjacent ids have different pseudonyms, and a different secret gives different ones', () => {
   const ids = BigInt64Array.from({ length: 20_000 }, (_, at) => BigInt(at) - 10_000n);
   const pseudonyms = users.of(ids);
   assert.equal(new Set(pseudonyms).size, ids.length);
@@ -47,17 +47,17 @@ test('no two of many neighbours have the same pseudonym, and another secret give
   assert.ok(pseudonyms.every((one, at) => one !== elsewhere[at]));
 });
 
-test('pseudonyms never change, because clients keep them', () => {
+test('pseudonyms never change, because clients store them', () => {
   assert.deepEqual([...users.of(BigInt64Array.from(EDGES))], KNOWN);
 });
 
-/** Of `EDGES`. */
+/** Pseudonyms of `EDGES`. */
 const KNOWN = [
   ...[7_136_036_198_540_427n, 2_754_202_568_200_554n, 7_681_183_112_529_536n, 484_612_524_485_067_204n],
   ...[-807_102_683_621_925_271n, 2_768_987_353_256_251_248n, -6_203_800_005_877_785_910n],
 ];
 
-test('users are in the order of their pseudonyms, from any place on', async () => {
+test('users are listed in the order of their pseudonyms, from any position', async () => {
   const property = fc.asyncProperty(
     fc.uniqueArray(id, { minLength: 1, maxLength: 60 }),
     fc.nat(),

@@ -24,14 +24,14 @@ function assertKept(texts: readonly Halves[]): void {
   }
 }
 
-test('fragments of every length up to a kilobyte are kept and copied byte for byte', () => {
+test('fragments of every length up to a kilobyte are stored and copied byte for byte', () => {
   const letters = 'abcdefghijklmnopqrstuvwxyzéß漢😀'.repeat(40);
   assertKept(
     Array.from({ length: 1100 }, (_, length): Halves => [letters.slice(0, length).toWellFormed(), '!']),
   );
 });
 
-test('fragments that fill several blocks, and one larger than a block, are kept', () => {
+test('fragments that fill several blocks, and one larger than a block, are stored', () => {
   const million = 1_000_000;
   assertKept([
     ['small'],
@@ -43,7 +43,7 @@ test('fragments that fill several blocks, and one larger than a block, are kept'
   ]);
 });
 
-test('fragments written one after the other do not disturb each other', () => {
+test('fragments written one after the other do not overwrite each other', () => {
   const texts = Array.from({ length: 200 }, (_, length): Halves => ['x'.repeat(length % 23), `${length};`]);
   const fragments = fragmentsOf(texts);
   const chunk = new Chunk(10_000);

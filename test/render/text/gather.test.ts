@@ -29,13 +29,13 @@ import { worldOf } from '../worlds.ts';
 const SOURCE = new URL('../../../src/render/text/gather.wat', import.meta.url);
 const FEATURES = { simd: true, threads: true, multi_memory: true };
 
-test('the module is what its text says', async () => {
+test('the module equals the compiled form of its source text', async () => {
   const { parseWat } = await wabt();
   const { buffer } = parseWat('gather.wat', readFileSync(SOURCE, 'utf8'), FEATURES).toBinary({});
   assert.equal(GATHER_MODULE, Buffer.from(buffer).toString('base64'));
 });
 
-test('pieces of every length, none as well, are gathered byte for byte', () => {
+test('fragments of every length, including empty ones, are gathered byte for byte', () => {
   const memory = new FragmentMemory(openSharedMemory());
   const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'.repeat(12);
   const texts = Array.from({ length: 400 }, (_, at): Halves => [letters.slice(at % 36, (at % 36) + at)]);
@@ -55,7 +55,7 @@ async function* failingSource() {
   throw new Error('gone');
 }
 
-/** Events over fragments in this memory, or in none. */
+/** Renders events over fragments in `memory`, or over separate fragments without it. */
 async function renderedOver(memory: FragmentMemory | undefined) {
   const world = worldOf(40, 20_000);
   const form = EVENT_FORMS.json;
@@ -78,8 +78,8 @@ async function renderedOver(memory: FragmentMemory | undefined) {
   return { text: Buffer.from(chunk.take()).toString(), isGathered: parts.shared.memory !== undefined };
 }
 
-describe('memory of fragments', () => {
-  test('gives no byte twice, and room beyond each', () => {
+describe('the fragment memory', () => {
+  test('allocates no byte twice', () => {
     const memory = new FragmentMemory(openSharedMemory());
     const taken = [10, 100_000, 1, 5_000_000].map((bytes) => ({
       bytes,
@@ -92,7 +92,7 @@ describe('memory of fragments', () => {
     }
   });
 
-  test('has room behind the last fragment for the longest timestamp, and for what is copied beyond it', () => {
+  test('has space after the last fragment for the longest timestamp, and for bytes copied beyond it', () => {
     const memory = new FragmentMemory(openSharedMemory());
     const bytes = PAGE_BYTES - 40;
     assert.equal(memory.take(bytes), 0);
@@ -101,7 +101,7 @@ describe('memory of fragments', () => {
     assert.ok(memory.memory.buffer.byteLength >= bytes + longest + 32);
   });
 
-  test('gives out again what was taken for fragments that failed', async () => {
+  test('reuses the space of fragments that failed', async () => {
     const memory = new FragmentMemory(openSharedMemory(8));
     for (let attempt = 0; attempt < 20; attempt++) {
       const failing = renderFragments(failingSource(), (): Halves => ['x'.repeat(100_000)], memory);
@@ -110,7 +110,7 @@ describe('memory of fragments', () => {
     assert.equal(fragmentsOf([['whole']], memory).share().isGathered, true);
   });
 
-  test('fragments that find no room there lie elsewhere, and are not taken for gathered ones', () => {
+  test('is not used for fragments that do not fit, and they are not marked as gathered', () => {
     const memory = new FragmentMemory(openSharedMemory(4));
     const texts = Array.from({ length: 3_000 }, (_, at): Halves => [`${at} `.repeat(30), `tail ${at}`]);
     const fragments = fragmentsOf(texts, memory);
@@ -120,7 +120,7 @@ describe('memory of fragments', () => {
     }
   });
 
-  test('events are the same wherever the fragments have found room', async () => {
+  test('gives the same events with and without space for the fragments', async () => {
     const whole = await renderedOver(undefined);
     const gathered = [1, 64].map(async (pages) => {
       const { text, isGathered } = await renderedOver(new FragmentMemory(openSharedMemory(pages)));

@@ -40,14 +40,14 @@ describe('a JSON response', () => {
     assert.equal(await textOf(lazily), JSON.stringify({ typed: numbers, made: numbers, none: [] }));
   });
 
-  it('comes in chunks of bounded size, and is written in slices of time', async () => {
+  it('has chunks of bounded size, and is written in slices of time', async () => {
     const figures = new Int32Array(FIGURES).fill(123_456);
     const lines = Array.from({ length: 5_000 }, (_, line) => ({ line, text: 'x'.repeat(100) }));
     const { result: chunks, turns } = await withTimeRunning(() => chunksOf({ figures, lines }));
     const longest = Math.max(...chunks.map(({ length }) => length));
     assert.ok(longest <= LARGEST_CHUNK, `a chunk has ${longest} bytes`);
     assert.ok(chunks.length >= (7 * FIGURES + 100 * lines.length) / LARGEST_CHUNK);
-    // A look at the clock for some thousand figures, and for some dozen lines.
+    // The writer checks the clock every few thousand numbers, and every few dozen lines.
     assert.ok(turns >= FIGURES / 20_000 + lines.length / 100, `${turns} turns`);
   });
 });

@@ -13,7 +13,7 @@ function written(instants: readonly number[]): string[] {
   return instants.map((_, at) => text.slice(at * TIMESTAMP_BYTES, (at + 1) * TIMESTAMP_BYTES));
 }
 
-test('timestamps at the edges of days, years and the epoch are right', () => {
+test('timestamps at the edges of days, years and the epoch are correct', () => {
   const instants = [
     EARLIEST_INSTANT_MS,
     -1,
@@ -34,7 +34,7 @@ test('timestamps at the edges of days, years and the epoch are right', () => {
   ]);
 });
 
-test('timestamps in any order, near and far from each other, are what formatInstant makes of them', () => {
+test('timestamps in any order, near to and far from each other, equal the output of formatInstant', () => {
   const instant = fc.oneof(
     fc.integer({ min: EARLIEST_INSTANT_MS, max: LATEST_INSTANT_MS }),
     fc.integer({ min: -200_000_000, max: 200_000_000 }),

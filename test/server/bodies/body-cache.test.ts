@@ -1,4 +1,4 @@
-/** What the cache of bodies keeps, for whom, and what gives way. */
+/** Which bodies the response cache keeps, and which it removes first. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Dataset } from '../../../src/dataset/dataset.ts';
@@ -21,7 +21,7 @@ function small(bytes: number) {
   return { bytes: Buffer.alloc(bytes, 1), next: undefined };
 }
 
-/** As for a response that was asked for before. */
+/** Keeps a body twice, as for a repeated request. */
 function keepAgain(cache: BodyCache, dataset: Dataset, tag: string, bytes: number): void {
   for (let turn = 0; turn < 2; turn++) cache.slot(dataset, tag).keep(small(bytes));
 }
@@ -31,7 +31,7 @@ function beginning(bytes: number, more: Partial<Beginning> = {}): Beginning {
   return { make, next: undefined, heldBytes: 1, isPlain: false, isCostly: true, ...more };
 }
 
-/** Reads all of a body that is begun, if it is, and tells whether it is. */
+/** Reads all of a body if one begins, and returns whether one began. */
 async function fill(cache: BodyCache, dataset: Dataset, tag: string, how: Beginning): Promise<boolean> {
   const body = cache.slot(dataset, tag).begin(how);
   if (body === undefined) return false;
@@ -45,7 +45,7 @@ function found(cache: BodyCache, dataset: Dataset, tags: string): string {
 }
 
 describe('small bodies', () => {
-  it('are kept from the second time on, or at once when they are costly', () => {
+  it('are kept from the second request on, or at once if they are costly', () => {
     const cache = cacheOf(MB);
     const dataset = version();
     cache.slot(dataset, 'a').keep(small(1));
@@ -56,7 +56,7 @@ describe('small bodies', () => {
     assert.equal(found(cache, dataset, 'abc'), 'ac');
   });
 
-  it('are bounded by bytes, and the one not asked for longest goes first', () => {
+  it('are limited by total bytes, and the least recently used one is removed first', () => {
     const cache = cacheOf(10_000);
     const dataset = version();
     for (const tag of 'abc') keepAgain(cache, dataset, tag, 2_500);
@@ -67,7 +67,7 @@ describe('small bodies', () => {
     assert.equal(found(cache, dataset, 'abcde'), 'acd');
   });
 
-  it('are bounded in number too, however small they are', () => {
+  it('are limited in number too, even if they are very small', () => {
     const cache = cacheOf(100_000);
     const dataset = version();
     const tags = Array.from({ length: 1_000 }, (_, at) => String(at));
@@ -76,7 +76,7 @@ describe('small bodies', () => {
     assert.ok(kept.length > 100 && kept.length < 200, String(kept.length));
   });
 
-  it('of a version that holds more give way first', () => {
+  it('of the version that has most are removed first', () => {
     const cache = cacheOf(20_000);
     const [large, modest] = [version(), version()];
     keepAgain(cache, modest, 'a', 2_500);
@@ -85,7 +85,7 @@ describe('small bodies', () => {
     assert.equal(found(cache, large, 'abcdefghi'), 'efghi');
   });
 
-  it('belong to one version, and go with it for good', () => {
+  it('belong to one version, and are removed with it permanently', () => {
     const cache = cacheOf(MB);
     const [dataset, another] = [version(), version()];
     keepAgain(cache, dataset, 'a', 1);
@@ -98,7 +98,7 @@ describe('small bodies', () => {
     assert.equal(found(cache, another, 'b'), 'b');
   });
 
-  it('hold on to no memory but their own', () => {
+  it('retain no memory except their own', () => {
     const cache = cacheOf(MB);
     const dataset = version();
     const bytes = Buffer.alloc(100_000, 'x').subarray(0, 3);
@@ -113,7 +113,7 @@ describe('small bodies', () => {
 });
 
 describe('large bodies', () => {
-  it('are kept at once when they are costly, plain ones from the second time on', async () => {
+  it('are kept at once if they are costly; plain ones from the second request on', async () => {
     const cache = cacheOf(0, 100 * MB, 50 * MB);
     const dataset = version();
     assert.equal(await fill(cache, dataset, 'a', beginning(2 * MB)), true);
@@ -126,7 +126,7 @@ describe('large bodies', () => {
     assert.equal(cache.diskBytes, 0);
   });
 
-  it('never take more than their budget; plain ones leave room, and what cannot fit takes nothing', async () => {
+  it('never exceed their budget; plain ones leave room for others, and one that cannot fit takes nothing', async () => {
     const cache = cacheOf(0, 20 * MB, 8 * MB);
     const dataset = version();
     const plain = (bytes: number) => beginning(bytes, { isPlain: true, byteLength: bytes });
@@ -142,14 +142,14 @@ describe('large bodies', () => {
       assert.ok(cache.diskBytes <= 20 * MB);
     }
     assert.equal(found(cache, dataset, 'efuvwxyz'), 'efyz');
-    // It is sent all the same.
+    // It is sent nevertheless.
     assert.equal(await fill(cache, dataset, 'large', beginning(30 * MB)), true);
     assert.equal(cache.slot(dataset, 'large').find(), undefined);
     cache.forget(dataset);
     assert.equal(cache.diskBytes, 0);
   });
 
-  it('that are read stay until they have been read, even when their version goes', async () => {
+  it('stay until their readers have finished, even after their version is forgotten', async () => {
     const cache = cacheOf(0, 10 * MB);
     const [dataset, another] = [version(), version()];
     const body = cache.slot(dataset, 'a').begin(beginning(6 * MB))!;
@@ -167,7 +167,7 @@ describe('large bodies', () => {
     assert.equal(cache.diskBytes, 0);
   });
 
-  it('are begun once under one tag, and found by the next one', async () => {
+  it('are made once per tag, and found by the next request', async () => {
     const cache = cacheOf(0, 10 * MB);
     const dataset = version();
     const slot = cache.slot(dataset, 'a');

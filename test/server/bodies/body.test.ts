@@ -1,4 +1,4 @@
-/** Readers of one body at any pace: each gets exactly its bytes, or an error (decision 40). */
+/** Readers of one body at any speed: each gets exactly its bytes, or an error (decision 40). */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
@@ -8,7 +8,10 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Body, type Making, openNameless, type Reader } from '../../../src/server/bodies/body.ts';
 
-/** A source of chunks that are overwritten as early as they may be; what it has been asked for. */
+/**
+ * A source of chunks that overwrites them as early as it may. Counts its runs, the open ones, and
+ * the bytes that it made.
+ */
 class Source {
   readonly bytes: Buffer;
   readonly #chunkBytes: number;
@@ -50,7 +53,7 @@ class Source {
   }
 }
 
-/** A place in a cache with so many bytes. */
+/** A place in a cache with a limit of `left` bytes. */
 class Place {
   left: number;
   taken = 0;
@@ -91,12 +94,12 @@ async function readAll(reader: Reader, pause = async () => {}, from = 0, upTo = 
   return Buffer.concat(chunks);
 }
 
-/** Some turns of the event loop. */
+/** Waits for `count` turns of the event loop. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await setImmediate();
 }
 
-/** While it runs, files without a name refuse to be written after so many bytes. */
+/** During `work`, writes to files fail with ENOSPC after `afterBytes` bytes. */
 async function withFullDisk(afterBytes: number, work: () => Promise<void>): Promise<void> {
   const file = await openNameless();
   const handle: FileHandle = Object.getPrototypeOf(file);
@@ -119,10 +122,10 @@ const LENGTHS = fc.integer({ min: 0, max: 12_000_000 });
 const CHUNKS = fc.integer({ min: 1_000, max: 1_500_000 }).filter((bytes) => bytes > 20_000);
 
 interface Plan {
-  /** Turns of the event loop before it begins, and after each chunk. */
+  /** Turns of the event loop before the reader begins. */
   readonly startsAfter: number;
   readonly pause: number;
-  /** Leaves when it has so many bytes. */
+  /** The reader leaves when it has this number of bytes. */
   readonly leavesAt: number;
 }
 
@@ -136,7 +139,7 @@ const READERS = fc.array(
 );
 
 describe('a body', () => {
-  it('gives each of its readers all bytes or an error, whatever their paces and whatever fails', async () => {
+  it('gives each reader all bytes or an error, at every speed and with every failure', async () => {
     await fc.assert(
       fc.asyncProperty(
         LENGTHS,
@@ -165,7 +168,7 @@ describe('a body', () => {
             for (const end of await Promise.allSettled(ended))
               if (end.status === 'rejected') throw end.reason;
             assert.equal(source.open, 0, 'the source has ended before its last reader');
-            // An empty body has no file, so there is nothing to keep.
+            // An empty body has no file, so there is nothing to cache.
             assert.equal(place.hasLeft, !body.isComplete || length === 0);
             if (body.isComplete) {
               await using again = body.join();
@@ -180,7 +183,7 @@ describe('a body', () => {
     );
   });
 
-  it('is made once for all that read it, and again from any place when it is complete', async () => {
+  it('is made once for all its readers, and can be read again from any position when it is complete', async () => {
     const source = new Source(5_000_000, 300_000);
     const body = new Body(source.making(), new Place(1e9));
     const texts = [0, 1, 4].map(async (pause) => {
@@ -197,7 +200,7 @@ describe('a body', () => {
     body.release();
   });
 
-  it('is made a few megabytes ahead of its fastest reader, and no further', async () => {
+  it('is made only a few megabytes ahead of its fastest reader', async () => {
     const source = new Source(40_000_000, 500_000);
     const body = new Body(source.making(), new Place(1e9));
     await using slow = body.join();
@@ -211,13 +214,13 @@ describe('a body', () => {
     await chunks.return();
     await fast[Symbol.asyncDispose]();
     await turns(100);
-    // Now the other one is the fastest.
+    // Now the other reader is the fastest.
     assert.ok(source.made < 20_000_000);
     assert.ok((await readAll(slow)).equals(source.bytes));
     body.release();
   });
 
-  it('ends with its last reader, and is not kept as complete', async () => {
+  it('ends with its last reader, and is then not complete', async () => {
     const source = new Source(40_000_000, 500_000);
     const place = new Place(1e9);
     const body = new Body(source.making(), place);
@@ -244,7 +247,7 @@ describe('a body', () => {
     );
   });
 
-  it('that has to be whole is in memory while it is small, and charges its disk until all have read it', async () => {
+  it('that must be complete is in memory while it is small, and is charged for its disk space until all have read it', async () => {
     for (const [length, isSmall] of [
       [200_000, true],
       [3_000_000, false],
@@ -274,7 +277,7 @@ describe('a body', () => {
     }
   });
 
-  it('that has to be whole is made without a place in the cache, and fails with the disk', async () => {
+  it('that must be complete is made without a place in the cache, and fails with the disk', async () => {
     const account = { take: () => {}, giveBack: () => {} };
     const source = new Source(3_000_000, 100_000);
     for (const place of [undefined, new Place(1_000_000)]) {

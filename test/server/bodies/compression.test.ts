@@ -1,4 +1,4 @@
-/** Compressed streams are those of their plain bytes, whatever chunks these come in. */
+/** Compressed streams decompress to the plain bytes, independent of the sizes of the chunks. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
@@ -7,7 +7,7 @@ import { compress } from '../../../src/server/bodies/compression.ts';
 
 const DECOMPRESS = { gzip: gunzipSync, zstd: zstdDecompressSync } as const;
 
-/** Noise, words, and runs, some of them longer than a block. */
+/** Noise, words, and repetitions, some of them longer than a block. */
 const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 5000 }),
   fc
@@ -30,7 +30,7 @@ async function whole(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
 
 for (const compression of ['gzip', 'zstd'] as const) {
   describe(compression, () => {
-    it('holds all bytes of a source, and is the same each time', async () => {
+    it('contains all bytes of a source, and is the same each time', async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(bytes, { maxLength: 6 }), async (chunks) => {
           const plain = Buffer.concat(chunks);
@@ -42,7 +42,7 @@ for (const compression of ['gzip', 'zstd'] as const) {
       );
     });
 
-    it('ends its source when it is left, and fails with it', async () => {
+    it('ends its source when it is abandoned, and fails if the source fails', async () => {
       let open = 0;
       async function* source(failsAfter: number): AsyncGenerator<Uint8Array, void> {
         open += 1;

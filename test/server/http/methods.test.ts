@@ -12,7 +12,7 @@ after(() => stand.close());
 const ask = (method: string, target: string, fields: Record<string, string> = {}) =>
   sendRaw(stand.port, head(method, target, { apikey: stand.key, ...fields }));
 
-describe('methods', () => {
+describe('a request', () => {
   const READING = ['GET', 'HEAD', 'OPTIONS'];
   const PATHS = [
     '/',
@@ -39,12 +39,12 @@ describe('methods', () => {
   }
 
   for (const method of ['FOO', 'get', 'G@T', 'PROPFINDX']) {
-    it(`${method}, which HTTP does not know, is 501`, async () => {
+    it(`${method}, which is unknown to HTTP, is 501`, async () => {
       assertProblem(await ask(method, '/a/v1/events'), 501, 'method-not-implemented');
     });
   }
 
-  it('the key is checked before the method, the path and its form', async () => {
+  it('has its key checked before its method, path and form', async () => {
     for (const method of ['POST', 'TRACE', 'QUERY', 'OPTIONS', 'GET']) {
       for (const path of [
         '/a/v1/events',
@@ -62,7 +62,7 @@ describe('methods', () => {
     }
   });
 
-  it('a wrong method with a body of any type is 405 and nothing else', async () => {
+  it('with a wrong method and a body of any type is 405 and nothing else', async () => {
     for (const type of ['application/json', 'text/html; charset', ';;;', '']) {
       const request = head('POST', '/a/v1/events', {
         apikey: stand.key,
@@ -73,7 +73,7 @@ describe('methods', () => {
     }
   });
 
-  it('OPTIONS is 204 with Allow, 401 without a key where one is wanted, 404 where nothing is', async () => {
+  it('with OPTIONS is 204 with Allow, 401 without a required key, and 404 for an unknown path', async () => {
     const reply = await ask('OPTIONS', '/a/v1/events');
     assert.equal(reply.status, 204);
     assert.equal(reply.headers.get('allow'), 'GET, HEAD, OPTIONS');

@@ -15,8 +15,8 @@ import {
 
 const FREE = { memory: 8e9, disk: 100e9 };
 
-describe('limits', () => {
-  it('are documented in docs/operations.md as the table has them', () => {
+describe('the limits', () => {
+  it('are documented in docs/operations.md with the values of the table', () => {
     const text = readFileSync(join(import.meta.dirname, '../../../docs/operations.md'), 'utf8');
     const documented = text.split('\n').filter((line) => {
       const [, name = ''] = /^\| `([a-z-]+)` \|/.exec(line) ?? [];
@@ -32,7 +32,7 @@ describe('limits', () => {
     );
   });
 
-  it('follow the machine and the number of processes where nothing is given', () => {
+  it('depend on the machine and the number of processes by default', () => {
     const one = resolveLimits({}, 1, FREE);
     assert.equal(one['response-memory'], 2e9);
     assert.equal(one['response-memory-per-key'], 0.5e9);
@@ -43,7 +43,7 @@ describe('limits', () => {
     assert.equal(resolveLimits({}, 8, { memory: 1e8, disk: 0 })['response-memory'], 96e6);
   });
 
-  it('that are given count, also for those that are a share of them', () => {
+  it('that are given are applied, also to the limits derived from them', () => {
     const limits = resolveLimits({ 'response-memory': 400e6, streams: 0 }, 4, FREE);
     assert.equal(limits['response-memory-per-organization'], 200e6);
     assert.equal(limits['response-memory-per-key'], 100e6);
@@ -51,7 +51,7 @@ describe('limits', () => {
     assert.equal(limits['streams-per-key'], 1_024);
   });
 
-  it('leave, of a process, room for others beside one organization, and there beside one key', () => {
+  it('of an organization leave room for others, and those of a key are no larger', () => {
     const limits = resolveLimits({}, 1, FREE);
     for (const name of LIMIT_NAMES) {
       const ofOrganization = `${name}-per-organization`;
@@ -63,7 +63,7 @@ describe('limits', () => {
     }
   });
 
-  it('are read as their defaults are written', () => {
+  it('are parsed in the form in which defaults are written', () => {
     const limits = resolveLimits({}, 1, FREE);
     for (const name of LIMIT_NAMES) {
       const { unit } = LIMITS[name];
@@ -74,7 +74,7 @@ describe('limits', () => {
 });
 
 describe('--limit', () => {
-  it('takes several, between spaces or one after the other; the last one of a name counts', () => {
+  it('takes several limits, separated by spaces or in several options; the last value of a name applies', () => {
     const first = readLimits(' responses=8  response-memory=64k\tkeep-alive-without-key=2m ');
     assert.deepEqual(first, { responses: 8, 'response-memory': 64_000, 'keep-alive-without-key': 120_000 });
     const both: Partial<Record<LimitName, number>> = readLimits('responses=9', first);
@@ -83,7 +83,7 @@ describe('--limit', () => {
     assert.deepEqual(readLimits(''), {});
   });
 
-  it('refuses what is no limit, and names the nearest', () => {
+  it('refuses unknown names and invalid values, and suggests the nearest name', () => {
     for (const [text, message] of [
       ['response', /name and a value/],
       ['respones=8', /did you mean responses/],

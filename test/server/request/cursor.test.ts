@@ -35,7 +35,7 @@ const FORMER = {
 };
 
 describe('cursors', () => {
-  it('bring back the place that was put in, and the same place makes the same cursor', () => {
+  it('return the position that they were made from, and the same position makes the same cursor', () => {
     fc.assert(
       fc.property(places, fc.string(), (place, binding) => {
         const cursor = sealCursor(place, binding, secrets);
@@ -46,7 +46,7 @@ describe('cursors', () => {
     );
   });
 
-  it('are refused when damaged in any character', () => {
+  it('are refused if any character is damaged', () => {
     fc.assert(
       fc.property(places, fc.nat(), fc.constantFrom(...ALPHABET), (place, at, character) => {
         const cursor = sealCursor(place, 'walk', secrets);
@@ -58,7 +58,7 @@ describe('cursors', () => {
     );
   });
 
-  it('are refused for another question and in another organization', () => {
+  it('are refused for a different query or organization', () => {
     const cursor = sealCursor({ afterId: 7n }, 'walk', secrets);
     assert.throws(() => openCursor(cursor, 'walk 2', secrets), refused);
     assert.throws(() => openCursor(cursor, 'walk', deriveSecrets(randomBytes(32))), refused);
@@ -67,14 +67,14 @@ describe('cursors', () => {
     }
   });
 
-  it('of places that differ have nothing in common', () => {
+  it('have nothing in common for different positions', () => {
     const cursors = [1n, 2n, 3n].map((afterId) => sealCursor({ afterId }, 'walk', secrets));
     const starts = new Set(cursors.map((cursor) => cursor.slice(0, 8)));
     assert.equal(starts.size, cursors.length);
     assert.equal(new Set(cursors.map(({ length }) => length)).size, 1);
   });
 
-  it('of version 0.1 are still read, for the same question and organization alone', () => {
+  it('of version 0.1 are still valid, only for the same query and organization', () => {
     const former = deriveSecrets(FORMER.secret);
     const after = { timestampMs: 1_524_700_000_000, sequence: 12 };
     assert.deepEqual(openCursor(FORMER.ofList, 'walk', former), { afterId: 7n });
@@ -90,7 +90,7 @@ describe('cursors', () => {
 describe('sync tokens', () => {
   const refusedToken = (error: unknown) => error instanceof AppError && error.code === 'since-invalid';
 
-  it('bring back the sequence that was put in, and the same one makes the same token', () => {
+  it('return the sequence number that they were made from, and the same number makes the same token', () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), fc.string(), (sequence, binding) => {
         const token = sealSyncToken(sealSequence(sequence, secrets), binding, secrets);
@@ -101,7 +101,7 @@ describe('sync tokens', () => {
     );
   });
 
-  it('are refused when damaged in any character', () => {
+  it('are refused if any character is damaged', () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), fc.nat(), fc.constantFrom(...ALPHABET), (sequence, at, character) => {
         const token = sealSyncToken(sealSequence(sequence, secrets), 'sync', secrets);
@@ -113,7 +113,7 @@ describe('sync tokens', () => {
     );
   });
 
-  it('are refused for another question and in another organization', () => {
+  it('are refused for a different query or organization', () => {
     const token = sealSyncToken(sealSequence(7, secrets), 'sync', secrets);
     assert.throws(() => openSyncToken(token, 'sync 2', secrets), refusedToken);
     assert.throws(() => openSyncToken(token, 'sync', deriveSecrets(randomBytes(32))), refusedToken);
@@ -122,7 +122,7 @@ describe('sync tokens', () => {
     }
   });
 
-  it('of version 0.1 are still read, for the same question and organization alone', () => {
+  it('of version 0.1 are still valid, only for the same query and organization', () => {
     const former = deriveSecrets(FORMER.secret);
     assert.equal(openSyncToken(FORMER.syncToken, 'walk', former), 34);
     assert.throws(() => openSyncToken(FORMER.syncToken, 'walk 2', former), refusedToken);

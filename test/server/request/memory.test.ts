@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { Doorkeeper } from '../../../src/server/bodies/doorkeeper.ts';
 import { Memory } from '../../../src/server/request/memory.ts';
 
-describe('a memory', () => {
-  it('makes a value once for a text', () => {
+describe('an LRU cache', () => {
+  it('makes a value once per text', () => {
     const memory = new Memory<object>(2);
     const made = memory.take('a', () => ({}));
     assert.equal(
@@ -17,11 +17,11 @@ describe('a memory', () => {
     );
   });
 
-  it('keeps at least the limit, those used last, and at most twice as many', () => {
+  it('keeps at least as many entries as its limit, the most recently used ones, and at most twice as many', () => {
     const memory = new Memory<number>(10);
     for (let number = 0; number < 1_000; number++) {
       memory.keep(String(number), number);
-      // Used again and again, so never let go.
+      // Used repeatedly, therefore never evicted.
       assert.equal(memory.find('0'), 0);
     }
     const kept = Array.from({ length: 1_000 }, (_, number) => number).filter(
@@ -48,7 +48,7 @@ describe('a memory', () => {
 });
 
 describe('a doorkeeper', () => {
-  it('knows at least the limit, those that came last, and at most twice as many', () => {
+  it('knows at least as many texts as its limit, the most recent ones, and at most twice as many', () => {
     const doorkeeper = new Doorkeeper(100);
     const texts = Array.from({ length: 1_000 }, (_, number) => `/a/v1/events/board/${number}`);
     for (const text of texts) assert.equal(doorkeeper.knows(text), false, text);
@@ -57,10 +57,10 @@ describe('a doorkeeper', () => {
     assert.ok(known.length <= 100, String(known.length));
   });
 
-  it('takes few texts that did not come for one that did', () => {
+  it('mistakes few new texts for known ones', () => {
     const doorkeeper = new Doorkeeper(10_000);
     let mistaken = 0;
-    // Some 200 million pairs of texts, of which one in 2,000 million is mistaken by chance.
+    // About 200 million pairs of texts, of which one in 2,000 million is mistaken by chance.
     for (let number = 0; number < 20_000; number++) mistaken += Number(doorkeeper.knows(`"${number}"`));
     assert.ok(mistaken <= 2, String(mistaken));
   });

@@ -18,7 +18,7 @@ function refusal(query: string, known = ALL): AppError {
 }
 
 describe('query parameters', () => {
-  it('are read into what they mean', () => {
+  it('are parsed to their values', () => {
     assert.deepEqual(readParameters('', ALL), {});
     assert.deepEqual(readParameters('&&', ALL), {});
     assert.deepEqual(readParameters('start=1514764800&end=1514764800000&limit=10000', ALL), {
@@ -80,17 +80,17 @@ describe('query parameters', () => {
     });
   }
 
-  it('an unknown one is answered by the nearest known one', () => {
+  it('that are unknown are refused with the nearest known name', () => {
     assert.match(refusal('strat=1').message, /"strat" is unknown here\. Did you mean "start"\?/);
     assert.match(refusal('END=1').message, /Did you mean "end"\?/);
     assert.match(refusal('board=7').message, /Known are: start, end/);
   });
 
-  it('one of another route is unknown', () => {
+  it('of a different route are unknown', () => {
     assert.equal(refusal('limit=1', ['start', 'end']).code, 'parameter-unknown');
   });
 
-  it('every text of every parameter is read or refused, never anything else', () => {
+  it('are read or refused with every text, without any other error', () => {
     fc.assert(
       fc.property(fc.constantFrom(...ALL), fc.string({ unit: 'binary' }), (name, text) => {
         assert.doesNotThrow(() => PARAMETERS[name].read(text));

@@ -8,7 +8,7 @@ import { deriveSecrets } from '../../../src/server/request/secrets.ts';
 import { VARIANT_A } from '../../../src/server/routes/variant-a.ts';
 import { openStand } from '../stand.ts';
 
-it('a question is bound anew when the version, the scope or the redaction is another one', async () => {
+it('a request is resolved again for a different version, scope or redaction', async () => {
   const stand = await openStand({ records: undefined });
   const key = await stand.keyring.find(stand.key);
   await stand.close();
@@ -40,7 +40,7 @@ it('a question is bound anew when the version, the scope or the redaction is ano
   );
 });
 
-it('an empty header field is not taken for one that is absent', () => {
+it('an empty header field is different from an absent one', () => {
   const route = VARIANT_A.routes.find(({ path }) => path === '/boards');
   assert.ok(route);
   const read = (headers: Record<string, string>) => {

@@ -17,7 +17,7 @@ interface Told {
   readonly data: any;
 }
 
-/** What a stream says, event by event; comments are counted. */
+/** Reads the events of a stream one by one, and counts comments as heartbeats. */
 class Listener {
   readonly response: Response;
   heartbeats = 0;
@@ -32,7 +32,7 @@ class Listener {
     this.#reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   }
 
-  /** Absent when the stream has ended. */
+  /** The next event; absent when the stream has ended. */
   async next(): Promise<Told | undefined> {
     for (;;) {
       const end = this.#text.indexOf('\n\n');
@@ -49,7 +49,7 @@ class Listener {
     }
   }
 
-  /** All that comes before the next token, and the token. */
+  /** All changes before the next sync token, and the token. */
   async untilSynced(): Promise<{ changes: Told['data'][]; token: string }> {
     const changes: Told['data'][] = [];
     for (;;) {
@@ -89,7 +89,7 @@ describe('a live stream', () => {
   });
   after(() => stand.close());
 
-  /** Until it is served. */
+  /** Publishes, and waits until the version is served. */
   async function publish(records: Records): Promise<void> {
     const tag = async () => (await stand.get('/a/v1/boards')).headers.get('etag');
     const old = await tag();
@@ -100,7 +100,7 @@ describe('a live stream', () => {
   const listen = async (path: string, headers: Record<string, string> = {}) =>
     new Listener(await stand.get(path, { ...STREAM, ...headers }));
 
-  it('tells what is published after it began, in its scope alone, with the names that a sync gives', async () => {
+  it('sends what is published after it began, only in its scope, with the sync ids of a sync', async () => {
     const scoped = await stand.makeKey({ scope: { boards: [8n], users: 'all' } });
     const all = await listen('/a/v1/events');
     const narrow = await listen('/b/v1/events', { apikey: scoped });
@@ -127,7 +127,7 @@ describe('a live stream', () => {
     await narrow.leave();
   });
 
-  it('goes on from the last token: nothing is lost between two connections', async () => {
+  it('continues from the last token, without a loss between two connections', async () => {
     const first = await listen('/a/v1/events/board/7');
     const { token } = await first.untilSynced();
     await first.leave();
@@ -145,7 +145,7 @@ describe('a live stream', () => {
     await whole.leave();
   });
 
-  it('tells who was forgotten', async () => {
+  it('reports forgotten users', async () => {
     const listener = await listen('/a/v1/events');
     await listener.untilSynced();
     await publish({
@@ -166,7 +166,7 @@ describe('a live stream', () => {
     assert.equal(await ending, undefined);
   });
 
-  it('is refused as any question is, before its first byte', async () => {
+  it('is refused for the same reasons as every request, before its first byte', async () => {
     for (const [path, status, headers] of [
       ['/a/v1/events/board/77', 404, {}],
       ['/a/v1/events?limit=3', 400, {}],
@@ -185,7 +185,7 @@ describe('a live stream', () => {
 });
 
 describe('live streams', () => {
-  it('a thousand that wait are all told, and take little memory', { timeout: 120_000 }, async (t) => {
+  it('are all notified when a thousand wait, and take little memory', { timeout: 120_000 }, async (t) => {
     const stand = await openStand({ logLevel: 'silent' });
     t.after(() => stand.close());
     const sockets: Socket[] = [];
@@ -220,7 +220,7 @@ describe('live streams', () => {
     assert.ok(grown < 300e6, `${Math.round(grown / 1e6)} MB for a thousand streams and their clients`);
   });
 
-  it('a client that does not read is cut off, and the others are told meanwhile', {
+  it('are cut off for clients that do not read, and the others continue meanwhile', {
     timeout: 60_000,
   }, async (t) => {
     const pins = [{ id: 70n, boardId: 7n, title: 'Long', body: 'x'.repeat(900_000) }];

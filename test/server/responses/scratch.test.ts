@@ -7,10 +7,10 @@ import { Scratch } from '../../../src/server/responses/scratch.ts';
 
 const BYTES = 250_000;
 const CONNECTIONS = 8;
-/** More than the system holds for a client that reads nothing. */
+/** Larger than the buffers of the system for a client that reads nothing. */
 const REQUESTS = 64;
 
-test('memory is given to the next answer only when the system has taken all of it, however slowly clients read', async (t) => {
+test('memory is reused for the next response only after the system has accepted all of it, also with slow clients', async (t) => {
   const scratch = new Scratch();
   let taken = 0;
   const server = createServer((request, response) => {
@@ -29,7 +29,7 @@ test('memory is given to the next answer only when the system has taken all of i
   const { port } = server.address() as AddressInfo;
   const sockets = Array.from({ length: CONNECTIONS }, () => connect(port, '127.0.0.1'));
   for (const socket of sockets) socket.pause();
-  // In turns, so that what one connection gives back is what the other takes.
+  // Requests alternate, so that each connection takes memory that a different one gave back.
   for (let at = 0; at < REQUESTS; at++) {
     for (const [index, socket] of sockets.entries()) {
       socket.write(`GET /${letterOf(index, at)} HTTP/1.1\r\nhost: x\r\n\r\n`);
@@ -50,7 +50,7 @@ function letterOf(connection: number, at: number): string {
   return String.fromCharCode(97 + ((connection * 5 + at) % 26));
 }
 
-/** The letter that each answer consists of, all of its bytes. */
+/** Letters of the responses, each of which consists of one letter only. */
 async function readBodies(socket: Socket): Promise<string[]> {
   const letters: string[] = [];
   let rest = Buffer.alloc(0);
@@ -69,7 +69,7 @@ async function readBodies(socket: Socket): Promise<string[]> {
   return letters;
 }
 
-test('a chunk is used again for answers of about its size, and so many lie in wait at most', () => {
+test('a chunk is reused for responses of about its size, and at most 32 chunks are kept', () => {
   const scratch = new Scratch();
   const first = scratch.take(5_000);
   assert.ok(first.holds(5_000) && !first.holds(10_000));

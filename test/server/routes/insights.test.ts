@@ -1,4 +1,4 @@
-/** What the insights answer about the fixture world; `test/properties/insights.test.ts` recounts random ones. */
+/** Insights of the fixture; `test/properties/insights.test.ts` checks those of random data. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Dataset } from '../../../src/dataset/dataset.ts';
@@ -40,7 +40,7 @@ async function load(path: string, key?: string): Promise<Record<string, unknown>
 }
 
 describe('participation on a board', () => {
-  it('comes from the figures of the points routes', async () => {
+  it('is computed from the points totals of the points routes', async () => {
     const points = await get(`${world.url}/a/v1/board/${RHETORIC}/points`, world.keys.full);
     const records: { total_points: number }[] = Object.values(JSON.parse(points.text));
     const totals = records.map((record) => record.total_points).sort((one, other) => one - other);
@@ -80,7 +80,7 @@ describe('participation on a board', () => {
     return await measureParticipation(dataset, FULL_SCOPE, 0, policy, { atMs, most: 2 });
   };
 
-  it('is judged by how much of the window has passed', async () => {
+  it('is compared with the elapsed part of the window', async () => {
     const { elapsed, pacePoints, atRisk, atRiskCount, reached } = await measure([24, 25, 3, 100, 0], 1250);
     assert.deepEqual([elapsed, pacePoints, atRiskCount, reached], [0.25, 25, 3, 1]);
     assert.deepEqual(
@@ -90,7 +90,7 @@ describe('participation on a board', () => {
     assert.deepEqual([(await measure([0], 1)).elapsed, (await measure([0], 9999)).elapsed], [0, 1]);
   });
 
-  it('says that nobody is at risk before the window begins, and of nobody nothing', async () => {
+  it('has no users at risk before the window begins, and only zeros without users', async () => {
     assert.equal((await measure([0, 5], 1000)).atRiskCount, 0);
     const { people, medianPoints, distribution } = await measure([], 1500);
     assert.deepEqual([people, medianPoints, Math.max(...distribution)], [0, 0, 0]);
@@ -138,10 +138,10 @@ describe('the ledger', () => {
 describe('the reason of an adjustment by hand', () => {
   const path = `/boards/${RHETORIC}/users/${ADA}/ledger`;
 
-  it('is shown to a key that redacts nothing, and to no other one', async () => {
+  it('is shown to keys that redact nothing, and to no others', async () => {
     const { text } = await ask(path);
     assert.match(text, /"late work"/);
-    // With pseudonymous ids another path names the user: test/contract/redacted-ids.test.ts.
+    // With pseudonymous ids the path differs: see test/contract/redacted-ids.test.ts.
     for (const field of REDACTABLE.filter((name) => name !== 'id')) {
       const key = await world.makeKey('harbor', { redact: { ...NO_REDACTION, [field]: true } });
       const redacted = await load(path, key);
@@ -153,22 +153,22 @@ describe('the reason of an adjustment by hand', () => {
   });
 });
 
-describe('what a key may not see', () => {
+describe('data outside the scope of a key', () => {
   const paths = [...ROUTES, ...OF_BOARD.map((path) => `/boards/${RHETORIC}/${path}`)];
 
-  it('is in no answer to a key for some boards', async () => {
+  it('is in no response to a key for some boards', async () => {
     const texts = await Promise.all(paths.map(async (path) => (await ask(path, world.keys.boards)).text));
     for (const text of texts) assert.doesNotMatch(text, /Stars|"Far"|Eve|Pat Imported|badge|visited/);
     assert.ok(texts.some((text) => text.includes('Zoë')));
   });
 
-  it('is in no answer to a key for some users', async () => {
+  it('is in no response to a key for some users', async () => {
     for (const path of paths) {
       assert.doesNotMatch((await ask(path, world.keys.users)).text, /Zoë|Olive|Mute|Pat Imported/, path);
     }
   });
 
-  it('is in no answer to a redacting key', async () => {
+  it('is in no response to a redacting key', async () => {
     const key = await world.makeKey('harbor', { redact: { email: true, name: true, id: false } });
     for (const path of paths) {
       assert.doesNotMatch((await ask(path, key)).text, /Ada|Zoë|Bob|Olive|Mute|@harbor\.example/, path);
@@ -176,7 +176,7 @@ describe('what a key may not see', () => {
     assert.match((await ask('/users', key)).text, /@redacted\.invalid/);
   });
 
-  it('answers as what does not exist, in paths and in filters', async () => {
+  it('is 404 like missing data, in paths and in filters', async () => {
     for (const path of [...OF_BOARD.map((one) => `/boards/${STARS}/${one}`), `/overview?board=${STARS}`]) {
       assertProblem(await ask(path, world.keys.boards), 404, 'not-found');
     }
@@ -186,8 +186,8 @@ describe('what a key may not see', () => {
   });
 });
 
-describe('events', () => {
-  it('are byte for byte those of the variants, in every form, and narrowed by board, user and action', async () => {
+describe('the events of the insights', () => {
+  it('are byte for byte those of the variants, in every format, and can be filtered by board, user and action', async () => {
     for (const format of ['json', 'ndjson', 'csv']) {
       const all = await get(`${world.url}/a/v1/events?format=${format}`, world.keys.full);
       assert.equal((await ask(`/events?format=${format}`)).text, all.text);
@@ -206,7 +206,7 @@ describe('events', () => {
     );
   });
 
-  it('come in pages, whose cursors belong to their filter', async () => {
+  it('have pages, whose cursors belong to their filter', async () => {
     const all: Named[] = JSON.parse((await ask(`/events?board=${RHETORIC}`)).text);
     const walked: Named[] = [];
     let path: string | undefined = `/events?board=${RHETORIC}&limit=2`;
@@ -223,15 +223,15 @@ describe('events', () => {
   });
 });
 
-describe('questions', () => {
-  it('of a board without events have figures of nothing', async () => {
+describe('requests for insights', () => {
+  it('have empty results for a board without events', async () => {
     const overview = await load(`/overview?board=${EMPTY}`);
     assert.deepEqual([overview['events'], overview['first'], overview['actions']], [0, null, []]);
     const activity = await load(`/activity?board=${EMPTY}&by=action`);
     assert.deepEqual([activity['periods'], activity['end'], activity['series']], [[], null, []]);
   });
 
-  it('are refused when they cannot be understood, with what to do', async () => {
+  it('are refused with a remedy if they are malformed', async () => {
     for (const [path, code] of [
       ['/activity?zone=Nowhere/Land', 'parameter-malformed'],
       ['/activity?zone=%2B01:00', 'parameter-malformed'],
@@ -247,7 +247,7 @@ describe('questions', () => {
     assertProblem(await get(`${world.url}${BASE}/overview`, undefined), 401, 'key-missing');
   });
 
-  it('have an entity tag each, and the same one for the same question', async () => {
+  it('have a different entity tag each, and the same one when repeated', async () => {
     const range = 'start=2018-03-01T00:00:00Z&end=2018-04-01T00:00:00Z';
     const more = ['', 'zone=Europe/Vienna', 'interval=week', 'by=action', 'by=type', 'by=board&top=1'];
     const filters = [`board=${RHETORIC}`, `user=${ADA}`, 'action=visited'];
@@ -263,7 +263,7 @@ describe('questions', () => {
   });
 });
 
-it('the document wants no key and names every route', async () => {
+it('the document of the insights requires no key and lists every route', async () => {
   const reply = await get(`${world.url}${BASE}/openapi.json`, undefined);
   assert.equal(reply.status, 200);
   assert.deepEqual(Object.keys(JSON.parse(reply.text).paths).sort(), [

@@ -1,4 +1,4 @@
-/** How the files of a console are sent; `test/console/` uses the real one in a browser. */
+/** HTTP delivery of the files of a console. `test/console/` tests the real console in a browser. */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ const load = (path: string, headers: Record<string, string> = {}, method = 'GET'
   fetch(stand.url + path, { headers, method });
 
 describe('the console', () => {
-  it('stands at / and at every path under /console/ that is no file, without a key', async () => {
+  it('is served at / and at every path under /console/ that is not a file, without a key', async () => {
     for (const path of ['/', '/?from=2018-01-01', '/console', '/console/', '/console/boards/7']) {
       const response = await load(path);
       assert.equal(response.status, 200, path);
@@ -50,7 +50,7 @@ describe('the console', () => {
     }
   });
 
-  it('may run and ask for nothing from elsewhere, and nothing inline', async () => {
+  it('has a policy that forbids scripts and requests to other hosts, and inline code', async () => {
     const policy = (await load('/')).headers.get('content-security-policy') ?? '';
     const rules = policy.split('; ');
     assert.ok(rules.includes("default-src 'none'") && rules.includes("script-src 'self'"));
@@ -58,7 +58,7 @@ describe('the console', () => {
     assert.doesNotMatch(policy, /unsafe|https?:|\*/);
   });
 
-  it('has files that never change, compressed where the client takes it', async () => {
+  it('has immutable files, compressed if the client accepts that', async () => {
     const response = await load('/console/assets/index-abc.js', { 'accept-encoding': 'gzip' });
     assert.equal(response.headers.get('content-encoding'), 'gzip');
     assert.equal(response.headers.get('cache-control'), 'public, max-age=31536000, immutable');
@@ -71,7 +71,7 @@ describe('the console', () => {
     }
   });
 
-  it('is not sent again to whoever has it', async () => {
+  it('is not sent again to a client that has it', async () => {
     for (const path of ['/', '/console/assets/index-abc.js']) {
       const etag = (await load(path)).headers.get('etag') ?? '';
       const again = await load(path, { 'if-none-match': etag });
@@ -79,7 +79,7 @@ describe('the console', () => {
     }
   });
 
-  it('has a tag for each encoding of a file, and nothing new for a client that has any', async () => {
+  it('has a different tag for each encoding of a file, and supports If-None-Match: * and If-Match', async () => {
     for (const path of ['/', '/console/assets/index-abc.js']) {
       const tags = ['gzip', 'identity'].map(async (encoding) => {
         const response = await load(path, { 'accept-encoding': encoding });
@@ -92,7 +92,7 @@ describe('the console', () => {
     }
   });
 
-  it('keeps to the methods of the interface', async () => {
+  it('accepts only the methods of the API', async () => {
     const bare = await sendRaw(stand.port, head('HEAD', '/console/assets/index-abc.js'));
     assert.equal(bare.status, 200);
     assert.equal(bare.headers.get('content-length'), String(SCRIPT.length));
@@ -101,21 +101,21 @@ describe('the console', () => {
     assert.equal((await load('/console/boards', {}, 'OPTIONS')).status, 204);
   });
 
-  it('has no file but its own', async () => {
+  it('serves only its own files', async () => {
     for (const path of ['/console/assets/other.js', '/console/assets/', '/console/assets/..%2findex.html']) {
       const reply = await sendRaw(stand.port, head('GET', path));
       assertProblem(reply, 404, 'not-found');
     }
   });
 
-  it('leaves their paths to the interface', async () => {
+  it('leaves the paths of the API unchanged', async () => {
     assert.equal((await load('/users')).status, 401);
     assert.equal((await load('/v1/users')).status, 401);
     assert.match(await (await load('/docs')).text(), /<h3><code>GET/);
   });
 });
 
-it('without a build, a plain page stands at /', async () => {
+it('the page at / is a plain page without a build of the console', async () => {
   const plain = await openStand({ consoleFolder: join(folder, 'nowhere') });
   assert.match(await (await fetch(`${plain.url}/`)).text(), /OpenAPI document/);
   assert.equal((await fetch(`${plain.url}/console/boards`)).status, 404);

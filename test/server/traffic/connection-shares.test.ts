@@ -1,4 +1,4 @@
-/** Whose the connections are (decision 60), over real sockets. */
+/** Limits on connections per key and organization (decision 60), over real sockets. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { askSlowly, assertRefused, metric, type SlowClient } from '../slow-client.ts';
@@ -8,7 +8,7 @@ describe('connections', () => {
   const KEEP = { connection: 'keep-alive' };
   const inUse = (stand: Stand, limit: string) => metric(stand, `corkboard_in_use{limit="${limit}"}`);
 
-  it('have a bound for a key and for its organization; a request over one that is open is never refused', async (t) => {
+  it('are limited per key and per organization; a request on an open connection is never refused', async (t) => {
     const stand = await openStand({
       limits: { 'connections-per-key': 2, 'connections-per-organization': 3 },
     });
@@ -31,7 +31,7 @@ describe('connections', () => {
     await until(async () => (await open(stand.key)).status === 200);
   });
 
-  it('without a valid key make room for new ones, and those that carry a key stay', async (t) => {
+  it('without a valid key make room for new ones, while those with a key stay open', async (t) => {
     const stand = await openStand({ limits: { 'connections-without-key': 3 } });
     t.after(() => stand.close());
     const keyed = await askSlowly(stand, '/a/v1/boards', KEEP);
@@ -48,7 +48,7 @@ describe('connections', () => {
     keyed.vanish();
   });
 
-  it('without a key are idle for a short time only, and say so; with a key as long as ever', async (t) => {
+  it('without a key may be idle for a short time only, as the response says; those with a key as usual', async (t) => {
     const stand = await openStand({ limits: { 'keep-alive-without-key': 50 } });
     t.after(() => stand.close());
     const keyed = await askSlowly(stand, '/a/v1/boards', KEEP);

@@ -12,13 +12,16 @@ import { head, openStand, type Stand, sendRaw, until } from '../stand.ts';
 const GET = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
 const CONNECT = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
 
-/** Keeps its own half open until the test ends it. */
+/** Opens a connection whose own half stays open until the test ends it. */
 function open(port: number): Socket {
-  // The server may reset what it does not want to hear.
+  // The server may reset a connection instead of reading everything.
   return connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined);
 }
 
-/** Ends when the server has given the connection up, and not just its own half: only then is a byte reset. */
+/**
+ * Waits until the server has closed the connection completely, not only its own half: only then is
+ * a byte answered by a reset.
+ */
 async function assertGivenUp(client: Socket, byte = 'x'): Promise<void> {
   await until(() => {
     if (!client.destroyed) client.write(byte);
@@ -26,12 +29,12 @@ async function assertGivenUp(client: Socket, byte = 'x'): Promise<void> {
   });
 }
 
-/** Status of each answer, in order. */
+/** Status of each response, in order. */
 function statuses(text: string): number[] {
   return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 }
 
-describe('connections to the service', () => {
+describe('a connection to the service', () => {
   let stand: Stand;
   before(async () => {
     stand = await openStand();
@@ -44,14 +47,14 @@ describe('connections to the service', () => {
     );
   }
 
-  it('a CONNECT behind another request is answered in its turn', async () => {
+  it('responds to a CONNECT in its turn after the request before it', async () => {
     const { status, body } = await sendRaw(stand.port, GET + CONNECT);
     assert.equal(status, 200);
     assert.deepEqual(statuses(body), [405]);
     await assertNothingInFlight();
   });
 
-  it('a CONNECT that is reset at any moment harms nobody', async () => {
+  it('may be reset at any moment during a CONNECT without consequences', async () => {
     for (const request of [CONNECT, GET + CONNECT]) {
       for (const wait of ['connect', 'write', 'data', 'end']) {
         for (let times = 0; times < 10; times++) {
@@ -68,7 +71,7 @@ describe('connections to the service', () => {
     await assertNothingInFlight();
   });
 
-  it('a CONNECT holds its connection no longer than its answer', async () => {
+  it('is closed after the response to a CONNECT', async () => {
     const client = open(stand.port).resume();
     client.write(CONNECT);
     await once(client, 'end');
@@ -76,7 +79,7 @@ describe('connections to the service', () => {
     await assertNothingInFlight();
   });
 
-  it('requests that are sent ahead are answered in order, whatever they are', async () => {
+  it('gets the responses to pipelined requests in order, for requests of every kind', async () => {
     const key = { apikey: stand.key, connection: 'keep-alive' };
     const tag = (await stand.get('/a/v1/boards')).headers.get('etag') ?? '';
     const requests = [
@@ -94,24 +97,24 @@ describe('connections to the service', () => {
     assert.deepEqual([status, ...statuses(body)], [...Array.from({ length: 20 }, () => once).flat(), 200]);
   });
 
-  it('what is no request is passed over after the answers to those before it', async () => {
+  it('ignores bytes that are not a request after the responses to preceding requests', async () => {
     const { status, body } = await sendRaw(stand.port, `${GET + GET}no request\r\n\r\n`);
     assert.deepEqual([status, ...statuses(body)], [200, 200]);
   });
 });
 
-describe('turns on a connection', () => {
+describe('a request on a connection', () => {
   type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
   interface Bare {
     readonly client: Socket;
-    /** The server's end. */
+    /** The end of the server. */
     readonly socket: Socket;
-    /** What the client has been sent so far. */
+    /** Everything that the client has received so far. */
     text(): string;
   }
 
-  /** A server with one client and any handler; given up with the test. */
+  /** A server with one client and any handler. Both are closed after the test. */
   async function withServer(
     handle: Handle,
     test: (bare: Bare) => Promise<void>,
@@ -119,7 +122,7 @@ describe('turns on a connection', () => {
   ) {
     const server = createServer({ requireHostHeader: false, ...options }, handle);
     server.on('clientError', (error, socket) => {
-      // The framework narrows both like this, too.
+      // The framework narrows both types in the same way.
       refuseConnection(error as ConnectionError, socket as Socket, () => undefined);
     });
     prepareConnections(server);
@@ -140,7 +143,7 @@ describe('turns on a connection', () => {
     }
   }
 
-  it('a body of GET that does not come is 408, and the request never begins', async () => {
+  it('is 408 and never begins if it is a GET whose body does not arrive', async () => {
     let begun = 0;
     const handle: Handle = () => {
       begun += 1;
@@ -158,7 +161,7 @@ describe('turns on a connection', () => {
     );
   });
 
-  it('a request begins when the answer before it has ended', async () => {
+  it('begins when the response before it has ended', async () => {
     const underWay: ServerResponse[] = [];
     let begun = 0;
     const handle: Handle = (_request, response) => {
@@ -176,7 +179,7 @@ describe('turns on a connection', () => {
     });
   });
 
-  it('nothing is read while more than a few requests wait', async () => {
+  it('is not read while more than a few requests wait', async () => {
     let made = 0;
     class Counted extends IncomingMessage {
       constructor(socket: Socket) {
@@ -211,7 +214,7 @@ describe('turns on a connection', () => {
     );
   });
 
-  it('a connection on which a thousand wait is cut', async () => {
+  it('is cut off with its connection if a thousand requests wait', async () => {
     let begun = 0;
     await withServer(
       () => {
@@ -225,7 +228,7 @@ describe('turns on a connection', () => {
     );
   });
 
-  it('those who wait on a connection that is gone are not begun', async () => {
+  it('does not begin if its connection is closed', async () => {
     let begun = 0;
     let closed = 0;
     const handle: Handle = (_request, response) => {
@@ -243,11 +246,11 @@ describe('turns on a connection', () => {
     });
   });
 
-  it('a CONNECT does not stop a large answer before it', async () => {
+  it('does not stop a large response before it if it is a CONNECT', async () => {
     const piece = 'x'.repeat(100_000);
     const handle: Handle = ({ method }, response) => {
       const pieces = method === 'CONNECT' ? ['.'] : Array.from({ length: 200 }, () => piece);
-      // By way of `drain`, which Node no longer passes on.
+      // Uses `drain`, which Node itself no longer forwards.
       pipeline(Readable.from(pieces), response).catch(() => undefined);
     };
     await withServer(handle, async ({ client, text }) => {
@@ -258,7 +261,7 @@ describe('turns on a connection', () => {
     });
   });
 
-  it('a request that takes too long is over, however its bytes go on', async () => {
+  it('ends if it takes too long, even while bytes arrive', async () => {
     const options = { headersTimeout: 50, requestTimeout: 50, connectionsCheckingInterval: 10 };
     for (const start of ['GET / HTTP/1.1\r\na: ', 'POST / HTTP/1.1\r\ncontent-length: 9999999\r\n\r\n']) {
       await withServer(

@@ -1,4 +1,7 @@
-/** What keys and organizations may take at once (decision 60), over real sockets. */
+/**
+ * Limits on the responses that keys and organizations may have at once (decision 60), over real
+ * sockets.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Limits } from '../../../src/server/limits/limits.ts';
@@ -9,7 +12,7 @@ import { largeRecords, openStand, type Stand, until } from '../stand.ts';
 
 const OTHER = 'lake';
 
-/** A large organization and a small one. */
+/** A server with a large organization and a small one. */
 async function openTwo(kind: StorageKind, limits: Partial<Limits>): Promise<Stand & { otherKey: string }> {
   const stand = await openStand({ kind, records: largeRecords(24), limits, heartbeatMs: 200 });
   await stand.store.createOrganization(OTHER, {});
@@ -36,7 +39,7 @@ describeOver(READINGS, 'large responses', {}, (kind) => {
 
   const inUse = () => metric(stand, 'corkboard_in_use{limit="responses"}');
 
-  /** Mostly sent from a file that was made for the first. */
+  /** Usually sent from a file that was made for the first response. */
   async function hold(key: string, headers: Record<string, string> = {}): Promise<void> {
     const client = await askSlowly(stand, '/a/v1/events', { apikey: key, ...headers });
     assert.equal(client.status, 200);
@@ -52,7 +55,7 @@ describeOver(READINGS, 'large responses', {}, (kind) => {
     for (const client of slow.splice(0)) client.vanish();
   }
 
-  it('have a bound for a key and one for its organization, and others are not affected', async () => {
+  it('are limited per key and per organization, without an effect on others', async () => {
     await hold(stand.key);
     await hold(stand.key, { accept: 'text/csv' });
     const again = askSlowly(stand, '/a/v1/events', { 'accept-encoding': 'zstd' });
@@ -61,7 +64,7 @@ describeOver(READINGS, 'large responses', {}, (kind) => {
     const fourth = askSlowly(stand, '/a/v1/events', { apikey: third });
     await assertRefused(fourth, 429, 'too-many-responses', 'responses-per-organization');
     assert.equal(await metric(stand, 'corkboard_limit_refusals_total{limit="responses-per-key"}'), 1);
-    // Small ones are never refused.
+    // Small responses are never refused.
     for (const path of ['/a/v1/boards', '/a/v1/events?limit=10', '/readyz']) {
       assert.equal((await stand.get(path)).status, 200, path);
     }
@@ -83,7 +86,7 @@ describeOver(READINGS, 'large responses', {}, (kind) => {
     await letGo();
   });
 
-  it('are those of a live stream, too, before and between its messages', async () => {
+  it('include those of a live stream, before and between its messages', async () => {
     await hold(stand.key);
     await hold(stand.key);
     const stream = { accept: 'text/event-stream' };
@@ -104,13 +107,14 @@ describeOver(READINGS, 'large responses', {}, (kind) => {
     await until(async () => (await metric(stand, refusals)) >= before + 2);
     assert.equal(await inUse(), 2);
     vanish();
-    // The stream takes its share at once, so none may be free at any moment before it has sent everything.
+    // The stream takes its share at once, so none may be free at any moment before it has sent
+    // everything.
     await read(/event: synced/);
     await messages.cancel();
     await letGo();
   });
 
-  it('give their share back when they have ended, in whatever way', async () => {
+  it('return their share when they have ended, for any reason', async () => {
     for (let turn = 0; turn < 3; turn += 1) {
       const whole = await stand.get('/a/v1/events', { 'accept-encoding': turn === 1 ? 'gzip' : 'identity' });
       assert.ok((await whole.text()).endsWith(']'));
@@ -120,7 +124,7 @@ describeOver(READINGS, 'large responses', {}, (kind) => {
     }
   });
 
-  it('of a process have a bound, beyond which the server is busy', async () => {
+  it('are limited per process, and beyond that the server is busy', async () => {
     await hold(stand.key);
     await hold(stand.key);
     await hold(second);
@@ -130,7 +134,7 @@ describeOver(READINGS, 'large responses', {}, (kind) => {
       return Number(headers.get('content-length'));
     };
     await until(async () => (await byteLength()) > 20e6);
-    // The last place, which the first organization may not take.
+    // The last share, which the first organization may not take.
     await hold(stand.otherKey);
     const busy = askSlowly(stand, '/a/v1/events', { apikey: stand.otherKey });
     await assertRefused(busy, 503, 'server-busy', 'responses');
@@ -138,8 +142,8 @@ describeOver(READINGS, 'large responses', {}, (kind) => {
   });
 });
 
-describeOver(READINGS, 'five hundred exports at once, by default', {}, (kind) => {
-  it('leave a server ready, and free for other organizations', async (t) => {
+describeOver(READINGS, 'five hundred concurrent exports with default limits', {}, (kind) => {
+  it('leave a server ready, and available to other organizations', async (t) => {
     const stand = await openTwo(kind, {});
     t.after(() => stand.close());
     const started = Array.from({ length: 500 }, (_, at) => askSlowly(stand, `/a/v1/events?start=${-at}`));
@@ -153,7 +157,8 @@ describeOver(READINGS, 'five hundred exports at once, by default', {}, (kind) =>
       client.vanish();
       return client.status;
     });
-    // As many as a key may have; a place that a client has left may have been taken by another.
+    // At most the limit of the key at a time. The share of a client that has left may have been
+    // taken by another one.
     assert.deepEqual(new Set(statuses), new Set([200, 429]));
     assert.ok((await metric(stand, 'corkboard_limit_refusals_total{limit="responses-per-key"}')) >= 400);
     assert.equal((await stand.get('/readyz')).status, 200);
@@ -161,7 +166,7 @@ describeOver(READINGS, 'five hundred exports at once, by default', {}, (kind) =>
 });
 
 describe('the memory of large responses', () => {
-  it('has a bound for a key, which may always have one', async (t) => {
+  it('is limited per key, which may always have one response', async (t) => {
     const stand = await openStand({
       records: largeRecords(24),
       limits: { 'response-memory': 40e6, 'response-memory-per-key': 1e6 },
@@ -178,7 +183,7 @@ describe('the memory of large responses', () => {
 });
 
 describe('live streams', () => {
-  it('have a bound for a key, an organization and the process, and are given back', async (t) => {
+  it('are limited per key, organization and process, and return their shares', async (t) => {
     const stand = await openStand({
       limits: { 'streams-per-key': 1, 'streams-per-organization': 2, streams: 3 },
     });

@@ -7,7 +7,7 @@ const A2 = { id: 'a2', organization: 'a' };
 const B1 = { id: 'b1', organization: 'b' };
 const C1 = { id: 'c1', organization: 'c' };
 
-/** Turns that are asked for at once, and the order in which they come. */
+/** Requests turns concurrently, and records the order in which they begin. */
 class Line {
   readonly came: string[] = [];
   readonly #ends: (() => void)[] = [];
@@ -37,13 +37,13 @@ class Line {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('turns', () => {
-  it('leave room for others, however many requests one organization has', async () => {
+  it('leave room for other organizations if one has many requests', async () => {
     const line = new Line(3, 2);
     await line.ask(A1, A1, A1, A1, A2, B1);
     assert.deepEqual(line.came, ['a1', 'a1', 'b1']);
   });
 
-  it('go to the organization with the fewest, then to the key with the fewest, then to the oldest', async () => {
+  it('are given to the organization with the fewest, then to the key with the fewest, then to the oldest request', async () => {
     const line = new Line(2, 2);
     await line.ask(A1, A1, A1, A1, B1, C1);
     for (let turn = 0; turn < 4; turn += 1) await line.endOne();
@@ -54,7 +54,7 @@ describe('turns', () => {
     assert.deepEqual(ofOne.came, ['a1', 'a1', 'a1', 'a2']);
   });
 
-  it('are given back, also when the work fails', async () => {
+  it('are returned, also when the work fails', async () => {
     const turns = new Turns({ queries: 1, 'queries-per-organization': 1 });
     const failure = new Error('no disk');
     await assert.rejects(

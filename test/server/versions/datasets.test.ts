@@ -1,4 +1,6 @@
-/** The datasets in service, over a store that keeps nothing but which version of what is in force. */
+/**
+ * The datasets in service, over a store that holds only the current version of each organization.
+ */
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -38,26 +40,35 @@ class VersionedDataset extends PlainDataset {
   }
 }
 
-/** The part of the port that serving uses; what is asked of it otherwise is a fault of the test. */
+/**
+ * The methods of the store that the server uses. A call of any other method is an error of the
+ * test.
+ */
 type Served = 'organization' | 'currentVersion' | 'openDataset' | 'openEarlier' | 'watch';
 
 class VersionStore implements Pick<Store, Served> {
-  /** Absent: there is no such organization; `undefined`: it has no data. */
+  /**
+   * Current versions by organization. Absent: the organization does not exist; `undefined`: it has
+   * no data.
+   */
   readonly versions = new Map<string, string | undefined>();
   secret = new Uint8Array(32);
   readonly open: string[] = [];
-  /** Opening a dataset of this organization, or reading the people of this version, takes until the promise is fulfilled. */
+  /**
+   * By organization or version: opening a dataset of the organization, or reading the users of the
+   * version, takes until the promise is fulfilled.
+   */
   readonly waits = new Map<string, Promise<void>>();
-  /** The next answers about a version come after these, the first one after the first. */
+  /** Each delays one of the next results of `currentVersion`, in order. */
   readonly lateAnswers: Promise<void>[] = [];
   /** How often a dataset was opened. */
   openings = 0;
   /** Versions that cannot be opened. */
   readonly damaged = new Set<string>();
-  /** By organization: the version before the one in force. */
+  /** By organization: the previous version. */
   readonly earlier = new Map<string, string>();
 
-  /** Whoever watches. */
+  /** Current subscribers. */
   readonly watching = new Set<(organization: string) => void>();
 
   watch(onPublished: (organization: string) => void): () => void {
@@ -124,7 +135,7 @@ describe('datasets in service', () => {
     return { store, datasets, next, told };
   }
 
-  /** A clock that is moved by hand, and what is noted of damage. */
+  /** A clock that is moved by hand, and a record of impaired organizations. */
   function watched() {
     const clock = { ms: 0 };
     return { clock, options: { impaired: new Impaired(), now: () => clock.ms, pollMs: 1 } };
@@ -136,7 +147,7 @@ describe('datasets in service', () => {
     return lease.dataset.version;
   }
 
-  it('are as many as shall be open; one more closes the one not asked for longest, which opens again when asked for', async () => {
+  it('are open up to their limit; a further one closes the least recently used one, which opens again on demand', async () => {
     const { store, datasets } = serve({ a: 'a1', b: 'b1', c: 'c1' }, { limits: mostOpen(2) });
     for (const name of ['a', 'b', 'a', 'c']) (await datasets.lease(name)).end();
     assert.deepEqual(store.open.toSorted(), ['a1', 'c1']);
@@ -144,7 +155,7 @@ describe('datasets in service', () => {
     assert.deepEqual(store.open.toSorted(), ['b1', 'c1']);
   });
 
-  it('have the secret of the copy that an organization without data was replaced by', async () => {
+  it('have the secret of the copy that replaced an organization without data', async () => {
     const { store, datasets, next } = serve({}, { pollMs: 1 });
     store.versions.set('a', undefined);
     const empty = await datasets.lease('a');
@@ -159,7 +170,7 @@ describe('datasets in service', () => {
     assert.deepEqual(lease.secrets.pseudonym, store.secret);
   });
 
-  it('stay open as long as an answer holds them, whoever needs the room', async () => {
+  it('stay open while a response uses them, even if others need the space', async () => {
     const { store, datasets, next } = serve({ a: 'a1', b: 'b1' }, { limits: mostOpen(1) });
     const held = await datasets.lease('a');
     (await datasets.lease('b')).end();
@@ -170,7 +181,7 @@ describe('datasets in service', () => {
     assert.deepEqual(store.open, ['b1']);
   });
 
-  it('are replaced when a version is published, also while another organization takes its time', async () => {
+  it('are replaced when a version is published, also while a different organization takes long', async () => {
     const { store, datasets, next } = serve({ slow: 's1', quick: 'q1' });
     for (const name of ['slow', 'quick']) (await datasets.lease(name)).end();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -185,7 +196,7 @@ describe('datasets in service', () => {
     assert.ok(store.open.includes('s2'));
   });
 
-  it('are replaced when the store tells of a version, without waiting to ask, as long as they are served', async () => {
+  it('are replaced without polling when the store reports a version, while they are in service', async () => {
     const { store, datasets, next } = serve({ a: 'a1', b: 'b1' }, { pollMs: 1e9 });
     for (const name of ['a', 'b']) (await datasets.lease(name)).end();
     store.versions.set('a', 'a2');
@@ -218,7 +229,7 @@ describe('datasets in service', () => {
     });
   }
 
-  it('are closed once, also when their room is needed while the next version is made', async () => {
+  it('are closed once, also when their space is needed while the next version is prepared', async () => {
     const { store, datasets, next } = serve({ a: 'a1', b: 'b1' }, { limits: mostOpen(1) });
     const held = await datasets.lease('a');
     await held
@@ -241,7 +252,7 @@ describe('datasets in service', () => {
     assert.deepEqual(store.open, []);
   });
 
-  it('make for a new version what the one before was asked for, before it comes into service', async () => {
+  it('prepare for a new version what the previous one used, before it comes into service', async () => {
     const { store, datasets, next } = serve({ a: 'a1' });
     const before = await datasets.lease('a');
     await before
@@ -257,7 +268,7 @@ describe('datasets in service', () => {
     assert.equal(dataset.readings.people, 2);
   });
 
-  it('that cannot be opened are refused until a pause is over, and reported once', async () => {
+  it('that cannot be opened are refused during a pause, and reported once', async () => {
     const { clock, options } = watched();
     const { store, datasets, next, told } = serve({ a: 'a1', b: 'b1' }, options);
     store.damaged.add('a1');
@@ -268,7 +279,7 @@ describe('datasets in service', () => {
     clock.ms += 5_000;
     await failedAgain;
     await assert.rejects(datasets.lease('a'), { code: 'data-unreadable' });
-    // Those of a1, and one of b1.
+    // Two of a1, and one of b1.
     assert.equal(store.openings, 3);
     const failures = told.filter(({ type }) => type === 'version-unreadable');
     assert.deepEqual(
@@ -281,7 +292,7 @@ describe('datasets in service', () => {
     assert.deepEqual(options.impaired.counts(), { unavailable: 1, earlier: 0, partial: 0 });
   });
 
-  it('that cannot be opened come into service without a request once they can be', async () => {
+  it('that cannot be opened come into service without a request once they can be opened', async () => {
     const { clock, options } = watched();
     const { store, datasets } = serve({ a: 'a1' }, options);
     store.damaged.add('a1');
@@ -293,7 +304,7 @@ describe('datasets in service', () => {
     assert.equal(await versionOf(datasets, 'a'), 'a1');
   });
 
-  it('that cannot be opened leave the version before in service, which is opened if needed', async () => {
+  it('that cannot be opened leave the previous version in service, which is opened if necessary', async () => {
     const { options } = watched();
     const { store, datasets, told } = serve({ a: 'a2', b: 'b1' }, { ...options, limits: mostOpen(1) });
     store.earlier.set('a', 'a1');
@@ -305,7 +316,7 @@ describe('datasets in service', () => {
     assert.equal(told.filter(({ type }) => type === 'version-unreadable').length, 1);
   });
 
-  it('that cannot be opened give way to the next version at once', async () => {
+  it('that cannot be opened are replaced by the next version at once', async () => {
     const { options } = watched();
     const { store, datasets } = serve({ a: 'a2' }, options);
     store.earlier.set('a', 'a1');
@@ -316,7 +327,7 @@ describe('datasets in service', () => {
     assert.equal(await versionOf(datasets, 'a'), 'a3');
   });
 
-  it('are noted as damaged when a request finds the damage, until the next version', async () => {
+  it('are recorded as damaged when a request finds the damage, until the next version', async () => {
     const { options } = watched();
     const { store, datasets, told } = serve({ a: 'a1' }, options);
     const lease = await datasets.lease('a');
@@ -332,7 +343,7 @@ describe('datasets in service', () => {
     assert.equal(await versionOf(datasets, 'a'), 'a2');
   });
 
-  it('of an organization that the store does not know are as if nothing were published', async () => {
+  it('of an unknown organization are treated as unpublished', async () => {
     const { datasets } = serve({});
     await assert.rejects(datasets.lease('gone'), { code: 'not-published' });
   });

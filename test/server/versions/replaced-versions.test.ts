@@ -11,10 +11,13 @@ import { PlainDataset } from '../../render/plain-dataset.ts';
 import { worldOf } from '../../render/worlds.ts';
 
 const FREE = { memory: 1e9, disk: 1e9 };
-/** Of a version of the plain world, about. */
+/** Approximate size of a version of the plain world, in bytes. */
 const VERSION_BYTES = 16e6;
 
-/** With persons who were forgotten at this sequence. */
+/**
+ * A dataset whose users were forgotten at this sequence number. A negative number makes reading
+ * fail.
+ */
 class ForgettingDataset extends PlainDataset {
   override readonly lastSequence: number;
   readonly #forgottenAt: number;
@@ -55,7 +58,7 @@ describe('replaced versions', () => {
     refuseRecalled(second);
   });
 
-  it('of an organization are recalled when they are too many or too much, the oldest first, never the last', () => {
+  it('of one organization are recalled if they are too many or too large, the oldest first, never the last', () => {
     for (const limit of ['replaced-versions-per-organization', 'replaced-memory-per-organization'] as const) {
       const versions = open({ [limit]: limit.includes('memory') ? 2.5 * VERSION_BYTES : 2 });
       const all = [held(), held(), held(), held()];
@@ -73,7 +76,7 @@ describe('replaced versions', () => {
     }
   });
 
-  it('of all organizations are recalled where there are most', () => {
+  it('of all organizations are recalled first where there are most', () => {
     const versions = open({ 'replaced-versions': 4 });
     const [other, ...many] = [held(), held(), held(), held(), held()];
     versions.add('b', other!);
@@ -95,7 +98,7 @@ describe('replaced versions', () => {
     assert.deepEqual([versions.count, versions.bytes], [0, 0]);
   });
 
-  it('are recalled when the version in service has forgotten a person since, and when it cannot tell', async () => {
+  it('are recalled when the current version has forgotten a user since, and when it cannot be read', async () => {
     const versions = open({});
     const old = held(new ForgettingDataset(3));
     const recent = held(new ForgettingDataset(7));

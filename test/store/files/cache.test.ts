@@ -47,13 +47,13 @@ function openCache(limitBytes = NO_LIMIT): VersionCache {
   return opened;
 }
 
-/** A cache of a process that begins later than everything that lies there was written. */
+/** A cache of a process that starts after every existing file was written. */
 async function openLater(): Promise<VersionCache> {
   await delay(20);
   return openCache();
 }
 
-/** A version whose chunks are these numbers; equal numbers are equal chunks. */
+/** A version whose chunks have these numbers; equal numbers are equal chunks. */
 async function share(
   publication: number,
   numbers: readonly number[],
@@ -95,7 +95,7 @@ async function damage(path: string, at: number): Promise<void> {
 }
 
 describe('a version', () => {
-  it('is put together from its chunks, once', async () => {
+  it('is assembled from its chunks, once', async () => {
     const first = await share(1, [1, 2, 3, 4, 5, 6]);
     await assertFetched(first);
     assert.equal(place.gets.length, CHUNKS);
@@ -104,7 +104,7 @@ describe('a version', () => {
     assert.deepEqual(files(), ['1.duckdb', '1.manifest']);
   });
 
-  it('begins with the bytes of an earlier one, and only what differs is fetched', async () => {
+  it('starts with the bytes of an earlier one, and only the differences are fetched', async () => {
     await assertFetched(await share(1, [1, 2, 3, 4, 5, 6]));
     place.gets.length = 0;
     const third = await share(3, [10, 2, 3, 40, 5, 6]);
@@ -112,21 +112,21 @@ describe('a version', () => {
     assert.deepEqual(place.gets.toSorted(), [nameOf(third, 0), nameOf(third, 3)].toSorted());
   });
 
-  it('may be longer or shorter than the one that it begins with', async () => {
+  it('may be longer or shorter than the earlier one with which it starts', async () => {
     await assertFetched(await share(1, [1, 2, 3, 4]));
     await assertFetched(await share(2, [1, 2, 3, 4, 5, 6]));
     await assertFetched(await share(3, [1, 2]));
     assert.ok((await stat(pathOf(3))).size < (await stat(pathOf(2))).size);
   });
 
-  it('is fetched once by several that want it at the same time, in other processes as well', async () => {
+  it('is fetched once for several simultaneous readers, including other processes', async () => {
     const first = await share(1, [1, 2, 3, 4, 5, 6]);
     const other = openCache();
     await Promise.all([cache, other, cache, other].map((by) => assertFetched(first, by)));
     assert.equal(place.gets.length, CHUNKS);
   });
 
-  it('is not taken from an earlier one that is damaged, or whose manifest is', async () => {
+  it('is not built from an earlier one that is damaged, or whose manifest is', async () => {
     await assertFetched(await share(1, [1, 2, 3, 4, 5, 6]));
     await assertFetched(await share(2, [1, 2, 3, 4, 5, 60]));
     await damage(pathOf(1), BYTES - 100);
@@ -144,7 +144,7 @@ describe('a version', () => {
 });
 
 describe('a file in the cache', () => {
-  it('that is damaged is found by the next process and fetched again', async () => {
+  it('is fetched again by the next process if it is damaged', async () => {
     const first = await share(1, [1, 2, 3, 4, 5, 6]);
     await assertFetched(first);
     for (const at of [0, 12 * 1024, BYTES - 10]) {
@@ -153,18 +153,18 @@ describe('a file in the cache', () => {
     }
   });
 
-  it('that was cut off, or is of another version, is fetched again at once', async () => {
+  it('is fetched again at once if it was truncated, or belongs to a different version', async () => {
     const first = await share(1, [1, 2, 3, 4, 5, 6]);
     await assertFetched(first);
     const file = await open(pathOf(1), 'r+');
     await file.truncate(BYTES - 1);
     await file.close();
     await assertFetched(first);
-    // As after a database was restored from a backup.
+    // As after the restore of a database from a backup.
     await assertFetched(await share(1, [1, 2, 3, 4, 5, 60]));
   });
 
-  it('is not fetched again when the next process finds it whole', async () => {
+  it('is not fetched again if the next process finds it whole', async () => {
     const first = await share(1, [1, 2, 3, 4, 5, 6]);
     await assertFetched(first);
     place.gets.length = 0;
@@ -172,7 +172,7 @@ describe('a file in the cache', () => {
     assert.equal(place.gets.length, 0);
   });
 
-  it('that was made here is taken over with its manifest', async () => {
+  it('is adopted with its manifest if it was built here', async () => {
     const first = await share(1, [1, 2, 3, 4, 5, 6]);
     await assertFetched(first);
     const building = await cache.building(FOLDER, 9n);
@@ -184,7 +184,7 @@ describe('a file in the cache', () => {
     assert.equal(place.gets.length, 0);
   });
 
-  it('that a command of an earlier epoch was building goes when the next one builds', async () => {
+  it('is removed at the next build if a command of an earlier epoch was building it', async () => {
     const left = await cache.building(FOLDER, 3n);
     await writeFile(left, 'left');
     await mkdir(`${left}.tmp`);
@@ -197,7 +197,7 @@ describe('a file in the cache', () => {
 });
 
 describe('a chunk at its place', () => {
-  it('that comes damaged is fetched again, up to three times', async () => {
+  it('is fetched again if it arrives damaged, up to three times', async () => {
     const first = await share(1, [1, 2, 3, 4, 5, 6]);
     const damaged = nameOf(first, 2);
     for (const [answers, isMended] of [
@@ -221,7 +221,7 @@ describe('a chunk at its place', () => {
     }
   });
 
-  it('that is missing is told, and the version comes once it is back', async () => {
+  it('is reported if it is missing, and the version is fetched once it is back', async () => {
     const first = await share(1, [1, 2, 3, 4, 5, 6]);
     const name = nameOf(first, 5);
     const bytes = place.chunks.get(name)!;
@@ -235,8 +235,8 @@ describe('a chunk at its place', () => {
   const unreadable = (message: RegExp) => ({ name: 'AppError', code: 'data-unreadable', message });
 });
 
-describe('what is too much', () => {
-  // Of different organizations, so that none is read to begin another with.
+describe('a file beyond the limit of the cache', () => {
+  // Of different organizations, so that none is the base of another.
   const shareOf = (folder: string) => share(1, [1, 2, 3, 4, 5, 6], folder);
   const notUsedFor = async (folder: string, ageMs: number) => {
     const { mtime } = await stat(pathOf(1, folder));
@@ -244,7 +244,7 @@ describe('what is too much', () => {
   };
   const kept = () => readdirSync(root).filter((folder) => existsSync(pathOf(1, folder)));
 
-  it('goes, the least recently used first', async () => {
+  it('is removed, the least recently used first', async () => {
     const limited = openCache(2.5 * BYTES);
     for (const folder of ['a', 'b']) await assertFetched(await shareOf(folder), limited);
     await notUsedFor('a', LONG_AGO_MS);
@@ -258,7 +258,7 @@ describe('what is too much', () => {
     const limited = openCache(0.5 * BYTES);
     const held = await limited.fetch(await shareOf('a'));
     await notUsedFor('a', LONG_AGO_MS);
-    // Another process has noted a moment ago that it uses this one.
+    // Another process has just recorded that it uses this one.
     await assertFetched(await shareOf('b'));
     await assertFetched(await shareOf('c'), limited);
     assert.deepEqual(kept(), ['a', 'b', 'c']);
@@ -269,8 +269,8 @@ describe('what is too much', () => {
   });
 });
 
-describe('what must not be kept', () => {
-  it('goes, also from under those who read it, and nothing else does', async () => {
+describe('a file that must not be kept', () => {
+  it('is removed, even while it is being read, and nothing else is', async () => {
     for (const publication of [1, 2, 3])
       await assertFetched(await share(publication, [publication, 2, 3, 4]));
     await assertFetched(await share(1, [1, 2], 'another'));
@@ -282,7 +282,7 @@ describe('what must not be kept', () => {
     await cache.dropBefore('never seen', 3);
   });
 
-  it('does not stay when it comes only after it was to go', async () => {
+  it('is not kept if it arrives only after the request to remove it', async () => {
     const first = await share(1, [0, 1, 2, 3, 4, 5]);
     place.answer = (_name, bytes) => {
       void cache.dropBefore(FOLDER, 2);
@@ -297,7 +297,7 @@ describe('what must not be kept', () => {
     (await cache.fetch(second)).release();
   });
 
-  it('goes with what queries of a killed process had spilled', async () => {
+  it('is removed if queries of a killed process spilled it', async () => {
     const first = await cache.fetch(await share(1, [0, 1, 2, 3, 4, 5]));
     const left = join(root, FOLDER, 'reading-of-a-killed-process.tmp');
     for (const path of [left, first.spillFolder]) await mkdir(path);
@@ -307,7 +307,7 @@ describe('what must not be kept', () => {
     first.release();
   });
 
-  it('goes with what a process that was killed had begun to put together', async () => {
+  it('is removed if a killed process had begun to assemble it', async () => {
     const first = await share(1, [1, 2, 3, 4]);
     await assertFetched(first);
     await writeFile(`${pathOf(2)}.0e0f6c0a-32d4-4a7e-9d0b-6a1c3d6c8f55.partial`, 'begun');

@@ -1,4 +1,7 @@
-/** What publishing into a shared store leaves in its database and in the caches, whatever happens to it. */
+/**
+ * The contents of the database and of the caches after a publication into a shared store, in all
+ * cases of failure.
+ */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -49,7 +52,7 @@ async function openStore(cache: string, leaseMs = LONG_LEASE_MS): Promise<Versio
   return store;
 }
 
-/** Names of chunks that lie there, and of those that versions need. */
+/** Names of the stored chunks, and of those that versions need. */
 async function chunks() {
   const stored = (await database.rows('SELECT name FROM chunks')).map(([name]) => String(name));
   const versions = await database.rows(
@@ -66,7 +69,7 @@ async function assertCollected(): Promise<void> {
   assert.deepEqual(stored, needed);
 }
 
-/** Events of the version in force, fetched as a machine does that has nothing of it. */
+/** The number of events of the current version, fetched as by a machine with an empty cache. */
 async function eventsAnew(): Promise<number | undefined> {
   const store = await openStore(`anew-${closing.length}`);
   const dataset = await store.openDataset(NAME);
@@ -74,16 +77,16 @@ async function eventsAnew(): Promise<number | undefined> {
   return dataset?.counts.events;
 }
 
-/** As if the holder of the turn had not been heard of for too long. */
+/** As if the holder of the turn had been silent for too long. */
 const expireLease = () => database.rows("UPDATE leases SET ends = now() - interval '1 s'");
 
 interface Importer {
   readonly child: ChildProcess;
-  /** The next line that it says. */
+  /** The next line of its output. */
   said(): Promise<string | undefined>;
 }
 
-/** An import in a process of its own, which has begun. */
+/** A started import in a separate process. */
 async function startImporter(first: number, count: number, leaseMs = LONG_LEASE_MS): Promise<Importer> {
   const program = join(import.meta.dirname, '../importer.ts');
   const words = [url, join(folder, 'importer'), leaseMs, NAME, first, count].map(String);
@@ -95,7 +98,10 @@ async function startImporter(first: number, count: number, leaseMs = LONG_LEASE_
   return { child, said };
 }
 
-/** Kills an import that has stored its chunks, before the transaction that puts them in force. */
+/**
+ * Kills an import that has stored its chunks, before the transaction that makes the version
+ * current.
+ */
 async function killBeforeTransaction({ child }: Importer): Promise<void> {
   const blocking = await database.connect();
   await blocking.rows('BEGIN');
@@ -112,8 +118,8 @@ async function killBeforeTransaction({ child }: Importer): Promise<void> {
   await blocking.close();
 }
 
-describe('an import that is killed before its version is in force', () => {
-  it('leaves nothing in force, and its chunks go with the next import', async () => {
+describe('an import that is killed before its version is current', () => {
+  it('publishes nothing, and its chunks are removed by the next import', async () => {
     const store = await openStore('cache');
     await store.createOrganization(NAME, {});
     await publishEvents(store, NAME, 1, 1_000);
@@ -129,7 +135,7 @@ describe('an import that is killed before its version is in force', () => {
     assert.equal(await eventsAnew(), 1_010);
   });
 
-  it('is resumed by the next one where it was the first of all', async (t) => {
+  it('is resumed by the next one if it was the very first', async (t) => {
     const store = await openStore('cache');
     await store.createOrganization(NAME, {});
     await killBeforeTransaction(await startImporter(1, 100_000));
@@ -139,7 +145,7 @@ describe('an import that is killed before its version is in force', () => {
     const [row] = await database.rows('SELECT bytes, uploaded_bytes FROM versions');
     const [bytes = 0, uploaded = 0] = (row ?? []).map(Number);
     t.diagnostic(`${uploaded} of ${bytes} bytes were stored again`);
-    // What differs is little: the identity of the version, above all.
+    // The difference is small: mainly the identity of the version.
     assert.ok(left.length > 5 && uploaded < bytes / 2);
     await assertCollected();
     assert.equal(await eventsAnew(), 100_000);
@@ -147,7 +153,7 @@ describe('an import that is killed before its version is in force', () => {
 });
 
 describe('an import that has lost its turn', () => {
-  it('because it was frozen publishes nothing, and the one after it has lost nothing', async () => {
+  it('publishes nothing after it was frozen, and the import after it has lost nothing', async () => {
     const store = await openStore('cache', 1_000);
     await store.createOrganization(NAME, {});
     await publishEvents(store, NAME, 1, 100);
@@ -165,7 +171,7 @@ describe('an import that has lost its turn', () => {
     assert.equal(await eventsAnew(), 200);
   });
 
-  it('takes it from nobody when it ends', async () => {
+  it('takes the turn from no other process when it ends', async () => {
     const stores = [await openStore('one'), await openStore('two'), await openStore('three')] as const;
     await stores[0].createOrganization(NAME, {});
     const first = await stores[0].beginPublication(NAME, { waitMs: 0 });
@@ -187,7 +193,7 @@ describe('an import that has lost its turn', () => {
     const cache = new VersionCache(join(folder, 'late'), 1e9);
     const files = new SharedFiles(catalog, cache, async (address) => {
       const place = await openPlace(address, late);
-      // It knows already which chunks are needed when it asks which there are.
+      // It already knows which chunks are needed when it lists the existing ones.
       const list = async function* (prefix: string) {
         tellCollecting();
         await gate;
@@ -208,7 +214,7 @@ describe('an import that has lost its turn', () => {
     const publishing = publishEvents(lateStore, NAME, 30_001, 10_000);
     await collecting;
     await expireLease();
-    // Two more: versions that were kept when it looked are not kept any more.
+    // Two more: versions that were kept when it looked are no longer kept.
     for (const first of [40_001, 50_001]) await publishEvents(store, NAME, first, 10_000);
     openGate();
     await publishing;
@@ -223,8 +229,8 @@ describe('an import that has lost its turn', () => {
   });
 });
 
-describe('a person who is forgotten', () => {
-  /** Places that still have the person: tables of the catalog, chunks, files of the caches. */
+describe('a forgotten user', () => {
+  /** Places that still contain the user: tables of the catalog, chunks, files of the caches. */
   async function traces(): Promise<readonly string[]> {
     const person = /una@x\.example|Una Gone/;
     const tables = await database.rows(
@@ -273,7 +279,7 @@ describe('a person who is forgotten', () => {
   it('is in no table, no chunk and no cache afterwards', async () => {
     const { one, two } = await publishAndOpen();
     await forgetUsers(one, NAME, [3n], { waitMs: 0 });
-    // The other machine finds out by asking which version is in force.
+    // The other machine finds out when it requests the current version.
     await two.currentVersion(NAME);
     await until(async () => (await traces()).length === 0);
     assert.equal(await two.openEarlier(NAME), undefined);
@@ -282,7 +288,7 @@ describe('a person who is forgotten', () => {
     await assertCollected();
   });
 
-  it('is in no cache of a machine that only imports once it has begun to', async () => {
+  it('is in no cache of a machine that only imports, once the machine has started an import', async () => {
     const { one, two } = await publishAndOpen();
     await forgetUsers(one, NAME, [3n], { waitMs: 0 });
     const publication = await two.beginPublication(NAME, { waitMs: 0 });
@@ -290,9 +296,9 @@ describe('a person who is forgotten', () => {
     await publication.discard();
   });
 
-  it('goes with the next attempt where a forgetting was killed after it came into force', async () => {
+  it('is removed by the next attempt if a forgetting was killed after its publication', async () => {
     const { one, two } = await publishAndOpen();
-    // What is left then: the earlier version of the cache, and chunks that no version needs.
+    // The remains: the earlier version in the cache, and chunks that no version needs.
     const left = join(folder, 'one', readdirSync(join(folder, 'one'))[0]!);
     const [organization = ''] = readdirSync(left);
     const file = readFileSync(join(left, organization, '3.duckdb'));
@@ -313,7 +319,7 @@ describe('a person who is forgotten', () => {
 });
 
 describe('two stores on one database', () => {
-  it("see each other's versions, when they ask and when they watch", async () => {
+  it("see each other's versions, on request and when they watch", async () => {
     const [one, two] = [await openStore('one'), await openStore('two')];
     const heard: string[] = [];
     closing.push({ close: async () => stop() });
@@ -341,11 +347,10 @@ describe('two stores on one database', () => {
   });
 });
 
-describe('what an increment stores', () => {
+describe('the storage for an additional import', () => {
   /**
-   * 1,000 events into 200,000 changed 8 of 27 chunks when this was measured (2026-11), and 10 of 142
-   * into a million of another kind, 15 of 21,731 into a hundred million: it hardly grows with the
-   * version. The share is that small only where there are many.
+   * The number of changed chunks hardly grows with the version. Their share is small only if a
+   * version has many chunks.
    */
   const MOST_CHUNKS = 12;
 

@@ -1,6 +1,6 @@
 /**
- * A generation that an earlier version of Corkboard has written: read, copied, and brought up to
- * date by a publication.
+ * A version file that an earlier release of Corkboard has written is read, copied, and brought up
+ * to date by a publication.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { idsOf, openPublished, publishRecords, WORLD } from '../../dataset/small
 const ALL = { scope: FULL_SCOPE, range: {} };
 const BOTH: Unseen = { email: true, name: true };
 
-/** What later formats have added goes. */
+/** Removes everything that later formats have added. */
 async function makeEarlier(file: string, format: 3 | 4 | 5): Promise<void> {
   const instance = await DuckDBInstance.create(file);
   const connection = await instance.connect();
@@ -32,7 +32,7 @@ async function makeEarlier(file: string, format: 3 | 4 | 5): Promise<void> {
   instance.closeSync();
 }
 
-describe('a generation of format 3', () => {
+describe('a version file of format 3', () => {
   let folder: string;
   let store: VersionStore;
   before(async () => {
@@ -48,12 +48,12 @@ describe('a generation of format 3', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Ids of the people who have changed for somebody who does not see all of them. */
+  /** Ids of the users that changed for a key that does not see the `unseen` fields. */
   async function changedSince(sequence: number, unseen?: Unseen): Promise<bigint[]> {
     const dataset = await openPublished(store, 'school');
     const ids = await idsOf(dataset.records('users'));
     const { people, ...revisions } = await dataset.revisions(sequence, unseen);
-    // Straight from the file, events are looked for by the same clock.
+    // Read directly from the file, events are selected by the same sequence.
     const since = { people, ...revisions };
     let events = 0;
     for await (const batch of dataset.events({ ...ALL, since })) events += batch.count;
@@ -62,12 +62,12 @@ describe('a generation of format 3', () => {
     return Array.from(people, (index) => ids[index]!);
   }
 
-  it('is read, and every change of a person counts for everybody', async () => {
+  it('is read, and every change of a user counts for every key', async () => {
     assert.deepEqual(await changedSince(5), [1n]);
     assert.deepEqual(await changedSince(5, BOTH), [1n]);
   });
 
-  it('is exported with the clocks that it lacks', async () => {
+  it('is exported with the field sequences that it lacks', async () => {
     const version = await store.openRows('school');
     let rows = 0;
     for await (const { count, columns } of version.rows('users')) {
@@ -79,7 +79,7 @@ describe('a generation of format 3', () => {
     await version.close();
   });
 
-  it('is brought up to date by the next publication, from which on fields are told apart', async () => {
+  it('is brought up to date by the next publication, after which changes are told apart by field', async () => {
     await publishRecords(store, 'school', { users: [{ id: 1n, email: 'ann3@x.example', name: 'Ann Bee' }] });
     assert.deepEqual(await changedSince(6), [1n]);
     assert.deepEqual(await changedSince(6, BOTH), []);
@@ -88,8 +88,8 @@ describe('a generation of format 3', () => {
   });
 });
 
-describe('a generation of format 4', () => {
-  it("is read with points maps of users under the users' ids, and is brought up to date", async (t) => {
+describe('a version file of format 4', () => {
+  it('is read with the points maps of users under their ids, and is brought up to date', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'corkboard-earlier-'));
     t.after(() => rm(folder, { recursive: true }));
     const store = await openFolderStore(folder);
@@ -107,10 +107,10 @@ describe('a generation of format 4', () => {
   });
 });
 
-/** Pays Eve, who owns and never acts. */
+/** Awards points to Eve, who owns pins and never acts. */
 const PAYING = JSON.stringify({ rules: [{ on: 'pin.visited', to: 'owner', points: 6 }] });
 
-describe('a generation of format 5', () => {
+describe('a version file of format 5', () => {
   let folder: string;
   let store: VersionStore;
   before(async () => {
@@ -134,11 +134,11 @@ describe('a generation of format 5', () => {
     return Array.from(user, (index, row) => `${users[index]}: ${totalPoints[row]}`);
   }
 
-  it('is read, without those in points maps who were paid and never acted', async () => {
+  it('is read, without users in points maps who have awards and never acted', async () => {
     assert.deepEqual(await pointsOnBoard7(store), ['1: 0', '4: 0']);
   });
 
-  it('is complete once anything is published', async () => {
+  it('is complete after any publication', async () => {
     await publishRecords(store, 'school', { users: [{ id: 3n, email: 'una2@x.example' }] });
     assert.deepEqual(await pointsOnBoard7(store), ['1: 0', '4: 0', '5: 6']);
   });

@@ -1,7 +1,10 @@
-/** What the file of a generation holds, read past the store. */
+/** The content of a version file, read without the store. */
 import { DuckDBInstance } from '@duckdb/node-api';
 
-/** Answers that must be the same however the records came; sequences by their rank, since they leave gaps. */
+/**
+ * Results that must be the same in whatever order the records came; sequences by rank, since they
+ * have gaps.
+ */
 const RANKED = '(SELECT *, rank() OVER (ORDER BY sequence) AS place FROM events)';
 const TABLES = {
   events: `SELECT * EXCLUDE (sequence, publication) FROM ${RANKED}`,
@@ -17,9 +20,9 @@ const TABLES = {
 };
 
 export interface GenerationRows {
-  /** Every row as text, in an order that does not depend on where it lies. */
+  /** Every row as text, in an order that does not depend on its position in the file. */
   readonly tables: Readonly<Record<string, string[]>>;
-  /** Rows out of order, by table. */
+  /** The number of rows out of order, by table. */
   readonly outOfOrder: Readonly<Record<string, number>>;
 }
 

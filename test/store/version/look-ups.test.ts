@@ -1,6 +1,6 @@
 /**
- * Looking for a board or a user that the scope hides costs as much as looking for one that does not
- * exist.
+ * The look-up of a board or a user that the scope hides costs as much as the look-up of one that
+ * does not exist.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ const WORLD: Records = {
   memberships: IDS.map((id) => ({ boardId: id, userId: id })),
 };
 const LISTED = IDS.slice(0, 50);
-/** Beside the scope, and between the ids that there are. */
+/** Outside the scope, and between the existing ids. */
 const [HIDDEN, MISSING] = [5_000n, 5_001n];
 
 type LookUp = (dataset: Dataset, scope: Scope, id: bigint) => Promise<unknown>;
@@ -55,7 +55,7 @@ interface Work {
   readonly made: number;
 }
 
-/** Rows that each operator of a statement has scanned and made, as DuckDB counts them. */
+/** The rows that each operator of a statement scans and returns, as DuckDB counts them. */
 async function workOf(connection: DuckDBConnection, [sql, ...values]: Run): Promise<Work[]> {
   const result = await connection.run(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, ...values);
   const rows: DuckDBValue[][] = await result.getRows();
@@ -98,7 +98,7 @@ async function statementsOf(act: () => Promise<unknown>): Promise<Run[]> {
   }
 }
 
-it('what is out of scope is looked for by the same statements as what does not exist, with the same work', async (t) => {
+it('ids out of scope are looked up by the same statements as missing ids, with the same work', async (t) => {
   const { dataset, connection } = await openWorld(t);
   for (const [name, lookUp] of Object.entries(LOOK_UPS)) {
     for (const scope of SCOPES) {
@@ -118,14 +118,14 @@ it('what is out of scope is looked for by the same statements as what does not e
   }
 });
 
-/** The row of what is hidden is all that one may have and the other not. */
+/** The two may differ only by the row of the hidden record. */
 function assertSame(hidden: Work, missing: Work, name: string): void {
   const what = `${name}: ${hidden.name} makes ${hidden.made} and ${missing.made} rows`;
   assert.deepEqual([hidden.name, hidden.scanned], [missing.name, missing.scanned], what);
   assert.ok(hidden.made - missing.made <= 1, what);
 }
 
-it('what is inside the scope is found', async (t) => {
+it('ids inside the scope are found', async (t) => {
   const { dataset } = await openWorld(t);
   for (const lookUp of Object.values(LOOK_UPS)) {
     for (const scope of SCOPES.slice(0, 2)) assert.equal(await lookUp(dataset, scope, LISTED[7]!), 7);

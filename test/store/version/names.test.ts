@@ -8,7 +8,7 @@ import { openFolderStore } from '../../../src/store/files/open-folder.ts';
 import { everybodyOf } from '../../dataset/record-columns.ts';
 import { openPublished, publishRecords, type Records } from '../../dataset/small-world.ts';
 
-test('decision 29: the half of a name that is not given stays', async (t) => {
+test('decision 29: an absent half of a name keeps its value', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-names-'));
   const store = await openFolderStore(folder);
   t.after(async () => {

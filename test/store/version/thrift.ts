@@ -1,6 +1,9 @@
-/** Values in the compact protocol of Thrift, in which Parquet describes its columns: for files that no writer makes. */
+/**
+ * Writes values in the compact protocol of Thrift, in which Parquet describes its columns, for
+ * files that no writer makes.
+ */
 
-/** A value with its type, as it stands behind the number of its field. */
+/** A value with its type, as it follows the number of its field. */
 export interface ThriftValue {
   readonly type: number;
   readonly bytes: Buffer;
@@ -8,7 +11,7 @@ export interface ThriftValue {
 
 const NOTHING = Buffer.alloc(0);
 const TYPES = { true: 1, i32: 5, i64: 6, binary: 8, list: 9, struct: 12 } as const;
-/** From so many on, the number of elements does not fit beside their type. */
+/** From this length on, the number of elements does not fit beside their type. */
 const LONG_LIST = 15;
 
 export const yes: ThriftValue = { type: TYPES.true, bytes: NOTHING };
@@ -37,11 +40,11 @@ export function list(values: readonly ThriftValue[]): ThriftValue {
   return { type: TYPES.list, bytes: Buffer.concat([head, ...values.map(({ bytes }) => bytes)]) };
 }
 
-/** Fields by their number, at most 15 apart; those that are undefined are left out. */
+/** Fields by their number, at most 15 apart; undefined ones are left out. */
 export function struct(fields: Readonly<Record<number, ThriftValue | undefined>>): ThriftValue {
   const parts: Buffer[] = [];
   let last = 0;
-  // Keys that are integers come in ascending order.
+  // Integer keys are iterated in ascending order.
   for (const [key, value] of Object.entries(fields)) {
     if (value === undefined) continue;
     const id = Number(key);
@@ -59,7 +62,7 @@ export function varint(value: number): Buffer {
   return Buffer.from([...bytes, left]);
 }
 
-/** Of what is never negative here. */
+/** For values that are never negative here. */
 function zigzag(value: number): Buffer {
   return varint(value * 2);
 }

@@ -1,4 +1,4 @@
-/** Envelopes of Caliper, and events and entities by themselves. */
+/** Envelopes of Caliper, and single events and entities. */
 import fc from 'fast-check';
 import { caliper } from '../../../../src/ingest/formats/caliper.ts';
 import type { FormatSource } from '../../../../src/ingest/formats/format.ts';
@@ -24,7 +24,7 @@ const context = fc.constantFrom<unknown>(
   `${CONTEXT}/ViewProfile`,
 );
 
-/** An entity whole, in part, or by its identifier alone. */
+/** An entity in full, in part, or as its identifier alone. */
 const named = (
   entity: Readonly<{ id: string; type: string }>,
   more: Readonly<Record<string, unknown>>,
@@ -49,7 +49,7 @@ const courseEntity = (number: number) =>
     { name: `Given course ${number}`, courseNumber: 'C' },
   );
 
-/** Pages of even numbers are threads, with messages. */
+/** Pages with even numbers are threads, with messages. */
 const isThread = (number: number) => number % 2 === 0;
 const pageEntity = (number: number) =>
   fc.tuple(courseEntity(courseOf(number)), personEntity(ownerOf(number))).chain(([course, creator]) =>

@@ -17,12 +17,12 @@ import {
 } from './documents.ts';
 
 const categoryOf = (topic: number) => 4 + courseOf(topic);
-/** A person has the same name everywhere; one in four has none but the user name. */
+/** A user has the same name everywhere; one in four has only the user name. */
 const nameOf = (who: number) => (who === 4 ? '' : `Given person ${who}`);
 const namesOf = (who: number) => ({ name: nameOf(who), username: `user${who}` });
 const unnamed = { name: '', username: '' };
 
-/** The post with this number in a topic: always the same one, more or less complete. */
+/** The post with this number in a topic: always the same post, more or less complete. */
 const post = (topic: number, number: number): fc.Arbitrary<FormatSource> => {
   const id = 100 * topic + number;
   const who = number === 1 ? ownerOf(topic) : 1 + (id % 4);
@@ -83,7 +83,7 @@ const user = person.chain((who) =>
     ...more,
   })),
 );
-/** What has an id and a user name, and is certainly no user. */
+/** A record that has an id and a user name, but is certainly not a user. */
 const other = person.map((id) => ({ id: 100 + id, username: `user${id}`, avatar_template: '/a.png' }));
 
 const OF_POSTS = ['topic_id', 'created_at'];

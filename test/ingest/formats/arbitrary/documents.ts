@@ -1,7 +1,7 @@
 /**
- * Documents of other software, as properties need them: valid ones with any optional part missing,
- * things given whole or by an identifier alone, and now and then a damaged one. What is given of a
- * thing is the same wherever it is given.
+ * Documents of other software for property tests: valid ones from which any optional part may be
+ * missing, with objects given in full or as an identifier alone, and sometimes a damaged one. An
+ * object is described the same way wherever it appears.
  */
 import fc from 'fast-check';
 import type { Format, FormatOptions, FormatSource } from '../../../../src/ingest/formats/format.ts';
@@ -9,7 +9,7 @@ import type { Format, FormatOptions, FormatSource } from '../../../../src/ingest
 export interface WrittenFile {
   readonly name: string;
   readonly text: string;
-  /** The line of the first record; each has a line of its own. */
+  /** The line of the first record; each record has its own line. */
   readonly firstLine: number;
   readonly records: readonly FormatSource[];
 }
@@ -18,16 +18,16 @@ export interface Documents {
   readonly format: Format;
   readonly options: FormatOptions;
   readonly records: fc.Arbitrary<readonly FormatSource[]>;
-  /** Whether a record has all that it must have; one that has may not be refused. */
+  /** Whether a record has all required members; such a record must not be refused. */
   isValid(record: FormatSource): boolean;
   write(records: readonly FormatSource[]): readonly WrittenFile[];
-  /** How many events, descriptions and dropped things a record that holds is counted as. */
+  /** The number of events, descriptions and dropped items that a valid record counts as. */
   countOf(record: FormatSource): number;
-  /** The same record, with what it lists in another order; absent where it lists nothing. */
+  /** The same record with its lists in a different order; absent if it has no lists. */
   reordered?(record: FormatSource): FormatSource;
 }
 
-/** The object without what is undefined, each member being left out now and then. */
+/** The object without undefined members; each member is sometimes left out. */
 export function partial(members: Readonly<Record<string, unknown>>): fc.Arbitrary<FormatSource> {
   const names = Object.keys(members);
   return fc
@@ -36,12 +36,12 @@ export function partial(members: Readonly<Record<string, unknown>>): fc.Arbitrar
     .map(plain);
 }
 
-/** As JSON has it: no undefined members, and arrays and objects of its own. */
+/** The value as JSON has it: without undefined members, and with arrays and objects of its own. */
 export function plain<T>(value: T): T {
   return JSON.parse(JSON.stringify(value));
 }
 
-/** One record in ten lacks one of these members. */
+/** In one record of ten, one of these members is missing. */
 export function damaged(
   record: fc.Arbitrary<FormatSource>,
   members: readonly string[],
@@ -62,18 +62,18 @@ export function linesOf(records: readonly FormatSource[], name = 'all.ndjson'): 
   return [{ name, text, firstLine: 1, records }];
 }
 
-/** Numbers of things, of which there are few, so that records speak of the same ones. */
+/** Ids from a small range, so that several records refer to the same object. */
 export const person = fc.integer({ min: 1, max: 4 });
 export const page = fc.integer({ min: 1, max: 4 });
 
-/** Each page lies on one board, and has one owner. */
+/** Each page is on one board, and has one owner. */
 export const courseOf = (number: number) => 1 + (number % 2);
 export const ownerOf = (number: number) => 1 + (number % 3);
 
-/** A moment that belongs to the number of an event. */
+/** A time that is determined by the number of an event. */
 export const momentOf = (number: number) => new Date(Date.UTC(2024, 1, 25, 10, number % 60)).toISOString();
 
-/** Records of which each is made with a number of its own. */
+/** Records, each made with its own number. */
 export function numbered(
   recordOf: (number: number) => fc.Arbitrary<FormatSource>,
 ): fc.Arbitrary<readonly FormatSource[]> {

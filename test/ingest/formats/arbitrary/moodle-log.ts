@@ -1,4 +1,4 @@
-/** Rows of a log report of Moodle, in one file. */
+/** Rows of a Moodle log report, in one file. */
 import fc from 'fast-check';
 import type { FormatSource } from '../../../../src/ingest/formats/format.ts';
 import { MEANINGS, moodleLog } from '../../../../src/ingest/formats/moodle-log.ts';
@@ -35,7 +35,7 @@ const row = (number: number): fc.Arbitrary<FormatSource> =>
     }),
   );
 
-/** The course is that of the first row that names one. */
+/** The course is taken from the first row that names one. */
 const FIRST = {
   ...{ Time: '25/02/24, 10:00', 'User full name': '-', 'Affected user': '-', 'Event context': 'Other' },
   ...{ 'Event name': 'Grades viewed', Description: `The user with id '1' ${COURSE}` },

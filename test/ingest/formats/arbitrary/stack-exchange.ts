@@ -68,7 +68,7 @@ const record = (number: number) =>
 export const dump: Documents = {
   format: stackExchange,
   options: {},
-  // A dump has each question once.
+  // A dump contains each question once.
   records: numbered(record).map((records) => {
     const seen = new Set<unknown>();
     return records.filter(({ posts }) => {

@@ -50,7 +50,7 @@ const course = (number: number) =>
       id: `https://x.example/courses/${number}`,
       definition: { type: 'https://w3id.org/xapi/cmi5/activitytype/course', ...more },
     }));
-/** The course by its identifier alone. */
+/** The course as its identifier alone. */
 const bareCourse = (number: number) => fc.constant({ id: `https://x.example/courses/${number}` });
 
 const context = (number: number) =>

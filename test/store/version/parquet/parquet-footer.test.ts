@@ -1,4 +1,4 @@
-/** Parquet files whose description claims what no file should: refused before DuckDB reads them. */
+/** Parquet files whose metadata are implausible are refused before DuckDB reads them. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ const leaf = (name: string) => struct({ 1: i32(INT64), 3: i32(OPTIONAL), 4: bina
 const times = (count: number, make: (at: number) => ThriftValue) =>
   Array.from({ length: count }, (_, at) => make(at));
 
-/** A group of rows whose one column is said to lie at the beginning of the file. */
+/** A row group whose one column claims to be at the beginning of the file. */
 function rowGroup(rows: number): ThriftValue {
   const column = struct({
     ...{ 1: i32(INT64), 2: list([i32(0)]), 3: list([binary('id')]), 4: i32(0), 5: i64(rows) },
@@ -79,7 +79,7 @@ for (const [what, footer, reason] of [
   });
 }
 
-test('a Parquet file that claims little is left to its reader', async (t) => {
+test('a Parquet file with modest claims is left to its reader', async (t) => {
   const nested = [root(1), ...times(62, () => group(1)), leaf('id')];
   assert.doesNotMatch(
     await reasonOf(t, footerOf(nested, [rowGroup(5)])),

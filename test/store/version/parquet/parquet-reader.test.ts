@@ -47,7 +47,7 @@ test('rows keep the order of the file', async (t) => {
   assert.ok(rows.every(({ line, text }) => text === `{"id":${line - 1}}`));
 });
 
-test('a reading that is given up ends', async (t) => {
+test('an abandoned read ends', async (t) => {
   const path = await writeParquet(t, 'SELECT range AS id FROM range(10000)');
   for await (const rows of readParquet(path)) {
     assert.equal(rows[0]?.line, 1);
@@ -55,7 +55,7 @@ test('a reading that is given up ends', async (t) => {
   }
 });
 
-test('what is no Parquet, or only a part of it, is refused without the path of the machine', async (t) => {
+test('a file that is not Parquet, or only a part of it, is refused without the path of the machine', async (t) => {
   const path = await writeParquet(t, 'SELECT range AS id FROM range(10000)');
   const whole = await readFile(path);
   for (const content of ['id,title\n', '', whole.subarray(0, 1000), whole.fill(7, 100, 20_000)]) {

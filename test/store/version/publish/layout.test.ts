@@ -1,4 +1,4 @@
-/** Where rows lie in the file of a generation, and what is read when they came late. */
+/** The position of rows in a version file, and the rows that are read if they came late. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ const THINGS: Records = {
   boards: [7n, 8n].map((id) => ({ id, title: `Board ${id}` })),
 };
 
-/** Instants jump back and forth over the whole time, so that every publication brings late events. */
+/** Times jump back and forth over the whole range, so that every publication brings late events. */
 const EVENTS = Array.from({ length: 230 }, (_, place) => ({
   id: BigInt(place),
   type: 'board',
@@ -27,7 +27,7 @@ const EVENTS = Array.from({ length: 230 }, (_, place) => ({
   timestampMs: (place * 7_919) % 1_000,
 }));
 
-describe('the layout of a generation', () => {
+describe('the layout of a version file', () => {
   let folder: string;
   let store: Store;
   before(async () => {
@@ -50,7 +50,7 @@ describe('the layout of a generation', () => {
     }
   };
 
-  it('is in order but for a small part, however the events came', async () => {
+  it('is in order except for a small part, in whatever order the events came', async () => {
     await publish('late', [100, 200, 210, 220]);
     const { outOfOrder } = await readGeneration(fileOf('late', 5));
     for (const table of ['events', 'board_events', 'actor_events']) {
@@ -60,7 +60,7 @@ describe('the layout of a generation', () => {
     }
   });
 
-  it('changes no answer: all, by board, by actor, from a place on', async () => {
+  it('changes no response: all, by board, by actor, from a position on', async () => {
     await publish('answers', [150, 160, 170]);
     const dataset = await openPublished(store, 'answers');
     const read = async (query: object) => {
@@ -93,7 +93,7 @@ describe('the layout of a generation', () => {
     await dataset.close();
   });
 
-  it('is refused in words when another version of Corkboard wrote it', async () => {
+  it('is refused with an explanation if a different version of Corkboard wrote it', async () => {
     await store.createOrganization('older', {});
     await publishRecords(store, 'older', THINGS);
     const instance = await DuckDBInstance.create(fileOf('older', 1));
