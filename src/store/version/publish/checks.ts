@@ -10,6 +10,7 @@ import type { StagedProblem } from '../../staging.ts';
 import type { Settings } from '../../store.ts';
 import { runRows, type StatementParameters } from '../database.ts';
 import { countRows } from './merge-things.ts';
+import { countStaged } from './staging-tables.ts';
 
 type Report = (problem: StagedProblem) => void;
 
@@ -38,8 +39,13 @@ export async function checkStaged(
   checked: readonly string[],
   report: Report,
 ): Promise<void> {
-  for (const name of uniqueNames(settings, checked)) await checkUnique(connection, name, report);
-  for (const reference of REFERENCES) await checkReference(connection, reference, report);
+  const staged = await countStaged(connection);
+  for (const name of uniqueNames(settings, checked)) {
+    if (staged[name.kind] > 0 || !name.holds) await checkUnique(connection, name, report);
+  }
+  for (const reference of REFERENCES) {
+    if (staged[reference.kind] > 0) await checkReference(connection, reference, report);
+  }
 }
 
 function uniqueNames(settings: Settings, checked: readonly string[]): UniqueName[] {
@@ -89,8 +95,6 @@ function smallAscii(value: string): string {
  */
 async function checkUnique(connection: DuckDBConnection, name: UniqueName, report: Report): Promise<void> {
   const table = `staged_${name.kind}`;
-  const [staged] = await countRows(connection, [table]);
-  if (staged === 0 && name.holds) return;
   const named = `WHERE ${name.same('value')} IN (SELECT ${name.same('value')} FROM latest)`;
   for (;;) {
     const conflicts = await runRows(

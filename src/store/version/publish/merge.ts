@@ -3,11 +3,13 @@
  * changes, and leaves temporary tables for the derived tables.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
+import type { RecordKind } from '../../staging.ts';
 import type { Change, Changes } from '../../store.ts';
 import { type Erased, eraseForgotten } from './erase.ts';
 import { type MergePosition, mergeEvents, nextSequence } from './merge-events.ts';
 import { countRows, mergeThings } from './merge-things.ts';
 import { mergeUsers } from './merge-users.ts';
+import { countStaged } from './staging-tables.ts';
 
 export interface Merged {
   readonly changes: Changes;
@@ -15,21 +17,39 @@ export interface Merged {
   readonly erased: Erased | undefined;
 }
 
+const NO_CHANGE: Change = { added: 0, changed: 0, unchanged: 0 };
+
+/** What the merge of a kind leaves for later steps if no record of it is staged. */
+const WITHOUT_RECORDS: Readonly<Record<RecordKind, string | undefined>> = {
+  users: undefined,
+  boards: undefined,
+  pins: 'TABLE altered_pins AS FROM pins LIMIT 0',
+  memberships: 'TABLE fresh_memberships AS FROM memberships LIMIT 0',
+  events: 'VIEW new_events AS SELECT * FROM events WHERE false',
+  points: 'TABLE fresh_points AS FROM imported_points LIMIT 0',
+  adjustments: 'TABLE fresh_adjustments AS FROM adjustments LIMIT 0',
+};
+
 /** Merges all staged records. The order matters, because later kinds refer to earlier ones. */
 export async function mergeStaged(connection: DuckDBConnection, position: MergePosition): Promise<Merged> {
   const revised = nextSequence(position);
-  const users = await mergeUsers(connection, revised);
-  const erased = await eraseForgotten(connection);
-  const boards = await mergeThings(connection, 'boards', revised);
-  const pins = await mergePins(connection, revised);
+  const staged = await countStaged(connection);
+  const merged = async (kind: RecordKind, merge: () => Promise<Change>) => {
+    if (staged[kind] > 0) return await merge();
+    const left = WITHOUT_RECORDS[kind];
+    if (left !== undefined) await connection.run(`CREATE OR REPLACE TEMP ${left}`);
+    return NO_CHANGE;
+  };
+  const users = await merged('users', () => mergeUsers(connection, revised));
+  const erased = staged.users > 0 ? await eraseForgotten(connection) : undefined;
   const changes = {
     users,
-    boards,
-    pins,
-    memberships: await mergeMemberships(connection),
-    events: await mergeEvents(connection, position),
-    points: await mergePoints(connection),
-    adjustments: await mergeAdjustments(connection),
+    boards: await merged('boards', () => mergeThings(connection, 'boards', revised)),
+    pins: await merged('pins', () => mergePins(connection, revised)),
+    memberships: await merged('memberships', () => mergeMemberships(connection)),
+    events: await merged('events', () => mergeEvents(connection, position)),
+    points: await merged('points', () => mergePoints(connection)),
+    adjustments: await merged('adjustments', () => mergeAdjustments(connection)),
   };
   return { changes, erased };
 }

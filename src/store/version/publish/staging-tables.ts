@@ -5,7 +5,19 @@
 import type { DuckDBAppender, DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
 import { STAGED_COLUMNS, type StagedCell } from '../../staged-columns.ts';
 import { type EventColumns, RECORD_KINDS, type RecordKind, type RecordOf } from '../../staging.ts';
+import { countRows } from './merge-things.ts';
 import { CHUNK_ROWS, chunkOfCells, chunkOfEvents } from './staging-chunks.ts';
+
+/** The number of staged records of each kind. */
+export async function countStaged(
+  connection: DuckDBConnection,
+): Promise<Readonly<Record<RecordKind, number>>> {
+  const counts = await countRows(
+    connection,
+    RECORD_KINDS.map((kind) => `staged_${kind}`),
+  );
+  return Object.fromEntries(RECORD_KINDS.map((kind, at) => [kind, counts[at]])) as Record<RecordKind, number>;
+}
 
 /** The staging tables of one import, filled through DuckDB's appenders. */
 export class StagingTables {
