@@ -5,7 +5,7 @@
  */
 import type { TestContext } from 'node:test';
 import fc from 'fast-check';
-import { IS_LONG } from './model/runs.ts';
+import { IS_LONG } from './long.ts';
 
 const LONG_ROUNDS = 100;
 

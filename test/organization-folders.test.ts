@@ -73,17 +73,17 @@ function oldFolder(): string {
 }
 
 /**
- * Asserts that every organization can be read, that one of them can be published again, and that no
- * folder remains in its earlier place.
+ * Asserts that every organization can be read, that one of them can be published again if
+ * `publishes`, and that no folder remains in its earlier place.
  */
-async function assertWhole(folder: string, names = NAMES): Promise<void> {
+async function assertWhole(folder: string, names = NAMES, publishes = true): Promise<void> {
   const keyring = openSqliteKeyring(folder);
   const store = await openFolderStore(folder);
   for (const name of names) {
     const dataset = await openPublished(store, name);
     assert.equal(dataset.counts.events, 5, name);
     await dataset.close();
-    if (name !== 'organizations') continue;
+    if (name !== 'organizations' || !publishes) continue;
     const { published, problems } = await publishRecords(store, name, {}, { title: `The next ${name}` });
     assert.deepEqual([published, problems], [true, []], name);
   }
@@ -116,7 +116,7 @@ describe('a data folder of an earlier version', () => {
       if ((await open(folder, step)) !== null) break;
       kills += 1;
       if (step % 2 === 0) await open(folder, 3);
-      await assertWhole(folder);
+      await assertWhole(folder, NAMES, step === 1);
       rmSync(folder, { recursive: true });
     }
     // At least one folder per organization was moved.

@@ -45,6 +45,20 @@ export const SETS = {
     'test/pull/{characters,hostile}.test.ts',
     'test/server/fuzz.test.ts',
   ],
+  /** Servers under load, and data through many versions: several seconds each. */
+  load: [
+    'test/client/{client,live,sync}.test.ts',
+    'test/dataset/{duckdb,increments}.test.ts',
+    'test/ingest/formats/{moodle-log,stack-exchange,xapi}.test.ts',
+    'test/ingest/records/plain-events.test.ts',
+    'test/{layers,organization-folders}.test.ts',
+    'test/pull/{kept,pull}.test.ts',
+    'test/render/{events,parquet}.test.ts',
+    'test/server/{answers,cutting,damaged-versions,excel,kept-bodies}.test.ts',
+    'test/server/{parquet,parquet-shares,preconditions,time-slices}.test.ts',
+    'test/server/{bodies/body,responses/live,traffic/shares}.test.ts',
+    'test/store/version/{earlier-format,publish/layout}.test.ts',
+  ],
 } as const;
 
 export type SetName = keyof typeof SETS;

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type StorageOptions, withPlace } from '../../src/cli/process/storage.ts';
 import { PostgresDatabase } from '../../src/store/catalog/postgres-database.ts';
 import { TABLE_NAMES } from '../../src/store/version-tables.ts';
-import { IS_LONG } from '../model/runs.ts';
+import { IS_LONG } from '../long.ts';
 import { until } from '../server/stand.ts';
 import { newMigratedDatabase } from '../storage.ts';
 import { run, runJson, start, temporaryFolder } from './command.ts';

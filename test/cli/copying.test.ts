@@ -4,12 +4,13 @@ import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { copyAll } from '../../src/cli/commands/copy.ts';
 import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
+import { IS_LONG } from '../long.ts';
 import { organizationArbitrary, rangeArbitrary, scopeArbitrary } from '../model/arbitrary.ts';
 import { EMPTY_BUNDLE } from '../model/bundle.ts';
 import { holdsRecords, storeSettings } from '../model/deployment.ts';
 import { absorb, emptyModel } from '../model/model.ts';
 import { questionsAbout } from '../model/questions.ts';
-import { IS_LONG, runs } from '../model/runs.ts';
+import { runs } from '../model/runs.ts';
 import { STORAGES } from '../storage.ts';
 import { ADA, RHETORIC, WORLD, WORLD_QUESTIONS, WORLD_SCOPES, WORLD_SETTINGS } from '../world.ts';
 import {

@@ -9,13 +9,14 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
+import { IS_LONG } from '../long.ts';
 import { AT_ONCE } from './browser.ts';
 import { stand } from './shared-stand.ts';
 import { BOARD, NEXT_FRAMES, PERSON, type Visit } from './visit.ts';
 
 const SCREENSHOTS = join(import.meta.dirname, 'screenshots');
 /** By default one screenshot of every page and width; long runs take both themes. */
-const TAKES_ALL_PICTURES = process.env['CORKBOARD_LONG'] !== undefined;
+const TAKES_ALL_PICTURES = IS_LONG;
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 const ALL_RULES = {
   type: 'tag',
@@ -27,6 +28,13 @@ const THEMES = [
   ['dark', COLOUR_RULES],
 ] as const;
 const [WIDE, PHONE] = [1360, 320];
+/** Each page in each theme, and at each width; in a long run in both themes at both widths. */
+const LOOKS = [
+  { size: 'wide', width: WIDE, themes: IS_LONG ? THEMES : [THEMES[0]] },
+  { size: 'phone', width: PHONE, themes: IS_LONG ? THEMES : [THEMES[1]] },
+] as const;
+/** Pages move most where they are narrow. */
+const SHIFT_WIDTHS = IS_LONG ? [1360, 360] : [360];
 
 const PAGES = [
   { name: 'overview', path: '/', heading: 'Stack Exchange Demo' },
@@ -101,9 +109,13 @@ async function violationsOf({ page }: Visit, runOnly: object): Promise<string[]>
 }
 
 /** Checks all rules in one theme, and the color rules in the other one, in the same document. */
-async function violationsInThemes(visit: Visit, name: string): Promise<string[]> {
+async function violationsInThemes(
+  visit: Visit,
+  name: string,
+  themes: readonly (typeof THEMES)[number][] = THEMES,
+): Promise<string[]> {
   const found: string[] = [];
-  for (const [theme, runOnly] of THEMES) {
+  for (const [theme, runOnly] of themes) {
     await visit.page.emulateMedia({ colorScheme: theme });
     found.push(...(await violationsOf(visit, runOnly)).map((violation) => `${name}, ${theme}: ${violation}`));
     await takePicture(visit.page, `${name}-${theme}`);
@@ -122,11 +134,8 @@ export function describePages(): void {
   describe('pages', { concurrency: AT_ONCE }, () => {
     before(() => mkdir(SCREENSHOTS, { recursive: true }));
 
-    for (const [size, width] of [
-      ['wide', WIDE],
-      ['phone', PHONE],
-    ] as const) {
-      it(`have no violations and fit the width, in both themes, ${size}`, async () => {
+    for (const { size, width, themes } of LOOKS) {
+      it(`have no violations and fit the width, ${size}`, async () => {
         const visit = await stand().visit({ width });
         visit.forgive(/404 \(Not Found\)/);
         const found: string[] = [];
@@ -135,7 +144,7 @@ export function describePages(): void {
           assert.equal(await visit.page.getByRole('heading', { level: 1 }).textContent(), heading);
           assert.equal(await visit.page.locator('.skeleton').count(), 0, `${name} has loaded`);
           assert.equal(await visit.page.evaluate(BEYOND), 0, `${name} does not scroll sideways`);
-          found.push(...(await violationsInThemes(visit, name)));
+          found.push(...(await violationsInThemes(visit, name, themes)));
         }
         assert.deepEqual(found, []);
         await visit.end();
@@ -158,7 +167,7 @@ export function describePages(): void {
       await visit.end();
     });
 
-    for (const width of [1360, 360]) {
+    for (const width of SHIFT_WIDTHS) {
       it(`opened by their addresses hardly shift while their data load, ${width} pixels wide`, async () => {
         const visit = await stand().visit({ width });
         visit.forgive(/404 \(Not Found\)/);

@@ -12,9 +12,9 @@ import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
+import { IS_LONG } from '../long.ts';
 import { get } from '../model/client.ts';
 import { type Deployment, loadFiles, openDeployment } from '../model/deployment.ts';
-import { IS_LONG } from '../model/runs.ts';
 import { folderOf, whyWithout } from '../real-data.ts';
 import { DEFAULT_STORAGE, describeOver, STORAGES } from '../storage.ts';
 

@@ -12,11 +12,11 @@ import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { type RunningServer, startServer } from '../../src/server/start.ts';
 import { withResidentDatasets } from '../../src/store/resident-store.ts';
 import type { Settings, Store } from '../../src/store/store.ts';
+import { IS_LONG } from '../long.ts';
 import type { Question } from '../model/answers.ts';
 import { type Bundle, EMPTY_BUNDLE, writeBundle } from '../model/bundle.ts';
 import { nextOf, urlPathOf } from '../model/client.ts';
 import { type KeyWishes, loadFiles, storeSettings } from '../model/deployment.ts';
-import { IS_LONG } from '../model/runs.ts';
 import { DIRECT, EMBEDDED, openStorage, type Storage } from '../storage.ts';
 import { ADA, BOB, IRONY, RHETORIC, WORLD, WORLD_QUESTIONS, WORLD_SCOPES, WORLD_SETTINGS } from '../world.ts';
 

@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
+import { IS_LONG } from '../long.ts';
 import { assertSuccess, get } from '../model/client.ts';
 import { type Deployment, loadFiles, openDeployment } from '../model/deployment.ts';
-import { IS_LONG } from '../model/runs.ts';
 
 const FOLDER = join(import.meta.dirname, '../../demo');
 

@@ -16,15 +16,15 @@ import type { Store } from '../../src/store/store.ts';
 import { runJson, start, temporaryFolder } from '../cli/command.ts';
 import { type Serving, serving } from '../cli/serving.ts';
 import { seed } from '../killing.ts';
+import { IS_LONG } from '../long.ts';
 import { writeBundle } from '../model/bundle.ts';
 import { loadFiles } from '../model/deployment.ts';
-import { IS_LONG } from '../model/runs.ts';
 import { startPostgres, type Throwaway } from '../postgres/throwaway.ts';
 import { until } from '../server/stand.ts';
 import { migrateDatabase, openCachedStore } from '../storage.ts';
 import { bundleOfEvents, bundlesUpTo, EVENTS_PER_BUNDLE, numberedBundle } from './numbered-bundles.ts';
 
-const ROUNDS = IS_LONG ? 24 : 6;
+const ROUNDS = IS_LONG ? 24 : 3;
 /**
  * Run in sequence, each with its own servers and database, since every round makes the data larger.
  */

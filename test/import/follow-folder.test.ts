@@ -27,7 +27,7 @@ import { countEvents, eventLine, eventsOf, type Following, following, prepare } 
 
 const folder = temporaryFolder();
 const BEFORE = 3;
-const KILLS = killRounds(4);
+const KILLS = killRounds(3);
 const FILES = 2 * KILLS + 4;
 
 const numbered = (from: number, count: number) =>

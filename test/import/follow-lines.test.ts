@@ -15,7 +15,7 @@ import { countEvents, eventLine, eventsOf, type Following, following, prepare } 
 const folder = temporaryFolder();
 /** The number of events in the small bundle. */
 const BEFORE = 3;
-const KILLS = killRounds(4);
+const KILLS = killRounds(3);
 const TOTAL = 4000;
 const numbered = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => eventLine(from + index)).join('');

@@ -11,14 +11,14 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seed } from '../killing.ts';
+import { IS_LONG } from '../long.ts';
 import { writeBundle } from '../model/bundle.ts';
 import { get } from '../model/client.ts';
 import { type Deployment, openDeployment } from '../model/deployment.ts';
-import { IS_LONG } from '../model/runs.ts';
 import { bundlesUpTo, countEvents, EVENTS_PER_BUNDLE, numberedBundle } from './numbered-bundles.ts';
 
 const COMMAND = join(import.meta.dirname, '../../src/cli/main.ts');
-const ROUNDS = IS_LONG ? 24 : 6;
+const ROUNDS = IS_LONG ? 24 : 4;
 /** Run in sequence, since every round makes the data larger. */
 const SERIES = IS_LONG ? 10 : 1;
 

@@ -1,9 +1,6 @@
 /** How many cases of a property run: a few random ones, or more with `CORKBOARD_RUNS`. */
 import { DEFAULT_STORAGE, type StorageKind } from '../storage.ts';
 
-/** Whether this is a long run: `npm run test:long`. */
-export const IS_LONG = process.env['CORKBOARD_LONG'] === '1';
-
 /** Fewer cases suffice to show that the other storages agree with the default one. */
 const LESS = 5;
 

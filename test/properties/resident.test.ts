@@ -48,7 +48,7 @@ describe('a resident dataset', () => {
         await close();
       }
     });
-    await fc.assert(property, runs(5));
+    await fc.assert(property, runs(3));
   });
 
   it('gives the same results for more events than it reads at a time, in later versions, too', async () => {

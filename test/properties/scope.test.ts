@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
+import { IS_LONG } from '../long.ts';
 import { BOARD_IDS, type OrganizationPlan, organizationArbitrary, USER_IDS } from '../model/arbitrary.ts';
 import { EMPTY_BUNDLE } from '../model/bundle.ts';
 import { get, getSame, nextOf, urlPathOf } from '../model/client.ts';
 import { type BothReadings, installPlan, openBothReadings } from '../model/deployment.ts';
 import type { Model } from '../model/model.ts';
 import { questionsAbout } from '../model/questions.ts';
-import { IS_LONG, runs } from '../model/runs.ts';
+import { runs } from '../model/runs.ts';
 import { visibleBoards, visibleEvents, visibleUsers } from '../model/scope-model.ts';
 
 /** Explicit lists of boards and users, so that the hidden ones are known without computation. */

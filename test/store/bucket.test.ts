@@ -5,7 +5,7 @@ import { before, describe, it } from 'node:test';
 import { parseBucketAddress } from '../../src/store/chunks/bucket-address.ts';
 import type { ChunkPlace } from '../../src/store/chunks/chunk-place.ts';
 import { openS3Bucket } from '../../src/store/chunks/s3-bucket.ts';
-import { IS_LONG } from '../model/runs.ts';
+import { IS_LONG } from '../long.ts';
 import type { TestBucket } from '../s3/server.ts';
 import { sharedBucket } from '../shared-servers.ts';
 import { describeChunkPlace, listed } from './chunk-place-contract.ts';

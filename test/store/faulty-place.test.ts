@@ -16,7 +16,7 @@ import { VersionCache } from '../../src/store/files/cache.ts';
 import { SharedFiles } from '../../src/store/files/shared-files.ts';
 import { VersionStore } from '../../src/store/files/version-store.ts';
 import { publishRecords, type Records, WORLD } from '../dataset/small-world.ts';
-import { IS_LONG } from '../model/runs.ts';
+import { IS_LONG } from '../long.ts';
 import { newMigratedDatabase } from '../storage.ts';
 import { FaultyPlace, NO_FAULTS } from './faulty-place.ts';
 import { MemoryPlace } from './memory-place.ts';
