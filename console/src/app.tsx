@@ -58,9 +58,9 @@ function Pages() {
 
 function NoSuchPage() {
   return (
-    <Page title="No such page">
-      <Empty title="There is nothing at this address">
-        <PageLink to="/">Go to the overview</PageLink>
+    <Page title="Page not found">
+      <Empty title="This page does not exist">
+        <PageLink to="/">Go to overview</PageLink>
       </Empty>
     </Page>
   );

@@ -12,7 +12,7 @@ export function KeyForm({ reason }: { readonly reason: string | undefined }) {
   const [isBusy, setBusy] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    document.title = 'Enter a key · Corkboard';
+    document.title = 'Sign in · Corkboard';
     field.current?.focus();
   }, []);
 
@@ -20,7 +20,7 @@ export function KeyForm({ reason }: { readonly reason: string | undefined }) {
     event.preventDefault();
     const trimmed = key.trim();
     if (trimmed === '') {
-      setTrouble('Enter a key first.');
+      setTrouble('Enter an API key.');
       field.current?.focus();
       return;
     }
@@ -41,8 +41,8 @@ export function KeyForm({ reason }: { readonly reason: string | undefined }) {
     <main className="door">
       <form className="door-card" onSubmit={(event) => void submit(event)} noValidate>
         <Brand />
-        <h1>See your community</h1>
-        <p className="door-text">Activity, points and people, as far as your API key may see them.</p>
+        <h1>Sign in</h1>
+        <p className="door-text">See the activity, points and users that your API key has access to.</p>
         <label htmlFor={id}>API key</label>
         <input
           id={id}
@@ -65,10 +65,10 @@ export function KeyForm({ reason }: { readonly reason: string | undefined }) {
           )}
         </div>
         <button type="submit" className="button button-main" disabled={isBusy}>
-          {isBusy ? 'Looking…' : 'Open'}
+          {isBusy ? 'Signing in…' : 'Sign in'}
         </button>
         <p id={`${id}-note`} className="door-note">
-          The key stays in this tab: it is in no address, and gone when the tab is closed.
+          The key stays in this tab. It is never part of a URL and is deleted when you close the tab.
         </p>
       </form>
       <p className="door-foot">

@@ -14,7 +14,7 @@ const PLACES = [
   { to: '/console/boards', name: 'Boards', icon: 'M3 3h14v14H3zM3 8h14M9 8v9' },
   {
     to: '/console/people',
-    name: 'People',
+    name: 'Users',
     icon: 'M10 9a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM4 17c0-3.3 2.7-5.5 6-5.5s6 2.2 6 5.5',
   },
   { to: '/console/events', name: 'Events', icon: 'M4 5h12M4 10h12M4 15h7' },
@@ -36,7 +36,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   return (
     <div className="shell">
       <a className="skip" href="#main">
-        Skip to the content
+        Skip to content
       </a>
       <header className="side">
         <PageLink to="/" className="side-brand">
@@ -56,12 +56,12 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           <p className="side-organization">{whole.data?.organization.name}</p>
           <ThemeSwitch />
           <button type="button" className="button button-quiet" onClick={() => forgetKey()}>
-            Leave
+            Sign out
           </button>
         </div>
       </header>
       <div className="stage">
-        <section className="range-bar" aria-label="Range">
+        <section className="range-bar" aria-label="Date range">
           <RangePicker />
         </section>
         <main id="main" ref={main} tabIndex={-1}>

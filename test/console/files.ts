@@ -85,7 +85,7 @@ export function describeFiles(): void {
       const { page } = visit;
       await page.getByRole('textbox', { name: /^boardId/ }).fill(BOARD);
       await page.getByRole('button', { name: 'Send' }).click();
-      await page.getByText(/^Status 200 after/).waitFor();
+      await page.getByText(/^Status 200 in/).waitFor();
       const shown = await page.locator('.code').last().textContent();
       assert.deepEqual(JSON.parse(shown ?? ''), JSON.parse(await ask(`/a/v1/board/${BOARD}/points`)));
       const url = `${stand().url}/a/v1/board/${BOARD}/points`;

@@ -20,8 +20,8 @@ export function describeFlows(): void {
       const visit = await stand().visit({ key: undefined, isAlone: true });
       visit.forgive(/401 \(Unauthorized\)/);
       const { page } = visit;
-      await page.getByRole('button', { name: 'Open' }).click();
-      assert.equal(await page.locator('.door-trouble').textContent(), 'Enter a key first.');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      assert.equal(await page.locator('.door-trouble').textContent(), 'Enter an API key.');
       await page.getByLabel('API key').fill('cork_wrong');
       await page.keyboard.press('Enter');
       await page.getByText(/key is not known|not a key|unknown/i).waitFor();
@@ -31,7 +31,7 @@ export function describeFlows(): void {
       assert.equal(await page.evaluate('Object.values(localStorage).join()'), '');
       await page.reload();
       await page.getByRole('heading', { level: 1, name: 'Stack Exchange Demo' }).waitFor();
-      await page.getByRole('button', { name: 'Leave' }).click();
+      await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByLabel('API key').waitFor();
       assert.equal(await page.evaluate('Object.values(sessionStorage).join()'), '');
       await visit.end();
@@ -62,12 +62,12 @@ export function describeFlows(): void {
     it('writes range, zone and interval to the address, and keeps the range from page to page', async () => {
       const visit = await stand().visit();
       const { page } = visit;
-      await page.getByRole('button', { name: /^Range/ }).click();
+      await page.getByRole('button', { name: /^Date range/ }).click();
       await page.getByRole('button', { name: '2021' }).click();
       await page.getByLabel('Time zone').selectOption('Asia/Tokyo');
       await page.keyboard.press('Escape');
       await page.getByLabel('Time zone').waitFor({ state: 'detached' });
-      assert.match(await page.locator(':focus').innerText(), /^Range/);
+      assert.match(await page.locator(':focus').innerText(), /^Date range/);
       await page.getByLabel('Interval').selectOption('week');
       await visit.settle();
       const query = new URL(page.url()).searchParams;
@@ -75,8 +75,8 @@ export function describeFlows(): void {
         ['from', 'to', 'zone', 'interval'].map((name) => query.get(name)),
         ['2021-01-01', '2021-12-31', 'Asia/Tokyo', 'week'],
       );
-      await page.getByRole('link', { name: 'People', exact: true }).click();
-      await page.getByRole('heading', { level: 1, name: 'People' }).waitFor();
+      await page.getByRole('link', { name: 'Users', exact: true }).click();
+      await page.getByRole('heading', { level: 1, name: 'Users' }).waitFor();
       assert.match(page.url(), /from=2021-01-01&to=2021-12-31&zone=Asia/);
       await page.goBack();
       await page.getByRole('heading', { level: 1, name: 'Stack Exchange Demo' }).waitFor();
@@ -91,12 +91,12 @@ export function describeFlows(): void {
       const { people } = JSON.parse(
         await ask('/insights/v1/activity?start=2018-01-01T00:00:00Z&end=2019-01-01T00:00:00Z&interval=month'),
       );
-      const slider = page.getByRole('slider', { name: 'Activity: period in focus' });
+      const slider = page.getByRole('slider', { name: 'Activity: selected period' });
       await slider.focus();
       await page.keyboard.press('ArrowRight');
       assert.equal(
         await slider.getAttribute('aria-valuetext'),
-        `February 2018: Active people ${number(people[1])}`,
+        `February 2018: Active users ${number(people[1])}`,
       );
       assert.match((await page.locator('.tip').textContent()) ?? '', /February 2018/);
       await page.getByRole('button', { name: 'Activity as a Table' }).click();
@@ -116,9 +116,9 @@ export function describeFlows(): void {
       await page.getByRole('button', { name: 'Board' }).click();
       const titles = JSON.parse(await ask('/b/v1/boards')).map(({ title }: { title: string }) => title);
       assert.equal(await firstName(page), titles.sort(new Intl.Collator('en', { numeric: true }).compare)[0]);
-      await page.getByRole('searchbox', { name: 'Find a board' }).fill('conlang disc');
+      await page.getByRole('searchbox', { name: 'Search boards' }).fill('conlang disc');
       await page.getByRole('link', { name: 'conlang meta: discussion' }).click();
-      await page.getByRole('link', { name: 'Standings' }).click();
+      await page.getByRole('link', { name: 'Points' }).click();
       const points = JSON.parse(await ask(`/a/v1/board/${BOARD}/points`));
       const totals = Object.values<{ total_points: number }>(points).map((record) => record.total_points);
       const table = page.getByRole('group', { name: 'Points' });
@@ -169,7 +169,7 @@ export function describeFlows(): void {
       await page.getByLabel('Action').selectOption('commented');
       const { events } = JSON.parse(await ask(`/insights/v1/overview?board=${BOARD}&action=commented`));
       await page.getByText(`${number(events)} events`, { exact: true }).waitFor();
-      await page.getByRole('combobox', { name: 'Person' }).fill('gregory nis');
+      await page.getByRole('combobox', { name: 'Actor' }).fill('gregory nis');
       await page.getByRole('option', { name: /Gregory Nisbet/ }).waitFor();
       await page.keyboard.press('Enter');
       const asked = `board=${BOARD}&user=${PERSON}&action=commented`;

@@ -52,7 +52,7 @@ const PAGES = [
     path: `/console/boards/${BOARD}/interactions`,
     heading: 'conlang meta: discussion',
   },
-  { name: 'people', path: '/console/people', heading: 'People' },
+  { name: 'people', path: '/console/people', heading: 'Users' },
   { name: 'person', path: `/console/people/${PERSON}`, heading: 'Gregory Nisbet' },
   { name: 'person-points', path: `/console/people/${PERSON}/points`, heading: 'Gregory Nisbet' },
   { name: 'person-ledger', path: `/console/people/${PERSON}/ledger`, heading: 'Gregory Nisbet' },
@@ -64,7 +64,7 @@ const PAGES = [
     heading: 'Stack Exchange Demo',
   },
   { name: 'not-visible', path: '/console/boards/404', heading: 'Board 404' },
-  { name: 'no-such-page', path: '/console/elsewhere', heading: 'No such page' },
+  { name: 'no-such-page', path: '/console/elsewhere', heading: 'Page not found' },
 ] as const;
 
 /** Pages that the server makes; they need no script. */
@@ -161,7 +161,7 @@ export function describePages(): void {
       assert.deepEqual(await violationsInThemes(visit, 'key'), []);
       await page.getByLabel('API key').fill(stand().key);
       await page.keyboard.press('Enter');
-      await page.getByRole('button', { name: /^Range/ }).click();
+      await page.getByRole('button', { name: /^Date range/ }).click();
       await visit.settle();
       assert.deepEqual(await violationsInThemes(visit, 'range'), []);
       await visit.end();

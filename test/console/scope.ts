@@ -78,7 +78,7 @@ export function describeScope(): void {
       visit.forgive(/404 \(Not Found\)/);
       assert.equal(await visit.page.locator('tbody tr').count(), 1);
       await visit.go('/console/boards/1');
-      await visit.page.getByText('It does not exist, or this key may not see it.').waitFor();
+      await visit.page.getByText('It does not exist, or your API key has no access to it.').waitFor();
       await visit.end();
     });
 

@@ -54,7 +54,7 @@ export function troubleOf(error: unknown): Trouble {
       error.code === 'unreachable'
         ? 'The server cannot be reached. Check the connection and try again.'
         : error.message;
-    return { title: 'No answer', detail };
+    return { title: 'No response', detail };
   }
-  return { title: 'This page has failed', detail: error instanceof Error ? error.message : String(error) };
+  return { title: 'Something went wrong', detail: error instanceof Error ? error.message : String(error) };
 }

@@ -5,7 +5,7 @@ import { formatNumber, formatShare } from '../view/format.ts';
 export function Distribution({ counts }: { readonly counts: readonly number[] }) {
   const most = Math.max(1, ...counts);
   return (
-    <ol className="distribution" aria-label="People by share of the goal reached">
+    <ol className="distribution" aria-label="Users by share of the goal reached">
       {counts.map((count, tenth) => {
         const name = nameOfTenth(tenth, counts.length);
         return (
@@ -17,7 +17,7 @@ export function Distribution({ counts }: { readonly counts: readonly number[] })
               aria-hidden="true"
             />
             <span className="distribution-name">
-              <span className="unseen">people at {name}</span>
+              <span className="unseen">users at {name}</span>
               <span aria-hidden="true">{tenth === counts.length - 1 ? '100+' : `${tenth * 10}`}</span>
             </span>
           </li>
@@ -28,6 +28,6 @@ export function Distribution({ counts }: { readonly counts: readonly number[] })
 }
 
 function nameOfTenth(tenth: number, tenths: number): string {
-  if (tenth === tenths - 1) return 'the goal or beyond';
+  if (tenth === tenths - 1) return `${formatShare(1)} or more`;
   return `${formatShare(tenth / 10)} to ${formatShare((tenth + 1) / 10)}`;
 }

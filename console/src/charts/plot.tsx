@@ -155,7 +155,7 @@ function PeriodSlider({
     <input
       type="range"
       className="plot-slider"
-      aria-label={`${name}: period in focus`}
+      aria-label={`${name}: selected period`}
       aria-valuetext={say(value)}
       min={0}
       max={Math.max(0, count - 1)}
@@ -196,7 +196,7 @@ function Tip({
   return (
     <div className="tip" style={{ left: place, width: TIP_WIDTH }} aria-hidden="true">
       <p className="tip-title">{title}</p>
-      {shown.length === 0 && <p className="tip-row">Nothing</p>}
+      {shown.length === 0 && <p className="tip-row">No data</p>}
       {shown.map(({ name, color, values }) => (
         <p key={name} className="tip-row">
           <span className={`dot color-${color}`} />

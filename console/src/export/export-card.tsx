@@ -51,7 +51,7 @@ export function ExportCard({
   return (
     <Card
       title="Export"
-      note="All events of this view, as the API gives them; CSV is safe to open in a spreadsheet"
+      note="All matching events, as the API returns them. CSV is safe to open in a spreadsheet."
     >
       <div className="export">
         {FORMATS.map((format) => (
@@ -98,6 +98,6 @@ function describe(state: State, total: number): string {
     case 'saved':
       return `Saved ${state.name}: ${formatCount(state.progress.events, 'event')}, ${formatBytes(state.progress.bytes)}`;
     case 'failed':
-      return `Not saved: ${state.reason}`;
+      return `Export failed: ${state.reason}`;
   }
 }

@@ -20,15 +20,15 @@ export function BoardInteractions({ id }: { readonly id: string }) {
   const { data } = answer;
   const note =
     data &&
-    `${formatCount(data.events, 'event')} between ${formatCount(data.pairs, 'pair')}; ${formatCount(data.own_events, 'event')} of people with their own things`;
+    `${formatCount(data.events, 'event')} between ${formatCount(data.pairs, 'pair')} of users; ${formatCount(data.own_events, 'event')} of users on their own content`;
   return (
     <div className="stack">
       <Card
-        title="Who acts on whose things"
+        title="Interactions between users"
         note={note}
         tools={
           <Choice
-            name="Pairs shown"
+            name="Number of pairs"
             value={size}
             options={SIZES.map((one) => [one, `Top ${one} pairs`])}
             onChange={setSize}
@@ -39,7 +39,7 @@ export function BoardInteractions({ id }: { readonly id: string }) {
           answer={answer}
           height={480}
           isEmpty={({ edges }) => edges.length === 0}
-          empty="Nobody has acted on somebody else's things in this range"
+          empty="No interactions between users in this range"
         >
           {(graph) => <Network data={graph} />}
         </Loaded>
@@ -64,13 +64,13 @@ function Pairs({ data }: { readonly data: Interactions }) {
   const columns: Column<Pair>[] = [
     {
       key: 'actor',
-      title: 'Who acts',
+      title: 'Actor',
       sort: ({ actor }) => actor.name,
       render: ({ actor }) => <PersonLink person={actor} />,
     },
     {
       key: 'owner',
-      title: 'Whose things',
+      title: 'Owner',
       sort: ({ owner }) => owner.name,
       render: ({ owner }) => <PersonLink person={owner} />,
     },

@@ -17,7 +17,7 @@ export function BoardPeople({ id }: { readonly id: string }) {
   const columns: Column<RankedPerson>[] = [
     {
       key: 'person',
-      title: 'Person',
+      title: 'User',
       sort: ({ user }) => user.name,
       render: ({ user }) => <PersonLink person={user} />,
     },
@@ -35,23 +35,21 @@ export function BoardPeople({ id }: { readonly id: string }) {
   const count = answer.data?.length ?? 0;
   return (
     <Card
-      title="People"
+      title="Users"
       note={
         answer.data &&
-        (count === MOST
-          ? `The ${formatNumber(MOST)} most active`
-          : formatCount(count, 'active person', 'active people'))
+        (count === MOST ? `${formatNumber(MOST)} most active users` : formatCount(count, 'active user'))
       }
     >
       <Loaded
         answer={answer}
         height={400}
         isEmpty={(people) => people.length === 0}
-        empty="Nobody is active in this range"
+        empty="No active users in this range"
       >
         {(people) => (
           <DataTable
-            caption="People"
+            caption="Users"
             columns={columns}
             rows={people}
             rowKey={({ user }) => user.id}

@@ -19,7 +19,7 @@ export function BoardPins({ id }: { readonly id: string }) {
   const pins = answer.data?.pins ?? 0;
   const note =
     pins > MOST
-      ? `The ${formatNumber(MOST)} most active of ${formatCount(pins, 'pin')}`
+      ? `${formatNumber(MOST)} most active of ${formatCount(pins, 'pin')}`
       : formatCount(pins, 'pin');
   return (
     <Card title="Pins" note={answer.data && note}>
@@ -48,14 +48,14 @@ function columnsIn(zone: string): readonly Column<Row>[] {
     { key: 'title', title: 'Pin', sort: ({ pin }) => pin.title, render: ({ pin }) => <PinName pin={pin} /> },
     {
       key: 'owner',
-      title: 'Whose',
+      title: 'Owner',
       width: '11rem',
       isMinor: true,
       sort: ({ owner }) => owner.name,
       render: ({ owner }) => <PersonLink person={owner} />,
     },
     countColumn('events', 'Events', ({ events }) => events, { width: '6rem' }),
-    countColumn('people', 'People', ({ people }) => people, { width: '6rem', isMinor: true }),
+    countColumn('people', 'Users', ({ people }) => people, { width: '6rem', isMinor: true }),
     latestColumn(zone, ({ last }) => last),
   ];
 }
@@ -68,7 +68,7 @@ function PinName({ pin }: Pick<Row, 'pin'>) {
       {isWeb ? (
         <a className="name" href={pin.web_url} target="_blank" rel="noopener noreferrer">
           {title}
-          <span className="unseen"> (opens another site)</span>
+          <span className="unseen"> (opens in a new tab)</span>
           <span aria-hidden="true" className="away">
             {' '}
             ↗

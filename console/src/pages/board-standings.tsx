@@ -23,13 +23,13 @@ export function BoardStandings({ id }: { readonly id: string }) {
         answer={answer}
         height={400}
         isEmpty={({ people }) => people === 0}
-        empty="Nobody is on this board"
+        empty="No users on this board"
       >
         {(data) => (
           <div className="stack">
             <GoalTiles data={data} zone={zone} />
             <div className="grid">
-              <Card title="How far people are" note="People by percent of the goal reached, all time">
+              <Card title="Progress" note="Users by percentage of the goal reached, all time">
                 <Distribution counts={data.distribution} />
               </Card>
               <AtRisk data={data} id={id} />
@@ -45,7 +45,7 @@ export function BoardStandings({ id }: { readonly id: string }) {
 function GoalTiles({ data, zone }: { readonly data: Participation; readonly zone: string }) {
   const window =
     data.window_start === null && data.window_end === null
-      ? 'no end'
+      ? 'No time limit'
       : [data.window_start, data.window_end]
           .map((at) => (at === null ? '…' : formatDate(at, zone)))
           .join(' – ');
@@ -53,19 +53,19 @@ function GoalTiles({ data, zone }: { readonly data: Participation; readonly zone
     <Tiles>
       <Tile name="Goal" value={formatNumber(data.goal)} note={window} />
       <Tile
-        name="Reached it"
+        name="Reached"
         value={formatNumber(data.reached)}
         note={formatShare(data.reached / data.people)}
       />
       <Tile
-        name="On the way"
+        name="In progress"
         value={formatNumber(data.under_way)}
-        note={`median ${formatNumber(data.median_points)} points`}
+        note={`Median: ${formatNumber(data.median_points)} points`}
       />
       <Tile
         name="Not started"
         value={formatNumber(data.not_started)}
-        note={`of ${formatCount(data.people, 'person', 'people')}`}
+        note={`of ${formatCount(data.people, 'user')}`}
       />
     </Tiles>
   );
@@ -75,10 +75,10 @@ function AtRisk({ data, id }: { readonly data: Participation; readonly id: strin
   const pace = data.pace_points;
   const note =
     pace === null
-      ? `Below the goal: ${formatCount(data.at_risk_people, 'person', 'people')}, fewest points first`
-      : `Below the pace of ${formatNumber(Math.round(pace))} points: ${formatCount(data.at_risk_people, 'person', 'people')}`;
+      ? `${formatCount(data.at_risk_people, 'user')} below the goal, fewest points first`
+      : `${formatCount(data.at_risk_people, 'user')} below the expected ${formatNumber(Math.round(pace))} points`;
   const columns: Column<Participation['at_risk'][number]>[] = [
-    { key: 'user', title: 'Person', render: ({ user }) => <PersonLink person={user} /> },
+    { key: 'user', title: 'User', render: ({ user }) => <PersonLink person={user} /> },
     {
       ...{ key: 'points', title: 'Points', width: '6rem', isNumber: true },
       render: ({ user, total_points }) => (
@@ -91,10 +91,10 @@ function AtRisk({ data, id }: { readonly data: Participation; readonly id: strin
   return (
     <Card title="At risk of missing the goal" note={note}>
       {data.at_risk.length === 0 ? (
-        <Empty title="Nobody is behind" />
+        <Empty title="No users at risk" />
       ) : (
         <DataTable
-          caption="People at risk"
+          caption="Users at risk"
           columns={columns}
           rows={data.at_risk}
           rowKey={({ user }) => user.id}
@@ -118,7 +118,7 @@ function PointsTable({ id, goal }: { readonly id: string; readonly goal: number 
   const columns: Column<Row>[] = [
     {
       key: 'person',
-      title: 'Person',
+      title: 'User',
       sort: ({ person }) => person.name,
       render: ({ person }) => <PersonLink person={person} />,
     },
@@ -138,7 +138,7 @@ function PointsTable({ id, goal }: { readonly id: string; readonly goal: number 
     },
     {
       key: 'score',
-      title: 'Participation',
+      title: 'Score',
       width: '11rem',
       isMinor: true,
       sort: ({ score }) => score,
@@ -149,14 +149,14 @@ function PointsTable({ id, goal }: { readonly id: string; readonly goal: number 
   return (
     <Card
       title="Points"
-      note={isAllTime ? 'Everybody on the board, all time' : 'Everybody on the board, awards in the range'}
+      note={isAllTime ? 'All users on the board, all time' : 'All users on the board, awards in this range'}
     >
       <Loaded answer={points} height={300}>
         {() => (
           <Loaded answer={people} height={300}>
             {() =>
               rows.length === 0 ? (
-                <Empty title="Nobody is on this board" />
+                <Empty title="No users on this board" />
               ) : (
                 <DataTable
                   caption="Points"

@@ -21,9 +21,9 @@ const BoardInteractions = lazy(async () => ({
 
 const SECTIONS: readonly Section[] = [
   { name: 'activity', title: 'Activity' },
-  { name: 'standings', title: 'Standings' },
+  { name: 'standings', title: 'Points' },
   { name: 'pins', title: 'Pins' },
-  { name: 'people', title: 'People' },
+  { name: 'people', title: 'Users' },
   { name: 'interactions', title: 'Interactions' },
 ];
 
@@ -49,11 +49,11 @@ export function BoardPage({ id, section }: { readonly id: string; readonly secti
           <>
             <Tiles>
               <Tile name="Events" value={formatNumber(data.events)} note={spanOf(data, zone)} />
-              <Tile name="Active people" value={formatNumber(data.people)} />
+              <Tile name="Active users" value={formatNumber(data.people)} />
               <Tile name="Pins" value={formatNumber(data.pins)} />
             </Tiles>
             <Sections
-              name="About this board"
+              name="Board sections"
               base={`/console/boards/${id}`}
               sections={SECTIONS}
               current={section}
@@ -92,6 +92,6 @@ function BoardSection({
     case 'interactions':
       return <BoardInteractions id={id} />;
     default:
-      return <Empty title="There is no such part of a board" />;
+      return <Empty title="Page not found" />;
   }
 }

@@ -44,7 +44,7 @@ export function BoardsPage() {
     <SearchedPage
       title="Boards"
       note={boards.data && formatCount(boards.data.length, 'board')}
-      find="Find a board"
+      find="Search boards"
       wanted={wanted}
       onWanted={(q) => change({ q })}
       figures={ranked}
@@ -52,8 +52,8 @@ export function BoardsPage() {
       rows={found}
       columns={columnsIn(zone)}
       rowKey={({ board }) => board.id}
-      none="No boards for this key"
-      noneFound="No board is called so"
+      none="No boards visible to this API key"
+      noneFound="No boards match"
     />
   );
 }
@@ -97,7 +97,7 @@ function columnsIn(zone: string): readonly Column<Row>[] {
       render: ({ line }) => line && <Sparkline values={line} />,
     },
     countColumn('events', 'Events', ({ events }) => events, { width: '6.5rem' }),
-    countColumn('people', 'People', ({ people }) => people, { width: '6.5rem', isMinor: true }),
+    countColumn('people', 'Users', ({ people }) => people, { width: '6.5rem', isMinor: true }),
     latestColumn(zone, ({ last }) => last),
   ];
 }

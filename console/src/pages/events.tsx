@@ -28,7 +28,7 @@ export function EventsPage() {
     from,
     to,
     asked.board && `board-${asked.board}`,
-    asked.user && `person-${asked.user}`,
+    asked.user && `user-${asked.user}`,
     asked.action,
   ];
   const count = total === undefined ? '' : formatCount(total, 'event');
@@ -72,7 +72,7 @@ function Filters({ figures }: { readonly figures: Overview | undefined }) {
   const shown =
     action === undefined || action === '' || actions.includes(action) ? actions : [action, ...actions];
   return (
-    <Card title="Which events" note="In the range above">
+    <Card title="Filters" note="Within the date range above">
       <div className="filters">
         <Combobox
           name="Board"
@@ -83,11 +83,11 @@ function Filters({ figures }: { readonly figures: Overview | undefined }) {
           onChange={(id) => change({ board: id })}
         />
         <Combobox
-          name="Person who acts"
-          any="Anybody"
+          name="Actor"
+          any="Any user"
           chosen={
             person
-              ? { id: person, title: figures?.user ? nameOf(figures.user) : `Person ${person}` }
+              ? { id: person, title: figures?.user ? nameOf(figures.user) : `User ${person}` }
               : undefined
           }
           options={people.data?.map((one) => ({ id: one.id, title: nameOf(one), note: one.email }))}
@@ -121,7 +121,7 @@ function EventTable({ filter, total }: { readonly filter: EventFilter; readonly 
   if (pages.error !== null) return <Failure error={pages.error} onRetry={() => void pages.refetch()} />;
   const rows = pages.data.pages.flatMap(({ items }) => items);
   if (rows.length === 0)
-    return <Empty title="No events like these">Widen the range, or leave out a filter.</Empty>;
+    return <Empty title="No events match">Choose a longer date range or remove a filter.</Empty>;
   const more = () => {
     if (pages.hasNextPage && !pages.isFetchingNextPage) void pages.fetchNextPage();
   };
@@ -142,11 +142,11 @@ function columnsIn(zone: string): readonly Column<CommunityEvent>[] {
   return [
     {
       key: 'when',
-      title: 'When',
+      title: 'Time',
       width: INSTANT_WIDTH,
       render: ({ timestamp }) => formatInstant(timestamp, zone),
     },
-    { key: 'actor', title: 'Who', render: ({ actor }) => <PersonLink person={actor} /> },
+    { key: 'actor', title: 'Actor', render: ({ actor }) => <PersonLink person={actor} /> },
     {
       key: 'action',
       title: 'Action',
@@ -155,7 +155,7 @@ function columnsIn(zone: string): readonly Column<CommunityEvent>[] {
     },
     {
       key: 'what',
-      title: 'What',
+      title: 'Pin or board',
       isMinor: true,
       render: ({ pin, board }) => (
         <span title={pin?.title}>{pin === undefined ? board.title : pin.title || `Pin ${pin.id}`}</span>
@@ -163,7 +163,7 @@ function columnsIn(zone: string): readonly Column<CommunityEvent>[] {
     },
     {
       key: 'owner',
-      title: 'Whose',
+      title: 'Owner',
       width: '9.5rem',
       isMinor: true,
       render: ({ owner }) => <PersonLink person={owner} />,

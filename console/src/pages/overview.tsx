@@ -52,7 +52,7 @@ function Figures({ data, zone }: { readonly data: TileFigures; readonly zone: st
   return (
     <Tiles>
       <Tile name="Events" value={formatNumber(data.events)} note={spanOf(data, zone)} />
-      <Tile name="Active people" value={formatNumber(data.people)} />
+      <Tile name="Active users" value={formatNumber(data.people)} />
       <Tile name="Boards" value={formatNumber(data.boards)} />
       <Tile name="Pins" value={formatNumber(data.pins)} />
     </Tiles>
@@ -77,7 +77,7 @@ function ActionsCard({ figures }: { readonly figures: UseQueryResult<Overview> }
       ),
     }));
   return (
-    <Card title="What people do" note="Events by action">
+    <Card title="Actions" note="Events by action">
       <Loaded
         answer={figures}
         shape={<BlankBarList rows={TOP} />}
@@ -99,7 +99,7 @@ function BoardsCard() {
           <BarList
             items={boards.map(({ board, events, people }) => ({
               ...{ key: board.id, name: <BoardLink board={board} />, value: events },
-              note: formatCount(people, 'person', 'people'),
+              note: formatCount(people, 'user'),
             }))}
           />
         )}
@@ -112,7 +112,7 @@ function PeopleCard() {
   const { start, end } = useRange();
   const answer = useFigures('rankUsers', { start, end, top: TOP });
   return (
-    <Card title="Most active people" tools={<PageLink to="/console/people">All people</PageLink>}>
+    <Card title="Most active users" tools={<PageLink to="/console/people">All users</PageLink>}>
       <Loaded answer={answer} shape={BLANK_RANKING} isEmpty={(people) => people.length === 0}>
         {(people) => (
           <BarList
@@ -139,14 +139,14 @@ function ReturningCard() {
     answer.data &&
     (() => (
       <PeriodTable
-        caption="New and returning people"
+        caption="New and returning users"
         {...answer.data}
         zone={zone}
         series={series(answer.data)}
       />
     ));
   return (
-    <Card title="New and returning people" note="New: who acts for the first time" table={table}>
+    <Card title="New and returning users" note="New users have their first event in the period" table={table}>
       <Loaded
         answer={answer}
         shape={<BlankBars names={['Returning', 'New']} height={RETURNING_HEIGHT} />}
@@ -154,7 +154,7 @@ function ReturningCard() {
       >
         {(data) => (
           <StackedBars
-            name="New and returning people"
+            name="New and returning users"
             {...data}
             series={series(data)}
             height={RETURNING_HEIGHT}
@@ -169,7 +169,7 @@ export function HeatMapCard({ about = {} }: { readonly about?: About }) {
   const { start, end, zone } = useRange();
   const answer = useFigures('heatMap', { ...about, start, end, zone });
   return (
-    <Card title="When in the week" note={`Events by day and hour, ${zone}`} className="wide">
+    <Card title="Activity by hour" note={`Events by day of the week and hour, ${zone}`} className="wide">
       <Loaded
         answer={answer}
         shape={<BlankHeatMap />}

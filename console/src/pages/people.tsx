@@ -35,13 +35,12 @@ export function PeoplePage() {
     [rows, wanted],
   );
   const count = people.data?.length ?? 0;
-  const note =
-    count >= MOST_LISTED ? `The first ${formatNumber(count)} people` : formatCount(count, 'person', 'people');
+  const note = count >= MOST_LISTED ? `First ${formatNumber(count)} users` : formatCount(count, 'user');
   return (
     <SearchedPage
-      title="People"
+      title="Users"
       note={people.data && note}
-      find="Find a person"
+      find="Search users"
       wanted={wanted}
       onWanted={(q) => change({ q })}
       figures={ranked}
@@ -49,8 +48,8 @@ export function PeoplePage() {
       rows={found}
       columns={columnsIn(zone)}
       rowKey={({ person }) => person.id}
-      none="No people for this key"
-      noneFound="Nobody is called so"
+      none="No users visible to this API key"
+      noneFound="No users match"
     />
   );
 }
@@ -69,13 +68,13 @@ function columnsIn(zone: string): readonly Column<Row>[] {
   return [
     {
       key: 'person',
-      title: 'Person',
+      title: 'User',
       sort: ({ person }) => nameOf(person),
       render: ({ person }) => <PersonLink person={person} />,
     },
     {
       key: 'email',
-      title: 'E-mail',
+      title: 'Email',
       isMinor: true,
       sort: ({ person }) => person.email,
       render: ({ person }) => person.email,

@@ -21,7 +21,7 @@ export function PersonLedger({ id }: { readonly id: string }) {
   return (
     <Card
       title="Ledger"
-      note="Every award and every adjustment, all time"
+      note="All awards and adjustments, all time"
       tools={
         records.length > 0 && (
           <label className="choice">
@@ -39,7 +39,7 @@ export function PersonLedger({ id }: { readonly id: string }) {
     >
       <Loaded answer={points} height={300}>
         {() =>
-          board === undefined ? <Empty title="On no board" /> : <LedgerOfBoard id={id} board={board} />
+          board === undefined ? <Empty title="Not on any board" /> : <LedgerOfBoard id={id} board={board} />
         }
       </Loaded>
     </Card>
@@ -79,11 +79,11 @@ function columnsIn(zone: string): readonly Column<Line>[] {
   return [
     {
       key: 'when',
-      title: 'When',
+      title: 'Time',
       width: INSTANT_WIDTH,
       render: ({ timestamp }) => (timestamp === null ? '–' : formatInstant(timestamp, zone)),
     },
-    { key: 'what', title: 'What', render: ({ what }) => <span title={what}>{what}</span> },
+    { key: 'what', title: 'Description', render: ({ what }) => <span title={what}>{what}</span> },
     {
       key: 'rule',
       title: 'Rule',

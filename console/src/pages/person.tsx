@@ -26,8 +26,8 @@ export function PersonPage({ id, section }: { readonly id: string; readonly sect
   const person = answer.data?.user;
   return (
     <Page
-      title={person ? nameOf(person) : `Person ${id}`}
-      above={<PageLink to="/console/people">People</PageLink>}
+      title={person ? nameOf(person) : `User ${id}`}
+      above={<PageLink to="/console/people">Users</PageLink>}
       note={person && [person.email, capitalize(person.role)].filter((text) => text !== '').join(' · ')}
       tools={
         person && (
@@ -46,7 +46,7 @@ export function PersonPage({ id, section }: { readonly id: string; readonly sect
               <Tile name="Pins" value={formatNumber(data.pins)} />
             </Tiles>
             <Sections
-              name="About this person"
+              name="User sections"
               base={`/console/people/${id}`}
               sections={SECTIONS}
               current={section}
@@ -81,7 +81,7 @@ function PersonSection({
     case 'ledger':
       return <PersonLedger id={id} />;
     default:
-      return <Empty title="There is no such part of a person's page" />;
+      return <Empty title="Page not found" />;
   }
 }
 
@@ -101,19 +101,19 @@ function PersonPoints({ id }: { readonly id: string }) {
           <>
             score {formatNumber(participation_score)} ·{' '}
             <PageLink to={`/console/people/${id}/ledger`} more={{ board: board_id }}>
-              why
+              ledger
             </PageLink>
           </>
         ),
       }));
   const isAllTime = start === undefined && end === undefined;
   return (
-    <Card title="Points over boards" note={isAllTime ? 'All time' : 'Awards in the range'}>
+    <Card title="Points by board" note={isAllTime ? 'All time' : 'Awards in this range'}>
       <Loaded
         answer={points}
         height={300}
         isEmpty={(map) => Object.keys(map).length === 0}
-        empty="On no board"
+        empty="Not on any board"
       >
         {(map) => <BarList items={itemsOf(map)} />}
       </Loaded>

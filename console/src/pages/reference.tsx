@@ -17,7 +17,7 @@ export function ReferencePage() {
   const error = answers.find((answer) => answer.error !== null)?.error;
   const interfaces = answers.flatMap(({ data }) => (data === undefined ? [] : [data]));
   return (
-    <Page title="API" note="What this console asks, anybody with a key may ask">
+    <Page title="API" note="The API behind this console, available to every API key">
       {error !== undefined && error !== null ? (
         <Failure error={error} onRetry={() => location.reload()} />
       ) : interfaces.length < DOCUMENTS.length ? (
@@ -31,7 +31,7 @@ export function ReferencePage() {
 
 async function loadDocument(path: string): Promise<Interface> {
   const response = await fetch(path);
-  if (!response.ok) throw new Error(`${path} answers ${response.status}.`);
+  if (!response.ok) throw new Error(`${path} returned status ${response.status}.`);
   return readInterface(await response.json());
 }
 

@@ -57,13 +57,13 @@ export function ActivityCard({
   return (
     <Card
       title="Activity"
-      note={split === 'people' ? 'Different people who act' : 'Events'}
+      note={split === 'people' ? 'Unique users with events' : 'Events'}
       tools={
         <>
           <Choice
             name="Split by"
             value={split}
-            options={splits.map((one) => [one, one === 'people' ? 'Active people' : `By ${one}`])}
+            options={splits.map((one) => [one, one === 'people' ? 'Active users' : `By ${one}`])}
             onChange={(value) => change({ by: value === 'action' ? undefined : value })}
           />
           <Choice<Interval>
@@ -101,7 +101,7 @@ export function useActionColors(): (action: string) => number {
 }
 
 function peopleOf({ people }: Activity): Series[] {
-  return [{ name: 'Active people', color: 1, values: people }];
+  return [{ name: 'Active users', color: 1, values: people }];
 }
 
 /** All series for which no color is left are combined into one. */
@@ -113,12 +113,12 @@ function seriesOf({ series, periods }: Activity, colorOf?: (name: string) => num
     const color = colorOf?.(name) ?? (board === null && label === null ? 0 : (place + 1) % (MOST_SERIES + 1));
     if (color > 0 && place < MOST_SERIES)
       shown.push({
-        name: board === null && label !== null ? capitalize(label) || 'Without' : name,
+        name: board === null && label !== null ? capitalize(label) || 'None' : name,
         color,
         values: events,
       });
     else for (const [period, count] of events.entries()) rest[period] = (rest[period] ?? 0) + count;
   }
   shown.sort((one, other) => one.color - other.color);
-  return rest.some((count) => count > 0) ? [...shown, { name: 'Others', color: 0, values: rest }] : shown;
+  return rest.some((count) => count > 0) ? [...shown, { name: 'Other', color: 0, values: rest }] : shown;
 }

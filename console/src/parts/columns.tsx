@@ -28,7 +28,7 @@ export function latestColumn<T>(
   width = '8.5rem',
 ): Column<T> {
   return {
-    ...{ key: 'last', title: 'Latest', width, isNumber: true, isMinor: true },
+    ...{ key: 'last', title: 'Last event', width, isNumber: true, isMinor: true },
     sort: (row) => Date.parse(last(row) ?? '1970'),
     render: (row) => {
       const timestamp = last(row);

@@ -98,5 +98,5 @@ export function Combobox({
 
 function sayFound(options: readonly Option[] | undefined, found: number): string {
   if (options === undefined) return 'Loading…';
-  return found === 0 ? 'Nothing is called so' : `${found} shown`;
+  return found === 0 ? 'No matches' : `${found} shown`;
 }

@@ -42,5 +42,5 @@ export function PersonLink({ person }: { readonly person: Person }) {
 }
 
 export function nameOf({ name, email, id }: Person): string {
-  return name.trim() || email || `Person ${id}`;
+  return name.trim() || email || `User ${id}`;
 }

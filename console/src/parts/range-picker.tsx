@@ -14,7 +14,7 @@ export function RangePicker() {
         <svg viewBox="0 0 20 20" aria-hidden="true" className="icon">
           <path d="M3 5h14v12H3zM3 9h14M7 2.5v4M13 2.5v4" />
         </svg>
-        <span className="unseen">Range: </span>
+        <span className="unseen">Date range: </span>
         <span className="range-text">{describeRange(range)}</span>
         <span className="range-zone">{range.zone.replaceAll('_', ' ')}</span>
       </button>
@@ -48,7 +48,7 @@ function RangeForm({ range }: { readonly range: Range }) {
   return (
     <>
       <fieldset className="range-presets">
-        <legend>Range</legend>
+        <legend>Date range</legend>
         {presets.map((preset) => (
           <button
             key={preset.name}
@@ -63,7 +63,7 @@ function RangeForm({ range }: { readonly range: Range }) {
       </fieldset>
       <div className="range-days">
         <label>
-          First day
+          Start date
           <input
             className="input"
             type="date"
@@ -73,7 +73,7 @@ function RangeForm({ range }: { readonly range: Range }) {
           />
         </label>
         <label>
-          Last day
+          End date
           <input
             className="input"
             type="date"
@@ -85,7 +85,8 @@ function RangeForm({ range }: { readonly range: Range }) {
       </div>
       <ZoneField zone={zone} onChange={(next) => change({ zone: next })} />
       <p className="range-note">
-        Days begin at midnight of the zone. The address carries this view; share it with whoever has a key.
+        Days begin at midnight in this time zone. To share this view, copy the URL; it opens for anyone with
+        an API key.
       </p>
     </>
   );
@@ -101,7 +102,7 @@ function ZoneField({ zone, onChange }: { readonly zone: string; readonly onChang
       <select className="input" value={zone} onChange={(event) => onChange(event.target.value)}>
         {zones.map((name) => (
           <option key={name} value={name}>
-            {name === ZONE_OF_READER ? `${name} (here)` : name}
+            {name === ZONE_OF_READER ? `${name} (local)` : name}
           </option>
         ))}
       </select>

@@ -8,7 +8,7 @@ import { troubleOf } from '../api/client.ts';
 export function Skeleton({ height = 120, shape }: SkeletonSize) {
   return (
     <div className="skeleton" style={shape === undefined ? { height } : undefined} role="status">
-      <span className="unseen">Loading</span>
+      <span className="unseen">Loading…</span>
       {shape !== undefined && <Unseen>{shape}</Unseen>}
     </div>
   );
@@ -57,7 +57,7 @@ export function Failure({ error, onRetry }: { readonly error: Error; readonly on
         )}
         {problem?.requestId !== undefined && (
           <p className="state-id">
-            Request <code>{problem.requestId}</code>
+            Request ID <code>{problem.requestId}</code>
           </p>
         )}
       </div>
@@ -78,8 +78,8 @@ function NotVisible() {
         <rect x="12" y="21" width="24" height="18" rx="4" />
         <path d="M17 21v-5a7 7 0 0 1 14 0v5" />
       </svg>
-      <p className="state-title">Nothing here for this key</p>
-      <p className="state-text">It does not exist, or this key may not see it.</p>
+      <p className="state-title">Not found</p>
+      <p className="state-text">It does not exist, or your API key has no access to it.</p>
     </div>
   );
 }
@@ -89,7 +89,7 @@ export function Loaded<T>({
   height,
   shape,
   isEmpty,
-  empty = 'Nothing in this range',
+  empty = 'No data in this range',
   children,
 }: SkeletonSize & {
   readonly answer: UseQueryResult<T>;

@@ -32,7 +32,7 @@ export function OperationView({ operation }: { readonly operation: Operation }) 
           ))}
           {operation.mediaTypes.length > 1 && (
             <label className="field">
-              Representation
+              Format
               <select className="input" value={accept} onChange={(event) => setAccept(event.target.value)}>
                 {operation.mediaTypes.map((type) => (
                   <option key={type}>{type}</option>
@@ -69,7 +69,7 @@ function ParameterField({
     <label className="field">
       <span>
         <code>{name}</code>
-        {place === 'path' && ' (needed)'}
+        {place === 'path' && ' (required)'}
       </span>
       {words === undefined ? (
         <input
@@ -122,20 +122,20 @@ function TrialCard({
     setBusy(false);
   };
   return (
-    <Card title="Try it" note="With the key of this tab">
+    <Card title="Try it" note="Uses the API key of this tab">
       <form className="trial" onSubmit={(event) => void send(event)}>
         <code className="trial-path">{path}</code>
         <button type="submit" className="button button-main" disabled={!isFilled || isBusy}>
           Send
         </button>
       </form>
-      {!isFilled && <p className="card-note">Fill in what is needed first.</p>}
+      {!isFilled && <p className="card-note">Fill in the required fields first.</p>}
       <div aria-live="polite">
         {typeof outcome === 'string' && <p className="export-state is-failed">{outcome}</p>}
         {typeof outcome === 'object' && (
           <p className={outcome.isGood ? 'trial-status' : 'trial-status is-failed'}>
-            Status {outcome.status} after {formatNumber(Math.round(outcome.milliseconds))} ms
-            {outcome.isCut && ', the first 64 KiB'}
+            Status {outcome.status} in {formatNumber(Math.round(outcome.milliseconds))} ms
+            {outcome.isCut && ', first 64 KiB shown'}
           </p>
         )}
       </div>

@@ -15,15 +15,15 @@ export function SnippetCard({ wanted }: { readonly wanted: Wanted }) {
     } catch {
       // Browsers refuse clipboard access without TLS; then the text is selected instead.
       if (frame.current !== null) getSelection()?.selectAllChildren(frame.current);
-      setSaid('Selected; copy it with the keyboard');
+      setSaid('Selected. Press Ctrl+C or ⌘C to copy.');
     }
   };
   return (
     <Card
-      title="As code"
+      title="Code"
       note={
         <>
-          The key comes from <code>CORKBOARD_KEY</code>
+          Reads the API key from <code>CORKBOARD_KEY</code>
         </>
       }
       tools={

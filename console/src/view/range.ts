@@ -46,13 +46,13 @@ export function boundsOf({ from, to, zone }: Range): Bounds {
   };
 }
 
-/** "Latest" ranges end at the last event, not today, so a shared URL keeps showing the same. */
+/** "Last" ranges end at the last event, not today, so a shared URL keeps showing the same. */
 export function presetsOf(first: string | null, last: string | null, zone: string): readonly Preset[] {
   const all: Preset = { name: 'All time', from: undefined, to: undefined };
   if (first === null || last === null) return [all];
   const [firstDay, to] = [dayOf(Date.parse(first), zone), dayOf(Date.parse(last), zone)];
   const lately = [7, 30, 90, 365].map((days) => ({
-    ...{ name: days === 365 ? 'Latest 12 months' : `Latest ${days} days`, to },
+    ...{ name: days === 365 ? 'Last 12 months of data' : `Last ${days} days of data`, to },
     from: addDays(to, 1 - days),
   }));
   const years: Preset[] = [];
