@@ -75,8 +75,12 @@ const GOOD_SHIFT = 0.1;
 const LATENCY_MS = 150;
 /** Longer than the delay before a chart takes a new width. */
 const CHART_WAITS_MS = 300;
-const IS_CLIPPED = `[...document.querySelectorAll('.table tbody tr > :first-child')].some(
-  (cell) => cell.scrollWidth > cell.clientWidth)`;
+/** The number of cells with times, and the texts of those that are cut off. */
+const TIMES = `(() => {
+  const cells = [...document.querySelectorAll('.table tbody .is-time')];
+  const cut = cells.filter((cell) => cell.scrollWidth > cell.clientWidth);
+  return [cells.length, ...cut.map((cell) => cell.textContent)];
+})()`;
 const BEYOND = 'document.documentElement.scrollWidth - innerWidth';
 
 /** Sums up the layout shifts in this document. */
@@ -190,15 +194,32 @@ export function describePages(): void {
       });
     }
 
-    it('show the whole time of each event and award', async () => {
-      // Times are longest in this locale.
-      const visit = await stand().visit({ width: 1400, locale: 'en-US', path: '/console/events' });
-      for (const path of ['/console/events', `/console/people/${PERSON}/ledger`]) {
-        await visit.go(path);
-        assert.equal(await visit.page.evaluate(IS_CLIPPED), false, path);
-      }
-      await visit.end();
-    });
+    for (const locale of ['en-US', 'pt-BR', 'ja-JP']) {
+      it(`show whole times in tables, ${locale}`, async () => {
+        const visit = await stand().visit({ width: 1400, locale, path: '/console/events' });
+        const { page } = visit;
+        const assertWhole = async (about: string) => {
+          const [count, ...cut] = (await page.evaluate(TIMES)) as [number, ...string[]];
+          assert.ok(count > 0, about);
+          assert.deepEqual(cut, [], about);
+        };
+        for (const path of [
+          ...['/console/events', '/console/boards', '/console/people'],
+          ...[`/console/boards/${BOARD}/pins`, `/console/boards/${BOARD}/people`],
+          `/console/people/${PERSON}/ledger`,
+        ]) {
+          await visit.go(path);
+          await assertWhole(path);
+        }
+        for (const interval of ['hour', 'day', 'week', 'month']) {
+          await visit.go(`/?from=2018-09-01&to=2018-09-30&zone=UTC&interval=${interval}`);
+          await page.getByRole('button', { name: 'Activity as a Table' }).click();
+          await visit.settle();
+          await assertWhole(interval);
+        }
+        await visit.end();
+      });
+    }
 
     it('rendered by the server have no violations and fit a small phone', async () => {
       const visit = await stand().visit({ width: 320 });

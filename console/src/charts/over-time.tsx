@@ -1,5 +1,6 @@
 /** Series over periods: as stacked bars, as a table, and as a sparkline for a row of a table. */
 import { type Column, DataTable } from '../parts/data-table.tsx';
+import { periodWidth } from '../parts/time-width.ts';
 import { formatNumber, formatPeriod } from '../view/format.ts';
 import { Legend, Plot, type PlotScales, type Series } from './plot.tsx';
 
@@ -67,6 +68,9 @@ function barsOf(series: readonly Series[], place: number, { x, y, bandWidth }: P
     .join('');
 }
 
+/** Least width of a column of a series, in rem. */
+const SERIES_REM = 6;
+
 export function PeriodTable({
   caption,
   periods,
@@ -74,9 +78,10 @@ export function PeriodTable({
   zone,
   series,
 }: OverTime & { readonly caption: string }) {
+  const width = periodWidth(interval);
   const columns: Column<number>[] = [
     {
-      ...{ key: 'period', title: 'Period', width: '14rem', sort: (period) => period },
+      ...{ key: 'period', title: 'Period', width, isTime: true, sort: (period) => period },
       render: (period) => formatPeriod(periods[period] ?? '', interval, zone, 'long'),
     },
     ...series.map(({ name, values }) => ({
@@ -84,7 +89,15 @@ export function PeriodTable({
       render: (period: number) => formatNumber(values[period] ?? 0),
     })),
   ];
-  return <DataTable caption={caption} columns={columns} rows={[...periods.keys()]} rowKey={String} />;
+  return (
+    <DataTable
+      caption={caption}
+      minWidth={`calc(${width} + ${series.length * SERIES_REM}rem)`}
+      columns={columns}
+      rows={[...periods.keys()]}
+      rowKey={String}
+    />
+  );
 }
 
 /** A line chart with the height of a line of text. */

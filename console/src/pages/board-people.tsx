@@ -30,7 +30,7 @@ export function BoardPeople({ id }: { readonly id: string }) {
       render: ({ user }) => capitalize(user.role),
     },
     countColumn('events', 'Events', ({ events }) => events, { width: '7rem' }),
-    latestColumn(zone, ({ last }) => last, '9rem'),
+    latestColumn(zone, ({ last }) => last),
   ];
   const count = answer.data?.length ?? 0;
   return (

@@ -5,10 +5,11 @@ import { type EventFilter, useBoards, useEvents, useFigures, usePeople } from '.
 import { ExportCard } from '../export/export-card.tsx';
 import { Card } from '../parts/card.tsx';
 import { Combobox } from '../parts/combobox.tsx';
-import { type Column, DataTable, INSTANT_WIDTH } from '../parts/data-table.tsx';
+import { type Column, DataTable } from '../parts/data-table.tsx';
 import { BoardLink, nameOf, PersonLink } from '../parts/links.tsx';
 import { Page } from '../parts/page.tsx';
 import { Empty, Failure, Skeleton } from '../parts/states.tsx';
+import { instantWidth } from '../parts/time-width.ts';
 import { capitalize, formatCount, formatInstant } from '../view/format.ts';
 import { useParameters, useRange, useWhole } from '../view/use-view.ts';
 
@@ -143,7 +144,8 @@ function columnsIn(zone: string): readonly Column<CommunityEvent>[] {
     {
       key: 'when',
       title: 'Time',
-      width: INSTANT_WIDTH,
+      width: instantWidth(),
+      isTime: true,
       render: ({ timestamp }) => formatInstant(timestamp, zone),
     },
     { key: 'actor', title: 'Actor', render: ({ actor }) => <PersonLink person={actor} /> },

@@ -2,8 +2,9 @@
 import type { Ledger } from '../api/answers.ts';
 import { useBoards, useFigures, usePointsOfPerson } from '../api/queries.ts';
 import { Card } from '../parts/card.tsx';
-import { type Column, DataTable, INSTANT_WIDTH } from '../parts/data-table.tsx';
+import { type Column, DataTable } from '../parts/data-table.tsx';
 import { Empty, Loaded } from '../parts/states.tsx';
+import { instantWidth } from '../parts/time-width.ts';
 import { capitalize, formatInstant, formatNumber } from '../view/format.ts';
 import { useParameters, useRange } from '../view/use-view.ts';
 
@@ -80,7 +81,8 @@ function columnsIn(zone: string): readonly Column<Line>[] {
     {
       key: 'when',
       title: 'Time',
-      width: INSTANT_WIDTH,
+      width: instantWidth(),
+      isTime: true,
       render: ({ timestamp }) => (timestamp === null ? '–' : formatInstant(timestamp, zone)),
     },
     { key: 'what', title: 'Description', render: ({ what }) => <span title={what}>{what}</span> },

@@ -1,6 +1,7 @@
 /** Columns that several tables share. */
 import { formatDate, formatNumber } from '../view/format.ts';
 import type { Column } from './data-table.tsx';
+import { dateWidth } from './time-width.ts';
 
 type Look<T> = Pick<Column<T>, 'width' | 'isMinor'>;
 
@@ -22,13 +23,10 @@ export function countColumn<T>(
 }
 
 /** A column with the day of the latest event, in the time zone. */
-export function latestColumn<T>(
-  zone: string,
-  last: (row: T) => string | undefined,
-  width = '8.5rem',
-): Column<T> {
+export function latestColumn<T>(zone: string, last: (row: T) => string | undefined): Column<T> {
   return {
-    ...{ key: 'last', title: 'Last event', width, isNumber: true, isMinor: true },
+    ...{ key: 'last', title: 'Last event', isNumber: true, isTime: true, isMinor: true },
+    width: `max(8.5rem, ${dateWidth()})`,
     sort: (row) => Date.parse(last(row) ?? '1970'),
     render: (row) => {
       const timestamp = last(row);

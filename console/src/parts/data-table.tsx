@@ -12,6 +12,8 @@ export interface Column<T> {
   /** The value to sort by. If absent, the column cannot be sorted. */
   readonly sort?: (row: T) => string | number;
   readonly isNumber?: boolean;
+  /** A column of times; its width must fit them. */
+  readonly isTime?: boolean;
   /** In CSS. If absent, the column gets an equal share of the remaining width. */
   readonly width?: string;
   /** Hidden on narrow screens. */
@@ -22,9 +24,6 @@ interface Sorting {
   readonly key: string;
   readonly isDown: boolean;
 }
-
-/** Width of a column of dates with times, enough for any locale. */
-export const INSTANT_WIDTH = '13.5rem';
 
 const ROW_HEIGHT = 44;
 const AHEAD = 10;
@@ -159,8 +158,8 @@ function Heading<T>({
   );
 }
 
-function classOf<T>({ isNumber, isMinor }: Column<T>): string | undefined {
-  const names = [isNumber ? 'is-number' : '', isMinor ? 'is-minor' : ''].filter((name) => name !== '');
+function classOf<T>({ isNumber, isTime, isMinor }: Column<T>): string | undefined {
+  const names = [isNumber && 'is-number', isTime && 'is-time', isMinor && 'is-minor'].filter(Boolean);
   return names.length === 0 ? undefined : names.join(' ');
 }
 
