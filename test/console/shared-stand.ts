@@ -19,11 +19,15 @@ export function stand(): ConsoleStand {
 }
 
 /** The body of a response for the key of the shared console. */
-export async function ask(path: string, accept = 'application/json'): Promise<string> {
+export async function askBytes(path: string, accept: string): Promise<Buffer> {
   const { url, key } = stand();
   const response = await fetch(url + path, { headers: { apikey: key, accept } });
   assert.equal(response.status, 200);
-  return await response.text();
+  return Buffer.from(await response.arrayBuffer());
+}
+
+export async function ask(path: string, accept = 'application/json'): Promise<string> {
+  return (await askBytes(path, accept)).toString();
 }
 
 /** A number in the format of the console. */

@@ -9,6 +9,13 @@ import { FORMATS, type Format } from './event-counter.ts';
 import { type Progress, saveEvents } from './save.ts';
 import { openSink } from './sink.ts';
 
+const NAMES: Readonly<Record<Format, string>> = {
+  json: 'JSON',
+  ndjson: 'NDJSON',
+  csv: 'CSV',
+  parquet: 'Parquet',
+};
+
 type State =
   | { readonly is: 'idle' }
   | { readonly is: 'busy'; readonly format: Format; readonly progress: Progress }
@@ -36,7 +43,7 @@ export function ExportCard({
     try {
       const sink = await openSink(file, MEDIA_TYPES[format]);
       if (sink === undefined) return;
-      setState({ is: 'busy', format, progress: { events: 0, bytes: 0 } });
+      setState({ is: 'busy', format, progress: { events: undefined, bytes: 0 } });
       const progress = await saveEvents(filter, format, sink, abort.signal, (now) =>
         setState({ is: 'busy', format, progress: now }),
       );
@@ -63,7 +70,7 @@ export function ExportCard({
             onClick={() => void save(format)}
           >
             <span className="unseen">Export as </span>
-            {format === 'ndjson' ? 'NDJSON' : format.toUpperCase()}
+            {NAMES[format]}
           </button>
         ))}
         {isBusy && (
@@ -87,16 +94,23 @@ export function ExportCard({
   );
 }
 
+function describeSize({ events, bytes }: Progress): string {
+  const size = formatBytes(bytes);
+  return events === undefined ? size : `${formatCount(events, 'event')}, ${size}`;
+}
+
 function describe(state: State, total: number): string {
   switch (state.is) {
     case 'idle':
       return '';
     case 'busy': {
       const { events, bytes } = state.progress;
+      if (bytes === 0) return 'Preparing the file…';
+      if (events === undefined) return formatBytes(bytes);
       return `${formatNumber(events)} of ${formatCount(total, 'event')} (${formatShare(total === 0 ? 1 : events / total)}), ${formatBytes(bytes)}`;
     }
     case 'saved':
-      return `Saved ${state.name}: ${formatCount(state.progress.events, 'event')}, ${formatBytes(state.progress.bytes)}`;
+      return `Saved ${state.name}: ${describeSize(state.progress)}`;
     case 'failed':
       return `Export failed: ${state.reason}`;
   }

@@ -13,7 +13,8 @@ import { countEvents, type Format } from './event-counter.ts';
 import type { Sink } from './sink.ts';
 
 export interface Progress {
-  readonly events: number;
+  /** Undefined in a format that cannot be counted. */
+  readonly events: number | undefined;
   readonly bytes: number;
 }
 
@@ -25,7 +26,7 @@ export async function saveEvents(
   signal: AbortSignal,
   tell: (progress: Progress) => void,
 ): Promise<Progress> {
-  let progress: Progress = { events: 0, bytes: 0 };
+  let progress: Progress = { events: undefined, bytes: 0 };
   try {
     // People open CSV in a spreadsheet, which must not run text of users as a formula.
     const query = { ...insightQuery(filter), excel: format === 'csv' ? '1' : undefined };
