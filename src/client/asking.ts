@@ -120,7 +120,7 @@ export function pathWith(path: string, names: Readonly<Record<string, string>>):
     // Every URL parser removes segments of one or two dots, even if they are encoded.
     if (text !== '' && text !== '.' && text !== '..' && text.isWellFormed()) return encodeURIComponent(text);
     throw new TypeError(
-      `What stands for ${name} in a path must not be empty, a dot, two dots, or half a character.`,
+      `The value of ${name} in a path must be well-formed Unicode and not empty, "." or "..".`,
     );
   });
 }

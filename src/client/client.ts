@@ -117,7 +117,7 @@ export function openClient({
   const { key, retry = {}, fetch = (...request) => globalThis.fetch(...request) } = options;
   // Checked here, because the error message of `fetch` would contain the key.
   if (!/^[\x21-\x7e]+$/.test(key))
-    throw new TypeError('The key is empty, or has characters that no key has.');
+    throw new TypeError('The key is empty or contains characters that no key contains.');
   const asking = openAsking({ baseUrl: readBaseUrl(options.baseUrl, variant), key, fetch }, retry);
   if (variant === 'insights') return openInsights(asking);
   if (variant === 'b') {
@@ -142,7 +142,7 @@ function readBaseUrl(text: string, variant: Interface): string {
     url.username + url.password + url.search + url.hash !== ''
   ) {
     throw new TypeError(
-      'The base URL has to be an address that begins with http:// or https://, without a password, a query or a fragment.',
+      'The base URL must begin with http:// or https:// and must not contain a password, a query or a fragment.',
     );
   }
   const base = url.href.replace(/\/+$/, '');

@@ -25,5 +25,5 @@ export function parseExact<T>(text: string): T {
 export function idText(id: IdInput): string {
   const isExact = typeof id !== 'number' || Number.isSafeInteger(id);
   if (isExact && /^-?\d+$/.test(String(id))) return String(id);
-  throw new TypeError('An identifier has to be an integer: a bigint, its digits as text, or a safe number.');
+  throw new TypeError('An identifier must be an integer: a bigint, a string of digits, or a safe integer.');
 }

@@ -11,7 +11,7 @@ export function nextCursor(headers: Headers): string | undefined {
   const cursor = new URLSearchParams(target.split('?')[1]).get('cursor');
   // Ending here would silently lose the remaining pages.
   if (cursor !== null && cursor !== '') return cursor;
-  throw new AnswerError('unreadable', 'The header Link names a next page without a cursor.');
+  throw new AnswerError('unreadable', 'The Link header has a next page without a cursor.');
 }
 
 /** Converts seconds or an HTTP date to milliseconds from now; undefined for anything else. */

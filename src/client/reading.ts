@@ -107,9 +107,11 @@ function toldOf(received: number, expected: number | undefined): string {
 }
 
 function cutShort(where: string, cause?: unknown): AnswerError {
-  return new AnswerError('cut-short', `The answer ended ${where}: what came is not all. Ask again.`, {
-    cause,
-  });
+  return new AnswerError(
+    'cut-short',
+    `The response ended ${where} and is incomplete. Send the request again.`,
+    { cause },
+  );
 }
 
 function parsed<T>(text: string): T {
@@ -119,7 +121,7 @@ function parsed<T>(text: string): T {
     // The error of the parser is left out: it would quote the body, which is personal data.
     throw new AnswerError(
       'unreadable',
-      'The answer is not JSON: another service, or something on the way, has written it.',
+      'The response is not JSON. It may come from a proxy or a different service.',
     );
   }
 }

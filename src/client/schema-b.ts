@@ -4,7 +4,7 @@ import type { Id } from './exact.ts';
 
 /** Owner or actor of an event. */
 export interface Person {
-  /** User identifier. All digits count, also above 2^53. */
+  /** User identifier. Can exceed 2^53: keep all digits. */
   readonly id: Id;
   /** E-mail address of the user, or a stable pseudonym. */
   readonly email: string;
@@ -17,23 +17,23 @@ export interface Person {
 }
 
 export interface Organization {
-  /** Organization. All digits count, also above 2^53. */
+  /** Organization. Can exceed 2^53: keep all digits. */
   readonly id: Id;
   readonly name: string;
   readonly domain: string;
-  /** Category. All digits count, also above 2^53. */
+  /** Category. Can exceed 2^53: keep all digits. */
   readonly category_id: Id;
 }
 
 export interface BoardRef {
-  /** Board. All digits count, also above 2^53. */
+  /** Board. Can exceed 2^53: keep all digits. */
   readonly id: Id;
   readonly title: string;
   readonly category: string;
 }
 
 export interface Pin {
-  /** Pin. All digits count, also above 2^53. */
+  /** Pin. Can exceed 2^53: keep all digits. */
   readonly id: Id;
   /** Repeats the action of the event. */
   readonly activity: string;
@@ -47,57 +47,57 @@ export interface Pin {
   readonly tags: readonly string[];
 }
 
-/** An interaction with a pin. */
+/** An event on a pin. */
 export interface PinEvent {
   readonly type: 'pin';
-  /** What was done. */
+  /** What the actor did. */
   readonly action: string;
   readonly owner: Person;
   readonly actor: Person;
   readonly organization: Organization;
   readonly board: BoardRef;
   readonly timestamp: string;
-  /** Only with `since`: names the event, whatever else of it changes. */
+  /** Only with `since`: identifies the event, even if its other members change. */
   readonly sync_id?: string;
   readonly pin: Pin;
 }
 
-/** An interaction with anything else. */
+/** An event on any other object. */
 export interface OtherEvent {
   /** Kind of object acted on. */
   readonly type: string;
-  /** What was done. */
+  /** What the actor did. */
   readonly action: string;
   readonly owner: Person;
   readonly actor: Person;
   readonly organization: Organization;
   readonly board: BoardRef;
   readonly timestamp: string;
-  /** Only with `since`: names the event, whatever else of it changes. */
+  /** Only with `since`: identifies the event, even if its other members change. */
   readonly sync_id?: string;
   readonly pin?: never;
 }
 
-/** An interaction. It carries `pin` exactly when its type is `pin`. */
+/** An event. It has `pin` if and only if its type is `pin`. */
 export type Event = PinEvent | OtherEvent;
 
-/** Only with `since`: a person who was forgotten. All events go whose actor this is. */
+/** Only with `since`: an erased user. Delete all events whose actor has this id. */
 export interface Forgotten {
   readonly forgotten: {
-    /** User identifier. All digits count, also above 2^53. */
+    /** User identifier. Can exceed 2^53: keep all digits. */
     readonly user: Id;
   };
 }
 
 export interface Board {
-  /** Board. All digits count, also above 2^53. */
+  /** Board. Can exceed 2^53: keep all digits. */
   readonly id: Id;
   readonly title: string;
   readonly category: string;
 }
 
 export interface User {
-  /** User. All digits count, also above 2^53. */
+  /** User. Can exceed 2^53: keep all digits. */
   readonly id: Id;
   readonly email: string;
   readonly role: string;

@@ -3,23 +3,23 @@
 import type { Id } from './exact.ts';
 
 export interface Organization {
-  /** Organization. All digits count, also above 2^53. */
+  /** Organization. Can exceed 2^53: keep all digits. */
   readonly id: Id;
   readonly name: string;
   readonly domain: string;
-  /** Category. All digits count, also above 2^53. */
+  /** Category. Can exceed 2^53: keep all digits. */
   readonly category_id: Id;
 }
 
 export interface Board {
-  /** Board. All digits count, also above 2^53. */
+  /** Board. Can exceed 2^53: keep all digits. */
   readonly id: Id;
   readonly title: string;
   readonly category: string;
 }
 
 export interface User {
-  /** User. All digits count, also above 2^53. */
+  /** User. Can exceed 2^53: keep all digits. */
   readonly id: Id;
   readonly email: string;
   readonly role: string;
@@ -30,13 +30,13 @@ export interface Overview {
   readonly organization: Organization;
   readonly board: Board | null;
   readonly user: User | null;
-  /** Events asked for. */
+  /** Matching events. */
   readonly events: number;
-  /** Different actors. */
+  /** Distinct actors. */
   readonly people: number;
-  /** Different boards. */
+  /** Distinct boards. */
   readonly boards: number;
-  /** Different pins. */
+  /** Distinct pins. */
   readonly pins: number;
   readonly first: string | null;
   readonly last: string | null;
@@ -49,9 +49,9 @@ export interface Overview {
 }
 
 export interface Activity {
-  /** As asked for. */
+  /** Length of each period. */
   readonly interval: string;
-  /** As asked for. */
+  /** Time zone of the periods. */
   readonly zone: string;
   /** Each period ends where the next one begins. */
   readonly periods: readonly string[];
@@ -66,9 +66,9 @@ export interface Activity {
 }
 
 export interface Returning {
-  /** As asked for. */
+  /** Length of each period. */
   readonly interval: string;
-  /** As asked for. */
+  /** Time zone of the periods. */
   readonly zone: string;
   /** Each period ends where the next one begins. */
   readonly periods: readonly string[];
@@ -78,7 +78,7 @@ export interface Returning {
 }
 
 export interface HeatMap {
-  /** As asked for. */
+  /** Time zone of the days and hours. */
   readonly zone: string;
   /** By day from Monday, by hour from 0. */
   readonly hours: readonly (readonly number[])[];
@@ -86,27 +86,27 @@ export interface HeatMap {
 
 export interface RankedBoard {
   readonly board: Board;
-  /** Different actors. */
+  /** Distinct actors. */
   readonly people: number;
   /** Events. */
   readonly events: number;
-  /** The last one. */
+  /** Last event. */
   readonly last: string;
 }
 
 export interface RankedUser {
   readonly user: User;
-  /** Different boards. */
+  /** Distinct boards. */
   readonly boards: number;
   /** Events. */
   readonly events: number;
-  /** The last one. */
+  /** Last event. */
   readonly last: string;
 }
 
 /** Owner or actor of an event. */
 export interface Person {
-  /** User identifier. All digits count, also above 2^53. */
+  /** User identifier. Can exceed 2^53: keep all digits. */
   readonly id: Id;
   /** E-mail address of the user, or a stable pseudonym. */
   readonly email: string;
@@ -119,14 +119,14 @@ export interface Person {
 }
 
 export interface BoardRef {
-  /** Board. All digits count, also above 2^53. */
+  /** Board. Can exceed 2^53: keep all digits. */
   readonly id: Id;
   readonly title: string;
   readonly category: string;
 }
 
 export interface Pin {
-  /** Pin. All digits count, also above 2^53. */
+  /** Pin. Can exceed 2^53: keep all digits. */
   readonly id: Id;
   /** Repeats the action of the event. */
   readonly activity: string;
@@ -140,61 +140,61 @@ export interface Pin {
   readonly tags: readonly string[];
 }
 
-/** An interaction with a pin. */
+/** An event on a pin. */
 export interface PinEvent {
   readonly type: 'pin';
-  /** What was done. */
+  /** What the actor did. */
   readonly action: string;
   readonly owner: Person;
   readonly actor: Person;
   readonly organization: Organization;
   readonly board: BoardRef;
   readonly timestamp: string;
-  /** Only with `since`: names the event, whatever else of it changes. */
+  /** Only with `since`: identifies the event, even if its other members change. */
   readonly sync_id?: string;
   readonly pin: Pin;
 }
 
-/** An interaction with anything else. */
+/** An event on any other object. */
 export interface OtherEvent {
   /** Kind of object acted on. */
   readonly type: string;
-  /** What was done. */
+  /** What the actor did. */
   readonly action: string;
   readonly owner: Person;
   readonly actor: Person;
   readonly organization: Organization;
   readonly board: BoardRef;
   readonly timestamp: string;
-  /** Only with `since`: names the event, whatever else of it changes. */
+  /** Only with `since`: identifies the event, even if its other members change. */
   readonly sync_id?: string;
   readonly pin?: never;
 }
 
-/** An interaction. It carries `pin` exactly when its type is `pin`. */
+/** An event. It has `pin` if and only if its type is `pin`. */
 export type Event = PinEvent | OtherEvent;
 
 export interface Participation {
   readonly board: Board;
-  /** Points that make 100 %. */
+  /** Points that a user needs to reach the goal. */
   readonly goal: number;
   readonly window_start: string | null;
   readonly window_end: string | null;
   readonly at: string | null;
-  /** Who are on the board. */
+  /** Users on the board. */
   readonly people: number;
-  /** At the goal or beyond. */
+  /** Users who have reached the goal. */
   readonly reached: number;
-  /** With points, below the goal. */
+  /** Users with points, below the goal. */
   readonly under_way: number;
-  /** Without points. */
+  /** Users without points. */
   readonly not_started: number;
-  /** By tenths of the goal reached; the last is the goal and beyond. */
+  /** By tenths of the goal reached; the last element counts users who have reached the goal. */
   readonly distribution: readonly number[];
   readonly median_points: number;
   readonly elapsed: number | null;
   readonly pace_points: number | null;
-  /** Below that pace, or below the goal where the window has no end; fewest points first. */
+  /** Users below that pace, or below the goal if the window has no end; fewest points first. */
   readonly at_risk: readonly {
     readonly user: User;
     /** Points. */
@@ -202,7 +202,7 @@ export interface Participation {
     /** Score. */
     readonly participation_score: number;
   }[];
-  /** All of them. */
+  /** Number of all users at risk. */
   readonly at_risk_people: number;
 }
 
@@ -214,19 +214,19 @@ export interface RankedPin {
     readonly tags: readonly string[];
   };
   readonly owner: User;
-  /** Events that carry the pin. */
+  /** Events on the pin. */
   readonly events: number;
-  /** Different actors. */
+  /** Distinct actors. */
   readonly people: number;
-  /** The first one. */
+  /** First event. */
   readonly first: string;
-  /** The last one. */
+  /** Last event. */
   readonly last: string;
 }
 
 export interface RankedPins {
   readonly board: Board;
-  /** All pins with events that are asked for. */
+  /** All pins with matching events. */
   readonly pins: number;
   /** Most events first. */
   readonly ranked: readonly RankedPin[];
@@ -234,20 +234,20 @@ export interface RankedPins {
 
 export interface Interactions {
   readonly board: Board;
-  /** Everybody in an edge. */
+  /** All users in the edges. */
   readonly people: readonly User[];
   /** Most events first. */
   readonly edges: readonly {
     readonly actor: Id;
     readonly owner: Id;
-    /** Of this actor with what this owner owns. */
+    /** Events of this actor on content of this owner. */
     readonly events: number;
   }[];
-  /** All pairs of an actor and another owner. */
+  /** All pairs of an actor and a different owner. */
   readonly pairs: number;
-  /** Events between different people. */
+  /** Events whose actor and owner are different users. */
   readonly events: number;
-  /** Events of people with what they own. */
+  /** Events whose actor is the owner. */
   readonly own_events: number;
 }
 
@@ -258,14 +258,14 @@ export interface Ledger {
     readonly timestamp: string | null;
     /** The event, the adjustment, or all activity outside the scope of the key. */
     readonly what: string;
-    /** The rule that pays; empty where the line is no award. */
+    /** Rule of the award; empty if the line is not an award. */
     readonly rule: string;
     readonly points: number;
     /** Whether the points are part of the total. */
     readonly counted: boolean;
-    /** Why, or why not. */
+    /** Why the points count or do not count. */
     readonly reason: string;
-    /** Start of its week; empty without a weekly maximum. */
+    /** Start of the week; empty without a weekly maximum. */
     readonly week: string;
     readonly running_total: number;
   }[];
@@ -320,12 +320,12 @@ interface Parameters {
 }
 
 export interface Operations {
-  /** How many events, people, boards and pins. */
+  /** Number of events, users, boards and pins. */
   readonly getOverview: {
     readonly query: Pick<Parameters, 'start' | 'end' | 'board' | 'user' | 'action'>;
     readonly answer: Overview;
   };
-  /** Events and active people over time. */
+  /** Events and active users over time. */
   readonly getActivity: {
     readonly query: Pick<
       Parameters,
@@ -333,7 +333,7 @@ export interface Operations {
     >;
     readonly answer: Activity;
   };
-  /** New and returning people over time. */
+  /** New and returning users over time. */
   readonly getReturning: {
     readonly query: Pick<Parameters, 'start' | 'end' | 'board' | 'user' | 'action' | 'interval' | 'zone'>;
     readonly answer: Returning;
@@ -348,12 +348,12 @@ export interface Operations {
     readonly query: Pick<Parameters, 'start' | 'end' | 'board' | 'user' | 'action' | 'order' | 'top'>;
     readonly answer: readonly RankedBoard[];
   };
-  /** The most active people. */
+  /** The most active users. */
   readonly rankUsers: {
     readonly query: Pick<Parameters, 'start' | 'end' | 'board' | 'user' | 'action' | 'order' | 'top'>;
     readonly answer: readonly RankedUser[];
   };
-  /** The interactions that figures are made of. */
+  /** Events by board, user and action. */
   readonly findEvents: {
     readonly query: Pick<
       Parameters,
@@ -361,7 +361,7 @@ export interface Operations {
     >;
     readonly answer: readonly Event[];
   };
-  /** How the people on a board stand against its goal. */
+  /** Progress of the users on a board towards its goal. */
   readonly getParticipation: {
     readonly names: { readonly 'board-id': Id };
     readonly query: Pick<Parameters, 'at' | 'top'>;
@@ -373,7 +373,7 @@ export interface Operations {
     readonly query: Pick<Parameters, 'start' | 'end' | 'user' | 'action' | 'top'>;
     readonly answer: RankedPins;
   };
-  /** Who acts on whose things on a board. */
+  /** Interactions between the users on a board. */
   readonly getInteractions: {
     readonly names: { readonly 'board-id': Id };
     readonly query: Pick<Parameters, 'start' | 'end' | 'user' | 'action' | 'top'>;

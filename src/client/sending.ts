@@ -40,7 +40,7 @@ export async function send(origin: Origin, request: Request): Promise<Response> 
   await response.body?.cancel();
   throw new AnswerError(
     'unreadable',
-    `The answer to ${path} is of the type ${type ?? 'unknown'}, not ${accept}: another service answers there.`,
+    `The response to ${path} has the type ${type ?? 'unknown'}, not ${accept}. It may come from a different service.`,
   );
 }
 
@@ -67,7 +67,7 @@ export async function sendRaw(origin: Origin, request: Request): Promise<Respons
     });
   } catch (error) {
     signal?.throwIfAborted();
-    throw new AnswerError('unreachable', `No answer came from ${baseUrl}${reasonOf(error)}.`, {
+    throw new AnswerError('unreachable', `No response from ${baseUrl}${reasonOf(error)}.`, {
       cause: error,
     });
   }
@@ -77,7 +77,7 @@ export async function sendRaw(origin: Origin, request: Request): Promise<Respons
     await response.body?.cancel();
     throw new AnswerError(
       'redirected',
-      `${baseUrl} leads elsewhere. Give the address to which it leads as the base URL.`,
+      `${baseUrl} redirects to a different URL. Use that URL as the base URL.`,
     );
   }
   throw await readProblem(response, key, signal);
@@ -116,7 +116,7 @@ async function readProblem(
     ...{ status, retryAfterMs: retryAfterMs(headers) },
     code: field('code') ?? 'unknown',
     title: field('title') ?? `Status ${status}`,
-    detail: field('detail') ?? 'The request was refused without a reason that can be read.',
+    detail: field('detail') ?? 'The request was refused without a readable reason.',
     requestId: field('request_id') ?? (requestId && withoutKey(requestId, key)),
   });
 }

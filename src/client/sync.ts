@@ -74,7 +74,7 @@ async function* walk<E>(
     if (syncToken === undefined)
       throw new AnswerError(
         'unreadable',
-        'The answer carries no Sync-Token: the server is too old to be followed.',
+        'The response has no Sync-Token header: the server is too old for sync.',
       );
     const isLast = page.cursor === undefined;
     const changes = sorted<E>(page.elements);

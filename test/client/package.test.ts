@@ -61,6 +61,6 @@ describe('corkboard/client, built', () => {
     await writeFile(join(folder, 'program.ts'), PROGRAM);
     assert.equal(await complaintsAbout(folder, 'program.ts', ''), '');
     const program = await run(process.execPath, [join(folder, 'program.js')], { cwd: folder });
-    assert.match(program.stdout, /^AnswerError: No answer came from http:\/\/127\.0\.0\.1:1\/a/);
+    assert.match(program.stdout, /^AnswerError: No response from http:\/\/127\.0\.0\.1:1\/a/);
   });
 });

@@ -97,7 +97,7 @@ describe('a list as a stream', () => {
     assert.deepEqual(seen, ['1', '2']);
     assert.ok(error instanceof AnswerError);
     assert.equal(error.code, 'cut-short');
-    assert.match(error.message, / of 5000: what came is not all/);
+    assert.match(error.message, / of 5000 and is incomplete/);
     assert.equal(server.asked.length, 1, 'what has been given is not asked for again');
   });
 

@@ -115,7 +115,7 @@ describe('a response that is not from this service', () => {
         return response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
       return sendLines(response, ['{"email":"ada@example.org",}']);
     });
-    for (const telling of [/of the type text\/html/, /not JSON/]) {
+    for (const telling of [/has the type text\/html/, /not JSON/]) {
       const error = await errorOf(all(server.client(QUICK).boards()));
       assert.ok(error instanceof AnswerError && error.code === 'unreadable');
       assert.match(error.message, telling);

@@ -176,7 +176,7 @@ class FrameWriter {
       const full = this.#chunk;
       this.#left -= full.length;
       if (size > this.#left)
-        throw new Error(`An answer was to take ${this.#byteLength} bytes and takes more.`);
+        throw new Error(`A response of ${this.#byteLength} announced bytes has more bytes.`);
       if (full.length > 0) yield full.take();
       this.#chunk = this.#ring.next(Math.max(size, Math.min(this.#ring.chunkBytes, this.#left)));
     }
@@ -192,7 +192,7 @@ class FrameWriter {
     this.#chunk.appendAscii(end);
     if (this.#chunk.length !== this.#left) {
       const written = this.#byteLength - this.#left + this.#chunk.length;
-      throw new Error(`An answer was to take ${this.#byteLength} bytes and takes ${written}.`);
+      throw new Error(`A response of ${this.#byteLength} announced bytes has ${written} bytes.`);
     }
     if (this.#chunk.length > 0) yield this.#chunk.take();
   }

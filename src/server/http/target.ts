@@ -44,14 +44,15 @@ function withSingleSlashes(path: string): string {
 
 /** A target must be visible ASCII without a fragment, and its percent-encodings must be UTF-8. */
 function faultOf(target: string): string | undefined {
-  if (!/^[\x21-\x7e]*$/.test(target)) return 'The URL holds characters that have to be percent-encoded.';
-  if (target.includes('#')) return 'The URL holds a fragment ("#…"). Percent-encode the number sign as %23.';
+  if (!/^[\x21-\x7e]*$/.test(target)) return 'The URL contains characters that must be percent-encoded.';
+  if (target.includes('#'))
+    return 'The URL contains a fragment ("#…"). Percent-encode the number sign as %23.';
   if (!target.includes('%')) return undefined;
   try {
     decodeURIComponent(target);
     return undefined;
   } catch {
-    return 'The URL holds a percent-encoding that is malformed or no UTF-8. Write a percent sign as %25.';
+    return 'The URL contains a percent-encoding that is malformed or not UTF-8. Write a percent sign as %25.';
   }
 }
 

@@ -29,29 +29,29 @@ interface Refusal {
   readonly remedy: string;
 }
 
-const PAGES = 'Let one end, or ask for pages with "limit".';
-const LATER = 'Let one end, or ask with "since" from time to time.';
+const PAGES = 'Wait until one ends, or request pages with "limit".';
+const LATER = 'Close one, or poll with "since" instead.';
 
 const REFUSALS: Readonly<Record<Resource, Refusal>> = {
   responses: {
     ...{ share: 'too-many-responses', process: 'server-busy' },
-    ...{ what: 'large responses', remedy: PAGES },
+    ...{ what: 'concurrent large responses', remedy: PAGES },
   },
   'response-memory': {
     ...{ share: 'too-many-responses', process: 'server-busy' },
-    ...{ what: 'large responses for the memory they take', remedy: PAGES },
+    ...{ what: 'memory for large responses', remedy: PAGES },
   },
   'parquet-files': {
     ...{ share: 'too-many-responses', process: 'server-busy' },
-    ...{ what: 'Parquet files being made', remedy: PAGES },
+    ...{ what: 'concurrent Parquet files', remedy: PAGES },
   },
   'parquet-disk': {
     ...{ share: 'too-many-responses', process: 'no-room' },
-    ...{ what: 'Parquet files for the disk they take', remedy: PAGES },
+    ...{ what: 'disk space for Parquet files', remedy: PAGES },
   },
   connections: {
     ...{ share: 'too-many-connections', process: 'server-busy' },
-    ...{ what: 'connections', remedy: 'Use those that are open for further requests.' },
+    ...{ what: 'connections', remedy: 'Reuse the open connections.' },
   },
   streams: {
     ...{ share: 'too-many-own-streams', process: 'too-many-streams' },
@@ -139,10 +139,10 @@ export class Quota {
 function refusalOf(resource: Resource, limit: LimitName, value: number): AppError {
   const { share, process, what, remedy } = REFUSALS[resource];
   if (limit === resource) {
-    return new AppError(process, `The server has as many ${what} as it takes (${limit}). ${remedy}`);
+    return new AppError(process, `The server has reached its limit for ${what} (${limit}). ${remedy}`);
   }
   const who = limit.endsWith('-per-key') ? 'This key' : 'The organization of this key';
-  return new AppError(share, `${who} has as many ${what} as it may (${limit}, ${value}). ${remedy}`);
+  return new AppError(share, `${who} has reached its limit for ${what} (${limit}, ${value}). ${remedy}`);
 }
 
 /** Amounts by name. Names with the amount 0 take no memory. */

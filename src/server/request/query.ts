@@ -30,10 +30,7 @@ function readOne<N extends ParameterName>(name: N, given: ReadonlyMap<ParameterN
   if (text === undefined) return {};
   const value = PARAMETERS[name].read(text);
   if (value !== undefined) return { [name]: value };
-  throw new AppError(
-    'parameter-malformed',
-    `The parameter "${name}" has to be ${PARAMETERS[name].expected}.`,
-  );
+  throw new AppError('parameter-malformed', `The parameter "${name}" must be ${PARAMETERS[name].expected}.`);
 }
 
 function unknownParameter(name: string, known: readonly ParameterName[]): AppError {

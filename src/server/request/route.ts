@@ -113,7 +113,7 @@ export function identifierNamed(name: string, text: PathText): bigint {
   if (identifier !== undefined) return identifier;
   throw new AppError(
     'identifier-malformed',
-    `The path has to carry an integer of at most 64 bits in decimal digits as ${name}.`,
+    `The value of ${name} in the path must be an integer of at most 64 bits in decimal digits.`,
   );
 }
 

@@ -217,7 +217,7 @@ class Collected {
 }
 
 function wrongLength(): Error {
-  return new Error('An answer has another length than announced.');
+  return new Error('The length of a response differs from the announced length.');
 }
 
 /**

@@ -10,8 +10,8 @@ const named = (title: string, properties: Record<string, TSchema>) =>
   Type.Object(properties, { title, additionalProperties: false });
 
 const PERIODS = {
-  interval: Type.String({ description: 'As asked for.' }),
-  zone: Type.String({ description: 'As asked for.' }),
+  interval: Type.String({ description: 'Length of each period.' }),
+  zone: Type.String({ description: 'Time zone of the periods.' }),
   periods: Type.Array(Instant('Start of a period.'), {
     description: 'Each period ends where the next one begins.',
   }),
@@ -22,10 +22,10 @@ export const Overview = named('Overview', {
   organization: Organization,
   board: orNull(BoardOfVariantB),
   user: orNull(UserOfVariantB),
-  events: Count('Events asked for.'),
-  people: Count('Different actors.'),
-  boards: Count('Different boards.'),
-  pins: Count('Different pins.'),
+  events: Count('Matching events.'),
+  people: Count('Distinct actors.'),
+  boards: Count('Distinct boards.'),
+  pins: Count('Distinct pins.'),
   first: orNull(Instant('First event.')),
   last: orNull(Instant('Last event.')),
   actions: Type.Array(
@@ -39,8 +39,8 @@ export const Overview = named('Overview', {
 
 export const Activity = named('Activity', {
   ...PERIODS,
-  by: orNull(Type.String({ description: 'As asked for.' })),
-  people: Type.Array(Count('Different actors in the period.')),
+  by: orNull(Type.String({ description: 'Property that splits the events into series.' })),
+  people: Type.Array(Count('Distinct actors in the period.')),
   series: Type.Array(
     Type.Object(
       {
@@ -58,13 +58,13 @@ export const Activity = named('Activity', {
 export const Returning = named('Returning', {
   ...PERIODS,
   newcomers: Type.Array(
-    Count('People who act for the first time in the period, looking back before the range.'),
+    Count('Users whose first event is in the period. Events before the range count, too.'),
   ),
-  returning: Type.Array(Count('People who act in the period and have acted in an earlier one.')),
+  returning: Type.Array(Count('Users with events in the period and in an earlier one.')),
 });
 
 export const HeatMap = named('HeatMap', {
-  zone: Type.String({ description: 'As asked for.' }),
+  zone: Type.String({ description: 'Time zone of the days and hours.' }),
   hours: Type.Array(Type.Array(Count('Events.'), { minItems: 24, maxItems: 24 }), {
     minItems: 7,
     maxItems: 7,
@@ -73,61 +73,61 @@ export const HeatMap = named('HeatMap', {
 });
 
 const ranked = (title: string, item: Record<string, TSchema>) =>
-  Type.Array(named(title, { ...item, events: Count('Events.'), last: Instant('The last one.') }));
+  Type.Array(named(title, { ...item, events: Count('Events.'), last: Instant('Last event.') }));
 
 export const RankedBoards = ranked('RankedBoard', {
   board: BoardOfVariantB,
-  people: Count('Different actors.'),
+  people: Count('Distinct actors.'),
 });
-export const RankedUsers = ranked('RankedUser', { user: UserOfVariantB, boards: Count('Different boards.') });
+export const RankedUsers = ranked('RankedUser', { user: UserOfVariantB, boards: Count('Distinct boards.') });
 
 const POINTS = { total_points: Count('Points.'), participation_score: Count('Score.') };
 
 export const Participation = named('Participation', {
   board: BoardOfVariantB,
-  goal: Count('Points that make 100 %.'),
-  window_start: orNull(Instant('Only what happens from here on earns points.')),
-  window_end: orNull(Instant('Nothing earns points from here on.')),
-  at: orNull(Instant('The instant at which the pace is judged.')),
-  people: Count('Who are on the board.'),
-  reached: Count('At the goal or beyond.'),
-  under_way: Count('With points, below the goal.'),
-  not_started: Count('Without points.'),
-  distribution: Type.Array(Count('People.'), {
+  goal: Count('Points that a user needs to reach the goal.'),
+  window_start: orNull(Instant('Events before this time earn no points.')),
+  window_end: orNull(Instant('Events from this time on earn no points.')),
+  at: orNull(Instant('Time for which the pace is calculated.')),
+  people: Count('Users on the board.'),
+  reached: Count('Users who have reached the goal.'),
+  under_way: Count('Users with points, below the goal.'),
+  not_started: Count('Users without points.'),
+  distribution: Type.Array(Count('Users.'), {
     minItems: BINS,
     maxItems: BINS,
-    description: 'By tenths of the goal reached; the last is the goal and beyond.',
+    description: 'By tenths of the goal reached; the last element counts users who have reached the goal.',
   }),
   median_points: Type.Integer({ minimum: 0 }),
   elapsed: orNull(
     Type.Number({ minimum: 0, maximum: 1, description: 'Share of the window that has passed.' }),
   ),
   pace_points: orNull(
-    Type.Number({ minimum: 0, description: 'What somebody has who earns the goal evenly.' }),
+    Type.Number({ minimum: 0, description: 'Points of a user who earns the goal at an even pace.' }),
   ),
   at_risk: Type.Array(Type.Object({ user: UserOfVariantB, ...POINTS }, { additionalProperties: false }), {
-    description: 'Below that pace, or below the goal where the window has no end; fewest points first.',
+    description: 'Users below that pace, or below the goal if the window has no end; fewest points first.',
   }),
-  at_risk_people: Count('All of them.'),
+  at_risk_people: Count('Number of all users at risk.'),
 });
 
 export const Interactions = named('Interactions', {
   board: BoardOfVariantB,
-  people: Type.Array(UserOfVariantB, { description: 'Everybody in an edge.' }),
+  people: Type.Array(UserOfVariantB, { description: 'All users in the edges.' }),
   edges: Type.Array(
     Type.Object(
       {
         actor: Type.Integer({ format: 'int64' }),
         owner: Type.Integer({ format: 'int64' }),
-        events: Count('Of this actor with what this owner owns.'),
+        events: Count('Events of this actor on content of this owner.'),
       },
       { additionalProperties: false },
     ),
     { description: 'Most events first.' },
   ),
-  pairs: Count('All pairs of an actor and another owner.'),
-  events: Count('Events between different people.'),
-  own_events: Count('Events of people with what they own.'),
+  pairs: Count('All pairs of an actor and a different owner.'),
+  events: Count('Events whose actor and owner are different users.'),
+  own_events: Count('Events whose actor is the owner.'),
 });
 
 const RankedPin = named('RankedPin', {
@@ -141,15 +141,15 @@ const RankedPin = named('RankedPin', {
     { additionalProperties: false },
   ),
   owner: UserOfVariantB,
-  events: Count('Events that carry the pin.'),
-  people: Count('Different actors.'),
-  first: Instant('The first one.'),
-  last: Instant('The last one.'),
+  events: Count('Events on the pin.'),
+  people: Count('Distinct actors.'),
+  first: Instant('First event.'),
+  last: Instant('Last event.'),
 });
 
 export const RankedPins = named('RankedPins', {
   board: BoardOfVariantB,
-  pins: Count('All pins with events that are asked for.'),
+  pins: Count('All pins with matching events.'),
   ranked: Type.Array(RankedPin, { description: 'Most events first.' }),
 });
 
@@ -161,15 +161,17 @@ export const LedgerOfUser = named('Ledger', {
   lines: Type.Array(
     Type.Object(
       {
-        timestamp: orNull(Instant('When it happened; null for activity outside the scope of the key.')),
+        timestamp: orNull(
+          Instant('Time of the event or adjustment; null for activity outside the scope of the key.'),
+        ),
         what: Type.String({
           description: 'The event, the adjustment, or all activity outside the scope of the key.',
         }),
-        rule: Type.String({ description: 'The rule that pays; empty where the line is no award.' }),
+        rule: Type.String({ description: 'Rule of the award; empty if the line is not an award.' }),
         points: Type.Integer(),
         counted: Type.Boolean({ description: 'Whether the points are part of the total.' }),
-        reason: Type.String({ description: 'Why, or why not.' }),
-        week: Type.String({ description: 'Start of its week; empty without a weekly maximum.' }),
+        reason: Type.String({ description: 'Why the points count or do not count.' }),
+        week: Type.String({ description: 'Start of the week; empty without a weekly maximum.' }),
         running_total: Type.Integer(),
       },
       { additionalProperties: false },

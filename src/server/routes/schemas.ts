@@ -6,7 +6,7 @@
 import { type Static, Type } from 'typebox';
 
 const Id = (description: string) =>
-  Type.Integer({ format: 'int64', description: `${description} All digits count, also above 2^53.` });
+  Type.Integer({ format: 'int64', description: `${description} Can exceed 2^53: keep all digits.` });
 
 const Person = Type.Object(
   {
@@ -43,7 +43,7 @@ const BoardRef = Type.Object(
 );
 
 const ABOUT_EVENT = {
-  action: Type.String({ description: 'What was done.', examples: ['visited', 'followed'] }),
+  action: Type.String({ description: 'What the actor did.', examples: ['visited', 'followed'] }),
   owner: Person,
   actor: Person,
   organization: Organization,
@@ -53,7 +53,9 @@ const ABOUT_EVENT = {
     pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}\\+00:00$',
   }),
   sync_id: Type.Optional(
-    Type.String({ description: 'Only with `since`: names the event, whatever else of it changes.' }),
+    Type.String({
+      description: 'Only with `since`: identifies the event, even if its other members change.',
+    }),
   ),
 };
 
@@ -61,14 +63,14 @@ export const Forgotten = Type.Object(
   { forgotten: Type.Object({ user: Id('User identifier.') }, { additionalProperties: false }) },
   {
     title: 'Forgotten',
-    description: 'Only with `since`: a person who was forgotten. All events go whose actor this is.',
+    description: 'Only with `since`: an erased user. Delete all events whose actor has this id.',
     additionalProperties: false,
   },
 );
 
 const PinEvent = Type.Object(
   { type: Type.Literal('pin'), ...ABOUT_EVENT, pin: Pin },
-  { title: 'PinEvent', description: 'An interaction with a pin.', additionalProperties: false },
+  { title: 'PinEvent', description: 'An event on a pin.', additionalProperties: false },
 );
 
 const OtherEvent = Type.Object(
@@ -80,12 +82,12 @@ const OtherEvent = Type.Object(
     }),
     ...ABOUT_EVENT,
   },
-  { title: 'OtherEvent', description: 'An interaction with anything else.', additionalProperties: false },
+  { title: 'OtherEvent', description: 'An event on any other object.', additionalProperties: false },
 );
 
 export const Event = Type.Union([PinEvent, OtherEvent], {
   title: 'Event',
-  description: 'An interaction. It carries `pin` exactly when its type is `pin`.',
+  description: 'An event. It has `pin` if and only if its type is `pin`.',
 });
 
 export const BoardOfVariantA = Type.Object(
@@ -123,13 +125,13 @@ export const PointsMap = Type.Object({}, { title: 'PointsMap', additionalPropert
 
 export const Problem = Type.Object(
   {
-    type: Type.String({ format: 'uri-reference', description: 'Names the kind of problem.' }),
+    type: Type.String({ format: 'uri-reference', description: 'Identifies the kind of problem.' }),
     title: Type.String(),
     status: Type.Integer({ minimum: 400, maximum: 599 }),
     detail: Type.String({ description: 'What is wrong with this request, and what to do.' }),
     instance: Type.String({ format: 'uri-reference', description: 'Path of the request.' }),
     code: Type.String({ description: 'Stable name of the kind of problem, for programs.' }),
-    request_id: Type.String({ description: 'Under this id the operator finds the request in the log.' }),
+    request_id: Type.String({ description: 'Id of the request in the log of the server.' }),
   },
   { title: 'Problem', description: 'Problem document (RFC 9457).' },
 );

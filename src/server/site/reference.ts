@@ -43,8 +43,7 @@ export function addReferenceRoutes(app: FastifyInstance, published: readonly Pub
   addRoute(app, '/docs', async (request, reply) => await sendPage(request, reply, reference));
   addRoute(app, '/problems/:code', async (request, reply) => {
     const problem = problems.get(request.url);
-    if (problem === undefined)
-      throw new AppError('not-found', 'There is no problem of this code. See /docs.');
+    if (problem === undefined) throw new AppError('not-found', 'No problem has this code. See /docs.');
     return await sendPage(request, reply, problem);
   });
 }
@@ -65,7 +64,7 @@ async function sendPage(
 function page(title: string, body: string): FixedFile {
   const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${escapeHtml(title)}</title><style>${STYLE}</style></head><body>
-<nav><a href="/">Start</a><a href="/docs">Reference</a></nav>
+<nav><a href="/">Home</a><a href="/docs">Reference</a></nav>
 <main><h1>${escapeHtml(title)}</h1>${body}</main></body></html>`;
   return new FixedFile(html, 'text/html; charset=utf-8');
 }
@@ -74,10 +73,10 @@ function renderIndex(published: readonly PublishedBase[]): string {
   const rows = published.map(({ base, table, document }) => {
     return `<tr><td><code>${base}/v1</code></td><td>${escapeHtml(table.title)}, version ${table.version}</td><td><a href="${document}">${document}</a></td></tr>`;
   });
-  return `<p>Read-only data of a social-learning community. Every request carries the API key of the organization:</p>
+  return `<p>Read-only data of a social-learning community. Every request requires an API key of the organization:</p>
 <pre tabindex="0">curl -H 'apikey: &lt;API_KEY&gt;' ${'$'}BASE_URL/a/v1/boards</pre>
 <table><tr><th>Base</th><th>Interface</th><th>OpenAPI document</th></tr>${rows.join('')}</table>
-<p>Everything about paths, parameters, answers and problems stands in the <a href="/docs">reference</a>.</p>`;
+<p>For paths, parameters, responses and problems, see the <a href="/docs">reference</a>.</p>`;
 }
 
 function renderVariant({ base, table, document }: PublishedBase): string {
@@ -107,7 +106,7 @@ ${escapeHtml(JSON.stringify(route.example, undefined, 2))}</pre>`;
 
 function renderParameter(name: ParameterName): string {
   const { description, expected } = PARAMETERS[name];
-  return row(name, 'query', `${description} It has to be ${expected}.`);
+  return row(name, 'query', `${description} Must be ${expected}.`);
 }
 
 function renderProblem(code: ProblemCode): FixedFile {
@@ -120,8 +119,8 @@ function renderProblems(): string {
     const { status, title, remedy } = PROBLEMS[code];
     return `<tr><td>${status}</td><td><a href="/problems/${code}"><code>${code}</code></a></td><td>${escapeHtml(title)}. ${markUp(remedy)}</td></tr>`;
   });
-  return `<h2 id="problems">Problems</h2><p>A refused request is answered by a problem document
-(<code>application/problem+json</code>, RFC 9457) whose <code>code</code> is stable.</p>
+  return `<h2 id="problems">Problems</h2><p>The response to a refused request is a problem document
+(<code>application/problem+json</code>, RFC 9457) with a stable <code>code</code>.</p>
 <table><tr><th>Status</th><th>Code</th><th>Meaning and remedy</th></tr>${rows.join('')}</table>`;
 }
 

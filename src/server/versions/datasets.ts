@@ -396,7 +396,7 @@ function isEmpty(opened: OpenedDataset | undefined): opened is OpenedDataset {
 function notPublished(cause: unknown): AppError {
   return new AppError(
     'not-published',
-    'This server does not have the organization of the key yet. Ask again when it has been restored.',
+    'This server does not have the organization of the key yet. Try again when it has been restored.',
     { cause },
   );
 }

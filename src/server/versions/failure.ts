@@ -39,7 +39,7 @@ export function failureOf(
 export function unreadable(failure: Failure | undefined): AppError {
   return new AppError(
     'data-unreadable',
-    'The data of the organization cannot be read now. Its operator finds the reason in the log of the server.',
+    'The data of the organization cannot be read at the moment. The log of the server has the reason.',
     { cause: failure?.error },
   );
 }

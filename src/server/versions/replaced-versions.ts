@@ -148,7 +148,10 @@ export class ReplacedVersions {
  */
 export function refuseRecalled({ recalledFor }: HeldVersion): void {
   if (recalledFor === undefined) return;
-  throw new AppError('server-busy', 'The data were replaced while this response was made. Ask again.');
+  throw new AppError(
+    'server-busy',
+    'The data was replaced while this response was being prepared. Send the request again.',
+  );
 }
 
 function bytesOf(versions: readonly Replaced[]): number {
