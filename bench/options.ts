@@ -29,7 +29,7 @@ export const HELP = `npm run bench -- [options]
                  ${SCENARIOS.join(', ')}
   --peers        comparable servers, too; they are installed into bench/peers and wanted by "postgresql" of the system
   --blocking     how long a request of each kind blocks the event loop of the server
-  --stores       import, start and take-up over a folder, PostgreSQL and a bucket; wants "postgresql" of the system
+  --stores       import, start and take-up over a folder, PostgreSQL and a bucket; requires "postgresql" of the system
   --against DIR  another built checkout beside this one; with --stores it has rows there as well
   --quick        little data and short rounds: shows that all works, not how fast
   --no-build     measure dist/ as it is
@@ -109,12 +109,12 @@ function readCount(name: string, text: string): number {
   const [, digits, unit] = /^(\d{1,12})([kM]?)$/.exec(text) ?? [];
   const count = Number(digits) * { k: 1e3, M: 1e6, '': 1 }[unit ?? '']!;
   if (!Number.isSafeInteger(count) || count < 1)
-    throw new Error(`--${name} wants a whole number from 1, like 10M.`);
+    throw new Error(`--${name} requires a whole number from 1, like 10M.`);
   return count;
 }
 
 function readMinutes(text: string): number {
   const minutes = Number(text);
-  if (!(minutes > 0 && minutes <= 24 * 60)) throw new Error('--minutes wants a number above 0.');
+  if (!(minutes > 0 && minutes <= 24 * 60)) throw new Error('--minutes requires a number above 0.');
   return minutes;
 }

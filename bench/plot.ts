@@ -40,7 +40,7 @@ function groupOfSize(report: Report, title: string): Group {
     ['full export', 'plain'],
     ['full export, gzip, unchanged data', 'gzip'],
     ...SMALL_KINDS.flatMap((kind): [string, string][] => [
-      [`${kind}, rendered anew`, `${kind}/rendered anew`],
+      [`${kind}, rendered each time`, `${kind}/rendered each time`],
       [`${kind}, given before`, `${kind}/given before`],
     ]),
     ['304', 'unchanged/all events'],

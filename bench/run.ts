@@ -174,8 +174,7 @@ async function hasRoom(run: Run, ground: Ground): Promise<boolean> {
   const exportBytes = ground.community.events * EVENT_BYTES;
   const { bavail, bsize } = await statfs(ground.folder);
   const room = exportBytes < totalmem() / 2 && exportBytes * 3 < bavail * bsize;
-  if (!room)
-    run.report.remark(`${ground.title}: no room for the export as a file, so it is measured beside nobody.`);
+  if (!room) run.report.remark(`${ground.title}: no room for the export as a file, so it is measured alone.`);
   return room;
 }
 

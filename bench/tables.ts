@@ -39,7 +39,7 @@ export const TABLES = {
   },
   insights: {
     title: 'Insights',
-    note: 'Over all events, computed anew; one connection, nothing else asked; with curl.',
+    note: 'Over all events, computed each time; one connection, nothing else asked; with curl.',
     header: ['data', 'figure', 'median', 'slowest', 'size'],
   },
   blocking: {
@@ -59,7 +59,7 @@ export const TABLES = {
   },
   growth: {
     title: 'Growth',
-    note: 'The larger data against the smaller one. Small requests: one connection, rendered anew, both servers in the same rounds.',
+    note: 'The larger data against the smaller one. Small requests: one connection, rendered each time, both servers in the same rounds.',
     header: ['what', 'ratio', 'smaller', 'larger'],
   },
   stores: {
@@ -85,7 +85,7 @@ export const TABLES = {
     note: 'The same data everywhere; the times as often as corkboard is faster, of boards with its defaults / with a process for each core, which are asked in the same rounds as the other server. Memory: all processes of the server and its database.',
     header: [
       ...['server', 'export: times', 'export', 'first byte', 'memory above idle'],
-      ...['board: times anew', 'times given before', 'boards/s', 'p50', 'p99'],
+      ...['board: times rendered each time', 'times given before', 'boards/s', 'p50', 'p99'],
     ],
   },
   neighbours: {

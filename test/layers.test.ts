@@ -135,7 +135,7 @@ describe('the modules of src', () => {
   });
 
   it('have linter rules and a table that are generated from their list', async () => {
-    const again = 'Make it anew: node test/layers.ts';
+    const again = 'Generate it again: node test/layers.ts';
     const rules = JSON.parse(await readFile(join(ROOT, 'biome.json'), 'utf8'));
     assert.deepEqual(rules.overrides, makeOverrides(), again);
     const table = await readFile(join(ROOT, 'ARCHITECTURE.md'), 'utf8');

@@ -95,7 +95,7 @@ async function measureServed(plan: Plan, ground: Ground): Promise<Figures> {
     'memory at rest': atRest,
     ...exports,
     'insights, activity': insights,
-    'boards anew/s': await loadBoards(plan, bed, boards),
+    'boards rendered each time/s': await loadBoards(plan, bed, boards),
     'boards given before/s': await loadBoards(plan, bed, boards.slice(0, SAME_BOARDS)),
   };
 }

@@ -41,10 +41,10 @@ export async function measureSmall(bed: Bed, plan: Plan, kind: SmallKind): Promi
   const differentBytes = meanBytes(answers) * answers.length;
   if (!plan.quick && differentBytes < plan.cachedBytes * 1.25) {
     report.remark(
-      `${bed.title}, ${kind}: all different answers have only ${bytes(differentBytes)}, so some of those "rendered anew" were not.`,
+      `${bed.title}, ${kind}: all different answers have only ${bytes(differentBytes)}, so some of those "rendered each time" were not.`,
     );
   }
-  const states = { 'rendered anew': answers, 'given before': answers.slice(0, SAME_QUESTIONS) };
+  const states = { 'rendered each time': answers, 'given before': answers.slice(0, SAME_QUESTIONS) };
   for (const [state, list] of Object.entries(states)) {
     report.say(`${bed.title}: ${kind}, ${state} (${list.length} questions)`);
     const asked = askedOf(list);

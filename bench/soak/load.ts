@@ -100,7 +100,7 @@ function loopsOf(keys: Keys, marks: Marks, consistency: Consistency): Loop[] {
     ask: () => ({ path: '/a/v1/events', ...question }),
     check: (answer) => {
       consistency.checkEvents(name, answer, share);
-      if (redacted && answer.plainAddress) throw new Error('an address stands where a pseudonym should');
+      if (redacted && answer.plainAddress) throw new Error('an address is where a pseudonym should be');
     },
   });
   const boardOf = (turn: number) => marks.boards[turn % marks.boards.length]!;

@@ -65,7 +65,7 @@ describe('export', () => {
 
   for (const [what, args, code, message] of [
     ['a folder that is not empty', [join(folder, 'bundle'), ...of('school')], 2, /is not empty/],
-    ['an unknown organization', [join(folder, 'x'), ...of('nobody')], 1, /nobody/],
+    ['an unknown organization', [join(folder, 'x'), ...of('unknown')], 1, /unknown/],
     ['an organization without data', [join(folder, 'x'), ...of('empty')], 1, /nothing to export/],
     [
       'a folder without data',

@@ -53,9 +53,9 @@ describe('forget', () => {
       [again.code, again.stdout],
       [0, 'Nothing has changed: these users were erased before.\n'],
     );
-    const nobody = await run(['forget', '--user', '1,77', ...school]);
-    assert.deepEqual([nobody.code, nobody.stdout], [1, '']);
-    assert.match(nobody.stderr, /school has no user 77/);
+    const unknown = await run(['forget', '--user', '1,77', ...school]);
+    assert.deepEqual([unknown.code, unknown.stdout], [1, '']);
+    assert.match(unknown.stderr, /school has no user 77/);
   });
 
   it('also happens through a record of an import, which reports the erased events', async () => {

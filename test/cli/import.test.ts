@@ -9,7 +9,7 @@ const folder = temporaryFolder();
 const data = join(folder, 'data');
 const bundle = writeSmallBundle(join(folder, 'bundle'));
 const bad = writeSmallBundle(join(folder, 'bad'), {
-  'users.csv': `${SMALL_BUNDLE['users.csv']}4,,Nobody,\n${'x,x@x.example,X,\n'.repeat(120)}`,
+  'users.csv': `${SMALL_BUNDLE['users.csv']}4,,Nameless,\n${'x,x@x.example,X,\n'.repeat(120)}`,
 });
 const into = (organization: string) => ['--organization', organization, '--data', data];
 

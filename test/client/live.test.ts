@@ -64,12 +64,12 @@ describe('a live stream of the product', () => {
     assert.deepEqual(erased.forgotten, [String(idOf(ACTOR))]);
     await stream.return();
     await followed.invalidateTokens();
-    const anew = open().live({ token });
+    const again = open().live({ token });
     assert.deepEqual(
-      actors(await take(anew)),
+      actors(await take(again)),
       [OTHER, OTHER].map((user) => String(idOf(user))),
     );
-    await anew.return();
+    await again.return();
   });
 
   it('ends with the reason of its abort signal', async () => {

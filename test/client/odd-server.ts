@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { type ClientA, openClient, type RetryOptions } from '../../src/client/client.ts';
 
-export const KEY = 'cork_0123_a-secret-that-nobody-may-see_9';
+export const KEY = 'cork_0123_a-secret-that-stays-hidden_9';
 
 export interface OddServer {
   readonly url: string;

@@ -78,7 +78,7 @@ describe('the client retries', () => {
     assert.equal(pauses[3], 7_000);
     const error = await errorOf(server.client({ retries: 1, longestPauseMs: 2_000 }).pointsOfBoard(7));
     assert.ok(error instanceof ProblemError && error.retryAfterMs! > 2_000 && error.retryAfterMs! <= 9_000);
-    assert.equal(server.asked.length, 5, 'a server that wants to be left alone for longer is');
+    assert.equal(server.asked.length, 5, 'a server that asks for a longer pause gets it');
   });
 });
 

@@ -45,7 +45,7 @@ describe('the schema of the client', () => {
   for (const { file, render } of GENERATED) {
     it(`${file} agrees with the OpenAPI documents`, () => {
       const text = readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
-      assert.equal(text, render(), 'Make it anew: node test/client/generate.ts');
+      assert.equal(text, render(), 'Generate it again: node test/client/generate.ts');
     });
   }
 

@@ -120,7 +120,7 @@ for (const { name, open } of SERVERS) {
       assert.equal((await copy.update()).length, 1, 'an organization without events has a token, too');
       assert.ok(copy.token);
       assert.deepEqual(await copy.update(), []);
-      await followed.rename(4, 'Nobody who acts');
+      await followed.rename(4, 'Never active');
       await copy.update();
       assert.equal(copy.rows.size, 0);
     });

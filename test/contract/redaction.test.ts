@@ -143,7 +143,7 @@ describe('a look-up by an LMS property', () => {
   });
   after(() => stand.close());
 
-  const LOOKUPS = ['/sis/B-1', '/sis/nobody', '/login/B-1', '/no%20such/x'];
+  const LOOKUPS = ['/sis/B-1', '/sis/unknown', '/login/B-1', '/no%20such/x'];
 
   async function lookUp(path: string, apikey: string, headers = {}): Promise<RawReply> {
     const fields = { apikey, ...headers };

@@ -71,8 +71,8 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
     });
 
     it('are refused if they are unknown', async () => {
-      await assert.rejects(store.organization('nobody'), code('organization-unknown'));
-      await assert.rejects(store.beginPublication('nobody', { waitMs: 0 }), code('organization-unknown'));
+      await assert.rejects(store.organization('unknown'), code('organization-unknown'));
+      await assert.rejects(store.beginPublication('unknown', { waitMs: 0 }), code('organization-unknown'));
     });
 
     it('have no version and no dataset before the first publication', async () => {

@@ -10,7 +10,7 @@ export const HELP = `npm run fuzz -- [target…] [options]
     ${NAMES.join(', ')}
 
   --minutes N     how long each target is fuzzed (1)
-  --cases N       at most so many cases of each
+  --cases N       the maximum number of cases of each
   --seed N        from which the cases are made; another one each time, and printed
   --out FOLDER    where cases that fail are written (fuzz-findings)
   --replay FILE   instead: runs a case that was written

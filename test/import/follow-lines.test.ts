@@ -27,7 +27,7 @@ describe('import - --follow', () => {
     const [one, two] = [numbered(0, 20), numbered(20, 5)];
     child.stdin?.write(one);
     await untilTold(1);
-    assert.equal(await countEvents(into), BEFORE + 20, 'what is told is published');
+    assert.equal(await countEvents(into), BEFORE + 20, 'reported events are published');
     // Half a line waits for its other half.
     child.stdin?.write(two.slice(0, -10));
     await untilTold(2);

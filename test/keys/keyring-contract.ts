@@ -352,7 +352,7 @@ export function testKeyring(kind: KindOfKeyring): void {
       const idsOf = async (organization?: string) => (await keyring.list(organization)).map(({ id }) => id);
       assert.deepEqual(await idsOf(), [first.entry.id, second.entry.id, third.entry.id]);
       assert.deepEqual(await idsOf('school'), [first.entry.id, third.entry.id]);
-      assert.deepEqual(await idsOf('nobody'), []);
+      assert.deepEqual(await idsOf('unknown'), []);
     });
   });
 

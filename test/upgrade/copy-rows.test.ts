@@ -358,8 +358,8 @@ describe('the copy script', () => {
     await assertRefused(1, /no tables of Corkboard 0\.1/, '--database', await newDatabase('empty'));
     const target = ['--to', await newDatabase('empty')];
     await assertRefused(1, /"corkboard migrate" to create them/, '--database', url, ...target);
-    const unknown = ['--to', join(folder, 'refused'), '--organization', 'nobody'];
-    await assertRefused(1, /There is no organization "nobody"/, '--database', url, ...unknown);
+    const unknown = ['--to', join(folder, 'refused'), '--organization', 'unknown'];
+    await assertRefused(1, /There is no organization "unknown"/, '--database', url, ...unknown);
   });
 
   it('refuses a database of an earlier or a later version of 0.1', async () => {

@@ -65,7 +65,7 @@ function ParameterField({
 }) {
   const words = schema?.enum;
   return (
-    // biome-ignore lint/a11y/noLabelWithoutControl: one of the two fields stands in it
+    // biome-ignore lint/a11y/noLabelWithoutControl: it contains one of the two fields
     <label className="field">
       <span>
         <code>{name}</code>

@@ -13,7 +13,7 @@ import type { Register } from './register.ts';
 import { firstPlace, indexRows, orderRows, placesOf, type RowIndex } from './row-index.ts';
 import type { View } from './visibility.ts';
 
-const NOBODY: Standings = standingsOf(0);
+const NO_ONE: Standings = standingsOf(0);
 /** Sums between two checks of the clock; each sum takes two searches. */
 const SUMS_AT_ONCE = 1_024;
 
@@ -127,7 +127,7 @@ export class StandingsBook {
   ): Promise<Standings> {
     const bounded = isBounded(range);
     // An empty range returns no users, rather than all users with a total of 0 (decision 5).
-    if (bounded && range.startMs === range.endMs) return NOBODY;
+    if (bounded && range.startMs === range.endMs) return NO_ONE;
     const rows = await this.#rowsOf(of, view);
     const standings = standingsOf(rows.length);
     await inSlices(0, rows.length, (from, to) => gather(this.held.standings, rows, standings, from, to));

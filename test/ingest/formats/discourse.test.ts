@@ -101,7 +101,7 @@ describe('documents of Discourse', () => {
         'pin.liked 8 7 5 1',
       ],
     );
-    assert.equal(new Set(events.map(({ id }) => id)).size, 6, 'one like is told from both sides');
+    assert.equal(new Set(events.map(({ id }) => id)).size, 6, 'both sides record the same like');
     assert.equal(events[0]?.timestampMs, Date.parse(at(10)));
     assert.deepEqual(report.translated?.described, { boards: 2, users: 2 });
     assert.deepEqual(report.translated?.dropped, []);

@@ -71,7 +71,7 @@ async function assertCollected(): Promise<void> {
 
 /** The number of events of the current version, fetched as by a machine with an empty cache. */
 async function eventsAnew(): Promise<number | undefined> {
-  const store = await openStore(`anew-${closing.length}`);
+  const store = await openStore(`again-${closing.length}`);
   const dataset = await store.openDataset(NAME);
   await dataset?.close();
   return dataset?.counts.events;

@@ -9,11 +9,11 @@ import { appendInOrder } from './layout.ts';
 /**
  * Updates the tables after a merge. Points come later, because they depend on the users of boards.
  * Writes the pairs of board and user whose row in `board_people` is new or may have changed to the
- * table `touched_people`. `anew`: the tables are empty, and all records count as new.
+ * table `touched_people`. `all`: the tables are empty, and all records count as new.
  */
-export async function deriveTables(connection: DuckDBConnection, anew: boolean): Promise<void> {
-  await connection.run(created('user', 'actor', anew));
-  await connection.run(created('board', 'board', anew));
+export async function deriveTables(connection: DuckDBConnection, all: boolean): Promise<void> {
+  await connection.run(created('user', 'actor', all));
+  await connection.run(created('board', 'board', all));
   await connection.run(TOUCHED_PEOPLE);
   await appendInOrder(connection, 'board_people', BOARD_PEOPLE);
 }
@@ -22,14 +22,14 @@ export async function deriveTables(connection: DuckDBConnection, anew: boolean):
  * `created_at` of the import, or else the first event: by the user, or on the board (decision 35).
  * A record without `created_at` never had one, so its earlier row holds its first event so far.
  */
-function created(thing: 'user' | 'board', column: 'actor' | 'board', anew: boolean): string {
+function created(thing: 'user' | 'board', column: 'actor' | 'board', all: boolean): string {
   return `
     CREATE OR REPLACE TEMP TABLE touched_created AS
     SELECT t.ix, coalesce(t.created_ms, least(c.created_ms, e.first_ms)) AS created_ms
     FROM ${thing}s t
     LEFT JOIN ${thing}_created c ON c.ix = t.ix
     LEFT JOIN (SELECT ${column} AS ix, min(timestamp_ms) AS first_ms FROM new_events GROUP BY ALL) e ON e.ix = t.ix
-    WHERE ${anew ? 'true' : `e.ix IS NOT NULL OR t.id IN (SELECT id FROM staged_${thing}s)`};
+    WHERE ${all ? 'true' : `e.ix IS NOT NULL OR t.id IN (SELECT id FROM staged_${thing}s)`};
     DELETE FROM ${thing}_created WHERE ix IN (SELECT ix FROM touched_created);
     INSERT INTO ${thing}_created FROM touched_created ORDER BY ix;`;
 }

@@ -11,22 +11,22 @@ import { appendInOrder, emptyOrdered } from './layout.ts';
 import { fillPolicies } from './policy-tables.ts';
 
 /**
- * Updates all points tables after merging and deriving. `anew`: computes them all, because the
+ * Updates all points tables after merging and deriving. `all`: computes them all, because the
  * policy has changed or all records count as new.
  */
 export async function publishPoints(
   connection: DuckDBConnection,
   policyText: string,
-  anew: boolean,
+  all: boolean,
 ): Promise<void> {
-  if (anew) {
+  if (all) {
     await emptyOrdered(connection, 'awards');
     await emptyOrdered(connection, 'standings');
     await connection.run('DELETE FROM board_policies');
   }
   const wordsCount = countsWords(readPolicy(policyText));
   const touched = wordsCount ? `FROM new_events UNION ${OF_ALTERED_PINS}` : 'FROM new_events';
-  await connection.run(`CREATE OR REPLACE TEMP VIEW judged_events AS ${anew ? 'FROM events' : touched}`);
+  await connection.run(`CREATE OR REPLACE TEMP VIEW judged_events AS ${all ? 'FROM events' : touched}`);
   const [span] = await runRows(connection, 'SELECT min(timestamp_ms), max(timestamp_ms) FROM judged_events');
   await fillPolicies(connection, policyText, {
     fromMs: Number(span?.[0] ?? 0),
@@ -35,11 +35,11 @@ export async function publishPoints(
   await connection.run(candidates(wordsCount ? WORDS_OF_PINS : NO_WORDS));
   await connection.run(REPLACED);
   await appendInOrder(connection, 'awards', AWARDS);
-  if (!anew) await connection.run(TOUCHED_STANDINGS);
+  if (!all) await connection.run(TOUCHED_STANDINGS);
   await appendInOrder(
     connection,
     'standings',
-    standings(anew ? '' : 'SEMI JOIN touched_standings USING (board, person)'),
+    standings(all ? '' : 'SEMI JOIN touched_standings USING (board, person)'),
   );
 }
 
