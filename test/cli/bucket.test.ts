@@ -60,7 +60,7 @@ describe('migrate --bucket', () => {
     writeFileSync(more, `id,title\n100,${title}\n`);
     await runCommand('import', more, '--organization', 'school');
     await runCommand('export', join(folder, `out-${title}`), '--organization', 'school');
-    await until(async () => (await boards()).includes(title), 10_000);
+    await until(async () => (await boards()).includes(title));
   }
 
   it('moves the chunks to a bucket', async () => {

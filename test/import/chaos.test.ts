@@ -31,7 +31,7 @@ const ROUNDS = IS_LONG ? 24 : 3;
 const SERIES = IS_LONG ? 10 : 1;
 /** Bundles 0 and 1 are imported without kills. */
 const FIRST = 2;
-const RECOVERED_MS = 20_000;
+const RECOVERED_MS = 60_000;
 const PAUSE_MS = 100;
 const ORGANIZATION = 'killed';
 const VICTIMS = ['import', 'database', 'server'] as const;

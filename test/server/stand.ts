@@ -180,8 +180,14 @@ export function head(method: string, target: string, fields: Record<string, stri
   return `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`;
 }
 
+/** Long enough for a busy machine; only a failing test waits for it. */
+const PATIENCE_MS = 60_000;
+
 /** Waits until a condition holds, by polling. Throws after `timeoutMs`. */
-export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs = PATIENCE_MS,
+): Promise<void> {
   const endMs = performance.now() + timeoutMs;
   while (!(await condition())) {
     if (performance.now() > endMs) throw new Error('The condition did not come to hold in time.');

@@ -32,7 +32,7 @@ function lagging() {
 const VISIT = { type: 'board', action: 'visited', ownerId: 5n, boardId: 7n };
 
 test('a sync that continues at a server with an older version loses nothing and restores no forgotten user', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async (t) => {
   const { freeze, around } = lagging();
   const stand = await openStand({ around });

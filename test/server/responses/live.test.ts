@@ -185,7 +185,7 @@ describe('a live stream', () => {
 });
 
 describe('live streams', () => {
-  it('are all notified when a thousand wait, and take little memory', { timeout: 120_000 }, async (t) => {
+  it('are all notified when a thousand wait, and take little memory', { timeout: 180_000 }, async (t) => {
     const stand = await openStand({ logLevel: 'silent' });
     t.after(() => stand.close());
     const sockets: Socket[] = [];
@@ -221,7 +221,7 @@ describe('live streams', () => {
   });
 
   it('are cut off for clients that do not read, and the others continue meanwhile', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async (t) => {
     const pins = [{ id: 70n, boardId: 7n, title: 'Long', body: 'x'.repeat(900_000) }];
     const events = Array.from({ length: 60 }, (_, at) => ({
