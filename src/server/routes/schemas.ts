@@ -4,6 +4,7 @@
  * component.
  */
 import { type Static, Type } from 'typebox';
+import { PROBLEM_CODES } from '../../domain/app-error.ts';
 
 const Id = (description: string) =>
   Type.Integer({ format: 'int64', description: `${description} Can exceed 2^53: keep all digits.` });
@@ -130,7 +131,10 @@ export const Problem = Type.Object(
     status: Type.Integer({ minimum: 400, maximum: 599 }),
     detail: Type.String({ description: 'What is wrong with this request, and what to do.' }),
     instance: Type.String({ format: 'uri-reference', description: 'Path of the request.' }),
-    code: Type.String({ description: 'Stable name of the kind of problem, for programs.' }),
+    code: Type.Enum([...PROBLEM_CODES], {
+      type: 'string',
+      description: 'Stable name of the kind of problem, for programs. Later versions can have more.',
+    }),
     request_id: Type.String({ description: 'Id of the request in the log of the server.' }),
   },
   { title: 'Problem', description: 'Problem document (RFC 9457).' },
