@@ -186,6 +186,22 @@ describe('every source file', async () => {
     assert.deepEqual(await filesWhere(files, isLong), []);
   });
 
+  it('of the product declares types that no other file declares', async () => {
+    // The client is a package of its own, with names for its users.
+    const own = (await sourceFiles('src')).filter((path) => !path.startsWith('src/client/'));
+    const texts = await Promise.all(own.map((path) => readFile(join(ROOT, path), 'utf8')));
+    const names = texts.flatMap((text) =>
+      [...text.matchAll(/^(?:export )?(?:abstract )?(?:interface|class|type) (\w+)/gm)].map(
+        ([, name]) => name,
+      ),
+    );
+    assert.ok(names.length > 100);
+    assert.deepEqual(
+      names.filter((name, at) => names.indexOf(name) !== at),
+      [],
+    );
+  });
+
   it('begins with a doc comment', async () => {
     assert.deepEqual(await filesWhere(product, (text) => !/^(#!.*\n)?\/\*\*\s/.test(text)), []);
   });

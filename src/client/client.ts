@@ -112,7 +112,7 @@ export function openClient(options: ClientOptions & { readonly variant: 'insight
 export function openClient({
   variant,
   ...options
-}: ClientOptions & { readonly variant: Interface }): ClientA | ClientB | InsightsClient {
+}: ClientOptions & { readonly variant: ClientInterface }): ClientA | ClientB | InsightsClient {
   // Browsers require that `fetch` is called as a method of `globalThis`, not of a different object.
   const { key, retry = {}, fetch = (...request) => globalThis.fetch(...request) } = options;
   // Checked here, because the error message of `fetch` would contain the key.
@@ -128,13 +128,13 @@ export function openClient({
 }
 
 const NAMES = { a: 'Variant A', b: 'Variant B', insights: 'the insights' } as const;
-type Interface = keyof typeof NAMES;
+type ClientInterface = keyof typeof NAMES;
 
 /**
  * Rejects the base URL of a different interface: all have `/events` and `/boards`, but their boards
  * and users differ.
  */
-function readBaseUrl(text: string, variant: Interface): string {
+function readBaseUrl(text: string, variant: ClientInterface): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (
     url === null ||

@@ -26,11 +26,11 @@ type NamesOf<O> = O extends { readonly names: infer N }
 export type InsightOptions<O extends keyof Operations> = NamesOf<Operations[O]> &
   ParametersOf<Operations[O]['query']> & { readonly signal?: AbortSignal | undefined };
 
-type Asked<O extends Figure> =
+type InsightRequest<O extends Figure> =
   object extends NamesOf<Operations[O]> ? [options?: InsightOptions<O>] : [options: InsightOptions<O>];
 
 type Figures = {
-  readonly [O in Figure as MethodOf<O>]: (...asked: Asked<O>) => Promise<Operations[O]['answer']>;
+  readonly [O in Figure as MethodOf<O>]: (...asked: InsightRequest<O>) => Promise<Operations[O]['answer']>;
 };
 
 export interface InsightEventsOptions extends ListOptions {

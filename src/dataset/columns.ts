@@ -1,13 +1,16 @@
 /** Joins columns that are read in batches. */
 import { slice } from '../system/time-slice.ts';
 
-interface Column<Self> {
+interface TypedColumn<Self> {
   readonly length: number;
   set(values: Self, at: number): void;
 }
 
 /** Concatenates parts into one new column that has room for them, in time slices. */
-async function joinColumn<C extends Column<C>>(parts: readonly C[], make: (length: number) => C): Promise<C> {
+async function joinColumn<C extends TypedColumn<C>>(
+  parts: readonly C[],
+  make: (length: number) => C,
+): Promise<C> {
   const joined = make(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {

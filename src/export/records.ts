@@ -64,7 +64,7 @@ function fieldsOf(table: 'users' | 'boards' | 'pins'): Fields {
 }
 
 type Cell = string | bigint | number | undefined;
-type Row = Readonly<Record<string, Cell>>;
+type ExportRow = Readonly<Record<string, Cell>>;
 
 /**
  * The records of a version, by kind. Must be read in the order of `RECORD_KINDS`, because rows
@@ -139,7 +139,7 @@ export class VersionRecords {
    * event names the organization.
    */
   async *events() {
-    const kinds: Row[] = [];
+    const kinds: ExportRow[] = [];
     for await (const rows of this.#rows('kinds')) kinds.push(...rows);
     let identity: BundleRecord = this.#identity();
     for await (const rows of this.#rows('events')) {
@@ -175,7 +175,7 @@ export class VersionRecords {
     }
   }
 
-  #pair({ board, person }: Row): { board_id: bigint | undefined; user_id: bigint | undefined } {
+  #pair({ board, person }: ExportRow): { board_id: bigint | undefined; user_id: bigint | undefined } {
     return { board_id: idOf(this.#boards, board), user_id: idOf(this.#users, person) };
   }
 
@@ -187,13 +187,13 @@ export class VersionRecords {
     };
   }
 
-  async *#rows(table: CopiedTable): AsyncGenerator<readonly Row[]> {
+  async *#rows(table: CopiedTable): AsyncGenerator<readonly ExportRow[]> {
     const columns = columnsOf(table).map(({ name }) => name);
     for await (const rows of this.#original.rows(table)) yield rowsOf(columns, rows);
   }
 }
 
-function rowsOf(names: readonly string[], { count, columns }: CopiedRows): readonly Row[] {
+function rowsOf(names: readonly string[], { count, columns }: CopiedRows): readonly ExportRow[] {
   return Array.from({ length: count }, (_, at) =>
     Object.fromEntries(
       columns.map(({ values, present }, place) => [

@@ -201,12 +201,12 @@ async function findInputs(options: ImportOptions) {
   return { inputs: inputs.map((input) => (isTold(input) ? { ...input, form } : input)), ...others };
 }
 
-type Ending = Pick<
+type ImportEnd = Pick<
   ImportReport,
   'outcome' | 'published' | 'version' | 'changes' | 'counts' | 'leftOut' | 'erased' | 'problemCountIsLeast'
 >;
 
-interface Staged {
+interface StagedInputs {
   readonly publication: Publication;
   readonly findings: Findings;
   readonly rejects: RejectsFile | undefined;
@@ -218,9 +218,9 @@ interface Staged {
  * Checks the staged records against each other and the current version, and publishes them if that
  * is permitted.
  */
-async function endPublication(staged: Staged): Promise<Ending> {
+async function endPublication(staged: StagedInputs): Promise<ImportEnd> {
   const { publication, findings, rejects, isAllDropped, dryRun } = staged;
-  const refused: Ending = {
+  const refused: ImportEnd = {
     outcome: 'refused',
     published: false,
     version: undefined,

@@ -9,7 +9,7 @@ export const ORDERS = ['events', 'recent'] as const;
 export type RankingOrder = (typeof ORDERS)[number];
 
 /** Ranks boards, or users by the events in which they are the actor. */
-type Column = 'board' | 'actor';
+type RankingColumn = 'board' | 'actor';
 
 export interface Ranked {
   /** Index of the board or of the actor. */
@@ -27,7 +27,7 @@ export interface Ranked {
 export async function rank(
   dataset: Dataset,
   asked: Asked,
-  by: Column,
+  by: RankingColumn,
   { order, most }: { readonly order: RankingOrder; readonly most: number },
 ): Promise<Ranked[]> {
   const events = await countEvents(dataset, asked, by);
@@ -40,7 +40,7 @@ export async function rank(
 }
 
 /** The number of events by index. */
-export async function countEvents(dataset: Dataset, asked: Asked, by: Column): Promise<Float64Array> {
+export async function countEvents(dataset: Dataset, asked: Asked, by: RankingColumn): Promise<Float64Array> {
   const { index, count } = (await dataset.tally(queryOf(dataset, asked)))[by];
   const events = new Float64Array(sizeOf(dataset, by));
   await inSlices(0, index.length, (from, to) => {
@@ -71,12 +71,12 @@ export async function topOf(
   return top.ranked().map(({ place }) => order?.byPlace[place] ?? place);
 }
 
-function sizeOf({ counts }: Dataset, column: Column | 'pin'): number {
+function sizeOf({ counts }: Dataset, column: RankingColumn | 'pin'): number {
   return { board: counts.boards, actor: counts.users, pin: counts.pins }[column];
 }
 
 /** The instant of the latest event by index. */
-async function findLast(dataset: Dataset, asked: Asked, by: Column): Promise<Float64Array> {
+async function findLast(dataset: Dataset, asked: Asked, by: RankingColumn): Promise<Float64Array> {
   const wanted = kindsOf(dataset, asked.action);
   const lastMs = new Float64Array(sizeOf(dataset, by));
   await scanEvents(dataset, asked, ({ count, kind, timestampMs, [by]: values }) => {
@@ -93,11 +93,11 @@ type Looked = Pick<Ranked, 'others' | 'lastMs'>;
 const MOST_PAIRS = 2 ** 27;
 
 interface ToLookAt {
-  readonly by: Column | 'pin';
+  readonly by: RankingColumn | 'pin';
   /** The indices in `by` to look up; only a few. */
   readonly indices: readonly number[];
   /** The column whose different values are counted. */
-  readonly other: Column;
+  readonly other: RankingColumn;
 }
 
 /** By position in `indices`: the number of distinct values of `other`, and the latest event. */

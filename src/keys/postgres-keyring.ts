@@ -41,7 +41,7 @@ const NOTE_USES = `
   UPDATE keys SET last_used_ms = $2 WHERE id IN (
     SELECT id FROM keys WHERE id = ANY($1) AND coalesce(last_used_ms <= $3, true) FOR UPDATE SKIP LOCKED)`;
 
-interface Asking {
+interface RowQueries {
   /** The rows of the result. Parameters are $1, $2 and so on. */
   rows(
     sql: string,
@@ -53,9 +53,9 @@ interface Asking {
  * The database that the keyring requires, with its tables created. Its failures are
  * `database-away`.
  */
-export interface KeyDatabase extends Asking {
+export interface KeyDatabase extends RowQueries {
   /** Runs `use` with its own connection. If `use` throws, an open transaction is rolled back. */
-  session<T>(use: (session: Asking) => Promise<T>): Promise<T>;
+  session<T>(use: (session: RowQueries) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -148,7 +148,7 @@ class PostgresKeyRows implements KeyRows {
   }
 
   /** Runs `change` and increments the counter in one transaction. */
-  async #change<T>(change: (session: Asking) => Promise<T>): Promise<T> {
+  async #change<T>(change: (session: RowQueries) => Promise<T>): Promise<T> {
     return await this.#database.session(async (session) => {
       await session.rows('BEGIN');
       const result = await change(session);
@@ -190,7 +190,7 @@ class PostgresKeyRows implements KeyRows {
   }
 }
 
-async function selectRow(asking: Asking, id: string, lock = ''): Promise<KeyRow | undefined> {
+async function selectRow(asking: RowQueries, id: string, lock = ''): Promise<KeyRow | undefined> {
   const [cells] = await asking.rows(`${numbered(SELECT_KEY)} ${lock}`, [id]);
   return cells && readRow(cells);
 }

@@ -95,10 +95,10 @@ export function sumLedger(ledger: Ledger, policy: BoardPolicy): Omit<Explanation
   return { countedPoints, adjustedPoints, imported, standing, summary };
 }
 
-type Entry = Omit<ExplainedLine, 'timestamp' | 'runningTotal'>;
+type LedgerEntry = Omit<ExplainedLine, 'timestamp' | 'runningTotal'>;
 
 /** `weeks` caches the formatted weeks: there are few, and formatting one is slow. */
-function explainAward(line: LedgerLine, policy: BoardPolicy, weeks: Map<number, string>): Entry {
+function explainAward(line: LedgerLine, policy: BoardPolicy, weeks: Map<number, string>): LedgerEntry {
   const rule = policy.rules[line.rule];
   if (rule === undefined)
     throw new Error(`The ledger cites rule ${line.rule}, which the policy does not have.`);
@@ -113,7 +113,7 @@ function explainAward(line: LedgerLine, policy: BoardPolicy, weeks: Map<number, 
   };
 }
 
-function explainAdjustment(adjustment: Adjustment): Entry {
+function explainAdjustment(adjustment: Adjustment): LedgerEntry {
   return {
     what: 'adjustment by hand',
     rule: '',
@@ -125,7 +125,7 @@ function explainAdjustment(adjustment: Adjustment): Entry {
 }
 
 /** One line for all of them, so that it reveals neither the number of events nor their times. */
-function explainOthers(points: number): Entry {
+function explainOthers(points: number): LedgerEntry {
   const what = 'activity outside the scope of this key';
   const reason = 'makes up the total, which is the same for every key';
   return { what, rule: '', points, counted: true, reason, week: '' };

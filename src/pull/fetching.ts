@@ -12,7 +12,7 @@ import type { PullLimits } from './limits.ts';
 import type { FileName } from './progress.ts';
 import { noInterface } from './refusal.ts';
 import { type ResponseReading, readBoards, readEvents, readPoints, readUsers } from './responses.ts';
-import type { Got, PullSource, Variant } from './source.ts';
+import type { Got, PullSource, SourceVariant } from './source.ts';
 import { walkEvents } from './walk.ts';
 
 /**
@@ -25,7 +25,7 @@ const SAVED_BOARDS = 50;
 const SAVED_SHARE = 20;
 
 /** The file of a list, by variant. */
-export type Lists = Readonly<Partial<Record<Variant, string>>>;
+export type Lists = Readonly<Partial<Record<SourceVariant, string>>>;
 
 export interface Fetched {
   readonly users: Lists;
@@ -38,7 +38,7 @@ export interface Fetched {
 }
 
 /** The location of a response, and how to read it. */
-interface Resource {
+interface PulledResource {
   readonly name: FileName;
   readonly baseUrl: string;
   readonly path: string;
@@ -165,7 +165,7 @@ export class Fetching {
    * The file of a response, which is requested unless it is valid for this round; undefined if
    * there is no such path.
    */
-  async #take(resource: Resource, saves = true): Promise<string | undefined> {
+  async #take(resource: PulledResource, saves = true): Promise<string | undefined> {
     const { progress } = this.#folder;
     const { name } = resource;
     const held = this.#folder.file(name);
@@ -184,7 +184,7 @@ export class Fetching {
   }
 
   /** Sends a request. A new response is stored. */
-  async #ask({ name, ...resource }: Resource): Promise<Got> {
+  async #ask({ name, ...resource }: PulledResource): Promise<Got> {
     const { progress, room } = this.#folder;
     const slot = this.#folder.slot(name);
     const etag = progress.files.get(name)?.etag;
@@ -194,7 +194,7 @@ export class Fetching {
     return got;
   }
 
-  #resource(name: FileName): Resource {
+  #resource(name: FileName): PulledResource {
     const { base } = this.#source;
     const { listBytes, eventsBytes, pointsBytes, boards } = this.#limits;
     if (name === 'events')
@@ -212,7 +212,7 @@ export class Fetching {
     return { name, baseUrl, ...list, mostBytes: listBytes };
   }
 
-  #baseOf(variant: Variant): string {
+  #baseOf(variant: SourceVariant): string {
     return this.#source.baseOf(variant, variant === this.#folder.progress.variant);
   }
 
@@ -233,7 +233,7 @@ function isPoints(name: FileName): name is `points ${string}` {
 }
 
 /** Determined by the name fields of users (contract 2.7), or by the URL if there are no users. */
-async function variantOf(users: string, base: string): Promise<Variant> {
+async function variantOf(users: string, base: string): Promise<SourceVariant> {
   for await (const user of keptItems(users)) return 'first_name' in user || 'last_name' in user ? 'a' : 'b';
   return base.endsWith('/b') ? 'b' : 'a';
 }

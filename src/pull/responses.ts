@@ -74,9 +74,13 @@ export function readPoints(boardId: string): ResponseReading {
 }
 
 /** Divides bytes into the texts of records, many at a time. Throws `Damage`. */
-type Cut = (bytes: AsyncIterable<Buffer>) => AsyncIterable<readonly Line[]>;
+type DivideRecords = (bytes: AsyncIterable<Buffer>) => AsyncIterable<readonly Line[]>;
 
-function reading(what: string, cut: Cut, keep: (text: string, record: number) => string): ResponseReading {
+function reading(
+  what: string,
+  cut: DivideRecords,
+  keep: (text: string, record: number) => string,
+): ResponseReading {
   return async function* (body) {
     const quiet = { bytes: 0, isEmpty: true };
     let records = 0;

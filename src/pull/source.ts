@@ -10,7 +10,7 @@ import { keepLines, type LineRoom } from './kept-lines.ts';
 import { refused } from './refusal.ts';
 import type { ResponseReading } from './responses.ts';
 
-export type Variant = 'a' | 'b';
+export type SourceVariant = 'a' | 'b';
 
 /**
  * The result of a request. `same`: the entity tag is still valid. `none`: there is no such path.
@@ -55,7 +55,7 @@ export class PullSource {
    * The base URL of a variant: `base` if `isOwn`; otherwise the URL at which a Corkboard has the
    * other variant (decision 1).
    */
-  baseOf(variant: Variant, isOwn: boolean): string {
+  baseOf(variant: SourceVariant, isOwn: boolean): string {
     if (isOwn) return this.base;
     return /\/[ab]$/.test(this.base) ? `${this.base.slice(0, -1)}${variant}` : `${this.base}/${variant}`;
   }

@@ -18,7 +18,7 @@ export function withResidentDatasets(store: Store, options: ResidentOptions): St
   return new ResidentStore(store, options.limitBytes);
 }
 
-interface Share {
+interface MemoryShare {
   readonly organization: string;
   readonly bytes: number;
 }
@@ -26,7 +26,7 @@ interface Share {
 class ResidentStore implements Store {
   readonly #store: Store;
   readonly #limitBytes: number;
-  readonly #shares = new Set<Share>();
+  readonly #shares = new Set<MemoryShare>();
 
   constructor(store: Store, limitBytes: number) {
     this.#store = store;

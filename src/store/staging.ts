@@ -27,7 +27,7 @@ export const RECORD_KINDS = [
 export type RecordKind = (typeof RECORD_KINDS)[number];
 
 /** The types of fields. */
-interface Values {
+interface StagedValues {
   readonly whole: bigint;
   readonly number: number;
   readonly text: string;
@@ -36,7 +36,7 @@ interface Values {
   readonly truth: true;
 }
 
-type Type = keyof Values;
+type StagedType = keyof StagedValues;
 
 /**
  * The fields of each kind under their column names, in the order in which they are staged. A
@@ -75,19 +75,19 @@ export const STAGED = {
   adjustments: {
     ...{ user_id: 'whole', board_id: 'whole', points: 'number', timestamp_ms: 'number', reason: 'text' },
   },
-} as const satisfies Readonly<Record<RecordKind, Readonly<Record<string, Type | `${Type}?`>>>>;
+} as const satisfies Readonly<Record<RecordKind, Readonly<Record<string, StagedType | `${StagedType}?`>>>>;
 
 type CamelCase<Name extends string> = Name extends `${infer Word}_${infer Others}`
   ? `${Word}${Capitalize<CamelCase<Others>>}`
   : Name;
 
 type FieldsOf<Columns> = {
-  readonly [N in keyof Columns & string as Columns[N] extends Type
+  readonly [N in keyof Columns & string as Columns[N] extends StagedType
     ? CamelCase<N>
-    : never]: Values[Columns[N] & Type];
+    : never]: StagedValues[Columns[N] & StagedType];
 } & {
-  readonly [N in keyof Columns & string as Columns[N] extends Type ? never : CamelCase<N>]?:
-    | (Columns[N] extends `${infer T extends Type}?` ? Values[T] : never)
+  readonly [N in keyof Columns & string as Columns[N] extends StagedType ? never : CamelCase<N>]?:
+    | (Columns[N] extends `${infer T extends StagedType}?` ? StagedValues[T] : never)
     | undefined;
 };
 

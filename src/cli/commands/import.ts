@@ -15,7 +15,7 @@ import { renderProblems, renderReport } from '../terminal/import-report.ts';
 import { readSeconds } from '../terminal/options.ts';
 import { countOf, printResult, remark } from '../terminal/output.ts';
 
-type ImportOptions = StorageOptions & FollowWords & { readonly formats?: boolean };
+type ImportCommandOptions = StorageOptions & FollowWords & { readonly formats?: boolean };
 
 export function addImportCommand(program: Command): void {
   const organization = new Option(
@@ -102,7 +102,7 @@ export function addImportCommand(program: Command): void {
   ]);
 }
 
-async function importPaths(paths: readonly string[], options: ImportOptions): Promise<void> {
+async function importPaths(paths: readonly string[], options: ImportCommandOptions): Promise<void> {
   if (options.formats) return printFormats(options);
   checkFollow(paths, options);
   if (options.follow) {
@@ -115,7 +115,7 @@ async function importPaths(paths: readonly string[], options: ImportOptions): Pr
 }
 
 /** A dry run creates no data folder: if there is none, it uses an empty temporary one. */
-async function withTarget<T>(options: ImportOptions, use: (store: Store) => Promise<T>): Promise<T> {
+async function withTarget<T>(options: ImportCommandOptions, use: (store: Store) => Promise<T>): Promise<T> {
   if (!options.dryRun || hasStorage(options)) return await withNewStore(options, use);
   const { openTemporaryFolder, removeFoldersOnSignals } = await import('../../system/temporary-folder.ts');
   removeFoldersOnSignals();
@@ -142,7 +142,7 @@ function reasonOf({ records, rejected, problemCount, problemCountIsLeast }: Impo
 export async function importInto(
   store: Store,
   paths: readonly string[],
-  options: Omit<ImportOptions, keyof StorageOptions>,
+  options: Omit<ImportCommandOptions, keyof StorageOptions>,
 ): Promise<ImportReport> {
   const { importBundle } = await import('../../ingest/import.ts');
   const { readParquet } = await import('../../store/version/parquet/parquet-reader.ts');

@@ -77,10 +77,10 @@ interface Process {
   readonly startMs: number;
   /** The address on which it listens; undefined if it ends before it listens. */
   readonly address: Promise<string | undefined>;
-  readonly ending: Promise<Ending>;
+  readonly ending: Promise<WorkerEnd>;
 }
 
-interface Ending {
+interface WorkerEnd {
   readonly code: number | null;
   readonly signal: string | null;
   /** The error that the worker reported. */
@@ -140,7 +140,7 @@ class Workers {
   #start(): Process {
     const worker = cluster.fork(this.#environment);
     const address = Promise.withResolvers<string | undefined>();
-    const ending = Promise.withResolvers<Ending>();
+    const ending = Promise.withResolvers<WorkerEnd>();
     const running = { worker, startMs: performance.now(), address: address.promise, ending: ending.promise };
     let failure: Error | undefined;
     this.#running.add(running);
@@ -182,7 +182,7 @@ class Workers {
     }
   }
 
-  #logDeath(worker: number, { code, signal, failure }: Ending, pauseMs: number): void {
+  #logDeath(worker: number, { code, signal, failure }: WorkerEnd, pauseMs: number): void {
     if (this.#logLevel === 'fatal' || this.#logLevel === 'silent') return;
     const line = {
       level: ERROR_LEVEL,

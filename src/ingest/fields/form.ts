@@ -34,14 +34,14 @@ interface Slot extends SchemaEntry {
 }
 
 /** The fields of a kind of record, indexed for lookups. */
-interface Form {
+interface FieldForm {
   readonly slots: ReadonlyMap<string, Slot>;
   readonly required: readonly string[];
   /** Members of the objects of a nested event, by object (`owner`), then by member (`email`). */
   readonly objects: ReadonlyMap<string, ReadonlyMap<string, Slot>>;
 }
 
-const FORMS: Readonly<Record<RecordKind, Form>> = {
+const FORMS: Readonly<Record<RecordKind, FieldForm>> = {
   users: makeForm('users'),
   boards: makeForm('boards'),
   pins: makeForm('pins'),
@@ -51,7 +51,7 @@ const FORMS: Readonly<Record<RecordKind, Form>> = {
   adjustments: makeForm('adjustments'),
 };
 
-function makeForm(kind: RecordKind): Form {
+function makeForm(kind: RecordKind): FieldForm {
   const slots = Object.entries(SCHEMA[kind]).map(([name, entry]) => ({
     name,
     nestedName: nest(kind, name),

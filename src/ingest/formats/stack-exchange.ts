@@ -82,7 +82,7 @@ export const stackExchange: Format = {
   open: (options, derivation) => new Dump(options, derivation),
 };
 
-interface Question {
+interface QuestionPost {
   readonly id: bigint;
   /** Undefined if the account was deleted. */
   readonly ownerId: bigint | undefined;
@@ -93,7 +93,7 @@ interface Question {
 class Dump implements Translator {
   readonly #meanings: Readonly<Record<string, string | null>>;
   readonly #derivation: Derivation;
-  readonly #questions = new Map<number, Question>();
+  readonly #questions = new Map<number, QuestionPost>();
   /** The question of each answer. */
   readonly #answers = new Map<number, number>();
 
@@ -170,7 +170,7 @@ class Dump implements Translator {
   }
 
   /** The question with this id, or the question of the answer with this id. */
-  #questionOf(post: number): Question | undefined {
+  #questionOf(post: number): QuestionPost | undefined {
     return this.#questions.get(post) ?? this.#questions.get(this.#answers.get(post) ?? post);
   }
 }
@@ -193,7 +193,7 @@ function sortOf(row: FormatSource, member: string, names: Readonly<Record<string
   return lookUp(names, type) ?? `${member} ${type}`;
 }
 
-function questionOf(post: FormatSource, id: bigint): Question {
+function questionOf(post: FormatSource, id: bigint): QuestionPost {
   const [tag = UNTAGGED] = tagsOf(post);
   return { id, ownerId: idIfAny(post, 'OwnerUserId'), title: wordOf(post['Title']), tag };
 }

@@ -125,13 +125,13 @@ class Statements implements Translator {
   }
 }
 
-interface Activity {
+interface XapiActivity {
   readonly iri: string;
   readonly title: Detail;
   readonly description: string | undefined;
 }
 
-function activityOf(activity: FormatSource, name: string): Activity {
+function activityOf(activity: FormatSource, name: string): XapiActivity {
   const iri = textOf(activity, 'id', `${name}.id`);
   const definition = isObject(activity['definition']) ? activity['definition'] : {};
   return {
@@ -150,7 +150,7 @@ function isCourse(activity: FormatSource): boolean {
  * The course: the first grouping or parent that is one, or the object if it is one; otherwise the
  * first grouping or parent of any type.
  */
-function courseOf(statement: FormatSource, object: FormatSource): Activity | undefined {
+function courseOf(statement: FormatSource, object: FormatSource): XapiActivity | undefined {
   const activities = contextOf(statement)['contextActivities'];
   const around = ['grouping', 'parent'].flatMap((relation) => {
     const listed = isObject(activities) ? activities[relation] : undefined;

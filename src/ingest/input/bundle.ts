@@ -12,12 +12,12 @@ import type { Format as ForeignFormat } from '../formats/format.ts';
 import { type FileIdentity, lookAt } from './found-file.ts';
 import { refuseFile } from './refuse-file.ts';
 
-type Format = 'csv' | 'ndjson' | 'json' | 'parquet' | 'xml';
+type FileFormat = 'csv' | 'ndjson' | 'json' | 'parquet' | 'xml';
 export type Compression = 'none' | 'gzip' | 'zstd';
 
 /** The form of the bytes of an input. XML is read only from other software. */
 export interface InputForm {
-  readonly format: Format;
+  readonly format: FileFormat;
   readonly compression: Compression;
   /** Whether rows of CSV end with only a carriage return. */
   readonly endsAtReturns?: boolean;
@@ -152,7 +152,7 @@ interface Searched {
 }
 
 /** The files found so far. */
-interface Found {
+interface FoundFiles {
   readonly inputs: Input[];
   readonly settings: string[];
   readonly passedOver: string[];
@@ -161,7 +161,7 @@ interface Found {
 async function searchFolder(
   folder: string,
   searched: Searched,
-  { inputs, settings, passedOver }: Found,
+  { inputs, settings, passedOver }: FoundFiles,
 ): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) =>
     refuseFile(folder, error),
@@ -239,7 +239,7 @@ function formOf(path: string, mayBeXml: boolean): InputForm | undefined {
   // Without a format in the name, the form is determined by the first bytes.
   if (format === undefined) return undefined;
   // The pattern accepts only the names of formats.
-  return { format: format === 'jsonl' ? 'ndjson' : (format as Format), compression };
+  return { format: format === 'jsonl' ? 'ndjson' : (format as FileFormat), compression };
 }
 
 async function entryAt(path: string) {

@@ -13,7 +13,7 @@ import { KEPT_OF_OVERLONG, type Line, LONGEST_RECORD_BYTES, TOO_LONG } from './l
 import type { OpenInput } from './open-input.ts';
 
 /** A row of a Parquet file as the text of a JSON object. */
-interface ParquetRow {
+interface InputRow {
   /** Row number, from 1. */
   readonly line: number;
   readonly text: string;
@@ -23,7 +23,7 @@ interface ParquetRow {
  * Reads a Parquet file. Throws `file-unreadable` when the file is not Parquet or is damaged; rows
  * before the damage remain valid.
  */
-export type ReadParquet = (path: string) => AsyncIterable<readonly ParquetRow[]>;
+export type ReadParquet = (path: string) => AsyncIterable<readonly InputRow[]>;
 
 /**
  * Parquet is read from the end of the file, so any input that is not a plain file is first copied
@@ -94,7 +94,7 @@ async function* readPlainParquet(path: string, readParquet: ReadParquet): AsyncG
   }
 }
 
-function lineOf(row: ParquetRow): Line {
+function lineOf(row: InputRow): Line {
   if (row.text.length <= LONGEST_RECORD_BYTES) return row;
   return { line: row.line, text: row.text.slice(0, KEPT_OF_OVERLONG), problem: TOO_LONG };
 }

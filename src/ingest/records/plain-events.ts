@@ -23,7 +23,7 @@ const ODD = -1;
 
 /** The fields that a plain row can have. */
 const FIELDS = ['id', 'type', 'action', 'owner_id', 'actor_id', 'board_id', 'pin_id', 'timestamp'] as const;
-type Field = (typeof FIELDS)[number];
+type PlainField = (typeof FIELDS)[number];
 
 export class PlainEvents extends EventBuffer {
   override readonly words = ['pin'];
@@ -35,12 +35,12 @@ export class PlainEvents extends EventBuffer {
     pin_id: new Integers(this.pinIds),
     timestamp: new Integers(this.timestampsMs),
   };
-  readonly #header: readonly Field[];
+  readonly #header: readonly PlainField[];
   readonly #wordBytes: Buffer[] = [Buffer.from('pin')];
   /** The end of the cell that was read last: at a comma, or at the end of the row. */
   #end = 0;
 
-  private constructor(file: number, header: readonly Field[]) {
+  private constructor(file: number, header: readonly PlainField[]) {
     super();
     this.file = file;
     this.#header = header;
@@ -83,7 +83,7 @@ export class PlainEvents extends EventBuffer {
     return isWhole && (this.types[at] === 0) === (this.hasPins[at] === 1);
   }
 
-  #takeCell(field: Field, bytes: Buffer, from: number, at: number): boolean {
+  #takeCell(field: PlainField, bytes: Buffer, from: number, at: number): boolean {
     if (field === 'type' || field === 'action') {
       const word = this.#readWord(bytes, from);
       (field === 'type' ? this.types : this.actions)[at] = word;

@@ -74,7 +74,7 @@ async function* readCsv(
   plainFile: number | undefined,
 ): AsyncGenerator<readonly Reading[] | PlainEvents> {
   const lineEnd = form.endsAtReturns === true ? RETURN : LINE_FEED;
-  const table = new Table(input, lineEnd);
+  const table = new InputTable(input, lineEnd);
   let line = 1;
   for await (const block of readBlocks(bytes, lineEnd)) {
     let place = 0;
@@ -104,7 +104,7 @@ async function* readCsv(
 }
 
 /** The state of reading a CSV file: the header, once it is read, and the rows below it. */
-class Table {
+class InputTable {
   readonly cutter: RowCutter;
   /** Whether the header is invalid, so that no record below it can be valid. */
   isRefused = false;

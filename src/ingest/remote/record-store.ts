@@ -22,7 +22,7 @@ const PAGE = '500';
 const FIRST_PAUSE_MS = 500;
 const LARGEST_PAGE_BYTES = 64 * 1024 * 1024;
 
-interface Page {
+interface StatementPage {
   /** As written by the server, each in one line. */
   readonly statements: readonly string[];
   readonly more: string | undefined;
@@ -48,7 +48,7 @@ export async function* readStatements(
   const seen = new Set<string>();
   let next: URL | undefined = first;
   while (next !== undefined) {
-    const { statements, more }: Page = await readPage(next, headers, firstPauseMs);
+    const { statements, more }: StatementPage = await readPage(next, headers, firstPauseMs);
     if (statements.length > 0) {
       isEmpty = false;
       yield statements.map((one) => `${one}\n`).join('');
@@ -76,7 +76,7 @@ async function readPage(
   url: URL,
   headers: Readonly<Record<string, string>>,
   firstPauseMs: number,
-): Promise<Page> {
+): Promise<StatementPage> {
   const read = (body: AsyncIterable<Uint8Array>) =>
     textOf(body, LARGEST_PAGE_BYTES, () => unreadable('a page has more than 64 MiB'));
   const origin = { baseUrl: url.origin, headers };
@@ -91,7 +91,7 @@ async function readPage(
  * Statements are not parsed here: an error in one is found when its record is read, and does not
  * end the import.
  */
-function pageOf(text: string): Page {
+function pageOf(text: string): StatementPage {
   const members = new Map(partsOf(text)?.map((part) => [part.name, part.text]));
   const statements = members.get('statements');
   const listed = statements?.startsWith('[') ? partsOf(statements) : undefined;

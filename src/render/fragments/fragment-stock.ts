@@ -52,13 +52,13 @@ type Stocks<T extends RecordTable> = { readonly [Table in T]: RecordStock<Table>
  * The state that all stocks of a dataset share, and the memory for all fragments of which events
  * are composed.
  */
-interface Shared extends Stocks<'boards' | 'pins'> {
+interface SharedStocks extends Stocks<'boards' | 'pins'> {
   readonly memory: FragmentMemory | undefined;
 }
 
-const shared = new WeakMap<Dataset, Shared>();
+const shared = new WeakMap<Dataset, SharedStocks>();
 
-function sharedOf(dataset: Dataset): Shared {
+function sharedOf(dataset: Dataset): SharedStocks {
   const known = shared.get(dataset);
   if (known !== undefined) return known;
   const { users, boards, pins } = dataset.counts;

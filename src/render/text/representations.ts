@@ -6,7 +6,7 @@
 import type { Frame } from './frame.ts';
 import type { Notation } from './notation.ts';
 
-interface Form {
+interface RepresentationForm {
   readonly mediaType: string;
   /** Present if it differs from the media type. */
   readonly contentType?: string;
@@ -56,12 +56,14 @@ export const REPRESENTATIONS = {
     ...{ mediaType: 'text/event-stream', isListed: false, isEncodable: false, notation: 'json' },
     frame: () => ({ beforeFirst: 'data: ', beforeOthers: 'data: ', afterEach: '\n\n' }),
   },
-} as const satisfies Record<string, Form>;
+} as const satisfies Record<string, RepresentationForm>;
 
-type Table = typeof REPRESENTATIONS;
-type Which<Wanted> = { [R in keyof Table]: Table[R] extends Wanted ? R : never }[keyof Table];
+type RepresentationTable = typeof REPRESENTATIONS;
+type Which<Wanted> = {
+  [R in keyof RepresentationTable]: RepresentationTable[R] extends Wanted ? R : never;
+}[keyof RepresentationTable];
 
-export type Representation = keyof Table;
+export type Representation = keyof RepresentationTable;
 export type ListedRepresentation = Which<{ readonly isListed: true }>;
 export type TextRepresentation = Which<{ readonly notation: Notation }>;
 /** Representations of change sets. Tables are excluded, because their rows have no sync ids. */
@@ -78,12 +80,12 @@ export function isText(name: Representation): name is TextRepresentation {
 }
 
 export function tellsChanges(name: Representation): name is ChangesRepresentation {
-  const form: Form = REPRESENTATIONS[name];
+  const form: RepresentationForm = REPRESENTATIONS[name];
   return form.notation === 'json';
 }
 
 export function contentTypeOf(name: Representation): string {
-  const form: Form = REPRESENTATIONS[name];
+  const form: RepresentationForm = REPRESENTATIONS[name];
   return form.contentType ?? form.mediaType;
 }
 

@@ -52,7 +52,7 @@ const TIMESTAMP = {
 } as const;
 
 export class ParquetFile {
-  readonly #columns: readonly Column[];
+  readonly #columns: readonly FileColumn[];
   readonly #sections: readonly Section[];
   readonly #timestampMs: Float64Array | undefined;
   readonly #bytes = new ByteWriter();
@@ -61,7 +61,7 @@ export class ParquetFile {
   #rows = 0;
 
   constructor({ columns, hasTimestamp }: ParquetTable) {
-    this.#columns = columns.map((column) => new Column(column));
+    this.#columns = columns.map((column) => new FileColumn(column));
     this.#sections = sectionsOf(this.#columns);
     this.#timestampMs = hasTimestamp ? new Float64Array(MOST_ROWS) : undefined;
     const described = [...this.#columns.map(({ schema }) => schema), ...(hasTimestamp ? [TIMESTAMP] : [])];
@@ -123,7 +123,7 @@ export class ParquetFile {
   }
 }
 
-class Column {
+class FileColumn {
   readonly section: number;
   readonly schema: Schema[number];
   readonly count: number;
@@ -158,11 +158,11 @@ class Section {
   readonly places = new Int32Array(MOST_ROWS);
   /** Bytes of the texts of these records. */
   bytes = 0;
-  readonly #columns: readonly Column[];
+  readonly #columns: readonly FileColumn[];
   /** By index: 1 + position of the record in `indices`; 0 if it is not in this row group. */
   readonly #known: Int32Array;
 
-  constructor(columns: readonly Column[]) {
+  constructor(columns: readonly FileColumn[]) {
     this.#columns = columns;
     this.#known = new Int32Array(columns[0]?.count ?? 0);
   }
@@ -182,7 +182,7 @@ class Section {
   }
 }
 
-function sectionsOf(columns: readonly Column[]): Section[] {
+function sectionsOf(columns: readonly FileColumn[]): Section[] {
   const count = Math.max(...columns.map(({ section }) => section)) + 1;
   return Array.from(
     { length: count },

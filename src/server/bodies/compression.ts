@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { crc32, createZstdCompress, deflateRaw, gzip, constants as zlib, zstdCompress } from 'node:zlib';
 import { release } from '../../render/thread/garbage.ts';
 
-type Compression = 'gzip' | 'zstd';
+type BodyCompression = 'gzip' | 'zstd';
 
 /**
  * Fast levels: on a network of 1 Gbit/s they serve a client sooner than a smaller response would.
@@ -34,7 +34,7 @@ const DEFLATE = {
 const GZIP_HEADER = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255);
 
 /** Compresses all bytes at once. */
-export async function compressSmall(bytes: Buffer, compression: Compression): Promise<Buffer> {
+export async function compressSmall(bytes: Buffer, compression: BodyCompression): Promise<Buffer> {
   return compression === 'gzip'
     ? await promisify(gzip)(bytes, SMALL_GZIP)
     : await promisify(zstdCompress)(bytes, SMALL_ZSTD);
@@ -46,7 +46,7 @@ export type BodyChunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
  * A chunk may be overwritten once the second chunk after it is requested. The same applies to
  * chunks of the source.
  */
-export function compress(plain: BodyChunks, compression: Compression): AsyncGenerator<Uint8Array, void> {
+export function compress(plain: BodyChunks, compression: BodyCompression): AsyncGenerator<Uint8Array, void> {
   return compression === 'gzip' ? compressGzip(plain) : compressZstd(plain);
 }
 

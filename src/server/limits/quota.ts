@@ -20,7 +20,7 @@ export type Resource =
   | 'streams'
   | 'connections';
 
-interface Refusal {
+interface QuotaRefusal {
   /** When the key or its organization has reached its limit. */
   readonly share: ErrorCode;
   /** When the process has reached its limit. */
@@ -32,7 +32,7 @@ interface Refusal {
 const PAGES = 'Wait until one ends, or request pages with "limit".';
 const LATER = 'Close one, or poll with "since" instead.';
 
-const REFUSALS: Readonly<Record<Resource, Refusal>> = {
+const REFUSALS: Readonly<Record<Resource, QuotaRefusal>> = {
   responses: {
     ...{ share: 'too-many-responses', process: 'server-busy' },
     ...{ what: 'concurrent large responses', remedy: PAGES },

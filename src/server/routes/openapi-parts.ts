@@ -40,7 +40,7 @@ export const RATE_LIMIT_HEADERS = ['RateLimit', 'RateLimit-Policy'] as const;
 /** Statuses of requests that are refused before they are counted. */
 export const BEFORE_RATE_LIMIT: readonly number[] = [401, 408, 431, 501];
 
-interface Refusal {
+interface RefusalResponse {
   readonly status: number;
   /** Name of the component. */
   readonly name: string;
@@ -53,8 +53,8 @@ function refusal(
   name: string,
   code: ProblemCode,
   description: string,
-  headers: Refusal['headers'] = [],
-): Refusal {
+  headers: RefusalResponse['headers'] = [],
+): RefusalResponse {
   const { status, title, remedy } = PROBLEMS[code];
   const example = {
     type: `/problems/${code}`,
@@ -69,7 +69,7 @@ function refusal(
 }
 
 /** One per status. Codes that share a status are distinguished by `code`. */
-export const REFUSALS: readonly Refusal[] = [
+export const REFUSALS: readonly RefusalResponse[] = [
   refusal('BadRequest', 'parameter-unknown', 'Malformed request, or an invalid parameter.'),
   refusal('Unauthorized', 'key-missing', 'The key is missing, unknown, expired or revoked.', [
     'WWW-Authenticate',

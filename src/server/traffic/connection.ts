@@ -25,13 +25,13 @@ const MOST_IN_LINE = 8;
  */
 const MOST_IN_LINE_EVER = 1_000;
 
-interface Turn {
+interface ConnectionTurn {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
 /** By socket: the request in progress, followed by those that wait until its response has ended. */
-const turns = new WeakMap<Socket, Turn[]>();
+const turns = new WeakMap<Socket, ConnectionTurn[]>();
 
 /** Sockets from which the body of the first request is still being received. */
 const receiving = new WeakSet<Socket>();
@@ -49,13 +49,13 @@ export function isAnswering(socket: Socket): boolean {
 /** Sockets whose further bytes cannot be parsed. They close after the responses in progress. */
 const incomprehensible = new WeakSet<Socket>();
 
-type Answer = (turn: Turn) => void;
+type WriteResponse = (turn: ConnectionTurn) => void;
 
 /**
  * Node starts all pipelined requests of a client at once. Without this queue, the limit on
  * connections would not limit the work.
  */
-function answerInTurn(socket: Socket, turn: Turn, answer: Answer): void {
+function answerInTurn(socket: Socket, turn: ConnectionTurn, answer: WriteResponse): void {
   if (socket.destroyed) return;
   const queue = turns.get(socket);
   if (queue === undefined) {
@@ -71,11 +71,11 @@ function answerInTurn(socket: Socket, turn: Turn, answer: Answer): void {
   }
 }
 
-function pauseIfMany(socket: Socket, queue: readonly Turn[]): void {
+function pauseIfMany(socket: Socket, queue: readonly ConnectionTurn[]): void {
   if (queue.length > MOST_IN_LINE) socket.pause();
 }
 
-function startTurn(socket: Socket, turn: Turn, answer: Answer): void {
+function startTurn(socket: Socket, turn: ConnectionTurn, answer: WriteResponse): void {
   const { response } = turn;
   response.once('close', () => endTurn(socket, answer));
   // Node does this for all requests except those that it takes for the start of a tunnel.
@@ -88,7 +88,7 @@ function startTurn(socket: Socket, turn: Turn, answer: Answer): void {
  * Until the body has been received, the connection counts as idle. So a body that is malformed or
  * takes too long is refused like any other incomplete request.
  */
-function answerAfterBody(socket: Socket, turn: Turn, answer: Answer): void {
+function answerAfterBody(socket: Socket, turn: ConnectionTurn, answer: WriteResponse): void {
   receiving.add(socket);
   if (expectant.has(turn.request)) turn.response.writeContinue();
   receiveBody(turn.request, () => {
@@ -97,7 +97,7 @@ function answerAfterBody(socket: Socket, turn: Turn, answer: Answer): void {
   });
 }
 
-function endTurn(socket: Socket, answer: Answer): void {
+function endTurn(socket: Socket, answer: WriteResponse): void {
   const queue = turns.get(socket) ?? [];
   queue.shift();
   const next = queue[0];
@@ -137,7 +137,7 @@ export function prepareConnections(server: Server): void {
     if (!isAnswering(socket) || socket.writableLength > 0) socket.destroy();
   });
   const listeners = server.listeners('request');
-  const answer: Answer = ({ request, response }) => {
+  const answer: WriteResponse = ({ request, response }) => {
     for (const listener of listeners) Reflect.apply(listener, server, [request, response]);
   };
   server.removeAllListeners('request');

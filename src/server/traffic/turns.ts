@@ -7,10 +7,10 @@ import type { KeyEntry } from '../../keys/keyring.ts';
 import type { Limits } from '../limits/limits.ts';
 import { Tally } from '../limits/quota.ts';
 
-type Holder = Pick<KeyEntry, 'id' | 'organization'>;
+type TurnHolder = Pick<KeyEntry, 'id' | 'organization'>;
 
 interface Waiter {
-  readonly holder: Holder;
+  readonly holder: TurnHolder;
   readonly begin: () => void;
 }
 
@@ -29,14 +29,14 @@ export class Turns {
    * Resolves when the holder has a turn, with the function that ends it. That function must be
    * called once.
    */
-  async take(holder: Holder): Promise<() => void> {
+  async take(holder: TurnHolder): Promise<() => void> {
     if (this.#hasRoom(holder)) this.#begin(holder);
     else await new Promise<void>((begin) => this.#waiting.push({ holder, begin }));
     return () => this.#end(holder);
   }
 
   /** Does the work in one turn. */
-  async run<T>(holder: Holder, work: () => Promise<T>): Promise<T> {
+  async run<T>(holder: TurnHolder, work: () => Promise<T>): Promise<T> {
     const end = await this.take(holder);
     try {
       return await work();
@@ -45,18 +45,18 @@ export class Turns {
     }
   }
 
-  #hasRoom({ organization }: Holder): boolean {
+  #hasRoom({ organization }: TurnHolder): boolean {
     const { queries, 'queries-per-organization': most } = this.#limits;
     return this.underWay < queries && this.#byOrganization.of(organization) < most;
   }
 
-  #begin({ id, organization }: Holder): void {
+  #begin({ id, organization }: TurnHolder): void {
     this.underWay += 1;
     this.#byKey.change(id, 1);
     this.#byOrganization.change(organization, 1);
   }
 
-  #end({ id, organization }: Holder): void {
+  #end({ id, organization }: TurnHolder): void {
     this.underWay -= 1;
     this.#byKey.change(id, -1);
     this.#byOrganization.change(organization, -1);

@@ -50,7 +50,7 @@ class S3Bucket implements ChunkPlace {
   readonly #address: BucketAddress;
   readonly #bounds: BucketBounds;
   readonly #client: S3Client;
-  readonly #turns = new Turns(SOCKETS);
+  readonly #turns = new ConnectionTurns(SOCKETS);
 
   constructor(address: BucketAddress, bounds: BucketBounds) {
     this.#address = address;
@@ -282,7 +282,7 @@ function rejectedBy(signal: AbortSignal): Promise<never> {
 }
 
 /** Allows `count` concurrent holders; others wait in the order of their calls. */
-class Turns {
+class ConnectionTurns {
   readonly #waiting: (() => void)[] = [];
   #free: number;
 

@@ -42,7 +42,7 @@ export async function moveToPlace(
   }
 }
 
-interface Move {
+interface ChunkMove {
   readonly name: string;
   readonly address: string;
   readonly target: ChunkPlace;
@@ -51,7 +51,7 @@ interface Move {
 async function moveOne(
   catalog: PostgresCatalog,
   openPlace: OpenPlace,
-  { name, address, target }: Move,
+  { name, address, target }: ChunkMove,
   options: MoveOptions,
 ): Promise<boolean> {
   const lease = await catalog.lease((await catalog.sharing(name)).organization, options);

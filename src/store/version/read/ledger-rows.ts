@@ -10,7 +10,7 @@ import {
 import { inSlices } from '../../../system/time-slice.ts';
 import { bigint, text } from '../../stored-values.ts';
 
-type Row = readonly unknown[];
+type LedgerRow = readonly unknown[];
 
 /** Lines between two checks of the time slice. */
 const LINES_AT_ONCE = 512;
@@ -20,14 +20,14 @@ export interface LedgerRows {
    * Awards for events inside the scope, in order: instant, type, action, ids of actor, owner and
    * pin, rule, points, outcome, start of the week.
    */
-  readonly awards: readonly Row[];
+  readonly awards: readonly LedgerRow[];
   /** The points of all awards that count, and the weekly maximum, if any. */
-  readonly sums: Row | undefined;
+  readonly sums: LedgerRow | undefined;
   /** In order: instant, points, reason. */
-  readonly adjustments: readonly Row[];
+  readonly adjustments: readonly LedgerRow[];
   /** Points and score, if any. */
-  readonly imported: Row | undefined;
-  readonly standing: Row | undefined;
+  readonly imported: LedgerRow | undefined;
+  readonly standing: LedgerRow | undefined;
 }
 
 export async function ledgerOf(rows: LedgerRows): Promise<Ledger> {
@@ -53,7 +53,7 @@ export async function ledgerOf(rows: LedgerRows): Promise<Ledger> {
   };
 }
 
-function ledgerLine(row: Row): LedgerLine {
+function ledgerLine(row: LedgerRow): LedgerLine {
   const [timestampMs, type, action, actorId, ownerId, pinId, rule, points, outcome, weekMs] = row;
   return {
     timestampMs: Number(timestampMs),
@@ -89,10 +89,10 @@ function outcomeOf(name: string): AwardOutcome {
   return outcome;
 }
 
-function adjustment([timestampMs, points, reason]: Row): Adjustment {
+function adjustment([timestampMs, points, reason]: LedgerRow): Adjustment {
   return { timestampMs: Number(timestampMs), points: Number(points), reason: text(reason) };
 }
 
-function figures([totalPoints, participationScore]: Row) {
+function figures([totalPoints, participationScore]: LedgerRow) {
   return { totalPoints: Number(totalPoints), participationScore: Number(participationScore) };
 }
