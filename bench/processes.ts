@@ -52,8 +52,12 @@ export function startModule(name: string, signal: AbortSignal): Running {
 }
 
 /** Sends a message and returns the next one received. Throws if the process ends or times out. */
-export async function ask<Answer>(running: Running, message: object, timeoutMs: number): Promise<Answer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+export async function ask<RenderedBody>(
+  running: Running,
+  message: object,
+  timeoutMs: number,
+): Promise<RenderedBody> {
+  const { promise, resolve, reject } = Promise.withResolvers<RenderedBody>();
   const onExit = () => reject(new Error('A process of the benchmark ended too early.'));
   const timer = setTimeout(() => reject(new Error('A process of the benchmark took too long.')), timeoutMs);
   running.child.once('message', resolve);

@@ -42,12 +42,12 @@ const QUICK_PEER_EVENTS = 5_000;
 /** Scenarios that send requests to one server after the other. */
 const SERVED = [...SMALL_KINDS, 'unchanged', 'insights', 'mixed'];
 
-export interface Run extends Plan {
+export interface RowWriter extends Plan {
   readonly events: readonly number[];
   readonly against: Program | undefined;
 }
 
-export async function runScenarios(run: Run, folder: string): Promise<void> {
+export async function runScenarios(run: RowWriter, folder: string): Promise<void> {
   const sizes = run.events.toSorted((a, b) => a - b);
   if (anyChosen(run, ['import', 'start', 'plain', 'gzip', 'zstd', ...SERVED])) {
     await measureSizes(run, sizes, folder);
@@ -64,7 +64,7 @@ export async function runScenarios(run: Run, folder: string): Promise<void> {
 }
 
 /** Keeps the data of all sizes until the largest has been compared with the smallest. */
-async function measureSizes(run: Run, sizes: readonly number[], folder: string): Promise<void> {
+async function measureSizes(run: RowWriter, sizes: readonly number[], folder: string): Promise<void> {
   await inFolder(join(folder, 'sizes'), async (place) => {
     const grounds: Ground[] = [];
     for (const events of sizes) {
@@ -79,7 +79,7 @@ async function measureSizes(run: Run, sizes: readonly number[], folder: string):
   });
 }
 
-async function measureCommunity(run: Run, events: number, folder: string): Promise<Ground> {
+async function measureCommunity(run: RowWriter, events: number, folder: string): Promise<Ground> {
   const { report, signal } = run;
   const title = size(events);
   const community = communityOf(events);
@@ -104,7 +104,7 @@ async function measureCommunity(run: Run, events: number, folder: string): Promi
   return ground;
 }
 
-async function measureServed(run: Run, ground: Ground, aside: boolean): Promise<void> {
+async function measureServed(run: RowWriter, ground: Ground, aside: boolean): Promise<void> {
   if (!anyChosen(run, SERVED)) return;
   await using bed = await openBed(ground, run.signal);
   for (const kind of SMALL_KINDS) if (run.chosen(kind)) await measureSmall(bed, run, kind);
@@ -113,7 +113,7 @@ async function measureServed(run: Run, ground: Ground, aside: boolean): Promise<
   if (run.chosen('mixed')) await measureMixed(bed, run, aside && ground.community.events <= NESTED_EVENTS);
 }
 
-async function measureBoth(run: Run, sizes: readonly number[], folder: string): Promise<void> {
+async function measureBoth(run: RowWriter, sizes: readonly number[], folder: string): Promise<void> {
   const { against } = run;
   if (against === undefined) return;
   for (const events of sizes) {
@@ -122,7 +122,7 @@ async function measureBoth(run: Run, sizes: readonly number[], folder: string): 
   }
 }
 
-async function measureOverStores(run: Run, sizes: readonly number[], folder: string): Promise<void> {
+async function measureOverStores(run: RowWriter, sizes: readonly number[], folder: string): Promise<void> {
   for (const events of sizes) {
     const place = join(folder, `${events}`);
     await inFolder(place, async () => measureStores(run, await bundleOf(events, place), run.against));
@@ -143,7 +143,7 @@ async function bundleOf(events: number, folder: string) {
   return { title: size(events), community, folder, firstPath, bundle };
 }
 
-async function measureStalls(run: Run, events: number, folder: string): Promise<void> {
+async function measureStalls(run: RowWriter, events: number, folder: string): Promise<void> {
   const community = crowdOf(events);
   const bundle = join(folder, 'bundle');
   await mkdir(bundle);
@@ -152,7 +152,7 @@ async function measureStalls(run: Run, events: number, folder: string): Promise<
   await measureBlocking(run, { title: size(events), community, folder, firstPath }, bundle);
 }
 
-async function measureOulad(run: Run, folder: string): Promise<void> {
+async function measureOulad(run: RowWriter, folder: string): Promise<void> {
   if (!existsSync(OULAD)) {
     run.report.remark('OULAD does not lie beside the checkout.');
     return;
@@ -170,7 +170,7 @@ async function measureOulad(run: Run, folder: string): Promise<void> {
  * Whether the disk has room for the export several times, and the page cache for the export.
  * Otherwise the rate of nginx would be that of the disk.
  */
-async function hasRoom(run: Run, ground: Ground): Promise<boolean> {
+async function hasRoom(run: RowWriter, ground: Ground): Promise<boolean> {
   const exportBytes = ground.community.events * EVENT_BYTES;
   const { bavail, bsize } = await statfs(ground.folder);
   const room = exportBytes < totalmem() / 2 && exportBytes * 3 < bavail * bsize;
@@ -178,7 +178,7 @@ async function hasRoom(run: Run, ground: Ground): Promise<boolean> {
   return room;
 }
 
-function anyChosen(run: Run, names: readonly string[]): boolean {
+function anyChosen(run: RowWriter, names: readonly string[]): boolean {
   return names.some((name) => run.chosen(name));
 }
 

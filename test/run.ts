@@ -27,7 +27,7 @@ const COVERAGE = [
   '--test-coverage-branches=85',
 ];
 
-interface Run {
+interface RowWriter {
   readonly files: readonly string[];
   readonly options?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
@@ -42,7 +42,7 @@ const filesOf = (isWanted: (sets: readonly string[]) => boolean) =>
  * The runs of each name, one after the other. All files are named by their pattern, to keep the
  * command short.
  */
-const RUNS: Readonly<Record<string, () => readonly Run[]>> = {
+const RUNS: Readonly<Record<string, () => readonly RowWriter[]>> = {
   all: () => [{ files: [ALL_TESTS] }],
   quick: () => [{ files: filesOf((sets) => sets.length === 0) }],
   browser: () => [{ files: filesOf((sets) => sets.includes('browser')) }],
@@ -67,7 +67,7 @@ function runTests({
   options = [],
   environment = {},
   postgres = WANTED_POSTGRES,
-}: Run): Promise<number> {
+}: RowWriter): Promise<number> {
   const atOnce = `--test-concurrency=${FILES_AT_ONCE}`;
   const args = ['--test', SHARED_SERVERS, atOnce, '--test-reporter=spec', ...options];
   const child = spawn(process.execPath, [...args, ...files], {

@@ -3,7 +3,7 @@
  * real deployment with a key for each scope.
  */
 import { FULL_SCOPE, type Scope } from '../src/domain/scope.ts';
-import type { Question } from './model/answers.ts';
+import type { ParsedRequest } from './model/answers.ts';
 import { type Bundle, EMPTY_BUNDLE, type EventInput } from './model/bundle.ts';
 import { type Deployment, openDeployment, storeSettings } from './model/deployment.ts';
 import { absorb, emptyModel, type Model, type ModelSettings } from './model/model.ts';
@@ -137,25 +137,25 @@ export const WORLD_SCOPES = {
 } as const satisfies Record<string, Scope>;
 
 /** Queries for every route: of data in all scopes, of data in some, and of missing data. */
-export const WORLD_QUESTIONS: readonly Question[] = [
+export const WORLD_QUESTIONS: readonly ParsedRequest[] = [
   { route: 'events' },
   { route: 'events with pins' },
   { route: 'boards' },
   { route: 'users' },
-  ...[RHETORIC, STARS, EMPTY, FAR, 404n].flatMap((id): Question[] => [
+  ...[RHETORIC, STARS, EMPTY, FAR, 404n].flatMap((id): ParsedRequest[] => [
     { route: 'events of a board', id },
     { route: 'points of a board', by: 'id', name: `${id}` },
   ]),
-  ...[ADA, OLIVE, BOB, EVE, PAT, ZOE, 404n].flatMap((id): Question[] => [
+  ...[ADA, OLIVE, BOB, EVE, PAT, ZOE, 404n].flatMap((id): ParsedRequest[] => [
     { route: 'events of a user', id },
     { route: 'points of a user', id, keyedBy: 'user' },
     { route: 'points of a user', id, keyedBy: 'board' },
   ]),
   ...['lti-rhetoric', 'lti 8%', 'LTI-RHETORIC', 'none'].map(
-    (name): Question => ({ route: 'points of a board', by: 'lti', name }),
+    (name): ParsedRequest => ({ route: 'points of a board', by: 'lti', name }),
   ),
   ...['RHET 101/é', 'FAR', 'none'].map(
-    (name): Question => ({ route: 'points of a board', by: 'course', name }),
+    (name): ParsedRequest => ({ route: 'points of a board', by: 'course', name }),
   ),
   ...[
     ['sis_user_id', 'S 1/ä'],
@@ -164,7 +164,7 @@ export const WORLD_QUESTIONS: readonly Question[] = [
     ['sis_user_id', 'none'],
     ['email', 'ada@harbor.example'],
   ].map(
-    ([property = '', value = '']): Question => ({
+    ([property = '', value = '']): ParsedRequest => ({
       route: 'points of an LMS user',
       property,
       value,

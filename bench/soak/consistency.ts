@@ -3,7 +3,7 @@
  * the first one on, and the same batches for the same entity tag.
  */
 import { type Marks, SHARES } from './batches.ts';
-import type { Answer } from './reading.ts';
+import type { RenderedBody } from './reading.ts';
 
 /** The kind of a response, which determines its number of events of each batch. */
 export type Share = 'export' | 'board' | 'user' | 'scoped';
@@ -21,7 +21,7 @@ export class Consistency {
   }
 
   /** Throws an error with a readable message if the events cannot come from one version. */
-  checkEvents(name: string, answer: Answer, share: Share): void {
+  checkEvents(name: string, answer: RenderedBody, share: Share): void {
     const batches = answer.marks.size;
     for (let batch = 1; batch <= batches; batch++) {
       const count = answer.marks.get(batch) ?? 0;
@@ -39,7 +39,7 @@ export class Consistency {
   }
 
   /** Checks the points of the user who earns points with each batch, on a marked board. */
-  checkPoints(name: string, answer: Answer, board: number): void {
+  checkPoints(name: string, answer: RenderedBody, board: number): void {
     const records = Object.values<{ user_id: number; total_points: number }>(JSON.parse(answer.text));
     const total = records.find((record) => record.user_id === this.#marks.earner)?.total_points ?? 0;
     const base = this.#basePoints.get(board) ?? total;

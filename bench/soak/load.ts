@@ -3,7 +3,7 @@ import { Agent } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Marks } from './batches.ts';
 import type { Consistency, Share } from './consistency.ts';
-import { type Answer, type Question, read } from './reading.ts';
+import { type ParsedRequest, type RenderedBody, read } from './reading.ts';
 
 const PAUSE_MS = 5;
 /** Further failures would add no information. */
@@ -19,8 +19,8 @@ export interface Keys {
 
 interface Loop {
   readonly name: string;
-  readonly ask: (turn: number) => Question;
-  readonly check: (answer: Answer, question: Question) => void;
+  readonly ask: (turn: number) => ParsedRequest;
+  readonly check: (answer: RenderedBody, question: ParsedRequest) => void;
   /** Number of parallel loops. */
   readonly times?: number;
 }
@@ -95,7 +95,12 @@ async function repeat(loop: Loop, offset: number, figures: LoopFigures, around: 
 }
 
 function loopsOf(keys: Keys, marks: Marks, consistency: Consistency): Loop[] {
-  const events = (name: string, share: Share, question: Omit<Question, 'path'>, redacted = false): Loop => ({
+  const events = (
+    name: string,
+    share: Share,
+    question: Omit<ParsedRequest, 'path'>,
+    redacted = false,
+  ): Loop => ({
     name,
     ask: () => ({ path: '/a/v1/events', ...question }),
     check: (answer) => {

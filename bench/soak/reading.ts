@@ -13,7 +13,7 @@ const EMAIL = Buffer.from('@campus.example');
 /** A mark with its number is not longer than this. */
 const SEAM_BYTES = 64;
 
-export interface Question {
+export interface ParsedRequest {
   readonly path: string;
   readonly key: string;
   readonly encoding?: 'gzip' | 'zstd';
@@ -21,7 +21,7 @@ export interface Question {
   readonly etag?: string;
 }
 
-export interface Answer {
+export interface RenderedBody {
   readonly status: number;
   readonly etag: string;
   readonly bytes: number;
@@ -38,7 +38,7 @@ export interface Answer {
 const TEXT_BYTES = 256 * 1024;
 
 /** Throws if the body is cut short or contradicts its headers. */
-export async function read(port: number, agent: Agent, question: Question): Promise<Answer> {
+export async function read(port: number, agent: Agent, question: ParsedRequest): Promise<RenderedBody> {
   const startMs = performance.now();
   const response = await ask(port, agent, question);
   const tally = new Tally();
@@ -62,7 +62,7 @@ export async function read(port: number, agent: Agent, question: Question): Prom
   };
 }
 
-function ask(port: number, agent: Agent, question: Question): Promise<IncomingMessage> {
+function ask(port: number, agent: Agent, question: ParsedRequest): Promise<IncomingMessage> {
   const headers = {
     apikey: question.key,
     'accept-encoding': question.encoding ?? 'identity',

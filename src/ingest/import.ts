@@ -8,6 +8,12 @@ import type { Counts } from '../dataset/dataset.ts';
 import { AppError } from '../domain/app-error.ts';
 import type { RecordKind } from '../store/staging.ts';
 import type { Changes, Publication, Store } from '../store/store.ts';
+import {
+  type ConvertedRecords,
+  checkExternal,
+  type ExternalFormat,
+  RecordConversions,
+} from './external-format.ts';
 import { Findings, RejectsFile, type ReportedProblem } from './findings.ts';
 import { keyedDerivation, plainDerivation } from './formats/derivation.ts';
 import { findBundle, type Input, type InputForm } from './input/bundle.ts';
@@ -17,7 +23,6 @@ import { type ImportProgress, Meter } from './progress.ts';
 import { checkSameOrganization, readSettings } from './settings-files.ts';
 import { type ImportedFile, stageInputs } from './staging-run.ts';
 import { type OpenedTarget, openTarget } from './target.ts';
-import { checkForeign, type Foreign, type Translated, Translations } from './translating.ts';
 
 export interface ImportOptions {
   readonly store: Store;
@@ -37,7 +42,7 @@ export interface ImportOptions {
    */
   readonly areFound?: boolean | undefined;
   /** The format of all inputs, if other software wrote them. */
-  readonly foreign?: Foreign | undefined;
+  readonly foreign?: ExternalFormat | undefined;
   /** Publish the valid records and write every invalid one to this file (decision 30). */
   readonly skipInvalid?: string | undefined;
   /**
@@ -105,7 +110,7 @@ export interface ImportReport {
    */
   readonly problemCountIsLeast: boolean;
   /** Counts of the records of other software; absent for a bundle. */
-  readonly translated: Translated | undefined;
+  readonly translated: ConvertedRecords | undefined;
   /** Files in folders with settings of an organization, and whether the settings were used. */
   readonly settings: readonly string[];
   readonly settingsTaken: boolean;
@@ -127,7 +132,7 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
   const { foreign } = options;
   const { inputs, settings: settingsFiles, passedOver } = await findInputs(options);
   // Checked before the organization is created or a file is written.
-  if (foreign !== undefined) checkForeign(foreign, inputs);
+  if (foreign !== undefined) checkExternal(foreign, inputs);
   refuseOverwriting(inputs, options.skipInvalid);
   const settings =
     options.takesSettings === true
@@ -247,10 +252,13 @@ async function endPublication(staged: StagedInputs): Promise<ImportEnd> {
  * Called after the publication has begun: while it waited, the organization may have become a copy
  * with a different secret.
  */
-async function openTranslations(foreign: Foreign, { store, entry }: OpenedTarget): Promise<Translations> {
+async function openTranslations(
+  foreign: ExternalFormat,
+  { store, entry }: OpenedTarget,
+): Promise<RecordConversions> {
   const { derivedIds, secret } = await store.organization(entry.name);
   const derivation = derivedIds === 'plain' ? plainDerivation : keyedDerivation(secret);
-  const translations = new Translations(foreign, derivation);
+  const translations = new RecordConversions(foreign, derivation);
   const dataset = await store.openDataset(entry.name);
   try {
     if (dataset !== undefined) await translations.things.learn(dataset);

@@ -4,6 +4,7 @@
  */
 import type { Staged } from '../store/staging.ts';
 import type { Publication } from '../store/store.ts';
+import { fieldsOf, type RecordConversions } from './external-format.ts';
 import type { Written } from './fields/form.ts';
 import { Refusal } from './fields/refusal.ts';
 import type { Findings } from './findings.ts';
@@ -11,14 +12,13 @@ import type { Translator } from './formats/format.ts';
 import type { OpenInput } from './input/open-input.ts';
 import type { ReadParquet } from './input/parquet-input.ts';
 import type { Meter } from './progress.ts';
+import { KnownRecords } from './records/known-records.ts';
 import { NestedEvents } from './records/nested-events.ts';
 import { PlainEvents } from './records/plain-events.ts';
 import { readRecords } from './records/reading.ts';
 import type { Reading } from './records/record-reading.ts';
 import { readRecord, type Take } from './records/records.ts';
 import { Stager } from './records/stager.ts';
-import { WrittenOut } from './records/written-out.ts';
-import { fieldsOf, type Translations } from './translating.ts';
 
 export interface ImportedFile {
   /** The name as the user gave it. */
@@ -43,7 +43,7 @@ export interface StagingRun {
   readonly findings: Findings;
   readonly meter: Meter;
   /** Absent for a bundle. */
-  readonly translations: Translations | undefined;
+  readonly translations: RecordConversions | undefined;
 }
 
 /**
@@ -52,7 +52,7 @@ export interface StagingRun {
  */
 export async function stageInputs(run: StagingRun): Promise<ImportedFile[]> {
   const stager = new Stager(run.publication);
-  const writtenOut = new WrittenOut();
+  const writtenOut = new KnownRecords();
   const files: ImportedFile[] = [];
   for (const [file, open] of run.inputs.entries()) {
     const { kind, name, foreign } = open.input;
@@ -77,14 +77,14 @@ async function translatingOf(
 interface Place {
   readonly open: OpenInput;
   readonly stager: Stager;
-  readonly writtenOut: WrittenOut;
+  readonly writtenOut: KnownRecords;
   readonly take: Take;
   /** Absent for a bundle. */
   readonly translating: Translating | undefined;
 }
 
 interface Translating {
-  readonly translations: Translations;
+  readonly translations: RecordConversions;
   readonly translator: Translator;
 }
 
@@ -175,7 +175,7 @@ function takeTranslated(
 }
 
 /** Records that are unchanged since an earlier event are not staged again. */
-function takeInto(stager: Stager, writtenOut: WrittenOut | undefined, isCut: boolean): Take {
+function takeInto(stager: Stager, writtenOut: KnownRecords | undefined, isCut: boolean): Take {
   return (kind, record) => {
     if (writtenOut?.isNews(kind, record, isCut) ?? true) stager.add(kind, record);
   };

@@ -16,7 +16,7 @@ import {
   lineOf,
 } from './kept-lines.ts';
 import type { PullLimits } from './limits.ts';
-import { allPeople, type FindPerson, peopleInStep } from './people.ts';
+import { allUsers, type FindPerson, usersInStep } from './pulled-users.ts';
 import { refused } from './refusal.ts';
 
 export interface PulledBundle {
@@ -89,8 +89,8 @@ async function personFinder(
     if (b === undefined) throw new KeptDamage('there is no list of users');
     return [b, async ({ name, role }) => ({ name, role })];
   }
-  if (b !== undefined) return [a, peopleInStep(keptItems(b), peopleBytes)];
-  return [a, events === undefined ? async () => undefined : await allPeople(peopleIn(events), peopleBytes)];
+  if (b !== undefined) return [a, usersInStep(keptItems(b), peopleBytes)];
+  return [a, events === undefined ? async () => undefined : await allUsers(peopleIn(events), peopleBytes)];
 }
 
 async function* peopleIn(events: string): AsyncGenerator<Item> {

@@ -9,11 +9,11 @@ import { PATHS } from '../client/schema-a.ts';
 import type { PullFolder } from './folder.ts';
 import { keptItems } from './kept-lines.ts';
 import type { PullLimits } from './limits.ts';
+import { readAllPages } from './pages.ts';
 import type { FileName } from './progress.ts';
 import { noInterface } from './refusal.ts';
 import { type ResponseReading, readBoards, readEvents, readPoints, readUsers } from './responses.ts';
 import type { Got, PullSource, SourceVariant } from './source.ts';
-import { walkEvents } from './walk.ts';
 
 /**
  * Maximum number of rounds, because data can change while it is fetched. Later changes are fetched
@@ -141,7 +141,7 @@ export class Fetching {
   async #walk(): Promise<void> {
     const { progress } = this.#folder;
     try {
-      await walkEvents(this.#source, this.#folder, this.#limits, this.#tell);
+      await readAllPages(this.#source, this.#folder, this.#limits, this.#tell);
     } catch (error) {
       if (progress.walk === undefined && progress.pages.count === 0) {
         progress.hasTokens = undefined;

@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { AppError } from '../domain/app-error.ts';
-import type { Patience } from '../ingest/remote/patient-request.ts';
+import type { Patience } from '../ingest/remote/request-with-retry.ts';
 import { writePulledBundle } from './bundle.ts';
 import { Fetching } from './fetching.ts';
 import { PullFolder } from './folder.ts';

@@ -5,7 +5,12 @@
 import { CorkboardError, ProblemError } from '../client/errors.ts';
 import { MEDIA_TYPES } from '../client/media-types.ts';
 import type { Query } from '../client/sending.ts';
-import { askPatiently, type Patience, type RemoteBody, reasonOf } from '../ingest/remote/patient-request.ts';
+import {
+  type Patience,
+  type RemoteBody,
+  reasonOf,
+  requestWithRetry,
+} from '../ingest/remote/request-with-retry.ts';
 import { keepLines, type LineRoom } from './kept-lines.ts';
 import { refused } from './refusal.ts';
 import type { ResponseReading } from './responses.ts';
@@ -71,7 +76,7 @@ export class PullSource {
     };
     try {
       const request = { path, ...(query && { query }), etag, accept };
-      return await askPatiently({ baseUrl, key: this.#key }, request, read, this.#patience);
+      return await requestWithRetry({ baseUrl, key: this.#key }, request, read, this.#patience);
     } catch (error) {
       if (error instanceof CorkboardError) return outcomeOf(error);
       throw error;

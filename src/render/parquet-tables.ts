@@ -5,10 +5,10 @@ import type { Dataset } from '../dataset/dataset.ts';
 import type { EventBatch, EventPosition, EventQuery, ListKind, ListQuery } from '../dataset/query.ts';
 import { TextColumn } from '../dataset/text-column.ts';
 import { readAhead, readPage } from './fragments/batches.ts';
-import type { FragmentStock } from './fragments/fragment-stock.ts';
-import { readListPage } from './fragments/list-run.ts';
-import type { UnsizedAnswer, Variant } from './text/answer.ts';
+import type { FragmentCache } from './fragments/fragment-cache.ts';
+import { readListPage } from './fragments/list-writer.ts';
 import { EVENT_SECTIONS, kindColumns, LIST_FIELDS, organizationColumns } from './text/fields.ts';
+import type { UnsizedBody, Variant } from './text/rendered-body.ts';
 import {
   type ParquetColumn,
   ParquetFile,
@@ -28,18 +28,18 @@ const SECTIONS = [...new Set(EVENT_SECTIONS.map(({ of }) => of))];
 
 export class ParquetTables {
   readonly #dataset: Dataset;
-  readonly #stock: FragmentStock;
+  readonly #stock: FragmentCache;
   readonly #thread: RenderThread | undefined;
 
   /** Without a render thread, files are written on the calling thread. */
-  constructor(dataset: Dataset, stock: FragmentStock, thread: RenderThread | undefined) {
+  constructor(dataset: Dataset, stock: FragmentCache, thread: RenderThread | undefined) {
     this.#dataset = dataset;
     this.#stock = stock;
     this.#thread = thread;
   }
 
   /** Events of the query, with the columns of `EVENT_SECTIONS` and the timestamp. */
-  async events(query: EventQuery): Promise<UnsizedAnswer<EventPosition>> {
+  async events(query: EventQuery): Promise<UnsizedBody<EventPosition>> {
     const { limit } = query;
     if (limit === undefined) {
       const pieces = () => this.#events(readAhead(this.#dataset.events(query)));
@@ -49,7 +49,7 @@ export class ParquetTables {
     return { next, mostRows: limit, pieces: () => this.#events(batches) };
   }
 
-  async list(of: ListKind, query: ListQuery, variant: Variant): Promise<UnsizedAnswer<bigint>> {
+  async list(of: ListKind, query: ListQuery, variant: Variant): Promise<UnsizedBody<bigint>> {
     const records = await this.#stock.records(of);
     const { indices, next } = await readListPage(this.#dataset, of, query, async () => records);
     const form = { prefix: '', section: 0, optional: false };

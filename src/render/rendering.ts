@@ -7,23 +7,23 @@ import { hash } from 'node:crypto';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { EventQuery, ListKind, ListQuery, StandingsQuery } from '../dataset/query.ts';
 import type { Selection } from '../dataset/selection.ts';
-import { Shelf } from '../system/shelf.ts';
+import { AsyncMemo } from '../system/async-memo.ts';
 import { HELD_EVENTS, heldBytesOf, readAdmitted } from './fragments/admission.ts';
 import { readAhead } from './fragments/batches.ts';
+import { bufferedBody, longBody } from './fragments/buffered-body.ts';
 import { answerChanges, EventNames } from './fragments/changes.ts';
 import { EVENT_COLUMNS } from './fragments/event-form.ts';
-import type { EventParts } from './fragments/event-run.ts';
-import { FragmentStock } from './fragments/fragment-stock.ts';
-import { heldAnswer, longAnswer } from './fragments/held-answer.ts';
-import { ListRun, readListPage } from './fragments/list-run.ts';
-import { type StandingKey, StandingRun } from './fragments/standing-run.ts';
+import type { EventParts } from './fragments/event-writer.ts';
+import { FragmentCache } from './fragments/fragment-cache.ts';
+import { ListWriter, readListPage } from './fragments/list-writer.ts';
+import { type PointsKey, PointsWriter } from './fragments/points-writer.ts';
 import { ParquetTables } from './parquet-tables.ts';
 import { redactDataset } from './redaction/redacted-dataset.ts';
-import type { Admit, Answer, EventsAnswer, ListAnswer, Redacting, Variant } from './text/answer.ts';
 import type { Chunk } from './text/chunk.ts';
 import { LIST_FIELDS, ORGANIZATION, organizationColumns, RANKED_PIN } from './text/fields.ts';
-import { type Frame, JSON_OBJECT, measureFramed, type Run, renderChunks } from './text/frame.ts';
+import { type Frame, JSON_OBJECT, measureFramed, type RowWriter, renderChunks } from './text/frame.ts';
 import { type Described, describe } from './text/notation.ts';
+import type { Admit, EventsBody, ListBody, Redacting, RenderedBody, Variant } from './text/rendered-body.ts';
 import {
   type ChangesRepresentation,
   listFrame,
@@ -41,7 +41,7 @@ export interface Rendering {
    * Events of the query (contract 2.1). With a limit, `next` is the position of the last event
    * returned.
    */
-  events(query: EventQuery, representation: TextRepresentation, admit?: Admit): Promise<EventsAnswer>;
+  events(query: EventQuery, representation: TextRepresentation, admit?: Admit): Promise<EventsBody>;
   /**
    * The change set of the query since the version whose `lastSequence` was `since`; undefined: all
    * events, in the same form.
@@ -51,7 +51,7 @@ export interface Rendering {
     since: number | undefined,
     representation: ChangesRepresentation,
     admit?: Admit,
-  ): Promise<EventsAnswer>;
+  ): Promise<EventsBody>;
   /**
    * Boards or users of the query (contract 2.6, 2.7). With a limit, `next` is the last id returned.
    */
@@ -60,9 +60,9 @@ export interface Rendering {
     query: ListQuery,
     variant: Variant,
     representation: TextRepresentation,
-  ): Promise<ListAnswer>;
+  ): Promise<ListBody>;
   /** A points map, always JSON (contract 2.8). */
-  standings(query: StandingsQuery, keyedBy: StandingKey): Promise<Answer>;
+  standings(query: StandingsQuery, keyedBy: PointsKey): Promise<RenderedBody>;
   /** Users and boards with the fields of variant B, for responses that are not lists of them. */
   described(): Promise<Describing>;
   /** The fields `RANKED_PIN` of a pin, by index. */
@@ -94,30 +94,30 @@ const KEPT_SIZES = 256;
 class DatasetRendering implements Rendering {
   readonly tables: ParquetTables;
   readonly dataset: Dataset;
-  readonly #stock: FragmentStock;
+  readonly #fragments: FragmentCache;
   /**
    * Sizes of large responses. The same exports are requested repeatedly, and their size never
    * changes.
    */
-  readonly #sizes = new Shelf<number>(KEPT_SIZES);
+  readonly #sizes = new AsyncMemo<number>(KEPT_SIZES);
   readonly #thread: RenderThread | undefined;
   readonly #names: EventNames;
 
   constructor(dataset: Dataset, redacting: Redacting, thread: RenderThread | undefined) {
     this.dataset = redactDataset(dataset, redacting);
-    this.#stock = new FragmentStock(dataset, this.dataset);
-    this.tables = new ParquetTables(this.dataset, this.#stock, thread);
+    this.#fragments = new FragmentCache(dataset, this.dataset);
+    this.tables = new ParquetTables(this.dataset, this.#fragments, thread);
     this.#thread = thread;
     this.#names = new EventNames(redacting.secret);
     if ((dataset.timeline?.events.count ?? 0) > HELD_EVENTS) thread?.prepare();
   }
 
-  async events(query: EventQuery, representation: TextRepresentation, admit?: Admit): Promise<EventsAnswer> {
+  async events(query: EventQuery, representation: TextRepresentation, admit?: Admit): Promise<EventsBody> {
     const { page, isHeld } = await readAdmitted(this.dataset, query, admit);
-    const parts = await this.#stock.eventParts(REPRESENTATIONS[representation].notation);
+    const parts = await this.#fragments.eventParts(REPRESENTATIONS[representation].notation);
     const frame = listFrame(representation, EVENT_COLUMNS);
     if (isHeld) {
-      return heldAnswer(
+      return bufferedBody(
         frame,
         page.batches.map((batch) => parts.run(batch)),
         page.next,
@@ -137,8 +137,8 @@ class DatasetRendering implements Rendering {
     since: number | undefined,
     representation: ChangesRepresentation,
     admit?: Admit,
-  ): Promise<EventsAnswer> {
-    const makeParts = () => this.#stock.eventParts('json');
+  ): Promise<EventsBody> {
+    const makeParts = () => this.#fragments.eventParts('json');
     return await answerChanges(this.dataset, makeParts, this.#names, query, { since, representation, admit });
   }
 
@@ -148,7 +148,7 @@ class DatasetRendering implements Rendering {
     frame: Frame,
     byteLength: number,
     found: Selection | undefined,
-  ): EventsAnswer {
+  ): EventsBody {
     const { timeline } = this.dataset;
     const thread = this.#thread;
     const chunks =
@@ -167,27 +167,30 @@ class DatasetRendering implements Rendering {
     query: ListQuery,
     variant: Variant,
     representation: TextRepresentation,
-  ): Promise<ListAnswer> {
+  ): Promise<ListBody> {
     const [items, page] = await Promise.all([
-      this.#stock.listed(of, variant, REPRESENTATIONS[representation].notation),
-      readListPage(this.dataset, of, query, () => this.#stock.records(of)),
+      this.#fragments.listed(of, variant, REPRESENTATIONS[representation].notation),
+      readListPage(this.dataset, of, query, () => this.#fragments.records(of)),
     ]);
     const frame = listFrame(representation, LIST_FIELDS[of][variant].join());
-    return await longAnswer(frame, new ListRun(items, page.indices), page.next);
+    return await longBody(frame, new ListWriter(items, page.indices), page.next);
   }
 
-  async standings(query: StandingsQuery, keyedBy: StandingKey): Promise<Answer> {
+  async standings(query: StandingsQuery, keyedBy: PointsKey): Promise<RenderedBody> {
     const [users, boards, standings] = await Promise.all([
-      this.#stock.identities('users'),
-      this.#stock.identities('boards'),
+      this.#fragments.identities('users'),
+      this.#fragments.identities('boards'),
       this.dataset.standings(query),
     ]);
-    const run = new StandingRun(standings, keyedBy, users, boards);
-    return await longAnswer(JSON_OBJECT, run, undefined);
+    const run = new PointsWriter(standings, keyedBy, users, boards);
+    return await longBody(JSON_OBJECT, run, undefined);
   }
 
   async described(): Promise<Describing> {
-    const [users, boards] = await Promise.all([this.#stock.records('users'), this.#stock.records('boards')]);
+    const [users, boards] = await Promise.all([
+      this.#fragments.records('users'),
+      this.#fragments.records('boards'),
+    ]);
     return {
       organization: describe(ORGANIZATION, organizationColumns(this.dataset.organization), 0),
       user: (index) => describe(LIST_FIELDS.users.b, users, index),
@@ -196,17 +199,17 @@ class DatasetRendering implements Rendering {
   }
 
   async describedPins(): Promise<(index: number) => Described> {
-    const pins = await this.#stock.records('pins');
+    const pins = await this.#fragments.records('pins');
     return (index) => describe(RANKED_PIN, pins, index);
   }
 
   async warm(before?: Rendering): Promise<void> {
-    await this.#stock.eventParts('json');
+    await this.#fragments.eventParts('json');
     await this.dataset.userOrder?.();
-    if (before instanceof DatasetRendering) await this.#stock.fillLike(before.#stock);
+    if (before instanceof DatasetRendering) await this.#fragments.fillLike(before.#fragments);
   }
 
-  async *#eventRuns(parts: EventParts, query: EventQuery): AsyncGenerator<Run, void> {
+  async *#eventRuns(parts: EventParts, query: EventQuery): AsyncGenerator<RowWriter, void> {
     for await (const batch of readAhead(this.dataset.events(query))) yield parts.run(batch);
   }
 }

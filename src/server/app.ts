@@ -6,7 +6,7 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { AppError } from '../domain/app-error.ts';
 import type { Keyring, RateLimit } from '../keys/keyring.ts';
-import type { Variant } from '../render/text/answer.ts';
+import type { Variant } from '../render/text/rendered-body.ts';
 import { contentTypeOf } from '../render/text/representations.ts';
 import type { Store } from '../store/store.ts';
 import { frameworkOptions, type LogOptions } from './framework.ts';
@@ -28,9 +28,9 @@ import {
   unmetMatch,
 } from './request/conditional.ts';
 import { cursorOfNext, linkToNext } from './request/paging.ts';
-import { readQuestion } from './request/question.ts';
+import { readRequest } from './request/parsed-request.ts';
+import { checkLookup } from './request/path-resource.ts';
 import type { Ask, Interface, Route } from './request/route.ts';
-import { checkLookup } from './request/subject.ts';
 import { LiveStreams, type LiveTimes } from './responses/live.ts';
 import { sendAnswer, sendFound } from './responses/send.ts';
 import { describeVariant } from './routes/openapi.ts';
@@ -126,7 +126,7 @@ export function buildApp(options: AppOptions): App {
 
   async function answerRoute(variant: Interface, route: Route, request: FastifyRequest, reply: FastifyReply) {
     const key = keyOf(request);
-    const question = readQuestion(variant, route, request.originalUrl, request.raw);
+    const question = readRequest(variant, route, request.originalUrl, request.raw);
     const { target, parameters, subject, representation, encoding } = question;
     checkLookup(subject, key);
     if (representation === 'event-stream') return await live.send(question, request, reply);

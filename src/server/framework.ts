@@ -54,7 +54,7 @@ export function frameworkOptions(
     // The client is the rightmost address of `X-Forwarded-For` that is not a trusted proxy.
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     rewriteUrl: (request) => routablePath(request.url ?? '/', request.method),
-    // `subject.ts` reads names from the path, and `query.ts` reads parameters from the query.
+    // `path-resource.ts` reads names from the path, and `query.ts` reads parameters from the query.
     routerOptions: { maxParamLength: LARGEST_HEADERS_BYTES, querystringParser: () => ({}) },
     exposeHeadRoutes: false,
     return503OnClosing: false,

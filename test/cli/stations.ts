@@ -14,7 +14,7 @@ import { startServer } from '../../src/server/start.ts';
 import { withResidentDatasets } from '../../src/store/resident-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type CopiedRows, TABLE_NAMES } from '../../src/store/version-tables.ts';
-import type { Question, Variant } from '../model/answers.ts';
+import type { ParsedRequest, Variant } from '../model/answers.ts';
 import { type Bundle, writeBundle } from '../model/bundle.ts';
 import { get, nextOf, urlPathOf } from '../model/client.ts';
 import { loadFiles } from '../model/deployment.ts';
@@ -78,7 +78,7 @@ export async function makePlain({ store, asPlace }: Station, name: string): Prom
 
 export interface Asked {
   readonly keys: readonly string[];
-  readonly questions: readonly Question[];
+  readonly questions: readonly ParsedRequest[];
   readonly ways: readonly (readonly [Variant, TimeRange])[];
 }
 

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { type ClientA, type ClientB, openClient, ProblemError } from '../../src/client/client.ts';
 import type { TimeRange } from '../../src/dataset/query.ts';
-import { answerTo, type Question, type Variant } from '../model/answers.ts';
+import { answerTo, type ParsedRequest, type Variant } from '../model/answers.ts';
 import { type Json, renderJson } from '../model/json.ts';
 import {
   FAR,
@@ -61,7 +61,7 @@ describe('the client returns the results of the model', () => {
 /** The result, or the code of a refusal; `undefined` if the variant has no such route. */
 async function answerOf(
   client: ClientA | ClientB,
-  question: Question,
+  question: ParsedRequest,
   range: TimeRange,
   pageSize?: number,
 ): Promise<unknown> {
@@ -83,7 +83,7 @@ async function answerOf(
 
 function listOf(
   client: ClientA | ClientB,
-  question: Question,
+  question: ParsedRequest,
   options: object,
 ): AsyncIterable<unknown> | undefined {
   switch (question.route) {
@@ -104,7 +104,7 @@ function listOf(
   }
 }
 
-async function pointsOf(client: ClientA, question: Question, options: object): Promise<unknown> {
+async function pointsOf(client: ClientA, question: ParsedRequest, options: object): Promise<unknown> {
   switch (question.route) {
     case 'points of a board':
       if (question.by === 'lti') return await client.pointsOfLti(question.name, options);

@@ -13,7 +13,7 @@ import { type RunningServer, startServer } from '../../src/server/start.ts';
 import { withResidentDatasets } from '../../src/store/resident-store.ts';
 import type { Settings, Store } from '../../src/store/store.ts';
 import { IS_LONG } from '../long.ts';
-import type { Question } from '../model/answers.ts';
+import type { ParsedRequest } from '../model/answers.ts';
 import { type Bundle, EMPTY_BUNDLE, writeBundle } from '../model/bundle.ts';
 import { nextOf, urlPathOf } from '../model/client.ts';
 import { type KeyWishes, loadFiles, storeSettings } from '../model/deployment.ts';
@@ -42,9 +42,9 @@ const LATER: Bundle = {
   ],
 };
 
-const DEMO_QUESTIONS: readonly Question[] = [
+const DEMO_QUESTIONS: readonly ParsedRequest[] = [
   ...(['events', 'events with pins', 'boards', 'users'] as const).map((route) => ({ route })),
-  ...[1n, 2n, 9n].flatMap((id): Question[] => [
+  ...[1n, 2n, 9n].flatMap((id): ParsedRequest[] => [
     { route: 'events of a board', id },
     { route: 'events of a user', id },
     { route: 'points of a board', by: 'id', name: `${id}` },
@@ -170,7 +170,7 @@ describe('the same bundle', () => {
    * responses with status 200.
    */
   async function compare(
-    questions: readonly Question[],
+    questions: readonly ParsedRequest[],
     keys: readonly string[],
     turn: number,
   ): Promise<number> {

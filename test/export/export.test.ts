@@ -12,7 +12,7 @@ import { readParquet } from '../../src/store/version/parquet/parquet-reader.ts';
 import { writeParquet } from '../../src/store/version/parquet/parquet-writer.ts';
 import { openStation, type Station } from '../cli/stations.ts';
 import { IS_LONG } from '../long.ts';
-import type { Question } from '../model/answers.ts';
+import type { ParsedRequest } from '../model/answers.ts';
 import { organizationArbitrary } from '../model/arbitrary.ts';
 import { EMPTY_BUNDLE } from '../model/bundle.ts';
 import { get, urlPathOf } from '../model/client.ts';
@@ -33,7 +33,11 @@ const WAYS: readonly Choices[] = [
 ];
 
 /** The responses of every route in both variants, without request ids. */
-async function answersOf(station: Station, name: string, questions: readonly Question[]): Promise<string[]> {
+async function answersOf(
+  station: Station,
+  name: string,
+  questions: readonly ParsedRequest[],
+): Promise<string[]> {
   const grant = {
     organization: name,
     label: 'key',

@@ -62,7 +62,7 @@ export async function runCases(
   const target = TARGETS.find(({ name }) => name === order.target) as Target;
   await using open = await target.open();
   using sandbox = new Sandbox();
-  const run = new Run(open, sandbox, order, send);
+  const run = new RowWriter(open, sandbox, order, send);
   const lose = (error: unknown) => {
     run.complain(complaintsOf(error));
     send({ lost: true });
@@ -76,7 +76,7 @@ export async function runCases(
   }
 }
 
-class Run {
+class RowWriter {
   readonly #open: OpenTarget;
   readonly #sandbox: Sandbox;
   readonly #order: RunnerOrder;

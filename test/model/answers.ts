@@ -9,7 +9,7 @@ import { visibleBoards, visibleEvents, visibleUsers } from './scope-model.ts';
 export type Variant = 'a' | 'b';
 
 /** Every query that the routes of the contract accept. */
-export type Question =
+export type ParsedRequest =
   | { readonly route: 'events' }
   | { readonly route: 'events of a board'; readonly id: bigint }
   | { readonly route: 'events with pins' }
@@ -29,7 +29,7 @@ export type Question =
  * The path of a query below the base, without query parameters; `undefined` if the variant has no
  * such route.
  */
-export function pathOf(variant: Variant, question: Question): string | undefined {
+export function pathOf(variant: Variant, question: ParsedRequest): string | undefined {
   const events = variant === 'a' ? '/v1/events' : '/v1';
   switch (question.route) {
     case 'events':
@@ -47,7 +47,7 @@ export function pathOf(variant: Variant, question: Question): string | undefined
   }
 }
 
-function pathOfPoints(question: Extract<Question, { route: `points ${string}` }>): string {
+function pathOfPoints(question: Extract<ParsedRequest, { route: `points ${string}` }>): string {
   if (question.route === 'points of a board') {
     const folder = { id: 'board', lti: 'lti', course: 'course' }[question.by];
     return `/v1/${folder}/${encodeURIComponent(question.name)}/points`;
@@ -62,7 +62,7 @@ export function answerTo(
   model: Model,
   scope: Scope,
   variant: Variant,
-  question: Question,
+  question: ParsedRequest,
   range: TimeRange,
 ): Json | 'not-found' | 'lookup-not-configured' {
   switch (question.route) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import type { TimeRange } from '../../src/dataset/query.ts';
-import { pathOf, type Question, type Variant } from './answers.ts';
+import { type ParsedRequest, pathOf, type Variant } from './answers.ts';
 
 export interface Reply {
   readonly status: number;
@@ -46,7 +46,11 @@ export async function getSame(urls: readonly string[], path: string, key: string
 }
 
 /** Path and query below `http://host`; `undefined` if the variant has no such route. */
-export function urlPathOf(variant: Variant, question: Question, range: TimeRange = {}): string | undefined {
+export function urlPathOf(
+  variant: Variant,
+  question: ParsedRequest,
+  range: TimeRange = {},
+): string | undefined {
   const path = pathOf(variant, question);
   if (path === undefined) return undefined;
   const query = new URLSearchParams();

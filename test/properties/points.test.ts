@@ -10,7 +10,7 @@ import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { type ExplainedLine, explainLedger } from '../../src/points/explanation.ts';
 import { policyOf, readPolicy } from '../../src/points/policy.ts';
 import { openPublished } from '../dataset/small-world.ts';
-import { answerTo, type Question } from '../model/answers.ts';
+import { answerTo, type ParsedRequest } from '../model/answers.ts';
 import { instantArbitrary, type OrganizationPlan, rangeArbitrary } from '../model/arbitrary.ts';
 import { type Bundle, EMPTY_BUNDLE } from '../model/bundle.ts';
 import { get, getSame, urlPathOf } from '../model/client.ts';
@@ -117,9 +117,9 @@ describe('points', () => {
       async (plan, ranges) => {
         const { organization, model } = await installPlan(deployment, plan);
         const key = await deployment.makeKey(organization);
-        const questions: readonly Question[] = [
-          ...BOARDS.map((id): Question => ({ route: 'points of a board', by: 'id', name: `${id}` })),
-          ...USERS.map((id): Question => ({ route: 'points of a user', id, keyedBy: 'board' })),
+        const questions: readonly ParsedRequest[] = [
+          ...BOARDS.map((id): ParsedRequest => ({ route: 'points of a board', by: 'id', name: `${id}` })),
+          ...USERS.map((id): ParsedRequest => ({ route: 'points of a user', id, keyedBy: 'board' })),
         ];
         for (const range of [{}, ...ranges]) {
           for (const question of questions) {
@@ -142,7 +142,7 @@ describe('points', () => {
       const read = async (path = '') => JSON.parse((await getSame(deployment.urls, path, key)).text);
       const dataset = await openPublished(deployment.store, organization);
       for (const [boardIndex, board] of BOARDS.entries()) {
-        const question: Question = { route: 'points of a board', by: 'id', name: `${board}` };
+        const question: ParsedRequest = { route: 'points of a board', by: 'id', name: `${board}` };
         const ofBoard = byUser(await read(urlPathOf('a', question)));
         const ofBoardInRange = byUser(await read(urlPathOf('a', question, range)));
         for (const [userIndex, user] of USERS.entries()) {
@@ -156,7 +156,7 @@ describe('points', () => {
             [{}, ofBoard],
             [range, ofBoardInRange],
           ] as const) {
-            const route: Question = { route: 'points of a user', id: user, keyedBy: 'board' };
+            const route: ParsedRequest = { route: 'points of a user', id: user, keyedBy: 'board' };
             const ofUser = await read(urlPathOf('a', route, asked));
             assert.deepEqual(ofUser[`${board}`], expected.get(user));
           }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { importBundle } from '../../src/ingest/import.ts';
 import { pull } from '../../src/pull/pull.ts';
-import type { Question } from '../model/answers.ts';
+import type { ParsedRequest } from '../model/answers.ts';
 import { type Bundle, EMPTY_BUNDLE } from '../model/bundle.ts';
 import { get } from '../model/client.ts';
 import { type Deployment, openDeployment } from '../model/deployment.ts';
@@ -47,9 +47,9 @@ const BUNDLE: Bundle = {
   points: [{ user_id: 3n, board_id: 7n, total_points: 5, participation_score: 5 }],
 };
 
-const QUESTIONS: readonly Question[] = [
+const QUESTIONS: readonly ParsedRequest[] = [
   ...[{ route: 'events' } as const, { route: 'boards' } as const, { route: 'users' } as const],
-  ...[7n, 8n].map((id): Question => ({ route: 'points of a board', by: 'id', name: String(id) })),
+  ...[7n, 8n].map((id): ParsedRequest => ({ route: 'points of a board', by: 'id', name: String(id) })),
 ];
 
 describe('a pull of every separator and control character of Unicode', () => {

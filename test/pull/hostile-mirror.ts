@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before } from 'node:test';
 import { importBundle } from '../../src/ingest/import.ts';
-import type { Patience } from '../../src/ingest/remote/patient-request.ts';
+import type { Patience } from '../../src/ingest/remote/request-with-retry.ts';
 import type { PullLimits } from '../../src/pull/limits.ts';
 import { type Pulled, pull } from '../../src/pull/pull.ts';
 import { EMBEDDED, openStorage, type Storage } from '../storage.ts';

@@ -1,6 +1,6 @@
 /** Compares the responses of a copy with those of its source. */
 import assert from 'node:assert/strict';
-import type { Question, Variant } from '../model/answers.ts';
+import type { ParsedRequest, Variant } from '../model/answers.ts';
 import { get, urlPathOf } from '../model/client.ts';
 import type { Deployment } from '../model/deployment.ts';
 import { WORLD_QUESTIONS } from '../world.ts';
@@ -12,11 +12,11 @@ export interface PulledWith {
   /** The key of the pull. */
   readonly key: string;
   readonly variants: readonly Variant[];
-  readonly questions?: readonly Question[];
+  readonly questions?: readonly ParsedRequest[];
 }
 
 /** LTI ids, course ids and LMS properties are in no response, so a pull cannot copy them. */
-function canComeAlong(question: Question): boolean {
+function canComeAlong(question: ParsedRequest): boolean {
   return !('by' in question && question.by !== 'id') && question.route !== 'points of an LMS user';
 }
 

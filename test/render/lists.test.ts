@@ -4,7 +4,7 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { openRendering } from '../../src/render/rendering.ts';
-import type { Variant } from '../../src/render/text/answer.ts';
+import type { Variant } from '../../src/render/text/rendered-body.ts';
 import { PlainDataset, type PlainWorld } from './plain-dataset.ts';
 import { jsonOf, ndjsonOf, textOf } from './reference.ts';
 import { anyWorld, NO_REDACTION, worldOf } from './worlds.ts';

@@ -2,7 +2,7 @@
  * Expected responses, made in the slow and obvious way: objects through `JSON.stringify`, and rows
  * of text for CSV.
  */
-import type { Answer } from '../../src/render/text/answer.ts';
+import type { RenderedBody } from '../../src/render/text/rendered-body.ts';
 import type { Person } from '../dataset/record-columns.ts';
 import { escaped } from '../model/json.ts';
 import type { PlainEvent, PlainWorld } from './plain-dataset.ts';
@@ -70,7 +70,7 @@ export function eventRow(world: PlainWorld, event: PlainEvent): string[] {
 }
 
 /** All bytes of a response, and whether their number equals the announced size. */
-export async function collect(answer: Answer<unknown>): Promise<{ bytes: Buffer; exact: boolean }> {
+export async function collect(answer: RenderedBody<unknown>): Promise<{ bytes: Buffer; exact: boolean }> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of answer.chunks()) chunks.push(Buffer.from(chunk));
   const bytes = Buffer.concat(chunks);
@@ -78,7 +78,7 @@ export async function collect(answer: Answer<unknown>): Promise<{ bytes: Buffer;
 }
 
 /** The text of a response. Throws if its size differs from the announced one. */
-export async function textOf(answer: Answer<unknown>): Promise<string> {
+export async function textOf(answer: RenderedBody<unknown>): Promise<string> {
   const { bytes, exact } = await collect(answer);
   if (!exact) throw new Error(`${answer.byteLength} bytes were announced, ${bytes.length} came`);
   return bytes.toString();

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { EARLIEST_INSTANT_MS, LATEST_INSTANT_MS } from '../../src/domain/instant.ts';
-import type { Redacting } from '../../src/render/text/answer.ts';
+import type { Redacting } from '../../src/render/text/rendered-body.ts';
 import type { PlainEvent, PlainWorld } from './plain-dataset.ts';
 
 export const NO_REDACTION: Redacting = { email: false, name: false, id: false, secret: new Uint8Array(32) };

@@ -19,7 +19,7 @@ import {
   answerPins,
   answerRanked,
   answerReturning,
-} from '../../src/server/routes/insight-answers.ts';
+} from '../../src/server/routes/insight-responses.ts';
 import { openFolderStore } from '../../src/store/files/open-folder.ts';
 import { withResidentDatasets } from '../../src/store/resident-store.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -4,8 +4,8 @@ import { Readable } from 'node:stream';
 import { AppError } from '../../domain/app-error.ts';
 import { parseInstant } from '../../domain/instant.ts';
 import { isZone } from '../../domain/zone.ts';
+import type { ExternalFormat } from '../../ingest/external-format.ts';
 import { type DateOrder, FORMAT_TITLES } from '../../ingest/formats/choices.ts';
-import type { Foreign } from '../../ingest/translating.ts';
 import { RECORD_KINDS, type RecordKind } from '../../store/staging.ts';
 import { type JsonOption, printResult, renderTable } from '../terminal/output.ts';
 
@@ -67,7 +67,7 @@ export async function readStream({ fromLrs, since }: WrittenBy): Promise<Readabl
 
 interface As {
   readonly as?: RecordKind | undefined;
-  readonly foreign?: Foreign;
+  readonly foreign?: ExternalFormat;
 }
 
 export function printFormats(options: JsonOption): void {

@@ -6,7 +6,7 @@
 import { NO_REDACTION } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
 import { clockOf, type Unseen } from '../../domain/user-clocks.ts';
-import { Shelf } from '../../system/shelf.ts';
+import { AsyncMemo } from '../../system/async-memo.ts';
 import type { Dataset, Ledger } from '../dataset.ts';
 import {
   type BoardName,
@@ -26,28 +26,28 @@ import {
 import type { RecordColumns, RecordTable } from '../records.ts';
 import type { Tables } from '../tables.ts';
 import { isWhole, streamSelection } from '../timeline.ts';
+import { findChanged } from './change-set.ts';
 import { type ColumnSizes, tallySelection } from './events.ts';
 import { FirstEvents } from './first-events.ts';
+import type { IdIndex } from './id-index.ts';
 import type { BoardNames, UserNames } from './names.ts';
-import type { Register } from './register.ts';
-import { findChanged } from './revisions.ts';
-import type { StandingsBook } from './standings.ts';
+import type { PointsIndex } from './points-totals.ts';
+import type { ScopeMask } from './scope-mask.ts';
 import type { ResidentTimeline } from './timeline.ts';
-import type { Visibility } from './visibility.ts';
 
 /** The data of a version that is in memory. */
 export interface Holdings {
   readonly records: { readonly [T in RecordTable]: RecordColumns<T> };
-  readonly users: Register;
-  readonly boards: Register;
+  readonly users: IdIndex;
+  readonly boards: IdIndex;
   readonly boardNames: BoardNames;
   readonly userNames: UserNames;
-  readonly visibility: Visibility;
+  readonly visibility: ScopeMask;
   readonly timeline: ResidentTimeline;
   readonly sizes: ColumnSizes;
   /** The tally of all events. */
   readonly tally: EventTally;
-  readonly standings: StandingsBook;
+  readonly standings: PointsIndex;
 }
 
 /**
@@ -71,7 +71,7 @@ export class ResidentDataset implements Dataset {
   readonly #onClose: () => void;
   readonly #firstEvents: FirstEvents;
   /** Keyed by sequence and user clock. */
-  readonly #revisions = new Shelf<Revisions>(KEPT_REVISIONS);
+  readonly #revisions = new AsyncMemo<Revisions>(KEPT_REVISIONS);
 
   constructor(stored: Dataset, held: Holdings, onClose: () => void) {
     this.version = stored.version;

@@ -4,11 +4,11 @@
  */
 
 import type { Scope } from '../../domain/scope.ts';
-import { Shelf } from '../../system/shelf.ts';
+import { AsyncMemo } from '../../system/async-memo.ts';
 import { streamSelection } from '../timeline.ts';
 import type { ColumnSizes } from './events.ts';
+import type { ScopeMask } from './scope-mask.ts';
 import type { ResidentTimeline } from './timeline.ts';
-import type { Visibility } from './visibility.ts';
 
 /** Each scope takes eight bytes per user and per board of the version. */
 const KEPT_SCOPES = 4;
@@ -23,11 +23,11 @@ interface Found {
 
 export class FirstEvents {
   readonly #timeline: ResidentTimeline;
-  readonly #visibility: Visibility;
+  readonly #visibility: ScopeMask;
   readonly #sizes: ColumnSizes;
-  readonly #found = new Shelf<Found, Scope>(KEPT_SCOPES);
+  readonly #found = new AsyncMemo<Found, Scope>(KEPT_SCOPES);
 
-  constructor(timeline: ResidentTimeline, visibility: Visibility, sizes: ColumnSizes) {
+  constructor(timeline: ResidentTimeline, visibility: ScopeMask, sizes: ColumnSizes) {
     this.#timeline = timeline;
     this.#visibility = visibility;
     this.#sizes = sizes;

@@ -7,11 +7,11 @@ import { type EventRows, makeEventRows, setEventRows } from '../event-rows.ts';
 import { joinRecords } from '../records.ts';
 import { type Holdings, ResidentDataset } from './dataset.ts';
 import { tallySelection } from './events.ts';
+import { IdIndex } from './id-index.ts';
 import { readBoardNames, readUserNames } from './names.ts';
-import { Register } from './register.ts';
-import { orderStandings, type StandingsBook } from './standings.ts';
+import { orderStandings, type PointsIndex } from './points-totals.ts';
+import { type BoardPeople, indexBoardPeople, ScopeMask } from './scope-mask.ts';
 import { openTimeline } from './timeline.ts';
-import { type BoardPeople, indexBoardPeople, Visibility } from './visibility.ts';
 
 /** The data in memory other than events. */
 type Registers = Omit<Holdings, 'timeline' | 'sizes' | 'tally'>;
@@ -59,15 +59,15 @@ async function readRegisters(stored: Dataset): Promise<Registers> {
     boards: await joinRecords('boards', stored.records('boards')),
     pins: await joinRecords('pins', stored.records('pins')),
   };
-  const users = await Register.of(records.users, await stored.list('users', ALL));
-  const boards = await Register.of(records.boards, await stored.list('boards', ALL));
+  const users = await IdIndex.of(records.users, await stored.list('users', ALL));
+  const boards = await IdIndex.of(records.boards, await stored.list('boards', ALL));
   return {
     records,
     users,
     boards,
     boardNames: await readBoardNames(records.boards),
     userNames: await readUserNames(stored.tables().properties()),
-    visibility: new Visibility(boards, users, await readPeople(stored)),
+    visibility: new ScopeMask(boards, users, await readPeople(stored)),
     standings: await readPoints(stored, users, boards),
   };
 }
@@ -76,7 +76,7 @@ async function readPeople(stored: Dataset): Promise<BoardPeople> {
   return await indexBoardPeople(await collectRuns(stored.tables().boardPeople()), stored.counts.boards);
 }
 
-async function readPoints(stored: Dataset, users: Register, boards: Register): Promise<StandingsBook> {
+async function readPoints(stored: Dataset, users: IdIndex, boards: IdIndex): Promise<PointsIndex> {
   const tables = stored.tables();
   const standings = await collectRuns(tables.standings());
   return await orderStandings(standings, await collectRuns(tables.earnings()), users, boards, stored.policy);

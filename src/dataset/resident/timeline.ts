@@ -15,8 +15,8 @@ import type { EventPosition, EventQuery, TimeRange } from '../query.ts';
 import type { Selection } from '../selection.ts';
 import { changedRows, flagsOf, type Timeline } from '../timeline.ts';
 import { indexRows, placesOf, type RowIndex } from './row-index.ts';
+import type { ScopeMask, View } from './scope-mask.ts';
 import { sharedIntegers } from './shared-arrays.ts';
-import type { View, Visibility } from './visibility.ts';
 
 /**
  * The rows of a scope are listed only up to this number and this share of all rows, because one
@@ -31,7 +31,7 @@ const NOTHING: Selection = { from: 0, to: 0 };
 export async function openTimeline(
   events: EventRows,
   sizes: { readonly boards: number; readonly users: number },
-  visibility: Visibility,
+  visibility: ScopeMask,
   lastSequence: number,
 ): Promise<ResidentTimeline> {
   const byBoard = await indexRows(fieldOf(events, 'board'), sizes.boards, ROW_WORDS);
@@ -43,7 +43,7 @@ export class ResidentTimeline implements Timeline {
   readonly events: EventRows;
   readonly #byBoard: RowIndex;
   readonly #byActor: RowIndex;
-  readonly #visibility: Visibility;
+  readonly #visibility: ScopeMask;
   readonly #lastSequence: number;
   readonly #listed = new WeakMap<View, Int32Array | undefined>();
 
@@ -51,7 +51,7 @@ export class ResidentTimeline implements Timeline {
     events: EventRows,
     byBoard: RowIndex,
     byActor: RowIndex,
-    visibility: Visibility,
+    visibility: ScopeMask,
     lastSequence: number,
   ) {
     this.events = events;

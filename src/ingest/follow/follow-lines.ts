@@ -9,7 +9,7 @@ import { AppError } from '../../domain/app-error.ts';
 import { type ImportOptions, type ImportReport, importBundle } from '../import.ts';
 import { STANDARD_INPUT } from '../input/bundle.ts';
 import { refuseFile } from '../input/refuse-file.ts';
-import { firstLines, GatheredLines, type Lines } from './gathered-lines.ts';
+import { firstLines, LineBatcher, type Lines } from './line-batcher.ts';
 
 export interface FollowOptions extends Omit<ImportOptions, 'paths' | 'stdin' | 'dryRun'> {
   /** Time to collect lines before a publication, and the polling interval of a folder. */
@@ -105,7 +105,7 @@ function* piecesOf(bytes: Buffer): Generator<Buffer> {
 class Gathering {
   hasEnded = false;
   readonly #stream: Readable;
-  readonly #lines = new GatheredLines();
+  readonly #lines = new LineBatcher();
   #failure: unknown;
   /** Ends the current `wait`. */
   #wake = new AbortController();

@@ -7,7 +7,7 @@ import { readPlainInstant } from '../../domain/instant.ts';
 import { escapeLineEnds } from '../../domain/json-text.ts';
 import type { EventRecord } from '../../store/staging.ts';
 import type { Written } from '../fields/form.ts';
-import type { Latest, Things, WrittenOut } from './written-out.ts';
+import type { KnownRecords, Latest, Things } from './known-records.ts';
 
 const OWNER = viewOf(',"owner":{"id":');
 const ACTOR = viewOf(',"actor":{"id":');
@@ -37,7 +37,7 @@ const MOST_STARTS = 1000;
 
 export class NestedEvents {
   readonly #file: number;
-  readonly #writtenOut: WrittenOut;
+  readonly #writtenOut: KnownRecords;
   readonly #starts = new Map<string, Start>();
   #organization = viewOf('');
   /** The current block, and the end of the current line in it. */
@@ -50,7 +50,7 @@ export class NestedEvents {
   #id = 0;
 
   /** `writtenOut` must be the one that the general path fills with the same events. */
-  constructor(file: number, writtenOut: WrittenOut) {
+  constructor(file: number, writtenOut: KnownRecords) {
     this.#file = file;
     this.#writtenOut = writtenOut;
   }

@@ -6,7 +6,7 @@
 import { CorkboardError } from '../../client/errors.ts';
 import { AppError } from '../../domain/app-error.ts';
 import { partsOf } from '../fields/json-shape.ts';
-import { askPatiently, reasonOf, textOf } from './patient-request.ts';
+import { reasonOf, requestWithRetry, textOf } from './request-with-retry.ts';
 
 export interface RecordStore {
   /** The URL of the interface; `statements` is below it. */
@@ -81,7 +81,7 @@ async function readPage(
     textOf(body, LARGEST_PAGE_BYTES, () => unreadable('a page has more than 64 MiB'));
   const origin = { baseUrl: url.origin, headers };
   const request = { path: url.pathname + url.search };
-  const text = await askPatiently(origin, request, read, { firstPauseMs }).catch((error: unknown) => {
+  const text = await requestWithRetry(origin, request, read, { firstPauseMs }).catch((error: unknown) => {
     throw error instanceof CorkboardError ? unreadable(reasonOf(error)) : error;
   });
   return pageOf(text);

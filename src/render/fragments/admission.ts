@@ -4,7 +4,7 @@
  */
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { EventQuery } from '../../dataset/query.ts';
-import type { Admit } from '../text/answer.ts';
+import type { Admit } from '../text/rendered-body.ts';
 import { type BatchPage, readPage } from './batches.ts';
 
 /**

@@ -5,15 +5,15 @@
 import { createCipheriv, hkdfSync } from 'node:crypto';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { EventBatch, EventPosition, EventQuery } from '../../dataset/query.ts';
-import type { Admit, EventsAnswer } from '../text/answer.ts';
 import type { Chunk } from '../text/chunk.ts';
-import { measureFramed, measureRun, type Run, renderChunks } from '../text/frame.ts';
+import { measureFramed, measureRun, type RowWriter, renderChunks } from '../text/frame.ts';
+import type { Admit, EventsBody } from '../text/rendered-body.ts';
 import { type ChangesRepresentation, listFrame } from '../text/representations.ts';
 import { heldBytesOf, readAdmitted } from './admission.ts';
 import { readAhead } from './batches.ts';
+import { bufferedBody } from './buffered-body.ts';
 import { EVENT_COLUMNS } from './event-form.ts';
-import type { EventParts } from './event-run.ts';
-import { heldAnswer } from './held-answer.ts';
+import type { EventParts } from './event-writer.ts';
 
 const BEFORE_NAME = ',"sync_id":"';
 const AFTER_NAME = '"}';
@@ -52,7 +52,7 @@ export class EventNames {
 }
 
 /** Events in JSON with their sync ids. */
-function changedRun(parts: EventParts, batch: EventBatch, names: EventNames): Run {
+function changedRun(parts: EventParts, batch: EventBatch, names: EventNames): RowWriter {
   const run = parts.run(batch);
   const named = names.of(batch);
   return {
@@ -71,7 +71,7 @@ function changedRun(parts: EventParts, batch: EventBatch, names: EventNames): Ru
 }
 
 /** The users who were forgotten, by id. */
-function forgottenRun(ids: readonly bigint[]): Run {
+function forgottenRun(ids: readonly bigint[]): RowWriter {
   const items = ids.map((id) => `{"forgotten":{"user":${id}}}`);
   return {
     count: items.length,
@@ -93,11 +93,11 @@ export async function answerChanges(
   names: EventNames,
   query: EventQuery,
   { since, representation, admit }: AskedChanges,
-): Promise<EventsAnswer> {
+): Promise<EventsBody> {
   const frame = listFrame(representation, EVENT_COLUMNS);
   // Usually nothing has changed, which is known without reading any data.
   if (since !== undefined && since >= dataset.lastSequence)
-    return heldAnswer<EventPosition>(frame, [], undefined);
+    return bufferedBody<EventPosition>(frame, [], undefined);
   const asked = since === undefined ? query : { ...query, since: await dataset.revisions(since) };
   // Only the first page lists the users who were forgotten.
   const tells = since !== undefined && query.after === undefined;
@@ -105,11 +105,11 @@ export async function answerChanges(
   const { page, isHeld } = await readAdmitted(dataset, asked, admit);
   const parts = await makeParts();
   const changed = (batch: EventBatch) => changedRun(parts, batch, names);
-  if (isHeld) return heldAnswer(frame, [forgotten, ...page.batches.map(changed)], page.next);
+  if (isHeld) return bufferedBody(frame, [forgotten, ...page.batches.map(changed)], page.next);
   const tally = await dataset.tally(asked);
   const itemBytes = measureRun(forgotten) + (await parts.measure(tally)) + SYNC_BYTES * tally.events;
   const byteLength = measureFramed(frame, forgotten.count + tally.events, itemBytes);
-  async function* runs(): AsyncGenerator<Run, void> {
+  async function* runs(): AsyncGenerator<RowWriter, void> {
     yield forgotten;
     for await (const batch of readAhead(dataset.events(asked))) yield changed(batch);
   }

@@ -21,7 +21,7 @@ import type { Tables } from '../../dataset/tables.ts';
 import { hidesAddress, isRedacting } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
 import { inSlices } from '../../system/time-slice.ts';
-import type { Redacting } from '../text/answer.ts';
+import type { Redacting } from '../text/rendered-body.ts';
 import {
   inOrder,
   orderByPseudonyms,

@@ -7,7 +7,7 @@ import { createHmac } from 'node:crypto';
 import type { Users } from '../../dataset/records.ts';
 import { TextColumn } from '../../dataset/text-column.ts';
 import { hidesAddress } from '../../domain/redaction.ts';
-import type { Redacting } from '../text/answer.ts';
+import type { Redacting } from '../text/rendered-body.ts';
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 

@@ -26,7 +26,7 @@ export function memoryOf(capacity: number): number {
 export class Chunk {
   /**
    * The memory, and the number of bytes written to it. Only this file and, for speed,
-   * `event-run.ts` write there.
+   * `event-writer.ts` write there.
    */
   readonly block: Block;
   length = 0;

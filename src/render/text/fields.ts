@@ -5,7 +5,7 @@
 import type { ListKind } from '../../dataset/query.ts';
 import type { EventKind, Organization, RecordColumns, RecordTable } from '../../dataset/records.ts';
 import { TextColumn } from '../../dataset/text-column.ts';
-import type { Variant } from './answer.ts';
+import type { Variant } from './rendered-body.ts';
 
 /** A field is an integer or a text. */
 export type FieldColumn = BigInt64Array | TextColumn;

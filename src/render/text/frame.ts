@@ -26,7 +26,7 @@ export const JSON_OBJECT: Frame = {
 };
 
 /** A sequence of items that can be measured and written one by one, by row from 0. */
-export interface Run {
+export interface RowWriter {
   readonly count: number;
   /** The maximum size of an item in bytes; absent if unknown. */
   readonly largest?: number;
@@ -42,7 +42,7 @@ export interface Run {
 }
 
 /** Bytes of the items of a run, without the texts around them. */
-export function measureRun(run: Run): number {
+export function measureRun(run: RowWriter): number {
   let bytes = 0;
   for (let row = 0; row < run.count; row++) bytes += run.size(row);
   return bytes;
@@ -66,7 +66,7 @@ export function measureFramed(frame: Frame, items: number, itemBytes: number): n
  */
 export async function* renderChunks(
   frame: Frame,
-  runs: AsyncIterable<Run> | Iterable<Run>,
+  runs: AsyncIterable<RowWriter> | Iterable<RowWriter>,
   byteLength: number,
   memory?: Chunk,
 ): AsyncGenerator<Uint8Array, void> {
@@ -86,7 +86,7 @@ export async function* renderChunks(
  */
 export function renderHeld(
   frame: Frame,
-  runs: readonly Run[],
+  runs: readonly RowWriter[],
   byteLength: number,
   memory?: Chunk,
 ): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
@@ -110,7 +110,7 @@ interface Chunks {
  */
 export function* renderChunksAtOnce(
   frame: Frame,
-  runs: Iterable<Run>,
+  runs: Iterable<RowWriter>,
   byteLength: number,
   ring: Chunks,
 ): Generator<Uint8Array, void> {
@@ -170,7 +170,7 @@ class FrameWriter {
     this.#chunk = ring.next(Math.min(ring.chunkBytes, byteLength));
   }
 
-  *write(run: Run): Generator<Uint8Array, void> {
+  *write(run: RowWriter): Generator<Uint8Array, void> {
     for (let row = this.#fill(run, 0); row < run.count; row = this.#fill(run, row)) {
       const size = this.#sizeAround() + run.size(row);
       const full = this.#chunk;
@@ -206,7 +206,7 @@ class FrameWriter {
    * Writes items from `row` on until the chunk is full. Returns the row of the first item that did
    * not fit.
    */
-  #fill(run: Run, row: number): number {
+  #fill(run: RowWriter, row: number): number {
     const { largest = Number.POSITIVE_INFINITY, count } = run;
     const { beforeFirst, beforeOthers, afterEach } = this.#frame;
     const chunk = this.#chunk;

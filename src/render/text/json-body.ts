@@ -1,7 +1,7 @@
 /** Responses that are one JSON value, written in time slices before the first byte is sent. */
 import { escapeLineEnds } from '../../domain/json-text.ts';
 import { slice } from '../../system/time-slice.ts';
-import type { Answer } from './answer.ts';
+import type { RenderedBody } from './rendered-body.ts';
 
 /** The length of a chunk in characters; it can be a little longer. */
 const CHUNK_CHARACTERS = 64 * 1024;
@@ -14,7 +14,7 @@ const NUMBERS_AT_ONCE = 256;
  * (decision 70). Iterables are written as arrays and iterated once, so their elements can be
  * generated one at a time.
  */
-export async function jsonAnswer(value: unknown): Promise<Answer> {
+export async function jsonAnswer(value: unknown): Promise<RenderedBody> {
   const chunks: Buffer[] = [];
   let text = '';
   let texts = 0;

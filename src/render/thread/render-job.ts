@@ -5,8 +5,8 @@
 import type { EventRows } from '../../dataset/event-rows.ts';
 import type { Selection } from '../../dataset/selection.ts';
 import { readSelection } from '../../dataset/timeline.ts';
-import type { EventParts, SharedEventParts } from '../fragments/event-run.ts';
-import type { Frame, Run } from '../text/frame.ts';
+import type { EventParts, SharedEventParts } from '../fragments/event-writer.ts';
+import type { Frame, RowWriter } from '../text/frame.ts';
 import type { ParquetRows, ParquetTable } from './parquet-file.ts';
 
 /**
@@ -49,6 +49,6 @@ export type Delivery =
  * The rows of a job as runs. Write each one before requesting the next. `parts` are those of the
  * job.
  */
-export function* runsOf({ events, selection }: RenderJob, parts: EventParts): Generator<Run, void> {
+export function* runsOf({ events, selection }: RenderJob, parts: EventParts): Generator<RowWriter, void> {
   for (const batch of readSelection(events, selection, { reused: true })) yield parts.run(batch);
 }

@@ -3,9 +3,9 @@
  * in turn.
  */
 import { parentPort } from 'node:worker_threads';
-import { EventParts, type SharedEventParts } from '../fragments/event-run.ts';
+import { EventParts, type SharedEventParts } from '../fragments/event-writer.ts';
 import { ChunkRing, renderChunksAtOnce } from '../text/frame.ts';
-import { collectGarbage } from './garbage.ts';
+import { collectGarbage } from './memory-reclaimer.ts';
 import { ParquetFile, type ParquetRows } from './parquet-file.ts';
 import {
   CHUNK_BYTES,

@@ -4,7 +4,7 @@
  * and again after it has died.
  */
 import { Worker } from 'node:worker_threads';
-import { collectGarbage, Garbage } from './garbage.ts';
+import { collectGarbage, MemoryReclaimer } from './memory-reclaimer.ts';
 import type { ParquetRows, ParquetTable } from './parquet-file.ts';
 import { type Delivery, type RenderJob, RING_BYTES, type ThreadOrder } from './render-job.ts';
 
@@ -24,7 +24,7 @@ interface Awaited {
 
 export class RenderThread {
   /** Shared memory that neither thread uses any more. */
-  readonly garbage = new Garbage(() => {
+  readonly garbage = new MemoryReclaimer(() => {
     collectGarbage();
     this.#worker?.postMessage({ type: 'collect' } satisfies ThreadOrder);
   });

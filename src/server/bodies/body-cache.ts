@@ -7,8 +7,8 @@
  * a body is kept under its entity tag, and with the dataset object that it was made from. The tag
  * is a digest of 132 bits, made with a secret of the organization, of everything that determines
  * the bytes: version, variant, route, subject, range, scope, page, redaction, representation and
- * encoding (`question.ts`). It is computed from the key of the current request, never taken from
- * the client. Two organizations share neither datasets nor secrets.
+ * encoding (`parsed-request.ts`). It is computed from the key of the current request, never taken
+ * from the client. Two organizations share neither datasets nor secrets.
  */
 import { availableMemory } from 'node:process';
 import type { Dataset } from '../../dataset/dataset.ts';

@@ -18,16 +18,16 @@ import type { Scope } from '../../domain/scope.ts';
 import type { Rendering } from '../../render/rendering.ts';
 import type {
   Admit,
-  Answer,
-  EventsAnswer,
-  ListAnswer,
-  UnsizedAnswer,
+  EventsBody,
+  ListBody,
+  RenderedBody,
+  UnsizedBody,
   Variant,
-} from '../../render/text/answer.ts';
+} from '../../render/text/rendered-body.ts';
 import { isText, type Representation } from '../../render/text/representations.ts';
 import type { WalkPlace } from './cursor.ts';
 import type { ParameterName, Parameters } from './parameters.ts';
-import type { Since } from './question.ts';
+import type { Since } from './parsed-request.ts';
 
 /** A request that has passed every check, and the input for its response. */
 export interface Ask {
@@ -42,8 +42,8 @@ export interface Ask {
   readonly admit?: Admit | undefined;
 }
 
-export type SizedAnswer = EventsAnswer | ListAnswer | Answer;
-export type AnyAnswer = SizedAnswer | UnsizedAnswer<EventPosition> | UnsizedAnswer<bigint>;
+export type SizedAnswer = EventsBody | ListBody | RenderedBody;
+export type AnyAnswer = SizedAnswer | UnsizedBody<EventPosition> | UnsizedBody<bigint>;
 
 export interface PathName {
   readonly name: string;

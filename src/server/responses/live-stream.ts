@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { KeyEntry } from '../../keys/keyring.ts';
-import type { Question } from '../request/question.ts';
+import type { ParsedRequest } from '../request/parsed-request.ts';
 import type { DatasetLease } from '../versions/datasets.ts';
 
 export type StreamChunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
@@ -13,7 +13,7 @@ export type StreamChunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 export class StreamEnded extends Error {}
 
 export class Stream {
-  readonly question: Question;
+  readonly question: ParsedRequest;
   readonly key: KeyEntry;
   /** The version that was reported last, and its last sequence. */
   version = '';
@@ -26,7 +26,7 @@ export class Stream {
   #isWoken = false;
   #resume: (() => void) | undefined;
 
-  constructor(question: Question, key: KeyEntry, response: ServerResponse, stalledMs: number) {
+  constructor(question: ParsedRequest, key: KeyEntry, response: ServerResponse, stalledMs: number) {
     this.question = question;
     this.key = key;
     this.#response = response;

@@ -7,12 +7,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/app-error.ts';
 import type { Keyring } from '../../keys/keyring.ts';
 import { contentTypeOf } from '../../render/text/representations.ts';
-import { Shelf } from '../../system/shelf.ts';
+import { AsyncMemo } from '../../system/async-memo.ts';
 import { slice } from '../../system/time-slice.ts';
 import { isRefusedShare } from '../limits/quota.ts';
 import { authenticate, keyOf } from '../request/authenticate.ts';
 import { seesTheSame } from '../request/conditional.ts';
-import type { Question, Since } from '../request/question.ts';
+import type { ParsedRequest, Since } from '../request/parsed-request.ts';
 import type { AnyAnswer } from '../request/route.ts';
 import type { LongResponse, ResponsePlace } from '../traffic/responses-under-way.ts';
 import type { Shares } from '../traffic/shares.ts';
@@ -59,7 +59,7 @@ export class LiveStreams {
   readonly #stalledMs: number;
   readonly #streams = new Set<Stream>();
   /** Changes for streams with the same request, rendered once. */
-  readonly #shared = new Shelf<StreamChunks | undefined>(MOST_SHARED);
+  readonly #shared = new AsyncMemo<StreamChunks | undefined>(MOST_SHARED);
   readonly #timer: NodeJS.Timeout;
 
   constructor(
@@ -92,7 +92,7 @@ export class LiveStreams {
    * Responds until the client disconnects, the key ends or sees different data, or the server
    * stops. Before the response has begun, throws the same errors as any response.
    */
-  async send(question: Question, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  async send(question: ParsedRequest, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const share = this.#shares.streams.take(keyOf(request));
     const stream = new Stream(question, keyOf(request), reply.raw, this.#stalledMs);
     const watched: Watched = { request, version: undefined, isPaced: false, cut: () => stream.cut() };

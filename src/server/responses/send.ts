@@ -8,8 +8,8 @@ import { finished } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/app-error.ts';
-import type { UnsizedAnswer } from '../../render/text/answer.ts';
 import type { Chunk } from '../../render/text/chunk.ts';
+import type { UnsizedBody } from '../../render/text/rendered-body.ts';
 import { Body, type Reader } from '../bodies/body.ts';
 import type { BodySlot, SmallBody } from '../bodies/body-cache.ts';
 import { type BodyChunks, compress, compressSmall, writeChunk } from '../bodies/compression.ts';
@@ -20,12 +20,12 @@ import type { Encoding } from '../request/negotiation.ts';
 import type { AnyAnswer, SizedAnswer } from '../request/route.ts';
 import { isLargeFile, PARQUET_BYTES, type ParquetPlaces, refusalOf } from '../traffic/parquet-places.ts';
 import type { ResponsePlace } from '../traffic/responses-under-way.ts';
-import { Scratch } from './scratch.ts';
+import { BufferPool } from './buffer-pool.ts';
 
 /** Responses up to this size are collected and sent at once. */
 export const SMALL_ANSWER_BYTES = 256 * 1024;
 
-const scratch = new Scratch();
+const scratch = new BufferPool();
 
 /** A request, and the input for its response. */
 export interface Exchange {
@@ -56,7 +56,7 @@ export function sendAnswer(
 /** The size is known only when the whole file has been made, so HEAD makes it, too. */
 async function sendParquet(
   exchange: Exchange,
-  answer: UnsizedAnswer<unknown>,
+  answer: UnsizedBody<unknown>,
   places: ParquetPlaces,
 ): Promise<FastifyReply> {
   const { request, reply, place, slot, next } = exchange;

@@ -10,7 +10,7 @@ import {
   identifierNamed,
   type Route,
 } from '../request/route.ts';
-import { boardId, PAGED, userId } from './kinds-of-routes.ts';
+import { boardId, PAGED, userId } from './route-presets.ts';
 import { Event, Forgotten } from './schemas.ts';
 
 const PERSON = {

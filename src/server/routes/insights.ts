@@ -17,7 +17,7 @@ import {
   answerPins,
   answerRanked,
   answerReturning,
-} from './insight-answers.ts';
+} from './insight-responses.ts';
 import {
   Activity,
   HeatMap,
@@ -30,7 +30,7 @@ import {
   RankedUsers,
   Returning,
 } from './insight-schemas.ts';
-import { boardId, userId } from './kinds-of-routes.ts';
+import { boardId, userId } from './route-presets.ts';
 
 const BOARD = { id: 7, title: 'Welcome', category: 'Communications' };
 const USER = { id: 12, email: 'ada@example.org', role: 'user', name: 'Ada Lovelace' };

@@ -2,7 +2,7 @@
 
 import { type Ask, identifierNamed, type VariantTable } from '../request/route.ts';
 import { eventRoutes } from './event-routes.ts';
-import { boardId, listRoute, POINTS_OF_BOARD, POINTS_OF_USER, userId } from './kinds-of-routes.ts';
+import { boardId, listRoute, POINTS_OF_BOARD, POINTS_OF_USER, userId } from './route-presets.ts';
 import { BoardOfVariantA, UserOfVariantA } from './schemas.ts';
 
 export const VARIANT_A: VariantTable = {

@@ -2,7 +2,7 @@
 
 import type { VariantTable } from '../request/route.ts';
 import { eventRoutes } from './event-routes.ts';
-import { listRoute } from './kinds-of-routes.ts';
+import { listRoute } from './route-presets.ts';
 import { BoardOfVariantB, UserOfVariantB } from './schemas.ts';
 
 export const VARIANT_B: VariantTable = {

@@ -1,5 +1,5 @@
 /** The paths of each variant, and which of them require a key (decisions 1, 13). */
-import type { Variant } from '../../render/text/answer.ts';
+import type { Variant } from '../../render/text/rendered-body.ts';
 import { RequestTarget } from '../http/target.ts';
 import type { Route, VariantTable } from '../request/route.ts';
 import { INSIGHTS } from './insights.ts';

@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../domain/app-error.ts';
 import type { KeyEntry } from '../../keys/keyring.ts';
-import type { UnsizedAnswer } from '../../render/text/answer.ts';
+import type { UnsizedBody } from '../../render/text/rendered-body.ts';
 import { freeDiskBytes } from '../../system/free-disk.ts';
 import type { Making } from '../bodies/body.ts';
 import type { Beginning } from '../bodies/body-cache.ts';
@@ -21,7 +21,7 @@ const SMALL_FILE_ROWS = 2_048;
 /** Approximate memory of a Parquet file while it is made. */
 export const PARQUET_BYTES = 20e6;
 
-export function isLargeFile({ mostRows }: UnsizedAnswer<unknown>): boolean {
+export function isLargeFile({ mostRows }: UnsizedBody<unknown>): boolean {
   return mostRows > SMALL_FILE_ROWS;
 }
 
@@ -54,7 +54,7 @@ export class ParquetPlaces {
 
   /** The input for the file of a key. `place`: the place that a large file has entered. */
   beginning(
-    answer: UnsizedAnswer<unknown>,
+    answer: UnsizedBody<unknown>,
     next: string | undefined,
     key: KeyEntry,
     place: Disposable | undefined,

@@ -13,7 +13,7 @@ import { EmptyDataset } from '../../store/empty-dataset.ts';
 import type { Store } from '../../store/store.ts';
 import { BodyCache, type BodySlot, measureBudget } from '../bodies/body-cache.ts';
 import { type Limits, resolveLimits } from '../limits/limits.ts';
-import type { BoundQuestions } from '../request/question.ts';
+import type { BoundRequests } from '../request/parsed-request.ts';
 import { deriveSecrets, type Secrets } from '../request/secrets.ts';
 import { type Failure, failureOf, unreadable } from './failure.ts';
 import { Impaired, type Impairment } from './impaired.ts';
@@ -29,7 +29,7 @@ export interface DatasetLease {
   readonly dataset: Dataset;
   readonly version: HeldVersion;
   readonly secrets: Secrets;
-  readonly questions: BoundQuestions;
+  readonly questions: BoundRequests;
   rendering(redact: Redaction): Rendering;
   /**
    * The bodies of this version under an entity tag, cached while there is room and the version is

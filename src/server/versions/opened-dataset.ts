@@ -6,14 +6,14 @@ import type { Dataset } from '../../dataset/dataset.ts';
 import { type Redaction, redactionText } from '../../domain/redaction.ts';
 import { openRendering, type Rendering } from '../../render/rendering.ts';
 import type { RenderThread } from '../../render/thread/render-thread.ts';
-import { BoundQuestions } from '../request/question.ts';
+import { BoundRequests } from '../request/parsed-request.ts';
 import type { Secrets } from '../request/secrets.ts';
 import type { HeldVersion } from './replaced-versions.ts';
 
 export class OpenedDataset implements HeldVersion {
   readonly dataset: Dataset;
   recalledFor: HeldVersion['recalledFor'];
-  readonly questions: BoundQuestions;
+  readonly questions: BoundRequests;
   readonly #secrets: Secrets;
   readonly #thread: RenderThread;
   readonly #renderings = new Map<string, { readonly redact: Redaction; readonly rendering: Rendering }>();
@@ -23,7 +23,7 @@ export class OpenedDataset implements HeldVersion {
 
   constructor(dataset: Dataset, secrets: Secrets, thread: RenderThread) {
     this.dataset = dataset;
-    this.questions = new BoundQuestions(dataset, secrets);
+    this.questions = new BoundRequests(dataset, secrets);
     this.#secrets = secrets;
     this.#thread = thread;
   }

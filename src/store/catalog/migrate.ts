@@ -3,7 +3,7 @@
  * check that all migrations have run.
  */
 import { AppError } from '../../domain/app-error.ts';
-import { told } from './away.ts';
+import { told } from './connection-errors.ts';
 import type { PostgresDatabase, Session } from './postgres-database.ts';
 import { STEPS } from './postgres-tables.ts';
 

@@ -4,8 +4,8 @@
  * `AppError` `database-away`, after at most some seconds.
  */
 import { Client, Pool, type PoolClient, types } from 'pg';
-import { told, translated } from './away.ts';
 import type { ColumnValue } from './catalog.ts';
+import { told, translated } from './connection-errors.ts';
 
 export type StatementParameter = ColumnValue | readonly string[];
 

@@ -25,7 +25,7 @@ import {
   type NamedChunk,
 } from '../chunks/manifest.ts';
 import { download, type PlacedChunk } from '../chunks/transfer.ts';
-import type { VersionFile } from '../version/read/generation.ts';
+import type { VersionFile } from '../version/read/version-dataset.ts';
 import { lockFile } from './file-lock.ts';
 
 /** Longest wait for a different process to assemble a version. */

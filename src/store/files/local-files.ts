@@ -10,10 +10,10 @@ import type { SqliteCatalog } from '../catalog/sqlite-catalog.ts';
 import { checkReplaceable } from '../organization-name.ts';
 import type { PublicationOptions, Settings } from '../store.ts';
 import type { NextVersion, PublishedHead } from '../version/publish/next-version.ts';
-import type { VersionFile } from '../version/read/generation.ts';
+import type { VersionFile } from '../version/read/version-dataset.ts';
 import { lockFile } from './file-lock.ts';
-import { Generations } from './generations.ts';
 import type { CopyOptions, Original, VersionFiles } from './version-files.ts';
+import { VersionFolder } from './version-folder.ts';
 
 export class LocalFiles implements VersionFiles {
   readonly #dataFolder: string;
@@ -69,7 +69,7 @@ export class LocalFiles implements VersionFiles {
    * The copy is not visible before it is in the catalog; the next publication deletes leftovers of
    * a failed copy.
    */
-  async #takeFile(generations: Generations, publication: number, path: string, { onBytes }: CopyOptions) {
+  async #takeFile(generations: VersionFolder, publication: number, path: string, { onBytes }: CopyOptions) {
     await generations.prepare(undefined);
     try {
       await copyFile(path, generations.building);
@@ -84,8 +84,8 @@ export class LocalFiles implements VersionFiles {
     }
   }
 
-  #generations(name: string): Generations {
-    return new Generations(organizationFolder(this.#dataFolder, name));
+  #generations(name: string): VersionFolder {
+    return new VersionFolder(organizationFolder(this.#dataFolder, name));
   }
 
   async #lock(name: string, options: PublicationOptions): Promise<() => void> {
@@ -95,7 +95,7 @@ export class LocalFiles implements VersionFiles {
   }
 }
 
-function fileOf(generations: Generations, publication: number): VersionFile {
+function fileOf(generations: VersionFolder, publication: number): VersionFile {
   return {
     path: generations.file(publication),
     spillFolder: generations.spillFolder('reading'),
@@ -107,11 +107,11 @@ class LocalNextVersion implements NextVersion {
   readonly entry: CatalogEntry;
   readonly spillFolder: string;
   readonly #catalog: SqliteCatalog;
-  readonly #generations: Generations;
+  readonly #generations: VersionFolder;
   readonly #release: () => void;
   #hasEnded = false;
 
-  constructor(catalog: SqliteCatalog, entry: CatalogEntry, generations: Generations, release: () => void) {
+  constructor(catalog: SqliteCatalog, entry: CatalogEntry, generations: VersionFolder, release: () => void) {
     this.entry = entry;
     this.spillFolder = generations.spillFolder('building');
     this.#catalog = catalog;

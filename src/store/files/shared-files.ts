@@ -14,7 +14,7 @@ import { decodeManifest } from '../chunks/manifest.ts';
 import { checkReplaceable } from '../organization-name.ts';
 import type { PublicationOptions } from '../store.ts';
 import type { NextVersion } from '../version/publish/next-version.ts';
-import type { VersionFile } from '../version/read/generation.ts';
+import type { VersionFile } from '../version/read/version-dataset.ts';
 import type { SharedVersion, VersionCache } from './cache.ts';
 import { leftOvers, SharedNextVersion, share, type Turn } from './shared-next-version.ts';
 import type { CopyOptions, Original, VersionFiles } from './version-files.ts';

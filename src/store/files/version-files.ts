@@ -3,7 +3,7 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { PublicationOptions } from '../store.ts';
 import type { NextVersion } from '../version/publish/next-version.ts';
-import type { VersionFile } from '../version/read/generation.ts';
+import type { VersionFile } from '../version/read/version-dataset.ts';
 
 /** The entry of an organization with the file of its current version, as of one look-up. */
 export interface Original {

@@ -9,7 +9,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { checkReplaceable } from '../organization-name.ts';
 import type { OrganizationEntry, Publication, PublicationOptions, Settings, Store } from '../store.ts';
 import { DuckdbPublication } from '../version/publish/publication.ts';
-import { openGeneration, type VersionFile } from '../version/read/generation.ts';
+import { openVersionDataset, type VersionFile } from '../version/read/version-dataset.ts';
 import { openVersionRows } from '../version/read/version-rows.ts';
 import type { VersionRows } from '../version-rows.ts';
 import type { CopyOptions, Original, VersionFiles } from './version-files.ts';
@@ -58,13 +58,13 @@ export class VersionStore implements Store {
   }
 
   async openDataset(name: string): Promise<Dataset | undefined> {
-    return await this.#withCurrent(name, async ({ file }) => file && (await openGeneration(file)));
+    return await this.#withCurrent(name, async ({ file }) => file && (await openVersionDataset(file)));
   }
 
   async openEarlier(name: string): Promise<Dataset | undefined> {
     for await (const file of this.#files.earlier(await this.#catalog.entry(name))) {
       try {
-        return await openGeneration(file);
+        return await openVersionDataset(file);
       } catch {
         // Damaged as well, or deleted by a publication. An earlier version may be readable.
       }
@@ -163,7 +163,7 @@ export class VersionStore implements Store {
 }
 
 async function countsOf(file: VersionFile): Promise<Counts> {
-  const dataset = await openGeneration({ ...file, release: () => undefined });
+  const dataset = await openVersionDataset({ ...file, release: () => undefined });
   await dataset.close();
   return dataset.counts;
 }

@@ -4,14 +4,14 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { firstLines, GatheredLines } from '../../../src/ingest/follow/gathered-lines.ts';
+import { firstLines, LineBatcher } from '../../../src/ingest/follow/line-batcher.ts';
 import { LONGEST_RECORD_BYTES } from '../../../src/ingest/input/lines.ts';
 
 it('the bytes leave as they arrived, in whole lines, and are counted', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'é', '\n', '\n') });
   fc.assert(
     fc.property(fc.array(fc.tuple(text, fc.boolean())), (pieces) => {
-      const gathered = new GatheredLines();
+      const gathered = new LineBatcher();
       const taken = { text: '', lines: 0, bytesRead: 0 };
       const take = () => {
         const { bytes, lines, bytesRead } = gathered.take();
@@ -39,7 +39,7 @@ it('the bytes leave as they arrived, in whole lines, and are counted', () => {
 });
 
 it('firstLines returns the requested number of whole lines', () => {
-  const gathered = new GatheredLines();
+  const gathered = new LineBatcher();
   gathered.add(Buffer.from('one\n\nthree\nfo'));
   const lines = gathered.take();
   for (const [count, text] of [
@@ -54,7 +54,7 @@ it('firstLines returns the requested number of whole lines', () => {
 });
 
 it('a line that never ends takes no more memory than the longest record, and is counted as a whole', () => {
-  const gathered = new GatheredLines();
+  const gathered = new LineBatcher();
   const piece = Buffer.alloc(1024 * 1024, 'x');
   for (let megabyte = 0; megabyte < 40; megabyte += 1) gathered.add(piece);
   assert.ok(gathered.isEmpty);

@@ -8,7 +8,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../../../src/domain/app-error.ts';
-import { askPatiently, textOf } from '../../../src/ingest/remote/patient-request.ts';
+import { requestWithRetry, textOf } from '../../../src/ingest/remote/request-with-retry.ts';
 
 /** The number of bytes that are read ahead of the consumer. */
 const BODY = 'a'.repeat(64 * 1024);
@@ -46,7 +46,7 @@ for (const [what, head] of [
         for (let turn = 0; turn < TURNS; turn++) await nextTurn();
         return await textOf(body, BODY.length, () => refused('too long'));
       };
-      assert.equal(await askPatiently(origin, REQUEST, read), BODY);
+      assert.equal(await requestWithRetry(origin, REQUEST, read), BODY);
     });
 
     it('can be refused after its first chunk', async (t) => {
@@ -54,13 +54,13 @@ for (const [what, head] of [
       const read = async (body: AsyncIterable<Uint8Array>) => {
         for await (const _part of body) throw refused('no list');
       };
-      await assert.rejects(askPatiently(origin, REQUEST, read), { message: 'no list' });
+      await assert.rejects(requestWithRetry(origin, REQUEST, read), { message: 'no list' });
       for (let turn = 0; turn < TURNS; turn++) await nextTurn();
     });
 
     it('need not be read at all', async (t) => {
       const { origin } = await openHasty(t, head);
-      assert.equal(await askPatiently(origin, REQUEST, async () => 'unread'), 'unread');
+      assert.equal(await requestWithRetry(origin, REQUEST, async () => 'unread'), 'unread');
       for (let turn = 0; turn < TURNS; turn++) await nextTurn();
     });
   });

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { it, type TestContext } from 'node:test';
 import { readStatements } from '../../../src/ingest/remote/record-store.ts';
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+type RenderedBody = (request: IncomingMessage, response: ServerResponse) => void;
 
-async function openStore(t: TestContext, answers: readonly Answer[]) {
+async function openStore(t: TestContext, answers: readonly RenderedBody[]) {
   const asked: IncomingMessage[] = [];
   const server = createServer((request, response) => {
     asked.push(request);
@@ -23,15 +23,15 @@ async function openStore(t: TestContext, answers: readonly Answer[]) {
 }
 
 const page =
-  (statements: readonly unknown[], more = ''): Answer =>
+  (statements: readonly unknown[], more = ''): RenderedBody =>
   (_request, response) =>
     response.end(JSON.stringify({ statements, more }));
 const text =
-  (body: string): Answer =>
+  (body: string): RenderedBody =>
   (_request, response) =>
     response.end(body);
 const status =
-  (code: number, headers = {}): Answer =>
+  (code: number, headers = {}): RenderedBody =>
   (_request, response) =>
     response.writeHead(code, headers).end('{}');
 
@@ -96,7 +96,7 @@ for (const [what, answer, reason] of [
   ['leads in circles', page([{ id: 1 }], '/xapi/statements/more/1'), /in a circle/],
   ['leads nowhere', page([{ id: 1 }], 'http://['), /is invalid/],
   ['redirects', status(302, { location: 'http://127.0.0.2:1/' }), /./],
-] as const satisfies readonly (readonly [string, Answer, RegExp])[]) {
+] as const satisfies readonly (readonly [string, RenderedBody, RegExp])[]) {
   it(`fails with the reason where the store ${what}`, async (t) => {
     const { url } = await openStore(t, [answer]);
     await assert.rejects(read(url, { authorization: 'Basic eDp5' }), (error: Error) => {

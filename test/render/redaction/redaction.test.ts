@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { FULL_SCOPE } from '../../../src/domain/scope.ts';
 import { redactUsers } from '../../../src/render/redaction/redaction.ts';
 import { openRendering } from '../../../src/render/rendering.ts';
-import type { Redacting } from '../../../src/render/text/answer.ts';
+import type { Redacting } from '../../../src/render/text/rendered-body.ts';
 import type { Representation } from '../../../src/render/text/representations.ts';
 import { type Person, peopleOf, usersOf } from '../../dataset/record-columns.ts';
 import { PlainDataset } from '../plain-dataset.ts';

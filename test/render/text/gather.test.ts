@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import wabt from 'wabt';
 import { FULL_SCOPE } from '../../../src/domain/scope.ts';
 import { EVENT_FORMS } from '../../../src/render/fragments/event-form.ts';
-import { makeEventParts } from '../../../src/render/fragments/event-run.ts';
+import { makeEventParts } from '../../../src/render/fragments/event-writer.ts';
 import { Chunk } from '../../../src/render/text/chunk.ts';
 import { FragmentMemory } from '../../../src/render/text/fragment-memory.ts';
 import {

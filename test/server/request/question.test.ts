@@ -3,7 +3,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { it } from 'node:test';
 import { FULL_SCOPE } from '../../../src/domain/scope.ts';
-import { BoundQuestions, readQuestion } from '../../../src/server/request/question.ts';
+import { BoundRequests, readRequest } from '../../../src/server/request/parsed-request.ts';
 import { deriveSecrets } from '../../../src/server/request/secrets.ts';
 import { VARIANT_A } from '../../../src/server/routes/variant-a.ts';
 import { openStand } from '../stand.ts';
@@ -14,11 +14,11 @@ it('a request is resolved again for a different version, scope or redaction', as
   await stand.close();
   const route = VARIANT_A.routes.find(({ path }) => path === '/boards');
   assert.ok(route);
-  const question = readQuestion('a', route, '/a/v1/boards', new IncomingMessage(new Socket()));
+  const question = readRequest('a', route, '/a/v1/boards', new IncomingMessage(new Socket()));
   const secrets = deriveSecrets(new Uint8Array(32));
   const [first, second] = [
-    new BoundQuestions({ version: '1', lastSequence: 1 }, secrets),
-    new BoundQuestions({ version: '2', lastSequence: 2 }, secrets),
+    new BoundRequests({ version: '1', lastSequence: 1 }, secrets),
+    new BoundRequests({ version: '2', lastSequence: 2 }, secrets),
   ];
   const [scope, narrow] = [FULL_SCOPE, { ...FULL_SCOPE, boards: [7n] }];
   const plain = { ...key, scope, redact: { email: false, name: false, id: false } };
@@ -45,7 +45,7 @@ it('an empty header field is different from an absent one', () => {
   assert.ok(route);
   const read = (headers: Record<string, string>) => {
     const request = Object.assign(new IncomingMessage(new Socket()), { headers });
-    return () => readQuestion('a', route, '/a/v1/boards', request);
+    return () => readRequest('a', route, '/a/v1/boards', request);
   };
   assert.equal(read({ 'accept-encoding': '' })().encoding, 'identity');
   assert.throws(read({ accept: '' }), { code: 'not-acceptable' });

@@ -40,7 +40,7 @@ const SCOPES: readonly Scope[] = [
   { boards: [], users: [] },
 ];
 
-type Run = Parameters<DuckDBConnection['run']>;
+type RowWriter = Parameters<DuckDBConnection['run']>;
 
 interface Operator {
   readonly operator_name?: string;
@@ -56,7 +56,7 @@ interface Work {
 }
 
 /** The rows that each operator of a statement scans and returns, as DuckDB counts them. */
-async function workOf(connection: DuckDBConnection, [sql, ...values]: Run): Promise<Work[]> {
+async function workOf(connection: DuckDBConnection, [sql, ...values]: RowWriter): Promise<Work[]> {
   const result = await connection.run(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, ...values);
   const rows: DuckDBValue[][] = await result.getRows();
   const works: Work[] = [];
@@ -88,7 +88,7 @@ async function openWorld(t: TestContext) {
 }
 
 /** The statements that `act` runs. */
-async function statementsOf(act: () => Promise<unknown>): Promise<Run[]> {
+async function statementsOf(act: () => Promise<unknown>): Promise<RowWriter[]> {
   const run = mock.method(DuckDBConnection.prototype, 'run');
   try {
     await act();

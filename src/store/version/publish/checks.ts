@@ -9,7 +9,7 @@ import { REFERENCES, type Reference } from '../../references.ts';
 import type { StagedProblem } from '../../staging.ts';
 import type { Settings } from '../../store.ts';
 import { runRows, type StatementParameters } from '../database.ts';
-import { countRows } from './merge-things.ts';
+import { countRows } from './merge-records.ts';
 import { countStaged } from './staging-tables.ts';
 
 type Report = (problem: StagedProblem) => void;

@@ -6,7 +6,7 @@
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { runRows, type StatementParameters } from '../database.ts';
-import { countRows } from './merge-things.ts';
+import { countRows } from './merge-records.ts';
 
 const ORDERS = {
   events: 'timestamp_ms',

@@ -7,7 +7,7 @@ import type { RecordKind } from '../../staging.ts';
 import type { Change, Changes } from '../../store.ts';
 import { type Erased, eraseForgotten } from './erase.ts';
 import { type MergePosition, mergeEvents, nextSequence } from './merge-events.ts';
-import { countRows, mergeThings } from './merge-things.ts';
+import { countRows, mergeRecords } from './merge-records.ts';
 import { mergeUsers } from './merge-users.ts';
 import { countStaged } from './staging-tables.ts';
 
@@ -44,7 +44,7 @@ export async function mergeStaged(connection: DuckDBConnection, position: MergeP
   const erased = staged.users > 0 ? await eraseForgotten(connection) : undefined;
   const changes = {
     users,
-    boards: await merged('boards', () => mergeThings(connection, 'boards', revised)),
+    boards: await merged('boards', () => mergeRecords(connection, 'boards', revised)),
     pins: await merged('pins', () => mergePins(connection, revised)),
     memberships: await merged('memberships', () => mergeMemberships(connection)),
     events: await merged('events', () => mergeEvents(connection, position)),
@@ -55,7 +55,7 @@ export async function mergeStaged(connection: DuckDBConnection, position: MergeP
 }
 
 async function mergePins(connection: DuckDBConnection, revised: number): Promise<Change> {
-  return await mergeThings(
+  return await mergeRecords(
     connection,
     'pins',
     revised,

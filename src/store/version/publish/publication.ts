@@ -24,7 +24,7 @@ import { countAllAsNew, leaveOutForgotten } from './erase.ts';
 import { restoreOrder } from './layout.ts';
 import { type Merged, mergeStaged } from './merge.ts';
 import { type MergePosition, nextSequence } from './merge-events.ts';
-import { countRows } from './merge-things.ts';
+import { countRows } from './merge-records.ts';
 import type { NextVersion } from './next-version.ts';
 import { publishPoints } from './points-tables.ts';
 import { bringUpToDate, GENERATION_SCHEMA, readFormat } from './schema.ts';

@@ -7,7 +7,7 @@ import { type CopiedRows, type CopiedTable, selection, VERSION_TABLES } from '..
 import { Database } from '../database.ts';
 import { rowsOfChunk } from '../publish/copied-chunks.ts';
 import { readFormat, tableOf } from '../publish/schema.ts';
-import type { VersionFile } from './generation.ts';
+import type { VersionFile } from './version-dataset.ts';
 
 const MEMORY_LIMIT_MB = 768;
 

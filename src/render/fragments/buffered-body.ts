@@ -1,18 +1,18 @@
 /** Responses whose items are in memory already. */
 import { inSlices } from '../../system/time-slice.ts';
-import type { Answer } from '../text/answer.ts';
-import { type Frame, measureFramed, measureRun, type Run, renderHeld } from '../text/frame.ts';
+import { type Frame, measureFramed, measureRun, type RowWriter, renderHeld } from '../text/frame.ts';
+import type { RenderedBody } from '../text/rendered-body.ts';
 import { HELD_BYTES } from './admission.ts';
 
 /** Rows between two checks of the clock. */
 const MEASURED_AT_ONCE = 2048;
 
 /** A response of one run. It can be long, so it is measured in time slices. */
-export async function longAnswer<Next>(
+export async function longBody<Next>(
   frame: Frame,
-  run: Run,
+  run: RowWriter,
   next: Next | undefined,
-): Promise<Answer<Next>> {
+): Promise<RenderedBody<Next>> {
   let itemBytes = 0;
   const measure = (from: number, to: number) => {
     for (let row = from; row < to; row++) itemBytes += run.size(row);
@@ -24,17 +24,21 @@ export async function longAnswer<Next>(
 /**
  * A response of a few runs, measured without yielding. It reads nothing more and needs no release.
  */
-export function heldAnswer<Next>(frame: Frame, runs: readonly Run[], next: Next | undefined): Answer<Next> {
+export function bufferedBody<Next>(
+  frame: Frame,
+  runs: readonly RowWriter[],
+  next: Next | undefined,
+): RenderedBody<Next> {
   const itemBytes = runs.reduce((sum, run) => sum + measureRun(run), 0);
   return answerOf(frame, runs, itemBytes, next);
 }
 
 function answerOf<Next>(
   frame: Frame,
-  runs: readonly Run[],
+  runs: readonly RowWriter[],
   itemBytes: number,
   next: Next | undefined,
-): Answer<Next> {
+): RenderedBody<Next> {
   const items = runs.reduce((sum, run) => sum + run.count, 0);
   const byteLength = measureFramed(frame, items, itemBytes);
   const heldBytes = Math.min(byteLength, HELD_BYTES);

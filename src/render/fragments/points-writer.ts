@@ -6,13 +6,13 @@ import type { Standings } from '../../dataset/query.ts';
 import type { Users } from '../../dataset/records.ts';
 import type { Chunk } from '../text/chunk.ts';
 import type { Fragments, Halves } from '../text/fragments.ts';
-import type { Run } from '../text/frame.ts';
+import type { RowWriter } from '../text/frame.ts';
 import { renderJson } from '../text/notation.ts';
 
 /**
  * The key of a record: the user's e-mail address, the user's id (decision 8), or the board's id.
  */
-export type StandingKey = 'email' | 'user' | 'board';
+export type PointsKey = 'email' | 'user' | 'board';
 
 /** The head is the id. The tail is the e-mail address as JSON; boards have no tail. */
 export function renderIdentity({ id, email }: Pick<Users, 'id'> & Partial<Users>, index: number): Halves {
@@ -27,15 +27,15 @@ const SCORE = ',"participation_score":';
 const END = '}';
 const FIXED_BYTES = (USER + BOARD + EMAIL + TOTAL + SCORE + END).length;
 
-export class StandingRun implements Run {
+export class PointsWriter implements RowWriter {
   readonly count: number;
   readonly #standings: Standings;
-  readonly #keyedBy: StandingKey;
+  readonly #keyedBy: PointsKey;
   readonly #users: Fragments;
   readonly #boards: Fragments;
 
   /** `users` and `boards` are fragments made by `renderIdentity`. */
-  constructor(standings: Standings, keyedBy: StandingKey, users: Fragments, boards: Fragments) {
+  constructor(standings: Standings, keyedBy: PointsKey, users: Fragments, boards: Fragments) {
     this.count = standings.count;
     this.#standings = standings;
     this.#keyedBy = keyedBy;

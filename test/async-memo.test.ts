@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Shelf } from '../src/system/shelf.ts';
+import { AsyncMemo } from '../src/system/async-memo.ts';
 
-test('a full shelf removes only its oldest entry', async () => {
-  const shelf = new Shelf<string>(2);
+test('a full memo removes only its oldest entry', async () => {
+  const memo = new AsyncMemo<string>(2);
   const made: string[] = [];
   const take = (name: string) =>
-    shelf.take(name, async () => {
+    memo.take(name, async () => {
       made.push(name);
       return name;
     });
@@ -15,13 +15,13 @@ test('a full shelf removes only its oldest entry', async () => {
 });
 
 test('a failure drops only its own attempt', async () => {
-  const shelf = new Shelf<string>(1);
+  const memo = new AsyncMemo<string>(1);
   const failing = Promise.withResolvers<string>();
-  const first = shelf.take('a', () => failing.promise);
-  await shelf.take('b', async () => 'b');
-  const second = shelf.take('a', async () => 'a');
+  const first = memo.take('a', () => failing.promise);
+  await memo.take('b', async () => 'b');
+  const second = memo.take('a', async () => 'a');
   failing.reject(new Error('late'));
   await assert.rejects(first, /late/);
-  assert.equal(await shelf.take('a', () => assert.fail()), 'a');
+  assert.equal(await memo.take('a', () => assert.fail()), 'a');
   assert.equal(await second, 'a');
 });

@@ -14,7 +14,7 @@ export type Variant = 'a' | 'b';
  */
 export type Redacting = Redaction & { readonly secret: Uint8Array };
 
-export interface Answer<Next = undefined> {
+export interface RenderedBody<Next = undefined> {
   /** Exact size of all chunks together, in bytes (decision 16). */
   readonly byteLength: number;
   /**
@@ -43,11 +43,11 @@ export interface Answer<Next = undefined> {
  */
 export type Admit = (heldBytes: number) => Promise<void>;
 
-export type EventsAnswer = Answer<EventPosition>;
-export type ListAnswer = Answer<bigint>;
+export type EventsBody = RenderedBody<EventPosition>;
+export type ListBody = RenderedBody<bigint>;
 
 /** A response whose size is known only after all of it has been rendered. */
-export interface UnsizedAnswer<Next = undefined> {
+export interface UnsizedBody<Next = undefined> {
   /**
    * The position after which the next page starts; absent if the response is complete
    * (decision 18).

@@ -3,8 +3,8 @@
  * dropped with a reason, and is counted for the report.
  */
 import { AppError } from '../domain/app-error.ts';
+import { ExternalRecords } from './external-records.ts';
 import { Refusal } from './fields/refusal.ts';
-import { ForeignThings } from './foreign-things.ts';
 import { plainDerivation } from './formats/derivation.ts';
 import {
   type Derivation,
@@ -24,7 +24,7 @@ import { PlainEvents } from './records/plain-events.ts';
 import { readRecords } from './records/reading.ts';
 
 /** The format of the inputs of an import, and its options. */
-export interface Foreign {
+export interface ExternalFormat {
   readonly format: Format;
   readonly options: FormatOptions;
 }
@@ -37,7 +37,7 @@ export interface DroppedRecords {
   readonly examples: readonly string[];
 }
 
-export interface Translated {
+export interface ConvertedRecords {
   /** Number of events by type and action (`pin.visited`), in descending order. */
   readonly events: Readonly<Record<string, number>>;
   /** In descending order of `count`. */
@@ -59,7 +59,7 @@ const OTHER_REASONS = 'other reasons';
  * Throws `option-malformed` when a required option is missing, or an input that must be read twice
  * cannot be.
  */
-export function checkForeign({ format, options }: Foreign, inputs: readonly Input[]): void {
+export function checkExternal({ format, options }: ExternalFormat, inputs: readonly Input[]): void {
   // This translator is used only for these checks; it derives nothing.
   if (format.open(options, plainDerivation).survey === undefined) return;
   const stream = inputs.find(({ byteLength }) => byteLength === undefined);
@@ -70,9 +70,9 @@ export function checkForeign({ format, options }: Foreign, inputs: readonly Inpu
   );
 }
 
-export class Translations {
-  readonly things = new ForeignThings();
-  readonly #foreign: Foreign;
+export class RecordConversions {
+  readonly things = new ExternalRecords();
+  readonly #foreign: ExternalFormat;
   readonly #derivation: Derivation;
   readonly #events = new Map<string, number>();
   readonly #dropped = new Map<string, { count: number; examples: string[] }>();
@@ -80,7 +80,7 @@ export class Translations {
   /** The translator of all inputs, if the format is `isWhole`. */
   #whole: Translator | undefined;
 
-  constructor(foreign: Foreign, derivation: Derivation) {
+  constructor(foreign: ExternalFormat, derivation: Derivation) {
     this.#foreign = foreign;
     this.#derivation = derivation;
   }
@@ -119,7 +119,7 @@ export class Translations {
     return this.#dropped.size > 0 && this.#events.size === 0 && this.#described.size === 0;
   }
 
-  get report(): Translated {
+  get report(): ConvertedRecords {
     const events = [...this.#events].sort(([, one], [, other]) => other - one);
     const dropped = [...this.#dropped].map(([reason, { count, examples }]) => ({ reason, count, examples }));
     return {

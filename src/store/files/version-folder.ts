@@ -15,7 +15,7 @@ const OLDEST = 'oldest';
 
 const PUBLISHED = /^(\d+)\.duckdb$/;
 
-export class Generations {
+export class VersionFolder {
   readonly #folder: string;
 
   constructor(organizationFolder: string) {

@@ -10,7 +10,7 @@ import { runInNewContext } from 'node:vm';
 const TOLERATED_BYTES = 64 * 1024 * 1024;
 const PAUSE_MS = 1000;
 
-export class Garbage {
+export class MemoryReclaimer {
   readonly #collect: () => void;
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;

@@ -8,7 +8,7 @@ import type { TimeRange } from '../query.ts';
 import type { EarningRows } from '../tables.ts';
 import { firstPlace, indexRows, orderRows } from './row-index.ts';
 
-export async function joinEarnings(parts: readonly EarningRows[]): Promise<EarningRows> {
+export async function joinAwardHistories(parts: readonly EarningRows[]): Promise<EarningRows> {
   return {
     board: await joinIntegers(parts.map((part) => part.board)),
     user: await joinIntegers(parts.map((part) => part.user)),
@@ -17,7 +17,7 @@ export async function joinEarnings(parts: readonly EarningRows[]): Promise<Earni
   };
 }
 
-export class Earnings {
+export class AwardHistory {
   /**
    * The entries of points total `s` are at `[offsets[s], offsets[s + 1])`, ascending by instant.
    */
@@ -51,7 +51,7 @@ export class Earnings {
         }
       }
     });
-    return new Earnings(offsets, instants, sums);
+    return new AwardHistory(offsets, instants, sums);
   }
 
   /** Points of a points total inside the range; 0 without entries. */

@@ -6,7 +6,7 @@ import { type Chunk, copyFragment, copyHead, copyTail } from '../text/chunk.ts';
 import { kindColumns, organizationColumns } from '../text/fields.ts';
 import type { FragmentMemory } from '../text/fragment-memory.ts';
 import { Fragments, fragmentsOf, type SharedFragments } from '../text/fragments.ts';
-import type { Run } from '../text/frame.ts';
+import type { RowWriter } from '../text/frame.ts';
 import type { SharedMemory } from '../text/gather.ts';
 import { TIMESTAMP_BYTES, TimestampWriter } from '../text/timestamp.ts';
 import type { EventForm } from './event-form.ts';
@@ -145,7 +145,7 @@ export class EventParts {
     );
   }
 
-  run(batch: EventBatch): Run {
+  run(batch: EventBatch): RowWriter {
     const gatherer = this.#gatherer;
     return {
       count: batch.count,

@@ -26,7 +26,7 @@ const LONGEST_TOKEN = 8192;
  * Fetches pages until there is no next one. Only then the new sync token is valid. Throws
  * `source-refused`.
  */
-export async function walkEvents(
+export async function readAllPages(
   source: PullSource,
   folder: PullFolder,
   limits: PullLimits,

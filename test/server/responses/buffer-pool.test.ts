@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { Scratch } from '../../../src/server/responses/scratch.ts';
+import { BufferPool } from '../../../src/server/responses/buffer-pool.ts';
 
 const BYTES = 250_000;
 const CONNECTIONS = 8;
@@ -11,7 +11,7 @@ const CONNECTIONS = 8;
 const REQUESTS = 64;
 
 test('memory is reused for the next response only after the system has accepted all of it, also with slow clients', async (t) => {
-  const scratch = new Scratch();
+  const scratch = new BufferPool();
   let taken = 0;
   const server = createServer((request, response) => {
     const chunk = scratch.take(BYTES);
@@ -70,7 +70,7 @@ async function readBodies(socket: Socket): Promise<string[]> {
 }
 
 test('a chunk is reused for responses of about its size, and at most 32 chunks are kept', () => {
-  const scratch = new Scratch();
+  const scratch = new BufferPool();
   const first = scratch.take(5_000);
   assert.ok(first.holds(5_000) && !first.holds(10_000));
   first.appendAscii('abc');

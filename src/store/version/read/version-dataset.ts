@@ -21,11 +21,11 @@ import type { Scope } from '../../../domain/scope.ts';
 import { clockOf, type Unseen } from '../../../domain/user-clocks.ts';
 import { Database, joinedIntegers, type StatementParameters } from '../database.ts';
 import { hasClocks, readFormat, tableOf } from '../publish/schema.ts';
+import { readForgotten, readRevisions } from './change-set.ts';
 import { allOf, type Condition, inRange, inScope, visibleOf, withCreation } from './conditions.ts';
 import { readLedger } from './ledger.ts';
+import { readStandings } from './points-totals.ts';
 import { readRecords } from './records.ts';
-import { readForgotten, readRevisions } from './revisions.ts';
-import { readStandings } from './standings.ts';
 import { readTables } from './tables.ts';
 import { readSlices, readTally, streamEvents } from './timeline.ts';
 import { HEAD_COLUMNS, headOf, type VersionHead } from './version-head.ts';
@@ -43,7 +43,7 @@ export interface VersionFile {
 }
 
 /** Opens a version for reading. The dataset releases the file. Throws when the file is damaged. */
-export async function openGeneration({ path, spillFolder, release }: VersionFile): Promise<Dataset> {
+export async function openVersionDataset({ path, spillFolder, release }: VersionFile): Promise<Dataset> {
   let database: Database | undefined;
   try {
     database = await Database.open(path, { readOnly: true, memoryLimitMb: MEMORY_LIMIT_MB, spillFolder });

@@ -8,10 +8,10 @@ import { inSlices } from '../../system/time-slice.ts';
 import { joinDoubles, joinFlags, joinIntegers } from '../columns.ts';
 import { isBounded, type Standings, type StandingsQuery, type TimeRange } from '../query.ts';
 import type { EarningRows, StandingRows } from '../tables.ts';
-import { Earnings, joinEarnings } from './earnings.ts';
-import type { Register } from './register.ts';
+import { AwardHistory, joinAwardHistories } from './award-history.ts';
+import type { IdIndex } from './id-index.ts';
 import { firstPlace, indexRows, orderRows, placesOf, type RowIndex } from './row-index.ts';
-import type { View } from './visibility.ts';
+import type { View } from './scope-mask.ts';
 
 const NO_ONE: Standings = standingsOf(0);
 /** Sums between two checks of the clock; each sum takes two searches. */
@@ -24,10 +24,10 @@ const SUMS_AT_ONCE = 1_024;
 export async function orderStandings(
   parts: readonly StandingRows[],
   earned: readonly EarningRows[],
-  users: Register,
-  boards: Register,
+  users: IdIndex,
+  boards: IdIndex,
   policy: string,
-): Promise<StandingsBook> {
+): Promise<PointsIndex> {
   const { imported: flags, ...read } = await joinStandings(parts);
   const byBoard = await indexRows(read.board, boards.count);
   await orderRows(byBoard, (row) => users.ranks[read.user[row]!]!);
@@ -40,7 +40,7 @@ export async function orderStandings(
   const byUser = await indexRows(standings.user, users.count);
   await orderRows(byUser, (row) => boards.ranks[standings.board[row]!]!);
   const ordered = { standings, offsets: byBoard.offsets, byUser };
-  return new StandingsBook({
+  return new PointsIndex({
     ...ordered,
     imported,
     earnings: await readEarnings(earned, ordered, users),
@@ -50,10 +50,10 @@ export async function orderStandings(
 
 async function readEarnings(
   parts: readonly EarningRows[],
-  ordered: OrderedStandings,
-  users: Register,
-): Promise<Earnings> {
-  const earned = await joinEarnings(parts);
+  ordered: OrderedTotals,
+  users: IdIndex,
+): Promise<AwardHistory> {
+  const earned = await joinAwardHistories(parts);
   const { board, user } = earned;
   const standing = new Int32Array(board.length);
   await inSlices(0, board.length, (from, to) => {
@@ -63,13 +63,13 @@ async function readEarnings(
       standing[row] = place;
     }
   });
-  return await Earnings.of(standing, earned, ordered.standings.count);
+  return await AwardHistory.of(standing, earned, ordered.standings.count);
 }
 
 /** The position of the points total of a pair, or the position at which it would be inserted. */
 function findStanding(
-  { standings, offsets }: Pick<OrderedStandings, 'standings' | 'offsets'>,
-  { ranks }: Register,
+  { standings, offsets }: Pick<OrderedTotals, 'standings' | 'offsets'>,
+  { ranks }: IdIndex,
   board: number,
   user: number,
 ): { readonly place: number; readonly found: boolean } {
@@ -81,7 +81,7 @@ function findStanding(
 }
 
 /** The policy of a board by its index (decision 23). */
-function readPolicies(text: string, boards: Register): (board: number) => BoardPolicy {
+function readPolicies(text: string, boards: IdIndex): (board: number) => BoardPolicy {
   const policy = readPolicy(text);
   const own = new Map<number, BoardPolicy>();
   for (const id of policy.boards.keys()) {
@@ -91,7 +91,7 @@ function readPolicies(text: string, boards: Register): (board: number) => BoardP
   return (board) => own.get(board) ?? policy.default;
 }
 
-export interface OrderedStandings {
+export interface OrderedTotals {
   /**
    * Board by board, ascending by user id within each: those of board `b` are at
    * `[offsets[b], offsets[b + 1])`.
@@ -102,17 +102,17 @@ export interface OrderedStandings {
   readonly byUser: RowIndex;
 }
 
-export interface StandingsHeld extends OrderedStandings {
+export interface TotalsHeld extends OrderedTotals {
   /** By row: 1 if the points total is imported. */
   readonly imported: Uint8Array;
-  readonly earnings: Earnings;
+  readonly earnings: AwardHistory;
   readonly policyOf: (board: number) => BoardPolicy;
 }
 
-export class StandingsBook {
-  readonly held: StandingsHeld;
+export class PointsIndex {
+  readonly held: TotalsHeld;
 
-  constructor(held: StandingsHeld) {
+  constructor(held: TotalsHeld) {
     this.held = held;
   }
 
@@ -208,7 +208,7 @@ function standingsOf(count: number): Standings {
 
 async function joinStandings(
   parts: readonly StandingRows[],
-): Promise<Standings & Pick<StandingsHeld, 'imported'>> {
+): Promise<Standings & Pick<TotalsHeld, 'imported'>> {
   return {
     count: parts.reduce((sum, part) => sum + part.count, 0),
     user: await joinIntegers(parts.map((part) => part.user)),

@@ -4,7 +4,7 @@ import { isBounded, type ListQuery } from '../query.ts';
 import type { Boards, Users } from '../records.ts';
 import { firstPlace } from './row-index.ts';
 
-export class Register {
+export class IdIndex {
   readonly count: number;
   /** Indices ascending by id; `#ids` holds the ids in the same order. */
   readonly byId: Int32Array;
@@ -23,10 +23,10 @@ export class Register {
   }
 
   /** `byId`: the indices of all records, ascending by id. Throws if their numbers differ. */
-  static async of({ id: ids, created_ms: createdMs }: Users | Boards, byId: Int32Array): Promise<Register> {
+  static async of({ id: ids, created_ms: createdMs }: Users | Boards, byId: Int32Array): Promise<IdIndex> {
     if (byId.length !== ids.length)
       throw new Error(`a version lists ${byId.length} things and holds ${ids.length}`);
-    return new Register(byId, await ranksOf(byId), await inOrder(ids, byId), createdMs);
+    return new IdIndex(byId, await ranksOf(byId), await inOrder(ids, byId), createdMs);
   }
 
   /** Index of an id; undefined if no record has it. */

@@ -7,7 +7,7 @@ import type { Scope } from '../../domain/scope.ts';
 import { atOnce, inSlices, inSlicesOf, type Steps } from '../../system/time-slice.ts';
 import { joinIntegers } from '../columns.ts';
 import type { PairRows } from '../tables.ts';
-import type { Register } from './register.ts';
+import type { IdIndex } from './id-index.ts';
 import { indexRows, type RowIndex } from './row-index.ts';
 import { sharedFlags } from './shared-arrays.ts';
 
@@ -41,14 +41,14 @@ export async function indexBoardPeople(parts: readonly PairRows[], boards: numbe
   return { offsets, rows };
 }
 
-export class Visibility {
-  readonly #boards: Register;
-  readonly #users: Register;
+export class ScopeMask {
+  readonly #boards: IdIndex;
+  readonly #users: IdIndex;
   readonly boardPeople: BoardPeople;
   readonly #views = new WeakMap<Scope, View>();
   readonly #preparing = new WeakMap<Scope, Promise<void>>();
 
-  constructor(boards: Register, users: Register, boardPeople: BoardPeople) {
+  constructor(boards: IdIndex, users: IdIndex, boardPeople: BoardPeople) {
     this.#boards = boards;
     this.#users = users;
     this.boardPeople = boardPeople;
@@ -112,14 +112,14 @@ export class Visibility {
 
 function* viewOfBoards(
   list: Int32Array | undefined,
-  boards: Register,
+  boards: IdIndex,
 ): Steps<Pick<View, 'boards' | 'boardList'>> {
   const flags = list && (yield* flagsOf([list], boards.count));
   return { boards: flags, boardList: flags && list };
 }
 
 /** Indices of the ids that exist, each once; undefined for all. */
-function* namedIn(register: Register, ids: 'all' | readonly bigint[]): Steps<Int32Array | undefined> {
+function* namedIn(register: IdIndex, ids: 'all' | readonly bigint[]): Steps<Int32Array | undefined> {
   if (ids === 'all') return undefined;
   const found = new Set<number>();
   for (const [place, id] of ids.entries()) {

@@ -8,7 +8,7 @@ import { AppError } from '../../domain/app-error.ts';
 import { type KeyEntry, mayLookUpPeople } from '../../keys/keyring.ts';
 import type { AnyAnswer, Ask, PathText, Route } from './route.ts';
 
-export interface Subject {
+export interface PathResource {
   /** The same text for the same subject, however the request spells it. */
   readonly text: string;
   /** Whether it is a user named by an LMS property. */
@@ -22,7 +22,7 @@ export interface Subject {
 }
 
 /** Parses the names in the path. Throws `identifier-malformed`. */
-export function readSubject(route: Route, path: string): Subject {
+export function readPathResource(route: Route, path: string): PathResource {
   const { text, isLmsLookup, find } = readPath(route, path);
   return {
     text,
@@ -49,7 +49,7 @@ export async function findNamed({ dataset, scope, parameters }: Ask) {
   return { board, user };
 }
 
-function readPath(route: Route, path: string): Subject {
+function readPath(route: Route, path: string): PathResource {
   if (route.of === 'organization')
     return { text: '', isLmsLookup: false, find: async (ask) => () => route.answer(ask) };
   const text = pathTextOf(route.path, path);
@@ -57,7 +57,7 @@ function readPath(route: Route, path: string): Subject {
   return route.of === 'board' ? boardSubject(route, text) : userSubject(route, text);
 }
 
-function pairSubject(route: Extract<Route, { of: 'user of board' }>, text: PathText): Subject {
+function pairSubject(route: Extract<Route, { of: 'user of board' }>, text: PathText): PathResource {
   const [boardName, userName] = route.name(text);
   return {
     text: subjectText(boardName) + subjectText(userName),
@@ -71,7 +71,7 @@ function pairSubject(route: Extract<Route, { of: 'user of board' }>, text: PathT
   };
 }
 
-function boardSubject(route: Extract<Route, { of: 'board' }>, text: PathText): Subject {
+function boardSubject(route: Extract<Route, { of: 'board' }>, text: PathText): PathResource {
   const name = route.name(text);
   return {
     text: subjectText(name),
@@ -85,7 +85,7 @@ function boardSubject(route: Extract<Route, { of: 'board' }>, text: PathText): S
   };
 }
 
-function userSubject(route: Extract<Route, { of: 'user' }>, text: PathText): Subject {
+function userSubject(route: Extract<Route, { of: 'user' }>, text: PathText): PathResource {
   const name = route.name(text);
   return {
     text: subjectText(name),
@@ -104,7 +104,7 @@ function userSubject(route: Extract<Route, { of: 'user' }>, text: PathText): Sub
  * Throws `lookup-not-allowed`. This depends only on the route and the key, so that the refusal
  * reveals nothing about the property, its value or the data (decision 63).
  */
-export function checkLookup({ isLmsLookup }: Subject, key: KeyEntry): void {
+export function checkLookup({ isLmsLookup }: PathResource, key: KeyEntry): void {
   if (!isLmsLookup || mayLookUpPeople(key)) return;
   throw new AppError(
     'lookup-not-allowed',

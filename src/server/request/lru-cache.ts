@@ -7,7 +7,7 @@ import { TwoGenerations } from '../bodies/doorkeeper.ts';
 /** Longer texts are rare, and easy to send in large numbers, so they are not worth the memory. */
 const LONGEST_TEXT = 1024;
 
-export class Memory<T> extends TwoGenerations<string, T> {
+export class LruCache<T> extends TwoGenerations<string, T> {
   /** The cached value of the text, or a new one. If `make` throws, nothing is cached. */
   take(text: string, make: () => T): T {
     const present = this.find(text);

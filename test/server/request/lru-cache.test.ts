@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Doorkeeper } from '../../../src/server/bodies/doorkeeper.ts';
-import { Memory } from '../../../src/server/request/memory.ts';
+import { LruCache } from '../../../src/server/request/lru-cache.ts';
 
 describe('an LRU cache', () => {
   it('makes a value once per text', () => {
-    const memory = new Memory<object>(2);
+    const memory = new LruCache<object>(2);
     const made = memory.take('a', () => ({}));
     assert.equal(
       memory.take('a', () => ({})),
@@ -18,7 +18,7 @@ describe('an LRU cache', () => {
   });
 
   it('keeps at least as many entries as its limit, the most recently used ones, and at most twice as many', () => {
-    const memory = new Memory<number>(10);
+    const memory = new LruCache<number>(10);
     for (let number = 0; number < 1_000; number++) {
       memory.keep(String(number), number);
       // Used repeatedly, therefore never evicted.
@@ -33,7 +33,7 @@ describe('an LRU cache', () => {
   });
 
   it('keeps neither failures nor long texts', () => {
-    const memory = new Memory<number>(10);
+    const memory = new LruCache<number>(10);
     let calls = 0;
     const fail = () => {
       calls += 1;

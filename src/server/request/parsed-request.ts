@@ -13,21 +13,21 @@ import { REPRESENTATIONS, type Representation, tellsChanges } from '../../render
 import { RequestTarget } from '../http/target.ts';
 import { entityTag, scopeText } from './conditional.ts';
 import { openCursor, type WalkPlace } from './cursor.ts';
-import { Memory } from './memory.ts';
+import { LruCache } from './lru-cache.ts';
 import { chooseEncoding, chooseRepresentation, type Encoding } from './negotiation.ts';
 import type { Parameters } from './parameters.ts';
+import { type PathResource, readPathResource } from './path-resource.ts';
 import { readParameters } from './query.ts';
 import type { Interface, Route } from './route.ts';
 import type { Secrets } from './secrets.ts';
-import { readSubject, type Subject } from './subject.ts';
 import { openSyncToken, sealSequence, sealSyncToken } from './sync-token.ts';
 
-export interface Question {
+export interface ParsedRequest {
   readonly variant: Interface;
   readonly route: Route;
   readonly target: RequestTarget;
   readonly parameters: Parameters;
-  readonly subject: Subject;
+  readonly subject: PathResource;
   readonly representation: Representation;
   readonly encoding: Encoding;
   /**
@@ -37,7 +37,7 @@ export interface Question {
 }
 
 /** A request to one version, with one scope and one kind of redaction. */
-export interface BoundQuestion {
+export interface BoundRequest {
   /** The text that all pages of a list have in common; their cursors are bound to it. */
   readonly walk: string;
   /** The position in the cursor of the request. */
@@ -58,26 +58,26 @@ export interface Since {
   readonly sequence: number | undefined;
 }
 
-interface LastBound extends BoundQuestion {
-  readonly by: BoundQuestions;
+interface LastBound extends BoundRequest {
+  readonly by: BoundRequests;
   readonly scope: Scope;
   readonly redact: Redaction;
 }
 
 const KEPT_QUESTIONS = 2048;
 
-const questions = new Memory<Question>(KEPT_QUESTIONS);
+const questions = new LruCache<ParsedRequest>(KEPT_QUESTIONS);
 
 /**
  * Throws `parameter-unknown`, `-repeated`, `-malformed`, `range-reversed`, `identifier-malformed`
  * or `not-acceptable`.
  */
-export function readQuestion(
+export function readRequest(
   variant: Interface,
   route: Route,
   requestTarget: string,
   request: IncomingMessage,
-): Question {
+): ParsedRequest {
   // The text contains everything that is read below. None of its parts can contain a line break or
   // a zero byte, so two different requests never give the same text.
   const { accept = '\0', 'accept-encoding': acceptEncoding = '\0' } = request.headers;
@@ -85,7 +85,7 @@ export function readQuestion(
   return questions.take(text, () => {
     const target = new RequestTarget(requestTarget);
     const parameters = readParameters(target.query, route.parameters);
-    const subject = readSubject(route, target.path);
+    const subject = readPathResource(route, target.path);
     const chosen = chooseRepresentation(request, parameters.format, representationsOf(route, parameters));
     const representation = parameters.excel === undefined ? chosen : forExcel(chosen);
     const encoding = REPRESENTATIONS[representation].isEncodable ? chooseEncoding(request) : 'identity';
@@ -95,7 +95,7 @@ export function readQuestion(
 }
 
 /** Binds requests to one version of an organization's data. */
-export class BoundQuestions {
+export class BoundRequests {
   readonly #version: Pick<Dataset, 'version' | 'lastSequence'>;
   readonly #secrets: Secrets;
   #sealed: string | undefined;
@@ -106,7 +106,7 @@ export class BoundQuestions {
   }
 
   /** Throws `cursor-malformed` and `since-invalid`. */
-  bind(question: Question, key: KeyEntry): BoundQuestion {
+  bind(question: ParsedRequest, key: KeyEntry): BoundRequest {
     const { scope, redact } = key;
     const last = question.lastBound;
     // A changed scope is a different object, so the last binding belongs to exactly this scope
@@ -135,15 +135,15 @@ export class BoundQuestions {
    * The sequence up to which the client has everything, according to a token. Throws
    * `since-invalid`.
    */
-  sequenceOf(question: Question, key: KeyEntry, token: string): number {
+  sequenceOf(question: ParsedRequest, key: KeyEntry, token: string): number {
     return openSyncToken(token, syncText(commonText(question, key), key), this.#secrets);
   }
 
   #bindSync(
-    { route, parameters }: Question,
+    { route, parameters }: ParsedRequest,
     binding: string,
     seen: number,
-  ): Pick<BoundQuestion, 'since' | 'syncToken'> {
+  ): Pick<BoundRequest, 'since' | 'syncToken'> {
     if (!route.parameters.includes('since')) return { since: undefined, syncToken: undefined };
     return {
       since: sinceOf(parameters.since, binding, this.#secrets),
@@ -185,7 +185,7 @@ function sinceOf(since: string | undefined, binding: string, secrets: Secrets): 
 }
 
 /** The text that all pages of a list have in common. It is different for a redacting key. */
-function walkText(common: string, { parameters }: Question, { redact }: KeyEntry): string {
+function walkText(common: string, { parameters }: ParsedRequest, { redact }: KeyEntry): string {
   const ofRedaction = isRedacting(redact) ? ` ${redactionText(redact)}` : '';
   return `${common} ${parameters.since ?? ''}${ofRedaction}`;
 }
@@ -198,18 +198,18 @@ function syncText(common: string, { redact }: KeyEntry): string {
   return `${common} ${redact.email} ${redact.name}${form}${redact.id ? ' id' : ''}`;
 }
 
-function commonText(question: Question, key: KeyEntry): string {
+function commonText(question: ParsedRequest, key: KeyEntry): string {
   return JSON.stringify([...filterOf(question), scopeText(key.scope)]);
 }
 
-function filterOf({ variant, route, subject, parameters }: Question): readonly unknown[] {
+function filterOf({ variant, route, subject, parameters }: ParsedRequest): readonly unknown[] {
   const { start = null, end = null, board, user, action } = parameters;
   const filter = [board, user, action].map((value) => (value === undefined ? null : String(value)));
   return [variant, route.path, subject.text, start, end, filter];
 }
 
 /** Everything else that determines the bytes of a response from one version. */
-function formText({ route, parameters, representation, encoding }: Question, key: KeyEntry): string {
+function formText({ route, parameters, representation, encoding }: ParsedRequest, key: KeyEntry): string {
   const given = route.parameters.map((parameter) => parameters[parameter] ?? null);
   const exact = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
   return JSON.stringify([given, redactionText(key.redact), representation, encoding], exact);

@@ -13,7 +13,7 @@ const SMALLEST_BYTES = 4096;
  */
 const MOST_SPARE = 32;
 
-export class Scratch {
+export class BufferPool {
   /**
    * By size: a power of two, so that a response above the smallest size holds less than twice its
    * size.

@@ -18,7 +18,7 @@ const ENTRY_BYTES = 200;
  * if users are requested in that order, little is in memory. Throws `source-refused` when it would
  * be more than `mostBytes`.
  */
-export function peopleInStep(list: AsyncGenerator<Item>, mostBytes: number): FindPerson {
+export function usersInStep(list: AsyncGenerator<Item>, mostBytes: number): FindPerson {
   const passed = new People(mostBytes);
   return async ({ id }) => {
     const known = passed.take(String(id));
@@ -36,7 +36,7 @@ export function peopleInStep(list: AsyncGenerator<Item>, mostBytes: number): Fin
  * Finds the last entry of each user. Throws `source-refused` when the entries would take more than
  * `mostBytes`.
  */
-export async function allPeople(items: AsyncIterable<Item>, mostBytes: number): Promise<FindPerson> {
+export async function allUsers(items: AsyncIterable<Item>, mostBytes: number): Promise<FindPerson> {
   const people = new People(mostBytes);
   for await (const item of items) people.put(item);
   return async ({ id }) => people.take(String(id));

@@ -38,7 +38,7 @@ export type RemoteBody = AsyncIterable<Uint8Array>;
  * for each retry; errors of its own end the request. Throws `ProblemError` and `AnswerError`;
  * `reasonOf` describes them without text from the server.
  */
-export async function askPatiently<T>(
+export async function requestWithRetry<T>(
   origin: Omit<Origin, 'fetch'>,
   request: Omit<Request, 'signal'>,
   read: (body: RemoteBody, response: Response) => Promise<T>,

@@ -11,17 +11,17 @@ import { rank } from '../../insights/ranking.ts';
 import { type Asked, queryOf } from '../../insights/scan.ts';
 import { explainLines, sumLedger } from '../../points/explanation.ts';
 import { policyOf, readPolicy } from '../../points/policy.ts';
-import type { Answer } from '../../render/text/answer.ts';
 import { jsonAnswer } from '../../render/text/json-body.ts';
+import type { RenderedBody } from '../../render/text/rendered-body.ts';
+import { findNamed } from '../request/path-resource.ts';
 import { type AnyAnswer, type Ask, eventsAsked, eventsOf } from '../request/route.ts';
-import { findNamed } from '../request/subject.ts';
 
 const DEFAULT_SERIES = 10;
 const DEFAULT_RANKED = 50;
 const DEFAULT_EDGES = 200;
 const HOURS_OF_DAY = 24;
 
-export async function answerOverview(ask: Ask): Promise<Answer> {
+export async function answerOverview(ask: Ask): Promise<RenderedBody> {
   const asked = await eventsCounted(ask);
   const { firstMs, lastMs, ...figures } = await summarize(ask.dataset, asked);
   const describe = await ask.rendering.described();
@@ -39,7 +39,7 @@ export async function answerEvents(ask: Ask): Promise<AnyAnswer> {
   return await eventsOf(ask, { ...query, ...eventsAsked(ask) });
 }
 
-export async function answerActivity(ask: Ask): Promise<Answer> {
+export async function answerActivity(ask: Ask): Promise<RenderedBody> {
   const { dataset, parameters } = ask;
   const { by, top = DEFAULT_SERIES } = parameters;
   const asked = await eventsCounted(ask);
@@ -71,13 +71,13 @@ function rankSeries({ names, column }: Groups, { totals }: Activity): readonly n
   );
 }
 
-export async function answerReturning(ask: Ask): Promise<Answer> {
+export async function answerReturning(ask: Ask): Promise<RenderedBody> {
   const asked = await eventsCounted(ask);
   const { newcomers, returning, ...periods } = await countReturning(ask.dataset, asked, periodsAsked(ask));
   return await jsonAnswer({ ...described(ask, periods), newcomers, returning });
 }
 
-export async function answerHeatMap(ask: Ask): Promise<Answer> {
+export async function answerHeatMap(ask: Ask): Promise<RenderedBody> {
   const { zone = 'UTC' } = ask.parameters;
   const counts = await countHoursOfWeek(ask.dataset, await eventsCounted(ask), zone);
   const hours = Array.from({ length: 7 }, (_, day) =>
@@ -87,7 +87,7 @@ export async function answerHeatMap(ask: Ask): Promise<Answer> {
 }
 
 /** Boards, or users by their actions; each with the number of different users, or boards. */
-export async function answerRanked(ask: Ask, by: 'board' | 'actor'): Promise<Answer> {
+export async function answerRanked(ask: Ask, by: 'board' | 'actor'): Promise<RenderedBody> {
   const { order = 'events', top: most = DEFAULT_RANKED } = ask.parameters;
   const ranked = await rank(ask.dataset, await eventsCounted(ask), by, { order, most });
   const { board, user } = await ask.rendering.described();
@@ -101,7 +101,7 @@ export async function answerRanked(ask: Ask, by: 'board' | 'actor'): Promise<Ans
   );
 }
 
-export async function answerPins(ask: Ask, board: number): Promise<Answer> {
+export async function answerPins(ask: Ask, board: number): Promise<RenderedBody> {
   const { top: most = DEFAULT_RANKED } = ask.parameters;
   const { top, pins } = await rankPins(ask.dataset, { ...(await eventsCounted(ask)), board }, most);
   const describe = await ask.rendering.described();
@@ -116,7 +116,7 @@ export async function answerPins(ask: Ask, board: number): Promise<Answer> {
   });
 }
 
-export async function answerParticipation(ask: Ask, board: number): Promise<Answer> {
+export async function answerParticipation(ask: Ask, board: number): Promise<RenderedBody> {
   const { dataset, scope, parameters } = ask;
   const describe = await ask.rendering.described();
   const policy = policyOf(readPolicy(dataset.policy), describe.board(board).id);
@@ -143,7 +143,7 @@ export async function answerParticipation(ask: Ask, board: number): Promise<Answ
   });
 }
 
-export async function answerInteractions(ask: Ask, board: number): Promise<Answer> {
+export async function answerInteractions(ask: Ask, board: number): Promise<RenderedBody> {
   const { top = DEFAULT_EDGES } = ask.parameters;
   const asked = { ...(await eventsCounted(ask)), board };
   const { edges, pairs, events, own } = await countInteractions(ask.dataset, asked, top);
@@ -164,7 +164,7 @@ export async function answerInteractions(ask: Ask, board: number): Promise<Answe
 }
 
 /** The lines of `corkboard points explain` that are within the scope (decision 50). */
-export async function answerLedger(ask: Ask, board: number, user: number): Promise<Answer> {
+export async function answerLedger(ask: Ask, board: number, user: number): Promise<RenderedBody> {
   const { dataset, scope } = ask;
   const describe = await ask.rendering.described();
   const ledger = await dataset.ledger({ scope, board, user });

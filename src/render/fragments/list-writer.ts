@@ -4,7 +4,7 @@ import type { ListKind, ListQuery } from '../../dataset/query.ts';
 import type { Chunk } from '../text/chunk.ts';
 import type { FieldColumns } from '../text/fields.ts';
 import type { Fragments, Halves } from '../text/fragments.ts';
-import type { Run } from '../text/frame.ts';
+import type { RowWriter } from '../text/frame.ts';
 import { type Notation, renderFields } from '../text/notation.ts';
 
 /**
@@ -44,7 +44,7 @@ export async function readListPage(
   return { indices: indices.subarray(0, limit), next: (await records()).id[indices[limit - 1]!] };
 }
 
-export class ListRun implements Run {
+export class ListWriter implements RowWriter {
   readonly count: number;
   readonly #items: Fragments;
   readonly #indices: Int32Array;

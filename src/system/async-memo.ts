@@ -3,7 +3,7 @@
  * use, once for all concurrent callers. It is kept until more than `limit` results exist; then the
  * oldest is dropped. A failure is not kept: the next call tries again.
  */
-export class Shelf<T, Name = string> {
+export class AsyncMemo<T, Name = string> {
   readonly #made = new Map<Name, Promise<T>>();
   readonly #limit: number;
 

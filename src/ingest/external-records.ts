@@ -25,7 +25,7 @@ type Ids = Record<Thing, Set<bigint>>;
  * Knows the ids that are already described: in the current version, by this import, and by the
  * current record, whose ids count for later records only if the whole record is valid.
  */
-export class ForeignThings {
+export class ExternalRecords {
   readonly #published: Record<Thing, BigInt64Array> = {
     users: new BigInt64Array(),
     boards: new BigInt64Array(),

@@ -4,7 +4,7 @@
  */
 import { type TSchema, Type } from 'typebox';
 import type { ListKind } from '../../dataset/query.ts';
-import type { Variant } from '../../render/text/answer.ts';
+import type { Variant } from '../../render/text/rendered-body.ts';
 import { LISTED } from '../../render/text/representations.ts';
 import type { ParameterName } from '../request/parameters.ts';
 import { answerList, type PathName, type Route } from '../request/route.ts';

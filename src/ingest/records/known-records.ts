@@ -32,7 +32,7 @@ const RECORD_CHARACTERS = 300;
 /** The location of a record is not part of its content. */
 const PLACE: ReadonlySet<string> = new Set(['file', 'line', 'raw']);
 
-export class WrittenOut {
+export class KnownRecords {
   readonly users: Things<'users'> = new Map();
   readonly boards: Things<'boards'> = new Map();
   readonly pins: Things<'pins'> = new Map();

@@ -12,7 +12,7 @@ import { runRows } from '../database.ts';
  * Merges field by field: the value of the last record that gives the field, or else the published
  * value, or else the default. `staged`: rows with `id`, `n` and the merged columns.
  */
-export async function mergeThings(
+export async function mergeRecords(
   connection: DuckDBConnection,
   table: 'boards' | 'pins',
   revised: number,

@@ -19,7 +19,7 @@ export interface Lines {
   readonly bytesRead: number;
 }
 
-export class GatheredLines {
+export class LineBatcher {
   #whole: Buffer[] = [];
   #lines = 0;
   #wholeBytesRead = 0;

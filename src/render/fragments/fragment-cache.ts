@@ -6,23 +6,23 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { ListKind } from '../../dataset/query.ts';
 import { joinRecords, type RecordColumns, type RecordTable } from '../../dataset/records.ts';
-import { Shelf } from '../../system/shelf.ts';
-import type { Variant } from '../text/answer.ts';
+import { AsyncMemo } from '../../system/async-memo.ts';
 import { LIST_FIELDS, organizationColumns } from '../text/fields.ts';
 import { type FragmentMemory, openFragmentMemory } from '../text/fragment-memory.ts';
 import { type Fragments, type Halves, renderFragments } from '../text/fragments.ts';
 import type { Notation } from '../text/notation.ts';
+import type { Variant } from '../text/rendered-body.ts';
 import { EVENT_FORMS } from './event-form.ts';
-import { type EventParts, makeEventParts } from './event-run.ts';
-import { renderListed } from './list-run.ts';
-import { renderIdentity } from './standing-run.ts';
+import { type EventParts, makeEventParts } from './event-writer.ts';
+import { renderListed } from './list-writer.ts';
+import { renderIdentity } from './points-writer.ts';
 
 /** Columns and fragments of the records of one table. */
-class RecordStock<T extends RecordTable> {
+class RecordCache<T extends RecordTable> {
   readonly #table: T;
   readonly #dataset: Dataset;
-  readonly #columns = new Shelf<RecordColumns<T>>();
-  readonly #fragments = new Shelf<Fragments>();
+  readonly #columns = new AsyncMemo<RecordColumns<T>>();
+  readonly #fragments = new AsyncMemo<Fragments>();
 
   constructor(table: T, dataset: Dataset) {
     this.#table = table;
@@ -46,41 +46,41 @@ class RecordStock<T extends RecordTable> {
   }
 }
 
-type Stocks<T extends RecordTable> = { readonly [Table in T]: RecordStock<Table> };
+type RecordCaches<T extends RecordTable> = { readonly [Table in T]: RecordCache<Table> };
 
 /**
  * The state that all stocks of a dataset share, and the memory for all fragments of which events
  * are composed.
  */
-interface SharedStocks extends Stocks<'boards' | 'pins'> {
+interface SharedCaches extends RecordCaches<'boards' | 'pins'> {
   readonly memory: FragmentMemory | undefined;
 }
 
-const shared = new WeakMap<Dataset, SharedStocks>();
+const shared = new WeakMap<Dataset, SharedCaches>();
 
-function sharedOf(dataset: Dataset): SharedStocks {
+function sharedOf(dataset: Dataset): SharedCaches {
   const known = shared.get(dataset);
   if (known !== undefined) return known;
   const { users, boards, pins } = dataset.counts;
   const made = {
-    boards: new RecordStock('boards', dataset),
-    pins: new RecordStock('pins', dataset),
+    boards: new RecordCache('boards', dataset),
+    pins: new RecordCache('pins', dataset),
     memory: openFragmentMemory(users + boards + pins),
   };
   shared.set(dataset, made);
   return made;
 }
 
-export class FragmentStock {
+export class FragmentCache {
   readonly #dataset: Dataset;
-  readonly #stocks: Stocks<RecordTable>;
+  readonly #stocks: RecordCaches<RecordTable>;
   readonly #memory: FragmentMemory | undefined;
-  readonly #parts = new Shelf<EventParts>();
+  readonly #parts = new AsyncMemo<EventParts>();
   /**
-   * Everything requested so far, by name, so that the stock of the next version can be filled with
+   * Everything requested so far, by name, so that the cache of the next version can be filled with
    * the same.
    */
-  readonly #wanted = new Map<string, (stock: FragmentStock) => Promise<unknown>>();
+  readonly #wanted = new Map<string, (stock: FragmentCache) => Promise<unknown>>();
 
   /**
    * `seen` is `dataset` after redaction. Fragments that redaction does not change are made from
@@ -89,12 +89,12 @@ export class FragmentStock {
   constructor(dataset: Dataset, seen: Dataset) {
     this.#dataset = dataset;
     const { memory, ...stocks } = sharedOf(dataset);
-    this.#stocks = { ...stocks, users: new RecordStock('users', seen) };
+    this.#stocks = { ...stocks, users: new RecordCache('users', seen) };
     this.#memory = memory;
   }
 
   /** Makes everything that was requested from `other`. */
-  async fillLike(other: FragmentStock): Promise<void> {
+  async fillLike(other: FragmentCache): Promise<void> {
     for (const make of other.#wanted.values()) await make(this);
   }
 
