@@ -28,13 +28,13 @@ const SECTIONS = [...new Set(EVENT_SECTIONS.map(({ of }) => of))];
 
 export class ParquetTables {
   readonly #dataset: Dataset;
-  readonly #stock: FragmentCache;
+  readonly #fragments: FragmentCache;
   readonly #thread: RenderThread | undefined;
 
   /** Without a render thread, files are written on the calling thread. */
-  constructor(dataset: Dataset, stock: FragmentCache, thread: RenderThread | undefined) {
+  constructor(dataset: Dataset, fragments: FragmentCache, thread: RenderThread | undefined) {
     this.#dataset = dataset;
-    this.#stock = stock;
+    this.#fragments = fragments;
     this.#thread = thread;
   }
 
@@ -50,7 +50,7 @@ export class ParquetTables {
   }
 
   async list(of: ListKind, query: ListQuery, variant: Variant): Promise<UnsizedBody<bigint>> {
-    const records = await this.#stock.records(of);
+    const records = await this.#fragments.records(of);
     const { indices, next } = await readListPage(this.#dataset, of, query, async () => records);
     const form = { prefix: '', section: 0, optional: false };
     const columns = columnsOf(LIST_FIELDS[of][variant], records, form);
@@ -73,9 +73,9 @@ export class ParquetTables {
     batches: AsyncIterable<EventBatch> | Iterable<EventBatch>,
   ): AsyncGenerator<Uint8Array, void> {
     const [users, boards, pins] = await Promise.all([
-      this.#stock.records('users'),
-      this.#stock.records('boards'),
-      this.#stock.records('pins'),
+      this.#fragments.records('users'),
+      this.#fragments.records('boards'),
+      this.#fragments.records('pins'),
     ]);
     const kinds = kindColumns(this.#dataset.kinds);
     const organization = organizationColumns(this.#dataset.organization);

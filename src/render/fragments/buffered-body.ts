@@ -18,7 +18,7 @@ export async function longBody<Next>(
     for (let row = from; row < to; row++) itemBytes += run.size(row);
   };
   await inSlices(0, run.count, measure, MEASURED_AT_ONCE);
-  return answerOf(frame, [run], itemBytes, next);
+  return bodyOf(frame, [run], itemBytes, next);
 }
 
 /**
@@ -30,10 +30,10 @@ export function bufferedBody<Next>(
   next: Next | undefined,
 ): RenderedBody<Next> {
   const itemBytes = runs.reduce((sum, run) => sum + measureRun(run), 0);
-  return answerOf(frame, runs, itemBytes, next);
+  return bodyOf(frame, runs, itemBytes, next);
 }
 
-function answerOf<Next>(
+function bodyOf<Next>(
   frame: Frame,
   runs: readonly RowWriter[],
   itemBytes: number,

@@ -1,7 +1,7 @@
 /**
  * The fragments of one version under one redaction: made when first needed, and kept as long as the
  * version is in service. Those that redaction does not change, mainly pins, are shared by all
- * stocks of a dataset.
+ * caches of a dataset.
  */
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { ListKind } from '../../dataset/query.ts';
@@ -49,7 +49,7 @@ class RecordCache<T extends RecordTable> {
 type RecordCaches<T extends RecordTable> = { readonly [Table in T]: RecordCache<Table> };
 
 /**
- * The state that all stocks of a dataset share, and the memory for all fragments of which events
+ * The state that all caches of a dataset share, and the memory for all fragments of which events
  * are composed.
  */
 interface SharedCaches extends RecordCaches<'boards' | 'pins'> {
@@ -73,14 +73,14 @@ function sharedOf(dataset: Dataset): SharedCaches {
 
 export class FragmentCache {
   readonly #dataset: Dataset;
-  readonly #stocks: RecordCaches<RecordTable>;
+  readonly #records: RecordCaches<RecordTable>;
   readonly #memory: FragmentMemory | undefined;
   readonly #parts = new AsyncMemo<EventParts>();
   /**
    * Everything requested so far, by name, so that the cache of the next version can be filled with
    * the same.
    */
-  readonly #wanted = new Map<string, (stock: FragmentCache) => Promise<unknown>>();
+  readonly #wanted = new Map<string, (cache: FragmentCache) => Promise<unknown>>();
 
   /**
    * `seen` is `dataset` after redaction. Fragments that redaction does not change are made from
@@ -88,8 +88,8 @@ export class FragmentCache {
    */
   constructor(dataset: Dataset, seen: Dataset) {
     this.#dataset = dataset;
-    const { memory, ...stocks } = sharedOf(dataset);
-    this.#stocks = { ...stocks, users: new RecordCache('users', seen) };
+    const { memory, ...records } = sharedOf(dataset);
+    this.#records = { ...records, users: new RecordCache('users', seen) };
     this.#memory = memory;
   }
 
@@ -100,7 +100,7 @@ export class FragmentCache {
 
   /** The parts of events in one notation. */
   eventParts(notation: Notation): Promise<EventParts> {
-    this.#wanted.set(`events ${notation}`, (stock) => stock.eventParts(notation));
+    this.#wanted.set(`events ${notation}`, (cache) => cache.eventParts(notation));
     return this.#parts.take(notation, async () => {
       const name = `of events ${notation}`;
       const memory = this.#memory;
@@ -111,9 +111,9 @@ export class FragmentCache {
         return [organization + head, tail];
       };
       const [people, boards, pins] = await Promise.all([
-        this.#stocks.users.fragments(name, form.user, memory),
-        this.#stocks.boards.fragments(name, form.board, memory),
-        this.#stocks.pins.fragments(name, pin, memory),
+        this.#records.users.fragments(name, form.user, memory),
+        this.#records.boards.fragments(name, form.board, memory),
+        this.#records.pins.fragments(name, pin, memory),
       ]);
       return makeEventParts(form, this.#dataset, { people, boards, pins }, memory);
     });
@@ -122,19 +122,19 @@ export class FragmentCache {
   /** Items of a list (contract 2.6, 2.7). */
   listed(of: ListKind, variant: Variant, notation: Notation): Promise<Fragments> {
     const name = `listed ${variant} ${notation}`;
-    this.#wanted.set(`${of} ${name}`, (stock) => stock.listed(of, variant, notation));
+    this.#wanted.set(`${of} ${name}`, (cache) => cache.listed(of, variant, notation));
     const fields: readonly string[] = LIST_FIELDS[of][variant];
-    return this.#stocks[of].fragments(name, (...item) => renderListed(notation, fields, ...item));
+    return this.#records[of].fragments(name, (...item) => renderListed(notation, fields, ...item));
   }
 
   /** Ids and e-mail addresses, as points maps require them. */
   identities(of: ListKind): Promise<Fragments> {
-    this.#wanted.set(`${of} identities`, (stock) => stock.identities(of));
-    return this.#stocks[of].fragments('identities', renderIdentity);
+    this.#wanted.set(`${of} identities`, (cache) => cache.identities(of));
+    return this.#records[of].fragments('identities', renderIdentity);
   }
 
   /** Records by index, for responses that are not made of fragments. */
   records<T extends RecordTable>(of: T): Promise<RecordColumns<T>> {
-    return this.#stocks[of].columns();
+    return this.#records[of].columns();
   }
 }

@@ -24,7 +24,7 @@ interface Awaited {
 
 export class RenderThread {
   /** Shared memory that neither thread uses any more. */
-  readonly garbage = new MemoryReclaimer(() => {
+  readonly reclaimer = new MemoryReclaimer(() => {
     collectGarbage();
     this.#worker?.postMessage({ type: 'collect' } satisfies ThreadOrder);
   });
@@ -59,7 +59,7 @@ export class RenderThread {
       }
     } finally {
       worker.postMessage({ type: 'end', job } satisfies ThreadOrder);
-      this.garbage.add(RING_BYTES);
+      this.reclaimer.add(RING_BYTES);
     }
   }
 

@@ -25,7 +25,7 @@ import { BufferPool } from './buffer-pool.ts';
 /** Responses up to this size are collected and sent at once. */
 export const SMALL_ANSWER_BYTES = 256 * 1024;
 
-const scratch = new BufferPool();
+const buffers = new BufferPool();
 
 /** A request, and the input for its response. */
 export interface Exchange {
@@ -163,11 +163,11 @@ async function sendSmall(
   answer: SizedAnswer,
 ): Promise<FastifyReply> {
   const { byteLength } = answer;
-  const memory = scratch.take(byteLength);
+  const memory = buffers.take(byteLength);
   const plain = await collect(answer, memory);
-  if (encoding === 'identity') scratch.giveBackAfter(reply.raw, memory, byteLength);
+  if (encoding === 'identity') buffers.giveBackAfter(reply.raw, memory, byteLength);
   const bytes = encoding === 'identity' ? plain : await compressSmall(plain, encoding);
-  if (encoding !== 'identity') scratch.giveBack(memory, byteLength);
+  if (encoding !== 'identity') buffers.giveBack(memory, byteLength);
   slot.keep({ bytes, next });
   return sendFinished(reply, bytes, encoding);
 }

@@ -100,6 +100,6 @@ async function answerEvents(
   const query = { ...eventsAsked(ask), ...of };
   const { rendering, representation, since } = ask;
   if (since === undefined) return eventsOf(ask, query);
-  if (!tellsChanges(representation)) throw new Error('`readQuestion` refuses tables with `since`.');
+  if (!tellsChanges(representation)) throw new Error('`readRequest` refuses tables with `since`.');
   return rendering.changes(query, since.sequence, representation, ask.admit);
 }

@@ -67,6 +67,6 @@ export class OpenedDataset implements HeldVersion {
     await left;
     await this.dataset.close();
     // Triggers a collection for every version, however small, because versions are replaced often.
-    this.#thread.garbage.add(Number.POSITIVE_INFINITY);
+    this.#thread.reclaimer.add(Number.POSITIVE_INFINITY);
   }
 }

@@ -25,13 +25,13 @@ export class LocalFiles implements VersionFiles {
   }
 
   async current({ name, publication }: CatalogEntry): Promise<VersionFile | undefined> {
-    return publication === undefined ? undefined : fileOf(this.#generations(name), publication);
+    return publication === undefined ? undefined : fileOf(this.#versions(name), publication);
   }
 
   async *earlier({ name, publication }: CatalogEntry): AsyncGenerator<VersionFile> {
     if (publication === undefined) return;
-    const generations = this.#generations(name);
-    for (const earlier of await generations.before(publication)) yield fileOf(generations, earlier);
+    const versions = this.#versions(name);
+    for (const earlier of await versions.before(publication)) yield fileOf(versions, earlier);
   }
 
   async begin(name: string, options: PublicationOptions): Promise<NextVersion> {
@@ -40,9 +40,9 @@ export class LocalFiles implements VersionFiles {
     try {
       // Read again: the current version may have changed while waiting.
       const entry = await this.#catalog.entry(name);
-      const generations = this.#generations(entry.name);
-      await generations.prepare(entry.publication);
-      return new LocalNextVersion(this.#catalog, entry, generations, release);
+      const versions = this.#versions(entry.name);
+      await versions.prepare(entry.publication);
+      return new LocalNextVersion(this.#catalog, entry, versions, release);
     } catch (error) {
       release();
       throw error;
@@ -56,7 +56,7 @@ export class LocalFiles implements VersionFiles {
       if (file === undefined || entry.publication === undefined) {
         return await this.#catalog.adopt(entry, undefined);
       }
-      await this.#takeFile(this.#generations(entry.name), entry.publication, file.path, options);
+      await this.#takeFile(this.#versions(entry.name), entry.publication, file.path, options);
       await this.#catalog.adopt(entry, entry.publication);
     } finally {
       release();
@@ -69,22 +69,22 @@ export class LocalFiles implements VersionFiles {
    * The copy is not visible before it is in the catalog; the next publication deletes leftovers of
    * a failed copy.
    */
-  async #takeFile(generations: VersionFolder, publication: number, path: string, { onBytes }: CopyOptions) {
-    await generations.prepare(undefined);
+  async #takeFile(versions: VersionFolder, publication: number, path: string, { onBytes }: CopyOptions) {
+    await versions.prepare(undefined);
     try {
-      await copyFile(path, generations.building);
-      const { size } = await stat(generations.building);
+      await copyFile(path, versions.building);
+      const { size } = await stat(versions.building);
       onBytes(size, size);
       // Files that an earlier organization of this name left here are not versions of this one.
-      await generations.keepFrom(publication);
-      await generations.settle(publication);
+      await versions.keepFrom(publication);
+      await versions.settle(publication);
     } catch (error) {
-      await generations.discard();
+      await versions.discard();
       throw error;
     }
   }
 
-  #generations(name: string): VersionFolder {
+  #versions(name: string): VersionFolder {
     return new VersionFolder(organizationFolder(this.#dataFolder, name));
   }
 
@@ -95,10 +95,10 @@ export class LocalFiles implements VersionFiles {
   }
 }
 
-function fileOf(generations: VersionFolder, publication: number): VersionFile {
+function fileOf(versions: VersionFolder, publication: number): VersionFile {
   return {
-    path: generations.file(publication),
-    spillFolder: generations.spillFolder('reading'),
+    path: versions.file(publication),
+    spillFolder: versions.spillFolder('reading'),
     release: () => undefined,
   };
 }
@@ -107,15 +107,15 @@ class LocalNextVersion implements NextVersion {
   readonly entry: CatalogEntry;
   readonly spillFolder: string;
   readonly #catalog: SqliteCatalog;
-  readonly #generations: VersionFolder;
+  readonly #versions: VersionFolder;
   readonly #release: () => void;
   #hasEnded = false;
 
-  constructor(catalog: SqliteCatalog, entry: CatalogEntry, generations: VersionFolder, release: () => void) {
+  constructor(catalog: SqliteCatalog, entry: CatalogEntry, versions: VersionFolder, release: () => void) {
     this.entry = entry;
-    this.spillFolder = generations.spillFolder('building');
+    this.spillFolder = versions.spillFolder('building');
     this.#catalog = catalog;
-    this.#generations = generations;
+    this.#versions = versions;
     this.#release = release;
   }
 
@@ -124,19 +124,19 @@ class LocalNextVersion implements NextVersion {
   }
 
   get file(): string {
-    return this.#generations.building;
+    return this.#versions.building;
   }
 
   async publish({ settings, publication, version, forgets }: PublishedHead): Promise<void> {
     // Before the version becomes current: if the process dies after that, the next pruning deletes
     // all earlier versions.
-    if (forgets) await this.#generations.keepFrom(publication);
-    await this.#generations.settle(publication);
+    if (forgets) await this.#versions.keepFrom(publication);
+    await this.#versions.settle(publication);
     await this.#catalog.publish(this.entry.name, { settings, publication, version });
     this.#end();
     // The version is current: files that cannot be deleted now are deleted by the next publication.
     // But an erasure must not count as done while earlier files exist; repeating it deletes them.
-    const pruning = this.#generations.prune(publication);
+    const pruning = this.#versions.prune(publication);
     await (forgets ? pruning : pruning.catch(() => undefined));
   }
 
@@ -144,13 +144,13 @@ class LocalNextVersion implements NextVersion {
     await this.#catalog.configure(this.entry.name, settings);
     // Deletes leftovers of an interrupted erasure. Under the lock, because a different publication
     // may follow.
-    if (this.publication !== undefined) await this.#generations.prune(this.publication);
+    if (this.publication !== undefined) await this.#versions.prune(this.publication);
     await this.discard();
   }
 
   async discard(): Promise<void> {
     if (this.#hasEnded) return;
-    await this.#generations.discard();
+    await this.#versions.discard();
     this.#end();
   }
 

@@ -142,6 +142,16 @@ export async function runRows(
   return rows;
 }
 
+/** Number of rows of each table or query, in their order. */
+export async function countRows<const T extends readonly string[]>(
+  connection: DuckDBConnection,
+  tables: T,
+): Promise<{ [I in keyof T]: number }> {
+  const columns = tables.map((table) => `(SELECT count(*) FROM ${table})`);
+  const [row] = await runRows(connection, `SELECT ${columns.join(', ')}`);
+  return (row ?? []).map(Number) as { [I in keyof T]: number };
+}
+
 /** The rows of a chunk in time slices, because rows with texts are slow to read. */
 async function* rowsOf(chunk: DuckDBDataChunk): AsyncGenerator<DuckDBValue[][], void> {
   for (let from = 0; from < chunk.rowCount; from += ROWS_AT_ONCE) {

@@ -8,8 +8,7 @@ import { AppError } from '../../../domain/app-error.ts';
 import { REFERENCES, type Reference } from '../../references.ts';
 import type { StagedProblem } from '../../staging.ts';
 import type { Settings } from '../../store.ts';
-import { runRows, type StatementParameters } from '../database.ts';
-import { countRows } from './merge-records.ts';
+import { countRows, runRows, type StatementParameters } from '../database.ts';
 import { countStaged } from './staging-tables.ts';
 
 type Report = (problem: StagedProblem) => void;

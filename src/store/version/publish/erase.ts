@@ -3,7 +3,7 @@
  * is deleted when they are erased. Their id stays, for actions of other users on what they owned.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { countRows } from './merge-records.ts';
+import { countRows } from '../database.ts';
 
 /** Users who are erased already, and users whom staged records erase. */
 const FORGOTTEN = `

@@ -5,8 +5,7 @@
  * whole table is sorted again.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { runRows, type StatementParameters } from '../database.ts';
-import { countRows } from './merge-records.ts';
+import { countRows, runRows, type StatementParameters } from '../database.ts';
 
 const ORDERS = {
   events: 'timestamp_ms',

@@ -4,9 +4,8 @@
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Change } from '../../store.ts';
-import { runRows } from '../database.ts';
+import { countRows, runRows } from '../database.ts';
 import { appendInOrder } from './layout.ts';
-import { countRows } from './merge-records.ts';
 
 export interface MergePosition {
   readonly publication: number;

@@ -6,7 +6,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { THING_CLOCKS } from '../../../domain/user-clocks.ts';
 import type { Change } from '../../store.ts';
 import { mergedColumns } from '../../version-tables.ts';
-import { runRows } from '../database.ts';
+import { countRows } from '../database.ts';
 
 /**
  * Merges field by field: the value of the last record that gives the field, or else the published
@@ -66,14 +66,4 @@ export async function applyMerged(
         ${names.map((name) => `${revised} AS ${name}`).join(', ')}
       FROM merged WHERE ix IS NULL ORDER BY n;`);
   return { added, changed, unchanged: all - added - changed };
-}
-
-/** Number of rows of each table or query, in their order. */
-export async function countRows<const T extends readonly string[]>(
-  connection: DuckDBConnection,
-  tables: T,
-): Promise<{ [I in keyof T]: number }> {
-  const columns = tables.map((table) => `(SELECT count(*) FROM ${table})`);
-  const [row] = await runRows(connection, `SELECT ${columns.join(', ')}`);
-  return (row ?? []).map(Number) as { [I in keyof T]: number };
 }

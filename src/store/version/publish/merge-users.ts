@@ -6,7 +6,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { USER_CLOCKS } from '../../../domain/user-clocks.ts';
 import type { Change } from '../../store.ts';
 import { mergedColumns, quoted } from '../../version-tables.ts';
-import { applyMerged, countRows } from './merge-records.ts';
+import { countRows } from '../database.ts';
+import { applyMerged } from './merge-records.ts';
 
 /**
  * Fields that are not simply replaced: first name, last name and whole name, and those that an

@@ -5,9 +5,10 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { RecordKind } from '../../staging.ts';
 import type { Change, Changes } from '../../store.ts';
+import { countRows } from '../database.ts';
 import { type Erased, eraseForgotten } from './erase.ts';
 import { type MergePosition, mergeEvents, nextSequence } from './merge-events.ts';
-import { countRows, mergeRecords } from './merge-records.ts';
+import { mergeRecords } from './merge-records.ts';
 import { mergeUsers } from './merge-users.ts';
 import { countStaged } from './staging-tables.ts';
 

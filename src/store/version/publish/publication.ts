@@ -15,7 +15,7 @@ import {
   type Settings,
 } from '../../store.ts';
 import { text } from '../../stored-values.ts';
-import { Database, runRows } from '../database.ts';
+import { countRows, Database, runRows } from '../database.ts';
 import { writeVersion } from '../version-row.ts';
 import { checkStaged } from './checks.ts';
 import { compact } from './compact.ts';
@@ -24,7 +24,6 @@ import { countAllAsNew, leaveOutForgotten } from './erase.ts';
 import { restoreOrder } from './layout.ts';
 import { type Merged, mergeStaged } from './merge.ts';
 import { type MergePosition, nextSequence } from './merge-events.ts';
-import { countRows } from './merge-records.ts';
 import type { NextVersion } from './next-version.ts';
 import { publishPoints } from './points-tables.ts';
 import { bringUpToDate, GENERATION_SCHEMA, readFormat } from './schema.ts';

@@ -5,7 +5,7 @@
 import type { DuckDBAppender, DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
 import { STAGED_COLUMNS, type StagedCell } from '../../staged-columns.ts';
 import { type EventColumns, RECORD_KINDS, type RecordKind, type RecordOf } from '../../staging.ts';
-import { countRows } from './merge-records.ts';
+import { countRows } from '../database.ts';
 import { CHUNK_ROWS, chunkOfCells, chunkOfEvents } from './staging-chunks.ts';
 
 /** The number of staged records of each kind. */

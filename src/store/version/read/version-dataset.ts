@@ -49,7 +49,7 @@ export async function openVersionDataset({ path, spillFolder, release }: Version
     database = await Database.open(path, { readOnly: true, memoryLimitMb: MEMORY_LIMIT_MB, spillFolder });
     const asked = database;
     const format = await readFormat(async (sql) => await asked.rows(sql));
-    return new Generation(database, await readHead(database, format), format, release);
+    return new VersionDataset(database, await readHead(database, format), format, release);
   } catch (error) {
     database?.close();
     release();
@@ -62,7 +62,7 @@ interface Head extends VersionHead {
   readonly slices: Float64Array;
 }
 
-class Generation implements Dataset {
+class VersionDataset implements Dataset {
   readonly version: string;
   readonly organization: Organization;
   readonly lookups: Lookups;
