@@ -35,7 +35,7 @@ export async function runContractTests(target: Target, folder: string, report: R
   await writeFile(files.settings, JSON.stringify(describeTests(target)));
   const made = await runTool(
     [
-      ...[programOf('portman'), '--local', target.documentPath, '--baseUrl', target.baseUrl],
+      ...[programOf('portman'), '--local', target.closedPath, '--baseUrl', target.baseUrl],
       ...['--portmanConfigFile', files.settings, '--output', files.collection],
     ],
     folder,

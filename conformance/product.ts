@@ -5,6 +5,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { closed } from '../test/server/strict-document.ts';
 import { type Running, startTool } from './tool.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -32,6 +33,8 @@ export interface Target {
   readonly key: string;
   readonly document: OpenApiDocument;
   readonly documentPath: string;
+  /** The same document, but it refuses members that it does not describe. */
+  readonly closedPath: string;
   /** An existing value for every name in a path. */
   readonly pathValues: Readonly<Record<string, string>>;
 }
@@ -58,7 +61,9 @@ export async function readTargets({ url, key }: Product, folder: string): Promis
       const document: OpenApiDocument = JSON.parse(await response.text());
       const documentPath = join(folder, `${base}.json`);
       await writeFile(documentPath, JSON.stringify(document, undefined, 2));
-      return { title, baseUrl: `${url}/${base}`, key, document, documentPath, pathValues };
+      const closedPath = join(folder, `${base}-closed.json`);
+      await writeFile(closedPath, JSON.stringify(closed(document), undefined, 2));
+      return { title, baseUrl: `${url}/${base}`, key, document, documentPath, closedPath, pathValues };
     }),
   );
 }

@@ -39,8 +39,8 @@ export async function checkThroughProxy(target: Target, folder: string, report: 
   }
 }
 
-function startProxy({ documentPath, baseUrl }: Target, folder: string, options: string[]): Promise<Running> {
-  const args = [programOf('prism'), 'proxy', documentPath, baseUrl, '--port', '0', ...options];
+function startProxy({ closedPath, baseUrl }: Target, folder: string, options: string[]): Promise<Running> {
+  const args = [programOf('prism'), 'proxy', closedPath, baseUrl, '--port', '0', ...options];
   return startTool(args, folder, ANNOUNCEMENT);
 }
 

@@ -1,7 +1,6 @@
 /** The whole command line as a value, so that it can be run, tested and documented. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Command, Option } from 'commander';
+import { readProductVersion } from '../system/product-version.ts';
 import { addCopyCommand } from './commands/copy.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addExportCommand } from './commands/export.ts';
@@ -19,9 +18,6 @@ import { addExamples } from './terminal/examples.ts';
 import { readDatabase, readSize } from './terminal/options.ts';
 import { concealSecrets } from './terminal/output.ts';
 
-// The same path is valid from src/cli and from dist/cli.
-const PACKAGE_FILE = join(import.meta.dirname, '../../package.json');
-
 const DATABASE_HELP = `
 Database:
   --database takes a URL like postgres://corkboard@db/corkboard. Command-line options are visible in
@@ -30,7 +26,7 @@ Database:
 export function buildProgram(): Command {
   const program = new Command('corkboard')
     .description('Serve the data of a social-learning community over a read-only HTTP API.')
-    .version(readVersion(), '-V, --version', 'print the version')
+    .version(readProductVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .addOption(new Option('--data <dir>', 'data folder').default('./data').env('CORKBOARD_DATA'))
     .addOption(
@@ -84,9 +80,4 @@ export function buildProgram(): Command {
 /** The help of the program says more about the global options than the help of a command. */
 function pointToGlobalOptions(title: string): string {
   return title === 'Global Options:' ? 'Global options (see "corkboard --help"):' : title;
-}
-
-function readVersion(): string {
-  const { version }: { version: string } = JSON.parse(readFileSync(PACKAGE_FILE, 'utf8'));
-  return version;
 }

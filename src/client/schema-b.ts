@@ -19,17 +19,12 @@ export interface Person {
 export interface Organization {
   /** Organization. Can exceed 2^53: keep all digits. */
   readonly id: Id;
+  /** Name of the organization. */
   readonly name: string;
+  /** Domain of the organization. */
   readonly domain: string;
   /** Category. Can exceed 2^53: keep all digits. */
   readonly category_id: Id;
-}
-
-export interface BoardRef {
-  /** Board. Can exceed 2^53: keep all digits. */
-  readonly id: Id;
-  readonly title: string;
-  readonly category: string;
 }
 
 export interface Pin {
@@ -37,6 +32,7 @@ export interface Pin {
   readonly id: Id;
   /** Repeats the action of the event. */
   readonly activity: string;
+  /** Title of the pin. */
   readonly title: string;
   /** Text of the pin. */
   readonly body: string;
@@ -44,7 +40,17 @@ export interface Pin {
   readonly web_url: string;
   /** URL of an image. */
   readonly image_url: string;
+  /** Tags of the pin. */
   readonly tags: readonly string[];
+}
+
+export interface BoardRef {
+  /** Board. Can exceed 2^53: keep all digits. */
+  readonly id: Id;
+  /** Title of the board. */
+  readonly title: string;
+  /** Category of the board. */
+  readonly category: string;
 }
 
 /** An event on a pin. */
@@ -55,11 +61,12 @@ export interface PinEvent {
   readonly owner: Person;
   readonly actor: Person;
   readonly organization: Organization;
+  readonly pin: Pin;
   readonly board: BoardRef;
+  /** When the event happened. */
   readonly timestamp: string;
   /** Only with `since`: identifies the event, even if its other members change. */
   readonly sync_id?: string;
-  readonly pin: Pin;
 }
 
 /** An event on any other object. */
@@ -71,11 +78,12 @@ export interface OtherEvent {
   readonly owner: Person;
   readonly actor: Person;
   readonly organization: Organization;
+  readonly pin?: never;
   readonly board: BoardRef;
+  /** When the event happened. */
   readonly timestamp: string;
   /** Only with `since`: identifies the event, even if its other members change. */
   readonly sync_id?: string;
-  readonly pin?: never;
 }
 
 /** An event. It has `pin` if and only if its type is `pin`. */
@@ -92,23 +100,28 @@ export interface Forgotten {
 export interface Board {
   /** Board. Can exceed 2^53: keep all digits. */
   readonly id: Id;
+  /** Title of the board. */
   readonly title: string;
+  /** Category of the board. */
   readonly category: string;
 }
 
 export interface User {
   /** User. Can exceed 2^53: keep all digits. */
   readonly id: Id;
+  /** E-mail address of the user, or a stable pseudonym. */
   readonly email: string;
+  /** Platform role. */
   readonly role: string;
+  /** Display name, or a stable pseudonym. */
   readonly name: string;
 }
 
 interface Parameters {
   /** Start of the time range, inclusive. */
-  readonly start?: number | string;
+  readonly start?: string;
   /** End of the time range, exclusive. */
-  readonly end?: number | string;
+  readonly end?: string;
   /** Maximum number of elements in the response; the header `Link` has the next page. Without it, the response is complete. */
   readonly limit?: number;
   /** Start of a page, taken from the header `Link` of the previous page. Requires `limit`. */

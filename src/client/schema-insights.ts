@@ -5,7 +5,9 @@ import type { Id } from './exact.ts';
 export interface Organization {
   /** Organization. Can exceed 2^53: keep all digits. */
   readonly id: Id;
+  /** Name of the organization. */
   readonly name: string;
+  /** Domain of the organization. */
   readonly domain: string;
   /** Category. Can exceed 2^53: keep all digits. */
   readonly category_id: Id;
@@ -14,15 +16,20 @@ export interface Organization {
 export interface Board {
   /** Board. Can exceed 2^53: keep all digits. */
   readonly id: Id;
+  /** Title of the board. */
   readonly title: string;
+  /** Category of the board. */
   readonly category: string;
 }
 
 export interface User {
   /** User. Can exceed 2^53: keep all digits. */
   readonly id: Id;
+  /** E-mail address of the user, or a stable pseudonym. */
   readonly email: string;
+  /** Platform role. */
   readonly role: string;
+  /** Display name, or a stable pseudonym. */
   readonly name: string;
 }
 
@@ -118,18 +125,12 @@ export interface Person {
   readonly class_role: string;
 }
 
-export interface BoardRef {
-  /** Board. Can exceed 2^53: keep all digits. */
-  readonly id: Id;
-  readonly title: string;
-  readonly category: string;
-}
-
 export interface Pin {
   /** Pin. Can exceed 2^53: keep all digits. */
   readonly id: Id;
   /** Repeats the action of the event. */
   readonly activity: string;
+  /** Title of the pin. */
   readonly title: string;
   /** Text of the pin. */
   readonly body: string;
@@ -137,7 +138,17 @@ export interface Pin {
   readonly web_url: string;
   /** URL of an image. */
   readonly image_url: string;
+  /** Tags of the pin. */
   readonly tags: readonly string[];
+}
+
+export interface BoardRef {
+  /** Board. Can exceed 2^53: keep all digits. */
+  readonly id: Id;
+  /** Title of the board. */
+  readonly title: string;
+  /** Category of the board. */
+  readonly category: string;
 }
 
 /** An event on a pin. */
@@ -148,11 +159,12 @@ export interface PinEvent {
   readonly owner: Person;
   readonly actor: Person;
   readonly organization: Organization;
+  readonly pin: Pin;
   readonly board: BoardRef;
+  /** When the event happened. */
   readonly timestamp: string;
   /** Only with `since`: identifies the event, even if its other members change. */
   readonly sync_id?: string;
-  readonly pin: Pin;
 }
 
 /** An event on any other object. */
@@ -164,11 +176,12 @@ export interface OtherEvent {
   readonly owner: Person;
   readonly actor: Person;
   readonly organization: Organization;
+  readonly pin?: never;
   readonly board: BoardRef;
+  /** When the event happened. */
   readonly timestamp: string;
   /** Only with `since`: identifies the event, even if its other members change. */
   readonly sync_id?: string;
-  readonly pin?: never;
 }
 
 /** An event. It has `pin` if and only if its type is `pin`. */
@@ -288,9 +301,9 @@ export interface Ledger {
 
 interface Parameters {
   /** Start of the time range, inclusive. */
-  readonly start?: number | string;
+  readonly start?: string;
   /** End of the time range, exclusive. */
-  readonly end?: number | string;
+  readonly end?: string;
   /** Only events on this board. */
   readonly board?: Id;
   /** Only events of which this user is the actor. */
@@ -316,7 +329,7 @@ interface Parameters {
   /** With `1`, CSV for Excel and other spreadsheets: text that they could run as a formula is preceded by an apostrophe. Requires CSV. Not suitable for import. */
   readonly excel?: '1';
   /** Instant at which the pace is judged; by default that of the last event on the board. */
-  readonly at?: number | string;
+  readonly at?: string;
 }
 
 export interface Operations {

@@ -13,11 +13,14 @@ import { INSIGHTS } from '../../src/server/routes/insights.ts';
 import { describeVariant, type OpenApiDocument } from '../../src/server/routes/openapi.ts';
 import { VARIANT_A } from '../../src/server/routes/variant-a.ts';
 import { VARIANT_B } from '../../src/server/routes/variant-b.ts';
-import { closedApart, type Schema, typeOf, withComment } from './schema-types.ts';
+import { type Schema, splitByCondition, typeOf, withComment } from './schema-types.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MADE = 'Made by test/client/generate.ts.';
 const BIOME = join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
+
+/** Components that the client does not read: its errors, tables, and messages, which it parses. */
+const NOT_READ: readonly string[] = ['Problem', 'EventRow', 'StreamMessage', 'Synced'];
 
 /** Every generated file and its generator. */
 export const GENERATED: readonly { readonly file: string; render(): string }[] = [
@@ -36,27 +39,33 @@ interface Parameter {
 }
 
 interface Operation {
-  readonly operationId: string;
   readonly summary: string;
   readonly parameters: readonly Parameter[];
   readonly responses: {
-    readonly 200: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
+    readonly 200: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
   };
+}
+
+/** `name` is the same in all documents, unlike the `operationId`. */
+interface NamedOperation extends Operation {
+  readonly name: string;
+  readonly path: string;
 }
 
 function renderSchema(table: VariantTable): string {
   const document = describeVariant(table, `/${table.variant}`);
   const operations = operationsOf(document, table);
-  const components = closedApart(document.components['schemas'] as Record<string, Schema>);
-  const paths = operations.map(({ operation, path }) => `${operation.operationId}: '${path}',`);
+  const components = document.components['schemas'] as Record<string, Schema>;
+  const paths = operations.map(({ name, path }) => `${name}: '${path}',`);
   return formatted([
     `/** Types of the requests and responses of ${document.info.title} ${document.info.version}. ${MADE} */`,
     `import type { Id } from './exact.ts';`,
     ...Object.entries(components)
-      .filter(([name]) => name !== 'Problem')
+      .filter(([name]) => !NOT_READ.includes(name))
+      .flatMap(splitByCondition)
       .map(renderComponent),
-    renderParameters(operations.flatMap(({ operation }) => operation.parameters)),
-    `export interface Operations {\n${operations.map(({ operation }) => renderOperation(operation)).join('\n')}\n}`,
+    renderParameters(operations.flatMap(({ parameters }) => parameters)),
+    `export interface Operations {\n${operations.map(renderOperation).join('\n')}\n}`,
     withComment(
       'The path of each operation, below the base URL.',
       `export const PATHS = {\n${paths.join('\n')}\n} as const satisfies Record<keyof Operations, string>;`,
@@ -81,10 +90,12 @@ function renderMediaTypes(): string {
 }
 
 /** Without the second spelling of paths that also exist without `/v1`. */
-function operationsOf({ paths }: OpenApiDocument, { unversioned }: VariantTable) {
-  return Object.entries(paths as Record<string, { readonly get: Operation }>)
-    .filter(([path]) => !unversioned.includes(path))
-    .map(([path, { get }]) => ({ path, operation: get }));
+function operationsOf({ paths }: OpenApiDocument, { routes }: VariantTable): readonly NamedOperation[] {
+  const described = paths as Readonly<Record<string, { readonly get: Operation }>>;
+  return routes.map((route) => {
+    const path = `/v1${route.path}`;
+    return { ...described[path]!.get, name: route.operation, path };
+  });
 }
 
 function renderComponent([name, schema]: [string, Schema]): string {
@@ -105,19 +116,25 @@ function renderParameters(parameters: readonly Parameter[]): string {
   return `interface Parameters {\n${[...new Set(members)].join('\n')}\n}`;
 }
 
-function renderOperation({ operationId, summary, parameters, responses }: Operation): string {
+function renderOperation({ name: operation, summary, parameters, responses }: NamedOperation): string {
   const names = parameters
     .filter((parameter) => parameter.in === 'path')
     .map(({ name, schema }) => `readonly '${name}': ${typeOf(schema)}`);
   const query = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => `'${name}'`);
   return withComment(
     `${summary}.`,
-    `readonly ${operationId}: {
+    `readonly ${operation}: {
       ${names.length === 0 ? '' : `readonly names: { ${names.join('; ')} };`}
       readonly query: Pick<Parameters, ${query.join(' | ') || 'never'}>;
-      readonly answer: ${typeOf(responses[200].content['application/json'].schema)};
+      readonly answer: ${typeOf(answerOf(responses[200].content))};
     };`,
   );
+}
+
+/** Lists are read as NDJSON, whose schema includes the items of change sets. */
+function answerOf(content: Operation['responses'][200]['content']): Schema {
+  const list = content[REPRESENTATIONS.ndjson.mediaType]?.schema.contentSchema;
+  return list ?? content[REPRESENTATIONS.json.mediaType]!.schema;
 }
 
 /** In the style of the formatter. */

@@ -13,17 +13,21 @@ export interface Schema {
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
   readonly allOf?: readonly Schema[];
-  readonly not?: unknown;
+  readonly if?: Schema;
+  readonly then?: Schema;
+  readonly else?: Schema;
   readonly items?: Schema;
-  readonly properties?: Readonly<Record<string, Schema>>;
+  /** `false`: never present. */
+  readonly properties?: Readonly<Record<string, Schema | false>>;
   readonly required?: readonly string[];
+  readonly contentSchema?: Schema;
   readonly additionalProperties?: boolean | Schema;
 }
 
 /** 64-bit integers become `Id`, all other integers `number` (decision 55). */
-export function typeOf(schema: Schema): string {
+export function typeOf(schema: Schema | false): string {
+  if (schema === false) return 'never';
   const { $ref, type } = schema;
-  if (isNothing(schema)) return 'never';
   if ($ref !== undefined) return $ref.slice($ref.lastIndexOf('/') + 1);
   if (schema.const !== undefined) return literal(schema.const);
   if (schema.enum !== undefined) return schema.enum.map(literal).join(' | ');
@@ -49,30 +53,39 @@ export function typeOf(schema: Schema): string {
 }
 
 /**
- * Distinguishes the alternatives of an `anyOf` by their members: each alternative gets the members
- * that only others have, as members that are always absent. Otherwise an event with a pin would be
- * assignable to an event without one.
+ * Two interfaces and their union for a component with a condition (`if`, `then`, `else`) on the
+ * value of one member. A member that the condition forbids is always absent. Otherwise an event
+ * with a pin would be assignable to an event without one.
  */
-export function closedApart(components: Readonly<Record<string, Schema>>): Record<string, Schema> {
-  const apart: Record<string, Schema> = { ...components };
-  for (const { anyOf = [] } of Object.values(components)) {
-    const names = anyOf.flatMap(({ $ref }) => $ref?.split('/').at(-1) ?? []);
-    const members = new Set(names.flatMap((name) => Object.keys(components[name]?.properties ?? {})));
-    for (const name of names) {
-      const { properties = {}, additionalProperties } = components[name] ?? {};
-      const absent = [...members].filter((member) => !(member in properties));
-      if (additionalProperties !== false || absent.length === 0) continue;
-      const never = Object.fromEntries(absent.map((member) => [member, { not: {} }]));
-      apart[name] = { ...components[name], properties: { ...properties, ...never } };
-    }
-  }
-  return apart;
+export function splitByCondition([name, schema]: [string, Schema]): readonly [string, Schema][] {
+  const { if: condition, then, else: otherwise, ...base } = schema;
+  const [[member, test] = []] = Object.entries(condition?.properties ?? {});
+  if (member === undefined || typeof test !== 'object') return [[name, schema]];
+  const those = `${String(test.const).replace(/^./, (letter) => letter.toUpperCase())}${name}`;
+  const others = `Other${name}`;
+  return [
+    [those, narrowed(narrowed(base, { properties: { [member]: test } }), then)],
+    [others, narrowed(base, otherwise)],
+    [name, { ...described(schema), anyOf: [{ $ref: those }, { $ref: others }] }],
+  ];
+}
+
+function narrowed(base: Schema, { properties, required = [], ...others }: Schema = {}): Schema {
+  return {
+    ...{ ...base, ...others },
+    properties: { ...base.properties, ...properties },
+    required: [...(base.required ?? []), ...required],
+  };
+}
+
+function described({ description }: Schema): Schema {
+  return description === undefined ? {} : { description };
 }
 
 function objectType({ properties = {}, required = [], additionalProperties }: Schema): string {
   const members = Object.entries(properties).map(([name, schema]) =>
     withComment(
-      schema.description,
+      schema === false ? undefined : schema.description,
       `readonly '${name}'${required.includes(name) ? '' : '?'}: ${typeOf(schema)};`,
     ),
   );
@@ -80,10 +93,6 @@ function objectType({ properties = {}, required = [], additionalProperties }: Sc
     members.push(`readonly [name: string]: ${typeOf(additionalProperties)};`);
   }
   return `{\n${members.join('\n')}\n}`;
-}
-
-function isNothing({ not }: Schema): boolean {
-  return typeof not === 'object' && not !== null && Object.keys(not).length === 0;
 }
 
 function literal(value: unknown): string {

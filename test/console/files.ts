@@ -84,7 +84,7 @@ export function describeFiles(): void {
     });
 
     it('sends a request with the current key, and shows its code in every language without the key', async () => {
-      const visit = await stand().visit({ path: '/console/api?op=a:getPointsOfBoard' });
+      const visit = await stand().visit({ path: '/console/api?op=getPointsOfBoardA' });
       const { page } = visit;
       await page.getByRole('textbox', { name: /^boardId/ }).fill(BOARD);
       await page.getByRole('button', { name: 'Send' }).click();

@@ -58,7 +58,7 @@ export function readInterface(document: OpenApi): Interface {
     const content = get.responses['200']?.content ?? {};
     return [
       {
-        ...{ id: `${base.slice(1)}:${get.operationId}`, path: base + path, parameters: get.parameters ?? [] },
+        ...{ id: get.operationId, path: base + path, parameters: get.parameters ?? [] },
         ...{ summary: get.summary ?? '', description: get.description ?? '', tag: get.tags?.[0] ?? 'Others' },
         ...{ mediaTypes: Object.keys(content), example: content['application/json']?.example },
       },

@@ -2,7 +2,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { parseIdentifier } from '../../domain/identifier.ts';
-import { EARLIEST_INSTANT_MS, LATEST_INSTANT_MS, parseInstant } from '../../domain/instant.ts';
+import { parseInstant } from '../../domain/instant.ts';
 import { isZone } from '../../domain/zone.ts';
 import { SPLITS } from '../../insights/groups.ts';
 import { INTERVALS } from '../../insights/periods.ts';
@@ -22,24 +22,17 @@ export interface Parameter<T> {
 const LARGEST_LIMIT = 10_000;
 const MOST_TOP = 1_000;
 
-const INSTANT = Type.Union([
-  Type.Integer({ minimum: EARLIEST_INSTANT_MS, maximum: -100_000_000_000, description: 'Unix milliseconds' }),
-  Type.Integer({
-    minimum: EARLIEST_INSTANT_MS / 1000,
-    maximum: LATEST_INSTANT_MS,
-    description: 'Unix seconds below 100,000,000,000, Unix milliseconds from there on',
-  }),
-  Type.String({
-    format: 'date-time',
-    pattern: '^(?!0000)\\d{4}-\\d{2}-\\d{2}[Tt]\\d{2}:\\d{2}:[0-5]\\d',
-    description: 'ISO 8601 date-time with an offset',
-  }),
-]);
+/** One type, because most client generators turn a union into a value of any type. */
+const INSTANT = Type.String({
+  pattern: '^(-?\\d{1,15}|\\d{4}-\\d{2}-\\d{2}[Tt]\\d{2}:\\d{2}:[0-5]\\d(\\.\\d+)?([Zz]|[+-]\\d{2}:\\d{2}))$',
+  description:
+    'Unix milliseconds, Unix seconds (numbers below 100,000,000,000), or an ISO 8601 date-time with an offset.',
+});
 
 const INSTANT_EXPECTED =
   'Unix milliseconds (13 digits), Unix seconds, or an ISO 8601 date-time with an offset, whose plus sign is written as %2B';
 
-function instant(description: string, example: number): Parameter<number> {
+function instant(description: string, example: string): Parameter<number> {
   return { schema: INSTANT, description, example, expected: INSTANT_EXPECTED, read: parseInstant };
 }
 
@@ -77,8 +70,8 @@ export function orList(names: readonly string[]): string {
 }
 
 export const PARAMETERS = {
-  start: instant('Start of the time range, inclusive.', 1_514_764_800_000),
-  end: instant('End of the time range, exclusive.', 1_546_300_800_000),
+  start: instant('Start of the time range, inclusive.', '1514764800000'),
+  end: instant('End of the time range, exclusive.', '1546300800000'),
   limit: bySchema(Type.Integer({ minimum: 1, maximum: LARGEST_LIMIT }), {
     description:
       'Maximum number of elements in the response; the header `Link` has the next page. Without it, the response is complete.',
@@ -150,7 +143,7 @@ export const PARAMETERS = {
   }),
   at: instant(
     'Instant at which the pace is judged; by default that of the last event on the board.',
-    1_514_764_800_000,
+    '1514764800000',
   ),
 } as const;
 

@@ -62,8 +62,10 @@ interface RouteForm {
   readonly names: readonly PathName[];
   readonly parameters: readonly ParameterName[];
   readonly representations: readonly Representation[];
-  /** Schema of the JSON representation; the other representations contain the same data. */
+  /** Schema of the JSON representation. */
   readonly response: TSchema;
+  /** Schemas of what the other representations repeat: lines, rows, messages. */
+  readonly items?: Readonly<Partial<Record<Representation, TSchema>>>;
   readonly example: unknown;
 }
 

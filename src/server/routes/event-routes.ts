@@ -11,7 +11,8 @@ import {
   type Route,
 } from '../request/route.ts';
 import { boardId, PAGED, userId } from './route-presets.ts';
-import { Event, Forgotten } from './schemas.ts';
+import { EventRow } from './row-schemas.ts';
+import { Change, Event, StreamMessage } from './schemas.ts';
 
 const PERSON = {
   id: 12,
@@ -25,6 +26,7 @@ export const EVENT_LIST = {
   tag: 'Events',
   representations: LISTED,
   response: Type.Array(Event),
+  items: { ndjson: Event, csv: EventRow, parquet: EventRow },
   example: [
     {
       type: 'board',
@@ -41,10 +43,10 @@ export const EVENT_LIST = {
 const EVENTS = {
   ...EVENT_LIST,
   description:
-    'Oldest first; events with the same time in order of import. The time range applies to `timestamp`. With `Accept: text/event-stream` the response is a live stream: it sends changes as they are published, from now on, or since the token in `since` or `Last-Event-ID`. With `since`, each event has a `sync_id`, and erased users come first, as `{"forgotten":{"user":5}}`.',
+    'Oldest first; events with the same time in order of import. The time range applies to `timestamp`. With `Accept: text/event-stream` the response is a live stream: it sends changes as they are published, from now on, or since the token in `since` or `Last-Event-ID`. With `since`, each event has a `sync_id`, and erased users come first, as `{"forgotten":{"user":5}}` (`Forgotten`); they are the only items that do not match `Event`.',
   parameters: [...PAGED, 'since'],
   representations: [...EVENT_LIST.representations, 'event-stream'],
-  response: Type.Array(Type.Union([Event, Forgotten])),
+  items: { ...EVENT_LIST.items, ndjson: Change, 'event-stream': StreamMessage },
 } as const;
 
 /** Paths contain a board as `{board-id}` and a user as `{user-id}`. */

@@ -6,8 +6,7 @@ import { BoardOfVariantB, Organization, UserOfVariantB } from './schemas.ts';
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 const Instant = (description: string) => Type.String({ format: 'date-time', description });
 const orNull = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
-const named = (title: string, properties: Record<string, TSchema>) =>
-  Type.Object(properties, { title, additionalProperties: false });
+const named = (title: string, properties: Record<string, TSchema>) => Type.Object(properties, { title });
 
 const PERIODS = {
   interval: Type.String({ description: 'Length of each period.' }),
@@ -28,13 +27,9 @@ export const Overview = named('Overview', {
   pins: Count('Distinct pins.'),
   first: orNull(Instant('First event.')),
   last: orNull(Instant('Last event.')),
-  actions: Type.Array(
-    Type.Object(
-      { action: Type.String(), events: Count('Events with this action.') },
-      { additionalProperties: false },
-    ),
-    { description: 'Most events first.' },
-  ),
+  actions: Type.Array(Type.Object({ action: Type.String(), events: Count('Events with this action.') }), {
+    description: 'Most events first.',
+  }),
 });
 
 export const Activity = named('Activity', {
@@ -42,16 +37,13 @@ export const Activity = named('Activity', {
   by: orNull(Type.String({ description: 'Property that splits the events into series.' })),
   people: Type.Array(Count('Distinct actors in the period.')),
   series: Type.Array(
-    Type.Object(
-      {
-        label: orNull(
-          Type.String({ description: 'The action, type or role; null for all, for others and for a board.' }),
-        ),
-        board: orNull(BoardOfVariantB),
-        events: Type.Array(Count('Events in the period.')),
-      },
-      { additionalProperties: false },
-    ),
+    Type.Object({
+      label: orNull(
+        Type.String({ description: 'The action, type or role; null for all, for others and for a board.' }),
+      ),
+      board: orNull(BoardOfVariantB),
+      events: Type.Array(Count('Events in the period.')),
+    }),
   ),
 });
 
@@ -105,7 +97,7 @@ export const Participation = named('Participation', {
   pace_points: orNull(
     Type.Number({ minimum: 0, description: 'Points of a user who earns the goal at an even pace.' }),
   ),
-  at_risk: Type.Array(Type.Object({ user: UserOfVariantB, ...POINTS }, { additionalProperties: false }), {
+  at_risk: Type.Array(Type.Object({ user: UserOfVariantB, ...POINTS }), {
     description: 'Users below that pace, or below the goal if the window has no end; fewest points first.',
   }),
   at_risk_people: Count('Number of all users at risk.'),
@@ -115,14 +107,11 @@ export const Interactions = named('Interactions', {
   board: BoardOfVariantB,
   people: Type.Array(UserOfVariantB, { description: 'All users in the edges.' }),
   edges: Type.Array(
-    Type.Object(
-      {
-        actor: Type.Integer({ format: 'int64' }),
-        owner: Type.Integer({ format: 'int64' }),
-        events: Count('Events of this actor on content of this owner.'),
-      },
-      { additionalProperties: false },
-    ),
+    Type.Object({
+      actor: Type.Integer({ format: 'int64' }),
+      owner: Type.Integer({ format: 'int64' }),
+      events: Count('Events of this actor on content of this owner.'),
+    }),
     { description: 'Most events first.' },
   ),
   pairs: Count('All pairs of an actor and a different owner.'),
@@ -131,15 +120,12 @@ export const Interactions = named('Interactions', {
 });
 
 const RankedPin = named('RankedPin', {
-  pin: Type.Object(
-    {
-      id: Type.Integer({ format: 'int64' }),
-      title: Type.String(),
-      web_url: Type.String(),
-      tags: Type.Array(Type.String()),
-    },
-    { additionalProperties: false },
-  ),
+  pin: Type.Object({
+    id: Type.Integer({ format: 'int64' }),
+    title: Type.String(),
+    web_url: Type.String(),
+    tags: Type.Array(Type.String()),
+  }),
   owner: UserOfVariantB,
   events: Count('Events on the pin.'),
   people: Count('Distinct actors.'),
@@ -153,29 +139,26 @@ export const RankedPins = named('RankedPins', {
   ranked: Type.Array(RankedPin, { description: 'Most events first.' }),
 });
 
-const Figures = Type.Object(POINTS, { additionalProperties: false });
+const Figures = Type.Object(POINTS);
 
 export const LedgerOfUser = named('Ledger', {
   board: BoardOfVariantB,
   user: UserOfVariantB,
   lines: Type.Array(
-    Type.Object(
-      {
-        timestamp: orNull(
-          Instant('Time of the event or adjustment; null for activity outside the scope of the key.'),
-        ),
-        what: Type.String({
-          description: 'The event, the adjustment, or all activity outside the scope of the key.',
-        }),
-        rule: Type.String({ description: 'Rule of the award; empty if the line is not an award.' }),
-        points: Type.Integer(),
-        counted: Type.Boolean({ description: 'Whether the points are part of the total.' }),
-        reason: Type.String({ description: 'Why the points count or do not count.' }),
-        week: Type.String({ description: 'Start of the week; empty without a weekly maximum.' }),
-        running_total: Type.Integer(),
-      },
-      { additionalProperties: false },
-    ),
+    Type.Object({
+      timestamp: orNull(
+        Instant('Time of the event or adjustment; null for activity outside the scope of the key.'),
+      ),
+      what: Type.String({
+        description: 'The event, the adjustment, or all activity outside the scope of the key.',
+      }),
+      rule: Type.String({ description: 'Rule of the award; empty if the line is not an award.' }),
+      points: Type.Integer(),
+      counted: Type.Boolean({ description: 'Whether the points are part of the total.' }),
+      reason: Type.String({ description: 'Why the points count or do not count.' }),
+      week: Type.String({ description: 'Start of the week; empty without a weekly maximum.' }),
+      running_total: Type.Integer(),
+    }),
   ),
   counted_points: Type.Integer(),
   adjusted_points: Type.Integer(),

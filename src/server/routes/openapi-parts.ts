@@ -1,5 +1,5 @@
 /** The parts of the OpenAPI documents that all routes share: header fields and refusals. */
-import { PROBLEMS, type ProblemCode } from '../../domain/app-error.ts';
+import { PROBLEM_CODES, PROBLEMS, type ProblemCode } from '../../domain/app-error.ts';
 
 function text(description: string, example: string) {
   return { description, schema: { type: 'string' }, example };
@@ -29,7 +29,7 @@ export const RESPONSE_HEADERS = {
   ),
   'Server-Timing': text('Time until the response began, in milliseconds.', 'total;dur=1.5'),
   'WWW-Authenticate': text('Says that an API key is required.', 'apikey realm="corkboard"'),
-  Allow: text('Allowed methods.', 'GET, HEAD, OPTIONS'),
+  Allow: text('Allowed methods; with 405 only.', 'GET, HEAD, OPTIONS'),
   'Retry-After': text('Seconds to wait before the next attempt.', '5'),
   RateLimit: text('Remaining requests of this key, if it has a rate limit.', '"default";r=99;t=50'),
   'RateLimit-Policy': text('Rate limit of this key, if it has one.', '"default";q=100;w=60'),
@@ -37,68 +37,66 @@ export const RESPONSE_HEADERS = {
 
 /** Sent with every response to a request that was counted. */
 export const RATE_LIMIT_HEADERS = ['RateLimit', 'RateLimit-Policy'] as const;
-/** Statuses of requests that are refused before they are counted. */
-export const BEFORE_RATE_LIMIT: readonly number[] = [401, 408, 431, 501];
-
 interface RefusalResponse {
-  readonly status: number;
   /** Name of the component. */
   readonly name: string;
+  readonly statuses: readonly number[];
   readonly description: string;
   readonly headers: readonly (keyof typeof RESPONSE_HEADERS)[];
-  readonly example: unknown;
 }
 
 function refusal(
+  status: number,
   name: string,
-  code: ProblemCode,
   description: string,
-  headers: RefusalResponse['headers'] = [],
+  headers: RefusalResponse['headers'] = RATE_LIMIT_HEADERS,
 ): RefusalResponse {
-  const { status, title, remedy } = PROBLEMS[code];
-  const example = {
-    type: `/problems/${code}`,
-    title,
-    status,
-    detail: remedy,
-    instance: '/a/v1/events',
-    code,
-    request_id: '5f0c9a52-2d1f-4f7a-9c1b-7f7f0e0e2a11',
-  };
-  return { status, name, description, headers, example };
+  return { name, statuses: [status], description, headers };
 }
 
 /** One per status. Codes that share a status are distinguished by `code`. */
 export const REFUSALS: readonly RefusalResponse[] = [
-  refusal('BadRequest', 'parameter-unknown', 'Malformed request, or an invalid parameter.'),
-  refusal('Unauthorized', 'key-missing', 'The key is missing, unknown, expired or revoked.', [
-    'WWW-Authenticate',
-  ]),
-  refusal('Forbidden', 'lookup-not-allowed', 'The key sees pseudonyms and may not look up users.'),
+  refusal(400, 'BadRequest', 'Malformed request, or an invalid parameter.'),
+  // These requests are refused before they are counted.
+  refusal(401, 'Unauthorized', 'The key is missing, unknown, expired or revoked.', ['WWW-Authenticate']),
+  refusal(403, 'Forbidden', 'The key sees pseudonyms and may not look up users.'),
   refusal(
+    404,
     'NotFound',
-    'not-found',
     'It does not exist, it is outside the scope of the key, or the look-up is not enabled.',
   ),
-  refusal('MethodNotAllowed', 'method-not-allowed', 'The interface is read-only.', ['Allow']),
-  refusal('NotAcceptable', 'not-acceptable', 'No representation matches `Accept`.', ['Vary']),
-  refusal('RequestTimeout', 'request-timeout', 'The request took too long to arrive.'),
-  refusal(
-    'PreconditionFailed',
-    'precondition-failed',
-    'The entity tag in `If-Match` is not that of the response.',
-  ),
-  refusal('UriTooLong', 'uri-too-long', 'The URL is longer than 8 KiB.'),
-  refusal('TooManyRequests', 'rate-limited', 'The rate limit of the key, or another limit, is reached.', [
+  refusal(406, 'NotAcceptable', 'No representation matches `Accept`.', ['Vary', ...RATE_LIMIT_HEADERS]),
+  refusal(429, 'TooManyRequests', 'The rate limit of the key, or another limit, is reached.', [
     'Retry-After',
+    ...RATE_LIMIT_HEADERS,
   ]),
-  refusal('HeadersTooLarge', 'headers-too-large', 'The headers are larger than 16 KiB.'),
-  refusal('Internal', 'internal', 'Internal error; the log of the server has it under the request id.'),
-  refusal('NotImplemented', 'method-not-implemented', 'Unknown HTTP method.'),
   refusal(
+    503,
     'ServiceUnavailable',
-    'data-unreadable',
     'The data of the organization cannot be read, or the database cannot be reached.',
-    ['Retry-After'],
+    ['Retry-After', ...RATE_LIMIT_HEADERS],
   ),
 ];
+
+/** What can happen to any request, whatever its route: the response named `default`. */
+export const OTHER_REFUSALS: RefusalResponse = {
+  name: 'OtherRefusal',
+  statuses: [405, 408, 412, 414, 431, 500, 501],
+  description:
+    'Refused for a reason that does not depend on the route: 405 (the interface is read-only), 408 (the request took too long to arrive), 412 (the entity tag in `If-Match` is not that of the response), 414 (the URL is longer than 8 KiB), 431 (the headers are larger than 16 KiB), 500 (internal error; the log of the server has it under the request id), 501 (unknown method).',
+  headers: ['Allow', ...RATE_LIMIT_HEADERS],
+};
+
+/** A problem document for each code of these statuses, by code. */
+export function problemExamples(statuses: readonly number[]): object {
+  const codes = PROBLEM_CODES.filter((code) => statuses.includes(PROBLEMS[code].status));
+  return Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }]));
+}
+
+function exampleOf(code: ProblemCode) {
+  const { status, title, remedy } = PROBLEMS[code];
+  return {
+    ...{ type: `/problems/${code}`, title, status, detail: remedy, instance: '/a/v1/events', code },
+    request_id: '5f0c9a52-2d1f-4f7a-9c1b-7f7f0e0e2a11',
+  };
+}

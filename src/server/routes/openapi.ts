@@ -3,10 +3,17 @@
  * problems.
  */
 import type { TSchema } from 'typebox';
-import { isText, REPRESENTATIONS } from '../../render/text/representations.ts';
+import { isText, REPRESENTATIONS, type Representation } from '../../render/text/representations.ts';
+import { readProductVersion } from '../../system/product-version.ts';
 import { PARAMETERS } from '../request/parameters.ts';
 import type { PathName, Route, VariantTable } from '../request/route.ts';
-import { BEFORE_RATE_LIMIT, RATE_LIMIT_HEADERS, REFUSALS, RESPONSE_HEADERS } from './openapi-parts.ts';
+import {
+  OTHER_REFUSALS,
+  problemExamples,
+  RATE_LIMIT_HEADERS,
+  REFUSALS,
+  RESPONSE_HEADERS,
+} from './openapi-parts.ts';
 import { Problem } from './schemas.ts';
 
 export interface OpenApiDocument {
@@ -21,7 +28,7 @@ export interface OpenApiDocument {
 }
 
 const DESCRIPTION =
-  'Read-only data of a social-learning community: interaction events, boards, users and points of one organization. Send an API key of the organization in the header `apikey`. A key can be restricted to some boards and users; everything else is then reported as not found.';
+  'Read-only data of a social-learning community: interaction events, boards, users and points of one organization. Send an API key of the organization in the header `apikey`. A key can be restricted to some boards and users; everything else is then reported as not found.\n\nEvery refusal is a problem document; programs read its `code`. Refusals that do not depend on the route (405, 408, 412, 414, 431, 500, 501) are described once, as `default`. Later versions can add members to objects: ignore those that you do not know.';
 
 const TAGS = [
   { name: 'Insights', description: 'Analytics of events, boards and people.' },
@@ -31,14 +38,23 @@ const TAGS = [
   { name: 'Points', description: 'Point totals and participation scores of users on boards.' },
 ];
 
+/** How a body that is not JSON contains its items. */
+const FRAMES: Readonly<Partial<Record<Representation, string>>> = {
+  ndjson: 'One JSON value per line.',
+  csv: 'The first row has the names of the columns, in the order of the schema.',
+  parquet: 'The columns of the schema, as INT64 and STRING.',
+  'event-stream': 'Messages, each ended by an empty line. The response does not end.',
+};
+
 /** `base` is the path of the variant, without a slash at its end. */
 export function describeVariant(table: VariantTable, base: string): OpenApiDocument {
   const components = new Map<string, unknown>();
   const paths: Record<string, unknown> = {};
   for (const route of table.routes) {
-    paths[`/v1${route.path}`] = { get: describeRoute(route, route.operation, components) };
+    const operationId = `${route.operation}${operationSuffix(table, base)}`;
+    paths[`/v1${route.path}`] = { get: describeRoute(route, operationId, components) };
     if (table.unversioned.includes(route.path)) {
-      paths[route.path] = { get: describeRoute(route, `${route.operation}Unversioned`, components) };
+      paths[route.path] = { get: describeRoute(route, `${operationId}Unversioned`, components) };
     }
   }
   refer(Problem, components);
@@ -51,6 +67,7 @@ export function describeVariant(table: VariantTable, base: string): OpenApiDocum
       version: table.version,
       description: DESCRIPTION,
       contact: { name: 'The operator of this server' },
+      'x-corkboard-version': readProductVersion(),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: base === '' ? '/' : base, description: 'This server' }],
@@ -66,6 +83,11 @@ export function describeVariant(table: VariantTable, base: string): OpenApiDocum
       },
     },
   };
+}
+
+/** Makes the ids unique across all documents, so that these can be merged. */
+function operationSuffix({ variant }: VariantTable, base: string): string {
+  return variant === 'insights' || base === '' ? '' : variant.toUpperCase();
 }
 
 function describeRoute(route: Route, operationId: string, components: Map<string, unknown>): unknown {
@@ -89,11 +111,11 @@ function describeRoute(route: Route, operationId: string, components: Map<string
         headers: describeHeaders(['ETag', 'Cache-Control', 'Vary', ...sync, ...RATE_LIMIT_HEADERS]),
       },
       ...Object.fromEntries(
-        REFUSALS.filter(({ status }) => canRefuse(route, status)).map(({ status, name }) => [
-          status,
-          { $ref: `#/components/responses/${name}` },
-        ]),
+        REFUSALS.filter(({ statuses }) => statuses.some((status) => canRefuse(route, status))).map(
+          ({ statuses, name }) => [statuses[0], { $ref: `#/components/responses/${name}` }],
+        ),
       ),
+      default: { $ref: `#/components/responses/${OTHER_REFUSALS.name}` },
     },
   };
 }
@@ -112,11 +134,15 @@ function describeContent(route: Route, components: Map<string, unknown>): unknow
       if (representation === 'json') {
         return [mediaType, { schema: refer(route.response, components), example: route.example }];
       }
-      const description = `The same, as ${mediaType}.`;
+      const item = route.items?.[representation];
+      if (item === undefined) throw new Error(`${route.path} does not say what ${representation} repeats`);
       // OpenAPI 3.1 requires no type here, but without one client generators merge all
       // representations into a value of any type.
-      const format = isText(representation) ? {} : { format: 'binary' };
-      const schema = { type: 'string', ...format, description };
+      const schema = {
+        ...{ type: 'string', ...(isText(representation) ? {} : { format: 'binary' }) },
+        ...{ description: FRAMES[representation], contentMediaType: mediaType },
+        contentSchema: { type: 'array', items: refer(item, components) },
+      };
       return [mediaType, { schema }];
     }),
   );
@@ -149,16 +175,16 @@ function referredTo(kind: string, components: object, others: unknown): object {
 
 function describeRefusals(): object {
   return Object.fromEntries(
-    REFUSALS.map(({ name, status, description, headers, example }) => [
+    [...REFUSALS, OTHER_REFUSALS].map(({ name, statuses, description, headers }) => [
       name,
       {
         description,
-        headers: describeHeaders([
-          ...headers,
-          ...(BEFORE_RATE_LIMIT.includes(status) ? [] : RATE_LIMIT_HEADERS),
-        ]),
+        headers: describeHeaders(headers),
         content: {
-          'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' }, example },
+          'application/problem+json': {
+            schema: { $ref: '#/components/schemas/Problem' },
+            examples: problemExamples(statuses),
+          },
         },
       },
     ]),

@@ -26,6 +26,7 @@ export function listRoute(of: ListKind, variant: Variant, item: TSchema, example
     parameters: PAGED,
     representations: LISTED,
     response: Type.Array(item),
+    items: { ndjson: item, csv: item, parquet: item },
     example: [example],
     answer: (ask) => answerList(ask, of, variant),
   };

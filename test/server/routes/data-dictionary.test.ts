@@ -10,6 +10,7 @@ import { type ParquetRows, readParquetRows } from '../../render/parquet-rows.ts'
 import {
   type Column,
   DOCUMENT,
+  describedRow,
   pointsMembers,
   renderDocument,
   TABLES,
@@ -137,6 +138,21 @@ describe('docs/data-dictionary.md', () => {
             const cell = row[at] ?? '';
             if (!isOfPin || cell !== '') assert.match(cell, CELLS[type], name);
             if (type === 'list' && cell !== '') assert.ok(Array.isArray(JSON.parse(cell)), cell);
+          }
+        }
+      });
+
+      it('lists the columns that the OpenAPI documents describe', () => {
+        for (const representation of ['csv', 'parquet'] as const) {
+          const { properties, required } = describedRow(path, representation);
+          assert.deepEqual(Object.keys(properties), namesOf(columns));
+          assert.deepEqual(
+            required.toSorted(),
+            namesOf(columns.filter(({ isOfPin }) => !isOfPin)).toSorted(),
+          );
+          for (const { name, type } of columns) {
+            assert.equal(properties[name]?.type, type === 'integer' ? 'integer' : 'string', name);
+            assert.ok(properties[name]?.description, name);
           }
         }
       });

@@ -9,6 +9,7 @@ import type { REDACTABLE } from '../../../src/domain/redaction.ts';
 import { SCHEMA } from '../../../src/ingest/fields/schema.ts';
 import { EVENT_SECTIONS, LIST_FIELDS } from '../../../src/render/text/fields.ts';
 import type { Variant } from '../../../src/render/text/rendered-body.ts';
+import { REPRESENTATIONS } from '../../../src/render/text/representations.ts';
 import { describeVariant } from '../../../src/server/routes/openapi.ts';
 import { VARIANT_A } from '../../../src/server/routes/variant-a.ts';
 import { VARIANT_B } from '../../../src/server/routes/variant-b.ts';
@@ -40,15 +41,6 @@ export interface ColumnTable {
 
 /** The meaning of fields without a description in the OpenAPI documents. */
 export const UNDESCRIBED: Readonly<Record<string, string>> = {
-  'OtherEvent.timestamp': 'When the event happened.',
-  'Organization.name': 'Name of the organization.',
-  'Organization.domain': 'Domain of the organization.',
-  'Pin.title': 'Title of the pin.',
-  'Pin.tags': 'Tags of the pin.',
-  'BoardRef.title': 'Title of the board.',
-  'BoardRef.category': 'Category of the board.',
-  'User.first_name': 'First name. If imported without one: the display name up to its last space.',
-  'User.last_name': 'Last name. If imported without one: the display name after its last space.',
   'PointsRecord.total_points': '[Total points](points.md#total-points-and-participation-score).',
   'PointsRecord.participation_score':
     '[Participation score](points.md#total-points-and-participation-score).',
@@ -69,16 +61,46 @@ interface Property {
   readonly format?: string;
   readonly description?: string;
 }
-type Components = Readonly<Record<string, { readonly properties?: Readonly<Record<string, Property>> }>>;
+interface Component {
+  readonly properties?: Readonly<Record<string, Property>>;
+  readonly required?: readonly string[];
+}
+type Components = Readonly<Record<string, Component>>;
 
 const COMPONENTS: Readonly<Record<Variant, Components>> = {
   a: describeVariant(VARIANT_A, '/a').components['schemas'] as Components,
   b: describeVariant(VARIANT_B, '/b').components['schemas'] as Components,
 };
 
+interface Documented {
+  readonly get: {
+    readonly responses: {
+      readonly 200: {
+        readonly content: Readonly<
+          Record<string, { readonly schema: { readonly contentSchema: { readonly items: Reference } } }>
+        >;
+      };
+    };
+  };
+}
+interface Reference {
+  readonly $ref: string;
+}
+
+/** The component that describes a row of a table at a path such as `/a/v1/events`. */
+export function describedRow(path: string, representation: 'csv' | 'parquet') {
+  const variant = path.startsWith('/a/') ? 'a' : 'b';
+  const document = describeVariant(variant === 'a' ? VARIANT_A : VARIANT_B, `/${variant}`);
+  const { get } = document.paths[path.slice(2)] as Documented;
+  const { items } =
+    get.responses[200].content[REPRESENTATIONS[representation].mediaType]!.schema.contentSchema;
+  const { properties = {}, required = [] } = COMPONENTS[variant][items.$ref.split('/').at(-1)!]!;
+  return { properties, required };
+}
+
 /** The components that describe the fields of each section of an event. */
 const OF_SECTION = {
-  kind: 'OtherEvent',
+  kind: 'Event',
   owner: 'Person',
   actor: 'Person',
   organization: 'Organization',
