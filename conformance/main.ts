@@ -8,6 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runContractTests } from './contract-tests.ts';
+import { checkGeneratedClients } from './generated-clients.ts';
 import { lintDocuments } from './linters.ts';
 import { readTargets, startProduct } from './product.ts';
 import { checkThroughProxy } from './proxy.ts';
@@ -24,6 +25,7 @@ try {
   try {
     const targets = await readTargets(product, folder);
     await lintDocuments(targets, folder, report);
+    await checkGeneratedClients(targets, folder, report);
     for (const target of targets) await checkThroughProxy(target, folder, report);
     for (const target of targets) await runContractTests(target, folder, report);
   } finally {

@@ -28,6 +28,8 @@ export interface OpenApiDocument {
 /** One variant under test. */
 export interface Target {
   readonly title: string;
+  /** Short, for names of files. */
+  readonly name: string;
   /** `http://host:port/base`. */
   readonly baseUrl: string;
   readonly key: string;
@@ -63,7 +65,16 @@ export async function readTargets({ url, key }: Product, folder: string): Promis
       await writeFile(documentPath, JSON.stringify(document, undefined, 2));
       const closedPath = join(folder, `${base}-closed.json`);
       await writeFile(closedPath, JSON.stringify(closed(document), undefined, 2));
-      return { title, baseUrl: `${url}/${base}`, key, document, documentPath, closedPath, pathValues };
+      return {
+        title,
+        name: base,
+        baseUrl: `${url}/${base}`,
+        key,
+        document,
+        documentPath,
+        closedPath,
+        pathValues,
+      };
     }),
   );
 }

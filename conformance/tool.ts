@@ -34,9 +34,21 @@ export function programOf(name: string): string {
 
 /** Runs a Node program to its end. */
 export async function runTool(args: readonly string[], cwd: string): Promise<Outcome> {
-  const { child, output } = start(args, cwd);
-  const [code]: (number | null)[] = await once(child, 'close');
-  return { code: code ?? null, output: output() };
+  return await runProgram([process.execPath, ...args], cwd);
+}
+
+/** Runs any program to its end. The code is null if there is no such program. */
+export async function runProgram(
+  command: readonly string[],
+  cwd: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Outcome> {
+  const { child, output } = start(command, cwd, environment);
+  const code = await new Promise<number | null>((resolve) => {
+    child.once('error', () => resolve(null));
+    child.once('close', resolve);
+  });
+  return { code, output: output() };
 }
 
 /** Starts a Node program and waits until its output matches the pattern. */
@@ -45,7 +57,7 @@ export async function startTool(
   cwd: string,
   announcement: RegExp,
 ): Promise<Running> {
-  const { child, output } = start(args, cwd);
+  const { child, output } = start([process.execPath, ...args], cwd);
   const announced = await new Promise<RegExpExecArray>((resolve, reject) => {
     const fail = (reason: string) => reject(new Error(`${args[0]} ${reason}.\n${output()}`));
     const late = setTimeout(fail, START_TIMEOUT_MS, 'did not start in time');
@@ -65,10 +77,14 @@ export async function startTool(
   return { announced, stop: () => stop(child) };
 }
 
-function start(args: readonly string[], cwd: string) {
-  const child = spawn(process.execPath, args, {
+function start(
+  [program = '', ...args]: readonly string[],
+  cwd: string,
+  environment: Readonly<Record<string, string>> = {},
+) {
+  const child = spawn(program, args, {
     cwd,
-    env: { ...process.env, ...QUIET },
+    env: { ...process.env, ...QUIET, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const chunks: Buffer[] = [];
