@@ -7,11 +7,23 @@ import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { importBundle } from '../../src/ingest/import.ts';
 import { type Pulled, pull } from '../../src/pull/pull.ts';
+import { IS_LONG } from '../long.ts';
 import type { Variant } from '../model/answers.ts';
 import { EMPTY_BUNDLE } from '../model/bundle.ts';
 import { get } from '../model/client.ts';
 import { type Deployment, openDeployment } from '../model/deployment.ts';
-import { ADA, BOB, EMPTY, OLIVE, openWorld, RHETORIC, SIRIUS, STARS, type World } from '../world.ts';
+import {
+  ADA,
+  BOB,
+  EMPTY,
+  OLIVE,
+  openWorld,
+  RHETORIC,
+  type ScopeName,
+  SIRIUS,
+  STARS,
+  type World,
+} from '../world.ts';
 import { type Front, type Manner, openFront } from './front.ts';
 import { assertMirrored, BOTH_VARIANTS } from './mirrored.ts';
 
@@ -35,14 +47,29 @@ function newMirror(): string {
 
 /** Pulls with very short pauses between attempts. */
 async function pullInto(organization: string, url: string, key: string): Promise<Pulled> {
-  return await pull({
-    ...{ url, key, folder: join(mirror.folder, '.pull', organization), patience: { firstPauseMs: 1 } },
-    async publish(paths) {
-      const report = await importBundle({ store: mirror.store, organization, paths });
-      assert.deepEqual(report.problems, []);
-      return report.outcome !== 'refused';
-    },
+  return await pullWith(organization, url, key, async (paths) => {
+    const report = await importBundle({ store: mirror.store, organization, paths });
+    assert.deepEqual(report.problems, []);
+    return report.outcome !== 'refused';
   });
+}
+
+/**
+ * Pulls without an import. A later pull that starts over must then bring everything by itself,
+ * because the mirror is empty.
+ */
+async function pullOnly(organization: string, url: string, key: string): Promise<Pulled> {
+  return await pullWith(organization, url, key, async () => true);
+}
+
+async function pullWith(
+  organization: string,
+  url: string,
+  key: string,
+  publish: (paths: readonly string[]) => Promise<boolean>,
+): Promise<Pulled> {
+  const folder = join(mirror.folder, '.pull', organization);
+  return await pull({ url, key, folder, patience: { firstPauseMs: 1 }, publish });
 }
 
 async function assertSame(organization: string, key: string, variants: readonly Variant[]): Promise<void> {
@@ -50,13 +77,14 @@ async function assertSame(organization: string, key: string, variants: readonly 
 }
 
 describe('a pull', () => {
-  for (const [manner, base, variants] of [
-    ['original', 'a', ['a']],
-    ['original', 'b', ['b']],
-    ['tokens', 'a', BOTH_VARIANTS],
-    ['tokens', 'b', BOTH_VARIANTS],
-  ] as const satisfies [Manner, Variant, readonly Variant[]][]) {
-    for (const scope of ['full', 'boards', 'users'] as const) {
+  for (const [manner, base, variants, scopes] of [
+    ['original', 'a', ['a'], ['boards', 'users']],
+    ['original', 'b', ['b'], ['full']],
+    ['tokens', 'a', BOTH_VARIANTS, ['users']],
+    ['tokens', 'b', BOTH_VARIANTS, ['boards']],
+  ] as const satisfies [Manner, Variant, readonly Variant[], readonly ScopeName[]][]) {
+    // The tests below pull with the full scope; those of test/properties/ with random boards.
+    for (const scope of IS_LONG ? (['full', 'boards', 'users'] as const) : scopes) {
       it(`from a server in the manner "${manner}", variant ${base}, scope ${scope}, reproduces the same bytes`, async () => {
         front = await openFront(world.url, manner);
         const organization = newMirror();
@@ -74,43 +102,55 @@ describe('a pull', () => {
     }
   }
 
-  it('of changes fetches late events, changed names and changed points, and nothing else', async () => {
-    for (const manner of ['tokens', 'original'] as const) {
-      front = await openFront(world.url, manner);
-      const organization = newMirror();
-      const base = `${front.url}/a`;
-      await pullInto(organization, base, world.keys.full);
-      const timestamp = `2018-03-12T17:00:45.56${manner.length}+00:00`;
-      const late = {
-        type: 'pin',
-        action: 'commented',
-        owner_id: OLIVE,
-        actor_id: BOB,
-        board_id: STARS,
-        pin_id: SIRIUS,
-        timestamp,
-      };
-      await world.load('harbor', {
-        ...EMPTY_BUNDLE,
-        users: [{ id: ADA, email: 'ada@harbor.example', first_name: 'Ada', last_name: `King ${manner}` }],
-        boards: [{ id: RHETORIC, title: `Rhetoric ${manner}` }],
-        events: [late, late],
-      });
-      await untilServed(world, `King ${manner}`);
-      assert.equal((await pullInto(organization, base, world.keys.full)).outcome, 'pulled');
-      // A third event, imported alone, that is identical to the two others except for its id.
-      const countNow = async () =>
-        (await get(`${world.url}/b/v1/events`, world.keys.full)).text.split(timestamp).length;
-      const count = await countNow();
-      await world.load('harbor', {
-        ...EMPTY_BUNDLE,
-        events: [{ ...late, id: BigInt(9_000 + manner.length) }],
-      });
-      while ((await countNow()) === count) await new Promise((resolve) => setTimeout(resolve, 20));
-      await pullInto(organization, base, world.keys.full);
+  it('of changes fetches late events, changed names and changed points, and nothing else', async (t) => {
+    const copies = await Promise.all(
+      (['tokens', 'original'] as const).map(async (manner) => {
+        const itsFront = await openFront(world.url, manner);
+        t.after(() => itsFront.close());
+        return { manner, organization: newMirror(), front: itsFront };
+      }),
+    );
+    const pullAll = async () => {
+      for (const {
+        organization,
+        front: { url },
+      } of copies) {
+        assert.equal((await pullInto(organization, `${url}/a`, world.keys.full)).outcome, 'pulled');
+      }
+    };
+    await pullAll();
+    const timestamp = '2018-03-12T17:00:45.566+00:00';
+    const late = {
+      type: 'pin',
+      action: 'commented',
+      owner_id: OLIVE,
+      actor_id: BOB,
+      board_id: STARS,
+      pin_id: SIRIUS,
+      timestamp,
+    };
+    await world.load('harbor', {
+      ...EMPTY_BUNDLE,
+      users: [{ id: ADA, email: 'ada@harbor.example', first_name: 'Ada', last_name: 'King' }],
+      boards: [{ id: RHETORIC, title: 'Rhetoric, changed' }],
+      events: [late, late],
+    });
+    await untilServed(world, 'King');
+    await pullAll();
+    // A third event, imported alone, that is identical to the two others except for its id.
+    const countNow = async () =>
+      (await get(`${world.url}/b/v1/events`, world.keys.full)).text.split(timestamp).length;
+    const count = await countNow();
+    await world.load('harbor', { ...EMPTY_BUNDLE, events: [{ ...late, id: 9_000n }] });
+    while ((await countNow()) === count) await new Promise((resolve) => setTimeout(resolve, 20));
+    await pullAll();
+    for (const {
+      manner,
+      organization,
+      front: { asked },
+    } of copies) {
       await assertSame(organization, world.keys.full, manner === 'tokens' ? BOTH_VARIANTS : ['a']);
-      if (manner === 'tokens') assert.ok(front.asked.some((path) => /since=[\w-]{22}/.test(path)));
-      await front.close();
+      if (manner === 'tokens') assert.ok(asked.some((path) => /since=[\w-]{22}/.test(path)));
     }
   });
 
@@ -119,7 +159,7 @@ describe('a pull', () => {
     const organization = newMirror();
     const begun = () =>
       front?.asked.filter((path) => path.includes('since=start') && !path.includes('cursor')).length;
-    await pullInto(organization, `${front.url}/a`, world.keys.full);
+    await pullOnly(organization, `${front.url}/a`, world.keys.full);
     assert.equal(begun(), 1);
     await renameBoard('Rhetoric again');
     front.loseTokens();
@@ -191,7 +231,7 @@ describe('a pull', () => {
   it('starts over in the same folder when the source changes', async () => {
     front = await openFront(world.url, 'tokens');
     const organization = newMirror();
-    await pullInto(organization, `${front.url}/a`, world.keys.full);
+    await pullOnly(organization, `${front.url}/a`, world.keys.full);
     front.asked.length = 0;
     await pullInto(organization, `${front.url}/b`, world.keys.full);
     assert.ok(front.asked.some((path) => path.includes('since=start')));
@@ -212,11 +252,11 @@ describe('a pull', () => {
 
   it('starts over if its records were refused the last time', async () => {
     front = await openFront(world.url, 'tokens');
-    const [url, key, folder] = [`${front.url}/a`, world.keys.full, join(mirror.folder, '.pull', newMirror())];
-    const { outcome } = await pull({ url, key, folder, publish: async () => false });
+    const [organization, url] = [newMirror(), `${front.url}/a`];
+    const { outcome } = await pullWith(organization, url, world.keys.full, async () => false);
     assert.equal(outcome, 'refused');
     front.asked.length = 0;
-    await pull({ url, key, folder, publish: async () => true });
+    await pullOnly(organization, url, world.keys.full);
     assert.ok(front.asked.some((path) => path.includes('since=start')));
   });
 
