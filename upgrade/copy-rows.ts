@@ -31,7 +31,7 @@ interface CopyRowsOptions extends JsonOption, CopyWishes {
 /** No limit for responses, because a cursor over a large table may be slow. */
 const WAITS = { connectMs: 5_000, answerMs: 0 };
 
-function buildProgram(): Command {
+export function buildProgram(): Command {
   const program = new Command('copy-rows')
     .description(
       'Copy the organizations of a PostgreSQL database of Corkboard 0.1 into the format of this version: settings, the current version and keys. Every body and pseudonym stays the same; cursors and sync tokens are still accepted. Each organization is copied completely or not at all. Organizations that are already in the target are skipped: if the script is stopped, run it again.',
@@ -125,4 +125,4 @@ function renderCopied(copied: readonly CopiedOrganization[], dropped: boolean): 
   ].join('\n');
 }
 
-await runProgram(buildProgram);
+if (import.meta.main) await runProgram(buildProgram);

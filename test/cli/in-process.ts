@@ -4,6 +4,7 @@
  * (signals, broken pipes, workers) cannot be tested this way.
  */
 import { Readable, Writable } from 'node:stream';
+import type { Command } from 'commander';
 import { runProgram } from '../../src/cli/program-run.ts';
 import type { Result, Surroundings } from './command.ts';
 
@@ -12,14 +13,25 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 let turn: Promise<unknown> = Promise.resolve();
 
-/** Runs after the commands that were started before: they share the state of the process. */
-export function runHere(args: readonly string[], surroundings: Required<Surroundings>): Promise<Result> {
-  const result = turn.then(() => runAlone(args, surroundings));
+/**
+ * Runs after the commands that were started before: they share the state of the process. `build`
+ * makes a program other than `corkboard`.
+ */
+export function runHere(
+  args: readonly string[],
+  surroundings: Required<Surroundings>,
+  build?: () => Command,
+): Promise<Result> {
+  const result = turn.then(() => runAlone(args, surroundings, build));
   turn = result.catch(() => undefined);
   return result;
 }
 
-async function runAlone(args: readonly string[], surroundings: Required<Surroundings>): Promise<Result> {
+async function runAlone(
+  args: readonly string[],
+  surroundings: Required<Surroundings>,
+  build?: () => Command,
+): Promise<Result> {
   using restored = new DisposableStack();
   const { argv, exitCode, title } = process;
   restored.defer(() => Object.assign(process, { argv, exitCode }));
@@ -35,7 +47,7 @@ async function runAlone(args: readonly string[], surroundings: Required<Surround
   restored.defer(replaceStreams({ stdin, stdout, stderr }));
   process.argv = [...argv.slice(0, 2), ...args];
   process.exitCode = undefined;
-  await runProgram();
+  await runProgram(build);
   return { code: Number(process.exitCode ?? 0), stdout: stdout.text(), stderr: stderr.text() };
 }
 
