@@ -10,6 +10,7 @@ import { openFolderStore } from '../../src/store/files/open-folder.ts';
 import { defaultResidentLimit, estimateResidentBytes } from '../../src/store/resident-limit.ts';
 import { withResidentDatasets } from '../../src/store/resident-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { describeScopes } from './scope-contract.ts';
 import { eventsInWords, openPublished, publishRecords, type Records, WORLD } from './small-world.ts';
 import { describeStore } from './store-contract.ts';
 
@@ -24,6 +25,7 @@ after(async () => {
 });
 
 describeStore('resident', () => openStore(Number.POSITIVE_INFINITY));
+describeScopes('resident', () => openStore(Number.POSITIVE_INFINITY));
 
 const WORLD_BYTES = estimateResidentBytes({ events: 5, users: 5, boards: 3, pins: 1 });
 const EVENT = { type: 'board', action: 'followed', ownerId: 1n, actorId: 1n, boardId: 7n };

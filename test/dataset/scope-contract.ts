@@ -1,4 +1,4 @@
-/** The contract of scopes for every store, apart from events; part of the contract of stores. */
+/** The contract of scopes for both ways to read, apart from events. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';

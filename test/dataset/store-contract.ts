@@ -9,7 +9,6 @@ import type { AppError } from '../../src/domain/app-error.ts';
 import type { Scope } from '../../src/domain/scope.ts';
 import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import type { Store } from '../../src/store/store.ts';
-import { describeScopes } from './scope-contract.ts';
 import { BIG, eventsInWords, idsOf, openPublished, publishRecords, WORLD } from './small-world.ts';
 
 const ALL = { scope: FULL_SCOPE, range: {} };
@@ -281,8 +280,6 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
       await next.close();
     });
   });
-
-  describeScopes(name, openStore);
 }
 
 function occurrences({ index, count }: { index: Int32Array; count: Float64Array }): [number, number][] {

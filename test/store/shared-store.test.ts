@@ -1,10 +1,16 @@
-/** The contract of stores, run over the shared store. */
+/**
+ * The contract of stores, run over the shared store. Scopes and merging, which do not depend on the
+ * store, only in long runs.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { describeMerging } from '../dataset/merging-contract.ts';
 import { describePublication } from '../dataset/publication-contract.ts';
+import { describeScopes } from '../dataset/scope-contract.ts';
 import { describeStore } from '../dataset/store-contract.ts';
+import { IS_LONG } from '../long.ts';
 import { newMigratedDatabase, openCachedStore } from '../storage.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'corkboard-shared-'));
@@ -13,3 +19,7 @@ const openStore = async () => await openCachedStore(await newMigratedDatabase(),
 
 describeStore('the shared store', openStore);
 describePublication('the shared store', openStore);
+if (IS_LONG) {
+  describeScopes('the shared store', openStore);
+  describeMerging('the shared store', openStore);
+}
