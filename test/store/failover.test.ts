@@ -24,6 +24,8 @@ import { manyEvents, publishEvents, stage } from './many-events.ts';
 const NAME = 'school';
 /** A second organization, into which an import is in progress during the failover. */
 const UNDER_WAY = 'under-way';
+/** A third one, into which an import is storing its chunks at that moment. */
+const INTERRUPTED = 'interrupted';
 
 const folder = temporaryFolder();
 let pairs = 0;
@@ -38,7 +40,7 @@ let store: VersionStore;
  * Sets up two servers behind one address, and two stores over them, for all tests of the calling
  * suite.
  */
-function withPair(): void {
+function withPair(names: readonly string[]): void {
   before(async () => {
     primary = await startPostgres();
     const own = await primary.newDatabase();
@@ -49,7 +51,7 @@ function withPair(): void {
     pairs += 1;
     importer = await openCachedStore(url, join(folder, `importer-${pairs}`));
     store = await openCachedStore(url, join(folder, `server-${pairs}`));
-    for (const name of [NAME, UNDER_WAY]) {
+    for (const name of names) {
       await importer.createOrganization(name, {});
       await publishEvents(importer, name, 1, 1_000);
     }
@@ -66,6 +68,20 @@ async function failOver(): Promise<void> {
   await primary.crash();
   await standby.promote();
   address.pointAt(standby.port);
+}
+
+/** Opens a store whose connections fail over before the fourth chunk that it stores. */
+async function openInterrupted(): Promise<VersionStore> {
+  const database = new PostgresDatabase(url);
+  const rows = database.rows.bind(database);
+  let puts = 0;
+  database.rows = async (sql, parameters) => {
+    if (sql.startsWith('INSERT INTO chunks')) puts += 1;
+    if (puts === 4) await failOver();
+    return await rows(sql, parameters);
+  };
+  const cache = { folder: join(folder, `interrupted-${pairs}`), limitBytes: 1e9 };
+  return await openSharedStore(database, cache);
 }
 
 async function beginImport(): Promise<Publication> {
@@ -92,7 +108,7 @@ async function untilEvents(from: VersionStore, count: number, name = NAME): Prom
 }
 
 describe('a failover to a standby that has everything', () => {
-  withPair();
+  withPair([NAME, UNDER_WAY]);
   let keyring: Keyring;
   let key: string;
   let server: RunningServer;
@@ -140,18 +156,27 @@ describe('a failover to a standby that has everything', () => {
   });
 });
 
-describe('a failover to a standby that lacks the last changes', () => {
-  withPair();
+describe('a failover to a standby that lacks the last changes, in the middle of a publication', () => {
+  withPair([NAME, UNDER_WAY, INTERRUPTED]);
   let lost: string | undefined;
   let publication: Publication;
+  let refusal: unknown;
   before(async () => {
+    const failing = await openInterrupted();
+    const interrupted = await failing.beginPublication(INTERRUPTED, { waitMs: 0 });
+    await stage(interrupted, manyEvents(1_001, 20_000));
     await standby.caughtUp();
     await standby.detach();
     await publishEvents(importer, NAME, 1_001, 500);
     lost = await importer.currentVersion(NAME);
     assert.equal(await eventsOf(store), 1_500);
     publication = await beginImport();
-    await failOver();
+    refusal = await interrupted.publish().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    await interrupted.discard();
+    await failing.close();
   });
 
   it('withdraws the versions that the standby lacks, and never serves them again', async () => {
@@ -172,33 +197,11 @@ describe('a failover to a standby that lacks the last changes', () => {
     await publication.discard();
     await untilEvents(importer, 1_200, UNDER_WAY);
   });
-});
 
-describe('a failover in the middle of a publication', () => {
-  withPair();
-
-  it('refuses a publication if the standby lacks some of its chunks', async () => {
-    const database = new PostgresDatabase(url);
-    const rows = database.rows.bind(database);
-    let puts = 0;
-    database.rows = async (sql, parameters) => {
-      if (sql.startsWith('INSERT INTO chunks')) puts += 1;
-      if (puts === 4) await failOver();
-      return await rows(sql, parameters);
-    };
-    const failing = await openSharedStore(database, {
-      folder: join(folder, `failing-${pairs}`),
-      limitBytes: 1e9,
-    });
-    const publication = await failing.beginPublication(NAME, { waitMs: 0 });
-    await stage(publication, manyEvents(1_001, 20_000));
-    await standby.caughtUp();
-    await standby.detach();
-    await assert.rejects(publication.publish(), /does not have all data of this command/);
-    await publication.discard();
-    await failing.close();
-    await untilEvents(store, 1_000);
-    await publishEvents(importer, NAME, 1_001, 20_000);
-    await untilEvents(store, 21_000);
+  it('refuses the publication, some of whose chunks the standby lacks, but not the next one', async () => {
+    assert.match(String(refusal), /does not have all data of this command/);
+    await untilEvents(store, 1_000, INTERRUPTED);
+    await publishEvents(importer, INTERRUPTED, 1_001, 20_000);
+    await untilEvents(store, 21_000, INTERRUPTED);
   });
 });
