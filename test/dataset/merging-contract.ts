@@ -1,7 +1,4 @@
-/**
- * The contract of what a publication merges and refuses. No store does this itself: a shared store
- * publishes into a version file, too.
- */
+/** The contract of publications for every store: what they merge and refuse. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Store } from '../../src/store/store.ts';

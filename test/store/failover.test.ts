@@ -70,15 +70,26 @@ async function failOver(): Promise<void> {
   address.pointAt(standby.port);
 }
 
-/** Opens a store whose connections fail over before the fourth chunk that it stores. */
+/**
+ * Opens a store whose connections fail over between the first three chunks that it stores and the
+ * others. No chunk is under way at that moment: it would end with its connection, which is a
+ * different error.
+ */
 async function openInterrupted(): Promise<VersionStore> {
   const database = new PostgresDatabase(url);
   const rows = database.rows.bind(database);
-  let puts = 0;
+  const stored: Promise<unknown>[] = [];
+  let over: Promise<void> | undefined;
   database.rows = async (sql, parameters) => {
-    if (sql.startsWith('INSERT INTO chunks')) puts += 1;
-    if (puts === 4) await failOver();
-    return await rows(sql, parameters);
+    if (!sql.startsWith('INSERT INTO chunks')) return await rows(sql, parameters);
+    if (stored.length === 3) {
+      over ??= Promise.allSettled(stored).then(failOver);
+      await over;
+      return await rows(sql, parameters);
+    }
+    const result = rows(sql, parameters);
+    stored.push(result);
+    return await result;
   };
   const cache = { folder: join(folder, `interrupted-${pairs}`), limitBytes: 1e9 };
   return await openSharedStore(database, cache);

@@ -1,7 +1,4 @@
-/**
- * The contract of stores, run over the shared store. Scopes and merging, which do not depend on the
- * store, only in long runs.
- */
+/** The contract of stores, run over the shared store. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +7,6 @@ import { describeMerging } from '../dataset/merging-contract.ts';
 import { describePublication } from '../dataset/publication-contract.ts';
 import { describeScopes } from '../dataset/scope-contract.ts';
 import { describeStore } from '../dataset/store-contract.ts';
-import { IS_LONG } from '../long.ts';
 import { newMigratedDatabase, openCachedStore } from '../storage.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'corkboard-shared-'));
@@ -19,7 +15,5 @@ const openStore = async () => await openCachedStore(await newMigratedDatabase(),
 
 describeStore('the shared store', openStore);
 describePublication('the shared store', openStore);
-if (IS_LONG) {
-  describeScopes('the shared store', openStore);
-  describeMerging('the shared store', openStore);
-}
+describeScopes('the shared store', openStore);
+describeMerging('the shared store', openStore);
