@@ -6,9 +6,10 @@
 import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { lacking, PYTHONS, runs } from '../test/recipes/blocks.ts';
 import type { Target } from './product.ts';
 import type { Report } from './report.ts';
-import { type Outcome, programOf, runProgram } from './tool.ts';
+import { programOf, runProgram } from './tool.ts';
 
 const PAGE = 5_000;
 
@@ -34,17 +35,17 @@ interface Generator {
   readonly program: readonly [from: string, to: string];
   /** Commands that compile and run the program; the last one prints what it found. */
   readonly run: readonly (readonly string[])[];
-  /** What must be installed: a command that succeeds if it is there. */
-  readonly needs?: { readonly name: string; readonly command: readonly string[] };
+  /** What must be installed. */
+  readonly needs?: readonly [what: string, isThere: () => boolean];
 }
 
 const NODE = process.execPath;
 const TSC = [NODE, programOf('tsc'), '--project'];
 
-/** Debian's own Python has Debian's libraries; a different Python on the PATH may lack them. */
-const PYTHONS = [process.env['CORKBOARD_PYTHON'] ?? 'python3', '/usr/bin/python3'];
+const hasDateutil = (python: string) => runs(python, '-c', 'import dateutil');
 
-function generators(python: string): readonly Generator[] {
+function generators(): readonly Generator[] {
+  const python = PYTHONS.find(hasDateutil) ?? PYTHONS[0];
   return [
     {
       title: 'openapi-typescript and openapi-fetch (TypeScript)',
@@ -80,7 +81,7 @@ function generators(python: string): readonly Generator[] {
         ]),
       program: ['quicktype.py', 'read.py'],
       run: [[python, 'read.py']],
-      needs: { name: 'Python with dateutil', command: [python, '-c', 'import dateutil'] },
+      needs: ['Python with dateutil', () => hasDateutil(python)],
     },
     {
       title: 'quicktype (Go)',
@@ -91,7 +92,7 @@ function generators(python: string): readonly Generator[] {
         ]),
       program: ['quicktype.go', 'read.go'],
       run: [['go', 'run', 'read.go', 'a.go']],
-      needs: { name: 'Go', command: ['go', 'version'] },
+      needs: ['Go', () => runs('go', 'version')],
     },
   ];
 }
@@ -124,26 +125,27 @@ export async function checkGeneratedClients(
   const target = used.find(({ name }) => name === 'a');
   if (target === undefined) throw new Error('Variant A is missing.');
   const expected = await readPlainly(target);
-  const python = (await firstWith(PYTHONS, ['-c', 'import dateutil'])) ?? PYTHONS[0]!;
-  for (const [index, generator] of generators(python).entries()) {
-    const { title, needs } = generator;
-    const isThere = needs === undefined || (await runProgram(needs.command, folder)).code === 0;
-    if (!isThere) {
-      report.skip(title, `${needs.name} is not installed`);
+  const environment = {
+    ...{ CORKBOARD_URL: target.baseUrl, CORKBOARD_KEY: target.key },
+    ...{ CORKBOARD_BOARD: boardOf(target), GO111MODULE: 'off' },
+  };
+  for (const [index, generator] of generators().entries()) {
+    const { title, needs, generate, run } = generator;
+    const reason = needs !== undefined && lacking(needs);
+    if (reason !== false) {
+      report.skip(title, reason);
       continue;
     }
     const place = join(folder, `client-${index}`);
     await prepare(place, generator);
-    await check(generator, used, place, expected, report);
+    const commands = [...generate(used), ...run];
+    const output = await outputOf(commands, { title, place, environment, report });
+    if (output === undefined) continue;
+    report.pass(`Generated client, ${title}: compiles, for Variant A and the insights`);
+    const line = `Generated client, ${title}: reads what plain requests read`;
+    if (isJsonOf(expected, output)) report.pass(line);
+    else report.fail(line, `${output} instead of ${JSON.stringify(expected)}`);
   }
-}
-
-/** The first of several programs that succeeds with these arguments. */
-async function firstWith(programs: readonly string[], args: readonly string[]): Promise<string | undefined> {
-  for (const program of programs) {
-    if ((await runProgram([program, ...args], '/')).code === 0) return program;
-  }
-  return undefined;
 }
 
 async function prepare(place: string, { program: [from, to] }: Generator): Promise<void> {
@@ -154,31 +156,36 @@ async function prepare(place: string, { program: [from, to] }: Generator): Promi
   await copyFile(join(import.meta.dirname, 'clients', from), join(place, to));
 }
 
-async function check(
-  { title, generate, run }: Generator,
-  targets: readonly Target[],
-  place: string,
-  expected: Found,
-  report: Report,
-): Promise<void> {
-  const target = targets.find(({ name }) => name === 'a')!;
-  const environment = {
-    ...{ CORKBOARD_URL: target.baseUrl, CORKBOARD_KEY: target.key },
-    ...{ CORKBOARD_BOARD: boardOf(target), GO111MODULE: 'off' },
-  };
-  let last: Outcome | undefined;
-  for (const command of [...generate(targets), ...run]) {
-    last = await runProgram(command, place, environment);
-    if (last.code !== 0) {
-      report.fail(`Generated client, ${title}: ${command.join(' ')}`, last.output);
-      return;
+interface Surroundings {
+  readonly title: string;
+  readonly place: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly report: Report;
+}
+
+/** Runs commands until one fails, which is reported. Returns the output of the last one. */
+async function outputOf(
+  commands: readonly (readonly string[])[],
+  { title, place, environment, report }: Surroundings,
+): Promise<string | undefined> {
+  let last = '';
+  for (const command of commands) {
+    const { code, output } = await runProgram(command, place, environment);
+    if (code !== 0) {
+      report.fail(`Generated client, ${title}: ${command.join(' ')}`, output);
+      return undefined;
     }
+    last = output;
   }
-  report.pass(`Generated client, ${title}: compiles, for Variant A and the insights`);
-  const line = `Generated client, ${title}: reads what plain requests read`;
-  const found: unknown = JSON.parse(last?.output ?? '');
-  if (isDeepStrictEqual(found, expected)) report.pass(line);
-  else report.fail(line, `${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`);
+  return last;
+}
+
+function isJsonOf(expected: Found, text: string): boolean {
+  try {
+    return isDeepStrictEqual(JSON.parse(text), expected);
+  } catch {
+    return false;
+  }
 }
 
 function boardOf({ pathValues }: Target): string {

@@ -13,12 +13,9 @@ import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { REPRESENTATIONS, type Representation } from '../../src/render/text/representations.ts';
 import { publishRecords, WORLD } from '../dataset/small-world.ts';
-import { lacking, runs } from '../recipes/blocks.ts';
+import { lacking, PYTHONS, runs } from '../recipes/blocks.ts';
 import { PUBLISHED_PATHS, type PublishedPath } from '../server/published-paths.ts';
 import { head, ORGANIZATION, openStand, type Stand, sendRaw } from '../server/stand.ts';
-
-/** Debian's own Python has Debian's libraries; a different Python on the PATH may lack them. */
-const PYTHONS = [process.env['CORKBOARD_PYTHON'] ?? 'python3', '/usr/bin/python3'];
 
 interface Request {
   readonly method: 'GET' | 'HEAD';

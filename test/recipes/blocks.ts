@@ -46,6 +46,9 @@ export async function runBlock(
   return { code: child.exitCode, stdout, stderr };
 }
 
+/** Debian's own Python has Debian's libraries; a different Python on the PATH may lack them. */
+export const PYTHONS = [process.env['CORKBOARD_PYTHON'] ?? 'python3', '/usr/bin/python3'] as const;
+
 /** Whether a program exists and exits with 0. */
 export function runs(program: string, ...words: readonly string[]): boolean {
   return spawnSync(program, words, { stdio: 'ignore' }).status === 0;

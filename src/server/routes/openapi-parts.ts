@@ -37,6 +37,7 @@ export const RESPONSE_HEADERS = {
 
 /** Sent with every response to a request that was counted. */
 export const RATE_LIMIT_HEADERS = ['RateLimit', 'RateLimit-Policy'] as const;
+
 interface RefusalResponse {
   /** Name of the component. */
   readonly name: string;
@@ -78,12 +79,23 @@ export const REFUSALS: readonly RefusalResponse[] = [
   ),
 ];
 
+const OTHER_REASONS: Readonly<Record<number, string>> = {
+  405: 'the interface is read-only',
+  408: 'the request took too long to arrive',
+  412: 'the entity tag in `If-Match` is not that of the response',
+  414: 'the URL is longer than 8 KiB',
+  431: 'the headers are larger than 16 KiB',
+  500: 'internal error; the log of the server has it under the request id',
+  501: 'unknown method',
+};
+
 /** What can happen to any request, whatever its route: the response named `default`. */
 export const OTHER_REFUSALS: RefusalResponse = {
   name: 'OtherRefusal',
-  statuses: [405, 408, 412, 414, 431, 500, 501],
-  description:
-    'Refused for a reason that does not depend on the route: 405 (the interface is read-only), 408 (the request took too long to arrive), 412 (the entity tag in `If-Match` is not that of the response), 414 (the URL is longer than 8 KiB), 431 (the headers are larger than 16 KiB), 500 (internal error; the log of the server has it under the request id), 501 (unknown method).',
+  statuses: Object.keys(OTHER_REASONS).map(Number),
+  description: `Refused for a reason that does not depend on the route: ${Object.entries(OTHER_REASONS)
+    .map(([status, reason]) => `${status} (${reason})`)
+    .join(', ')}.`,
   headers: ['Allow', ...RATE_LIMIT_HEADERS],
 };
 

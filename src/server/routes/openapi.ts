@@ -27,8 +27,9 @@ export interface OpenApiDocument {
   readonly components: Readonly<Record<string, unknown>>;
 }
 
-const DESCRIPTION =
-  'Read-only data of a social-learning community: interaction events, boards, users and points of one organization. Send an API key of the organization in the header `apikey`. A key can be restricted to some boards and users; everything else is then reported as not found.\n\nEvery refusal is a problem document; programs read its `code`. Refusals that do not depend on the route (405, 408, 412, 414, 431, 500, 501) are described once, as `default`. Later versions can add members to objects: ignore those that you do not know.';
+const DESCRIPTION = `Read-only data of a social-learning community: interaction events, boards, users and points of one organization. Send an API key of the organization in the header \`apikey\`. A key can be restricted to some boards and users; everything else is then reported as not found.
+
+Every refusal is a problem document; programs read its \`code\`. Refusals that do not depend on the route (${OTHER_REFUSALS.statuses.join(', ')}) are described once, as \`default\`. Later versions can add members to objects: ignore those that you do not know.`;
 
 const TAGS = [
   { name: 'Insights', description: 'Analytics of events, boards and people.' },

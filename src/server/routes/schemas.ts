@@ -84,7 +84,7 @@ export const Event = Type.Object(
 );
 
 const Forgotten = Type.Object(
-  { forgotten: Type.Object({ user: Id('User identifier.') }, {}) },
+  { forgotten: Type.Object({ user: Id('User identifier.') }) },
   {
     title: 'Forgotten',
     description: 'Only with `since`: an erased user. Delete all events whose actor has this id.',
