@@ -1,5 +1,5 @@
 /** The responses of the insights: results of `src/insights`, with the field names of the API. */
-import { formatInstant } from '../../domain/instant.ts';
+import { EARLIEST_INSTANT_MS, formatInstant, LATEST_INSTANT_MS } from '../../domain/instant.ts';
 import { type Activity, countActivity, countHoursOfWeek, countReturning } from '../../insights/activity.ts';
 import { type Groups, groupsOf, noGroups } from '../../insights/groups.ts';
 import { countInteractions } from '../../insights/interactions.ts';
@@ -200,12 +200,17 @@ function periodsAsked({ parameters: { interval = 'day', zone = 'UTC' } }: Ask): 
 
 function described({ parameters }: Ask, { startsMs, endMs }: { startsMs: readonly number[]; endMs: number }) {
   const { interval = 'day', zone = 'UTC' } = parameters;
-  const end = startsMs.length === 0 ? null : formatInstant(endMs);
+  const end = startsMs.length === 0 ? null : formatBound(endMs);
   return { interval, zone, periods: instants(startsMs), end };
 }
 
 function* instants(allMs: readonly number[]): Generator<string> {
-  for (const ms of allMs) yield formatInstant(ms);
+  for (const ms of allMs) yield formatBound(ms);
+}
+
+/** Periods at the ends of the years 1 to 9999 may extend beyond them, which no instant can say. */
+function formatBound(ms: number): string {
+  return formatInstant(Math.min(Math.max(ms, EARLIEST_INSTANT_MS), LATEST_INSTANT_MS));
 }
 
 function inWords(figures: { readonly totalPoints: number; readonly participationScore: number }) {

@@ -14,7 +14,7 @@ const PERIODS = {
   periods: Type.Array(Instant('Start of a period.'), {
     description: 'Each period ends where the next one begins.',
   }),
-  end: orNull(Instant('End of the last period.')),
+  end: orNull(Instant('End of the last period, at most the last instant of the year 9999.')),
 };
 
 export const Overview = named('Overview', {

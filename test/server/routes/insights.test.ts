@@ -39,6 +39,24 @@ async function load(path: string, key?: string): Promise<Record<string, unknown>
   return JSON.parse(reply.text);
 }
 
+describe('periods at the ends of the years 1 to 9999', () => {
+  it('have bounds within these years', async () => {
+    const bounds = async (query: string) => {
+      const { periods, end } = await load(`/activity?${query}`);
+      return [periods, end];
+    };
+    assert.deepEqual(await bounds('start=253402300799998&end=253402300799999'), [
+      ['9999-12-31T00:00:00.000+00:00'],
+      '9999-12-31T23:59:59.999+00:00',
+    ]);
+    const first = 'start=0001-01-01T00:00:00Z&end=0001-01-01T00:00:01Z&interval=month';
+    assert.deepEqual(await bounds(`${first}&zone=America/New_York`), [
+      ['0001-01-01T00:00:00.000+00:00'],
+      '0001-01-01T04:56:02.000+00:00',
+    ]);
+  });
+});
+
 describe('participation on a board', () => {
   it('is computed from the points totals of the points routes', async () => {
     const points = await get(`${world.url}/a/v1/board/${RHETORIC}/points`, world.keys.full);
