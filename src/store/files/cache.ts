@@ -122,10 +122,11 @@ export class VersionCache {
 
   /** Deletes versions of an organization before `oldest`, even while they are being read. */
   async dropBefore(folder: string, oldest: number): Promise<void> {
+    // First, so that a version that is complete in the meantime is among those that follow.
+    await this.#dropPartial(folder, oldest);
     for (const { publication, path } of await this.#versionsOf(folder)) {
       if (publication < oldest) await remove(path);
     }
-    await this.#dropPartial(folder, oldest);
   }
 
   #path(folder: string, publication: number): string {

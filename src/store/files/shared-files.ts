@@ -114,11 +114,17 @@ export class SharedFiles implements VersionFiles {
     // Commands do not listen for changes, and their machine may have no server that does.
     if (sharing.oldest !== null) await this.#cache.dropBefore(sharing.folder, sharing.oldest);
     const [found] = await this.#catalog.kept(sharing.organization, publication);
-    if (found === undefined) throw new Error('the version is not kept any more');
+    if (found === undefined) throw notKept();
     const place = await this.#place(sharing.place);
     const wanted = { folder: sharing.folder, publication, manifest: decodeManifest(found.manifest), place };
     await this.#whenThere(wanted);
-    return await this.#cache.fetch(wanted);
+    const file = await this.#cache.fetch(wanted);
+    const { oldest } = await this.#catalog.sharing(sharing.name);
+    if (oldest === null || publication >= oldest) return file;
+    // Somebody was forgotten while the version was being fetched.
+    file.release();
+    await this.#cache.dropBefore(sharing.folder, oldest);
+    throw notKept();
   }
 
   /** Waits until the version is in the cache. Throws `chunks-away` when that takes too long. */
@@ -194,4 +200,8 @@ async function inTime(work: Promise<void>, patienceMs: number): Promise<void> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+function notKept(): Error {
+  return new Error('the version is not kept any more');
 }

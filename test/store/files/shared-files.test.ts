@@ -11,6 +11,7 @@ import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { PostgresCatalog } from '../../../src/store/catalog/postgres-catalog.ts';
 import { PostgresDatabase } from '../../../src/store/catalog/postgres-database.ts';
+import type { ChunkPlace } from '../../../src/store/chunks/chunk-place.ts';
 import { chunkName, decodeManifest } from '../../../src/store/chunks/manifest.ts';
 import { openPlace } from '../../../src/store/chunks/places.ts';
 import { VersionCache } from '../../../src/store/files/cache.ts';
@@ -48,6 +49,25 @@ afterEach(async () => {
 
 async function openStore(cache: string, leaseMs = LONG_LEASE_MS): Promise<VersionStore> {
   const store = await openCachedStore(url, join(folder, cache), leaseMs);
+  closing.push(store);
+  return store;
+}
+
+/** A store whose place for chunks has some methods replaced. */
+function openAltered(cache: string, alter: (place: ChunkPlace) => Partial<ChunkPlace>): VersionStore {
+  const altered = new PostgresDatabase(url);
+  const catalog = new PostgresCatalog(altered, LONG_LEASE_MS);
+  const files = new SharedFiles(catalog, new VersionCache(join(folder, cache), 1e9), async (address) => {
+    const place = await openPlace(address, altered);
+    const methods = alter(place);
+    return new Proxy(place, {
+      get: (target, name: keyof ChunkPlace) => {
+        const value = methods[name] ?? target[name];
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  });
+  const store = new VersionStore(catalog, files);
   closing.push(store);
   return store;
 }
@@ -188,26 +208,14 @@ describe('an import that has lost its turn', () => {
   it('removes no chunk of later versions, however late it collects', async () => {
     const { promise: gate, resolve: openGate } = Promise.withResolvers<void>();
     const { promise: collecting, resolve: tellCollecting } = Promise.withResolvers<void>();
-    const late = new PostgresDatabase(url);
-    const catalog = new PostgresCatalog(late, LONG_LEASE_MS);
-    const cache = new VersionCache(join(folder, 'late'), 1e9);
-    const files = new SharedFiles(catalog, cache, async (address) => {
-      const place = await openPlace(address, late);
+    const lateStore = openAltered('late', (place) => ({
       // It already knows which chunks are needed when it lists the existing ones.
-      const list = async function* (prefix: string) {
+      list: async function* (prefix) {
         tellCollecting();
         await gate;
         yield* place.list(prefix);
-      };
-      return new Proxy(place, {
-        get: (target, name: keyof typeof place) => {
-          const value = name === 'list' ? list : target[name];
-          return typeof value === 'function' ? value.bind(target) : value;
-        },
-      });
-    });
-    const lateStore = new VersionStore(catalog, files);
-    closing.push(lateStore);
+      },
+    }));
     const store = await openStore('cache');
     await store.createOrganization(NAME, {});
     for (const first of [1, 10_001, 20_001]) await publishEvents(store, NAME, first, 10_000);
@@ -286,6 +294,25 @@ describe('a forgotten user', () => {
     await (await two.openDataset(NAME))?.close();
     assert.deepEqual(await traces(), []);
     await assertCollected();
+  });
+
+  it('is in no cache of a machine that was fetching the version at that time', async () => {
+    const { one, two } = await publishAndOpen();
+    const rows = await database.rows('SELECT name, bytes FROM chunks');
+    const before = new Map(rows.map(([name, bytes]) => [String(name), bytes as Uint8Array]));
+    let forgetting: Promise<unknown> | undefined;
+    const slow = openAltered('slow', (place) => ({
+      get: async (name) => {
+        forgetting ??= forgetUsers(one, NAME, [3n], { waitMs: 0 });
+        await forgetting;
+        return before.get(name) ?? (await place.get(name));
+      },
+    }));
+    const dataset = await slow.openDataset(NAME);
+    assert.equal(dataset?.version, await one.currentVersion(NAME));
+    await dataset?.close();
+    await two.currentVersion(NAME);
+    await until(async () => (await traces()).length === 0);
   });
 
   it('is in no cache of a machine that only imports, once the machine has started an import', async () => {
