@@ -49,8 +49,8 @@ export function openTemporaryFolder(): TemporaryFolder {
 }
 
 /**
- * After this call, a signal deletes the folders in use and then ends the process. For commands that
- * do not survive any of these signals.
+ * After this call, a signal deletes the folders in use and then ends the process. A process that
+ * handles the signal itself decides when it ends: `demo` serves after its import.
  */
 export function removeFoldersOnSignals(): void {
   if (isWatching) return;
@@ -58,7 +58,8 @@ export function removeFoldersOnSignals(): void {
   for (const signal of ENDING_SIGNALS) {
     process.once(signal, () => {
       for (const path of inUse) rmSync(path, { recursive: true, force: true });
-      process.kill(process.pid, signal);
+      // To a handler, it would be a second signal.
+      if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
     });
   }
 }

@@ -23,7 +23,8 @@ describe('serve', () => {
       data,
     ]);
     const { key } = await runJson(['keys', 'create', '--organization', 'school', '--data', data]);
-    const { child, printed } = await serving(t, ['serve', '--data', data, '--variant', 'b']);
+    const server = await serving(t, ['serve', '--data', data, '--variant', 'b']);
+    const { printed } = server;
     const a = printed['Variant A'] ?? '';
     assert.match(a, /^http:\/\/127\.0\.0\.1:\d+\/a$/);
     const headers = { apikey: key };
@@ -32,7 +33,7 @@ describe('serve', () => {
     const onB = await fetch(`${printed['Variant B']}/v1/users`, { headers });
     const atRoot = await fetch(new URL('/v1/users', a), { headers });
     assert.equal(await atRoot.text(), await onB.text());
-    assert.equal(await stop(child, 'SIGTERM'), 0);
+    await stop(server, 'SIGTERM');
   });
 
   it('finishes open responses after a signal, and does not wait for them after a second one', async (t) => {
@@ -88,14 +89,14 @@ describe('demo', () => {
     assert.equal(first.printed['Key'], key);
     const answer = await fetch(url, { headers: { apikey: key } });
     assert.equal(answer.status, 200);
-    assert.equal(await stop(first.child, 'SIGINT'), 0);
+    await stop(first, 'SIGINT');
     const { version } = await runJson(['organizations', 'show', 'demo', '--data', demo]);
     const second = await serving(t, ['demo', '--data', demo], 'Try');
     const list = new URL('/a/v1/boards', second.printed['Variant A']);
     assert.equal((await fetch(list, { headers: { apikey: key } })).status, 401);
     assert.equal((await fetch(list, { headers: { apikey: second.printed['Key'] ?? '' } })).status, 200);
     assert.equal((await runJson(['organizations', 'show', 'demo', '--data', demo])).version, version);
-    assert.equal(await stop(second.child, 'SIGTERM'), 0);
+    await stop(second, 'SIGTERM');
   });
 });
 

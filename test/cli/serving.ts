@@ -1,4 +1,5 @@
 /** A command that serves, in a separate process, and its output. */
+import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { get } from 'node:http';
@@ -38,10 +39,13 @@ export async function serving(
   throw new Error(`it ended: ${remarks.join('\n')}`);
 }
 
-export async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+/** Sends the signal, and fails unless the command then ends with exit code 0. */
+export async function stop({ child, remarks }: Serving, signal: NodeJS.Signals): Promise<void> {
+  const ends = [once(child, 'exit'), once(child.stderr!, 'close')];
   child.kill(signal);
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-  return child.exitCode;
+  await Promise.all(ends);
+  const ended = [`exit code ${child.exitCode}`, `signal ${child.signalCode}`, ...remarks].join('\n');
+  assert.equal(child.exitCode, 0, `it ended after ${signal} with ${ended}`);
 }
 
 export interface Reply {

@@ -1,6 +1,6 @@
 /** The files that an interrupted import leaves in the folder for temporary files. */
 import assert from 'node:assert/strict';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -87,5 +87,33 @@ describe('an import', () => {
     const { code, stderr } = await run(DRY_RUN, { input: USER, environment: environment() });
     assert.equal(code, 0, stderr);
     assert.deepEqual(readdirSync(other), ['lock']);
+  });
+});
+
+/**
+ * Prints how often the handler of a signal ran. Signals of a process to itself arrive in their
+ * order, so a repeated SIGINT would arrive before SIGTERM.
+ */
+const HANDLING_PROGRAM = `
+  const { removeFoldersOnSignals } = await import(process.argv[1]);
+  removeFoldersOnSignals();
+  let handled = 0;
+  process.on('SIGINT', () => {
+    handled += 1;
+    process.kill(process.pid, 'SIGTERM');
+  });
+  process.on('SIGTERM', () => {
+    console.log(handled);
+    process.exit();
+  });
+  setInterval(() => undefined, 1e6);
+  process.kill(process.pid, 'SIGINT');
+`;
+
+describe('a process that handles a signal itself', () => {
+  it('receives it once, so that "demo" does not take it for a second one', () => {
+    const module = new URL('../../src/system/temporary-folder.ts', import.meta.url).href;
+    const printed = execFileSync(process.execPath, ['--input-type=module', '-e', HANDLING_PROGRAM, module]);
+    assert.equal(String(printed), '1\n');
   });
 });
