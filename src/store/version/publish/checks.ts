@@ -8,7 +8,7 @@ import { AppError } from '../../../domain/app-error.ts';
 import { REFERENCES, type Reference } from '../../references.ts';
 import type { StagedProblem } from '../../staging.ts';
 import type { Settings } from '../../store.ts';
-import { countRows, runRows, type StatementParameters } from '../database.ts';
+import { fillTemporary, runRows, type StatementParameters } from '../database.ts';
 import { countStaged } from './staging-tables.ts';
 
 type Report = (problem: StagedProblem) => void;
@@ -135,12 +135,12 @@ async function checkReference(
   const { kind, field, to } = reference;
   const table = `staged_${kind}`;
   // Many records refer to few ids, so looking up each id once makes the check fast.
-  await connection.run(
-    `CREATE OR REPLACE TEMP TABLE missing AS
-     FROM (SELECT DISTINCT ${field} AS id FROM ${table} WHERE ${field} IS NOT NULL)
+  const missing = await fillTemporary(
+    connection,
+    'missing',
+    `FROM (SELECT DISTINCT ${field} AS id FROM ${table} WHERE ${field} IS NOT NULL)
        ANTI JOIN ${to} USING (id) ANTI JOIN staged_${to} USING (id)`,
   );
-  const [missing] = await countRows(connection, ['missing']);
   if (missing === 0) return;
   await connection.run(
     `CREATE OR REPLACE TEMP TABLE dangling AS

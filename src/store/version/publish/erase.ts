@@ -3,7 +3,7 @@
  * is deleted when they are erased. Their id stays, for actions of other users on what they owned.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { countRows } from '../database.ts';
+import { countRows, fillTemporary } from '../database.ts';
 
 /** Users who are erased already, and users whom staged records erase. */
 const FORGOTTEN = `
@@ -19,8 +19,7 @@ const SAID: Readonly<Record<string, string>> = {
 
 /** Removes staged records about erased users, and returns their number. */
 export async function leaveOutForgotten(connection: DuckDBConnection): Promise<number> {
-  await connection.run(`CREATE OR REPLACE TEMP TABLE forgotten_ids AS ${FORGOTTEN}`);
-  const [forgotten] = await countRows(connection, ['forgotten_ids']);
+  const forgotten = await fillTemporary(connection, 'forgotten_ids', FORGOTTEN);
   if (forgotten === 0) return 0;
   const tables = Object.keys(SAID);
   const before = await countRows(connection, tables);
@@ -39,9 +38,9 @@ export interface Erased {
  * which must be recomputed from the remaining records. Absent when no user was erased.
  */
 export async function eraseForgotten(connection: DuckDBConnection): Promise<Erased | undefined> {
-  await connection.run('CREATE OR REPLACE TEMP TABLE erased AS SELECT ix FROM altered_users WHERE forgotten');
-  const [people, before] = await countRows(connection, ['erased', 'events']);
+  const people = await fillTemporary(connection, 'erased', 'SELECT ix FROM altered_users WHERE forgotten');
   if (people === 0) return undefined;
+  const [before] = await countRows(connection, ['events']);
   const theirs = (column: string) => `${column} IN (FROM erased)`;
   await connection.run(`
     INSERT INTO forgotten_boards SELECT board, person FROM board_people WHERE ${theirs('person')} ORDER BY board, person;

@@ -4,7 +4,7 @@
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Change } from '../../store.ts';
-import { countRows, runRows } from '../database.ts';
+import { countRows, fillTemporary, runRows } from '../database.ts';
 import { appendInOrder } from './layout.ts';
 
 export interface MergePosition {
@@ -76,11 +76,13 @@ async function findKnown(connection: DuckDBConnection): Promise<boolean> {
     '(FROM staged_events WHERE id IS NULL)',
     `(${STEPS_BACK})`,
   ]);
-  await connection.run(`CREATE OR REPLACE TEMP TABLE known_events AS ${PUBLISHED_IDS}`);
-  if (back > 0) await connection.run(`INSERT INTO known_events ${REPEATED_IDS}`);
-  if (published > 0 && anonymous > 0) await connection.run(`INSERT INTO known_events ${PUBLISHED_REPEATS}`);
-  const [known] = await countRows(connection, ['known_events']);
-  return known > 0;
+  const known = [PUBLISHED_IDS];
+  if (back > 0) known.push(REPEATED_IDS);
+  if (published > 0 && anonymous > 0) known.push(PUBLISHED_REPEATS);
+  return (
+    (await fillTemporary(connection, 'known_events', known.map((each) => `(${each})`).join(' UNION ALL '))) >
+    0
+  );
 }
 
 /**

@@ -6,7 +6,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { THING_CLOCKS } from '../../../domain/user-clocks.ts';
 import type { Change } from '../../store.ts';
 import { mergedColumns } from '../../version-tables.ts';
-import { countRows } from '../database.ts';
+import { countRows, fillTemporary } from '../database.ts';
 
 /**
  * Merges field by field: the value of the last record that gives the field, or else the published
@@ -47,15 +47,12 @@ export async function applyMerged(
     ([clock, isMoved]) => `CASE WHEN ${isMoved} THEN ${revised} ELSE t.${clock} END AS ${clock}`,
   );
   const differs = columns.map((name) => `m.${name} IS DISTINCT FROM t.${name}`).join(' OR ');
-  await connection.run(
-    `CREATE OR REPLACE TEMP TABLE altered_${table} AS
-     SELECT m.*, ${moved.join(', ')} FROM merged m JOIN ${table} t ON t.ix = m.ix WHERE ${differs}`,
-  );
-  const [changed, added, all] = await countRows(connection, [
+  const changed = await fillTemporary(
+    connection,
     `altered_${table}`,
-    '(FROM merged WHERE ix IS NULL)',
-    'merged',
-  ]);
+    `SELECT m.*, ${moved.join(', ')} FROM merged m JOIN ${table} t ON t.ix = m.ix WHERE ${differs}`,
+  );
+  const [added, all] = await countRows(connection, ['(FROM merged WHERE ix IS NULL)', 'merged']);
   const listed = columns.join(', ');
   const names = Object.keys(clocks);
   await connection.run(`

@@ -5,7 +5,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { RecordKind } from '../../staging.ts';
 import type { Change, Changes } from '../../store.ts';
-import { countRows } from '../database.ts';
+import { countRows, fillTemporary } from '../database.ts';
 import { type Erased, eraseForgotten } from './erase.ts';
 import { type MergePosition, mergeEvents, nextSequence } from './merge-events.ts';
 import { mergeRecords } from './merge-records.ts';
@@ -106,9 +106,8 @@ async function insertFresh(
   fresh: string,
   rows: string,
 ): Promise<Change> {
-  await connection.run(`CREATE OR REPLACE TEMP TABLE resolved AS ${resolved}`);
-  await connection.run(`CREATE OR REPLACE TEMP TABLE fresh_${table} AS ${fresh}`);
-  const [added, all] = await countRows(connection, [`fresh_${table}`, 'resolved']);
+  const all = await fillTemporary(connection, 'resolved', resolved);
+  const added = await fillTemporary(connection, `fresh_${table}`, fresh);
   await connection.run(`INSERT INTO ${table} ${rows}; DROP TABLE resolved;`);
   return { added, changed: 0, unchanged: all - added };
 }
@@ -118,17 +117,20 @@ async function insertFresh(
  * and changed ones as `fresh_points`.
  */
 async function mergePoints(connection: DuckDBConnection): Promise<Change> {
-  await connection.run(`
-    CREATE OR REPLACE TEMP TABLE merged AS
-    SELECT b.ix AS board, u.ix AS person, arg_max(s.total_points, n) AS total_points,
-      arg_max(s.participation_score, n) AS participation_score
-    FROM staged_points s JOIN boards b ON b.id = s.board_id JOIN users u ON u.id = s.user_id GROUP BY ALL;
-    CREATE OR REPLACE TEMP TABLE fresh_points AS
-    FROM merged ANTI JOIN imported_points USING (board, person, total_points, participation_score);`);
-  const [changed, fresh, all] = await countRows(connection, [
-    '(FROM fresh_points SEMI JOIN imported_points USING (board, person))',
-    'fresh_points',
+  const all = await fillTemporary(
+    connection,
     'merged',
+    `SELECT b.ix AS board, u.ix AS person, arg_max(s.total_points, n) AS total_points,
+      arg_max(s.participation_score, n) AS participation_score
+    FROM staged_points s JOIN boards b ON b.id = s.board_id JOIN users u ON u.id = s.user_id GROUP BY ALL`,
+  );
+  const fresh = await fillTemporary(
+    connection,
+    'fresh_points',
+    'FROM merged ANTI JOIN imported_points USING (board, person, total_points, participation_score)',
+  );
+  const [changed] = await countRows(connection, [
+    '(FROM fresh_points SEMI JOIN imported_points USING (board, person))',
   ]);
   await connection.run(`
     DELETE FROM imported_points p USING fresh_points f WHERE f.board = p.board AND f.person = p.person;

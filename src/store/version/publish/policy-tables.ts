@@ -2,7 +2,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { type BoardPolicy, policyOf, readPolicy, type Week } from '../../../points/policy.ts';
 import { weekBoundaries } from '../../../points/weeks.ts';
+import type { StagedCell } from '../../staged-columns.ts';
 import { runRows } from '../database.ts';
+import { CHUNK_ROWS, chunkOfCells } from './staging-chunks.ts';
 
 /**
  * Fills `policies` and `board_policies`, and the temporary tables `policy_rules` and
@@ -22,65 +24,58 @@ export async function fillPolicies(
       points BIGINT, min_words BIGINT, exclude_self BOOLEAN, from_ms BIGINT, until_ms BIGINT);
     CREATE OR REPLACE TEMP TABLE policy_weeks (policy INTEGER, week_ms BIGINT);`);
   const weeksOf = weeksOver(range);
-  await insertPolicy(connection, 0, policy.default, weeksOf);
-  let number = 0;
-  for (const board of policy.boards.keys()) {
-    number += 1;
-    await insertPolicy(connection, number, policyOf(policy, board), weeksOf);
-    await runRows(connection, 'INSERT INTO board_overrides VALUES ($board, $policy)', {
-      board,
+  const boards = [...policy.boards.keys()];
+  const all = [policy.default, ...boards.map((board) => policyOf(policy, board))];
+  await appendRows(connection, 'current_policies', all.map(policyRow));
+  await appendRows(connection, 'policy_rules', all.flatMap(ruleRows));
+  for (const [number, { weeklyMaximum, weekStarts }] of all.entries()) {
+    if (weeklyMaximum === undefined) continue;
+    await runRows(connection, 'INSERT INTO policy_weeks SELECT $policy, unnest($weeks)', {
       policy: BigInt(number),
+      weeks: weeksOf(weekStarts),
     });
   }
+  await appendRows(
+    connection,
+    'board_overrides',
+    boards.map((board, at) => [board, at + 1]),
+  );
   await connection.run(`
     DELETE FROM policies; INSERT INTO policies FROM current_policies;
     INSERT INTO board_policies SELECT b.ix, coalesce(o.policy, 0)
       FROM boards b LEFT JOIN board_overrides o ON o.id = b.id
       WHERE b.ix >= (SELECT count(*) FROM board_policies) ORDER BY b.ix;`);
 }
-async function insertPolicy(
-  connection: DuckDBConnection,
-  number: number,
-  policy: BoardPolicy,
-  weeksOf: (week: Week) => readonly bigint[],
-): Promise<void> {
-  await runRows(
-    connection,
-    'INSERT INTO current_policies VALUES ($policy, $goal, $maximum, $percent = 1, $from, $until)',
-    {
-      policy: BigInt(number),
-      goal: BigInt(policy.goal),
-      maximum: optional(policy.weeklyMaximum),
-      percent: policy.participationScore === 'percent' ? 1n : 0n,
-      from: optional(policy.window.fromMs),
-      until: optional(policy.window.untilMs),
-    },
-  );
-  for (const [place, rule] of policy.rules.entries()) {
-    const dot = rule.on.indexOf('.');
-    await runRows(
-      connection,
-      `INSERT INTO policy_rules VALUES ($policy, $rule, $type, $action, $owner = 1, $points, $words, $self = 1,
-         $from, $until)`,
-      {
-        policy: BigInt(number),
-        rule: BigInt(place),
-        type: rule.on.slice(0, dot),
-        action: rule.on.slice(dot + 1),
-        owner: rule.to === 'owner' ? 1n : 0n,
-        points: BigInt(rule.points),
-        words: BigInt(rule.minWords),
-        self: rule.excludeSelf ? 1n : 0n,
-        from: optional(rule.fromMs),
-        until: optional(rule.untilMs),
-      },
-    );
-  }
-  if (policy.weeklyMaximum === undefined) return;
-  await runRows(connection, 'INSERT INTO policy_weeks SELECT $policy, unnest($weeks)', {
-    policy: BigInt(number),
-    weeks: weeksOf(policy.weekStarts),
+
+type Cells = readonly StagedCell[];
+
+function policyRow(policy: BoardPolicy, number: number): Cells {
+  const { goal, weeklyMaximum, participationScore, window } = policy;
+  const isPercent = participationScore === 'percent';
+  return [number, goal, weeklyMaximum, Number(isPercent), window.fromMs, window.untilMs];
+}
+
+function ruleRows({ rules }: BoardPolicy, number: number): readonly Cells[] {
+  return rules.map(({ on, to, points, minWords, excludeSelf, fromMs, untilMs }, place) => {
+    const dot = on.indexOf('.');
+    const event = [on.slice(0, dot), on.slice(dot + 1), Number(to === 'owner')];
+    return [number, place, ...event, points, minWords, Number(excludeSelf), fromMs, untilMs];
   });
+}
+
+/** Appends rows, each with all cells of the table in their order. */
+async function appendRows(
+  connection: DuckDBConnection,
+  table: string,
+  rows: readonly Cells[],
+): Promise<void> {
+  const appender = await connection.createAppender(table);
+  for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
+    const some = rows.slice(from, from + CHUNK_ROWS);
+    const columns = (some[0] ?? []).map((_, column) => some.map((cells) => cells[column]));
+    appender.appendDataChunk(chunkOfCells(columns));
+  }
+  appender.closeSync();
 }
 
 /** Week boundaries over a range, computed once for all boards with the same week. */
@@ -92,8 +87,4 @@ function weeksOver(range: { fromMs: number; toMs: number }): (week: Week) => rea
     known.set(key, weeks);
     return weeks;
   };
-}
-
-function optional(value: number | undefined): bigint | null {
-  return value === undefined ? null : BigInt(value);
 }

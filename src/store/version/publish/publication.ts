@@ -15,7 +15,7 @@ import {
   type Settings,
 } from '../../store.ts';
 import { text } from '../../stored-values.ts';
-import { countRows, Database, runRows } from '../database.ts';
+import { countRows, Database, prepareThreads, runRows } from '../database.ts';
 import { writeVersion } from '../version-row.ts';
 import { checkStaged } from './checks.ts';
 import { compact } from './compact.ts';
@@ -62,7 +62,7 @@ export class DuckdbPublication implements Publication {
     });
     try {
       const connection = await database.connect();
-      if (next.publication === undefined) await connection.run(GENERATION_SCHEMA);
+      if (next.publication === undefined) await connection.run(`BEGIN; ${GENERATION_SCHEMA} COMMIT;`);
       const format = await readFormat(async (sql) => await runRows(connection, sql));
       for (const step of bringUpToDate(format)) await connection.run(step);
       const staging = await StagingTables.create(connection);
@@ -88,6 +88,7 @@ export class DuckdbPublication implements Publication {
 
   async check(report: (problem: StagedProblem) => void): Promise<number> {
     this.#staging.flush();
+    await prepareThreads(this.#connection, this.#staging.count);
     const leftOut = await leaveOutForgotten(this.#connection);
     const checked = this.#next.publication === undefined ? [] : this.#next.entry.settings.lmsUserProperties;
     await checkStaged(this.#connection, this.#settings, checked, report);

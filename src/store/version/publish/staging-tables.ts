@@ -39,6 +39,11 @@ export class StagingTables {
     return new StagingTables(connection);
   }
 
+  /** Number of staged records. */
+  get count(): number {
+    return this.#staged;
+  }
+
   /** The order of records is the order of the calls, and within a call the order of the array. */
   async append<K extends RecordKind>(kind: K, records: readonly RecordOf[K][]): Promise<void> {
     const columns = STAGED_COLUMNS[kind];
