@@ -12,8 +12,15 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 COPY console ./console
+COPY site ./site
+COPY docs ./docs
+COPY bench ./bench
+COPY *.md compose.yaml Dockerfile LICENSE ./
+COPY demo/ATTRIBUTION.md ./demo/
+COPY deploy ./deploy
 RUN node node_modules/typescript/bin/tsc -p tsconfig.build.json \
   && node console/build/build.ts \
+  && node site/build/build.ts \
   && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM ${NODE_IMAGE}

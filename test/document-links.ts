@@ -1,18 +1,14 @@
 /** The links of a document to other files of the repository. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { anchorOf } from '../site/build/markdown.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
 /** The anchors of the headings of a document, and its explicit anchors. */
 export function anchorsOf(document: string): ReadonlySet<string> {
   const headings = [...document.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
-  const names = headings.map((text) =>
-    text
-      .toLowerCase()
-      .replace(/[^\w -]/g, '')
-      .replaceAll(' ', '-'),
-  );
+  const names = headings.map(anchorOf);
   const explicit = [...document.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id);
   return new Set([...names, ...explicit]);
 }

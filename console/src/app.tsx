@@ -17,7 +17,6 @@ const BoardPage = lazy(async () => ({ default: (await import('./pages/board.tsx'
 const PeoplePage = lazy(async () => ({ default: (await import('./pages/people.tsx')).PeoplePage }));
 const PersonPage = lazy(async () => ({ default: (await import('./pages/person.tsx')).PersonPage }));
 const EventsPage = lazy(async () => ({ default: (await import('./pages/events.tsx')).EventsPage }));
-const ReferencePage = lazy(async () => ({ default: (await import('./pages/reference.tsx')).ReferencePage }));
 
 export function App() {
   const { key, reason } = useKey();
@@ -47,7 +46,6 @@ function Pages() {
               {({ id, section }) => <PersonPage key={id} id={id} section={section ?? 'activity'} />}
             </Route>
             <Route path="/console/events" component={EventsPage} />
-            <Route path="/console/api" component={ReferencePage} />
             <Route component={NoSuchPage} />
           </Switch>
         </Suspense>

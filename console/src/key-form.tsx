@@ -72,7 +72,8 @@ export function KeyForm({ reason }: { readonly reason: string | undefined }) {
         </p>
       </form>
       <p className="door-foot">
-        <a href="/docs">API reference</a> · <a href="/console/licenses.md">Licences</a>
+        <a href="/docs/">Documents</a> · <a href="/docs/api">API reference</a> ·{' '}
+        <a href="/console/licenses.md">Licences</a>
       </p>
     </main>
   );

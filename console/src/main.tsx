@@ -4,9 +4,9 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queries } from './api/queries.ts';
 import { App } from './app.tsx';
-import { applyTheme } from './view/theme.ts';
+import { applyTheme, chosenTheme } from './view/chosen-theme.ts';
 
-applyTheme();
+applyTheme(chosenTheme());
 const root = document.getElementById('root');
 if (root !== null) {
   createRoot(root).render(

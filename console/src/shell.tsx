@@ -5,8 +5,9 @@ import { forgetKey } from './api/key.ts';
 import { Brand } from './parts/brand.tsx';
 import { PageLink } from './parts/links.tsx';
 import { RangePicker } from './parts/range-picker.tsx';
+import { nextTheme } from './view/chosen-theme.ts';
 import { capitalize } from './view/format.ts';
-import { chooseTheme, nextTheme, useTheme } from './view/theme.ts';
+import { chooseTheme, useTheme } from './view/theme.ts';
 import { useWhole } from './view/use-view.ts';
 
 const PLACES = [
@@ -18,7 +19,12 @@ const PLACES = [
     icon: 'M10 9a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM4 17c0-3.3 2.7-5.5 6-5.5s6 2.2 6 5.5',
   },
   { to: '/console/events', name: 'Events', icon: 'M4 5h12M4 10h12M4 15h7' },
-  { to: '/console/api', name: 'API', icon: 'M7 5l-4 5 4 5M13 5l4 5-4 5' },
+] as const;
+
+/** Pages of the server that are not pages of the console. */
+const OTHER_PAGES = [
+  { href: '/docs/api', name: 'API', icon: 'M7 5l-4 5 4 5M13 5l4 5-4 5' },
+  { href: '/docs/', name: 'Docs', icon: 'M4 4h5.5v12H4zM9.5 4H16v12H9.5M12 8h2M12 11h2' },
 ] as const;
 
 export function Shell({ children }: { readonly children: ReactNode }) {
@@ -45,11 +51,15 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         <nav aria-label="Pages" className="side-nav">
           {PLACES.map(({ to, name, icon }) => (
             <PageLink key={to} to={to} isCurrent={isAt(path, to)}>
-              <svg viewBox="0 0 20 20" aria-hidden="true" className="icon">
-                <path d={icon} />
-              </svg>
+              <Icon path={icon} />
               {name}
             </PageLink>
+          ))}
+          {OTHER_PAGES.map(({ href, name, icon }) => (
+            <a key={href} href={href}>
+              <Icon path={icon} />
+              {name}
+            </a>
           ))}
         </nav>
         <div className="side-foot">
@@ -72,6 +82,14 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   );
 }
 
+function Icon({ path }: { readonly path: string }) {
+  return (
+    <svg viewBox="0 0 20 20" aria-hidden="true" className="icon">
+      <path d={path} />
+    </svg>
+  );
+}
+
 function isAt(path: string, place: string): boolean {
   return place === '/' ? path === '/' || path === '/console' : path === place || path.startsWith(`${place}/`);
 }
@@ -87,9 +105,7 @@ function ThemeSwitch() {
   const theme = useTheme();
   return (
     <button type="button" className="button button-quiet" onClick={() => chooseTheme(nextTheme(theme))}>
-      <svg viewBox="0 0 20 20" aria-hidden="true" className="icon">
-        <path d={THEME_ICONS[theme]} />
-      </svg>
+      <Icon path={THEME_ICONS[theme]} />
       <span className="unseen">Theme: </span>
       {capitalize(theme)}
     </button>

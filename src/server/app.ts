@@ -35,9 +35,8 @@ import { LiveStreams, type LiveTimes } from './responses/live.ts';
 import { sendAnswer, sendFound } from './responses/send.ts';
 import { describeVariant } from './routes/openapi.ts';
 import { isKeyed, publishedBases, routeUrls } from './routes/variants.ts';
-import { addConsoleRoutes, readConsole } from './site/console.ts';
 import { FixedFile } from './site/fixed-file.ts';
-import { addIndexRoute, addReferenceRoutes } from './site/reference.ts';
+import { addSite, type SiteFolders } from './site/site.ts';
 import { prepareConnections, refuseConnection } from './traffic/connection.ts';
 import { createRateLimiter } from './traffic/rate-limit.ts';
 import { openShares } from './traffic/shares.ts';
@@ -45,7 +44,7 @@ import { type DatasetNews, Datasets } from './versions/datasets.ts';
 import { Impaired } from './versions/impaired.ts';
 import { refuseRecalled } from './versions/replaced-versions.ts';
 
-export interface AppOptions extends LogOptions, LiveTimes {
+export interface AppOptions extends LogOptions, LiveTimes, SiteFolders {
   readonly store: Store;
   readonly keyring: Keyring;
   /** The variant at the root, beside `/a` and `/b` (decision 1). */
@@ -65,10 +64,6 @@ export interface AppOptions extends LogOptions, LiveTimes {
   readonly trustedProxies?: readonly string[] | undefined;
   /** Origins whose pages may read responses; absent: none (decision 14). */
   readonly corsOrigins?: readonly string[] | undefined;
-  /**
-   * Folder of the built console; if absent or missing on disk, `/` is a plain page (decision 51).
-   */
-  readonly consoleFolder?: string | undefined;
 }
 
 export interface App {
@@ -191,7 +186,7 @@ export function buildApp(options: AppOptions): App {
   });
   app.setErrorHandler(sendProblem);
   app.setNotFoundHandler(async () => {
-    throw new AppError('not-found', 'There is no such path. The reference at /docs lists them all.');
+    throw new AppError('not-found', 'There is no such path. The reference at /docs/api lists them all.');
   });
   for (const { base, table, document: path } of published) {
     for (const route of table.routes) {
@@ -204,10 +199,7 @@ export function buildApp(options: AppOptions): App {
       document.send(request, reply.header('cache-control', 'no-cache')),
     );
   }
-  const site = options.consoleFolder === undefined ? undefined : readConsole(options.consoleFolder);
-  if (site === undefined) addIndexRoute(app, published);
-  else addConsoleRoutes(app, site);
-  addReferenceRoutes(app, published);
+  addSite(app, published, options);
   addHealthRoutes(app, store, metrics, impaired, () => stopping);
   prepareConnections(app.server);
   shares.connections.watch(app.server);

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { countEvents, type Format } from '../../console/src/export/event-counter.ts';
-import { writeSnippet } from '../../console/src/reference/snippets.ts';
 
 const FORMS: Readonly<Record<Exclude<Format, 'parquet'>, (events: readonly string[]) => string>> = {
   json: (events) => JSON.stringify(events.map((text) => ({ text, inner: { text } }))),
@@ -27,18 +26,5 @@ describe('exported events', () => {
 
   it('are not counted in parquet', () => {
     assert.equal(countEvents('parquet').add(Buffer.from('PAR1')), undefined);
-  });
-});
-
-describe('a request as code', () => {
-  it('quotes characters that are special to a shell, and reads the key from the environment', () => {
-    const wanted = { url: "http://host/a/v1/lti/it's/points", accept: 'text/csv' };
-    assert.equal(
-      writeSnippet('curl', wanted),
-      `curl -H "apikey: $CORKBOARD_KEY" -H 'accept: text/csv' 'http://host/a/v1/lti/it'\\''s/points'`,
-    );
-    for (const language of ['Python', 'R', 'JavaScript'] as const) {
-      assert.match(writeSnippet(language, wanted), /CORKBOARD_KEY/);
-    }
   });
 });

@@ -1,11 +1,10 @@
-/** Exported files, and requests that the API reference sends or shows. */
+/** Exported files. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { until } from '../server/stand.ts';
 import { AT_ONCE } from './browser.ts';
 import { ask, askBytes, number, stand } from './shared-stand.ts';
-import { BOARD } from './visit.ts';
 
 const MARCH = 'from=2018-03-01&to=2018-03-31&zone=Europe/Vienna';
 const MARCH_ASKED = 'start=2018-02-28T23:00:00.000Z&end=2018-03-31T22:00:00.000Z';
@@ -80,28 +79,6 @@ export function describeFiles(): void {
       await page.evaluate('saved.goOn()');
       await until(async () => (await page.evaluate('saved.aborted')) === 1);
       assert.equal(await page.evaluate('saved.closed'), 1);
-      await visit.end();
-    });
-
-    it('sends a request with the current key, and shows its code in every language without the key', async () => {
-      const visit = await stand().visit({ path: '/console/api?op=getPointsOfBoardA' });
-      const { page } = visit;
-      await page.getByRole('textbox', { name: /^boardId/ }).fill(BOARD);
-      await page.getByRole('button', { name: 'Send' }).click();
-      await page.getByText(/^Status 200 in/).waitFor();
-      const shown = await page.locator('.code').last().textContent();
-      assert.deepEqual(JSON.parse(shown ?? ''), JSON.parse(await ask(`/a/v1/board/${BOARD}/points`)));
-      const url = `${stand().url}/a/v1/board/${BOARD}/points`;
-      for (const [language, words] of [
-        ['curl', 'curl -H "apikey: $CORKBOARD_KEY"'],
-        ['Python', 'requests.get('],
-        ['R', 'library(httr2)'],
-        ['JavaScript', 'await fetch('],
-      ] as const) {
-        await page.getByRole('button', { name: language, exact: true }).click();
-        const code = (await page.locator('.code').first().textContent()) ?? '';
-        assert.ok(code.includes(words) && code.includes(url) && !code.includes('cork_'), code);
-      }
       await visit.end();
     });
   });

@@ -2,6 +2,7 @@
 import { after, before, describe } from 'node:test';
 import { NO_BROWSER } from './browser.ts';
 import { describeCache } from './cache.ts';
+import { describeDocuments } from './documents.ts';
 import { describeFiles } from './files.ts';
 import { describeFlows } from './flows.ts';
 import { describePages } from './pages.ts';
@@ -16,4 +17,5 @@ describe('the console in Chromium', { skip: NO_BROWSER }, () => {
   describeFiles();
   describeScope();
   describeCache();
+  describeDocuments();
 });

@@ -17,7 +17,7 @@ interface Named {
 }
 
 const PATHS = [
-  ...['/', '/?by=board', '/console/boards', '/console/people', '/console/events', '/console/api'],
+  ...['/', '/?by=board', '/console/boards', '/console/people', '/console/events'],
   ...['', '/standings', '/pins', '/people', '/interactions'].map((part) => `/console/boards/${BOARD}${part}`),
   ...['', '/points', '/ledger'].map((part) => `/console/people/${PERSON}${part}`),
   ...[

@@ -12,6 +12,7 @@ import { startBrowser } from './browser.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CONSOLE = join(ROOT, 'dist/console');
+const DOCUMENTS = join(ROOT, 'dist/docs');
 /** After this time without requests, a page has drawn its data and sends no further requests. */
 const QUIET_MS = 150;
 const SETTLE_MS = 60_000;
@@ -68,10 +69,15 @@ export interface Visit {
 }
 
 export async function openConsole(): Promise<ConsoleStand> {
-  await readFile(join(CONSOLE, 'index.html')).catch(() => {
-    throw new Error('There is no built console. Run: npm run build');
+  for (const folder of [CONSOLE, DOCUMENTS]) {
+    await readFile(join(folder, 'index.html')).catch(() => {
+      throw new Error(`There is no build in ${folder}. Run: npm run build`);
+    });
+  }
+  const deployment = await openDeployment(undefined, {
+    consoleFolder: CONSOLE,
+    documentsFolder: DOCUMENTS,
   });
-  const deployment = await openDeployment(undefined, CONSOLE);
   const policy = await readFile(join(BUNDLE, 'policy.json'), 'utf8');
   await deployment.store.createOrganization(ORGANIZATION, { title: 'Stack Exchange Demo', policy });
   await loadFiles(deployment.store, ORGANIZATION, [BUNDLE]);

@@ -8,6 +8,7 @@ import { NO_REDACTION, type Redaction } from '../../src/domain/redaction.ts';
 import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
 import { type ImportReport, importBundle } from '../../src/ingest/import.ts';
 import type { Keyring } from '../../src/keys/keyring.ts';
+import type { SiteFolders } from '../../src/server/site/site.ts';
 import { type RunningServer, startServer } from '../../src/server/start.ts';
 import type { Store } from '../../src/store/store.ts';
 import { DEFAULT_STORAGE, openStorage, type Storage, type StorageKind } from '../storage.ts';
@@ -38,14 +39,14 @@ export interface KeyWishes {
   readonly expiresMs?: number;
 }
 
-/** An empty running deployment; it serves the console if the folder of its files is given. */
+/** An empty running deployment; it serves console and documents if their folders are given. */
 export async function openDeployment(
   kind: StorageKind = DEFAULT_STORAGE,
-  consoleFolder?: string,
+  site: SiteFolders = {},
 ): Promise<Deployment> {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-test-'));
   const storage = await openStorage(kind, folder);
-  return deploymentOf(folder, storage, await serve(storage.served, storage.keyring, consoleFolder));
+  return deploymentOf(folder, storage, await serve(storage.served, storage.keyring, site));
 }
 
 export interface BothReadings extends Deployment {
@@ -69,9 +70,10 @@ export async function openBothReadings(): Promise<BothReadings> {
   };
 }
 
-async function serve(store: Store, keyring: Keyring, consoleFolder?: string): Promise<RunningServer> {
+async function serve(store: Store, keyring: Keyring, site: SiteFolders = {}): Promise<RunningServer> {
   return await startServer({
-    ...{ store, keyring, consoleFolder },
+    ...{ store, keyring },
+    ...site,
     ...{ host: '127.0.0.1', port: 0, defaultVariant: 'a', logLevel: 'silent' },
   });
 }

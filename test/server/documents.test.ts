@@ -8,6 +8,8 @@ import { OTHER_REFUSALS } from '../../src/server/routes/openapi-parts.ts';
 import { head, openStand, type Stand, sendRaw } from './stand.ts';
 import { closed } from './strict-document.ts';
 
+const REFERENCE_PATHS = ['/docs', '/docs/api', '/docs/api/plain'];
+
 let stand: Stand;
 before(async () => {
   stand = await openStand();
@@ -31,8 +33,8 @@ describe('docs/errors.md', () => {
 });
 
 describe('the pages', () => {
-  it('at /, at /docs and for every problem are readable without a key, scripts or other hosts', async () => {
-    for (const path of ['/', '/docs', ...PROBLEM_CODES.map((code) => `/problems/${code}`)]) {
+  it('at /, /docs and for every problem need no key, script or other host without a build', async () => {
+    for (const path of ['/', ...REFERENCE_PATHS, ...PROBLEM_CODES.map((code) => `/problems/${code}`)]) {
       const response = await fetch(stand.url + path);
       const html = await response.text();
       assert.equal(response.status, 200, path);
@@ -45,11 +47,13 @@ describe('the pages', () => {
     assert.equal((await fetch(`${stand.url}/problems/nothing`)).status, 404);
   });
 
-  it('at /docs show every route of both variants', async () => {
-    const html = await (await fetch(`${stand.url}/docs`)).text();
-    assert.equal(html.match(/<h3><code>GET \/a\/v1\//g)?.length, 11);
-    assert.equal(html.match(/<h3><code>GET \/b\/v1\//g)?.length, 6);
-    assert.equal(html.match(/<h3><code>GET \/b\/users</g)?.length, 1);
+  it('at /docs and /docs/api show every route of both variants without a build', async () => {
+    for (const path of REFERENCE_PATHS) {
+      const html = await (await fetch(stand.url + path)).text();
+      assert.equal(html.match(/<h3><code>GET \/a\/v1\//g)?.length, 11);
+      assert.equal(html.match(/<h3><code>GET \/b\/v1\//g)?.length, 6);
+      assert.equal(html.match(/<h3><code>GET \/b\/users</g)?.length, 1);
+    }
   });
 });
 

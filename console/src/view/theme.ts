@@ -1,24 +1,14 @@
-/** Dark or light theme: that of the system, unless the user has chosen one. */
+/** The chosen theme as a state of the console. */
 import { useSyncExternalStore } from 'react';
-
-const PLACE = 'corkboard.theme';
-const THEMES = ['system', 'light', 'dark'] as const;
-export type Theme = (typeof THEMES)[number];
+import { applyTheme, chosenTheme, storeTheme, type Theme } from './chosen-theme.ts';
 
 const listeners = new Set<() => void>();
-let theme = THEMES.find((known) => known === localStorage.getItem(PLACE)) ?? 'system';
-
-/** Must be called once before the first rendering. */
-export function applyTheme(): void {
-  if (theme === 'system') delete document.documentElement.dataset['theme'];
-  else document.documentElement.dataset['theme'] = theme;
-}
+let theme = chosenTheme();
 
 export function chooseTheme(next: Theme): void {
   theme = next;
-  if (next === 'system') localStorage.removeItem(PLACE);
-  else localStorage.setItem(PLACE, next);
-  applyTheme();
+  storeTheme(next);
+  applyTheme(next);
   for (const listener of listeners) listener();
 }
 
@@ -30,8 +20,4 @@ export function useTheme(): Theme {
     },
     () => theme,
   );
-}
-
-export function nextTheme(now: Theme): Theme {
-  return THEMES[(THEMES.indexOf(now) + 1) % THEMES.length] ?? 'system';
 }

@@ -49,8 +49,9 @@ interface ServeOptions extends ListenOptions {
 
 /** How long a request waits for data from the shared store before the client must try again. */
 const PATIENCE_MS = 8_000;
-/** Exists only in the build; a server that runs from `src/` shows a plain page. */
+/** Exist only in the build; a server that runs from `src/` shows plain pages. */
 const CONSOLE_FOLDER = join(import.meta.dirname, '../../console');
+const DOCUMENTS_FOLDER = join(import.meta.dirname, '../../docs');
 // npx and npm forward a Ctrl-C to a program that has already received it from the terminal.
 const SAME_SIGNAL_MS = 200;
 /** The default number of workers is at most this, because each worker needs its own memory. */
@@ -207,7 +208,11 @@ export async function listen(options: Omit<ServerOptions, 'logStream'>): Promise
   // Standard output is for results only, here the base URLs, so the log goes to standard error.
   return withAddress(
     options,
-    startServer({ ...options, consoleFolder: CONSOLE_FOLDER, logStream: openSharedLog() }),
+    startServer({
+      ...options,
+      ...{ consoleFolder: CONSOLE_FOLDER, documentsFolder: DOCUMENTS_FOLDER },
+      logStream: openSharedLog(),
+    }),
   );
 }
 

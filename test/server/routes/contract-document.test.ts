@@ -165,7 +165,7 @@ describe('the claims of docs/contract.md about the variants', () => {
   });
 
   it('hold: the OpenAPI documents and the reference need no key', async () => {
-    for (const path of ['/a/openapi.json', '/b/openapi.json', '/docs']) {
+    for (const path of ['/a/openapi.json', '/b/openapi.json', '/docs', '/docs/api']) {
       assert.equal((await fetch(stand.url + path)).status, 200, path);
     }
   });

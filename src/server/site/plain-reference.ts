@@ -1,7 +1,6 @@
 /**
- * The reference for people at `/docs`, and the pages of problems. The server renders plain pages
- * from the route tables. They need no script, no further dependency and no other host, so only
- * their style is allowed.
+ * The plain reference, and the pages of problems. The server renders them from the route tables.
+ * They need no script, no build and no other host, so only their style is allowed.
  */
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -36,14 +35,22 @@ export function addIndexRoute(app: FastifyInstance, published: readonly Publishe
   addRoute(app, '/', async (request, reply) => await sendPage(request, reply, index));
 }
 
-export function addReferenceRoutes(app: FastifyInstance, published: readonly PublishedBase[]): void {
+/** The plain reference at each of the paths, and a page for each problem. */
+export function addPlainReferenceRoutes(
+  app: FastifyInstance,
+  published: readonly PublishedBase[],
+  paths: readonly string[],
+): void {
   const variants = published.filter(({ base }) => base !== '');
   const reference = page('Corkboard API', variants.map(renderVariant).join('') + renderProblems());
   const problems = new Map(PROBLEM_CODES.map((code) => [`/problems/${code}`, renderProblem(code)]));
-  addRoute(app, '/docs', async (request, reply) => await sendPage(request, reply, reference));
+  for (const path of paths) {
+    addRoute(app, path, async (request, reply) => await sendPage(request, reply, reference));
+  }
   addRoute(app, '/problems/:code', async (request, reply) => {
     const problem = problems.get(request.url);
-    if (problem === undefined) throw new AppError('not-found', 'No problem has this code. See /docs.');
+    if (problem === undefined)
+      throw new AppError('not-found', 'No problem has this code. See /docs/api/plain.');
     return await sendPage(request, reply, problem);
   });
 }
@@ -64,7 +71,7 @@ async function sendPage(
 function page(title: string, body: string): FixedFile {
   const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${escapeHtml(title)}</title><style>${STYLE}</style></head><body>
-<nav><a href="/">Home</a><a href="/docs">Reference</a></nav>
+<nav><a href="/">Home</a><a href="/docs">Documents</a><a href="/docs/api">API reference</a></nav>
 <main><h1>${escapeHtml(title)}</h1>${body}</main></body></html>`;
   return new FixedFile(html, 'text/html; charset=utf-8');
 }
@@ -76,7 +83,7 @@ function renderIndex(published: readonly PublishedBase[]): string {
   return `<p>Read-only data of a social-learning community. Every request requires an API key of the organization:</p>
 <pre tabindex="0">curl -H 'apikey: &lt;API_KEY&gt;' ${'$'}BASE_URL/a/v1/boards</pre>
 <table><tr><th>Base</th><th>Interface</th><th>OpenAPI document</th></tr>${rows.join('')}</table>
-<p>For paths, parameters, responses and problems, see the <a href="/docs">reference</a>.</p>`;
+<p>For paths, parameters, responses and problems, see the <a href="/docs/api">reference</a>.</p>`;
 }
 
 function renderVariant({ base, table, document }: PublishedBase): string {

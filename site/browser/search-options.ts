@@ -1,0 +1,23 @@
+/** How the sections of the documents are indexed; the same for the build and for the page. */
+import type { Options } from 'minisearch';
+
+export interface SectionEntry {
+  /** Path of the page and anchor of the heading. */
+  readonly id: string;
+  /** Title of the page. */
+  readonly page: string;
+  readonly heading: string;
+  readonly text: string;
+}
+
+export const SEARCH_OPTIONS: Options<SectionEntry> = {
+  fields: ['page', 'heading', 'text'],
+  storeFields: ['page', 'heading', 'text'],
+  tokenize: (text) => text.split(/[\s\p{P}\p{S}]+/u).filter((term) => term !== ''),
+  searchOptions: {
+    boost: { page: 2, heading: 3 },
+    prefix: true,
+    fuzzy: (term) => (term.length > 4 ? 0.2 : false),
+    combineWith: 'AND',
+  },
+};
