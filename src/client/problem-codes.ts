@@ -11,6 +11,7 @@ export type ProblemCode =
   | 'since-invalid'
   | 'identifier-malformed'
   | 'body-not-expected'
+  | 'key-ambiguous'
   | 'key-missing'
   | 'key-unknown'
   | 'key-expired'

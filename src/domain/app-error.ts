@@ -65,10 +65,15 @@ export const PROBLEMS = {
     title: 'Unexpected request body',
     remedy: 'Send no body. Up to 64 KiB are ignored with GET and HEAD.',
   },
+  'key-ambiguous': {
+    status: 400,
+    title: 'Different API keys',
+    remedy: 'Send one key, either in `apikey` or in `Authorization`. If both have one, it must be the same.',
+  },
   'key-missing': {
     status: 401,
     title: 'Missing API key',
-    remedy: 'Send the key in the header `apikey`.',
+    remedy: 'Send the key in the header `apikey`, or as `Authorization: Bearer KEY`.',
   },
   'key-unknown': {
     status: 401,

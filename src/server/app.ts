@@ -27,6 +27,7 @@ import {
   sendNotModified,
   unmetMatch,
 } from './request/conditional.ts';
+import { VARY } from './request/negotiation.ts';
 import { cursorOfNext, linkToNext } from './request/paging.ts';
 import { readRequest } from './request/parsed-request.ts';
 import { checkLookup } from './request/path-resource.ts';
@@ -106,7 +107,7 @@ export function buildApp(options: AppOptions): App {
     watchRequest(request, reply, observe, metrics);
     const keyed = isKeyed(request.originalUrl, published);
     reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' });
-    if (keyed) reply.header('vary', 'apikey, Accept, Accept-Encoding');
+    if (keyed) reply.header('vary', VARY);
     allowOrigin(request, reply, corsOrigins);
     if (isPreflight(request, corsOrigins)) return sendPreflight(reply);
     if (keyed) {

@@ -123,8 +123,10 @@ describe('contract 1 and 5 to 9', () => {
       401,
       'key-missing',
     );
-    const bearer = { authorization: `Bearer ${world.keys.full}` };
-    assertProblem(await get(`${world.url}/a/v1/events`, undefined, bearer), 401, 'key-missing');
+    for (const name of ['x-api-key', 'api-key', 'proxy-authorization', 'cookie']) {
+      const other = { [name]: name === 'cookie' ? `apikey=${world.keys.full}` : world.keys.full };
+      assertProblem(await get(`${world.url}/a/v1/events`, undefined, other), 401, 'key-missing');
+    }
   });
 
   it('5 Header: the key of an organization sees that organization only', async () => {

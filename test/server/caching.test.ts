@@ -18,7 +18,7 @@ async function tagOf(path: string, headers: Record<string, string> = {}): Promis
   const tag = response.headers.get('etag') ?? '';
   assert.match(tag, /^"[A-Za-z0-9_-]{22}"$/);
   assert.equal(response.headers.get('cache-control'), 'private, no-cache');
-  assert.equal(response.headers.get('vary'), 'apikey, Accept, Accept-Encoding');
+  assert.equal(response.headers.get('vary'), 'apikey, Authorization, Accept, Accept-Encoding');
   return tag;
 }
 
@@ -117,7 +117,7 @@ describe('a conditional request', () => {
         assert.equal(response.status, 304, header);
         assert.equal(response.headers.get('etag'), tag);
         assert.equal(response.headers.get('cache-control'), 'private, no-cache');
-        assert.equal(response.headers.get('vary'), 'apikey, Accept, Accept-Encoding');
+        assert.equal(response.headers.get('vary'), 'apikey, Authorization, Accept, Accept-Encoding');
         assert.match(response.headers.get('server-timing') ?? '', /^total;dur=/);
         assert.equal(response.headers.get('content-type'), null);
         assert.equal(await response.text(), '');
@@ -146,7 +146,7 @@ describe('a conditional request', () => {
     assert.equal((await stand.get('/a/v1/events', { 'if-none-match': '*', apikey: 'x' })).status, 401);
     const refused = await stand.get('/a/v1/events', { accept: 'image/png' });
     assert.equal(refused.status, 406);
-    assert.equal(refused.headers.get('vary'), 'apikey, Accept, Accept-Encoding');
+    assert.equal(refused.headers.get('vary'), 'apikey, Authorization, Accept, Accept-Encoding');
   });
 
   it('gets a new tag after a publication', async () => {

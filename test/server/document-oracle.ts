@@ -116,7 +116,7 @@ export function openOracle(published: OpenApiDocument): Oracle {
         const { content = {} } = operations[0]?.get.responses['200'] ?? {};
         assert.ok(type in content, `${type} is not documented`);
         assert.match(reply.headers.get('etag') ?? '', /^"[\w-]+"$/);
-        assert.match(reply.headers.get('vary') ?? '', /apikey, Accept, Accept-Encoding/);
+        assert.match(reply.headers.get('vary') ?? '', /apikey, Authorization, Accept, Accept-Encoding/);
         if (method !== 'HEAD') {
           assert.equal(Number(reply.headers.get('content-length')), reply.body.length);
           if (path !== undefined) checkBody(path, reply, type);

@@ -130,7 +130,7 @@ describe('CORS', () => {
       const asked = await sendRaw(stand.port, head('OPTIONS', '/a/v1/boards', preflight));
       assert.equal(asked.status, 204);
       assert.equal(asked.headers.get('access-control-allow-origin'), origin);
-      assert.match(asked.headers.get('access-control-allow-headers') ?? '', /\bapikey\b/);
+      assert.match(asked.headers.get('access-control-allow-headers') ?? '', /^apikey, authorization, /);
       const other = { ...preflight, origin: 'https://elsewhere.example.org' };
       assert.equal((await sendRaw(stand.port, head('OPTIONS', '/a/v1/boards', other))).status, 401);
       for (const path of ['/a/v1/boards', '/a/v1/events?limit=1', '/a/v1/nowhere', '/livez']) {

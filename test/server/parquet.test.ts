@@ -108,7 +108,7 @@ describe('a Parquet response', () => {
     assert.equal(response.headers.get('content-encoding'), null);
     assert.equal(response.headers.get('content-type'), PARQUET.accept);
     assert.equal(response.headers.get('content-length'), String(bytes.length));
-    assert.equal(response.headers.get('vary'), 'apikey, Accept, Accept-Encoding');
+    assert.equal(response.headers.get('vary'), 'apikey, Authorization, Accept, Accept-Encoding');
     assert.ok(bytes.length > 512 * 1024, 'it is written into a file');
     const json = await (await stand.get('/a/v1/events')).text();
     assert.deepEqual((await readParquetRows(bytes)).rows, rowsOfJson(json));

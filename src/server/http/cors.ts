@@ -6,7 +6,7 @@ import { ALLOWED_METHODS } from './methods.ts';
 
 const EXPOSED_FIELDS =
   'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, ' + 'Sync-Token, X-Request-Id';
-const ALLOWED_FIELDS = 'apikey, accept, if-none-match, last-event-id, x-request-id';
+const ALLOWED_FIELDS = 'apikey, authorization, accept, if-none-match, last-event-id, x-request-id';
 const PREFLIGHT_SECONDS = 600;
 
 /** Lets pages of a configured origin read the response, whatever its status. */

@@ -37,12 +37,18 @@ export function problemHeaders(code: ProblemCode): Record<string, string> {
   return {
     'content-type': 'application/problem+json',
     'cache-control': 'no-store',
-    ...(status === 401 && { 'www-authenticate': 'apikey realm="corkboard"' }),
+    ...(status === 401 && { 'www-authenticate': challengeOf(code) }),
     ...(status === 405 && { allow: ALLOWED_METHODS }),
     // A rate limit sets its own `retry-after`.
     ...((status === 503 || (status === 429 && code !== 'rate-limited')) && { 'retry-after': '5' }),
     ...((code === 'body-not-expected' || code === 'too-many-connections') && { connection: 'close' }),
   };
+}
+
+/** Names both ways to send a key. A key that was sent is an invalid token (RFC 6750, 3). */
+export function challengeOf(code: ProblemCode): string {
+  const error = code === 'key-missing' ? '' : ', error="invalid_token"';
+  return `apikey realm="corkboard", Bearer realm="corkboard"${error}`;
 }
 
 /**

@@ -1,4 +1,7 @@
-/** Finds the entry of the key of a request (decisions 13, 21). */
+/**
+ * Finds the entry of the key of a request (decisions 13, 21). The key is in the header `apikey` or,
+ * with the scheme Bearer (RFC 6750), in `Authorization`.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/app-error.ts';
@@ -7,19 +10,50 @@ import type { KeyEntry, Keyring } from '../../keys/keyring.ts';
 /** Longer than any key. Longer values are not looked up. */
 const LONGEST_KEY = 200;
 
-/** Throws `key-missing`, `key-unknown`, `key-expired` or `key-revoked`. */
+const WHERE = 'in the header "apikey", or as "Authorization: Bearer KEY"';
+
+/** Throws `key-missing`, `key-ambiguous`, `key-unknown`, `key-expired` or `key-revoked`. */
 export async function authenticate(request: IncomingMessage, keyring: Keyring): Promise<KeyEntry> {
-  // Node joins the values of a repeated field with commas, and no key contains one.
-  const { apikey: key } = request.headers;
-  if (typeof key !== 'string' || key === '') {
-    throw new AppError('key-missing', 'Send the API key of the organization in the header "apikey".');
-  }
+  const key = readKey(request);
   if (key.length > LONGEST_KEY || key.includes(',')) {
-    throw new AppError('key-unknown', 'Send exactly one API key, once, in the header "apikey".');
+    throw new AppError('key-unknown', `Send exactly one API key, once, ${WHERE}.`);
   }
   const entry = await keyring.find(key);
   keyring.recordUse(entry);
   return entry;
+}
+
+/** The key as sent, not empty. A repeated field gives a text with a comma; no key contains one. */
+function readKey(request: IncomingMessage): string {
+  const { apikey, authorization } = request.headers;
+  // An empty field counts as absent.
+  const own = typeof apikey === 'string' && apikey !== '' ? apikey : undefined;
+  const bearer = authorization === undefined ? undefined : bearerOf(request.rawHeaders);
+  const key = own ?? bearer;
+  if (key === undefined) {
+    const ignored = authorization === undefined ? '' : ' Other schemes of "Authorization" are ignored.';
+    throw new AppError('key-missing', `Send the API key of the organization ${WHERE}.${ignored}`);
+  }
+  if (bearer === undefined || bearer === key) return key;
+  throw new AppError(
+    'key-ambiguous',
+    'The headers "apikey" and "Authorization" contain different keys. Send one of them.',
+  );
+}
+
+/**
+ * The credentials of the scheme Bearer, undefined without any. Values of a repeated field are
+ * joined with commas, as Node does for `apikey`; of `authorization` it keeps only the first one.
+ */
+function bearerOf(rawHeaders: readonly string[]): string | undefined {
+  const keys: string[] = [];
+  // Names are at the even indexes.
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.toLowerCase() !== 'authorization') continue;
+    const [, key] = /^bearer +(.+)$/i.exec(rawHeaders[at + 1] ?? '') ?? [];
+    if (key !== undefined) keys.push(key);
+  }
+  return keys.length === 0 ? undefined : keys.join(', ');
 }
 
 /**

@@ -7,6 +7,9 @@ import { orList, type Parameters } from './parameters.ts';
 
 export type Encoding = 'identity' | 'gzip' | 'zstd';
 
+/** The request header fields that a response of a keyed route depends on. */
+export const VARY = 'apikey, Authorization, Accept, Accept-Encoding';
+
 /** In the order of preference, if a client accepts several of them equally. */
 const ENCODINGS: Encoding[] = ['zstd', 'gzip', 'identity'];
 

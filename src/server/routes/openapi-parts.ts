@@ -1,5 +1,7 @@
 /** The parts of the OpenAPI documents that all routes share: header fields and refusals. */
 import { PROBLEM_CODES, PROBLEMS, type ProblemCode } from '../../domain/app-error.ts';
+import { challengeOf } from '../http/problem.ts';
+import { VARY } from '../request/negotiation.ts';
 
 function text(description: string, example: string) {
   return { description, schema: { type: 'string' }, example };
@@ -14,7 +16,7 @@ export const RESPONSE_HEADERS = {
     'Clients may keep responses and must revalidate them; `no-store` for pages of this server.',
     'private, no-cache',
   ),
-  Vary: text('Request header fields that the response depends on.', 'apikey, Accept, Accept-Encoding'),
+  Vary: text('Request header fields that the response depends on.', VARY),
   Link: text(
     'Link to the next page; absent on the last page.',
     '</a/v1/events?limit=100&cursor=c2Vl>; rel="next"',
@@ -28,7 +30,10 @@ export const RESPONSE_HEADERS = {
     '5f0c9a52-2d1f-4f7a-9c1b-7f7f0e0e2a11',
   ),
   'Server-Timing': text('Time until the response began, in milliseconds.', 'total;dur=1.5'),
-  'WWW-Authenticate': text('Says that an API key is required.', 'apikey realm="corkboard"'),
+  'WWW-Authenticate': text(
+    'Says that an API key is required, and how it can be sent.',
+    challengeOf('key-unknown'),
+  ),
   Allow: text('Allowed methods; with 405 only.', 'GET, HEAD, OPTIONS'),
   'Retry-After': text('Seconds to wait before the next attempt.', '5'),
   RateLimit: text('Remaining requests of this key, if it has a rate limit.', '"default";r=99;t=50'),
@@ -57,7 +62,7 @@ function refusal(
 
 /** One per status. Codes that share a status are distinguished by `code`. */
 export const REFUSALS: readonly RefusalResponse[] = [
-  refusal(400, 'BadRequest', 'Malformed request, or an invalid parameter.'),
+  refusal(400, 'BadRequest', 'Malformed request, an invalid parameter, or two different keys.'),
   // These requests are refused before they are counted.
   refusal(401, 'Unauthorized', 'The key is missing, unknown, expired or revoked.', ['WWW-Authenticate']),
   refusal(403, 'Forbidden', 'The key sees pseudonyms and may not look up users.'),

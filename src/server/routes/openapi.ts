@@ -27,7 +27,7 @@ export interface OpenApiDocument {
   readonly components: Readonly<Record<string, unknown>>;
 }
 
-const DESCRIPTION = `Read-only data of a social-learning community: interaction events, boards, users and points of one organization. Send an API key of the organization in the header \`apikey\`. A key can be restricted to some boards and users; everything else is then reported as not found.
+const DESCRIPTION = `Read-only data of a social-learning community: interaction events, boards, users and points of one organization. Send an API key of the organization in the header \`apikey\`, or as \`Authorization: Bearer KEY\`. A key can be restricted to some boards and users; everything else is then reported as not found.
 
 Every refusal is a problem document; programs read its \`code\`. Refusals that do not depend on the route (${OTHER_REFUSALS.statuses.join(', ')}) are described once, as \`default\`. Later versions can add members to objects: ignore those that you do not know.`;
 
@@ -73,7 +73,7 @@ export function describeVariant(table: VariantTable, base: string): OpenApiDocum
     },
     servers: [{ url: base === '' ? '/' : base, description: 'This server' }],
     tags: TAGS.filter((tag) => used.has(tag.name)),
-    security: [{ apikey: [] }],
+    security: [{ apikey: [] }, { bearer: [] }],
     paths,
     components: {
       schemas: Object.fromEntries(components),
@@ -81,6 +81,11 @@ export function describeVariant(table: VariantTable, base: string): OpenApiDocum
       responses,
       securitySchemes: {
         apikey: { type: 'apiKey', in: 'header', name: 'apikey', description: 'API key of the organization.' },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'The same key, as a bearer token (RFC 6750).',
+        },
       },
     },
   };

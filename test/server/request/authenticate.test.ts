@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { FULL_SCOPE } from '../../../src/domain/scope.ts';
+import { assertProblem, openStand, type Stand, sendRaw, until } from '../stand.ts';
+
+const CHALLENGE = 'apikey realm="corkboard", Bearer realm="corkboard"';
+const ORIGIN = 'https://dashboard.example.org';
+
+let stand: Stand;
+/** A key that sees different data than the key of the stand. */
+let narrow: string;
+before(async () => {
+  stand = await openStand({ corsOrigins: [ORIGIN] });
+  narrow = await stand.makeKey({ scope: { ...FULL_SCOPE, boards: [] } });
+});
+after(() => stand.close());
+
+/** Sends the lines of a head unchanged, so that fields can be repeated. */
+function ask(lines: readonly string[], method = 'GET', path = '/a/v1/boards') {
+  const fields = ['host: x', 'connection: close', ...lines].map((line) => `${line}\r\n`);
+  return sendRaw(stand.port, `${method} ${path} HTTP/1.1\r\n${fields.join('')}\r\n`);
+}
+
+const apikey = (key: string) => `apikey: ${key}`;
+const bearer = (key: string) => `Authorization: Bearer ${key}`;
+
+describe('a key', () => {
+  it('gives the same response in apikey, as a bearer token, and in both', async () => {
+    for (const path of [
+      '/a/v1/boards',
+      '/b/v1/events',
+      '/v1/users',
+      '/insights/v1/activity?interval=month',
+    ]) {
+      const expected = await ask([apikey(stand.key)], 'GET', path);
+      assert.equal(expected.status, 200);
+      const forms = [
+        [bearer(stand.key)],
+        [apikey(stand.key), bearer(stand.key)],
+        [apikey(''), bearer(stand.key)],
+        [apikey(stand.key), 'Authorization: Bearer'],
+        [apikey(stand.key), 'Authorization: Bearer   '],
+        [`AUTHORIZATION:   bEARER   ${stand.key}  `],
+      ];
+      for (const lines of forms) {
+        const reply = await ask(lines, 'GET', path);
+        assert.deepEqual([reply.status, reply.body], [200, expected.body], lines.join());
+        assert.equal(reply.headers.get('etag'), expected.headers.get('etag'));
+        assert.equal(reply.headers.get('vary'), 'apikey, Authorization, Accept, Accept-Encoding, Origin');
+      }
+    }
+  });
+
+  it('as a bearer token is used by HEAD, OPTIONS and conditional requests', async () => {
+    const whole = await ask([bearer(stand.key)]);
+    const head = await ask([bearer(stand.key)], 'HEAD');
+    assert.deepEqual([head.status, head.body], [200, '']);
+    assert.equal(head.headers.get('content-length'), whole.headers.get('content-length'));
+    assert.equal((await ask([bearer(stand.key)], 'OPTIONS')).status, 204);
+    const known = [bearer(stand.key), `if-none-match: ${whole.headers.get('etag')}`];
+    assert.equal((await ask(known)).status, 304);
+    assert.equal((await ask(known.slice(1), 'HEAD')).status, 401);
+  });
+
+  it('determines the response to the same request, whichever field it is in', async () => {
+    const seen = new Set<string>();
+    for (let round = 0; round < 3; round++) {
+      for (const [form, key] of [
+        [bearer, stand.key],
+        [apikey, narrow],
+        [bearer, narrow],
+        [apikey, stand.key],
+      ] as const) {
+        const { status, body } = await ask([form(key)]);
+        assert.equal(status, 200);
+        assert.equal(body === '[]', key === narrow);
+        seen.add(body);
+      }
+    }
+    assert.equal(seen.size, 2);
+  });
+
+  it('as a bearer token opens a live stream', async () => {
+    const socket = connect(stand.port, '127.0.0.1');
+    let received = '';
+    socket.on('data', (chunk) => {
+      received += chunk;
+    });
+    socket.write(
+      `GET /a/v1/events HTTP/1.1\r\nhost: x\r\n${bearer(stand.key)}\r\naccept: text/event-stream\r\n\r\n`,
+    );
+    await until(() => received.includes('\r\n\r\n'));
+    assert.match(received, /^HTTP\/1\.1 200 /);
+    assert.match(received, /content-type: text\/event-stream/i);
+    socket.destroy();
+  });
+
+  it('as a bearer token is allowed to pages of a configured origin', async () => {
+    const preflight = [
+      `origin: ${ORIGIN}`,
+      'access-control-request-method: GET',
+      'access-control-request-headers: authorization',
+    ];
+    const allowed = await ask(preflight, 'OPTIONS');
+    assert.equal(allowed.status, 204);
+    assert.match(allowed.headers.get('access-control-allow-headers') ?? '', /(^|, )authorization(,|$)/);
+    const reply = await ask([bearer(stand.key), `origin: ${ORIGIN}`]);
+    assert.equal(reply.headers.get('access-control-allow-origin'), ORIGIN);
+  });
+
+  it('is not taken from other schemes of Authorization', async () => {
+    const basic = `Basic ${Buffer.from(`:${stand.key}`).toString('base64')}`;
+    for (const value of [
+      basic,
+      stand.key,
+      `Token ${stand.key}`,
+      `Bearer${stand.key}`,
+      `Bearer\t${stand.key}`,
+    ]) {
+      const refused = assertProblem(await ask([`Authorization: ${value}`]), 401, 'key-missing');
+      assert.match(
+        String(refused['detail']),
+        /"Authorization: Bearer KEY"\. Other schemes .* are ignored\.$/,
+      );
+      assert.equal((await ask([apikey(stand.key), `Authorization: ${value}`])).status, 200, value);
+    }
+    // A proxy may add its own credentials.
+    assert.equal((await ask(['Authorization: Basic dTpw', bearer(stand.key)])).status, 200);
+    assert.equal((await ask([bearer(stand.key), 'Authorization: Basic dTpw'])).status, 200);
+  });
+});
+
+describe('a request with more than one key', () => {
+  it('is 400 if apikey and the bearer token differ, even if one of them is not valid', async () => {
+    for (const lines of [
+      [apikey(stand.key), bearer(narrow)],
+      [bearer(narrow), apikey(stand.key)],
+      [apikey(stand.key), bearer('cork_no_such_key')],
+      [apikey('cork_no_such_key'), bearer(stand.key)],
+      [apikey('cork_no_such_key'), bearer('cork_another')],
+      [apikey(stand.key), bearer(stand.key), bearer(narrow)],
+      [apikey(stand.key), bearer(stand.key), bearer(stand.key)],
+      [apikey(stand.key), apikey(narrow), bearer(stand.key)],
+    ]) {
+      for (const [method, path] of [
+        ['GET', '/a/v1/boards'],
+        ['OPTIONS', '/a/v1/boards'],
+        ['POST', '/b/v1/nowhere'],
+      ] as const) {
+        const reply = await ask(lines, method, path);
+        const { detail } = assertProblem(reply, 400, 'key-ambiguous');
+        assert.match(String(detail), /"apikey" and "Authorization" contain different keys/);
+        for (const key of [stand.key, narrow]) assert.ok(!reply.body.includes(key));
+      }
+      const head = await ask(lines, 'HEAD');
+      assert.deepEqual([head.status, head.body], [400, '']);
+    }
+  });
+
+  it('is 401 if a field is repeated', async () => {
+    for (const lines of [
+      [bearer(stand.key), bearer(stand.key)],
+      [bearer(stand.key), bearer(narrow)],
+      [bearer(narrow), 'Authorization: Basic dTpw', bearer(stand.key)],
+      [apikey(stand.key), apikey(stand.key)],
+      [apikey(stand.key), apikey(stand.key), bearer(`${stand.key}, ${stand.key}`)],
+      [bearer(`${stand.key}, Bearer ${stand.key}`)],
+      [bearer(`${stand.key},`)],
+    ]) {
+      const { detail } = assertProblem(await ask(lines), 401, 'key-unknown');
+      assert.match(String(detail), /exactly one API key, once/);
+    }
+  });
+});
+
+describe('a refusal with 401', () => {
+  it('names both ways to send a key, and calls a key that is not valid an invalid token', async () => {
+    const expired = await stand.makeKey({}, Date.now() - 1);
+    const missing = await ask([]);
+    assertProblem(missing, 401, 'key-missing');
+    assert.equal(missing.headers.get('www-authenticate'), CHALLENGE);
+    for (const form of [apikey, bearer]) {
+      for (const [key, code] of [
+        ['cork_no_such_key', 'key-unknown'],
+        ['x'.repeat(300), 'key-unknown'],
+        [`${stand.key} `.repeat(2), 'key-unknown'],
+        [expired, 'key-expired'],
+      ] as const) {
+        const reply = await ask([form(key)]);
+        assertProblem(reply, 401, code);
+        assert.equal(reply.headers.get('www-authenticate'), `${CHALLENGE}, error="invalid_token"`);
+      }
+    }
+  });
+});
+
+describe('the log', () => {
+  it('never contains a bearer token', async () => {
+    await ask([bearer(narrow)], 'GET', '/a/v1/users');
+    await ask([bearer(narrow), apikey(stand.key)], 'GET', '/a/v1/users');
+    await until(() => stand.log.some((line) => line['status'] === 400));
+    const log = JSON.stringify(stand.log);
+    for (const key of [narrow, stand.key]) assert.ok(!log.includes(key));
+  });
+});
