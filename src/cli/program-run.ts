@@ -7,6 +7,7 @@ import { AppError } from '../domain/app-error.ts';
 import { fullDiskError } from './process/full-disk.ts';
 import { buildProgram } from './program.ts';
 import { concealSecrets, remark } from './terminal/output.ts';
+import { chooseVariables } from './terminal/setting.ts';
 
 const REFUSED = 1;
 const MISUSED = 2;
@@ -27,7 +28,9 @@ export async function runProgram(build = buildProgram): Promise<void> {
   const words = process.argv.join(' ');
   if (concealSecrets(words) !== words) process.title = concealSecrets(words);
   try {
-    await build().parseAsync();
+    const program = build();
+    chooseVariables(program);
+    await program.parseAsync();
   } catch (error) {
     process.exitCode = tell(error);
   }

@@ -1,5 +1,5 @@
 /** The whole command line as a value, so that it can be run, tested and documented. */
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { readProductVersion } from '../system/product-version.ts';
 import { addCopyCommand } from './commands/copy.ts';
 import { addDemoCommand } from './commands/demo.ts';
@@ -17,6 +17,7 @@ import { DEFAULT_CACHE_BYTES, defaultCache } from './process/storage.ts';
 import { addExamples } from './terminal/examples.ts';
 import { readDatabase, readSize } from './terminal/options.ts';
 import { concealSecrets } from './terminal/output.ts';
+import { setting } from './terminal/setting.ts';
 
 const DATABASE_HELP = `
 Database:
@@ -28,25 +29,23 @@ export function buildProgram(): Command {
     .description('Serve the data of a social-learning community over a read-only HTTP API.')
     .version(readProductVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .addOption(new Option('--data <dir>', 'data folder').default('./data').env('CORKBOARD_DATA'))
+    .addOption(setting('-d, --data <dir>', 'data folder').default('./data'))
     .addOption(
-      new Option('--database <url>', 'PostgreSQL database instead of the data folder')
-        .argParser(readDatabase)
-        .env('CORKBOARD_DATABASE'),
+      setting('--database <url>', 'PostgreSQL database instead of the data folder').argParser(readDatabase),
     )
     .addOption(
-      new Option('--cache <dir>', 'local cache of the versions in the database')
-        .default(defaultCache(), '~/.cache/corkboard')
-        .env('CORKBOARD_CACHE'),
+      setting('--cache <dir>', 'local cache of the versions in the database').default(
+        defaultCache(),
+        '~/.cache/corkboard',
+      ),
     )
     .addOption(
-      new Option(
+      setting(
         '--cache-limit <size>',
         'maximum size of the cache, like 50GB; least recently used versions are deleted first',
       )
         .argParser(readSize)
-        .default(DEFAULT_CACHE_BYTES, '20GB')
-        .env('CORKBOARD_CACHE_LIMIT'),
+        .default(DEFAULT_CACHE_BYTES, '20GB'),
     )
     // Set before the commands are added, because they inherit it.
     .configureHelp({ showGlobalOptions: true, styleTitle: pointToGlobalOptions })

@@ -29,6 +29,9 @@ missing values are \`null\`.
 - Without \`--data\` and \`--database\`, commands use the environment variables \`CORKBOARD_DATA\` and
   \`CORKBOARD_DATABASE\`, and otherwise the folder \`./data\`. A database takes precedence over a
   folder; an empty \`--database ''\` selects the data folder.
+- Commands that require an organization use \`--organization\`, otherwise \`CORKBOARD_ORGANIZATION\`,
+  and otherwise the only organization of the store.
+- [settings.md](settings.md) lists the variables.
 - \`copy\` ignores both options and uses \`--from\` and \`--to\`.
 - Command-line options are visible in the process list: keep passwords in the environment or in a
   PGPASSFILE.

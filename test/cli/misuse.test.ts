@@ -12,7 +12,7 @@ const MISUSE: readonly [args: string[], message: RegExp][] = [
   [['kesy'], /^corkboard: unknown command 'kesy'\n\(Did you mean keys\?\)/],
   [['keys', 'lits'], /^corkboard: unknown command 'lits'\n\(Did you mean list\?\)/],
   [['keys', 'list', '--jsno'], /^corkboard: unknown option '--jsno'\n\(Did you mean --json\?\)/],
-  [['keys', 'create'], /^corkboard: required option '--organization <name>' not specified/],
+  [['keys', 'create'], /^corkboard: There is no organization yet\. /],
   [
     ['keys', 'rotate', 'abcdefghijkl', '--overlap', '7'],
     /^corkboard: option '--overlap .* is invalid\. A duration/,
@@ -20,7 +20,7 @@ const MISUSE: readonly [args: string[], message: RegExp][] = [
   [['keys', 'revoke'], /^corkboard: missing required argument 'id'/],
   [['keys', 'revoke', 'a', 'b'], /^corkboard: too many arguments/],
   [['serve', '--variant', 'c'], /^corkboard: option '--variant .* Allowed choices are a, b/],
-  [['serve', '--port', 'http'], /^corkboard: option '--port .* A port is a number/],
+  [['serve', '--port', 'http'], /^corkboard: option '-p, --port .* A port is a number/],
   [['serve', '--workers', '0'], /^corkboard: option '--workers .* The number of workers is 1 to/],
   [['serve', '--workers', 'x'], /^corkboard: option '--workers .* The number of workers is 1 to/],
   [

@@ -8,7 +8,7 @@ import {
   readIdentifiers,
   readLine,
   readNames,
-  readOrigin,
+  readOrigins,
   readPort,
   readProxies,
   readRateLimit,
@@ -63,7 +63,7 @@ const VALUES: readonly [reader: (text: string) => unknown, text: string, value: 
   [readRateLimit, '10/second', { requests: 10, perSeconds: 1 }],
   [readRateLimit, '100/minute', { requests: 100, perSeconds: 60 }],
   [readRateLimit, '5000/hour', { requests: 5000, perSeconds: 3600 }],
-  [readOrigin, 'https://example.org:8443', ['https://example.org:8443']],
+  [readOrigins, 'https://example.org:8443', ['https://example.org:8443']],
 ];
 
 const REFUSED: readonly [reader: (text: string) => unknown, texts: readonly string[]][] = [
@@ -82,7 +82,7 @@ const REFUSED: readonly [reader: (text: string) => unknown, texts: readonly stri
     readProxies,
     ['', '10.0.0.0/0', '10.0.0.0/33', '10.0.0.0/', 'proxy.example.org', 'true', '::1/129', 'fe80::1%1'],
   ],
-  [readOrigin, ['*', 'example.org', 'https://example.org/', 'https://example.org/path']],
+  [readOrigins, ['*', 'example.org', 'https://example.org/', 'https://example.org/path']],
 ];
 
 describe('option values', () => {
@@ -99,7 +99,7 @@ describe('option values', () => {
   }
 
   it('collects repeated origins', () => {
-    assert.deepEqual(readOrigin('https://b.example', ['https://a.example']), [
+    assert.deepEqual(readOrigins('https://b.example', ['https://a.example']), [
       'https://a.example',
       'https://b.example',
     ]);

@@ -47,7 +47,7 @@ export function addCopyCommand(program: Command): void {
       'data folder or database to copy to; a folder is created if it does not exist',
       readPlace,
     )
-    .option('--organization <name>', 'only this organization; can be repeated (default: all)', readName)
+    .option('-o, --organization <name>', 'only this organization; can be repeated (default: all)', readName)
     .option('--no-keys', 'do not copy the keys; copied keys give access to the copy, too')
     .option('--json', 'print a JSON array')
     .action((_options: unknown, command: Command) => copyOrganizations(command.optsWithGlobals()));

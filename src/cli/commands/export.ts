@@ -11,6 +11,7 @@ import {
 } from '../../export/choices.ts';
 import type { ExportedFile } from '../../export/export.ts';
 import type { RecordKind } from '../../store/staging.ts';
+import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { type StorageOptions, withPlace } from '../process/storage.ts';
 import { type CopyDisplay, openCopyDisplay } from '../terminal/copy-progress.ts';
 import { addExamples } from '../terminal/examples.ts';
@@ -37,7 +38,7 @@ export function addExportCommand(program: Command): void {
       'Write the current version of an organization to a folder as a bundle, with one file for each kind of record. Importing the bundle into any Corkboard reproduces the same responses. The folder appears when it is complete.',
     )
     .argument('<folder>', 'folder to write; must be new or empty')
-    .requiredOption('--organization <name>', 'name of the organization')
+    .addOption(organizationOption('name of the organization'))
     .addOption(
       new Option('--format <format>', 'format of the files').choices(EXPORT_FORMATS).default('ndjson'),
     )
@@ -50,8 +51,8 @@ export function addExportCommand(program: Command): void {
         .default('none'),
     )
     .option('--json', 'print one JSON object')
-    .action((folder: string, _options: unknown, command: Command) =>
-      exportInto(resolve(folder), command.optsWithGlobals()),
+    .action(async (folder: string, _options: unknown, command: Command) =>
+      exportInto(resolve(folder), await chooseOrganization(command.optsWithGlobals())),
     );
   addExamples(command, [
     'corkboard export ./school --organization school',

@@ -1,6 +1,7 @@
 /** `corkboard forget`: erases users permanently, also from earlier versions (decision 54). */
 import type { Command } from 'commander';
 import { forgetUsers } from '../../store/forgotten.ts';
+import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { withoutPulls } from '../process/pull-folder.ts';
 import { type StorageOptions, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
@@ -21,10 +22,12 @@ export function addForgetCommand(program: Command): void {
     .description(
       'Erase users permanently, also from earlier versions: their events, names, addresses, memberships and points. Events of other users that involve their content stay and show only the id of the erased user. Later imports ignore records about erased users. The command also deletes the files that "pull" keeps for the organization in the data folder, so the next pull starts over.',
     )
-    .requiredOption('--organization <name>', 'name of the organization')
+    .addOption(organizationOption('name of the organization'))
     .requiredOption('--user <ids>', 'comma-separated ids of users', readIdentifiers)
     .option('--json', 'print one JSON object')
-    .action((_options: unknown, command: Command) => forgetPeople(command.optsWithGlobals()));
+    .action(async (_options: unknown, command: Command) =>
+      forgetPeople(await chooseOrganization(command.optsWithGlobals())),
+    );
   addExamples(forget, ['corkboard forget --organization school --user 12']);
 }
 

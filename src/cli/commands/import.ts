@@ -8,6 +8,7 @@ import { RECORD_KINDS } from '../../store/staging.ts';
 import type { Store } from '../../store/store.ts';
 import { checkFollow, type FollowWords, follow } from '../process/follow.ts';
 import { printFormats, readAs, readPaths, readStream } from '../process/import-formats.ts';
+import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { hasStorage, openStore, type StorageOptions, withNewStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { openProgressDisplay } from '../terminal/import-progress.ts';
@@ -16,12 +17,9 @@ import { readSeconds } from '../terminal/options.ts';
 import { countOf, printResult, remark } from '../terminal/output.ts';
 
 type ImportCommandOptions = StorageOptions & FollowWords & { readonly formats?: boolean };
+type ImportCommandWords = Omit<ImportCommandOptions, 'organization'> & { readonly organization?: string };
 
 export function addImportCommand(program: Command): void {
-  const organization = new Option(
-    '--organization <name>',
-    'name of the organization; created if it does not exist',
-  ).makeOptionMandatory();
   const command = program
     .command('import')
     .summary('Load files and publish their records as the next version.')
@@ -32,7 +30,7 @@ export function addImportCommand(program: Command): void {
       '[path...]',
       'files, folders, or - for standard input; a file is named by its kind of records, like events.csv',
     )
-    .addOption(organization)
+    .addOption(organizationOption('name of the organization; created if it does not exist'))
     .addOption(
       new Option(
         '--as <kind>',
@@ -58,9 +56,6 @@ export function addImportCommand(program: Command): void {
     )
     .option('--since <instant>', 'with --from-lrs: only statements stored since this instant (ISO 8601)')
     .option('--formats', 'list the formats of other software for --as')
-    .on('option:formats', () => {
-      organization.mandatory = false;
-    })
     .option(
       '--skip-invalid <file>',
       'publish the valid records; write each invalid record to this file, with the reason',
@@ -102,9 +97,10 @@ export function addImportCommand(program: Command): void {
   ]);
 }
 
-async function importPaths(paths: readonly string[], options: ImportCommandOptions): Promise<void> {
-  if (options.formats) return printFormats(options);
-  checkFollow(paths, options);
+async function importPaths(paths: readonly string[], words: ImportCommandWords): Promise<void> {
+  if (words.formats) return printFormats(words);
+  checkFollow(paths, words);
+  const options = await chooseOrganization(words);
   if (options.follow) {
     await withNewStore(options, (store) => follow(store, paths[0]!, options));
     return;

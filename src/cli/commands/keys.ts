@@ -5,6 +5,7 @@ import { NO_REDACTION, type Redaction } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { Expiry, KeyChanges, KeyEntry, Keyring, RateLimit } from '../../keys/keyring.ts';
 import { keepRoom, withReserve } from '../process/full-disk.ts';
+import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { type StorageOptions, withKeyring, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { describeKey, printNewKey, renderKey, renderKeys } from '../terminal/key-description.ts';
@@ -80,7 +81,7 @@ function addCreate(keys: Command): void {
     .description(
       'Create a key and print it. The key cannot be printed again, because only its digest is stored. Without --boards and --users it can see all data of its organization.',
     )
-    .requiredOption('--organization <name>', 'organization whose data the key can see')
+    .addOption(organizationOption('organization whose data the key can see'))
     .option('--boards <ids>', 'only these boards, like 1,2; "" for none (default: all)', readBoards)
     .option(
       '--users <ids>',
@@ -108,7 +109,9 @@ function addCreate(keys: Command): void {
       readRateLimit,
     )
     .option('--json', 'print one JSON object')
-    .action((_options: unknown, command: Command) => createKey(command.optsWithGlobals()));
+    .action(async (_options: unknown, command: Command) =>
+      createKey(await chooseOrganization(command.optsWithGlobals())),
+    );
   addExamples(create, [
     'corkboard keys create --organization school --label "data warehouse"',
     'corkboard keys create --organization school --boards 1,2 --expires 90d',
@@ -151,7 +154,7 @@ function addList(keys: Command): void {
   const list = keys
     .command('list')
     .description('List the keys with their scope, status (active, expired, revoked) and last use.')
-    .option('--organization <name>', 'only the keys of this organization')
+    .option('-o, --organization <name>', 'only the keys of this organization')
     .option('--json', 'print a JSON array')
     .action((_options: unknown, command: Command) => listKeys(command.optsWithGlobals()));
   addExamples(list, ['corkboard keys list', 'corkboard keys list --organization school --json']);
@@ -199,7 +202,7 @@ function addConfigure(keys: Command): void {
       'rate limit, like 10/second, 100/minute or 5000/hour; default for the limit of the server',
       readRateLimitOrDefault,
     )
-    .option('--organization <name>', 'fail unless the key belongs to this organization')
+    .option('-o, --organization <name>', 'fail unless the key belongs to this organization')
     .option('--json', 'print one JSON object')
     .action((id: string, _options: unknown, command: Command) => configureKey(id, command.optsWithGlobals()));
   addExamples(configure, [
@@ -255,7 +258,7 @@ function addRotate(keys: Command): void {
       'expiry of the new key, as for "keys create", or never (default: the same lifetime as the old key, from now)',
       readExpiryFromNow,
     )
-    .option('--organization <name>', 'fail unless the key belongs to this organization')
+    .option('-o, --organization <name>', 'fail unless the key belongs to this organization')
     .option('--json', 'print one JSON object')
     .action((id: string, _options: unknown, command: Command) => rotateKey(id, command.optsWithGlobals()));
   addExamples(rotate, [
@@ -279,7 +282,7 @@ function addRevoke(keys: Command): void {
     .command('revoke')
     .description('Refuse a key from now on, also on running servers.')
     .argument('<id>', 'id of the key, from "corkboard keys list"')
-    .option('--organization <name>', 'fail unless the key belongs to this organization')
+    .option('-o, --organization <name>', 'fail unless the key belongs to this organization')
     .option('--json', 'print one JSON object')
     .action((id: string, _options: unknown, command: Command) => revokeKey(id, command.optsWithGlobals()));
   addExamples(revoke, ['corkboard keys revoke abcdefghijkl']);

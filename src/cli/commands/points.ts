@@ -5,6 +5,7 @@ import { AppError } from '../../domain/app-error.ts';
 import { FULL_SCOPE } from '../../domain/scope.ts';
 import { type BoardPolicy, policyOf, readPolicy } from '../../points/policy.ts';
 import type { Store } from '../../store/store.ts';
+import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { type StorageOptions, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { readIdentifier } from '../terminal/options.ts';
@@ -26,11 +27,13 @@ export function addPointsCommands(program: Command): void {
     .description(
       'List every award and adjustment of one user on one board, with its time, event, rule, week, points and running total, and whether it counted or why not.',
     )
-    .requiredOption('--organization <name>', 'name of the organization')
+    .addOption(organizationOption('name of the organization'))
     .requiredOption('--board <id>', 'id of the board', readIdentifier)
     .requiredOption('--user <id>', 'id of the user', readIdentifier)
     .option('--json', 'print one JSON object')
-    .action((_options: unknown, command: Command) => explainPoints(command.optsWithGlobals()));
+    .action(async (_options: unknown, command: Command) =>
+      explainPoints(await chooseOrganization(command.optsWithGlobals())),
+    );
   addExamples(explain, [example, `${example} --json`]);
 }
 

@@ -18,7 +18,7 @@ export function addPrefetchCommand(program: Command): void {
     .description(
       'Fetch the current versions from the database into the local cache, and verify those already there. Run this command on a new machine before its server starts.',
     )
-    .option('--organization <name>', 'only this organization; can be repeated (default: all)', readName)
+    .option('-o, --organization <name>', 'only this organization; can be repeated (default: all)', readName)
     .option('--json', 'print a JSON array')
     .action((_options: unknown, command: Command) => prefetchVersions(command.optsWithGlobals()));
   addExamples(prefetch, [

@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { AppError } from '../../domain/app-error.ts';
 import type { ImportReport } from '../../ingest/import.ts';
 import type { Missing, Pulled } from '../../pull/pull.ts';
+import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { withPullFolder } from '../process/pull-folder.ts';
 import { type StorageOptions, withNewStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
@@ -32,14 +33,17 @@ export function addPullCommand(program: Command): void {
       'Copy everything that a key can see on another server into an organization here, as one publication. The server can be a Corkboard or any other server that implements one of the variants. Run the command again to continue an interrupted pull or to fetch changes. docs/pull.md says what is copied.',
     )
     .argument('<url>', 'base URL of a variant, the part before /v1/events, like https://data.example.org/a')
-    .requiredOption('--organization <name>', 'organization here; created if it does not exist')
+    .addOption(organizationOption('organization here; created if it does not exist'))
     .option(
       '--key-file <file>',
       'file with the key; otherwise CORKBOARD_PULL_KEY is the key, or the command prompts for it',
     )
     .option('--key <->', 'read the key from standard input; the only value is -')
     .option('--json', 'print one JSON object')
-    .action((url: string, _options: unknown, command: Command) => pullFrom(url, command.optsWithGlobals()));
+    .action(async (url: string, _options: unknown, command: Command) => {
+      checkUrl(url);
+      await pullFrom(url, await chooseOrganization(command.optsWithGlobals()));
+    });
   addExamples(command, [
     'corkboard pull https://data.example.org/a --organization school --key-file school.key',
     'CORKBOARD_PULL_KEY=$(pass school) corkboard pull https://data.example.org/b --organization school --json',
@@ -47,7 +51,6 @@ export function addPullCommand(program: Command): void {
 }
 
 async function pullFrom(url: string, options: PullCommandOptions): Promise<void> {
-  checkUrl(url);
   const key = await readKey(options);
   const { pull } = await import('../../pull/pull.ts');
   const { organization } = options;

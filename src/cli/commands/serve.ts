@@ -21,14 +21,16 @@ import { runAsWorker } from '../process/worker.ts';
 import { addExamples } from '../terminal/examples.ts';
 import {
   readLimits,
-  readOrigin,
+  readOrigins,
   readPort,
   readProxies,
   readRateLimit,
   readSize,
+  readSwitch,
   readWorkers,
 } from '../terminal/options.ts';
 import { print, remark } from '../terminal/output.ts';
+import { setting } from '../terminal/setting.ts';
 
 export interface ListenOptions extends StorageOptions, ResidentOption {
   readonly host: string;
@@ -64,39 +66,44 @@ export function addServeCommand(program: Command): void {
     .description('Serve the API over HTTP until SIGINT or SIGTERM.');
   addListenOptions(serve, 'info')
     .addOption(
-      new Option('--workers <n>', 'worker processes; 1 is a single process, for small machines')
+      setting('--workers <n>', 'worker processes; 1 is a single process, for small machines')
         .argParser(readWorkers)
         .default(defaultWorkers(), `one per two cores, at most ${MOST_WORKERS_BY_CORES}`),
     )
     .addOption(
-      new Option('--variant <a|b>', 'variant at the root; both are always available at /a and /b')
+      setting('--variant <a|b>', 'variant at the root; both are always available at /a and /b')
         .choices(['a', 'b'])
         .default('a'),
     )
-    .option(
-      '--rate-limit <n/unit>',
-      'rate limit for keys without their own, like 10/second, 100/minute or 5000/hour',
-      readRateLimit,
+    .addOption(
+      setting(
+        '--rate-limit <n/unit>',
+        'rate limit for keys without their own, like 10/second, 100/minute or 5000/hour',
+      ).argParser(readRateLimit),
     )
     .addOption(
-      new Option('--limit <name=value>', 'set a limit of each process, listed below; can be repeated')
+      setting('--limit <name=value>', 'set a limit of each process; can be repeated')
         .argParser(readLimits)
         .env('CORKBOARD_LIMITS'),
     )
     .addOption(new Option('--database-read <url>').env('CORKBOARD_DATABASE_READ').hideHelp())
-    .option(
-      '--cors-origin <origin>',
-      'allow web pages of this origin to use the API; can be repeated',
-      readOrigin,
+    .addOption(
+      setting(
+        '--cors-origin <origins>',
+        'allow web pages of these comma-separated origins to use the API; can be repeated',
+      ).argParser(readOrigins),
     )
-    .option(
-      '--trust-proxy <addresses>',
-      'proxies whose X-Forwarded-For header gives the client address in the log: comma-separated addresses or networks, like 10.0.0.0/8; can be repeated',
-      readProxies,
+    .addOption(
+      setting(
+        '--trust-proxy <addresses>',
+        'proxies whose X-Forwarded-For header gives the client address in the log: comma-separated addresses or networks, like 10.0.0.0/8; can be repeated',
+      ).argParser(readProxies),
     )
-    .option(
-      '--metrics-organizations',
-      'include the names of organizations in /metrics, which requires no key',
+    .addOption(
+      setting(
+        '--metrics-organizations [on|off]',
+        'include the names of organizations in /metrics, which requires no key',
+      ).argParser(readSwitch),
     )
     .action((_options: unknown, command: Command) => serveData(command.optsWithGlobals()));
   serve.addHelpText('after', ({ command }) => renderLimits(command));
@@ -127,17 +134,24 @@ function renderLimits(command: Command): string {
 /** The options of a command that listens. */
 export function addListenOptions(command: Command, logLevel: string): Command {
   return command
-    .option('--host <host>', 'address to listen on; 0.0.0.0 for all addresses', '127.0.0.1')
-    .option('--port <number>', 'port to listen on; 0 for any free port', readPort, 8080)
     .addOption(
-      new Option('--log-level <level>', 'least severe level to log')
+      setting('--host <host>', 'address to listen on; 0.0.0.0 for all addresses').default('127.0.0.1'),
+    )
+    .addOption(
+      setting('-p, --port <number>', 'port to listen on; 0 for any free port')
+        .argParser(readPort)
+        .default(8080),
+    )
+    .addOption(
+      setting('--log-level <level>', 'least severe level to log')
         .choices(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
         .default(logLevel),
     )
-    .option(
-      '--resident-limit <size>',
-      'memory for data, like 512MB or 2GB, or 0 for none; data that does not fit is read from disk (default: half of the memory)',
-      readSize,
+    .addOption(
+      setting(
+        '--resident-limit <size>',
+        'memory for data, like 512MB or 2GB, or 0 for none; data that does not fit is read from disk (default: half of the memory)',
+      ).argParser(readSize),
     );
 }
 

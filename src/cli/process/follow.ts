@@ -27,7 +27,7 @@ export interface FollowWords extends JsonOption, WrittenBy {
 const EVERY_MS = 5000;
 
 /** Throws `option-malformed` if the options and paths contradict each other. */
-export function checkFollow(paths: readonly string[], words: FollowWords): void {
+export function checkFollow(paths: readonly string[], words: Omit<FollowWords, 'organization'>): void {
   const { follow, every, dryRun, fromLrs, settings } = words;
   if (follow !== true) {
     if (every === undefined) return;

@@ -217,12 +217,13 @@ function readLimitValue(name: LimitName, text: string): number {
   throw new InvalidArgumentError(`${name} must be a number from 0 to 9999999.`);
 }
 
-/** Adds one origin to the earlier ones. */
-export function readOrigin(text: string, previous: readonly string[] = []): readonly string[] {
-  if (!URL.canParse(text) || new URL(text).origin !== text) {
+/** Adds comma-separated origins to the earlier ones. */
+export function readOrigins(text: string, previous: readonly string[] = []): readonly string[] {
+  const origins = readList(text);
+  if (origins.length === 0 || !origins.every((one) => URL.canParse(one) && new URL(one).origin === one)) {
     throw new InvalidArgumentError('An origin is a scheme and a host, like https://dashboard.example.org.');
   }
-  return [...previous, text];
+  return [...previous, ...origins];
 }
 
 /** Adds addresses and networks (CIDR) to the earlier ones. */
