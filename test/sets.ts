@@ -26,7 +26,7 @@ export const SETS = {
   ],
   /** Tests of the built command, of killed processes, and of third-party programs. */
   programs: [
-    'test/cli/{full-disk,node-version,processes,serve,shared-log,temporary-files,workers}.test.ts',
+    'test/cli/{admin,full-disk,node-version,processes,serve,shared-log,temporary-files,workers}.test.ts',
     'test/client/package.test.ts',
     'test/clients/*.test.ts',
     'test/console/announcement.test.ts',

@@ -27,7 +27,7 @@ Database:
 export function buildProgram(): Command {
   const program = new Command('corkboard')
     .description('Serve the data of a social-learning community over a read-only HTTP API.')
-    .version(readProductVersion(), '-V, --version', 'print the version')
+    .version(renderVersion(process.argv), '-V, --version', 'print the version; with --json as JSON')
     .helpOption('-h, --help', 'print this help')
     .addOption(setting('-d, --data <dir>', 'data folder').default('./data'))
     .addOption(
@@ -74,6 +74,17 @@ export function buildProgram(): Command {
   addPrefetchCommand(program);
   addDemoCommand(program);
   return program;
+}
+
+/**
+ * Commander prints the version before it reads further options, and a global `--json` would hide
+ * those of the commands; so this looks for the word itself.
+ */
+function renderVersion(words: readonly string[]): string {
+  const version = readProductVersion();
+  if (!words.includes('--json')) return version;
+  const { versions, platform, arch } = process;
+  return JSON.stringify({ version, node: versions.node, platform, arch });
 }
 
 /** The help of the program says more about the global options than the help of a command. */

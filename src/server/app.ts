@@ -9,13 +9,20 @@ import type { Keyring, RateLimit } from '../keys/keyring.ts';
 import type { Variant } from '../render/text/rendered-body.ts';
 import { contentTypeOf } from '../render/text/representations.ts';
 import type { Store } from '../store/store.ts';
+import { readProductVersion } from '../system/product-version.ts';
 import { frameworkOptions, type LogOptions } from './framework.ts';
 import { checkRequest } from './http/check-request.ts';
 import { allowOrigin, isPreflight, sendPreflight } from './http/cors.ts';
 import { addRoute, sendMethods } from './http/methods.ts';
 import { sendProblem } from './http/problem.ts';
 import { type Limits, resolveLimits } from './limits/limits.ts';
-import { addHealthRoutes } from './observability/health.ts';
+import {
+  ALIVE,
+  addHealthRoutes,
+  addMetricsRoute,
+  type Operation,
+  readinessOf,
+} from './observability/health.ts';
 import { LoggedPaths } from './observability/logged-path.ts';
 import { createMetrics } from './observability/metrics.ts';
 import { createObserver, watchRequest } from './observability/observe.ts';
@@ -61,6 +68,10 @@ export interface AppOptions extends LogOptions, LiveTimes, SiteFolders {
   readonly rateLimit?: RateLimit | undefined;
   /** Whether `/metrics` has labels with the names of organizations; absent: it has none. */
   readonly metricsOrganizations?: boolean | undefined;
+  /** Whether there is an admin address, which then has `/metrics` instead of the public port. */
+  readonly hasAdmin?: boolean | undefined;
+  /** Whether clients learn the version of the product; absent: they do. */
+  readonly showsVersion?: boolean | undefined;
   /** Addresses and networks of the proxies whose `X-Forwarded-For` is trusted; absent: none. */
   readonly trustedProxies?: readonly string[] | undefined;
   /** Origins whose pages may read responses; absent: none (decision 14). */
@@ -70,6 +81,7 @@ export interface AppOptions extends LogOptions, LiveTimes, SiteFolders {
 export interface App {
   readonly fastify: FastifyInstance;
   readonly limits: Limits;
+  readonly operation: Operation;
   /** After this call `/readyz` responds with 503. */
   beginStop(): void;
   /** Closes the datasets. Must be called after the last response has ended. */
@@ -84,10 +96,18 @@ export function buildApp(options: AppOptions): App {
   const published = publishedBases(options.defaultVariant);
   const limits = resolveLimits(options.limits, options.workers);
   const impaired = new Impaired();
-  const metrics = createMetrics(impaired, options.metricsOrganizations);
+  const metrics = createMetrics(impaired, {
+    workers: options.workers ?? 1,
+    namesOrganizations: options.metricsOrganizations === true,
+  });
+  const version = options.showsVersion === false ? undefined : readProductVersion();
+  const common = {
+    'x-content-type-options': 'nosniff',
+    ...(version !== undefined && { server: `corkboard/${version}` }),
+  };
   const app = fastify({
     ...frameworkOptions(logLevel, logStream, limits, options.trustedProxies),
-    clientErrorHandler: (error, socket) => refuseConnection(error, socket, observe),
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket, observe, common),
   });
   const paths = new LoggedPaths(published);
   app.addHook('onRoute', ({ url }) => paths.add(url));
@@ -106,7 +126,7 @@ export function buildApp(options: AppOptions): App {
   async function admit(request: FastifyRequest, reply: FastifyReply) {
     watchRequest(request, reply, observe, metrics);
     const keyed = isKeyed(request.originalUrl, published);
-    reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' });
+    reply.headers({ 'x-request-id': request.id, ...common });
     if (keyed) reply.header('vary', VARY);
     allowOrigin(request, reply, corsOrigins);
     if (isPreflight(request, corsOrigins)) return sendPreflight(reply);
@@ -195,18 +215,25 @@ export function buildApp(options: AppOptions): App {
         addRoute(app, url, (request, reply) => answerRoute(table.variant, route, request, reply));
       }
     }
-    const document = new FixedFile(JSON.stringify(describeVariant(table, base)), JSON_TYPE);
+    const document = new FixedFile(JSON.stringify(describeVariant(table, base, version)), JSON_TYPE);
     addRoute(app, path, async (request, reply) =>
       document.send(request, reply.header('cache-control', 'no-cache')),
     );
   }
   addSite(app, published, options);
-  addHealthRoutes(app, store, metrics, impaired, () => stopping);
+  const operation: Operation = {
+    liveness: async () => ALIVE,
+    readiness: () => readinessOf(store, impaired, stopping),
+    metrics: metrics.render,
+  };
+  addHealthRoutes(app, operation);
+  if (options.hasAdmin !== true) addMetricsRoute(app, operation);
   prepareConnections(app.server);
   shares.connections.watch(app.server);
   return {
     fastify: app,
     limits,
+    operation,
     beginStop: () => {
       stopping = true;
       live.end();

@@ -37,7 +37,7 @@ export interface LogOptions {
 export function frameworkOptions(
   logLevel: LogLevel,
   stream: LogStream,
-  limits: Limits,
+  limits: Pick<Limits, 'stalled-after'>,
   trustedProxies: readonly string[] = [],
 ) {
   return {

@@ -1,10 +1,13 @@
 /**
  * The running server: the application on a socket, from the first connection to the last response.
  */
+import cluster from 'node:cluster';
 import { lookup } from 'node:dns/promises';
 import type { Server } from 'node:http';
 import { keepTickClass } from '../system/tick-class.ts';
 import { type AppOptions, buildApp } from './app.ts';
+import { joinHealth } from './observability/cluster-health.ts';
+import type { Operation } from './observability/health.ts';
 
 /**
  * Connections that the operating system queues until they are accepted. Further clients try again
@@ -25,6 +28,8 @@ export interface ServerOptions extends AppOptions {
 export interface RunningServer {
   /** `http://host:port`, without a slash at its end. */
   readonly address: string;
+  /** For the admin address. */
+  readonly operation: Operation;
   /**
    * Accepts no more requests, lets responses in progress end, and closes the datasets, but not the
    * store.
@@ -37,6 +42,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { host, port, stopTimeoutMs = STOP_TIMEOUT_MS } = options;
   keepTickClass();
   const app = buildApp(options);
+  if (cluster.isWorker) joinHealth(app.operation.readiness);
   const { server } = app.fastify;
   // Without `dropMaxConnection`, which the types lack, full workers would pass connections to each
   // other.
@@ -52,6 +58,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   try {
     return {
       address: await app.fastify.listen({ host: await oneAddress(host), port, backlog: BACKLOG }),
+      operation: app.operation,
       stop: () => {
         stopped ??= stop();
         return stopped;

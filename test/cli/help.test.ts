@@ -16,6 +16,7 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
     '--cors-origin',
     '--trust-proxy',
     '--metrics-organizations',
+    ...['--admin-port', '--admin-host', '--version-header'],
     '--log-level',
     '--workers',
     '--resident-limit',
@@ -107,6 +108,14 @@ describe('the help', () => {
     assert.equal(help.stderr, '');
     const version = await run(['--version']);
     assert.deepEqual(version, { code: 0, stdout: `${packageFile.version}\n`, stderr: '' });
+    const { stdout } = await run(['--version', '--json']);
+    const { versions, platform, arch } = process;
+    assert.deepEqual(JSON.parse(stdout), {
+      version: packageFile.version,
+      node: versions.node,
+      platform,
+      arch,
+    });
     assert.deepEqual(await run(['keys', 'create', '-h']), help);
     for (const words of [['-V'], ['keys', 'list', '-V']]) assert.deepEqual(await run(words), version);
   });

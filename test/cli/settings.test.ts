@@ -35,6 +35,18 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   host: { name: 'host', text: '::1', value: '::1', optionText: '0.0.0.0', optionValue: '0.0.0.0' },
   port: { name: 'port', text: '81', value: 81, optionText: '0', optionValue: 0, invalid: 'http' },
+  'admin-port': {
+    name: 'adminPort',
+    ...{ text: '81', value: 81, optionText: '0', optionValue: 0, invalid: 'http' },
+  },
+  'admin-host': {
+    name: 'adminHost',
+    ...{ text: '::1', value: '::1', optionText: '0.0.0.0', optionValue: '0.0.0.0' },
+  },
+  'version-header': {
+    name: 'versionHeader',
+    ...{ text: 'off', value: false, optionText: 'on', optionValue: true, invalid: 'yes' },
+  },
   'log-level': {
     name: 'logLevel',
     ...{ text: 'warn', value: 'warn', optionText: 'debug', optionValue: 'debug', invalid: 'loud' },

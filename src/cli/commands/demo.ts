@@ -7,10 +7,10 @@ import { type Keyring, statusOf } from '../../keys/keyring.ts';
 import type { Store } from '../../store/store.ts';
 import { keepResident, withKeyring, withNewStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
-import { print, remark } from '../terminal/output.ts';
+import { remark } from '../terminal/output.ts';
 import { readTextInput } from '../terminal/text-input.ts';
 import { importInto, refuseUnpublished } from './import.ts';
-import { addListenOptions, type ListenOptions, listen, renderBaseUrls, waitForSignal } from './serve.ts';
+import { addListenOptions, type ListenOptions, listen, runUntilSignal } from './serve.ts';
 
 const ORGANIZATION = 'demo';
 const TITLE = 'Stack Exchange Demo';
@@ -43,13 +43,14 @@ async function serveDemo(options: ListenOptions): Promise<void> {
         port: options.port,
         defaultVariant: 'a',
         logLevel: options.logLevel,
+        hasAdmin: options.adminPort !== undefined,
+        showsVersion: options.versionHeader,
       });
       const key = await replaceKey(keyring);
-      print(renderBaseUrls(server.address));
-      print(`Key:       ${key}`);
-      print(`Try:       curl -H 'apikey: ${key}' '${server.address}/a/v1/boards'`);
-      await waitForSignal();
-      await server.stop();
+      await runUntilSignal(options, server, [
+        `Key:       ${key}`,
+        `Try:       curl -H 'apikey: ${key}' '${server.address}/a/v1/boards'`,
+      ]);
     }),
   );
 }

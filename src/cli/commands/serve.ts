@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { AppError } from '../../domain/app-error.ts';
 import type { RateLimit } from '../../keys/keyring.ts';
+import type { AdminServer } from '../../server/admin.ts';
 import { LIMIT_NAMES, LIMITS, type Limits, renderDefault } from '../../server/limits/limits.ts';
 import type { RunningServer, ServerOptions } from '../../server/start.ts';
 import { keepRoom } from '../process/full-disk.ts';
@@ -35,6 +36,10 @@ import { setting } from '../terminal/setting.ts';
 export interface ListenOptions extends StorageOptions, ResidentOption {
   readonly host: string;
   readonly port: number;
+  readonly adminHost: string;
+  /** Absent: there is no admin address. */
+  readonly adminPort?: number;
+  readonly versionHeader: boolean;
   readonly logLevel: ServerOptions['logLevel'];
 }
 
@@ -115,6 +120,7 @@ export function addServeCommand(program: Command): void {
     'CORKBOARD_DATABASE=postgres://corkboard@db.example.org/corkboard corkboard serve --host 0.0.0.0',
     'corkboard serve --database postgres://db1/corkboard --cache /var/cache/corkboard --cache-limit 50GB',
     'corkboard serve --limit responses-per-key=8 --limit response-memory=2GB',
+    'corkboard serve --admin-port 9090',
     'corkboard serve --trust-proxy 127.0.0.1,10.20.0.0/16',
     'corkboard serve --variant b --rate-limit 100/minute --cors-origin https://dashboard.example.org',
   ]);
@@ -141,6 +147,18 @@ export function addListenOptions(command: Command, logLevel: string): Command {
       setting('-p, --port <number>', 'port to listen on; 0 for any free port')
         .argParser(readPort)
         .default(8080),
+    )
+    .addOption(
+      setting(
+        '--admin-port <number>',
+        'second port, for operators only: /metrics (then only there), /livez and /readyz; 0 for any free port',
+      ).argParser(readPort),
+    )
+    .addOption(setting('--admin-host <host>', 'address of the admin port').default('127.0.0.1'))
+    .addOption(
+      setting('--version-header [on|off]', 'tell clients the version of Corkboard')
+        .argParser(readSwitch)
+        .default(true, 'on'),
     )
     .addOption(
       setting('--log-level <level>', 'least severe level to log')
@@ -174,16 +192,12 @@ async function serveData(options: ServeOptions): Promise<void> {
     return runAsWorker((untilStopped) => serveHere(options, ({ address }) => untilStopped(address)));
   }
   keepRoom(options);
-  const untilSignal = ({ address }: RunningServer) => {
-    print(renderBaseUrls(address));
-    return waitForSignal();
-  };
+  const untilSignal = (server: RunningServer) => runUntilSignal(options, server);
   if (options.workers === 1) return serveHere(options, untilSignal);
   const { findFreePort, startWorkers } = await import('../process/workers.ts');
   const port = options.port === 0 ? await withAddress(options, findFreePort(options.host)) : options.port;
   const server = await startWorkers({ ...options, port });
   await untilSignal(server);
-  await server.stop();
 }
 
 /** Serves in this process while `use` lasts, then lets the responses in progress end. */
@@ -208,6 +222,8 @@ async function serveHere(
           corsOrigins: options.corsOrigin,
           trustedProxies: options.trustProxy,
           metricsOrganizations: options.metricsOrganizations,
+          hasAdmin: options.adminPort !== undefined,
+          showsVersion: options.versionHeader,
         });
         await use(server);
         await server.stop();
@@ -233,6 +249,7 @@ export async function listen(options: Omit<ServerOptions, 'logStream'>): Promise
 async function withAddress<T>(
   { host, port }: Pick<ServerOptions, 'host' | 'port'>,
   starting: Promise<T>,
+  option = '--port',
 ): Promise<T> {
   try {
     return await starting;
@@ -240,7 +257,7 @@ async function withAddress<T>(
     if (!(error instanceof Error && 'syscall' in error)) throw error;
     const inUse = 'code' in error && error.code === 'EADDRINUSE';
     const reason = inUse
-      ? 'it is in use; choose a different port with --port, or 0 for any free port'
+      ? `it is in use; choose a different port with ${option}, or 0 for any free port`
       : error.message;
     throw new AppError('settings-refused', `Cannot listen on port ${port} of ${host}: ${reason}.`, {
       cause: error,
@@ -248,14 +265,45 @@ async function withAddress<T>(
   }
 }
 
+/**
+ * Opens the admin address of a running server, prints all URLs and more lines, and stops both after
+ * a signal. The admin address is the last to close, so that it shows that the server stops.
+ */
+export async function runUntilSignal(
+  options: ListenOptions,
+  server: RunningServer,
+  lines: readonly string[] = [],
+): Promise<void> {
+  let admin: AdminServer | undefined;
+  try {
+    admin = await openAdmin(options, server);
+    const adminLine = admin === undefined ? [] : [`Admin:     ${admin.address}`];
+    print([renderBaseUrls(server.address), ...adminLine, ...lines].join('\n'));
+    await waitForSignal();
+  } finally {
+    await server.stop();
+    await admin?.stop();
+  }
+}
+
+async function openAdmin(
+  { adminHost: host, adminPort: port, logLevel }: ListenOptions,
+  { operation }: RunningServer,
+): Promise<AdminServer | undefined> {
+  if (port === undefined) return undefined;
+  const { startAdmin } = await import('../../server/admin.ts');
+  const options = { host, port, logLevel, logStream: openSharedLog() };
+  return await withAddress(options, startAdmin(options, operation), '--admin-port');
+}
+
 /** The URLs to print, with the URL of the console if it has been built. */
-export function renderBaseUrls(address: string): string {
+function renderBaseUrls(address: string): string {
   const site = existsSync(CONSOLE_FOLDER) ? `Console:   ${address}/\n` : '';
   return `${site}Variant A: ${address}/a\nVariant B: ${address}/b\nReference: ${address}/docs`;
 }
 
 /** Waits for SIGINT or SIGTERM; a second one, while responses in progress end, stops at once. */
-export async function waitForSignal(): Promise<void> {
+async function waitForSignal(): Promise<void> {
   await new Promise<void>((resolve) => {
     let stoppingSinceMs: number | undefined;
     const onSignal = () => {

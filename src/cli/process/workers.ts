@@ -34,20 +34,22 @@ export interface WorkersOptions {
 export async function startWorkers(options: WorkersOptions): Promise<RunningServer> {
   const { RateLimiterClusterMaster } = await import('rate-limiter-flexible');
   const { gatherMetrics } = await import('../../server/observability/cluster-metrics.ts');
+  const { operationOfAll } = await import('../../server/observability/cluster-health.ts');
   cluster.setupPrimary({
     args: [...withoutDatabase(process.argv.slice(2)), '--port', String(options.port)],
     // JSON cannot represent NaN, which is a possible value of a metric.
     serialization: 'advanced',
   });
   new RateLimiterClusterMaster();
-  gatherMetrics();
+  const metrics = gatherMetrics();
   const workers = new Workers(options);
   try {
     // One worker starts before the others: it creates the data folder, and an error is reported
     // only once.
     const address = await workers.add();
     await Promise.all(Array.from({ length: options.workers - 1 }, () => workers.add()));
-    return { address, stop: () => workers.stop() };
+    const operation = operationOfAll(workers, options.workers, metrics);
+    return { address, operation, stop: () => workers.stop() };
   } catch (error) {
     workers.kill();
     throw error;
@@ -130,6 +132,14 @@ class Workers {
       if (failure !== undefined) throw failure;
       if (code !== 0) process.exitCode = 1;
     }
+  }
+
+  get isStopping(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  listening(): readonly Worker[] {
+    return [...this.#listening];
   }
 
   kill(): void {

@@ -17,15 +17,18 @@ interface GatheredMessage {
   readonly text: string | undefined;
 }
 
-/** For the primary: sends the text to workers that request it. */
-export function gatherMetrics(): void {
+/**
+ * For the primary: sends the text to workers that request it, and returns a function that gives it.
+ */
+export function gatherMetrics(): () => Promise<string | undefined> {
   const all = new ClusterRegistry();
+  const gather = () => all.clusterMetrics().catch(() => undefined);
   cluster.on('message', async (worker, { type, round }: WantedMessage) => {
     if (type !== 'metrics-wanted') return;
-    const text = await all.clusterMetrics().catch(() => undefined);
-    const gathered: GatheredMessage = { type: 'metrics-gathered', round, text };
+    const gathered: GatheredMessage = { type: 'metrics-gathered', round, text: await gather() };
     if (worker.isConnected()) worker.send(gathered);
   });
+  return gather;
 }
 
 /**

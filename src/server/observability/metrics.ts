@@ -5,14 +5,21 @@
  */
 import cluster from 'node:cluster';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import { readProductVersion } from '../../system/product-version.ts';
 import { LIMIT_NAMES, type LimitName, type Limits } from '../limits/limits.ts';
 import type { Impaired } from '../versions/impaired.ts';
 import { joinMetrics } from './cluster-metrics.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** `/metrics` requires no key, so it names organizations only if asked to (decision 65). */
-export function createMetrics(impaired: Impaired, namesOrganizations = false) {
+interface MetricsOptions {
+  /** Number of processes that serve together. */
+  readonly workers: number;
+  /** `/metrics` requires no key, so it names organizations only if asked to (decision 65). */
+  readonly namesOrganizations: boolean;
+}
+
+export function createMetrics(impaired: Impaired, { workers, namesOrganizations }: MetricsOptions) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -23,6 +30,19 @@ export function createMetrics(impaired: Impaired, namesOrganizations = false) {
     help: 'Serving processes.',
     registers,
   }).set(1);
+  new Gauge({
+    name: 'corkboard_workers_configured',
+    help: 'Serving processes that were configured.',
+    registers,
+    aggregator: 'max',
+  }).set(workers);
+  new Gauge({
+    name: 'corkboard_build_info',
+    help: 'Always 1; the labels are the versions of Corkboard and of Node.js.',
+    labelNames: ['version', 'node'],
+    registers,
+    aggregator: 'max',
+  }).set({ version: readProductVersion(), node: process.versions.node }, 1);
   const requests = new Counter({
     name: 'corkboard_requests_total',
     help: 'Finished requests, by route, method and status.',
@@ -65,7 +85,6 @@ export function createMetrics(impaired: Impaired, namesOrganizations = false) {
   });
   const ofOrganization = namesOrganizations ? (['organization'] as const) : [];
   return {
-    contentType: registry.contentType,
     /** The text of `/metrics`; absent when a worker has not responded. */
     render: cluster.isWorker ? joinMetrics(registry) : () => registry.metrics(),
     /** Counts a request whose response has ended. */

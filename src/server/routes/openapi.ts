@@ -4,7 +4,6 @@
  */
 import type { TSchema } from 'typebox';
 import { isText, REPRESENTATIONS, type Representation } from '../../render/text/representations.ts';
-import { readProductVersion } from '../../system/product-version.ts';
 import { PARAMETERS } from '../request/parameters.ts';
 import type { PathName, Route, VariantTable } from '../request/route.ts';
 import {
@@ -47,8 +46,11 @@ const FRAMES: Readonly<Partial<Record<Representation, string>>> = {
   'event-stream': 'Messages, each ended by an empty line. The response does not end.',
 };
 
-/** `base` is the path of the variant, without a slash at its end. */
-export function describeVariant(table: VariantTable, base: string): OpenApiDocument {
+/**
+ * `base` is the path of the variant, without a slash at its end; `version` is that of the product,
+ * absent: the document does not tell it.
+ */
+export function describeVariant(table: VariantTable, base: string, version?: string): OpenApiDocument {
   const components = new Map<string, unknown>();
   const paths: Record<string, unknown> = {};
   for (const route of table.routes) {
@@ -68,7 +70,7 @@ export function describeVariant(table: VariantTable, base: string): OpenApiDocum
       version: table.version,
       description: DESCRIPTION,
       contact: { name: 'The operator of this server' },
-      'x-corkboard-version': readProductVersion(),
+      ...(version !== undefined && { 'x-corkboard-version': version }),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: base === '' ? '/' : base, description: 'This server' }],

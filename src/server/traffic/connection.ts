@@ -172,9 +172,15 @@ function listenInstead(socket: Socket): void {
 
 /**
  * Responds to bytes that are not a request, and closes the connection. If a response is in
- * progress, the connection closes after it, without a further response.
+ * progress, the connection closes after it, without a further response. `common` are the fields of
+ * every response.
  */
-export function refuseConnection(error: ConnectionError, socket: Socket, observe: Observe): void {
+export function refuseConnection(
+  error: ConnectionError,
+  socket: Socket,
+  observe: Observe,
+  common: Readonly<Record<string, string>>,
+): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
@@ -191,7 +197,7 @@ export function refuseConnection(error: ConnectionError, socket: Socket, observe
   const fields = {
     ...problemHeaders(code),
     'content-length': body.length,
-    'x-content-type-options': 'nosniff',
+    ...common,
     'x-request-id': requestId,
     date: new Date().toUTCString(),
     connection: 'close',

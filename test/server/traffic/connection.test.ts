@@ -123,7 +123,7 @@ describe('a request on a connection', () => {
     const server = createServer({ requireHostHeader: false, ...options }, handle);
     server.on('clientError', (error, socket) => {
       // The framework narrows both types in the same way.
-      refuseConnection(error as ConnectionError, socket as Socket, () => undefined);
+      refuseConnection(error as ConnectionError, socket as Socket, () => undefined, {});
     });
     prepareConnections(server);
     server.listen(0, '127.0.0.1');
