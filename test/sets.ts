@@ -14,7 +14,7 @@ export const SETS = {
   browser: ['test/client/browser.test.ts', 'test/console/in-chromium.test.ts'],
   /** Tests that need PostgreSQL or an S3-compatible server, for any storage. */
   stores: [
-    'test/cli/{bucket,copy,copying,forget-pulled,postgres}.test.ts',
+    'test/cli/{backup,bucket,check,copy,copying,forget-pulled,postgres}.test.ts',
     'test/dataset/resident.test.ts',
     'test/deploy.test.ts',
     'test/export/export.test.ts',
@@ -26,7 +26,7 @@ export const SETS = {
   ],
   /** Tests of the built command, of killed processes, and of third-party programs. */
   programs: [
-    'test/cli/{admin,full-disk,node-version,processes,serve,shared-log,temporary-files,workers}.test.ts',
+    'test/cli/{admin,full-disk,killed-restore,node-version,processes,serve,shared-log,temporary-files,workers}.test.ts',
     'test/client/package.test.ts',
     'test/clients/*.test.ts',
     'test/console/announcement.test.ts',
@@ -47,6 +47,7 @@ export const SETS = {
   ],
   /** Servers under load, and data through many versions: several seconds each. */
   load: [
+    'test/cli/check-damage.test.ts',
     'test/client/{client,live,sync}.test.ts',
     'test/dataset/{duckdb,increments}.test.ts',
     'test/ingest/formats/{moodle-log,stack-exchange,xapi}.test.ts',

@@ -168,7 +168,7 @@ async function copyVersion(snapshot: OldSnapshot, to: DataPlace, entry: CatalogE
     onWait: () => remark(`Waiting for another change of ${entry.name} to finish.`),
   };
   if (version === undefined) {
-    await to.store.adopt({ entry, file: undefined }, { ...options, onBytes: () => undefined });
+    await to.store.adopt([{ entry, file: undefined }], { ...options, onBytes: () => undefined });
     return NOTHING;
   }
   using folder = openTemporaryFolder();
@@ -190,10 +190,10 @@ async function copyVersion(snapshot: OldSnapshot, to: DataPlace, entry: CatalogE
   const writing = openCopyDisplay(entry.name, 'bytes');
   const file = { path, spillFolder: join(folder.path, 'reading'), release: () => undefined };
   try {
-    await to.store.adopt(
-      { entry, file },
-      { ...options, onBytes: (bytes, of) => writing.show(bytes, of, '') },
-    );
+    await to.store.adopt([{ entry, file }], {
+      ...options,
+      onBytes: (bytes, of) => writing.show(bytes, of, ''),
+    });
   } finally {
     writing.end();
   }

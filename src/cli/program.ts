@@ -1,6 +1,8 @@
 /** The whole command line as a value, so that it can be run, tested and documented. */
 import { Command } from 'commander';
 import { readProductVersion } from '../system/product-version.ts';
+import { addBackupCommand } from './commands/backup.ts';
+import { addCheckCommand } from './commands/check.ts';
 import { addCopyCommand } from './commands/copy.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addExportCommand } from './commands/export.ts';
@@ -12,6 +14,7 @@ import { addOrganizationsCommands } from './commands/organizations.ts';
 import { addPointsCommands } from './commands/points.ts';
 import { addPrefetchCommand } from './commands/prefetch.ts';
 import { addPullCommand } from './commands/pull.ts';
+import { addRestoreCommand } from './commands/restore.ts';
 import { addServeCommand } from './commands/serve.ts';
 import { DEFAULT_CACHE_BYTES, defaultCache } from './process/storage.ts';
 import { addExamples } from './terminal/examples.ts';
@@ -70,6 +73,9 @@ export function buildProgram(): Command {
   addPointsCommands(program);
   addForgetCommand(program);
   addCopyCommand(program);
+  addBackupCommand(program);
+  addRestoreCommand(program);
+  addCheckCommand(program);
   addMigrateCommand(program);
   addPrefetchCommand(program);
   addDemoCommand(program);

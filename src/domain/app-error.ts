@@ -215,6 +215,7 @@ type CommandCode =
   | 'settings-refused'
   | 'option-malformed'
   | 'import-refused'
+  | 'restore-refused'
   | 'file-unreadable'
   | 'source-refused';
 

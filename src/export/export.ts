@@ -3,17 +3,17 @@
  * any Corkboard reproduces the same responses (decision 53). The folder appears when it is
  * complete.
  */
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { mkdir, readdir, realpath, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { PassThrough, type Transform } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGzip, createZstdCompress } from 'node:zlib';
 import { AppError } from '../domain/app-error.ts';
 import { RECORD_KINDS, type RecordKind } from '../store/staging.ts';
 import type { VersionRows } from '../store/version-rows.ts';
+import { writeNewFolder } from '../system/new-folder.ts';
 import type { ExportCompression, ExportFormat } from './choices.ts';
 import { type BundleRecord, FIELDS, type FieldType, VersionRecords } from './records.ts';
 import { csvHeaderOf, csvOf, ndjsonOf } from './texts.ts';
@@ -51,42 +51,11 @@ const COMPRESSORS: Readonly<Record<ExportCompression, () => Transform>> = {
 
 /** Returns the files with records. Throws `option-malformed` when the folder cannot be created. */
 export async function exportBundle(options: ExportOptions): Promise<readonly ExportedFile[]> {
-  const folder = await placeOf(options.folder);
-  const unfinished = `${folder}.${randomBytes(4).toString('hex')}.tmp`;
-  await mkdir(unfinished, { mode: 0o700 }).catch((error: unknown) => refuse(folder, error));
-  try {
-    const files = options.original.counts === undefined ? [] : await writeFiles(unfinished, options);
-    await writeSettings(unfinished, options.original);
-    await rmdir(folder).catch(() => undefined);
-    await rename(unfinished, folder).catch((error: unknown) => refuse(folder, error));
+  return await writeNewFolder(options.folder, async (folder) => {
+    const files = options.original.counts === undefined ? [] : await writeFiles(folder, options);
+    await writeSettings(folder, options.original);
     return files;
-  } finally {
-    await rm(unfinished, { recursive: true, force: true });
-  }
-}
-
-/** The real path of the folder. Throws `option-malformed` when it cannot be created or replaced. */
-async function placeOf(folder: string): Promise<string> {
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    return refuse(folder, error);
   });
-  if (names === undefined) return folder;
-  if (names.length > 0) {
-    throw new AppError(
-      'option-malformed',
-      `The folder ${folder} is not empty. Use an empty or a new folder.`,
-    );
-  }
-  const place = await realpath(folder);
-  const [own, above] = await Promise.all([stat(place), stat(dirname(place))]);
-  if (own.dev === above.dev) return place;
-  throw new AppError('option-malformed', `${folder} is a mount point. Use a new folder inside it.`);
-}
-
-function refuse(folder: string, error: unknown): never {
-  const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-  throw new AppError('option-malformed', `Cannot write to the folder ${folder}${code}.`, { cause: error });
 }
 
 async function writeFiles(folder: string, options: ExportOptions): Promise<readonly ExportedFile[]> {

@@ -63,6 +63,10 @@ export interface KeyRows {
   configure(id: string, change: (old: KeyRow | undefined) => KeyRow): Promise<void>;
   /** Stores the replacement that `succeed` returns for the row. If it throws, nothing changes. */
   replace(id: string, succeed: (old: KeyRow | undefined) => Replacement): Promise<void>;
+  /**
+   * What is wrong with the stored rows, one line each. A database verifies its rows itself: absent.
+   */
+  findDamage?(): Promise<readonly string[]>;
   /** Records a use unless one after `beforeMs` is recorded. Never throws and never blocks. */
   noteUse(id: string, nowMs: number, beforeMs: number): void;
   close(): Promise<void>;
@@ -85,6 +89,8 @@ const COLUMNS = [
   ...CONFIGURED,
   ...(['created_ms', 'retires_ms', 'revoked_ms', 'last_used_ms', 'rotated_to'] as const),
 ] as const satisfies readonly (keyof KeyRow)[];
+/** The names of the columns, in their order. */
+export const KEY_COLUMNS: readonly string[] = COLUMNS;
 const NAMES = COLUMNS.join(', ');
 const TRUTHS: ReadonlySet<string> = new Set<keyof KeyRow>([
   'redact_email',
@@ -93,11 +99,12 @@ const TRUTHS: ReadonlySet<string> = new Set<keyof KeyRow>([
   'allow_lms_lookup',
 ]);
 
-/** Each comment lists the parameters in their order. */
-export const SELECT_KEY = `SELECT ${NAMES} FROM keys WHERE id = ?`;
+/** Each comment lists the parameters in their order. `more`: a further column, which is ignored. */
+export const selectKey = (more = 'NULL') => `SELECT ${NAMES}, ${more} FROM keys WHERE id = ?`;
 /** The organization, or null for all. */
-export const SELECT_KEYS = `
-  SELECT ${NAMES} FROM keys WHERE organization = coalesce(?, organization) ORDER BY created_ms, id`;
+export const selectKeys = (more = 'NULL') => `
+  SELECT ${NAMES}, ${more} FROM keys
+  WHERE organization = coalesce(?, organization) ORDER BY created_ms, id`;
 /** `rowCells`. */
 export const INSERT_KEY = `INSERT INTO keys (${NAMES}) VALUES (${COLUMNS.map(() => '?').join(', ')})`;
 /** `rowCells`. */

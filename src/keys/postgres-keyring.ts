@@ -17,8 +17,8 @@ import {
   type Replacement,
   readRow,
   rowCells,
-  SELECT_KEY,
-  SELECT_KEYS,
+  selectKey,
+  selectKeys,
   TAKE_KEY,
 } from './key-row.ts';
 import type { Keyring } from './keyring.ts';
@@ -112,7 +112,7 @@ class PostgresKeyRows implements KeyRows {
   }
 
   async all(organization: string | undefined): Promise<readonly KeyRow[]> {
-    return (await this.#database.rows(numbered(SELECT_KEYS), [organization ?? null])).map(readRow);
+    return (await this.#database.rows(numbered(selectKeys()), [organization ?? null])).map(readRow);
   }
 
   async insert(row: KeyRow): Promise<void> {
@@ -191,7 +191,7 @@ class PostgresKeyRows implements KeyRows {
 }
 
 async function selectRow(asking: RowQueries, id: string, lock = ''): Promise<KeyRow | undefined> {
-  const [cells] = await asking.rows(`${numbered(SELECT_KEY)} ${lock}`, [id]);
+  const [cells] = await asking.rows(`${numbered(selectKey())} ${lock}`, [id]);
   return cells && readRow(cells);
 }
 

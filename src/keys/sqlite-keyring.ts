@@ -9,9 +9,19 @@ import { setImmediate } from 'node:timers/promises';
 import { AppError } from '../domain/app-error.ts';
 import { inTransaction, openPrivateDatabase } from '../system/private-database.ts';
 import {
+  acceptRow,
+  addSeals,
+  defineSeals,
+  findDamage,
+  type SealedTable,
+  sealCheck,
+  sealSchema,
+} from '../system/row-seal.ts';
+import {
   CONFIGURE_KEY,
   configuredCells,
   INSERT_KEY,
+  KEY_COLUMNS,
   type KeyCell,
   type KeyRow,
   type KeyRows,
@@ -20,14 +30,23 @@ import {
   type Replacement,
   readRow,
   rowCells,
-  SELECT_KEY,
-  SELECT_KEYS,
+  selectKey,
+  selectKeys,
   TAKE_KEY,
 } from './key-row.ts';
 import type { Keyring } from './keyring.ts';
 import { StoredKeyring } from './stored-keyring.ts';
 
 const FILE = 'keys.db';
+
+const SEALED: SealedTable = {
+  file: FILE,
+  name: 'keys',
+  key: 'id',
+  columns: KEY_COLUMNS,
+  describe: (id) =>
+    `The key ${id} in ${FILE} is damaged. Revoke it and create a new one, or restore ${FILE} from a backup.`,
+};
 
 /**
  * The migrations of the table. Only append to them: `user_version` of the file counts those that
@@ -53,6 +72,7 @@ const STEPS = [
   ) STRICT, WITHOUT ROWID`,
   'ALTER TABLE keys ADD allow_lms_lookup INTEGER NOT NULL DEFAULT 0',
   'ALTER TABLE keys ADD redact_id INTEGER NOT NULL DEFAULT 0',
+  addSeals(SEALED),
 ] as const;
 
 /**
@@ -79,12 +99,14 @@ class SqliteKeyRows implements KeyRows {
 
   constructor(dataDir: string) {
     this.#database = openPrivateDatabase(dataDir, FILE);
+    defineSeals(this.#database, SEALED);
     prepareSchema(this.#database);
-    this.#selectKey = this.#database.prepare(SELECT_KEY);
+    this.#selectKey = this.#database.prepare(selectKey(sealCheck(SEALED)));
     // A number that changes whenever a different connection changes the file. Several times cheaper
     // than reading a row.
     this.#selectDataVersion = this.#database.prepare('PRAGMA data_version');
     this.#uses = new DatabaseSync(join(dataDir, FILE), { timeout: 0 });
+    defineSeals(this.#uses, SEALED);
     this.#uses.exec('PRAGMA synchronous = NORMAL');
     this.#updateUse = this.#uses.prepare(
       'UPDATE keys SET last_used_ms = :now WHERE id = :id AND coalesce(last_used_ms <= :before, true)',
@@ -109,7 +131,7 @@ class SqliteKeyRows implements KeyRows {
 
   async all(organization: string | undefined): Promise<readonly KeyRow[]> {
     return this.#database
-      .prepare(SELECT_KEYS)
+      .prepare(selectKeys(sealCheck(SEALED)))
       .all(organization ?? null)
       .map(readNamed);
   }
@@ -119,7 +141,11 @@ class SqliteKeyRows implements KeyRows {
   }
 
   async revoke(id: string, nowMs: number): Promise<KeyRow | undefined> {
-    this.#database.prepare(REVOKE_KEY).run(nowMs, id);
+    inTransaction(this.#database, () => {
+      this.#database.prepare(REVOKE_KEY).run(nowMs, id);
+      // A damaged key must be revocable; afterwards it gives access to nothing.
+      this.#database.prepare(acceptRow(SEALED, '?')).run(id);
+    });
     return this.#row(id);
   }
 
@@ -142,6 +168,10 @@ class SqliteKeyRows implements KeyRows {
     inTransaction(this.#database, () => {
       for (const row of rows) this.#insert(row, TAKE_KEY);
     });
+  }
+
+  async findDamage(): Promise<readonly string[]> {
+    return findDamage(this.#database, SEALED);
   }
 
   noteUse(id: string, now: number, before: number): void {
@@ -182,6 +212,7 @@ function prepareSchema(database: DatabaseSync): void {
     // Read again, because a different process may have run them before this one got the lock.
     for (const step of STEPS.slice(done())) database.exec(step);
     database.exec(`PRAGMA user_version = ${STEPS.length}`);
+    sealSchema(database);
     database.exec('COMMIT');
   } catch (error) {
     database.exec('ROLLBACK');

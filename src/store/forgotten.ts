@@ -57,9 +57,24 @@ export async function forgetUsers(
   { beforeErasing, ...options }: ForgettingOptions,
 ): Promise<Outcome> {
   const { name } = await store.organization(organization);
+  return await eraseUsers(store, name, ids, {
+    ...options,
+    beforeErasing: async () => {
+      await checkKnown(store, name, ids);
+      await beforeErasing?.();
+    },
+  });
+}
+
+/** Like `forgetUsers`, also for users that the organization does not know (yet). */
+export async function eraseUsers(
+  store: Store,
+  name: string,
+  ids: readonly bigint[],
+  { beforeErasing, ...options }: ForgettingOptions,
+): Promise<Outcome> {
   const publication = await store.beginPublication(name, options);
   try {
-    await checkKnown(store, name, ids);
     await beforeErasing?.();
     await publication.stage(
       'users',

@@ -58,15 +58,17 @@ export function defaultSettings(name: string, largestId: bigint): Settings {
 }
 
 /**
- * A copy may replace an organization of the same name that has no data. Throws
- * `organization-exists`, also if the names differ in case: keys would treat them as different
- * organizations.
+ * A copy may replace an organization of the same name that has no data, or with `evenWithData` any
+ * of that name. Throws `organization-exists`, also if the names differ in case: keys would treat
+ * them as different organizations.
  */
 export function checkReplaceable(
-  existing: { readonly name: string; readonly version: string | undefined } | undefined,
+  existing: { readonly name: string; readonly publication: number | undefined } | undefined,
   name: string,
+  evenWithData = false,
 ): void {
-  if (existing === undefined || (existing.name === name && existing.version === undefined)) return;
+  if (existing === undefined) return;
+  if (existing.name === name && (evenWithData || existing.publication === undefined)) return;
   throw new AppError(
     'organization-exists',
     `The target already has an organization "${existing.name}"; nothing of "${name}" was copied. Copy to a different store, or choose other organizations with --organization.`,

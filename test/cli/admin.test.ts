@@ -38,7 +38,7 @@ describe('serve --admin-port', () => {
       const server = await serving(t, [...SERVE, '--workers', String(workers)], 'Admin');
       const admin = server.printed['Admin'] ?? '';
       assert.match(admin, /^http:\/\/127\.0\.0\.1:\d+$/);
-      const { origin } = new URL(printed['Variant A'] ?? '');
+      const { origin } = new URL(server.printed['Variant A'] ?? '');
       assert.notEqual(admin, origin);
       const replies = Array.from({ length: 4 }, () => ask(`${origin}/a/v1/boards`, key));
       assert.ok((await Promise.all(replies)).every(({ status }) => status === 200));

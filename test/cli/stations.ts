@@ -72,7 +72,7 @@ export async function openStation(kind: StorageKind): Promise<Station> {
 export async function makePlain({ store, asPlace }: Station, name: string): Promise<void> {
   const entry = { ...(await store.organization(name)), derivedIds: 'plain', publication: undefined } as const;
   await asPlace((place) =>
-    place.store.adopt({ entry, file: undefined }, { waitMs: 0, onBytes: () => undefined }),
+    place.store.adopt([{ entry, file: undefined }], { waitMs: 0, onBytes: () => undefined }),
   );
 }
 

@@ -19,7 +19,7 @@ interface CopyCommandOptions extends JsonOption {
   readonly keys: boolean;
 }
 
-interface Copied extends Counts {
+export interface Copied extends Counts {
   readonly organization: string;
   /** Undefined if nothing is published. */
   readonly version: string | undefined;
@@ -74,7 +74,7 @@ async function copyOrganizations(options: CopyCommandOptions): Promise<void> {
 export async function copyAll(
   from: DataPlace,
   to: DataPlace,
-  options: Pick<CopyCommandOptions, 'organization' | 'keys'>,
+  options: { readonly organization?: readonly string[] | undefined; readonly keys: boolean },
 ): Promise<Copied[]> {
   const known = await from.store.organizations();
   const names = options.organization ?? known.map(({ name }) => name);

@@ -77,7 +77,11 @@ function addList(organizations: Command): void {
 }
 
 async function listOrganizations(options: StorageOptions & JsonOption): Promise<void> {
-  const entries = await withStore(options, (store) => store.organizations());
+  const entries = await withStore(options, async (store) => {
+    const names = (await store.organizations()).map(({ name }) => name);
+    // A look-up of one entry refuses it if it is damaged.
+    return await Promise.all(names.map((name) => store.organization(name)));
+  });
   printResult(options, entries.map(describeEntry), () => renderOrganizations(entries));
 }
 

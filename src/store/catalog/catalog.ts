@@ -30,8 +30,11 @@ export interface NextHead {
 }
 
 export interface Catalog {
-  /** Ascending by name. */
+  /** Ascending by name. Contains damaged entries as they are; look-ups of one refuse it. */
   all(): Promise<readonly CatalogEntry[]>;
+  /** The names in `all`, without reading the entries. */
+  names(): Promise<readonly string[]>;
+  /** Throws `data-unreadable` when the entry is damaged; so does `entry`. */
   find(name: string): Promise<CatalogEntry | undefined>;
   /** Throws `organization-unknown`. */
   entry(name: string): Promise<CatalogEntry>;
@@ -41,6 +44,8 @@ export interface Catalog {
   create(name: string, settings: Partial<Settings>): Promise<CatalogEntry>;
   /** Throws `organization-unknown`. Cheap enough for several calls a second. */
   currentVersion(name: string): Promise<string | undefined>;
+  /** What is wrong with the stored entries, one line each. */
+  findDamage(): Promise<readonly string[]>;
   /** See `Store.watch`. */
   watch?(onPublished: (organization: string) => void): () => void;
   close(): Promise<void>;
@@ -95,29 +100,38 @@ export function identityColumns({ secret, derivedIds, version }: OrganizationEnt
   return { secret, derived_ids: derivedIds, generation: publication ?? null, version: version ?? null };
 }
 
-const COLUMNS = [
+export const COLUMNS = [
   ...(['name', 'id', 'title', 'domain', 'category_id', 'course_lookup', 'lms_user_properties'] as const),
   ...(['policy', 'user_points_key', 'secret', 'derived_ids', 'generation', 'version'] as const),
 ] as const satisfies readonly (keyof OrganizationRow)[];
 
-const SELECT = `SELECT ${COLUMNS.join(', ')} FROM organizations`;
+const SELECT = `SELECT ${COLUMNS.join(', ')}`;
 
 /** The queries that both catalogs share. `database` may be a transaction. */
 export class Organizations {
   readonly #database: CatalogStatements;
+  readonly #check: string;
 
-  constructor(database: CatalogStatements) {
+  /** `check`: a column for look-ups of one entry, which refuses damaged ones. */
+  constructor(database: CatalogStatements, check = 'NULL') {
     this.#database = database;
+    this.#check = check;
   }
 
   async all(): Promise<readonly CatalogEntry[]> {
-    return (await this.#database.rows(`${SELECT} ORDER BY lower(name)`)).map(readEntry);
+    return (await this.#database.rows(`${SELECT} FROM organizations ORDER BY lower(name)`)).map(readEntry);
+  }
+
+  async names(): Promise<readonly string[]> {
+    const rows = await this.#database.rows('SELECT name FROM organizations ORDER BY lower(name)');
+    return rows.map(([name]) => text(name));
   }
 
   async find(name: string): Promise<CatalogEntry | undefined> {
     // A PostgreSQL text cannot contain a NUL character, not even in a parameter.
     if (name.includes('\0')) return undefined;
-    const [row] = await this.#database.rows(`${SELECT} WHERE lower(name) = $1`, [name.toLowerCase()]);
+    const sql = `${SELECT}, ${this.#check} FROM organizations WHERE lower(name) = $1`;
+    const [row] = await this.#database.rows(sql, [name.toLowerCase()]);
     return row && readEntry(row);
   }
 

@@ -48,6 +48,13 @@ export interface SharedHead extends NextHead {
   readonly isOnly: boolean;
 }
 
+/** A copy of an organization; without data if `head` is absent. */
+export interface SharedCopy {
+  readonly lease: Lease;
+  readonly original: OrganizationEntry;
+  readonly head: SharedHead | undefined;
+}
+
 export interface KeptVersion {
   readonly publication: number;
   readonly manifest: Uint8Array;
@@ -165,12 +172,17 @@ export class PostgresCatalog extends Organizations implements Catalog {
   }
 
   /**
-   * Makes a copy current with the whole entry of its original; without data if `head` is absent.
+   * Makes copies current, all at once, each with the whole entry of its original; without data if
+   * `head` is absent. Throws `organization-busy` when a lease was lost.
    */
-  async adopt(lease: Lease, original: OrganizationEntry, head: SharedHead | undefined): Promise<void> {
-    const { name, settings } = original;
-    const columns = { ...settingsColumns(settings), ...identityColumns(original, head?.publication) };
-    await this.#change(lease, name, columns, head);
+  async adopt(copies: readonly SharedCopy[]): Promise<void> {
+    await this.#database.transact(async (transaction) => {
+      for (const { lease, original, head } of copies) {
+        const { name, settings } = original;
+        const columns = { ...settingsColumns(settings), ...identityColumns(original, head?.publication) };
+        await change(transaction, lease, name, columns, head);
+      }
+    });
   }
 
   /** Stores settings of an organization that has no published version. */
@@ -200,6 +212,34 @@ export class PostgresCatalog extends Organizations implements Catalog {
     });
   }
 
+  /** The database verifies its rows itself; this compares them with each other. */
+  async findDamage(): Promise<readonly string[]> {
+    const rows = await this.#database.rows(WITHOUT_MANIFEST);
+    return rows.map(
+      ([name, version]) =>
+        `The current version ${text(version)} of ${text(name)} has no manifest. Restore it with "corkboard restore --replace --organization".`,
+    );
+  }
+
+  /** Whether the database has checksums of its pages. */
+  async hasChecksums(): Promise<boolean> {
+    return (await this.#only('SHOW data_checksums'))[0] === 'on';
+  }
+
+  /** The highest number of a version that was ever published. */
+  async lastPublication(organization: number): Promise<number> {
+    const sql = 'SELECT coalesce(max(publication), 0) FROM versions WHERE organization = $1';
+    const [row] = await this.#database.rows(sql, [organization]);
+    return Number(row?.[0]);
+  }
+
+  /** The epoch of the last lease, and whether a command has it now. */
+  async lastLease(organization: number): Promise<{ readonly epoch: bigint; readonly isHeld: boolean }> {
+    const sql = 'SELECT epoch, ends > now() FROM leases WHERE organization = $1';
+    const [row] = await this.#database.rows(sql, [organization]);
+    return { epoch: (row?.[0] as bigint | undefined) ?? 0n, isHeld: row?.[1] === true };
+  }
+
   async close(): Promise<void> {
     await Promise.all(Array.from(this.#watches, (watch) => watch.end()));
     await this.#database.close();
@@ -211,22 +251,7 @@ export class PostgresCatalog extends Organizations implements Catalog {
     columns: Readonly<Record<string, ColumnValue>>,
     head: SharedHead | undefined,
   ): Promise<void> {
-    const { organization } = lease;
-    await this.#database.transact(async (transaction) => {
-      await checkLease(transaction, lease);
-      const { tick } = await nextTick(transaction);
-      const inForce = head && { generation: head.publication, version: head.version, oldest: oldestOf(head) };
-      const { sql, parameters } = assignments({ ...columns, ...inForce, changed: tick });
-      const where = `organization = $${parameters.length + 1}`;
-      const update = `UPDATE organizations SET ${sql} WHERE ${where} RETURNING place`;
-      const [row] = await transaction.rows(update, [...parameters, organization]);
-      if (head !== undefined) {
-        await checkChunks(transaction, text(row?.[0]), head.chunks);
-        await recordVersion(transaction, organization, head);
-      }
-      // Sent when the transaction commits.
-      await transaction.rows('SELECT pg_notify($1, $2)', [PUBLISHED_CHANNEL, name]);
-    });
+    await this.#database.transact((transaction) => change(transaction, lease, name, columns, head));
   }
 
   /**
@@ -274,6 +299,29 @@ export class PostgresCatalog extends Organizations implements Catalog {
   }
 }
 
+async function change(
+  transaction: Session,
+  lease: Lease,
+  name: string,
+  columns: Readonly<Record<string, ColumnValue>>,
+  head: SharedHead | undefined,
+): Promise<void> {
+  const { organization } = lease;
+  await checkLease(transaction, lease);
+  const { tick } = await nextTick(transaction);
+  const inForce = head && { generation: head.publication, version: head.version, oldest: oldestOf(head) };
+  const { sql, parameters } = assignments({ ...columns, ...inForce, changed: tick });
+  const where = `organization = $${parameters.length + 1}`;
+  const update = `UPDATE organizations SET ${sql} WHERE ${where} RETURNING place`;
+  const [row] = await transaction.rows(update, [...parameters, organization]);
+  if (head !== undefined) {
+    await checkChunks(transaction, text(row?.[0]), head.chunks);
+    await recordVersion(transaction, organization, head);
+  }
+  // Sent when the transaction commits.
+  await transaction.rows('SELECT pg_notify($1, $2)', [PUBLISHED_CHANNEL, name]);
+}
+
 /**
  * Locks the single row, so that changes become visible in the order of their ticks: a reader that
  * sees one tick sees all before it.
@@ -303,6 +351,12 @@ async function checkChunks(transaction: Session, place: string, names: readonly 
     'The database has failed over to a server that does not have all data of this command. Nothing was changed; run the command again.',
   );
 }
+
+const WITHOUT_MANIFEST = `
+  SELECT o.name, o.version FROM organizations o
+  LEFT JOIN versions v ON v.organization = o.organization AND v.publication = o.generation
+    AND v.version = o.version AND v.manifest IS NOT NULL
+  WHERE o.generation IS NOT NULL AND v.organization IS NULL ORDER BY lower(o.name)`;
 
 const RECORD = `
   INSERT INTO versions (organization, publication, version, published_ms, bytes, uploaded_bytes, manifest)

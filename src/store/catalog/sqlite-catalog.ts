@@ -4,12 +4,23 @@
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { inTransaction, openPrivateDatabase } from '../../system/private-database.ts';
+import {
+  acceptRow,
+  addSeals,
+  defineSeals,
+  findDamage,
+  type SealedTable,
+  sealCheck,
+  sealSchema,
+} from '../../system/row-seal.ts';
 import type { OrganizationEntry, Settings } from '../store.ts';
+import { text } from '../stored-values.ts';
 import {
   assignments,
   type Catalog,
   type CatalogEntry,
   type CatalogStatements,
+  COLUMNS,
   type ColumnValue,
   identityColumns,
   insertOrganization,
@@ -18,6 +29,8 @@ import {
   settingsColumns,
 } from './catalog.ts';
 
+const FILE = 'catalog.db';
+
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS organizations (
     name TEXT PRIMARY KEY COLLATE NOCASE, id INTEGER NOT NULL, title TEXT NOT NULL, domain TEXT NOT NULL,
@@ -25,6 +38,15 @@ const SCHEMA = `
     policy TEXT NOT NULL, secret BLOB NOT NULL, generation INTEGER, version TEXT,
     derived_ids TEXT NOT NULL DEFAULT 'plain', user_points_key TEXT NOT NULL DEFAULT 'user-id'
   ) STRICT;`;
+
+const SEALED: SealedTable = {
+  file: FILE,
+  name: 'organizations',
+  key: 'name',
+  columns: COLUMNS,
+  describe: (name) =>
+    `The entry of ${name} in ${FILE} is damaged. Restore the organization with "corkboard restore --replace --organization".`,
+};
 
 /** Columns that were added later, with the statements that add them. */
 const LATER_COLUMNS = {
@@ -35,23 +57,40 @@ const LATER_COLUMNS = {
     UPDATE organizations SET derived_ids = 'keyed' WHERE version IS NULL;`,
   user_points_key: `
     ALTER TABLE organizations ADD user_points_key TEXT NOT NULL DEFAULT 'user-id';`,
+  seal: addSeals(SEALED),
 };
 
 /**
  * Opens the catalog of a data folder, and creates both if there is none. Throws `data-unreadable`.
  */
 export function openSqliteCatalog(dataFolder: string): SqliteCatalog {
-  const database = openPrivateDatabase(dataFolder, 'catalog.db');
+  const database = openPrivateDatabase(dataFolder, FILE);
+  defineSeals(database, SEALED);
   prepareSchema(database);
   return new SqliteCatalog(new SqliteFile(database));
+}
+
+/** A copy of an organization, and the number of its version here; absent without data. */
+export interface Copy {
+  readonly original: OrganizationEntry;
+  readonly publication: number | undefined;
+}
+
+interface Known {
+  readonly name: string;
+  readonly publication: number | undefined;
 }
 
 export class SqliteCatalog extends Organizations implements Catalog {
   readonly #database: SqliteFile;
 
   constructor(database: SqliteFile) {
-    super(database);
+    super(database, sealCheck(SEALED));
     this.#database = database;
+  }
+
+  async findDamage(): Promise<readonly string[]> {
+    return this.#database.findDamage();
   }
 
   async create(name: string, settings: Partial<Settings>): Promise<CatalogEntry> {
@@ -69,13 +108,30 @@ export class SqliteCatalog extends Organizations implements Catalog {
   }
 
   /**
-   * Makes a copy current, durably, with the whole entry of the original; without data if
-   * `publication` is absent.
+   * Makes copies current, durably and all at once, each with the whole entry of its original;
+   * without data if `publication` is absent. Creates organizations that do not exist.
    */
-  async adopt(original: OrganizationEntry, publication: number | undefined): Promise<void> {
-    const { name, settings } = original;
-    const columns = { ...settingsColumns(settings), ...identityColumns(original, publication) };
-    await this.#update(name, columns);
+  async adopt(copies: readonly Copy[]): Promise<void> {
+    await this.#database.transact(async (transaction) => {
+      for (const { original, publication } of copies) {
+        const { name, settings } = original;
+        const [known] = await transaction.rows('SELECT 1 FROM organizations WHERE name = $1', [name]);
+        if (known === undefined) await insertOrganization(transaction, name, settings);
+        const columns = { ...settingsColumns(settings), ...identityColumns(original, publication) };
+        const { sql, parameters } = assignments(columns);
+        const where = `name = $${parameters.length + 1}`;
+        await transaction.rows(`UPDATE organizations SET ${sql} WHERE ${where}`, [...parameters, name]);
+        // Every value is new, so nothing is left of an entry that was damaged.
+        await transaction.rows(acceptRow(SEALED, '$1'), [name]);
+      }
+    });
+  }
+
+  /** The name of an organization, and the number of its current version; absent without data. */
+  async publicationOf(name: string): Promise<Known | undefined> {
+    const sql = 'SELECT name, generation FROM organizations WHERE lower(name) = $1';
+    const [row] = await this.#database.rows(sql, [name.toLowerCase()]);
+    return row && { name: text(row[0]), publication: row[1] === null ? undefined : Number(row[1]) };
   }
 
   /** Stores settings of an organization that has no published version. */
@@ -127,6 +183,10 @@ class SqliteFile implements CatalogStatements {
     });
   }
 
+  findDamage(): readonly string[] {
+    return findDamage(this.#database, SEALED);
+  }
+
   close(): void {
     this.#database.close();
   }
@@ -157,6 +217,7 @@ function prepareSchema(database: DatabaseSync): void {
   inTransaction(database, () => {
     // A different process may have added them while this one waited.
     for (const [, addition] of missingColumns(database)) database.exec(addition);
+    sealSchema(database);
   });
 }
 

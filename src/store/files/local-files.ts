@@ -2,17 +2,22 @@
  * The versions of a data folder: each organization has a folder of numbered files, of which the
  * last three are kept. One process at a time publishes an organization.
  */
-import { copyFile, mkdir, stat } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { AppError } from '../../domain/app-error.ts';
+import { digestFile } from '../../system/file-digest.ts';
 import { organizationFolder } from '../../system/organization-folders.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import type { SqliteCatalog } from '../catalog/sqlite-catalog.ts';
+import type { Copy, SqliteCatalog } from '../catalog/sqlite-catalog.ts';
 import { checkReplaceable } from '../organization-name.ts';
 import type { PublicationOptions, Settings } from '../store.ts';
 import type { NextVersion, PublishedHead } from '../version/publish/next-version.ts';
+import { checkVersion } from '../version/read/version-check.ts';
 import type { VersionFile } from '../version/read/version-dataset.ts';
+import type { CheckReport } from './check-report.ts';
 import { lockFile } from './file-lock.ts';
-import type { CopyOptions, Original, VersionFiles } from './version-files.ts';
+import { checkLocalFiles } from './local-check.ts';
+import type { AdoptOptions, CopyOptions, Original, VersionFiles } from './version-files.ts';
 import { VersionFolder } from './version-folder.ts';
 
 export class LocalFiles implements VersionFiles {
@@ -49,33 +54,103 @@ export class LocalFiles implements VersionFiles {
     }
   }
 
-  async adopt({ entry, file }: Original, options: CopyOptions): Promise<void> {
-    const release = await this.#lock(entry.name, options);
+  async adopt(originals: readonly Original[], options: AdoptOptions): Promise<void> {
+    const staged: Staged[] = [];
     try {
-      checkReplaceable(await this.#catalog.find(entry.name), entry.name);
-      if (file === undefined || entry.publication === undefined) {
-        return await this.#catalog.adopt(entry, undefined);
+      for (const original of originals) staged.push(await this.#stage(original, options));
+      await options.beforeCurrent?.();
+      await this.#catalog.adopt(staged);
+    } catch (error) {
+      for (const { versions, publication } of staged) {
+        if (publication !== undefined) await versions.drop(publication);
       }
-      await this.#takeFile(this.#versions(entry.name), entry.publication, file.path, options);
-      await this.#catalog.adopt(entry, entry.publication);
+      throw error;
     } finally {
-      release();
+      for (const { release } of staged) release();
     }
+    for (const { versions, publication } of staged) {
+      // The next publication deletes what cannot be deleted now.
+      if (publication !== undefined) await versions.prune(publication).catch(() => undefined);
+    }
+  }
+
+  async verify({ entry, file }: Original): Promise<void> {
+    if (file === undefined || entry.publication === undefined) return;
+    const recorded = await this.#versions(entry.name).recordedDigest(entry.publication);
+    // Without a digest, at least every block with data is compared with DuckDB's checksums.
+    if (recorded === undefined) await checkVersion(file);
+    else if ((await digestFile(file.path)).sha256 !== recorded) {
+      throw new AppError(
+        'data-unreadable',
+        `The data of ${entry.name} is damaged: ${file.path} is not what was published. Restore it from a backup.`,
+      );
+    }
+  }
+
+  async strays(names: readonly string[]): Promise<readonly string[]> {
+    const folder = join(this.#dataFolder, 'organizations');
+    const known = new Set(names);
+    const strays: string[] = [];
+    for (const name of await readdir(folder).catch(() => [])) {
+      if (known.has(name)) continue;
+      // A command that creates the organization holds the lock.
+      const release = await lockFile(this.#lockPath(name), { waitMs: 0 }).catch(() => undefined);
+      release?.();
+      if (release === undefined) continue;
+      strays.push(
+        `${join(folder, name)} belongs to no organization. If no command has just created it, move it elsewhere.`,
+      );
+    }
+    return strays;
+  }
+
+  async check(entry: CatalogEntry, report: CheckReport): Promise<void> {
+    await checkLocalFiles(this.#versions(entry.name), entry, this.#lockPath(entry.name), report);
   }
 
   async close(): Promise<void> {}
 
-  /**
-   * The copy is not visible before it is in the catalog; the next publication deletes leftovers of
-   * a failed copy.
-   */
-  async #takeFile(versions: VersionFolder, publication: number, path: string, { onBytes }: CopyOptions) {
+  /** Copies a file. The copy is not visible before it is in the catalog. */
+  async #stage({ entry, file }: Original, options: AdoptOptions): Promise<Staged> {
+    const { name } = entry;
+    const release = await this.#lock(name, options);
+    const versions = this.#versions(name);
+    try {
+      const known = await this.#known(name, options);
+      if (file === undefined || entry.publication === undefined) {
+        return { versions, release, original: entry, publication: undefined };
+      }
+      const publication = known?.publication === undefined ? entry.publication : known.publication + 1;
+      await this.#takeFile(versions, publication, file.path, options, name);
+      return { versions, release, original: entry, publication };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  /** The organization that a copy would replace. Throws `organization-exists`. */
+  async #known(name: string, { replace }: AdoptOptions) {
+    // Its entry may be the damaged one that is to be replaced.
+    const known = replace ? await this.#catalog.publicationOf(name) : await this.#catalog.find(name);
+    checkReplaceable(known, name, replace);
+    return known;
+  }
+
+  /** The next publication deletes leftovers of a failed copy. */
+  async #takeFile(
+    versions: VersionFolder,
+    publication: number,
+    path: string,
+    { onBytes }: CopyOptions,
+    name: string,
+  ): Promise<void> {
     await versions.prepare(undefined);
     try {
       await copyFile(path, versions.building);
       const { size } = await stat(versions.building);
-      onBytes(size, size);
-      // Files that an earlier organization of this name left here are not versions of this one.
+      onBytes(size, size, name);
+      // Earlier files in this folder are not versions of the copy.
       await versions.keepFrom(publication);
       await versions.settle(publication);
     } catch (error) {
@@ -91,8 +166,18 @@ export class LocalFiles implements VersionFiles {
   async #lock(name: string, options: PublicationOptions): Promise<() => void> {
     const folder = organizationFolder(this.#dataFolder, name);
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    return await lockFile(join(folder, 'publication.lock'), options);
+    return await lockFile(this.#lockPath(name), options);
   }
+
+  #lockPath(name: string): string {
+    return join(organizationFolder(this.#dataFolder, name), 'publication.lock');
+  }
+}
+
+/** A copy that is stored and not yet current, and the turn to publish. */
+interface Staged extends Copy {
+  readonly versions: VersionFolder;
+  readonly release: () => void;
 }
 
 function fileOf(versions: VersionFolder, publication: number): VersionFile {

@@ -8,7 +8,7 @@ import { constants, copyFile } from 'node:fs/promises';
 import { AppError } from '../../domain/app-error.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { Lease } from '../catalog/lease.ts';
-import type { PostgresCatalog, SharedHead, Sharing } from '../catalog/postgres-catalog.ts';
+import type { PostgresCatalog, SharedCopy, Sharing } from '../catalog/postgres-catalog.ts';
 import type { ChunkPlace } from '../chunks/chunk-place.ts';
 import { decodeManifest } from '../chunks/manifest.ts';
 import { checkReplaceable } from '../organization-name.ts';
@@ -16,8 +16,10 @@ import type { PublicationOptions } from '../store.ts';
 import type { NextVersion } from '../version/publish/next-version.ts';
 import type { VersionFile } from '../version/read/version-dataset.ts';
 import type { SharedVersion, VersionCache } from './cache.ts';
-import { leftOvers, SharedNextVersion, share, type Turn } from './shared-next-version.ts';
-import type { CopyOptions, Original, VersionFiles } from './version-files.ts';
+import type { CheckReport } from './check-report.ts';
+import { checkSharedFiles } from './shared-check.ts';
+import { SharedNextVersion, share, storedChunks, type Turn, tidy } from './shared-next-version.ts';
+import type { AdoptOptions, Original, VersionFiles } from './version-files.ts';
 
 /** Opens a place for chunks by its address in the catalog; empty: the database of the catalog. */
 export type OpenPlace = (address: string) => Promise<ChunkPlace>;
@@ -79,19 +81,36 @@ export class SharedFiles implements VersionFiles {
     }
   }
 
-  async adopt(original: Original, options: CopyOptions): Promise<void> {
-    const { entry, file } = original;
-    const { organization } = await this.#catalog.sharing(entry.name);
-    const lease = await this.#catalog.lease(organization, options);
+  async adopt(originals: readonly Original[], options: AdoptOptions): Promise<void> {
+    const staged: Staged[] = [];
     try {
-      const found = await this.#catalog.find(entry.name);
-      checkReplaceable(found, entry.name);
-      const turn = await this.#turn(lease, { ...entry, publication: undefined, version: undefined });
-      const head = file && (await this.#share(turn, original, file.path, options.onBytes));
-      await this.#catalog.adopt(lease, entry, head);
+      for (const original of originals) staged.push(await this.#stage(original, options));
+      await options.beforeCurrent?.();
+      await this.#catalog.adopt(staged);
+      for (const { turn, head } of staged) {
+        if (head === undefined) continue;
+        // The next publication deletes what cannot be deleted now.
+        await tidy(this.#catalog, turn).catch(() => undefined);
+        await this.#cache.dropBefore(turn.sharing.folder, head.publication).catch(() => undefined);
+      }
     } finally {
-      await lease.release();
+      for (const { lease } of staged) await lease.release();
     }
+  }
+
+  /** Versions in the cache are compared with their manifests when they are fetched. */
+  async verify(): Promise<void> {}
+
+  /** The chunks of an organization are found by its entry only. */
+  async strays(): Promise<readonly string[]> {
+    return [];
+  }
+
+  async check(entry: CatalogEntry, report: CheckReport): Promise<void> {
+    const sharing = await this.#catalog.sharing(entry.name);
+    const place = await this.#place(sharing.place);
+    const fetch = (publication: number) => this.#fetch(sharing, publication);
+    await checkSharedFiles({ catalog: this.#catalog, sharing, place, fetch }, report);
   }
 
   async close(): Promise<void> {
@@ -176,17 +195,37 @@ export class SharedFiles implements VersionFiles {
     }
   }
 
-  async #share(
-    turn: Turn,
-    { entry }: Original,
-    path: string,
-    onBytes: CopyOptions['onBytes'],
-  ): Promise<SharedHead> {
-    const { publication, version, settings } = entry;
-    if (publication === undefined || version === undefined) throw new Error('a file without a version');
-    const next = { settings, publication, version, publishedMs: Date.now(), forgets: true };
-    return (await share(turn, next, path, await leftOvers(turn), onBytes)).head;
+  /** Stores the chunks of a copy, which is not visible before it is in the catalog. */
+  async #stage({ entry, file }: Original, options: AdoptOptions): Promise<Staged> {
+    const { name, settings, version } = entry;
+    checkReplaceable(await this.#catalog.find(name), name, options.replace);
+    if ((await this.#catalog.find(name)) === undefined) await this.#catalog.create(name, settings);
+    const { organization } = await this.#catalog.sharing(name);
+    const lease = await this.#catalog.lease(organization, options);
+    try {
+      checkReplaceable(await this.#catalog.find(name), name, options.replace);
+      const turn = await this.#turn(lease, { ...entry, publication: undefined, version: undefined });
+      if (file === undefined || entry.publication === undefined || version === undefined) {
+        return { lease, turn, original: entry, head: undefined };
+      }
+      // The number of a version is never used again.
+      const last = await this.#catalog.lastPublication(organization);
+      const publication = last === 0 ? entry.publication : last + 1;
+      const next = { settings, publication, version, publishedMs: Date.now(), forgets: true };
+      const stored = await storedChunks(this.#catalog, turn);
+      const onBytes = (done: number, total: number) => options.onBytes(done, total, name);
+      const { head } = await share(turn, next, file.path, stored, onBytes);
+      return { lease, turn, original: entry, head };
+    } catch (error) {
+      await lease.release();
+      throw error;
+    }
   }
+}
+
+/** A copy whose chunks are stored and that is not yet current, and the turn to publish. */
+interface Staged extends SharedCopy {
+  readonly turn: Turn;
 }
 
 /** Throws `chunks-away` when it takes longer. */

@@ -19,7 +19,6 @@ import { upload } from '../chunks/transfer.ts';
 import type { Settings } from '../store.ts';
 import type { NextVersion, PublishedHead } from '../version/publish/next-version.ts';
 import type { VersionCache } from './cache.ts';
-import type { CopyOptions } from './version-files.ts';
 
 /** The turn to publish one organization. */
 export interface Turn {
@@ -58,7 +57,12 @@ export class SharedNextVersion implements NextVersion {
   async publish(next: PublishedHead): Promise<void> {
     const { lease, sharing, building } = this.#turn;
     const { publication, forgets } = next;
-    const { head, manifest } = await share(this.#turn, next, building, await this.#stored());
+    const { head, manifest } = await share(
+      this.#turn,
+      next,
+      building,
+      await storedChunks(this.#catalog, this.#turn),
+    );
     await this.#catalog.publish(lease, this.entry.name, head);
     // The version is current: steps that fail now are repeated by the next publication, or when the
     // version is read.
@@ -67,17 +71,17 @@ export class SharedNextVersion implements NextVersion {
       .catch(() => undefined);
     if (forgets) {
       // An erasure must not count as done while earlier data exists.
-      await this.#tidy();
+      await tidy(this.#catalog, this.#turn);
       await this.#cache.dropBefore(sharing.folder, publication);
     } else {
-      await this.#tidy().catch(() => undefined);
+      await tidy(this.#catalog, this.#turn).catch(() => undefined);
     }
     await this.#end();
   }
 
   async configure(settings: Settings): Promise<void> {
     await this.#catalog.configure(this.#turn.lease, this.entry.name, settings);
-    if (this.publication !== undefined) await this.#tidy();
+    if (this.publication !== undefined) await tidy(this.#catalog, this.#turn);
     await this.discard();
   }
 
@@ -88,42 +92,42 @@ export class SharedNextVersion implements NextVersion {
     await this.#end();
   }
 
-  /**
-   * Chunks that need not be stored again. Before the first publication, leftovers of interrupted
-   * commands can be reused, because no process can be about to delete them.
-   */
-  async #stored(): Promise<ReadonlyMap<string, bigint>> {
-    if (this.publication === undefined) return await leftOvers(this.#turn);
-    const kept = await this.#catalog.kept(this.#turn.sharing.organization);
-    return new Map(
-      kept
-        .flatMap(({ manifest }) => decodeManifest(manifest).chunks)
-        .map(({ digest, epoch }) => [digest, epoch]),
-    );
-  }
-
-  /**
-   * Deletes chunks that no kept version needs. Chunks of a later epoch belong to a process that has
-   * the lease now, which this command has lost.
-   */
-  async #tidy(): Promise<void> {
-    const { lease, place } = this.#turn;
-    const { organization, folder } = this.#turn.sharing;
-    const kept = await this.#catalog.kept(organization);
-    const needed = new Set(
-      kept.flatMap(({ manifest }) =>
-        decodeManifest(manifest).chunks.map((chunk) => chunkName(folder, chunk)),
-      ),
-    );
-    for await (const names of place.list(`${folder}/`)) {
-      const spare = names.filter((name) => !needed.has(name) && epochIn(name) <= lease.epoch);
-      if (spare.length > 0) await place.delete(spare);
-    }
-  }
-
   async #end(): Promise<void> {
     this.#hasEnded = true;
     await this.#turn.lease.release();
+  }
+}
+
+/**
+ * Chunks that need not be stored again. Before the first publication, leftovers of interrupted
+ * commands can be reused, because no process can be about to delete them.
+ */
+export async function storedChunks(
+  catalog: PostgresCatalog,
+  turn: Turn,
+): Promise<ReadonlyMap<string, bigint>> {
+  const kept = await catalog.kept(turn.sharing.organization);
+  if (kept.length === 0) return await leftOvers(turn);
+  return new Map(
+    kept
+      .flatMap(({ manifest }) => decodeManifest(manifest).chunks)
+      .map(({ digest, epoch }) => [digest, epoch]),
+  );
+}
+
+/**
+ * Deletes chunks that no kept version needs. Chunks of a later epoch belong to a process that has
+ * the lease now, which this command has lost.
+ */
+export async function tidy(catalog: PostgresCatalog, { lease, place, sharing }: Turn): Promise<void> {
+  const { organization, folder } = sharing;
+  const kept = await catalog.kept(organization);
+  const needed = new Set(
+    kept.flatMap(({ manifest }) => decodeManifest(manifest).chunks.map((chunk) => chunkName(folder, chunk))),
+  );
+  for await (const names of place.list(`${folder}/`)) {
+    const spare = names.filter((name) => !needed.has(name) && epochIn(name) <= lease.epoch);
+    if (spare.length > 0) await place.delete(spare);
   }
 }
 
@@ -139,7 +143,7 @@ export async function share(
   { settings, publication, version, publishedMs, forgets }: PublishedHead,
   path: string,
   stored: ReadonlyMap<string, bigint>,
-  onBytes?: CopyOptions['onBytes'],
+  onBytes?: (done: number, total: number) => void,
 ): Promise<Shared> {
   const file = await open(path, 'r');
   try {
@@ -164,7 +168,7 @@ export async function share(
 }
 
 /** Leftover chunks of interrupted commands, before the first publication. */
-export async function leftOvers({ place, sharing }: Turn): Promise<ReadonlyMap<string, bigint>> {
+async function leftOvers({ place, sharing }: Turn): Promise<ReadonlyMap<string, bigint>> {
   const stored = new Map<string, bigint>();
   for await (const names of place.list(`${sharing.folder}/`)) {
     for (const name of names) stored.set(digestIn(name), epochIn(name));

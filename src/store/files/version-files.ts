@@ -2,8 +2,10 @@
 
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { PublicationOptions } from '../store.ts';
+
 import type { NextVersion } from '../version/publish/next-version.ts';
 import type { VersionFile } from '../version/read/version-dataset.ts';
+import type { CheckReport } from './check-report.ts';
 
 /** The entry of an organization with the file of its current version, as of one look-up. */
 export interface Original {
@@ -13,8 +15,15 @@ export interface Original {
 }
 
 export interface CopyOptions extends PublicationOptions {
-  /** Called with the number of bytes of the file that are copied so far. */
-  readonly onBytes: (done: number, total: number) => void;
+  /** Called with the number of bytes of the file of an organization that are copied so far. */
+  readonly onBytes: (done: number, total: number, organization: string) => void;
+}
+
+export interface AdoptOptions extends CopyOptions {
+  /** Whether organizations with data are replaced; otherwise they are refused. */
+  readonly replace?: boolean;
+  /** Called when everything is stored, before it becomes current. If it fails, nothing changes. */
+  readonly beforeCurrent?: () => Promise<void>;
 }
 
 export interface VersionFiles {
@@ -30,9 +39,16 @@ export interface VersionFiles {
    */
   begin(name: string, options: PublicationOptions): Promise<NextVersion>;
   /**
-   * Makes a copy current in one step, with the version, secret and settings of its original. The
-   * organization must exist and have no data. Throws `organization-exists`, `organization-busy`.
+   * Makes copies current, all in one step, with the versions, secrets and settings of their
+   * originals. Creates organizations that do not exist. Throws `organization-exists`,
+   * `organization-busy`.
    */
-  adopt(original: Original, options: CopyOptions): Promise<void>;
+  adopt(originals: readonly Original[], options: AdoptOptions): Promise<void>;
+  /** Reads the file of an original as a whole. Throws `data-unreadable` if it is damaged. */
+  verify(original: Original): Promise<void>;
+  /** What is stored for organizations that do not exist, one line each. */
+  strays(names: readonly string[]): Promise<readonly string[]>;
+  /** Checks all files of an organization. Does not throw for damage. */
+  check(entry: CatalogEntry, report: CheckReport): Promise<void>;
   close(): Promise<void>;
 }

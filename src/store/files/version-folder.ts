@@ -2,18 +2,28 @@
  * The version files of an organization: their names, building the next one, making it durable,
  * deleting old ones.
  */
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { AppError } from '../../domain/app-error.ts';
+import { digestFile, readDigests, renderDigests } from '../../system/file-digest.ts';
 
 /** How many versions stay on disk, for responses in flight and as a history. */
 const KEPT = 3;
 
-/** Contains the number of the oldest version that may be kept. */
+/**
+ * Contains the number of the oldest version that may be kept, and its digest; earlier versions of
+ * Corkboard wrote the number alone.
+ */
 const OLDEST = 'oldest';
+const OLDEST_TEXT = /^(\d+)(?: ([0-9a-f]{64})\n)?$/;
 
 const PUBLISHED = /^(\d+)\.duckdb$/;
+/** A version, or its digest. */
+const OF_VERSION = /^(\d+)\.(?:duckdb|sha256)$/;
+/** DuckDB's temporary files of a process that reads a version. */
+const SPILLED = /^reading-.*\.tmp$/;
 
 export class VersionFolder {
   readonly #folder: string;
@@ -24,6 +34,10 @@ export class VersionFolder {
 
   file(generation: number): string {
     return join(this.#folder, `${generation}.duckdb`);
+  }
+
+  path(name: string): string {
+    return join(this.#folder, name);
   }
 
   /**
@@ -56,9 +70,15 @@ export class VersionFolder {
     }
   }
 
-  /** Renames the finished file, durably. The catalog makes it current later. */
+  /**
+   * Records the digest of the finished file and renames it, durably. The catalog makes it current
+   * later.
+   */
   async settle(generation: number): Promise<void> {
     await synchronize(this.building);
+    const { sha256 } = await digestFile(this.building);
+    const digests = new Map([[`${generation}.duckdb`, sha256]]);
+    await this.#write(`${generation}.sha256`, renderDigests(digests));
     await rename(this.building, this.file(generation));
     await synchronize(this.#folder);
   }
@@ -66,6 +86,7 @@ export class VersionFolder {
   /** Deletes leftovers of a publication that did not end. Requires the publication lock. */
   async discard(): Promise<void> {
     for (const name of await readdir(this.#folder)) {
+      if (name.endsWith('.sha256.tmp')) await this.#remove(name);
       if (name.startsWith('next.building') || name.startsWith('building-')) await this.#remove(name);
     }
   }
@@ -75,10 +96,7 @@ export class VersionFolder {
    * (decision 54).
    */
   async keepFrom(generation: number): Promise<void> {
-    const file = join(this.#folder, OLDEST);
-    await writeFile(`${file}.tmp`, String(generation));
-    await synchronize(`${file}.tmp`);
-    await rename(`${file}.tmp`, file);
+    await this.#write(OLDEST, `${generation} ${hash('sha256', String(generation))}\n`);
     await synchronize(this.#folder);
   }
 
@@ -86,7 +104,7 @@ export class VersionFolder {
   async prune(current: number): Promise<void> {
     const oldest = Math.max(current - KEPT + 1, await this.#oldest());
     for (const name of await readdir(this.#folder)) {
-      const generation = Number(PUBLISHED.exec(name)?.[1] ?? current);
+      const generation = Number(OF_VERSION.exec(name)?.[1] ?? current);
       if (generation > current || (generation < oldest && generation !== current)) await this.#remove(name);
     }
   }
@@ -100,18 +118,82 @@ export class VersionFolder {
       .sort((one, other) => other - one);
   }
 
-  async #oldest(): Promise<number> {
+  /** The digest that was recorded when the version was published. Absent in earlier versions. */
+  async recordedDigest(generation: number): Promise<string | undefined> {
+    const text = await readIfExists(join(this.#folder, `${generation}.sha256`));
+    if (text === undefined) return undefined;
+    const digest = readDigests(text)?.get(`${generation}.duckdb`);
+    if (digest === undefined) throw isDamaged(join(this.#folder, `${generation}.sha256`));
+    return digest;
+  }
+
+  /** Names of files that no version needs, and no reader has. Requires the publication lock. */
+  async leftOvers(current: number | undefined): Promise<readonly string[]> {
+    const kept = new Set(current === undefined ? [] : [current, ...(await this.before(current))]);
+    return (await this.#names()).filter((name) => {
+      if (name === OLDEST || SPILLED.test(name)) return false;
+      const generation = OF_VERSION.exec(name)?.[1];
+      return generation === undefined || !kept.has(Number(generation));
+    });
+  }
+
+  /** Deletes a version that never became current. */
+  async drop(generation: number): Promise<void> {
+    for (const suffix of ['duckdb', 'sha256']) await this.#remove(`${generation}.${suffix}`);
+  }
+
+  async #names(): Promise<readonly string[]> {
     try {
-      return Number(await readFile(join(this.#folder, OLDEST), 'utf8'));
+      return await readdir(this.#folder);
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
+      if (isMissing(error)) return [];
       throw error;
     }
+  }
+
+  /** Throws `data-unreadable` when the file is damaged. */
+  async #oldest(): Promise<number> {
+    const path = join(this.#folder, OLDEST);
+    const text = await readIfExists(path);
+    if (text === undefined) return 0;
+    const [, number, digest] = OLDEST_TEXT.exec(text) ?? [];
+    if (number === undefined || (digest ?? hash('sha256', number)) !== hash('sha256', number)) {
+      throw isDamaged(path);
+    }
+    return Number(number);
+  }
+
+  /** Replaces a file durably, once the folder is synchronized. */
+  async #write(name: string, text: string): Promise<void> {
+    const file = join(this.#folder, name);
+    await writeFile(`${file}.tmp`, text);
+    await synchronize(`${file}.tmp`);
+    await rename(`${file}.tmp`, file);
   }
 
   async #remove(name: string): Promise<void> {
     await rm(join(this.#folder, name), { recursive: true, force: true });
   }
+}
+
+function isDamaged(path: string): AppError {
+  return new AppError(
+    'data-unreadable',
+    `The file ${path} is damaged. Restore it from a backup, or restore the organization with "corkboard restore --replace".`,
+  );
+}
+
+async function readIfExists(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 async function synchronize(path: string): Promise<void> {

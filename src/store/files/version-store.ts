@@ -12,7 +12,8 @@ import { DuckdbPublication } from '../version/publish/publication.ts';
 import { openVersionDataset, type VersionFile } from '../version/read/version-dataset.ts';
 import { openVersionRows } from '../version/read/version-rows.ts';
 import type { VersionRows } from '../version-rows.ts';
-import type { CopyOptions, Original, VersionFiles } from './version-files.ts';
+import type { CheckFinding, CheckProgress } from './check-report.ts';
+import type { AdoptOptions, CopyOptions, Original, VersionFiles } from './version-files.ts';
 
 export interface CopyOutcome {
   readonly entry: OrganizationEntry;
@@ -109,8 +110,9 @@ export class VersionStore implements Store {
   async copyTo(target: VersionStore, name: string, options: CopyOptions): Promise<CopyOutcome> {
     return await this.#withCurrent(name, async (original) => {
       try {
+        await this.#files.verify(original);
         const counts = original.file && (await countsOf(original.file));
-        await target.adopt(original, options);
+        await target.adopt([original], options);
         return { entry: original.entry, counts };
       } finally {
         original.file?.release();
@@ -126,14 +128,59 @@ export class VersionStore implements Store {
   }
 
   /**
-   * Copies the organization and makes the copy current in one step; if that fails, there is no
-   * current version. An organization of the same name without data is replaced. Throws the errors
-   * of `checkFree`, and `organization-busy`.
+   * The entry of an organization with its current file. The caller releases it. Throws
+   * `organization-unknown`.
    */
-  async adopt(original: Original, options: CopyOptions): Promise<void> {
-    const { name, settings } = original.entry;
-    if ((await this.#catalog.find(name)) === undefined) await this.#catalog.create(name, settings);
-    await this.#files.adopt(original, options);
+  async original(name: string): Promise<Original> {
+    return await this.#withCurrent(name, async (original) => original);
+  }
+
+  /**
+   * Copies organizations and makes the copies current, all in one step; if that fails, nothing
+   * changes. Organizations of the same name are replaced if they have no data, or with
+   * `options.replace`. Throws the errors of `checkFree`, and `organization-busy`.
+   */
+  async adopt(originals: readonly Original[], options: AdoptOptions): Promise<void> {
+    await this.#files.adopt(originals, options);
+  }
+
+  /** Checks the catalog, and all kept versions of organizations; all of them without `names`. */
+  async check(
+    names: readonly string[] | undefined,
+    onFinding: (finding: CheckFinding) => void,
+    { onBytes }: CheckProgress,
+  ): Promise<readonly string[]> {
+    for (const message of await this.#catalog.findDamage()) {
+      onFinding({ level: 'damage', organization: undefined, message });
+    }
+    const all = await this.#catalog.names();
+    for (const message of await this.#files.strays(all)) {
+      onFinding({ level: 'damage', organization: undefined, message });
+    }
+    const checked = names ?? all;
+    for (const name of checked) for (const finding of await this.#checkOne(name, onBytes)) onFinding(finding);
+    return checked;
+  }
+
+  async #checkOne(name: string, onBytes: CheckProgress['onBytes']): Promise<readonly CheckFinding[]> {
+    for (;;) {
+      const findings: CheckFinding[] = [];
+      const add = (level: CheckFinding['level']) => (message: string) =>
+        void findings.push({ level, organization: name, message });
+      const report = { damage: add('damage'), note: add('note'), onBytes };
+      let version: string | undefined;
+      try {
+        const entry = await this.#catalog.entry(name);
+        version = entry.version;
+        await this.#files.check(entry, report);
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code !== 'data-unreadable') throw error;
+        report.damage(error.message);
+        return findings;
+      }
+      // Files of earlier versions may have been deleted by a publication while they were read.
+      if (findings.length === 0 || (await this.#catalog.currentVersion(name)) === version) return findings;
+    }
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,106 @@
+/** `corkboard restore`: puts the organizations of a backup into a data folder or a database. */
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { Restored } from '../../backup/restore.ts';
+import { AppError } from '../../domain/app-error.ts';
+import { withoutPulls } from '../process/pull-folder.ts';
+import { type StorageOptions, withPlace } from '../process/storage.ts';
+import { openCopyDisplay } from '../terminal/copy-progress.ts';
+import { addExamples } from '../terminal/examples.ts';
+import { readName } from '../terminal/options.ts';
+import { countOf, type JsonOption, printResult, remark, renderTable } from '../terminal/output.ts';
+import { verifyWithProgress } from './check.ts';
+
+interface RestoreCommandOptions extends StorageOptions, JsonOption {
+  readonly organization?: readonly string[];
+  readonly replace?: boolean;
+}
+
+const WAIT_MS = 600_000;
+
+export function addRestoreCommand(program: Command): void {
+  const command = program
+    .command('restore')
+    .summary('Put the organizations of a backup into a data folder or a database.')
+    .description(
+      'Put the organizations of a backup and their keys into a data folder or a database: all of them, or none. The backup is verified first. Responses are the same as when the backup was made. Keys that were revoked since then stay revoked if the target knows them. Users who are erased in replaced data are erased from the restored data as well. Erasures that the target does not know must be repeated with "corkboard forget".',
+    )
+    .argument('<folder>', 'backup made by "corkboard backup"')
+    .option('--organization <name>', 'only this organization; can be repeated (default: all)', readName)
+    .option(
+      '--replace',
+      'replace the data of organizations that the target has; other organizations stay (default: refuse a target with data)',
+    )
+    .option('--json', 'print one JSON object')
+    .action((folder: string, _options: unknown, command: Command) =>
+      restoreFrom(resolve(folder), command.optsWithGlobals()),
+    );
+  addExamples(command, [
+    'corkboard restore /backup/corkboard-2026-11-24 --data /srv/corkboard',
+    'corkboard restore /backup/today --organization school --replace',
+    'corkboard restore /backup/today --database postgres://corkboard@db.example.org/corkboard',
+  ]);
+}
+
+async function restoreFrom(folder: string, options: RestoreCommandOptions): Promise<void> {
+  const { readDescription } = await import('../../backup/backup-folder.ts');
+  const { withBackup } = await import('../../backup/opened-backup.ts');
+  const { restore } = await import('../../backup/restore.ts');
+  const { begun } = await readDescription(folder);
+  const [problem] = await verifyWithProgress(folder);
+  if (problem !== undefined) {
+    throw new AppError(
+      'data-unreadable',
+      `The backup is damaged (${problem}); nothing was restored. Use a different backup; "corkboard check --backup ${folder}" lists all damage.`,
+    );
+  }
+  const turn = { waitMs: WAIT_MS, onWait: () => remark('Waiting for another change to finish.') };
+  const display = openCopyDisplay('Restoring', 'bytes');
+  try {
+    const restored = await withBackup(folder, (backup) =>
+      withPlace(options, false, (target) =>
+        restore(backup, target, {
+          ...turn,
+          onBytes: (done, total, organization) => display.show(done, total, organization),
+          organizations: options.organization,
+          replace: options.replace === true,
+          removeOther: (names) => removePulls(options.data, names, turn),
+        }),
+      ),
+    );
+    printResult(options, { made: begun, organizations: restored }, () => renderRestored(begun, restored));
+    warnOfErasures(begun, restored);
+  } finally {
+    display.end();
+  }
+}
+
+/** What pulls keep is newer than the restored data, and would hide events from the next pull. */
+async function removePulls(
+  data: string,
+  names: readonly string[],
+  turn: { readonly waitMs: number; readonly onWait: () => void },
+): Promise<void> {
+  for (const name of names) await withoutPulls(data, name, turn, (removeKept) => removeKept());
+}
+
+function renderRestored(made: string, restored: readonly Restored[]): string {
+  if (restored.length === 0) return 'There are no organizations to restore.';
+  const rows = restored.map(({ organization, version, keys, erased }) => [
+    ...[organization, version ?? 'no data yet', keys, erased.length],
+  ]);
+  const table = renderTable(['NAME', 'VERSION', 'KEYS', 'ERASED AGAIN'], rows);
+  return `${table}\n\nRestored ${countOf(restored.length, 'organization')} as of ${made}.`;
+}
+
+function warnOfErasures(made: string, restored: readonly Restored[]): void {
+  const unknown = restored.filter(({ knowsErased }) => !knowsErased).map(({ organization }) => organization);
+  if (unknown.length > 0) {
+    remark(
+      `The replaced data of ${unknown.join(', ')} could not be read, so no user was erased again there.`,
+    );
+  }
+  remark(
+    `Users who were erased after ${made} are back unless the replaced data said so: repeat "corkboard forget" for them. Clients that sync must start again with since=start.`,
+  );
+}

@@ -1,0 +1,25 @@
+/** What a check of a store reports. */
+
+export interface CheckFinding {
+  /** A note is no damage: something that the check cannot verify. */
+  readonly level: 'damage' | 'note';
+  /** Absent if it is about all organizations. */
+  readonly organization: string | undefined;
+  /** What was found, and what to do. */
+  readonly message: string;
+}
+
+export interface CheckProgress {
+  /** Called with the number of bytes that were read since the last call. */
+  readonly onBytes: (bytes: number) => void;
+}
+
+/** Receives the findings about one organization. */
+export interface CheckReport extends CheckProgress {
+  readonly damage: (message: string) => void;
+  readonly note: (message: string) => void;
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+}

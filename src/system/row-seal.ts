@@ -1,0 +1,107 @@
+/**
+ * Checksums of rows in SQLite files, which have none of their own. Triggers of the table write the
+ * column `seal`; every query that reads a row compares it, so a row that the disk has changed is
+ * refused. Only a row that matched its seal before a change gets a new one.
+ */
+import { createHash } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
+import { AppError } from '../domain/app-error.ts';
+
+export interface SealedTable {
+  /** Of the SQLite file. */
+  readonly file: string;
+  readonly name: string;
+  /** The column that identifies a row in messages. */
+  readonly key: string;
+  /** All columns but `seal`. */
+  readonly columns: readonly string[];
+  /** Says what is damaged and what to do; `key` is the value of the key column. */
+  readonly describe: (key: string) => string;
+}
+
+/** Defines the functions that the triggers and queries use, for one connection. */
+export function defineSeals(database: DatabaseSync, { describe }: SealedTable): void {
+  const types = { deterministic: true, varargs: true, useBigIntArguments: true };
+  database.function('row_seal', types, (...cells) => sealOf(cells));
+  // A query calls it for the rows of its result only.
+  database.function('refuse_damaged', {}, (key) => {
+    throw new AppError('data-unreadable', describe(String(key)));
+  });
+}
+
+/** Statements that add the column to a table without it, and seal its rows as they are. */
+export function addSeals(table: SealedTable): string {
+  return `ALTER TABLE ${table.name} ADD seal BLOB;
+    UPDATE ${table.name} SET seal = ${seal(table)};
+    CREATE TRIGGER ${table.name}_inserted AFTER INSERT ON ${table.name} BEGIN ${sealNew(table)} END;
+    CREATE TRIGGER ${table.name}_updated AFTER UPDATE OF ${table.columns.join(', ')} ON ${table.name}
+    WHEN OLD.seal IS ${seal(table, 'OLD.')} BEGIN ${sealNew(table)} END;`;
+}
+
+/** A column for a query: throws `data-unreadable` for a row that does not match its seal. */
+export function sealCheck(table: SealedTable): string {
+  return `CASE WHEN ${isDamaged(table)} THEN refuse_damaged(${table.key}) END`;
+}
+
+/** A condition that selects the rows that do not match their seals. */
+function isDamaged(table: SealedTable): string {
+  return `seal IS NOT ${seal(table)}`;
+}
+
+/** Seals a row as it is, whatever it was before. `parameter`: the value of the key column. */
+export function acceptRow(table: SealedTable, parameter: '?' | '$1'): string {
+  return `UPDATE ${table.name} SET seal = ${seal(table)} WHERE ${table.key} = ${parameter}`;
+}
+
+function sealNew(table: SealedTable): string {
+  const { name, key } = table;
+  return `UPDATE ${name} SET seal = ${seal(table, 'NEW.')} WHERE ${key} = NEW.${key};`;
+}
+
+function seal({ columns }: SealedTable, of = ''): string {
+  return `row_seal(${columns.map((column) => `${of}${column}`).join(', ')})`;
+}
+
+type Cell = string | number | bigint | Uint8Array | null;
+
+/** SHA-256 of the types, lengths and values. */
+function sealOf(cells: readonly Cell[]): Uint8Array {
+  const hash = createHash('sha256');
+  for (const cell of cells) {
+    const bytes = cell instanceof Uint8Array ? cell : Buffer.from(cell === null ? '' : String(cell));
+    hash.update(`${cell === null ? 'null' : typeof cell} ${bytes.length} `).update(bytes);
+  }
+  return hash.digest();
+}
+
+/**
+ * Records a checksum of the schema in the header of the file. Call it after every change of the
+ * schema, in its transaction.
+ */
+export function sealSchema(database: DatabaseSync): void {
+  database.exec(`PRAGMA application_id = ${schemaSum(database)}`);
+}
+
+function schemaSum(database: DatabaseSync): number {
+  const rows = database.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name').all();
+  const version = database.prepare('PRAGMA user_version').get();
+  // The header has room for a signed integer of 32 bits.
+  return crc32(JSON.stringify([rows, version])) | 0;
+}
+
+/** What is wrong with a file and its rows, and what to do, one line each. */
+export function findDamage(database: DatabaseSync, table: SealedTable): readonly string[] {
+  const lines = database.prepare('PRAGMA integrity_check').all();
+  const broken = lines.map((line) => String(line['integrity_check'])).filter((line) => line !== 'ok');
+  const recorded = database.prepare('PRAGMA application_id').get()?.['application_id'];
+  if (broken.length === 0 && recorded !== schemaSum(database)) broken.push('its schema has changed');
+  if (broken.length > 0) {
+    const reason = broken.join('; ').replaceAll('\n', ' ');
+    return [`${table.file} is damaged (${reason}). Restore it from a backup.`];
+  }
+  const damaged = database
+    .prepare(`SELECT ${table.key} AS key FROM ${table.name} WHERE ${isDamaged(table)}`)
+    .all();
+  return damaged.map(({ key }) => table.describe(String(key)));
+}

@@ -1,0 +1,97 @@
+/**
+ * One flipped bit in any file of a data folder: `corkboard check` finds it, and it is never served.
+ * In a SQLite file, a few bits hold no data and are not found.
+ */
+import assert from 'node:assert/strict';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { openSqliteKeyRows } from '../../src/keys/sqlite-keyring.ts';
+import { openFolderStore } from '../../src/store/files/open-folder.ts';
+import { publishRecords, WORLD } from '../dataset/small-world.ts';
+import { seed, tellSeed } from '../killing.ts';
+import { IS_LONG } from '../long.ts';
+import { run, runJson, temporaryFolder } from './command.ts';
+
+const FLIPS = IS_LONG ? 200 : 3;
+const folder = temporaryFolder();
+const original = join(folder, 'data');
+const damaged = join(folder, 'damaged');
+
+before(async () => {
+  const store = await openFolderStore(original);
+  await store.createOrganization('school', { policy: '{"goal":7}' });
+  await publishRecords(store, 'school', WORLD);
+  await publishRecords(store, 'school', { boards: [{ id: 10n, title: 'Ten' }] });
+  await store.close();
+  for (const boards of ['1,2', 'all']) {
+    await runJson(['keys', 'create', '--organization', 'school', '--boards', boards, '--data', original]);
+  }
+});
+
+/** Flips one bit of a file in a copy of the data folder. */
+function flip(path: string, at: number): void {
+  rmSync(damaged, { recursive: true, force: true });
+  cpSync(original, damaged, { recursive: true });
+  const bytes = readFileSync(join(damaged, path));
+  const byte = Math.floor(at * bytes.length);
+  bytes[byte] = bytes[byte]! ^ (1 << (Math.floor(at * bytes.length * 8) % 8));
+  writeFileSync(join(damaged, path), bytes);
+}
+
+/** Everything that is read of the SQLite files; undefined if any of it is refused. */
+async function readEntries(data: string): Promise<unknown> {
+  const store = await openFolderStore(data);
+  const keys = openSqliteKeyRows(data);
+  try {
+    return [await store.organization('school'), await keys.all('school')];
+  } finally {
+    await keys.close();
+    await store.close();
+  }
+}
+
+/** Numbers from 0 to 1. */
+function places(count: number): readonly number[] {
+  const numbers = fc.sample(fc.noBias(fc.integer({ min: 0, max: 2 ** 30 - 1 })), { seed, numRuns: count });
+  return numbers.map((number) => number / 2 ** 30);
+}
+
+describe('a flipped bit', () => {
+  it('in any file without rows is found by check', async (t) => {
+    tellSeed(t);
+    const files = (await readdir(join(original, 'organizations'), { recursive: true })).filter((path) =>
+      /\.(duckdb|sha256)$/.test(path),
+    );
+    assert.equal(files.length, 4);
+    for (const path of files) {
+      for (const at of places(FLIPS)) {
+        flip(join('organizations', path), at);
+        const { code, stdout } = await run(['check', '--data', damaged]);
+        assert.equal(code, 1, `${path} at ${at}: ${stdout}`);
+        assert.match(stdout, /^Damage: .*\d\.(duckdb|sha256)/m);
+      }
+    }
+  });
+
+  it('in a SQLite file is found by check and refused, or changes nothing', async (t) => {
+    tellSeed(t);
+    const expected = await readEntries(original);
+    let found = 0;
+    for (const path of ['catalog.db', 'keys.db']) {
+      for (const at of places(FLIPS * 6)) {
+        flip(path, at);
+        const read = await readEntries(damaged).catch(() => undefined);
+        flip(path, at);
+        const { code } = await run(['check', '--data', damaged]);
+        if (code === 1) found += 1;
+        else assert.deepEqual(read, expected, `${path} at ${at} is not found`);
+        if (read !== undefined) assert.deepEqual(read, expected, `${path} at ${at} is read`);
+      }
+    }
+    t.diagnostic(`${found} of ${FLIPS * 12} were found`);
+    assert.ok(found > FLIPS * 11);
+  });
+});

@@ -1,0 +1,234 @@
+/** `corkboard check`: each kind of damage of a data folder and a database. */
+import assert from 'node:assert/strict';
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { before, describe, it } from 'node:test';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { Client } from 'pg';
+import { keepReserve, readReserve } from '../../src/keys/disk-reserve.ts';
+import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
+import { isLogDamaged } from '../../src/system/write-ahead-log.ts';
+import { run, runJson, temporaryFolder } from './command.ts';
+import { newPlace, type Place, responsesOf } from './places.ts';
+import { writeSmallBundle } from './small-bundle.ts';
+
+const folder = temporaryFolder();
+
+async function newFilledPlace(kind: 'folder' | 'database'): Promise<Place> {
+  const place = await newPlace(kind, folder);
+  await runJson([
+    'import',
+    writeSmallBundle(join(folder, 'bundle')),
+    '--organization',
+    'school',
+    ...place.words,
+  ]);
+  return place;
+}
+
+async function assertDamage({ words }: Place, ...expected: readonly RegExp[]): Promise<void> {
+  const { code, stdout } = await run(['check', ...words]);
+  assert.equal(code, 1, stdout);
+  for (const pattern of expected) assert.match(stdout, pattern);
+}
+
+const generations = ({ options }: Place) => join(options.data, 'organizations/school/generations');
+
+describe('check of a data folder', () => {
+  it('finds no damage in one that is in order, with one JSON object', async () => {
+    const { words } = await newFilledPlace('folder');
+    const expected = { ok: true, organizations: ['school'], findings: [] };
+    assert.deepEqual(await runJson(['check', ...words]), expected);
+    assert.deepEqual(await runJson(['check', '--organization', 'school', ...words]), expected);
+    const { stdout } = await run(['check', ...words]);
+    assert.equal(stdout, 'Checked 1 organization and found no damage.\n');
+    const unknown = await run(['check', '--organization', 'none', ...words]);
+    assert.deepEqual([unknown.code, /There is no organization "none"/.test(unknown.stderr)], [1, true]);
+    assert.equal((await run(['check', '--data', join(folder, 'missing')])).code, 1);
+  });
+
+  it('finds a missing version, leftovers of killed imports, and folders of no organization', async () => {
+    const place = await newFilledPlace('folder');
+    writeFileSync(join(generations(place), 'next.building'), 'x');
+    mkdirSync(join(place.options.data, 'organizations/stranger'));
+    await assertDamage(place, /No version needs .*next\.building/, /stranger belongs to no organization/);
+    rmSync(join(generations(place), '1.duckdb'));
+    await assertDamage(place, /1\.duckdb cannot be read .*"corkboard restore BACKUP --replace/);
+  });
+
+  it('finds a version that is a different one, and one that never became current', async () => {
+    const place = await newFilledPlace('folder');
+    const other = await newFilledPlace('folder');
+    for (const suffix of ['duckdb', 'sha256']) {
+      copyFileSync(join(generations(other), `1.${suffix}`), join(generations(place), `1.${suffix}`));
+      copyFileSync(join(generations(other), `1.${suffix}`), join(generations(other), `2.${suffix}`));
+    }
+    await assertDamage(place, /1\.duckdb is the version 1-\w+ instead of 1-/);
+    await assertDamage(other, /No version needs .*2\.duckdb/);
+  });
+
+  it('finds tables that do not agree', async () => {
+    const place = await newFilledPlace('folder');
+    const instance = await DuckDBInstance.create(join(generations(place), '1.duckdb'));
+    const connection = await instance.connect();
+    await connection.run('DELETE FROM board_people; UPDATE events SET actor = 99 WHERE sequence = 1');
+    connection.closeSync();
+    instance.closeSync();
+    await assertDamage(
+      place,
+      /is not what was published/,
+      /events refer by actor to missing users \(1\)/,
+      /board_events are not the events/,
+      /board_people lack users/,
+    );
+  });
+
+  it('finds a damaged reserve of the keys, which the next server writes again', async () => {
+    const place = await newFilledPlace('folder');
+    keepReserve(place.options.data);
+    const path = join(place.options.data, '.keys-reserve');
+    const bytes = readFileSync(path);
+    bytes[1000] = bytes[1000]! ^ 1;
+    writeFileSync(path, bytes);
+    await assertDamage(place, /\.keys-reserve is damaged/);
+    keepReserve(place.options.data);
+    assert.equal(readReserve(place.options.data), 'whole');
+  });
+
+  it('names versions without a digest in a note', async () => {
+    const place = await newFilledPlace('folder');
+    rmSync(join(generations(place), '1.sha256'));
+    const { ok, findings } = await runJson(['check', ...place.words]);
+    assert.deepEqual([ok, findings.length, findings[0].level], [true, 1, 'note']);
+    assert.match(findings[0].message, /1\.duckdb has no recorded digest/);
+  });
+});
+
+describe('a damaged row', () => {
+  /** Changes a row as a disk would, without its triggers. */
+  function damage(path: string, sql: string): void {
+    const database = new DatabaseSync(path);
+    database.function('row_seal', { varargs: true }, () => null);
+    database.exec(sql);
+    database.close();
+  }
+
+  it('of a key is refused, found by check, and harmless once it is revoked', async () => {
+    const place = await newFilledPlace('folder');
+    const create = ['keys', 'create', '--organization', 'school', ...place.words];
+    const { key, id } = await runJson([...create, '--boards', '7']);
+    const { key: sound } = await runJson(create);
+    damage(
+      join(place.options.data, 'keys.db'),
+      `UPDATE keys SET scope = replace(scope, '"7"', '"5"'), seal = x'00' WHERE id = '${id}'`,
+    );
+    await assertDamage(place, new RegExp(`The key ${id} in keys\\.db is damaged\\. Revoke it`));
+    const seen = await responsesOf(place, [key, sound]);
+    assert.match(seen[0]!, / 503 .*"data-unreadable"/);
+    assert.match(seen.at(-1)!, / 200 /);
+    assert.equal((await run(['keys', 'list', ...place.words])).code, 1);
+    assert.equal((await run(['keys', 'configure', id, '--boards', '1', ...place.words])).code, 1);
+    assert.equal((await run(['keys', 'revoke', id, ...place.words])).code, 0);
+    assert.equal((await run(['check', ...place.words])).code, 0);
+  });
+
+  it('of the catalog is refused and replaced by a restore; other organizations are served', async () => {
+    const place = await newFilledPlace('folder');
+    const bundle = join(folder, 'bundle');
+    await runJson(['import', bundle, '--organization', 'other', ...place.words]);
+    const keyOf = async (organization: string) =>
+      (await runJson(['keys', 'create', '--organization', organization, ...place.words])).key;
+    const keys = [await keyOf('school'), await keyOf('other')];
+    const expected = await responsesOf(place, keys);
+    const backup = join(folder, 'backup');
+    await runJson(['backup', backup, ...place.words]);
+    damage(
+      join(place.options.data, 'catalog.db'),
+      "UPDATE organizations SET title = 'Schoom', seal = x'00' WHERE name = 'school'",
+    );
+    await assertDamage(place, /The entry of school in catalog\.db is damaged/);
+    const seen = await responsesOf(place, keys);
+    assert.match(seen[0]!, / 503 .*"data-unreadable"/);
+    assert.deepEqual(seen.slice(seen.length / 2), expected.slice(seen.length / 2));
+    assert.equal((await run(['organizations', 'list', ...place.words])).code, 1);
+    await runJson(['restore', backup, '--replace', '--organization', 'school', ...place.words]);
+    assert.deepEqual(await responsesOf(place, keys), expected);
+    assert.equal((await run(['check', ...place.words])).code, 0);
+  });
+});
+
+describe('the log of a SQLite file', () => {
+  it('is damaged if any bit of its frames has changed, and in order while it is written', async () => {
+    const data = join(folder, 'logged');
+    const keyring = openSqliteKeyring(data);
+    const scope = { boards: 'all', users: 'all' } as const;
+    const redact = { email: false, name: false, id: false };
+    for (const label of ['one', 'two']) {
+      await keyring.create({ organization: 'school', label, scope, redact }, undefined);
+      assert.equal(await isLogDamaged(join(data, 'keys.db-wal')), false);
+    }
+    const bytes = readFileSync(join(data, 'keys.db-wal'));
+    await keyring.close();
+    const path = join(folder, 'changed-wal');
+    // In the header, in the header of the first and the last frame, and in their pages.
+    for (const at of [0, 9, 16, 31, 32, 40, 44, 52, 60, 2_000, bytes.length - 4_100, bytes.length - 1]) {
+      const changed = Buffer.from(bytes);
+      changed[at] = changed[at]! ^ 2;
+      writeFileSync(path, changed);
+      assert.equal(await isLogDamaged(path), true, `at ${at}`);
+    }
+    writeFileSync(path, bytes);
+    assert.equal(await isLogDamaged(path), false);
+    appendFileSync(path, bytes.subarray(-2_000));
+    assert.equal(await isLogDamaged(path), false, 'a frame that is not complete was never committed');
+  });
+});
+
+describe('check of a database', () => {
+  let place: Place;
+  before(async () => {
+    place = await newFilledPlace('database');
+  });
+
+  async function withClient<T>(use: (client: Client) => Promise<T>): Promise<T> {
+    const client = new Client(place.options.database);
+    await client.connect();
+    try {
+      return await use(client);
+    } finally {
+      await client.end();
+    }
+  }
+
+  it('finds no damage in one that is in order, and says if the database has no checksums', async () => {
+    const { ok, findings } = await runJson(['check', ...place.words]);
+    assert.equal(ok, true);
+    for (const { message } of findings) assert.match(message, /no data checksums/);
+  });
+
+  it('finds damaged, missing and left-over chunks, and a missing manifest', async () => {
+    await withClient(async (client) => {
+      await client.query('SET search_path TO corkboard');
+      const { rows } = await client.query('SELECT name, bytes FROM chunks ORDER BY name LIMIT 1');
+      const [{ name, bytes }] = rows;
+      const set = (value: Buffer) =>
+        client.query('UPDATE chunks SET bytes = $1 WHERE name = $2', [value, name]);
+      const changed = Buffer.from(bytes);
+      changed[100] = changed[100]! ^ 1;
+      await set(changed);
+      await assertDamage(place, new RegExp(`The stored chunk ${name} is damaged`));
+      await set(bytes);
+      await client.query('UPDATE chunks SET name = $1 WHERE name = $2', [name.replace('-', '-0'), name]);
+      await assertDamage(place, new RegExp(`The stored chunk ${name} is missing`));
+      await client.query('UPDATE chunks SET name = $1 WHERE name = $2', [name, name.replace('-', '-0')]);
+      const spare = name.replace(/[^-]+$/, '0'.repeat(64));
+      await client.query('INSERT INTO chunks VALUES ($1, $2)', [spare, bytes]);
+      await assertDamage(place, /No version needs 1 stored chunks/);
+      await client.query('DELETE FROM chunks WHERE name = $1', [spare]);
+      assert.equal((await run(['check', ...place.words])).code, 0);
+      await client.query('UPDATE versions SET manifest = NULL');
+      await assertDamage(place, /The current version 1-\w+ of school has no manifest/);
+    });
+  });
+});

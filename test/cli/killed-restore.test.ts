@@ -1,0 +1,101 @@
+/**
+ * Backups and restores that are killed at random moments: there is no half of a backup, and either
+ * all organizations are restored, or none.
+ */
+import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, describe, it } from 'node:test';
+import { numberedBundle } from '../import/numbered-bundles.ts';
+import { killRounds, spreadMoments, tellSeed } from '../killing.ts';
+import { writeBundle } from '../model/bundle.ts';
+import { run, runJson, start, temporaryFolder } from './command.ts';
+import { newPlace, PATHS, PLACE_KINDS, type Place, responsesOf } from './places.ts';
+
+const ROUNDS = killRounds(4);
+const NAMES = ['college', 'school'] as const;
+const folder = temporaryFolder();
+
+async function load(place: Place, number: number): Promise<void> {
+  const files = join(folder, `bundle-${number}`);
+  await writeBundle(files, numberedBundle(number), 'ndjson');
+  for (const name of NAMES) await runJson(['import', files, '--organization', name, ...place.words]);
+}
+
+/** Runs a command and kills it after a delay. Returns whether it had ended before. */
+async function killAfter(ms: number, words: readonly string[]): Promise<boolean> {
+  const child: ChildProcess = start(words);
+  const ended = once(child, 'exit');
+  const timer = setTimeout(() => child.kill('SIGKILL'), ms);
+  await ended;
+  clearTimeout(timer);
+  return child.exitCode === 0;
+}
+
+/** How long the command takes when it is not killed. */
+async function durationOf(words: readonly string[]): Promise<number> {
+  const startedMs = performance.now();
+  assert.equal(await killAfter(600_000, words), true);
+  return performance.now() - startedMs;
+}
+
+for (const kind of PLACE_KINDS) {
+  describe(`of a ${kind}`, () => {
+    let place: Place;
+    let keys: readonly string[];
+    let old: readonly string[];
+    before(async () => {
+      place = await newPlace(kind, folder);
+      await load(place, 0);
+      const created = NAMES.map((name) =>
+        runJson(['keys', 'create', '--organization', name, ...place.words]),
+      );
+      keys = (await Promise.all(created)).map(({ key }) => key);
+      old = await responsesOf(place, keys);
+    });
+
+    it(`a killed backup leaves the data as it is and no half of a backup, ${ROUNDS} times`, async (t) => {
+      tellSeed(t);
+      const backup = join(folder, `${kind}-backup`);
+      const wholeMs = await durationOf(['backup', backup, ...place.words]);
+      let killed = 0;
+      for (const [round, moment] of spreadMoments(ROUNDS).entries()) {
+        const other = `${backup}-${round}`;
+        if (!(await killAfter(wholeMs * moment, ['backup', other, ...place.words]))) killed += 1;
+        if (existsSync(other)) assert.equal((await run(['check', '--backup', other])).code, 0);
+        else await runJson(['backup', other, ...place.words]);
+        assert.deepEqual(await responsesOf(place, keys), old);
+      }
+      assert.ok(killed > 0);
+    });
+
+    it(`a killed restore has restored all organizations or none, ${ROUNDS} times`, async (t) => {
+      tellSeed(t);
+      const backup = join(folder, `${kind}-backup`);
+      const target = await newPlace(kind, folder);
+      const restore = ['restore', backup, '--replace', ...target.words];
+      await runJson(restore);
+      await load(target, 1);
+      const later = await responsesOf(target, keys);
+      const wholeMs = await durationOf(restore);
+      let killed = 0;
+      for (const [round, moment] of spreadMoments(ROUNDS).entries()) {
+        await load(target, 1);
+        const bodyOf = (line = '') => line.slice(line.indexOf('['));
+        if (!(await killAfter(wholeMs * (0.4 + 0.6 * moment), restore))) killed += 1;
+        const seen = await responsesOf(target, keys);
+        const isOld = seen[0] === old[0];
+        if (isOld) assert.deepEqual(seen, old, `round ${round}`);
+        else assert.equal(bodyOf(seen[0]), bodyOf(later[0]), `round ${round}`);
+        const [first, second] = [0, PATHS.length];
+        assert.equal(seen[second] === old[second], seen[first] === old[first], `round ${round}: half`);
+        await runJson(restore);
+        assert.deepEqual(await responsesOf(target, keys), old);
+        assert.equal((await run(['check', ...target.words])).code, 0);
+      }
+      assert.ok(killed > 0);
+    });
+  });
+}

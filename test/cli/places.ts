@@ -1,0 +1,61 @@
+/** Data folders and databases for commands, and what a server shows of them. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { withPlace } from '../../src/cli/process/storage.ts';
+import { openPostgresKeyring } from '../../src/keys/postgres-keyring.ts';
+import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
+import { startServer } from '../../src/server/start.ts';
+import { PostgresDatabase } from '../../src/store/catalog/postgres-database.ts';
+import { get } from '../model/client.ts';
+import { newMigratedDatabase } from '../storage.ts';
+
+export interface Place {
+  /** Options of a command. */
+  readonly words: readonly string[];
+  readonly options: { readonly data: string; readonly database?: string; readonly cache?: string };
+}
+
+export type PlaceKind = 'folder' | 'database';
+export const PLACE_KINDS: readonly PlaceKind[] = ['folder', 'database'];
+
+/** A place without data. */
+export async function newPlace(kind: PlaceKind, folder: string): Promise<Place> {
+  const data = join(folder, randomUUID());
+  if (kind === 'folder') return { words: ['--data', data], options: { data } };
+  const database = await newMigratedDatabase();
+  const cache = join(folder, 'cache');
+  return {
+    words: ['--database', database, '--cache', cache, '--data', data],
+    options: { data, database, cache },
+  };
+}
+
+export const PATHS = [
+  ...['/a/v1/events', '/b/v1/events', '/a/v1/boards', '/b/v1/users', '/a/v1/events?limit=2'],
+  ...['/a/v1/board/1/points', '/a/v1/events?format=csv', '/insights/v1/overview'],
+];
+
+/** Bodies, tags, cursors and tokens, as a server that starts now gives them. */
+export async function responsesOf({ options }: Place, keys: readonly string[]): Promise<readonly string[]> {
+  return await withPlace(options, false, async ({ store }) => {
+    const { data, database } = options;
+    const keyring =
+      database === undefined ? openSqliteKeyring(data) : openPostgresKeyring(new PostgresDatabase(database));
+    const listen = { host: '127.0.0.1', port: 0, defaultVariant: 'a', logLevel: 'silent' } as const;
+    const server = await startServer({ ...listen, store, keyring });
+    try {
+      const seen: string[] = [];
+      for (const key of keys) {
+        for (const path of PATHS) {
+          const { status, headers, text } = await get(server.address + path, key);
+          const fields = ['etag', 'link', 'sync-token'].map((name) => headers.get(name));
+          seen.push([path, status, ...fields, text.replace(/,"request_id":"[^"]+"/, '')].join(' '));
+        }
+      }
+      return seen;
+    } finally {
+      await server.stop();
+      await keyring.close();
+    }
+  });
+}
