@@ -1,6 +1,8 @@
 # The server and all commands, run as an unprivileged user. They write only to /data (the data
 # folder, or the local cache) and /scratch (temporary files); the rest can be read-only.
-# docs/operations.md describes how to pin the base image by digest.
+# The tag is exact in its major version only. To add the digest:
+#   docker buildx imagetools inspect node:24-slim --format '{{.Manifest.Digest}}'
+#   docker build --build-arg NODE_IMAGE=node:24-slim@sha256:… --tag corkboard .
 
 ARG NODE_IMAGE=node:24-slim
 
@@ -19,6 +21,7 @@ COPY *.md compose.yaml Dockerfile LICENSE ./
 COPY demo/ATTRIBUTION.md ./demo/
 COPY deploy ./deploy
 RUN node node_modules/typescript/bin/tsc -p tsconfig.build.json \
+  && chmod 0755 dist/cli/main.js \
   && node console/build/build.ts \
   && node site/build/build.ts \
   && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
@@ -30,6 +33,15 @@ COPY package.json LICENSE ./
 COPY demo ./demo
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+# So that "docker exec corkboard corkboard keys list" works.
+RUN ln -s /app/dist/cli/main.js /usr/local/bin/corkboard
+ARG VERSION=unknown
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Corkboard" \
+  org.opencontainers.image.description="Read-only data API of a social-learning community" \
+  org.opencontainers.image.licenses="Apache-2.0" \
+  org.opencontainers.image.version="${VERSION}" \
+  org.opencontainers.image.revision="${REVISION}"
 ENV NODE_ENV=production CORKBOARD_DATA=/data CORKBOARD_CACHE=/data/cache TMPDIR=/scratch
 USER node
 VOLUME ["/data", "/scratch"]

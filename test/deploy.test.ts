@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { PostgresDatabase } from '../src/store/catalog/postgres-database.ts';
@@ -41,11 +41,11 @@ describe('compose.yaml', () => {
     }
     const corkboard = top.get('x-corkboard') ?? '';
     assert.match(corkboard, /<<: \*hardened[\s\S]*mem_limit:/);
-    assert.deepEqual([...services.keys()], ['postgres', 'migrate', 'server', 'cli']);
+    assert.deepEqual([...services.keys()], ['postgres', 'migrate', 'server', 'proxy', 'cli']);
     for (const [name, service] of services) {
       assert.match(
         service,
-        name === 'postgres' ? /<<: \*hardened[\s\S]*mem_limit:/ : /<<: \*corkboard/,
+        ['postgres', 'proxy'].includes(name) ? /<<: \*hardened[\s\S]*mem_limit:/ : /<<: \*corkboard/,
         name,
       );
       assert.doesNotMatch(service, /privileged|network_mode|read_only|cap_drop|security_opt/, name);
@@ -63,12 +63,66 @@ describe('compose.yaml', () => {
 
   it('lets every image be pinned by its digest', () => {
     const images = [...compose.matchAll(/^ *image: (.*)$/gm)].map(([, image]) => image);
-    assert.deepEqual(images, ['corkboard', '$' + '{POSTGRES_IMAGE:-postgres:17}']);
+    const pinned = ['POSTGRES_IMAGE:-postgres:17', 'CADDY_IMAGE:-caddy:2'].map((one) => `$\{${one}}`);
+    assert.deepEqual(images, ['corkboard', ...pinned]);
     assert.match(compose, /NODE_IMAGE: \$\{NODE_IMAGE:-node:24-slim\}/);
     const dockerfile = textOf('Dockerfile');
     const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base);
     assert.deepEqual(new Set(bases), new Set(['$' + '{NODE_IMAGE}']));
     assert.match(dockerfile, /^ARG NODE_IMAGE=node:24-slim$/m);
+  });
+});
+
+describe('compose.single.yaml', () => {
+  const compose = textOf('compose.single.yaml').replaceAll(/^ *#.*\n/gm, '');
+
+  it('hardens both containers, and publishes nothing but TLS on the loopback address', () => {
+    const services = sectionsOf(sectionsOf(compose, 0).get('services') ?? '', 2);
+    assert.deepEqual([...services.keys()], ['server', 'proxy']);
+    for (const [name, service] of services) {
+      assert.match(service, /<<: \*hardened[\s\S]*mem_limit:/, name);
+      assert.doesNotMatch(service, /privileged|network_mode|read_only|cap_drop|security_opt/, name);
+    }
+    assert.doesNotMatch(services.get('server') ?? '', /ports:/);
+    assert.match(services.get('proxy') ?? '', /ports: \["127\.0\.0\.1:80:80", "127\.0\.0\.1:443:443"\]/);
+  });
+});
+
+describe('the files for systemd', () => {
+  const unit = 'deploy/corkboard.service';
+
+  it('are a valid unit', {
+    skip: lacking(['systemd-analyze', () => runs('systemd-analyze', '--version')]),
+  }, () => {
+    const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', join(ROOT, unit)], {
+      encoding: 'utf8',
+    });
+    assert.equal(status, 0, stderr);
+    assert.doesNotMatch(stderr, /corkboard\.service/);
+  });
+
+  const tools = ['systemd-sysusers', 'systemd-tmpfiles'] as const;
+  const missing = tools.map((tool): [string, () => boolean] => [tool, () => runs(tool, '--version')]);
+  it('create the user and the folders of the unit', { skip: lacking(...missing) }, async (t) => {
+    const root = await makeFolder(t);
+    mkdirSync(join(root, 'etc'));
+    const folders = ['/var/lib/corkboard', '/var/cache/corkboard'];
+    const run = (tool: string, ...words: readonly string[]) => {
+      const { status, stdout, stderr } = spawnSync(tool, words, { encoding: 'utf8' });
+      assert.equal(status, 0, stdout + stderr);
+    };
+    run('systemd-sysusers', `--root=${root}`, join(ROOT, 'deploy/sysusers.conf'));
+    assert.match(
+      readFileSync(join(root, 'etc/passwd'), 'utf8'),
+      /^corkboard:x:\d+:\d+:Corkboard:\/var\/lib\/corkboard:\/usr\/sbin\/nologin$/m,
+    );
+    // Only root may give folders to a different user.
+    if (process.getuid?.() !== 0) return;
+    run('systemd-tmpfiles', `--root=${root}`, '--create', join(ROOT, 'deploy/tmpfiles.conf'));
+    assert.deepEqual(
+      folders.map((folder) => statSync(join(root, folder)).mode & 0o777),
+      [0o700, 0o700],
+    );
   });
 });
 

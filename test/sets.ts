@@ -26,7 +26,7 @@ export const SETS = {
   ],
   /** Tests of the built command, of killed processes, and of third-party programs. */
   programs: [
-    'test/cli/{admin,full-disk,killed-restore,node-version,processes,serve,shared-log,temporary-files,workers}.test.ts',
+    'test/cli/{admin,full-disk,killed-restore,monitoring,node-version,processes,serve,shared-log,temporary-files,workers}.test.ts',
     'test/client/package.test.ts',
     'test/clients/*.test.ts',
     'test/console/announcement.test.ts',
