@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { runContractTests } from './contract-tests.ts';
 import { checkGeneratedClients } from './generated-clients.ts';
 import { lintDocuments } from './linters.ts';
+import { checkPackages } from './packages.ts';
 import { readTargets, startProduct } from './product.ts';
 import { checkThroughProxy } from './proxy.ts';
 import { openReport } from './report.ts';
@@ -21,6 +22,7 @@ if (!existsSync(join(import.meta.dirname, 'node_modules'))) {
 const report = openReport((line) => process.stdout.write(`${line}\n`));
 const folder = await mkdtemp(join(tmpdir(), 'corkboard-conformance-'));
 try {
+  await checkPackages(folder, report);
   const product = await startProduct(folder);
   try {
     const targets = await readTargets(product, folder);

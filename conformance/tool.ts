@@ -56,8 +56,9 @@ export async function startTool(
   args: readonly string[],
   cwd: string,
   announcement: RegExp,
+  node = process.execPath,
 ): Promise<Running> {
-  const { child, output } = start([process.execPath, ...args], cwd);
+  const { child, output } = start([node, ...args], cwd);
   const announced = await new Promise<RegExpExecArray>((resolve, reject) => {
     const fail = (reason: string) => reject(new Error(`${args[0]} ${reason}.\n${output()}`));
     const late = setTimeout(fail, START_TIMEOUT_MS, 'did not start in time');

@@ -2,8 +2,7 @@
  * The licences of all packages that the product installs, from the lock file: `node
  * release/licences.ts` prints them, and ends with exit code 1 if one is not on the list below.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { installedPackages, type LockFile, readLockFile } from './lock-file.ts';
 
 /** Permissive licences (SPDX) that allow distribution together with Apache-2.0. */
 const ALLOWED = new Set([
@@ -15,13 +14,6 @@ const ALLOWED = new Set([
   'ISC',
   'MIT',
 ]);
-const LOCK_FILE = join(import.meta.dirname, '../package-lock.json');
-
-export interface LockFile {
-  readonly packages: Readonly<
-    Record<string, { readonly version?: string; readonly license?: string; readonly dev?: boolean }>
-  >;
-}
 
 export interface Licence {
   readonly name: string;
@@ -32,18 +24,13 @@ export interface Licence {
 }
 
 /** The packages for production, optional ones of other platforms included, in order of name. */
-export function licencesOf({ packages }: LockFile): readonly Licence[] {
-  const installed = Object.entries(packages).filter(([path, { dev }]) => path !== '' && dev !== true);
-  return installed.map(([path, { version = '', license = 'none' }]) => ({
+export function licencesOf(lock: LockFile): readonly Licence[] {
+  return installedPackages(lock).map(([path, { version = '', license = 'none' }]) => ({
     name: path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
     version,
     licence: license,
     isAllowed: ALLOWED.has(license),
   }));
-}
-
-export function readLockFile(): LockFile {
-  return JSON.parse(readFileSync(LOCK_FILE, 'utf8'));
 }
 
 if (import.meta.main) {

@@ -3,10 +3,9 @@
  * product installs, with its digest. `node release/sbom.ts > sbom.json` writes it.
  */
 import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
-import { licencesOf, readLockFile } from './licences.ts';
+import { licencesOf } from './licences.ts';
+import { ROOT, readLockFile } from './lock-file.ts';
 
-const ROOT = join(import.meta.dirname, '..');
 // `--omit dev` would also leave out packages that both the product and a tool require.
 const WORDS = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'];
 

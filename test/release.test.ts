@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import packageFile from '../package.json' with { type: 'json' };
-import { licencesOf, readLockFile } from '../release/licences.ts';
+import { licencesOf } from '../release/licences.ts';
+import { readLockFile } from '../release/lock-file.ts';
 import { makeSbom } from '../release/sbom.ts';
 
 describe('the licences of the product', () => {

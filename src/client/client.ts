@@ -1,5 +1,5 @@
 /**
- * The client of Corkboard for programs in TypeScript and JavaScript (`corkboard/client`,
+ * The client of Corkboard for programs in TypeScript and JavaScript (`corkboard-client`,
  * decision 55): a typed method for every data route of both variants and of the insights. It uses
  * only features that Node, Deno, Bun and browsers share.
  */

@@ -94,7 +94,8 @@ describe('the dashboard and the alerts', () => {
   for (const workers of ['1', '2']) {
     it(`use metrics and labels that a server with ${workers} workers has`, async (t) => {
       const limits = ['--limit', 'streams-per-key=1', '--admin-port', '0', '--workers', workers];
-      const { child, printed } = await serving(t, ['serve', '--data', data, ...limits], 'Admin');
+      const server = await serving(t, ['serve', '--data', data, ...limits], 'Admin');
+      const { printed } = server;
       const { origin } = new URL(printed['Variant A'] ?? '');
       const known = labelsByMetric(await metricsOf(origin, printed['Admin'] ?? ''));
       assert.ok(EXPRESSIONS.length > 25);
@@ -105,7 +106,7 @@ describe('the dashboard and the alerts', () => {
       const shown = EXPRESSIONS.join('\n');
       const hidden = [...known.keys()].filter((name) => /^corkboard_/.test(name) && !shown.includes(name));
       assert.deepEqual(hidden, []);
-      await stop(child, 'SIGTERM');
+      await stop(server, 'SIGTERM');
     });
   }
 

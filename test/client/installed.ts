@@ -3,9 +3,10 @@
  * else.
  */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { CLIENT_NAME, clientManifest } from '../../release/manifests.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
@@ -13,12 +14,13 @@ const run = promisify(execFile);
 
 /** Returns the folder of the built files. */
 export async function installClient(folder: string): Promise<string> {
-  const built = join(folder, 'node_modules/corkboard/dist');
-  await mkdir(built, { recursive: true });
-  await cp(join(ROOT, 'package.json'), join(built, '../package.json'));
+  const installed = join(folder, 'node_modules', CLIENT_NAME);
+  const output = join(folder, 'built');
+  await run(process.execPath, [TSC, '-p', join(ROOT, 'tsconfig.client.json'), '--outDir', output]);
+  await cp(join(output, 'client'), join(installed, 'dist'), { recursive: true });
+  await writeFile(join(installed, 'package.json'), JSON.stringify(clientManifest()));
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
-  await run(process.execPath, [TSC, '-p', join(ROOT, 'tsconfig.client.json'), '--outDir', built]);
-  return join(built, 'client');
+  return join(installed, 'dist');
 }
 
 /** The compiler's errors about a program in that folder; empty if there are none. */

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 
 /** A program that imports only the installed package. */
 const PROGRAM = `
-import { openClient, ProblemError, type SyncBatch, type VariantA } from 'corkboard/client';
+import { openClient, ProblemError, type SyncBatch, type VariantA } from 'corkboard-client';
 
 const client = openClient({ baseUrl: 'http://127.0.0.1:1/a', key: 'k', variant: 'a', retry: { retries: 0 } });
 
@@ -44,7 +44,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-describe('corkboard/client, built', () => {
+describe('corkboard-client, built', () => {
   it('imports only its own files', async () => {
     const files = await readdir(built);
     assert.ok(files.includes('client.js') && files.includes('client.d.ts'), String(files));

@@ -224,7 +224,10 @@ describe('docs/tutorials', () => {
       const step = stepsOf('first-day-as-an-operator.md').find(({ block }) => block.name === name);
       return step?.block.code.replaceAll('sudo ', '').trimEnd().split('\n') ?? [];
     });
-    assert.equal(install?.at(-1), `npm install --global ./corkboard-${packageFile.version}.tgz`);
+    assert.equal(
+      install?.at(-1),
+      `npm install --global ./packages/corkboard-server-${packageFile.version}.tgz`,
+    );
     const header = [...readDocument('deploy/corkboard.service').matchAll(/^# {3}(.*)$/gm)];
     assert.deepEqual(
       header.flatMap(([, line = '']) => line.split(' && ')),
