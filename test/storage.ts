@@ -43,8 +43,12 @@ export const CATALOGS: readonly StorageKind[] = [DEFAULT_STORAGE, STORAGES[3]];
  */
 export const DIRECT = STORAGES.filter(({ resident }) => !resident);
 
+/** On a busy machine a connection can take longer than the product waits. */
+const PATIENCE = { connectMs: 60_000, answerMs: 60_000 };
+
 /** Larger than all data of the tests. */
 const RESIDENT_LIMIT_BYTES = 1e9;
+const CACHE_BYTES = 1e9;
 
 export interface Storage {
   readonly store: Store;
@@ -98,8 +102,8 @@ async function opened(store: StorageKind['store'], folder: string, now?: () => n
   if (store === 'PostgreSQL with a bucket') await putChunksInBucket(url);
   const cache = join(folder, 'cache');
   return {
-    store: await openCachedStore(url, cache),
-    keyring: openPostgresKeyring(new PostgresDatabase(url), now),
+    store: await openSharedStore(openPatiently(url), { folder: cache, limitBytes: CACHE_BYTES }),
+    keyring: openPostgresKeyring(openPatiently(url), now),
     words: ['--database', url, '--cache', cache],
   };
 }
@@ -109,14 +113,23 @@ async function putChunksInBucket(url: string): Promise<void> {
   const { address, env } = await sharedBucket();
   // For this process and the commands that it starts.
   Object.assign(process.env, env);
-  const catalog = new PostgresCatalog(new PostgresDatabase(url));
+  const catalog = new PostgresCatalog(openPatiently(url));
   await catalog.setPlace(address.replace('?', `/${randomUUID()}?`));
   await catalog.close();
 }
 
+/** For tests in which the database is not away. */
+export function openPatiently(url: string): PostgresDatabase {
+  return new PostgresDatabase(url, PATIENCE);
+}
+
 /** The store of a migrated database, with a local cache that is large enough for all tests. */
 export async function openCachedStore(url: string, cache: string, leaseMs?: number) {
-  return await openSharedStore(new PostgresDatabase(url), { folder: cache, limitBytes: 1e9 }, { leaseMs });
+  return await openSharedStore(
+    new PostgresDatabase(url),
+    { folder: cache, limitBytes: CACHE_BYTES },
+    { leaseMs },
+  );
 }
 
 /** A new database of the PostgreSQL that all tests share. */
