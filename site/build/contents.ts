@@ -8,9 +8,15 @@ export interface Group {
   readonly title: string;
   /** What the pages are for, as a phrase. */
   readonly purpose: string;
+  /** Links before those to the pages. */
+  readonly links?: readonly { readonly title: string; readonly page: string }[];
   /** Paths from the root of the repository. */
   readonly sources: readonly string[];
 }
+
+/** Pages that are made from no Markdown file. */
+export const REFERENCE_PAGE = 'api.html';
+export const SEARCH_PAGE = 'search.html';
 
 export const GROUPS: readonly Group[] = [
   {
@@ -30,6 +36,10 @@ export const GROUPS: readonly Group[] = [
   {
     title: 'Reference',
     purpose: 'Facts to look up',
+    links: [
+      { title: 'API reference', page: REFERENCE_PAGE },
+      { title: 'Glossary', page: 'architecture.html#glossary' },
+    ],
     sources: [
       'docs/contract.md',
       'docs/data-dictionary.md',
@@ -60,10 +70,6 @@ export const GROUPS: readonly Group[] = [
 /** The source of the home page. */
 export const HOME = 'README.md';
 export const HOME_PAGE = 'index.html';
-/** Pages that are made from no Markdown file. */
-export const REFERENCE_PAGE = 'api.html';
-export const SEARCH_PAGE = 'search.html';
-
 export const SOURCES: readonly string[] = GROUPS.flatMap(({ sources }) => sources);
 
 /** Path of the page in the folder of the site; absent for files that are no pages. */

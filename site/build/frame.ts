@@ -1,5 +1,5 @@
 /** The frame of every page: header, navigation, the headings of the page, styles and scripts. */
-import { GROUPS, HOME_PAGE, pageOf, REFERENCE_PAGE, SEARCH_PAGE } from './contents.ts';
+import { GROUPS, type Group, HOME_PAGE, pageOf, REFERENCE_PAGE, SEARCH_PAGE } from './contents.ts';
 import { type Document, escapeHtml, linkTo, textOf } from './markdown.ts';
 
 /** Paths of the files of an entry in the folder of the site. */
@@ -74,16 +74,22 @@ function renderEntry({ script, imports, styles }: Entry, page: string): string {
 }
 
 function renderNavigation({ page, titles }: Frame): string {
-  const groups = GROUPS.map(({ title, sources }) => {
-    const links = sources.map((source) => {
-      const target = pageOf(source) ?? '';
-      const current = target === page ? ' aria-current="page"' : '';
-      return `<li><a href="${linkTo(target, page)}"${current}>${escapeHtml(titles.get(source) ?? '')}</a></li>`;
-    });
-    const api = `<li><a href="${linkTo(REFERENCE_PAGE, page)}">API reference</a></li>`;
-    return `<h2>${title}</h2>\n<ul>\n${title === 'Reference' ? `${api}\n` : ''}${links.join('\n')}\n</ul>`;
-  });
+  const groups = GROUPS.map((group) => `<h2>${group.title}</h2>\n${renderGroup(group, titles, page)}`);
   return `<nav id="pages" class="pages" aria-label="Pages" popover>\n${groups.join('\n')}\n</nav>`;
+}
+
+/** The links of a group, from the page. */
+export function renderGroup(
+  { links = [], sources }: Group,
+  titles: ReadonlyMap<string, string>,
+  page: string,
+): string {
+  const pages = sources.map((source) => ({ title: titles.get(source) ?? '', page: pageOf(source) ?? '' }));
+  const items = [...links, ...pages].map(({ title, page: target }) => {
+    const current = target === page ? ' aria-current="page"' : '';
+    return `<li><a href="${linkTo(target, page)}"${current}>${escapeHtml(title)}</a></li>`;
+  });
+  return `<ul>\n${items.join('\n')}\n</ul>`;
 }
 
 function renderHeadings(document: Document | undefined): string {

@@ -7,8 +7,8 @@ import { publishedBases } from '../../src/server/routes/variants.ts';
 import { SEARCH_OPTIONS, type SectionEntry } from '../browser/search-options.ts';
 import { GROUPS, HOME, HOME_PAGE, pageOf, REFERENCE_PAGE, SEARCH_PAGE, SOURCES } from './contents.ts';
 import type { Entry, Frame } from './frame.ts';
-import { renderPage } from './frame.ts';
-import { type Document, escapeHtml, linkTo, readDocument, type Section, textOf } from './markdown.ts';
+import { renderGroup, renderPage } from './frame.ts';
+import { type Document, readDocument, type Section, textOf } from './markdown.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PICTURES = 'pictures';
@@ -92,13 +92,10 @@ function renderHome({ sections }: Document, titles: ReadonlyMap<string, string>)
     ([, reader = '', first = '', then = '']) =>
       `<li><h3>${reader.replace(/^an? /, (article) => article.replace('a', 'A'))}</h3>\n<p class="first">${first}</p>\n<p>${then}</p></li>`,
   );
-  const groups = GROUPS.map(({ title, purpose, sources }) => {
-    const links = sources.map((source) => {
-      const href = linkTo(pageOf(source) ?? '', HOME_PAGE);
-      return `<li><a href="${href}">${escapeHtml(titles.get(source) ?? '')}</a></li>`;
-    });
-    return `<section>\n<h3>${title}</h3>\n<p>${purpose}</p>\n<ul>\n${links.join('\n')}\n</ul>\n</section>`;
-  });
+  const groups = GROUPS.map(
+    (group) =>
+      `<section>\n<h3>${group.title}</h3>\n<p>${group.purpose}</p>\n${renderGroup(group, titles, HOME_PAGE)}\n</section>`,
+  );
   return `<h1>Corkboard documents</h1>
 ${introduction}
 <p class="prominent"><a href="${REFERENCE_PAGE}">API reference</a> Every route, parameter, response and
