@@ -1,4 +1,4 @@
-/** The claims in docs/operations.md about metrics, fixed limits, options and variables are correct. */
+/** docs/operations.md is correct about metrics, fixed limits, options and environment variables. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -12,7 +12,6 @@ import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { anchorOfOperation, type OpenApi } from '../../site/reference/prepared-document.ts';
 import { until } from '../server/stand.ts';
 import { AT_ONCE } from './browser.ts';
 import { BEYOND, LOOKS, violationsInThemes } from './pages.ts';
@@ -30,7 +29,6 @@ const PAGES = [
 /** Long enough for a busy machine; only failures take this long. */
 const LOADED_MS = 60_000;
 const OPERATION = '/docs/api#listEventsA';
-const DOCUMENTS = ['/a/openapi.json', '/b/openapi.json', '/insights/v1/openapi.json'];
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html',
   '.js': 'text/javascript',
@@ -140,24 +138,18 @@ export function describeDocuments(): void {
   });
 
   describe('the reference of the API', { concurrency: AT_ONCE }, () => {
-    it('shows code for every operation of every document, which runs as it is', async () => {
-      const visit = await openReference('listEventsA');
-      for (const path of DOCUMENTS) {
-        const document: OpenApi = JSON.parse(await (await fetch(stand().url + path)).text());
-        const slug = document.servers[0]?.url.slice(1) ?? '';
-        for (const { get } of Object.values(document.paths)) {
-          await visit.page.evaluate(`location.hash = '${anchorOfOperation(slug, get)}'`);
-          await waitUntil(visit.page, `${shownCode(get.operationId)} !== undefined`);
-          const code = String(await visit.page.evaluate(shownCode(get.operationId)));
-          assert.ok(code.startsWith('curl ') && code.includes("--header 'apikey: YOUR_SECRET_TOKEN'"), code);
-          const url = /http:\/\/127[^\s']+/.exec(code)?.[0] ?? '';
-          const response = await fetch(url, { headers: { apikey: stand().key } });
-          // The examples name boards and users that the demo data lacks.
-          assert.ok([200, 404].includes(response.status), `${url}: ${await response.text()}`);
-        }
-      }
-      await visit.end();
-    });
+    for (const operation of ['listEventsOfBoardA', 'listUsersB', 'getActivity']) {
+      it(`shows code that runs as it is: ${operation}`, async () => {
+        const visit = await openReference(operation);
+        const code = String(await visit.page.evaluate(shownCode(operation)));
+        assert.ok(code.startsWith('curl ') && code.includes("--header 'apikey: YOUR_SECRET_TOKEN'"), code);
+        const url = /http:\/\/127[^\s']+/.exec(code)?.[0] ?? '';
+        const response = await fetch(url, { headers: { apikey: stand().key } });
+        // The examples name boards and users that the demo data lacks.
+        assert.ok([200, 404].includes(response.status), `${url}: ${await response.text()}`);
+        await visit.end();
+      });
+    }
 
     it('sends a request with the key that the reader enters, shows it nowhere, and keeps it nowhere', async () => {
       const visit = await openReference('listBoardsA');
