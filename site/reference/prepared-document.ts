@@ -46,7 +46,7 @@ export function prepareDocument(document: OpenApi, url: string, origin: string):
     },
   ]);
   const { info } = document;
-  const description = `OpenAPI document: [${url}](${url})\n\n${info.description}`;
+  const description = `OpenAPI document: [${url.replace('../', '/')}](${url})\n\n${info.description}`;
   return { ...document, info: { ...info, description }, paths: Object.fromEntries(paths) };
 }
 

@@ -73,7 +73,7 @@ describe('a document of the reference', () => {
     assert.ok(first !== undefined);
     assert.match(
       prepareDocument(first, '../a/openapi.json', ORIGIN).info.description,
-      /^OpenAPI document: \[/,
+      /^OpenAPI document: \[\/a\/openapi\.json\]\(\.\.\/a\/openapi\.json\)/,
     );
   });
 });
