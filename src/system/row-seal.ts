@@ -63,10 +63,10 @@ function seal({ columns }: SealedTable, of = ''): string {
   return `row_seal(${columns.map((column) => `${of}${column}`).join(', ')})`;
 }
 
-type Cell = string | number | bigint | Uint8Array | null;
+type SqliteValue = string | number | bigint | Uint8Array | null;
 
 /** SHA-256 of the types, lengths and values. */
-function sealOf(cells: readonly Cell[]): Uint8Array {
+function sealOf(cells: readonly SqliteValue[]): Uint8Array {
   const hash = createHash('sha256');
   for (const cell of cells) {
     const bytes = cell instanceof Uint8Array ? cell : Buffer.from(cell === null ? '' : String(cell));

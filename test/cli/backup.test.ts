@@ -8,8 +8,17 @@ import { describe, it } from 'node:test';
 import { readDescription } from '../../src/backup/backup-folder.ts';
 import { bundleOfEvents, numberedBundle } from '../import/numbered-bundles.ts';
 import { type Bundle, EMPTY_BUNDLE, writeBundle } from '../model/bundle.ts';
+import { until } from '../server/stand.ts';
 import { run, runJson, start, temporaryFolder } from './command.ts';
-import { newPlace, PLACE_KINDS, type Place, type PlaceKind, responsesOf } from './places.ts';
+import {
+  newPlace,
+  PLACE_KINDS,
+  type Place,
+  type PlaceKind,
+  responseOf,
+  responsesOf,
+  serving,
+} from './places.ts';
 
 const folder = temporaryFolder();
 const newPath = (name: string) => join(folder, `${name}-${randomUUID()}`);
@@ -137,6 +146,19 @@ for (const kind of PLACE_KINDS) {
       await load(place, 'school', { ...EMPTY_BUNDLE, users: [late] });
       assert.ok(!(await responsesOf(place, keys)).some((line) => line.includes('late@x.example')));
       await assertIntact(place.words);
+    });
+
+    it('is restored while a server runs, which then serves the restored data', async () => {
+      const { place, keys } = await newFilledPlace(kind);
+      const expected = (await responsesOf(place, keys.slice(0, 1)))[0];
+      const backup = await backUp(place);
+      await load(place, 'school', numberedBundle(1));
+      await serving(place, async (url) => {
+        const later = await responseOf(url, '/a/v1/events', keys[0]!);
+        assert.notEqual(later, expected);
+        await runJson(['restore', backup, '--replace', ...place.words]);
+        await until(async () => (await responseOf(url, '/a/v1/events', keys[0]!)) === expected);
+      });
     });
 
     it('contains and restores chosen organizations only', async () => {

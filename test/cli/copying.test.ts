@@ -56,6 +56,19 @@ describe('an organization that is copied from DuckDB to PostgreSQL, back to Duck
     return (await first().keyring.create({ organization, label: 'key', scope, redact }, Date.now() + 1e9))
       .key;
   };
+  const damageOf = async ({ asPlace }: Station, name: string) => {
+    const messages: string[] = [];
+    await asPlace(({ store }) =>
+      store.check(
+        [name],
+        ({ level, message }) => {
+          if (level === 'damage') messages.push(message);
+        },
+        { onBytes: () => undefined },
+      ),
+    );
+    return messages;
+  };
   const withoutTag = (line: string) => line.replace(/^(\S+ \S+) \S+/, '$1');
   /** Without version names, which each station assigns itself. */
   const contentsWithoutVersions = async (station: Station, organization: string) => {
@@ -130,6 +143,7 @@ describe('an organization that is copied from DuckDB to PostgreSQL, back to Duck
         const last = bundles.at(-1);
         if (last === undefined) return;
         await Promise.all(stations.map((station) => station.load(name, last)));
+        for (const station of ends) assert.deepEqual(await damageOf(station, name), []);
         await sameEverywhere((station) => ledgersOf(station, name));
         await sameEverywhere((station) => contentsWithoutVersions(station, name));
       },

@@ -36,7 +36,24 @@ export const PATHS = [
 ];
 
 /** Bodies, tags, cursors and tokens, as a server that starts now gives them. */
-export async function responsesOf({ options }: Place, keys: readonly string[]): Promise<readonly string[]> {
+export async function responsesOf(place: Place, keys: readonly string[]): Promise<readonly string[]> {
+  return await serving(place, async (url) => {
+    const seen: string[] = [];
+    for (const key of keys) {
+      for (const path of PATHS) seen.push(await responseOf(url, path, key));
+    }
+    return seen;
+  });
+}
+
+export async function responseOf(url: string, path: string, key: string): Promise<string> {
+  const { status, headers, text } = await get(url + path, key);
+  const fields = ['etag', 'link', 'sync-token'].map((name) => headers.get(name));
+  return [path, status, ...fields, text.replace(/,"request_id":"[^"]+"/, '')].join(' ');
+}
+
+/** Runs `use` with the address of a server over the place. */
+export async function serving<T>({ options }: Place, use: (url: string) => Promise<T>): Promise<T> {
   return await withPlace(options, false, async ({ store }) => {
     const { data, database } = options;
     const keyring =
@@ -44,15 +61,7 @@ export async function responsesOf({ options }: Place, keys: readonly string[]): 
     const listen = { host: '127.0.0.1', port: 0, defaultVariant: 'a', logLevel: 'silent' } as const;
     const server = await startServer({ ...listen, store, keyring });
     try {
-      const seen: string[] = [];
-      for (const key of keys) {
-        for (const path of PATHS) {
-          const { status, headers, text } = await get(server.address + path, key);
-          const fields = ['etag', 'link', 'sync-token'].map((name) => headers.get(name));
-          seen.push([path, status, ...fields, text.replace(/,"request_id":"[^"]+"/, '')].join(' '));
-        }
-      }
-      return seen;
+      return await use(server.address);
     } finally {
       await server.stop();
       await keyring.close();

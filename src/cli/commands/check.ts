@@ -6,6 +6,7 @@ import { AppError } from '../../domain/app-error.ts';
 import { readReserve } from '../../keys/disk-reserve.ts';
 import { readKeyEntry } from '../../keys/key-row.ts';
 import { type CheckFinding, reasonOf } from '../../store/files/check-report.ts';
+import { removeFoldersOnSignals } from '../../system/temporary-folder.ts';
 import { hasFlippedUnusedBit } from '../../system/unused-space.ts';
 import { isLogDamaged } from '../../system/write-ahead-log.ts';
 import {
@@ -147,6 +148,7 @@ async function checkBackup(
 ): Promise<readonly string[]> {
   const { readDescription } = await import('../../backup/backup-folder.ts');
   const { withBackup } = await import('../../backup/opened-backup.ts');
+  removeFoldersOnSignals();
   return await opened(add, async () => {
     await readDescription(folder);
     for (const problem of await verifyWithProgress(folder)) {

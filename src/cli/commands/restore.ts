@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Restored } from '../../backup/restore.ts';
 import { AppError } from '../../domain/app-error.ts';
+import { removeFoldersOnSignals } from '../../system/temporary-folder.ts';
 import { withoutPulls } from '../process/pull-folder.ts';
 import { type StorageOptions, withPlace } from '../process/storage.ts';
 import { openCopyDisplay } from '../terminal/copy-progress.ts';
@@ -43,6 +44,8 @@ export function addRestoreCommand(program: Command): void {
 }
 
 async function restoreFrom(folder: string, options: RestoreCommandOptions): Promise<void> {
+  // They contain copies of keys and, while users are erased again, of their data.
+  removeFoldersOnSignals();
   const { readDescription } = await import('../../backup/backup-folder.ts');
   const { withBackup } = await import('../../backup/opened-backup.ts');
   const { restore } = await import('../../backup/restore.ts');

@@ -55,7 +55,7 @@ export class LocalFiles implements VersionFiles {
   }
 
   async adopt(originals: readonly Original[], options: AdoptOptions): Promise<void> {
-    const staged: Staged[] = [];
+    const staged: StoredCopy[] = [];
     try {
       for (const original of originals) staged.push(await this.#stage(original, options));
       await options.beforeCurrent?.();
@@ -111,7 +111,7 @@ export class LocalFiles implements VersionFiles {
   async close(): Promise<void> {}
 
   /** Copies a file. The copy is not visible before it is in the catalog. */
-  async #stage({ entry, file }: Original, options: AdoptOptions): Promise<Staged> {
+  async #stage({ entry, file }: Original, options: AdoptOptions): Promise<StoredCopy> {
     const { name } = entry;
     const release = await this.#lock(name, options);
     const versions = this.#versions(name);
@@ -175,7 +175,7 @@ export class LocalFiles implements VersionFiles {
 }
 
 /** A copy that is stored and not yet current, and the turn to publish. */
-interface Staged extends Copy {
+interface StoredCopy extends Copy {
   readonly versions: VersionFolder;
   readonly release: () => void;
 }

@@ -30,7 +30,11 @@ export async function checkSharedFiles(check: SharedCheck, report: CheckReport):
       report.damage(`Version ${publication} cannot be read (${reasonOf(error)}). ${restoring(sharing)}`);
     }
   }
-  for (const name of needed) await checkChunk(check, name, report);
+  const names = [...needed];
+  for (let at = 0; at < names.length; at += check.place.parallel) {
+    const some = names.slice(at, at + check.place.parallel);
+    await Promise.all(some.map((name) => checkChunk(check, name, report)));
+  }
   // While a command has the lease, it may be storing or removing chunks.
   if (last.isHeld || (await catalog.lastLease(sharing.organization)).epoch !== last.epoch) return;
   const spare = [...stored].filter((name) => !needed.has(name) && epochIn(name) <= last.epoch);

@@ -82,7 +82,7 @@ export class SharedFiles implements VersionFiles {
   }
 
   async adopt(originals: readonly Original[], options: AdoptOptions): Promise<void> {
-    const staged: Staged[] = [];
+    const staged: UploadedCopy[] = [];
     try {
       for (const original of originals) staged.push(await this.#stage(original, options));
       await options.beforeCurrent?.();
@@ -196,7 +196,7 @@ export class SharedFiles implements VersionFiles {
   }
 
   /** Stores the chunks of a copy, which is not visible before it is in the catalog. */
-  async #stage({ entry, file }: Original, options: AdoptOptions): Promise<Staged> {
+  async #stage({ entry, file }: Original, options: AdoptOptions): Promise<UploadedCopy> {
     const { name, settings, version } = entry;
     checkReplaceable(await this.#catalog.find(name), name, options.replace);
     if ((await this.#catalog.find(name)) === undefined) await this.#catalog.create(name, settings);
@@ -224,7 +224,7 @@ export class SharedFiles implements VersionFiles {
 }
 
 /** A copy whose chunks are stored and that is not yet current, and the turn to publish. */
-interface Staged extends SharedCopy {
+interface UploadedCopy extends SharedCopy {
   readonly turn: Turn;
 }
 
