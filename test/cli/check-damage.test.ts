@@ -10,6 +10,7 @@ import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { openSqliteKeyRows } from '../../src/keys/sqlite-keyring.ts';
 import { openFolderStore } from '../../src/store/files/open-folder.ts';
+import { TABLE_NAMES } from '../../src/store/version-tables.ts';
 import { publishRecords, WORLD } from '../dataset/small-world.ts';
 import { seed, tellSeed } from '../killing.ts';
 import { IS_LONG } from '../long.ts';
@@ -24,6 +25,7 @@ before(async () => {
   const store = await openFolderStore(original);
   await store.createOrganization('school', { policy: '{"goal":7}' });
   await publishRecords(store, 'school', WORLD);
+  await publishRecords(store, 'school', { users: [{ id: 3n, forgotten: true }] });
   await publishRecords(store, 'school', { boards: [{ id: 10n, title: 'Ten' }] });
   await store.close();
   for (const boards of ['1,2', 'all']) {
@@ -53,6 +55,27 @@ async function readEntries(data: string): Promise<unknown> {
   }
 }
 
+/** Every row of the current version. Throws if any of it is refused. */
+async function readVersion(data: string): Promise<unknown> {
+  const store = await openFolderStore(data);
+  try {
+    const version = await store.openRows('school');
+    try {
+      const rows: unknown[] = [];
+      for (const table of TABLE_NAMES) {
+        for await (const { count, columns } of version.rows(table)) {
+          rows.push([table, count, columns.map(({ values, present }) => [[...values].map(String), present])]);
+        }
+      }
+      return rows;
+    } finally {
+      await version.close();
+    }
+  } finally {
+    await store.close();
+  }
+}
+
 /** Numbers from 0 to 1. */
 function places(count: number): readonly number[] {
   const numbers = fc.sample(fc.noBias(fc.integer({ min: 0, max: 2 ** 30 - 1 })), { seed, numRuns: count });
@@ -63,15 +86,18 @@ describe('a flipped bit', () => {
   it('in any file without rows is found by check', async (t) => {
     tellSeed(t);
     const files = (await readdir(join(original, 'organizations'), { recursive: true })).filter((path) =>
-      /\.(duckdb|sha256)$/.test(path),
+      /(\.duckdb|\.sha256|oldest)$/.test(path),
     );
-    assert.equal(files.length, 4);
+    assert.equal(files.length, 5);
+    const expected = await readVersion(original);
     for (const path of files) {
       for (const at of places(FLIPS)) {
         flip(join('organizations', path), at);
         const { code, stdout } = await run(['check', '--data', damaged]);
         assert.equal(code, 1, `${path} at ${at}: ${stdout}`);
-        assert.match(stdout, /^Damage: .*\d\.(duckdb|sha256)/m);
+        assert.match(stdout, /^Damage: .*(\d\.(duckdb|sha256)|oldest)/m);
+        const read = await readVersion(damaged).catch(() => undefined);
+        if (read !== undefined) assert.deepEqual(read, expected, `${path} at ${at} is read`);
       }
     }
   });
