@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { readDescription } from '../../src/backup/backup-folder.ts';
@@ -69,6 +77,7 @@ for (const kind of PLACE_KINDS) {
       // The organization without data has no board.
       assert.equal(expected.filter((line) => !/^\S+ 200 /.test(line)).length, 1);
       const backup = await backUp(place);
+      assert.equal(statSync(backup).mode & 0o777, 0o700);
       assert.deepEqual(
         (await readDescription(backup)).organizations.map(({ organization, events, keys: count }) => [
           ...[organization, events, count],

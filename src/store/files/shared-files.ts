@@ -18,7 +18,7 @@ import type { VersionFile } from '../version/read/version-dataset.ts';
 import type { SharedVersion, VersionCache } from './cache.ts';
 import type { CheckReport } from './check-report.ts';
 import { checkSharedFiles } from './shared-check.ts';
-import { SharedNextVersion, share, storedChunks, type Turn, tidy } from './shared-next-version.ts';
+import { leftOvers, SharedNextVersion, share, storedChunks, type Turn, tidy } from './shared-next-version.ts';
 import type { AdoptOptions, Original, VersionFiles } from './version-files.ts';
 
 /** Opens a place for chunks by its address in the catalog; empty: the database of the catalog. */
@@ -203,16 +203,19 @@ export class SharedFiles implements VersionFiles {
     const { organization } = await this.#catalog.sharing(name);
     const lease = await this.#catalog.lease(organization, options);
     try {
-      checkReplaceable(await this.#catalog.find(name), name, options.replace);
+      const known = await this.#catalog.find(name);
+      checkReplaceable(known, name, options.replace);
+      const hasData = known?.publication !== undefined;
       const turn = await this.#turn(lease, { ...entry, publication: undefined, version: undefined });
       if (file === undefined || entry.publication === undefined || version === undefined) {
         return { lease, turn, original: entry, head: undefined };
       }
       // The number of a version is never used again.
-      const last = await this.#catalog.lastPublication(organization);
-      const publication = last === 0 ? entry.publication : last + 1;
+      const publication = hasData
+        ? (await this.#catalog.lastPublication(organization)) + 1
+        : entry.publication;
       const next = { settings, publication, version, publishedMs: Date.now(), forgets: true };
-      const stored = await storedChunks(this.#catalog, turn);
+      const stored = await (hasData ? storedChunks(this.#catalog, turn) : leftOvers(turn));
       const onBytes = (done: number, total: number) => options.onBytes(done, total, name);
       const { head } = await share(turn, next, file.path, stored, onBytes);
       return { lease, turn, original: entry, head };

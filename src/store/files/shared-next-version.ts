@@ -168,7 +168,7 @@ export async function share(
 }
 
 /** Leftover chunks of interrupted commands, before the first publication. */
-async function leftOvers({ place, sharing }: Turn): Promise<ReadonlyMap<string, bigint>> {
+export async function leftOvers({ place, sharing }: Turn): Promise<ReadonlyMap<string, bigint>> {
   const stored = new Map<string, bigint>();
   for await (const names of place.list(`${sharing.folder}/`)) {
     for (const name of names) stored.set(digestIn(name), epochIn(name));
