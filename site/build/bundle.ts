@@ -1,10 +1,13 @@
 /**
- * Scripts and styles of the pages, bundled. The reference takes long to bundle, so the result is
- * kept in `node_modules/.cache` until its sources or a package change.
+ * Scripts and styles of the pages, bundled. The result is kept in `node_modules/.cache` until its
+ * sources or a package change.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import scalar from '@scalar/fastify-api-reference';
+import { fastify } from 'fastify';
 import { build, type Manifest } from 'vite';
 import { checkBudget } from '../../console/build/budget.ts';
 import type { Entry } from './frame.ts';
@@ -13,6 +16,8 @@ import type { Bundle } from './pages.ts';
 const REPOSITORY = join(import.meta.dirname, '../..');
 const CACHE = join(REPOSITORY, 'node_modules/.cache/corkboard-site');
 const MANIFEST = 'manifest.json';
+/** With a digest, as files that never change have. */
+const COMPONENTS = 'assets/scalar-*.js';
 const DIGEST_CHARACTERS = 16;
 
 const ENTRIES = {
@@ -32,7 +37,7 @@ const SOURCES = [
 ];
 
 /** For the first view, compressed, in bytes. The rest is loaded when it is used. */
-const BUDGETS = { page: 10_000, search: 20_000, reference: 1_100_000 } as const;
+const BUDGETS = { page: 10_000, search: 20_000, reference: 1_300_000 } as const;
 
 export interface BundleFolder {
   readonly bundle: Bundle;
@@ -49,13 +54,15 @@ export async function makeBundle(): Promise<BundleFolder> {
   const bundle = {
     page: entryOf(manifest, page),
     search: entryOf(manifest, search),
-    reference: entryOf(manifest, reference),
+    reference: { ...entryOf(manifest, reference), component: globSync(COMPONENTS, { cwd: folder })[0] ?? '' },
   };
   for (const [name, mostBytes] of Object.entries(BUDGETS)) {
-    const { script, imports, styles } = bundle[name as keyof Bundle];
+    const { script, component, imports, styles }: Entry = bundle[name as keyof Bundle];
     checkBudget(
       `The ${name} of the documents`,
-      [script, ...imports, ...styles].map((path) => join(folder, path)),
+      [script, ...(component === undefined ? [] : [component]), ...imports, ...styles].map((path) =>
+        join(folder, path),
+      ),
       mostBytes,
     );
   }
@@ -72,11 +79,6 @@ function digestOfSources(): string {
 async function bundleInto(outDir: string): Promise<void> {
   await build({
     ...{ root: REPOSITORY, configFile: false, base: './', logLevel: 'error', publicDir: false },
-    define: {
-      __VUE_OPTIONS_API__: 'true',
-      __VUE_PROD_DEVTOOLS__: 'false',
-      __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: 'false',
-    },
     build: {
       ...{ outDir, emptyOutDir: true, target: 'es2023', assetsInlineLimit: 0 },
       ...{ modulePreload: { polyfill: false }, reportCompressedSize: false, manifest: MANIFEST },
@@ -84,6 +86,24 @@ async function bundleInto(outDir: string): Promise<void> {
       rolldownOptions: { input: Object.values(ENTRIES).map((path) => join(REPOSITORY, path)) },
     },
   });
+  await addComponent(outDir);
+}
+
+/**
+ * Adds the script of the component, which its package has inside a plugin. The packages from which
+ * the component is made would be ten times as many.
+ */
+async function addComponent(outDir: string): Promise<void> {
+  const app = fastify();
+  await app.register(scalar, { routePrefix: '/', configuration: { content: {} } });
+  const { statusCode, rawPayload } = await app.inject('/js/scalar.js');
+  await app.close();
+  if (statusCode !== 200) throw new Error(`The component responds with status ${statusCode}.`);
+  const digest = createHash('sha256').update(rawPayload).digest('hex').slice(0, DIGEST_CHARACTERS);
+  writeFileSync(join(outDir, COMPONENTS.replace('*', digest)), rawPayload);
+  const main = createRequire(import.meta.url).resolve('@scalar/fastify-api-reference');
+  const license = readFileSync(join(dirname(main), '../LICENSE'), 'utf8');
+  appendFileSync(join(outDir, 'licenses.md'), `\n## @scalar/fastify-api-reference (MIT)\n\n${license}\n`);
 }
 
 function entryOf(manifest: Manifest, source: string): Entry {

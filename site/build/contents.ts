@@ -48,6 +48,7 @@ export const GROUPS: readonly Group[] = [
       'docs/import.md',
       'docs/other-formats.md',
       'docs/command-line.md',
+      'docs/settings.md',
       'CHANGELOG.md',
     ],
   },

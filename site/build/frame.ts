@@ -5,6 +5,8 @@ import { type Document, escapeHtml, linkTo, textOf } from './markdown.ts';
 /** Paths of the files of an entry in the folder of the site. */
 export interface Entry {
   readonly script: string;
+  /** A script that runs before it and is no module. */
+  readonly component?: string;
   /** Scripts that it imports. */
   readonly imports: readonly string[];
   readonly styles: readonly string[];
@@ -65,10 +67,11 @@ function renderSearchForm(action: string): string {
 </form>`;
 }
 
-function renderEntry({ script, imports, styles }: Entry, page: string): string {
+function renderEntry({ script, component, imports, styles }: Entry, page: string): string {
   return [
     ...styles.map((style) => `<link rel="stylesheet" href="${linkTo(style, page)}">`),
     ...imports.map((file) => `<link rel="modulepreload" href="${linkTo(file, page)}">`),
+    ...(component === undefined ? [] : [`<script defer src="${linkTo(component, page)}"></script>`]),
     `<script type="module" src="${linkTo(script, page)}" blocking="render"></script>`,
   ].join('\n');
 }

@@ -2,10 +2,16 @@
  * The reference of the API: the component of Scalar with the OpenAPI documents of this server. It
  * is set up so that it sends no request to another host and keeps no key.
  */
-import { createApiReference } from '@scalar/api-reference';
-import '@scalar/api-reference/style.css';
 import { anchorOfOperation, type OpenApi, prepareDocument } from './prepared-document.ts';
 import './reference.css';
+
+/** Set by the script of the component, which runs before this one. */
+declare const Scalar: {
+  createApiReference(
+    frame: HTMLElement,
+    configurations: readonly object[],
+  ): { updateConfiguration(configurations: readonly object[]): void };
+};
 
 const DARK = matchMedia('(prefers-color-scheme: dark)');
 
@@ -53,7 +59,7 @@ async function show(frame: HTMLElement): Promise<void> {
       defaultHttpClient: { targetKey: 'shell' as const, clientKey: 'curl' as const },
       generateOperationSlug: ({ operationId = '' }) => operationId,
     }));
-  const reference = createApiReference(frame, configurations());
+  const reference = Scalar.createApiReference(frame, configurations());
   const follow = () => reference.updateConfiguration(configurations());
   DARK.addEventListener('change', follow);
   new MutationObserver(follow).observe(document.documentElement, { attributeFilter: ['data-theme'] });
