@@ -52,11 +52,13 @@ describe('the version files of the embedded store', () => {
     const folder = await newCopy();
     const store = await openFolderStore(folder);
     const generations = join(folder, ACME);
-    assert.deepEqual((await readdir(generations)).sort(), ['1.duckdb', '2.duckdb', '3.duckdb']);
+    const files = async () => (await readdir(generations)).sort();
+    const versions = (...names: number[]) => names.flatMap((n) => [`${n}.duckdb`, `${n}.sha256`]);
+    assert.deepEqual(await files(), versions(1, 2, 3));
     await writeFile(join(generations, 'next.building'), 'left by a process that was killed');
     await writeFile(join(generations, '9.duckdb'), 'settled, but never put in force');
     await publishRecords(store, 'acme', {}, { title: 'Four' });
-    assert.deepEqual((await readdir(generations)).sort(), ['2.duckdb', '3.duckdb', '4.duckdb']);
+    assert.deepEqual(await files(), versions(2, 3, 4));
     await store.close();
   });
 

@@ -231,7 +231,7 @@ describe('docs/tutorials', () => {
     const header = [...readDocument('deploy/corkboard.service').matchAll(/^# {3}(.*)$/gm)];
     assert.deepEqual(
       header.flatMap(([, line = '']) => line.split(' && ')),
-      [user?.[0], ...(service ?? [])],
+      [...(user ?? []), ...(service ?? [])],
     );
   });
 });

@@ -5,12 +5,12 @@ import { ALIVE, bad, good, type Health, type Operation } from './health.ts';
 /** Longer than a worker waits for its store. */
 const WORKER_ANSWER_MS = 3_000;
 
-interface WantedMessage {
+interface HealthWantedMessage {
   readonly type: 'health-wanted';
   readonly round: number;
 }
 
-interface ToldMessage {
+interface HealthToldMessage {
   readonly type: 'health-told';
   readonly round: number;
   readonly health: Health;
@@ -23,9 +23,9 @@ let rounds = 0;
 
 /** For a worker: responds to the primary. */
 export function joinHealth(readiness: () => Promise<Health>): void {
-  process.on('message', async ({ type, round }: WantedMessage) => {
+  process.on('message', async ({ type, round }: HealthWantedMessage) => {
     if (type !== 'health-wanted') return;
-    const told: ToldMessage = { type: 'health-told', round, health: await readiness() };
+    const told: HealthToldMessage = { type: 'health-told', round, health: await readiness() };
     if (process.connected) process.send?.(told);
   });
 }
@@ -33,8 +33,8 @@ export function joinHealth(readiness: () => Promise<Health>): void {
 async function askHealth(worker: Worker): Promise<WorkerHealth> {
   if (!worker.isConnected()) return 'gone';
   const { promise, resolve } = Promise.withResolvers<WorkerHealth>();
-  const wanted: WantedMessage = { type: 'health-wanted', round: ++rounds };
-  const onMessage = ({ type, round, health }: ToldMessage) => {
+  const wanted: HealthWantedMessage = { type: 'health-wanted', round: ++rounds };
+  const onMessage = ({ type, round, health }: HealthToldMessage) => {
     if (type === 'health-told' && round === wanted.round) resolve(health);
   };
   const onExit = () => resolve('gone');
