@@ -135,7 +135,7 @@ export class VersionRecords {
   }
 
   /**
-   * The events in the order of decision 4, in which an import of them puts them again. The first
+   * The events in the order of decision 4, which an import of the export keeps. The first
    * event names the organization.
    */
   async *events() {

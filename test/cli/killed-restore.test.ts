@@ -14,7 +14,7 @@ import { writeBundle } from '../model/bundle.ts';
 import { run, runJson, start, temporaryFolder } from './command.ts';
 import { newPlace, PATHS, PLACE_KINDS, type Place, responsesOf } from './places.ts';
 
-const ROUNDS = killRounds(4);
+const ROUNDS = killRounds(2);
 const NAMES = ['college', 'school'] as const;
 const folder = temporaryFolder();
 

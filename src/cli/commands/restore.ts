@@ -104,6 +104,6 @@ function warnOfErasures(made: string, restored: readonly Restored[]): void {
     );
   }
   remark(
-    `Users who were erased after ${made} are back unless the replaced data said so: repeat "corkboard forget" for them. Clients that sync must start again with since=start.`,
+    `Users who were erased after ${made} are in the restored data again, except those that were erased in the data that was replaced. Repeat "corkboard forget" for them. Clients that sync must start again with since=start.`,
   );
 }

@@ -31,7 +31,7 @@ export class Stager {
   }
 
   /**
-   * Counts the text of the records, which is in memory as long as they are. True if `flush` is due.
+   * Adds the length of the texts that the records keep in memory. True if `flush` is due.
    */
   isFull(characters: number): boolean {
     this.#characters += characters;
