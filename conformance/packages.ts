@@ -102,12 +102,17 @@ async function useServer(
   const folder = join(installed, `on-${major}`);
   await mkdir(folder);
   const words = (...args: string[]) => [node, join(installed, MAIN), ...args, '--data', join(folder, 'data')];
+  const backup = join(folder, 'backup');
   const bundle = join(folder, 'bundle');
   await cp(join(installed, BUNDLE), bundle, { recursive: true });
   const steps = [
     ['import', bundle, '--organization=school'],
     ['keys', 'create', '--organization=school'],
     ['organizations', 'list'],
+    ['check'],
+    ['backup', backup],
+    ['check', '--backup', backup],
+    ['restore', backup, '--organization=school', '--replace'],
   ];
   for (const step of steps) {
     const outcome = await runProgram(words(...step), folder);

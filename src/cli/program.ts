@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { readProductVersion } from '../system/product-version.ts';
 import { addBackupCommand } from './commands/backup.ts';
 import { addCheckCommand } from './commands/check.ts';
+import { addCompletionCommand } from './commands/completion.ts';
 import { addCopyCommand } from './commands/copy.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addExportCommand } from './commands/export.ts';
@@ -79,6 +80,7 @@ export function buildProgram(): Command {
   addMigrateCommand(program);
   addPrefetchCommand(program);
   addDemoCommand(program);
+  addCompletionCommand(program);
   return program;
 }
 

@@ -68,6 +68,7 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
   'corkboard check': ['--backup', '--organization', '--json'],
   'corkboard migrate': ['--bucket', '--json'],
   'corkboard prefetch': ['--organization', '--json'],
+  'corkboard completion': [],
   'corkboard demo': ['--host', '--port', '--log-level', '--resident-limit'],
 };
 

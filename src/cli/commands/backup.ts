@@ -21,7 +21,7 @@ export function addBackupCommand(program: Command): void {
       'Copy the current version of every organization, its settings, its secret and its keys to a folder, with a SHA-256 digest of every file. Servers and imports can keep running. The folder appears when it is complete. It contains secrets and personal data: protect it like the data folder.',
     )
     .argument('<folder>', 'folder to write; must be new or empty')
-    .option('--organization <name>', 'only this organization; can be repeated (default: all)', readName)
+    .option('-o, --organization <name>', 'only this organization; can be repeated (default: all)', readName)
     .option('--json', 'print one JSON object')
     .action((folder: string, _options: unknown, command: Command) =>
       backUp(resolve(folder), command.optsWithGlobals()),

@@ -36,7 +36,7 @@ export function addCheckCommand(program: Command): void {
       'Read everything that is stored and compare it with its checksums and with each other: catalog, keys, every kept version, and the chunks of a database. Servers and imports can keep running. The exit code is 0 if everything is in order and 1 if something is damaged; each line says what to do. Notes name what cannot be verified.',
     )
     .option('--backup <folder>', 'check a backup instead of the data folder')
-    .option('--organization <name>', 'only this organization; can be repeated (default: all)', readName)
+    .option('-o, --organization <name>', 'only this organization; can be repeated (default: all)', readName)
     .option('--json', 'print one JSON object')
     .action((_options: unknown, command: Command) => checkData(command.optsWithGlobals()));
   addExamples(check, [

@@ -27,7 +27,7 @@ export function addRestoreCommand(program: Command): void {
       'Put the organizations of a backup and their keys into a data folder or a database: all of them, or none. The backup is verified first. Responses are the same as when the backup was made. Keys that were revoked since then stay revoked if the target knows them. Users who are erased in replaced data are erased from the restored data as well. Erasures that the target does not know must be repeated with "corkboard forget".',
     )
     .argument('<folder>', 'backup made by "corkboard backup"')
-    .option('--organization <name>', 'only this organization; can be repeated (default: all)', readName)
+    .option('-o, --organization <name>', 'only this organization; can be repeated (default: all)', readName)
     .option(
       '--replace',
       'replace the data of organizations that the target has; other organizations stay (default: refuse a target with data)',
