@@ -1,13 +1,16 @@
-/** What a release says about the packages that it installs: their licences and digests. */
+/** A release: its version, and the licences and digests of the packages that it installs. */
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import packageFile from '../package.json' with { type: 'json' };
 import { licencesOf } from '../release/licences.ts';
-import { readLockFile } from '../release/lock-file.ts';
+import { ROOT, readLockFile } from '../release/lock-file.ts';
+import { changedFiles, isLater, releaseChangelog, replaceVersion } from '../release/release.ts';
 import { makeSbom } from '../release/sbom.ts';
 
 describe('the licences of the product', () => {
-  it('are all allowed, and cover every direct dependency', () => {
+  it('are all allowed, those of every direct dependency among them', () => {
     const licences = licencesOf(readLockFile());
     assert.deepEqual(
       licences.filter(({ isAllowed }) => !isAllowed),
@@ -49,5 +52,46 @@ describe('the bill of materials', () => {
     assert.deepEqual([...named.keys()].sort(), [...new Set(installed)].sort());
     for (const [name, hashes] of named) assert.equal(hashes.length, 1, name);
     for (const name of ['typescript', 'knip', 'react']) assert.ok(!named.has(name), name);
+  });
+});
+
+describe('a release', () => {
+  const later = '99.0.0';
+  const files = changedFiles(ROOT, later, '2026-11-24');
+
+  it('is later than the one before', () => {
+    assert.ok(isLater('0.2.0', '0.1.9') && isLater('0.1.10', '0.1.9') && isLater('1.0.0', '0.99.99'));
+    assert.ok(!isLater('0.1.9', '0.1.9') && !isLater('0.1.8', '0.1.9') && !isLater('0.9.0', '1.0.0'));
+    assert.throws(() => isLater('1.0', '0.1.0'), /1\.0 is not a version/);
+    assert.throws(() => changedFiles(ROOT, '0.0.1', ''), /0\.0\.1 is not later than/);
+  });
+
+  it('changes the version in both files of npm and in every document that names it', () => {
+    for (const path of ['package.json', 'package-lock.json']) {
+      const { version } = JSON.parse(files.get(path) ?? '');
+      assert.equal(version, later);
+    }
+    const documents = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' });
+    for (const path of ['README.md', ...documents.map((name) => join('docs', name))]) {
+      if (!path.endsWith('.md')) continue;
+      const text = files.get(path) ?? readFileSync(join(ROOT, path), 'utf8');
+      for (const [name, version] of text.matchAll(/corkboard-(?:server|client)-([\d.]+)\.tgz/g)) {
+        assert.equal(version, later, `${path}: ${name}`);
+      }
+    }
+    assert.equal(
+      replaceVersion('0.1.0, 0.1.0.1, 10.1.0, x-0.1.0.tgz', '0.1.0', '1.2.3'),
+      '1.2.3, 0.1.0.1, 10.1.0, x-1.2.3.tgz',
+    );
+  });
+
+  it('has the unreleased changes of the changelog, and leaves an empty section', () => {
+    const log = '# Changelog\n\n## [Unreleased]\n### Added\n- One.\n\n## [0.1.0]\n- Zero.\n';
+    assert.equal(
+      releaseChangelog(log, '0.2.0', '2026-11-24'),
+      '# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2026-11-24\n### Added\n- One.\n\n## [0.1.0]\n- Zero.\n',
+    );
+    const released = releaseChangelog(log, '0.2.0', '2026-11-24');
+    assert.throws(() => releaseChangelog(released, '0.3.0', '2026-11-25'), /no unreleased changes/);
   });
 });
