@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  realpathSync,
   rmSync,
   utimesSync,
   writeFileSync,
@@ -65,6 +66,12 @@ describe('the command of a checkout', () => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [bin, 'keys'], { encoding: 'utf8' });
     assert.deepEqual([status, stdout], [1, '']);
     assert.equal(stderr, 'corkboard: This checkout has not been built. Run "npm ci" in it first.\n');
+  });
+});
+
+describe('npx corkboard in a checkout', () => {
+  it('finds the command that npm ci has linked, so it neither builds nor fetches anything', () => {
+    assert.equal(realpathSync(join(ROOT, 'node_modules/.bin/corkboard')), join(ROOT, 'bin/corkboard.js'));
   });
 });
 
