@@ -5,7 +5,8 @@
  * digests and the bill of materials to `packages/`.
  */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './lock-file.ts';
 
@@ -76,11 +77,15 @@ function release(version: string, isReal: boolean): void {
   process.stdout.write(steps.map((step) => `${isReal ? '' : 'would '}${step}\n`).join(''));
   if (!isReal) return;
   for (const [path, text] of changed) writeFileSync(join(ROOT, path), text);
-  git('commit', '--all', '--message', `Release ${version}`, '--message', 'The changelog says what is new.');
-  git('tag', `v${version}`);
+  // First, so that nothing is committed if one of them fails.
   const run = (...words: readonly string[]) => execFileSync(process.execPath, words, { cwd: ROOT });
   process.stdout.write(run('release/pack.ts'));
-  writeFileSync(join(ROOT, 'packages/sbom.json'), run('release/sbom.ts'));
+  const sbom = run('release/sbom.ts');
+  writeFileSync(join(ROOT, 'packages/sbom.json'), sbom);
+  const digest = createHash('sha256').update(sbom).digest('hex');
+  appendFileSync(join(ROOT, 'packages/SHA256SUMS'), `${digest}  sbom.json\n`);
+  git('commit', '--all', '--message', `Release ${version}`, '--message', 'The changelog says what is new.');
+  git('tag', `v${version}`);
 }
 
 if (import.meta.main) {

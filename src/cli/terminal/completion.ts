@@ -7,6 +7,11 @@ import type { Command, Option } from 'commander';
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
+/** zsh reads the script of bash, if completion is on. */
+const ZSH_START = `(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+autoload -Uz bashcompinit && bashcompinit
+`;
+
 /** What can follow a command. */
 interface Place {
   /** The words of the command, like `corkboard keys create`. */
@@ -20,7 +25,7 @@ export function renderCompletion(program: Command, shell: Shell): string {
   const name = program.name();
   if (shell === 'fish') return renderFish(name, places);
   const bash = renderBash(name, places);
-  return shell === 'bash' ? bash : `autoload -Uz bashcompinit && bashcompinit\n${bash}`;
+  return shell === 'bash' ? bash : ZSH_START + bash;
 }
 
 /** The command and all commands below it. Options of a command also work below it. */
