@@ -1,8 +1,9 @@
 /** A release: its version, and the licences and digests of the packages that it installs. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import packageFile from '../package.json' with { type: 'json' };
 import { licencesOf } from '../release/licences.ts';
 import { ROOT, readLockFile } from '../release/lock-file.ts';
@@ -57,13 +58,19 @@ describe('the bill of materials', () => {
 
 describe('a release', () => {
   const later = '99.0.0';
-  const files = changedFiles(ROOT, later, '2026-11-24');
+  const folder = mkdtempSync(join(tmpdir(), 'corkboard-release-'));
+  after(() => rmSync(folder, { recursive: true }));
+  for (const name of ['README.md', 'package.json', 'package-lock.json', 'docs']) {
+    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  }
+  writeFileSync(join(folder, 'CHANGELOG.md'), '## [Unreleased]\n- One.\n');
+  const files = changedFiles(folder, later, '2026-11-24');
 
   it('is later than the one before', () => {
     assert.ok(isLater('0.2.0', '0.1.9') && isLater('0.1.10', '0.1.9') && isLater('1.0.0', '0.99.99'));
     assert.ok(!isLater('0.1.9', '0.1.9') && !isLater('0.1.8', '0.1.9') && !isLater('0.9.0', '1.0.0'));
     assert.throws(() => isLater('1.0', '0.1.0'), /1\.0 is not a version/);
-    assert.throws(() => changedFiles(ROOT, '0.0.1', ''), /0\.0\.1 is not later than/);
+    assert.throws(() => changedFiles(folder, '0.0.1', ''), /0\.0\.1 is not later than/);
   });
 
   it('changes the version in both files of npm and in every document that names it', () => {
