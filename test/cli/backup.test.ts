@@ -137,7 +137,7 @@ for (const kind of PLACE_KINDS) {
       assert.match(refused.stderr, /There is data already, of college, school; nothing was restored\./);
       const { code, stdout, stderr } = await run(['restore', backup, '--replace', '--json', ...place.words]);
       assert.equal(code, 0, stderr);
-      assert.match(stderr, /repeat "corkboard forget" for them/);
+      assert.match(stderr, /Repeat "corkboard forget" for them/);
       const { organizations } = JSON.parse(stdout);
       assert.deepEqual(
         organizations.map(({ organization, erased }: Record<string, unknown>) => [organization, erased]),
