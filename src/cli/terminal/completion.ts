@@ -13,7 +13,7 @@ autoload -Uz bashcompinit && bashcompinit
 `;
 
 /** What can follow a command. */
-interface Place {
+interface CommandPlace {
   /** The words of the command, like `corkboard keys create`. */
   readonly path: string;
   readonly commands: readonly Command[];
@@ -29,7 +29,7 @@ export function renderCompletion(program: Command, shell: Shell): string {
 }
 
 /** The command and all commands below it. Options of a command also work below it. */
-function placesOf(command: Command, path: string, inherited: readonly Option[]): readonly Place[] {
+function placesOf(command: Command, path: string, inherited: readonly Option[]): readonly CommandPlace[] {
   const help = command.createHelp();
   const options = [...help.visibleOptions(command), ...inherited];
   const below = command.commands.flatMap((each) =>
@@ -46,7 +46,7 @@ function namesOf({ long, short }: Option): readonly string[] {
   return [long, short].filter((name) => name !== undefined);
 }
 
-function renderBash(name: string, places: readonly Place[]): string {
+function renderBash(name: string, places: readonly CommandPlace[]): string {
   const known = places.slice(1).map(({ path }) => `"${path}"`);
   const values = places.flatMap(({ path, options }) =>
     options.flatMap((option) => {
@@ -88,7 +88,7 @@ complete -o default -F _${name}_completion ${name}
 `;
 }
 
-function renderFish(name: string, places: readonly Place[]): string {
+function renderFish(name: string, places: readonly CommandPlace[]): string {
   const lines = places.flatMap(({ path, commands, options }) => {
     const condition = conditionOf(path, commands);
     const start = `complete -c ${name} -n ${quoted(condition)}`;
