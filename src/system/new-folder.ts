@@ -1,8 +1,9 @@
 /** Folders that appear when they are complete. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { mkdir, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AppError } from '../domain/app-error.ts';
+import { syncFolder } from './folder-sync.ts';
 
 /**
  * Lets `fill` write a new folder, and renames it to `folder`, durably, when that is done. A process
@@ -18,10 +19,10 @@ export async function writeNewFolder<T>(
   await mkdir(unfinished, { mode: 0o700 }).catch((error: unknown) => refuse(folder, error));
   try {
     const result = await fill(unfinished);
-    await synchronize(unfinished);
+    await syncFolder(unfinished);
     await rmdir(place).catch(() => undefined);
     await rename(unfinished, place).catch((error: unknown) => refuse(folder, error));
-    await synchronize(dirname(place));
+    await syncFolder(dirname(place));
     return result;
   } finally {
     await rm(unfinished, { recursive: true, force: true });
@@ -50,13 +51,4 @@ async function placeOf(folder: string): Promise<string> {
 function refuse(folder: string, error: unknown): never {
   const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
   throw new AppError('option-malformed', `Cannot write to the folder ${folder}${code}.`, { cause: error });
-}
-
-async function synchronize(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, open, opendir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../domain/app-error.ts';
+import { syncFolder } from '../../system/folder-sync.ts';
 import { assertChunkNames, assertChunkPrefix } from './chunk-name.ts';
 import { CHUNK_NAME, type ChunkPlace } from './chunk-place.ts';
 
@@ -53,7 +54,7 @@ class ChunkFolder implements ChunkPlace {
     await translated(async () => {
       await this.#prepareFolder(dirname(path));
       await writeWhole(path, bytes);
-      await synchronize(dirname(path));
+      await syncFolder(dirname(path));
     });
   }
 
@@ -84,7 +85,7 @@ class ChunkFolder implements ChunkPlace {
       await translated(() => Promise.all(batch.map((name) => rm(join(this.#folder, name), { force: true }))));
     }
     for (const folder of new Set(names.map((name) => dirname(name)))) {
-      await this.#unlessAbsent(() => synchronize(join(this.#folder, folder)));
+      await this.#unlessAbsent(() => syncFolder(join(this.#folder, folder)));
       for await (const entries of this.#entries(folder))
         await removeLeftovers(join(this.#folder, folder), entries);
     }
@@ -105,7 +106,7 @@ class ChunkFolder implements ChunkPlace {
       },
     );
     if (!made && this.#synchronized.has(folder)) return;
-    await synchronize(this.#folder);
+    await syncFolder(this.#folder);
     this.#synchronized.add(folder);
   }
 
@@ -168,16 +169,6 @@ async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
     // A file that cannot be removed either is a leftover.
     await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
-  }
-}
-
-/** Makes the directory entries of a folder durable. */
-async function synchronize(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 
