@@ -18,10 +18,16 @@ export class Entities {
 
   /** `data` contains the events and entities of an envelope. */
   constructor(data: readonly unknown[]) {
-    for (const one of data) {
-      if (isDescription(one) && iriOf(one) !== '')
-        this.#described.set(iriOf(one), this.#withDescription(one));
-    }
+    for (const one of data) if (isDescription(one)) this.#note(one, DEEPEST);
+  }
+
+  /** Notes a description, and those inside it: the next may name the same creator by IRI alone. */
+  #note(entity: FormatSource, depth: number): void {
+    if (iriOf(entity) !== '') this.#described.set(iriOf(entity), this.#withDescription(entity));
+    if (depth === 0) return;
+    const { creators, isPartOf } = entity;
+    const inside = [...(Array.isArray(creators) ? creators : []), isPartOf].filter(isObject);
+    for (const one of inside) this.#note(one, depth - 1);
   }
 
   /**

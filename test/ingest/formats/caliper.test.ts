@@ -169,6 +169,17 @@ describe('envelopes of Caliper', () => {
     }
   });
 
+  it('describe a creator inside any description of a thread, in any order', async (t) => {
+    const thread = (creator: unknown) => entity('Thread', THREAD.id, { creators: [creator] });
+    const [bob] = THREAD.creators;
+    const descriptions = [thread(bob), thread(bob?.id)];
+    const event = view(1, { object: THREAD.id });
+    for (const data of [descriptions, descriptions.toReversed()]) {
+      const { said } = await imported(t, [envelope([...data, event])]);
+      assert.deepEqual(said('users', 'name'), ['Ada', 'Bob']);
+    }
+  });
+
   it('use entities beside the events to describe objects that the events only identify, in any order', async (t) => {
     const thin = (id: number, more: object = {}) =>
       view(id, { actor: EVENT.actor.id, object: 'https://x.example/page', group: SECTION.id, ...more });
