@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, Page, Request, Response } from 'playwright-core';
+import type { Browser, BrowserContext, Page, Request, Route } from 'playwright-core';
 import { type Deployment, loadFiles, openDeployment } from '../model/deployment.ts';
 import { until } from '../server/stand.ts';
 import { startBrowser } from './browser.ts';
@@ -16,6 +16,8 @@ const DOCUMENTS = join(ROOT, 'dist/docs');
 /** After this time without requests, a page has drawn its data and sends no further requests. */
 const QUIET_MS = 150;
 const SETTLE_MS = 60_000;
+/** The URLs of data routes. Files that are the same for all users reveal nothing. */
+const DATA = /^https?:\/\/[^/]+\/(?:a|b|insights)\/v1\//;
 /** Resolves when all changes so far are on the screen. */
 export const NEXT_FRAMES =
   'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))';
@@ -140,13 +142,20 @@ async function beginVisit(contexts: Contexts, url: string, wishes: VisitWishes):
   const [urls, texts, troubles, forgiven]: [string[], string[], string[], RegExp[]] = [[], [], [], []];
   const reading: Promise<unknown>[] = [];
   page.on('request', (request) => urls.push(request.url()));
-  const readData = (response: Response) => {
-    // Only data: files that are the same for all users reveal nothing.
-    if (!/json|csv/.test(response.headers()['content-type'] ?? '')) return;
-    const read = async () => texts.push(await response.text());
-    reading.push(read().catch(() => undefined));
+  // Not from the browser, which may have dropped a body before it can be read.
+  const readData = async (route: Route) => {
+    const response = await route.fetch();
+    texts.push(await response.text());
+    // Fails when the page has canceled the request.
+    await route.fulfill({ response }).catch(() => undefined);
   };
-  if (readsData) page.on('response', readData);
+  if (readsData) {
+    await page.route(DATA, (route) => {
+      const read = readData(route);
+      reading.push(read);
+      return read;
+    });
+  }
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) troubles.push(message.text());
   });
