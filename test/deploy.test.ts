@@ -126,6 +126,58 @@ describe('the files for systemd', () => {
   });
 });
 
+describe('deploy/Caddyfile', { skip: lacking(['caddy', () => runs('caddy', 'version')]) }, () => {
+  it('is valid', () => {
+    const words = ['validate', '--adapter', 'caddyfile', '--config', join(ROOT, 'deploy/Caddyfile')];
+    const { status, stderr } = spawnSync('caddy', words, {
+      env: { ...process.env, CORKBOARD_DOMAIN: 'localhost', CORKBOARD_UPSTREAM: 'server:8080' },
+      encoding: 'utf8',
+    });
+    assert.equal(status, 0, stderr);
+  });
+});
+
+describe('deploy/kubernetes', {
+  skip: lacking(['kubectl', () => runs('kubectl', 'version', '--client')]),
+}, () => {
+  /** The resources of an overlay by kind, as text. */
+  const resourcesOf = (overlay: string): ReadonlyMap<string, string> => {
+    const words = ['kustomize', join(ROOT, 'deploy/kubernetes', overlay)];
+    const { status, stdout, stderr } = spawnSync('kubectl', words, { encoding: 'utf8' });
+    assert.equal(status, 0, stderr);
+    const resources = stdout.split(/^---\n/m);
+    return new Map(resources.map((text) => [/^kind: (\w+)$/m.exec(text)?.[1] ?? '', text]));
+  };
+  const count = (text: string, part: string) => text.split(part).length - 1;
+
+  for (const [overlay, kinds, containers] of [
+    ['folder', ['Deployment', 'PersistentVolumeClaim', 'Service'], 1],
+    ['database', ['Deployment', 'PodDisruptionBudget', 'Service'], 2],
+  ] as const) {
+    it(`gives each container of "${overlay}" few privileges and settings that exist`, () => {
+      const resources = resourcesOf(overlay);
+      assert.deepEqual([...resources.keys()].sort(), kinds);
+      const deployment = resources.get('Deployment') ?? '';
+      for (const rule of [
+        ...['allowPrivilegeEscalation: false', 'readOnlyRootFilesystem: true', 'drop:\n            - ALL'],
+        ...['memory: ', 'mountPath: /scratch', 'image: registry.example.org/corkboard:'],
+      ]) {
+        assert.ok(count(deployment, rule) >= containers, rule);
+      }
+      for (const rule of ['runAsNonRoot: true', 'runAsUser: 1000', 'automountServiceAccountToken: false']) {
+        assert.ok(deployment.includes(rule), rule);
+      }
+      // Kubernetes would set CORKBOARD_PORT to "tcp://…" for a service of this name.
+      assert.match(deployment, /enableServiceLinks: false/);
+      const variables = new Set(textOf('docs/settings.md').match(/CORKBOARD_\w+/g));
+      for (const [, name = ''] of deployment.matchAll(/name: (CORKBOARD_\w+)/g)) {
+        assert.ok(variables.has(name), name);
+      }
+      assert.doesNotMatch(resources.get('Service') ?? '', /admin/);
+    });
+  }
+});
+
 describe('the commands in docs/operations.md', () => {
   const operations = textOf('docs/operations.md');
 
