@@ -18,7 +18,8 @@ function filesOf(root: string): readonly string[] {
   const documents = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md') && name !== 'decisions.md')
     .map((name) => `docs/${name.replaceAll('\\', '/')}`);
-  return ['README.md', 'package.json', ...documents.sort()];
+  const overlays = ['folder', 'database'].map((name) => `deploy/kubernetes/${name}/kustomization.yaml`);
+  return ['README.md', 'package.json', ...documents.sort(), ...overlays];
 }
 
 /** Whether `version` is later than `earlier`. Throws if one of them is not like `1.2.3`. */

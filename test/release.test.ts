@@ -60,7 +60,7 @@ describe('a release', () => {
   const later = '99.0.0';
   const folder = mkdtempSync(join(tmpdir(), 'corkboard-release-'));
   after(() => rmSync(folder, { recursive: true }));
-  for (const name of ['README.md', 'package.json', 'package-lock.json', 'docs']) {
+  for (const name of ['README.md', 'package.json', 'package-lock.json', 'docs', 'deploy']) {
     cpSync(join(ROOT, name), join(folder, name), { recursive: true });
   }
   writeFileSync(join(folder, 'CHANGELOG.md'), '## [Unreleased]\n- One.\n');
@@ -78,6 +78,7 @@ describe('a release', () => {
       const { version } = JSON.parse(files.get(path) ?? '');
       assert.equal(version, later);
     }
+    assert.match(files.get('deploy/kubernetes/folder/kustomization.yaml') ?? '', /^ +newTag: 99\.0\.0$/m);
     const documents = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' });
     for (const path of ['README.md', ...documents.map((name) => join('docs', name))]) {
       if (!path.endsWith('.md')) continue;
