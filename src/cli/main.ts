@@ -5,7 +5,7 @@
  */
 import { refusalOfNode } from './process/node-version.ts';
 
-const refusal = refusalOfNode(process.versions.node, process.argv.slice(2));
+const refusal = refusalOfNode(process.versions.node);
 if (refusal === undefined) {
   const { runProgram } = await import('./program-run.ts');
   await runProgram();

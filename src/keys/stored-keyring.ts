@@ -59,7 +59,7 @@ export class StoredKeyring implements Keyring {
     // nothing.
     const digest = hash('sha256', key, 'base64url');
     const entry = this.#proven.get(digest) ?? (await this.#prove(key, digest));
-    refuseRevoked(entry, 'The API key');
+    refuseRevoked(entry, 'The API key has been revoked; ask for a new one.');
     if (statusOf(entry, this.#now()) === 'expired')
       throw new RefusedKeyError('key-expired', 'The API key has expired; ask for a new one.', entry);
     return entry;
@@ -90,7 +90,7 @@ export class StoredKeyring implements Keyring {
       const nowMs = this.#now();
       const old = knownRow(row, id);
       const entry = this.#entry(old);
-      refuseRevoked(entry, `Key ${id}`);
+      refuseRevoked(entry, `Key ${id} has been revoked. Create a new one with "corkboard keys create".`);
       fresh = this.#make(entry, expiry ?? sameLifetime(old, nowMs));
       return { successor: fresh.row, retiresMs: Math.min(old.retires_ms ?? Infinity, nowMs + overlapMs) };
     });
@@ -104,7 +104,7 @@ export class StoredKeyring implements Keyring {
     await this.#rows.configure(id, (row) => {
       const old = knownRow(row, id);
       const entry = this.#entry(old);
-      refuseRevoked(entry, `Key ${id}`);
+      refuseRevoked(entry, `Key ${id} has been revoked. Create a new one with "corkboard keys create".`);
       configured = changedRow(old, entry, change(entry));
       return configured;
     });
@@ -167,9 +167,8 @@ function sameLifetime({ created_ms: createdMs, expires_ms: expiresMs }: KeyRow, 
   return expiresMs === null ? 'never' : Math.min(nowMs + expiresMs - createdMs, LATEST_INSTANT_MS);
 }
 
-function refuseRevoked(entry: KeyEntry, subject: string): void {
-  if (entry.revokedMs === undefined) return;
-  throw new RefusedKeyError('key-revoked', `${subject} has been revoked; ask for a new one.`, entry);
+function refuseRevoked(entry: KeyEntry, message: string): void {
+  if (entry.revokedMs !== undefined) throw new RefusedKeyError('key-revoked', message, entry);
 }
 
 /** Throws `key-id-unknown`. */

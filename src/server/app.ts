@@ -91,6 +91,10 @@ export interface App {
 /** Content type of the OpenAPI documents. */
 const JSON_TYPE = 'application/json; charset=utf-8';
 
+async function refuseMetrics(): Promise<never> {
+  throw new AppError('not-found', 'The metrics are at the admin address, which the operator has set.');
+}
+
 export function buildApp(options: AppOptions): App {
   const { store, keyring, corsOrigins = [], logLevel = 'info', logStream = process.stdout } = options;
   const published = publishedBases(options.defaultVariant);
@@ -227,7 +231,8 @@ export function buildApp(options: AppOptions): App {
     metrics: metrics.render,
   };
   addHealthRoutes(app, operation);
-  if (options.hasAdmin !== true) addMetricsRoute(app, operation);
+  if (options.hasAdmin === true) addRoute(app, '/metrics', refuseMetrics);
+  else addMetricsRoute(app, operation);
   prepareConnections(app.server);
   shares.connections.watch(app.server);
   return {

@@ -57,7 +57,9 @@ describe('serve --admin-port', () => {
         assert.ok(lines.includes(line), line);
       }
       assert.ok(!body.includes(key) && !body.includes('/metrics'));
-      assert.equal((await ask(`${origin}/metrics`)).status, 404);
+      const refused = await ask(`${origin}/metrics`);
+      assert.equal(refused.status, 404);
+      assert.match(refused.body, /The metrics are at the admin address/);
       assert.deepEqual(await askJson(`${origin}/livez`), [200, { status: 'alive' }]);
       assert.deepEqual(await askJson(`${origin}/readyz`), [200, READY]);
       await stop(server, 'SIGTERM');

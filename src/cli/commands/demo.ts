@@ -79,6 +79,7 @@ async function replaceKey(keyring: Keyring): Promise<string> {
     (entry) => entry.label === LABEL && statusOf(entry, Date.now()) === 'active',
   );
   for (const { id } of earlier) await keyring.revoke(id);
+  if (earlier.length > 0) remark('The key of the earlier start has been revoked; use the new one.');
   const grant = {
     organization: ORGANIZATION,
     label: LABEL,

@@ -120,7 +120,7 @@ export function addServeCommand(program: Command): void {
     'CORKBOARD_DATABASE=postgres://corkboard@db.example.org/corkboard corkboard serve --host 0.0.0.0',
     'corkboard serve --database postgres://db1/corkboard --cache /var/cache/corkboard --cache-limit 50GB',
     'corkboard serve --limit responses-per-key=8 --limit response-memory=2GB',
-    'corkboard serve --admin-port 9090',
+    'corkboard serve --admin-port 9464',
     'corkboard serve --trust-proxy 127.0.0.1,10.20.0.0/16',
     'corkboard serve --variant b --rate-limit 100/minute --cors-origin https://dashboard.example.org',
   ]);

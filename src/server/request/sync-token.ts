@@ -41,7 +41,7 @@ export function openSyncToken(token: string, binding: string, secrets: Secrets):
   if (plain === undefined) {
     throw new AppError(
       'since-invalid',
-      'The sync token belongs to a different request or key, or is damaged. Start again with since=start and an empty table.',
+      'The sync token is damaged, or from a request with a different route, filter or scope. Start again with since=start and an empty table.',
     );
   }
   return plain.readDoubleBE();
