@@ -54,7 +54,7 @@ describe('check of a data folder', () => {
     mkdirSync(join(place.options.data, 'organizations/stranger'));
     await assertDamage(place, /No version needs .*next\.building/, /stranger belongs to no organization/);
     rmSync(join(generations(place), '1.duckdb'));
-    await assertDamage(place, /1\.duckdb cannot be read .*"corkboard restore BACKUP --replace/);
+    await assertDamage(place, /1\.duckdb cannot be read .*: corkboard restore BACKUP --replace/);
   });
 
   it('finds a version that is a different one, and one that never became current', async () => {

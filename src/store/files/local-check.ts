@@ -28,7 +28,7 @@ export async function checkLocalFiles(
 }
 
 function restoring(name: string): string {
-  return `Restore the file from a backup, or run "corkboard restore BACKUP --replace --organization ${JSON.stringify(name)}".`;
+  return `Restore the file from a backup, or run: corkboard restore BACKUP --replace --organization ${JSON.stringify(name)}`;
 }
 
 /** Does nothing while a different command has the lock, because it is using the files. */

@@ -45,7 +45,7 @@ export async function checkSharedFiles(check: SharedCheck, report: CheckReport):
 }
 
 function restoring({ name }: Sharing): string {
-  return `Restore the database and the bucket from a backup, or run "corkboard restore BACKUP --replace --organization ${JSON.stringify(name)}".`;
+  return `Restore the database and the bucket from a backup, or run: corkboard restore BACKUP --replace --organization ${JSON.stringify(name)}`;
 }
 
 async function checkContent({ fetch, sharing }: SharedCheck, publication: number, report: CheckReport) {
