@@ -6,7 +6,8 @@
 import { spawn } from 'node:child_process';
 import { join, sep } from 'node:path';
 import { environmentOf, type PostgresVersion, readPostgresVersion } from './postgres/versions.ts';
-import { ALL_TESTS, setsOf, testFiles } from './sets.ts';
+import { SHARES } from './quick/share.ts';
+import { setsOf, testFiles } from './sets.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /**
@@ -17,6 +18,8 @@ const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/compiled');
 const SHARED_SERVERS = '--test-global-setup=test/global-setup.ts';
 /** May exceed the number of cores, because tests mostly wait. */
 const FILES_AT_ONCE = 4;
+/** More room for new objects: less time for garbage collection. Not for the processes of tests. */
+const YOUNG_MEMORY = '--max-semi-space-size=64';
 const WANTED_POSTGRES = readPostgresVersion(process.env['CORKBOARD_TEST_POSTGRES']);
 const LONG = { CORKBOARD_LONG: '1', CORKBOARD_RUNS: '200' };
 /** Slightly below the coverage of the quick tests, which a long run contains. */
@@ -36,18 +39,17 @@ interface RowWriter {
   readonly postgres?: PostgresVersion;
 }
 
+/** The files of sets; quick files are in no set. */
 const filesOf = (isWanted: (sets: readonly string[]) => boolean) =>
-  testFiles().filter((file) => isWanted(setsOf(file)));
+  testFiles().filter((file) => setsOf(file).length > 0 && isWanted(setsOf(file)));
+const ALL = () => [...SHARES, ...filesOf(() => true)];
 
-/**
- * The runs of each name, one after the other. All files are named by their pattern, to keep the
- * command short.
- */
+/** The runs of each name, one after the other. */
 const RUNS: Readonly<Record<string, () => readonly RowWriter[]>> = {
-  all: () => [{ files: [ALL_TESTS] }],
-  quick: () => [{ files: filesOf((sets) => sets.length === 0) }],
+  all: () => [{ files: ALL() }],
+  quick: () => [{ files: SHARES }],
   browser: () => [{ files: filesOf((sets) => sets.includes('browser')) }],
-  stores: () => [{ files: filesOf((sets) => !sets.includes('browser')) }],
+  stores: () => [{ files: [...SHARES, ...filesOf((sets) => !sets.includes('browser'))] }],
   long: () => [
     ...(['15', '18'] as const).map((postgres) => ({
       files: filesOf((sets) => sets.includes('stores')),
@@ -55,7 +57,7 @@ const RUNS: Readonly<Record<string, () => readonly RowWriter[]>> = {
     })),
     // Last, so that the output ends with the coverage. The compile cache would falsify it.
     {
-      files: [ALL_TESTS],
+      files: ALL(),
       options: COVERAGE,
       environment: { ...LONG, NODE_DISABLE_COMPILE_CACHE: '1' },
     },
@@ -70,7 +72,7 @@ function runTests({
   postgres = WANTED_POSTGRES,
 }: RowWriter): Promise<number> {
   const atOnce = `--test-concurrency=${FILES_AT_ONCE}`;
-  const args = ['--test', SHARED_SERVERS, atOnce, '--test-reporter=spec', ...options];
+  const args = [YOUNG_MEMORY, '--test', SHARED_SERVERS, atOnce, '--test-reporter=spec', ...options];
   const child = spawn(process.execPath, [...args, ...files], {
     cwd: ROOT,
     stdio: 'inherit',

@@ -74,3 +74,8 @@ export function setsOf(file: string): readonly SetName[] {
   const names = Object.keys(SETS) as SetName[];
   return names.filter((name) => SETS[name].some((pattern) => matchesGlob(file, pattern)));
 }
+
+/** The files in no set. */
+export function quickFiles(): readonly string[] {
+  return testFiles().filter((file) => setsOf(file).length === 0);
+}

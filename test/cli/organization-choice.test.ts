@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { before, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { run, runJson, temporaryFolder } from './command.ts';
 
 const folder = temporaryFolder();
@@ -48,8 +51,15 @@ describe('a command that requires an organization', () => {
     const explained = await run(['points', 'explain', '--board', '7', '--user', '3', ...data]);
     assert.match(explained.stderr, /^corkboard: School has no board 7/);
     assert.equal((await runJson(['forget', '--user', '3', ...data])).published, true);
-    const pulled = await run(['pull', 'http://127.0.0.1:9/a', '--key-file', keyFile, ...data]);
-    assert.equal(pulled.code, 1, pulled.stderr);
+    const refusing = createServer((_request, response) => response.writeHead(401).end()).listen(
+      0,
+      '127.0.0.1',
+    );
+    after(() => refusing.close());
+    await once(refusing, 'listening');
+    const { port } = refusing.address() as AddressInfo;
+    const pulled = await run(['pull', `http://127.0.0.1:${port}/a`, '--key-file', keyFile, ...data]);
+    assert.deepEqual([pulled.code, /401/.test(pulled.stderr)], [1, true], pulled.stderr);
   });
 
   it('uses the one in CORKBOARD_ORGANIZATION; the option wins over it', async () => {
