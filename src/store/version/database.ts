@@ -158,9 +158,10 @@ export async function countRows<const T extends readonly string[]>(
   connection: DuckDBConnection,
   tables: T,
 ): Promise<{ [I in keyof T]: number }> {
-  const columns = tables.map((table) => `(SELECT count(*) FROM ${table})`);
-  const [row] = await runRows(connection, `SELECT ${columns.join(', ')}`);
-  return (row ?? []).map(Number) as { [I in keyof T]: number };
+  // Several times as fast to plan as one row of subqueries.
+  const counts = tables.map((table, at) => `SELECT ${at} AS place, count(*) FROM ${table}`);
+  const rows = await runRows(connection, `${counts.join(' UNION ALL ')} ORDER BY place`);
+  return rows.map(([, count]) => Number(count)) as { [I in keyof T]: number };
 }
 
 /** Creates or replaces a temporary table with the rows of a query; returns their number. */

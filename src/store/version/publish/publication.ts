@@ -62,9 +62,7 @@ export class DuckdbPublication implements Publication {
     });
     try {
       const connection = await database.connect();
-      if (next.publication === undefined) await connection.run(`BEGIN; ${GENERATION_SCHEMA} COMMIT;`);
-      const format = await readFormat(async (sql) => await runRows(connection, sql));
-      for (const step of bringUpToDate(format)) await connection.run(step);
+      await prepareTables(connection, next.publication === undefined);
       const staging = await StagingTables.create(connection);
       return new DuckdbPublication(next, { database, connection, staging });
     } catch (error) {
@@ -194,6 +192,15 @@ export class DuckdbPublication implements Publication {
     this.#connection.closeSync();
     this.#database.close();
   }
+}
+
+async function prepareTables(connection: DuckDBConnection, isNew: boolean): Promise<void> {
+  if (isNew) {
+    await connection.run(`BEGIN; ${GENERATION_SCHEMA} COMMIT;`);
+    return;
+  }
+  const format = await readFormat(async (sql) => await runRows(connection, sql));
+  for (const step of bringUpToDate(format)) await connection.run(step);
 }
 
 function comparable(settings: Settings): string {
