@@ -150,10 +150,11 @@ async function checkBackup(
   const { withBackup } = await import('../../backup/opened-backup.ts');
   removeFoldersOnSignals();
   return await opened(add, async () => {
-    await readDescription(folder);
-    for (const problem of await verifyWithProgress(folder)) {
-      add('damage', `${problem}. Use a different backup.`);
-    }
+    const { organizations } = await readDescription(folder);
+    const problems = await verifyWithProgress(folder);
+    for (const problem of problems) add('damage', `${problem}. Use a different backup.`);
+    // Changed files would only be reported again, with advice for a data folder.
+    if (problems.length > 0) return names ?? organizations.map(({ organization }) => organization);
     return await withBackup(folder, (place) => checkPlace(place, names, add, onFinding));
   });
 }
