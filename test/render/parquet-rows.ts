@@ -14,6 +14,9 @@ export interface ParquetRows {
   readonly rows: readonly (readonly (string | bigint | null)[])[];
 }
 
+/** Shared by all files of a process, because opening it takes longer than reading a small file. */
+let shared: Promise<DuckDBInstance> | undefined;
+
 /** Runs the query `select`, in which `$FILE` is the table of the file and `$PATH` its path. */
 export async function readParquetRows(
   bytes: Uint8Array,
@@ -21,8 +24,8 @@ export async function readParquetRows(
 ): Promise<ParquetRows> {
   const path = join(tmpdir(), `corkboard-test-${crypto.randomUUID()}.parquet`);
   await writeFile(path, bytes);
-  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
-  const connection = await instance.connect();
+  shared ??= DuckDBInstance.create(':memory:', { threads: '1' });
+  const connection = await (await shared).connect();
   try {
     const read = await connection.runAndReadAll(
       select.replaceAll('$FILE', `read_parquet('${path}')`).replaceAll('$PATH', path),
@@ -34,7 +37,6 @@ export async function readParquetRows(
     };
   } finally {
     connection.closeSync();
-    instance.closeSync();
     await rm(path);
   }
 }
