@@ -23,11 +23,16 @@ const PORT = 'CORKBOARD_TEST_SERVERS_PORT';
 const SETTINGS = { synchronous_commit: 'off', autovacuum: 'off' };
 
 /** A migrated database has the tables of a shared store, all of them empty. */
-type Wish = 'empty database' | 'migrated database' | 'bucket';
+type Wish = 'empty database' | 'migrated database' | `copy of ${string}` | 'bucket';
 
 /** Creates a database that is not shared, and returns its address. */
 export async function newDatabase(kind: 'empty' | 'migrated'): Promise<string> {
   return await fulfill(`${kind} database`);
+}
+
+/** Creates a copy of such a database, which must have no connections, and returns its address. */
+export async function copyDatabase(address: string): Promise<string> {
+  return await fulfill(`copy of ${address}`);
 }
 
 let bucket: Promise<TestBucket> | undefined;
@@ -56,6 +61,7 @@ class Servers {
     this.#postgres ??= startPostgres(SETTINGS);
     const postgres = await this.#postgres;
     if (wish === 'empty database') return await postgres.newDatabase();
+    if (wish.startsWith('copy of ')) return await postgres.newDatabase(wish.slice('copy of '.length));
     this.#template ??= migratedDatabase(postgres);
     return await postgres.newDatabase(await this.#template);
   }

@@ -1,5 +1,6 @@
 /** Data folders and databases for commands, and what a server shows of them. */
 import { randomUUID } from 'node:crypto';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { withPlace } from '../../src/cli/process/storage.ts';
 import { openPostgresKeyring } from '../../src/keys/postgres-keyring.ts';
@@ -7,6 +8,7 @@ import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
 import { startServer } from '../../src/server/start.ts';
 import { PostgresDatabase } from '../../src/store/catalog/postgres-database.ts';
 import { get } from '../model/client.ts';
+import { copyDatabase } from '../shared-servers.ts';
 import { newMigratedDatabase } from '../storage.ts';
 
 export interface Place {
@@ -21,9 +23,26 @@ export const PLACE_KINDS: readonly PlaceKind[] = ['folder', 'database'];
 /** A place without data. */
 export async function newPlace(kind: PlaceKind, folder: string): Promise<Place> {
   const data = join(folder, randomUUID());
-  if (kind === 'folder') return { words: ['--data', data], options: { data } };
-  const database = await newMigratedDatabase();
-  const cache = join(folder, 'cache');
+  if (kind === 'folder') return folderPlace(data);
+  return databasePlace(data, await newMigratedDatabase(), join(folder, 'cache'));
+}
+
+/** A copy of a place that no process uses. A place that is filled once serves many tests. */
+export async function copyPlace({ options }: Place, folder: string): Promise<Place> {
+  const data = join(folder, randomUUID());
+  if (options.database === undefined) {
+    cpSync(options.data, data, { recursive: true });
+    return folderPlace(data);
+  }
+  // Not the cache of the original, whose versions get the same names.
+  return databasePlace(data, await copyDatabase(options.database), `${data}-cache`);
+}
+
+function folderPlace(data: string): Place {
+  return { words: ['--data', data], options: { data } };
+}
+
+function databasePlace(data: string, database: string, cache: string): Place {
   return {
     words: ['--database', database, '--cache', cache, '--data', data],
     options: { data, database, cache },
