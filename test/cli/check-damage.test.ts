@@ -17,7 +17,7 @@ import { seed, tellSeed } from '../killing.ts';
 import { IS_LONG } from '../long.ts';
 import { run, runJson, temporaryFolder } from './command.ts';
 
-const FLIPS = IS_LONG ? 200 : 3;
+const FLIPS = IS_LONG ? 200 : 2;
 const folder = temporaryFolder();
 const original = join(folder, 'data');
 const damaged = join(folder, 'damaged');
@@ -121,6 +121,6 @@ describe('a flipped bit', () => {
       }
     }
     t.diagnostic(`${found} of ${FLIPS * 12} were found`);
-    assert.ok(found > FLIPS * 11);
+    assert.ok(found >= FLIPS * 11);
   });
 });
