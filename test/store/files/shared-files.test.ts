@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -21,6 +21,7 @@ import { forgetUsers } from '../../../src/store/forgotten.ts';
 import { temporaryFolder } from '../../cli/command.ts';
 import { publishRecords, WORLD } from '../../dataset/small-world.ts';
 import { until } from '../../server/stand.ts';
+import { copyDatabase } from '../../shared-servers.ts';
 import { newMigratedDatabase, openCachedStore } from '../../storage.ts';
 import { manyEvents, publishEvents, stage } from '../many-events.ts';
 
@@ -280,13 +281,31 @@ describe('a forgotten user', () => {
     return found;
   }
 
-  async function publishAndOpen() {
+  /** A database with three versions, and the caches of two machines that have them. */
+  let published: { readonly url: string; readonly folder: string } | undefined;
+
+  async function publishThree() {
     const [one, two] = [await openStore('one'), await openStore('two')];
     await one.createOrganization(NAME, {});
     for (const title of ['One', 'Two', 'Three']) {
       await publishRecords(one, NAME, WORLD, { title });
       await (await two.openDataset(NAME))?.close();
     }
+    for (const opened of closing.splice(0).reverse()) await opened.close();
+    return { url, folder };
+  }
+
+  /** Continues in a copy of what was published once. */
+  async function publishAndOpen() {
+    published ??= await publishThree();
+    folder = join(scratch, `copy-${tests}`);
+    for (const cache of ['one', 'two']) {
+      cpSync(join(published.folder, cache), join(folder, cache), { recursive: true });
+    }
+    url = await copyDatabase(published.url);
+    database = new PostgresDatabase(url);
+    closing.push(database);
+    const [one, two] = [await openStore('one'), await openStore('two')];
     const before = await traces();
     assert.ok(
       before.includes('chunks.bytes') && before.filter((name) => name.endsWith('.duckdb')).length >= 6,
