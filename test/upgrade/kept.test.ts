@@ -15,6 +15,7 @@ import { openFolderStore } from '../../src/store/files/open-folder.ts';
 import { withResidentDatasets } from '../../src/store/resident-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { run, runJson, temporaryFolder } from '../cli/command.ts';
+import { IS_LONG } from '../long.ts';
 import { EMPTY_BUNDLE, writeBundle } from '../model/bundle.ts';
 import { newDatabase } from '../shared-servers.ts';
 import { openCachedStore } from '../storage.ts';
@@ -66,9 +67,18 @@ async function assertIntact(place: readonly string[]): Promise<void> {
   assert.deepEqual([code, /^Damage/m.test(stdout)], [0, false], stdout + stderr);
 }
 
-async function assertSameBytes(url: string, { keys, before }: KeptFixture): Promise<void> {
+/**
+ * The responses to compare. Straight from the files only those of the keys with full scope: scopes
+ * and redaction do not depend on how a version is read.
+ */
+function someOf(before: KeptFixture['before'], isResident: boolean): KeptFixture['before'] {
   assert.ok(before.length > 200);
-  for (const one of before) assert.deepEqual(await capture(url, keys, one.key, one.path), one);
+  return isResident || IS_LONG ? before : before.filter(({ key }) => key.endsWith('.full'));
+}
+
+async function assertSameBytes(url: string, { keys, before }: KeptFixture, isResident = true): Promise<void> {
+  for (const one of someOf(before, isResident))
+    assert.deepEqual(await capture(url, keys, one.key, one.path), one);
 }
 
 /** New versions have new tags and tokens. */
@@ -88,7 +98,7 @@ describe('the data of the commit before digests were recorded', () => {
     const { findings } = await runJson(['check', ...place]);
     assert.match(findings[0].message, /3\.duckdb has no recorded digest/);
     for (const isResident of [true, false]) {
-      await serving(await openData(data), isResident, (url) => assertSameBytes(url, fixture));
+      await serving(await openData(data), isResident, (url) => assertSameBytes(url, fixture, isResident));
     }
     await importMore(place);
     await serving(await openData(data), true, (url) => assertSameLater(url, fixture));
@@ -118,7 +128,7 @@ describe('a data folder of version 0.1', () => {
     await assertIntact(['--data', data]);
     for (const isResident of [true, false]) {
       await serving(await openData(data), isResident, (url) =>
-        assertSameAsFirst(url, fixture.keys, fixture.before),
+        assertSameAsFirst(url, fixture.keys, someOf(fixture.before, isResident)),
       );
     }
     await importMore(['--data', data]);
