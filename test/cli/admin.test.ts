@@ -4,12 +4,12 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { before, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import packageFile from '../../package.json' with { type: 'json' };
 import { readinessOfAll } from '../../src/server/observability/cluster-health.ts';
 import { until } from '../server/stand.ts';
 import { runJson, runProcess, temporaryFolder } from './command.ts';
-import { ask, serving, stop } from './serving.ts';
+import { ask, type Serving, serving, stop } from './serving.ts';
 import { writeSmallBundle } from './small-bundle.ts';
 
 const folder = temporaryFolder();
@@ -25,17 +25,28 @@ async function askJson(url: string): Promise<readonly [number, Record<string, un
 
 describe('serve --admin-port', () => {
   let key: string;
+  let shared: Promise<Serving> | undefined;
+  const ends: (() => void)[] = [];
+  /** The server with two workers that several tests use: each process takes a second to start. */
+  const serveByTwo = () => {
+    shared ??= serving({ after: (end) => ends.push(end) }, [...SERVE, '--workers', '2'], 'Admin');
+    return shared;
+  };
   before(async () => {
     const school = ['--organization', 'school', '--data', data];
     await runJson(['import', writeSmallBundle(join(folder, 'bundle')), ...school]);
     key = (await runJson(['keys', 'create', ...school])).key;
+  });
+  after(() => {
+    for (const end of ends) end();
   });
 
   for (const workers of [1, 2]) {
     const also = workers === 1 ? {} : { workers: { serving: workers, configured: workers } };
 
     it(`has health and metrics of ${workers} workers, and the public port has no metrics`, async (t) => {
-      const server = await serving(t, [...SERVE, '--workers', String(workers)], 'Admin');
+      const server =
+        workers === 1 ? await serving(t, [...SERVE, '--workers', '1'], 'Admin') : await serveByTwo();
       const admin = server.printed['Admin'] ?? '';
       assert.match(admin, /^http:\/\/127\.0\.0\.1:\d+$/);
       const { origin } = new URL(server.printed['Variant A'] ?? '');
@@ -62,12 +73,12 @@ describe('serve --admin-port', () => {
       assert.match(refused.body, /The metrics are at the admin address/);
       assert.deepEqual(await askJson(`${origin}/livez`), [200, { status: 'alive' }]);
       assert.deepEqual(await askJson(`${origin}/readyz`), [200, READY]);
-      await stop(server, 'SIGTERM');
+      if (workers === 1) await stop(server, 'SIGTERM');
     });
   }
 
-  it('says that a worker does not respond, and that it responds again', async (t) => {
-    const server = await serving(t, [...SERVE, '--workers', '2'], 'Admin');
+  it('says that a worker does not respond, and that it responds again', async () => {
+    const server = await serveByTwo();
     const pids = execFileSync('ps', ['--ppid', String(server.child.pid), '-o', 'pid='], { encoding: 'utf8' });
     const [hung = 0] = pids.trim().split(/\s+/).map(Number);
     process.kill(hung, 'SIGSTOP');
@@ -104,7 +115,8 @@ describe('serve --admin-port', () => {
       delete process.env['CORKBOARD_ADMIN_PORT'];
       delete process.env['CORKBOARD_ADMIN_HOST'];
     });
-    const server = await serving(t, ['serve', '--data', data, '--workers', '2'], 'Admin');
+    // The options are read before the number of workers matters.
+    const server = await serving(t, ['serve', '--data', data, '--workers', '1'], 'Admin');
     assert.match(server.printed['Admin'] ?? '', /^http:\/\/127\.0\.0\.2:\d+$/);
     assert.equal((await ask(`${server.printed['Admin']}/readyz`)).status, 200);
     await stop(server, 'SIGTERM');
