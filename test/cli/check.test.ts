@@ -10,7 +10,7 @@ import { keepReserve, readReserve } from '../../src/keys/disk-reserve.ts';
 import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
 import { isLogDamaged } from '../../src/system/write-ahead-log.ts';
 import { run, runJson, temporaryFolder } from './command.ts';
-import { newPlace, type Place, responsesOf } from './places.ts';
+import { copyPlace, newPlace, type Place, responsesOf } from './places.ts';
 import { writeSmallBundle } from './small-bundle.ts';
 
 const folder = temporaryFolder();
@@ -27,6 +27,14 @@ async function newFilledPlace(kind: 'folder' | 'database'): Promise<Place> {
   return place;
 }
 
+let whole: Place;
+before(async () => {
+  whole = await newFilledPlace('folder');
+});
+
+/** A copy of the data folder, which is filled once. */
+const filledCopy = () => copyPlace(whole, folder);
+
 async function assertDamage({ words }: Place, ...expected: readonly RegExp[]): Promise<void> {
   const { code, stdout } = await run(['check', ...words]);
   assert.equal(code, 1, stdout);
@@ -37,7 +45,7 @@ const generations = ({ options }: Place) => join(options.data, 'organizations/sc
 
 describe('check of a data folder', () => {
   it('finds no damage in one that is in order, with one JSON object', async () => {
-    const { words } = await newFilledPlace('folder');
+    const { words } = whole;
     const expected = { ok: true, organizations: ['school'], findings: [] };
     assert.deepEqual(await runJson(['check', ...words]), expected);
     assert.deepEqual(await runJson(['check', '--organization', 'school', ...words]), expected);
@@ -49,7 +57,7 @@ describe('check of a data folder', () => {
   });
 
   it('finds a missing version, leftovers of killed imports, and folders of no organization', async () => {
-    const place = await newFilledPlace('folder');
+    const place = await filledCopy();
     writeFileSync(join(generations(place), 'next.building'), 'x');
     mkdirSync(join(place.options.data, 'organizations/stranger'));
     await assertDamage(place, /No version needs .*next\.building/, /stranger belongs to no organization/);
@@ -58,7 +66,7 @@ describe('check of a data folder', () => {
   });
 
   it('finds a version that is a different one, and one that never became current', async () => {
-    const place = await newFilledPlace('folder');
+    const place = await filledCopy();
     const other = await newFilledPlace('folder');
     for (const suffix of ['duckdb', 'sha256']) {
       copyFileSync(join(generations(other), `1.${suffix}`), join(generations(place), `1.${suffix}`));
@@ -69,7 +77,7 @@ describe('check of a data folder', () => {
   });
 
   it('finds tables that do not agree', async () => {
-    const place = await newFilledPlace('folder');
+    const place = await filledCopy();
     const instance = await DuckDBInstance.create(join(generations(place), '1.duckdb'));
     const connection = await instance.connect();
     await connection.run('DELETE FROM board_people; UPDATE events SET actor = 99 WHERE sequence = 1');
@@ -85,7 +93,7 @@ describe('check of a data folder', () => {
   });
 
   it('finds a damaged reserve of the keys, which the next server writes again', async () => {
-    const place = await newFilledPlace('folder');
+    const place = await filledCopy();
     keepReserve(place.options.data);
     const path = join(place.options.data, '.keys-reserve');
     const bytes = readFileSync(path);
@@ -97,7 +105,7 @@ describe('check of a data folder', () => {
   });
 
   it('names versions without a digest in a note', async () => {
-    const place = await newFilledPlace('folder');
+    const place = await filledCopy();
     rmSync(join(generations(place), '1.sha256'));
     const { ok, findings } = await runJson(['check', ...place.words]);
     assert.deepEqual([ok, findings.length, findings[0].level], [true, 1, 'note']);
@@ -115,7 +123,7 @@ describe('a damaged row', () => {
   }
 
   it('of a key is refused, found by check, and harmless once it is revoked', async () => {
-    const place = await newFilledPlace('folder');
+    const place = await filledCopy();
     const create = ['keys', 'create', '--organization', 'school', ...place.words];
     const { key, id } = await runJson([...create, '--boards', '7']);
     const { key: sound } = await runJson(create);
@@ -134,7 +142,7 @@ describe('a damaged row', () => {
   });
 
   it('of the catalog is refused and replaced by a restore; other organizations are served', async () => {
-    const place = await newFilledPlace('folder');
+    const place = await filledCopy();
     const bundle = join(folder, 'bundle');
     await runJson(['import', bundle, '--organization', 'other', ...place.words]);
     const keyOf = async (organization: string) =>
