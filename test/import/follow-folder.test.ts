@@ -7,6 +7,7 @@ import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   copyFileSync,
+  cpSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -17,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { temporaryFolder } from '../cli/command.ts';
@@ -27,8 +28,20 @@ import { countEvents, eventLine, eventsOf, type Following, following, prepare } 
 
 const folder = temporaryFolder();
 const BEFORE = 3;
-const KILLS = killRounds(3);
+const KILLS = killRounds(2);
 const FILES = 2 * KILLS + 4;
+
+let prepared: readonly string[];
+before(async () => {
+  prepared = await prepare(folder, 'school');
+});
+
+/** Options that name a copy of the organization, in a data folder of its own. */
+function copyOfPrepared(name: string): readonly string[] {
+  const data = join(folder, `data-${name}`);
+  cpSync(prepared.at(-1)!, data, { recursive: true });
+  return [...prepared.slice(0, -1), data];
+}
 
 const numbered = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => eventLine(from + index)).join('');
@@ -54,7 +67,7 @@ describe('import FOLDER --follow', () => {
   it('imports existing and new files, in the order of a bundle, and creates the organization', async () => {
     const inbox = inboxOf('new');
     for (const [name, content] of Object.entries(SMALL_BUNDLE)) drop(inbox, name, content);
-    const into = ['--organization', 'new', '--data', join(folder, 'data')];
+    const into = ['--organization', 'new', '--data', join(folder, 'data-new')];
     const follower = following(inbox, into);
     await follower.untilTold(4);
     drop(inbox, 'events-2.ndjson.gz', gzipSync(numbered(0, 5)));
@@ -68,7 +81,7 @@ describe('import FOLDER --follow', () => {
 
   it('imports no file twice, under any name or after a restart, and a changed file as a whole', async () => {
     const inbox = inboxOf('again');
-    const into = await prepare(folder, 'again');
+    const into = copyOfPrepared('again');
     drop(inbox, 'events-1.ndjson', numbered(0, 5));
     const first = following(inbox, into);
     await first.untilTold(1);
@@ -88,7 +101,7 @@ describe('import FOLDER --follow', () => {
 
   it('waits for a file that is being written, and needs no ids', async () => {
     const inbox = inboxOf('growing');
-    const into = await prepare(folder, 'growing');
+    const into = copyOfPrepared('growing');
     const follower = following(inbox, [...into, '--every', '2']);
     const path = join(inbox, 'events.ndjson');
     const withoutId = (number: number) => eventLine(number).replace(/"id":\d+,/, '');
@@ -106,7 +119,7 @@ describe('import FOLDER --follow', () => {
 
   it('imports a file with a future time once no process writes to it', async () => {
     const inbox = inboxOf('future');
-    const into = await prepare(folder, 'future');
+    const into = copyOfPrepared('future');
     drop(inbox, 'events.ndjson', numbered(0, 2));
     utimesSync(join(inbox, 'events.ndjson'), new Date(2100, 1), new Date(2100, 1));
     const follower = following(inbox, into);
@@ -117,7 +130,7 @@ describe('import FOLDER --follow', () => {
 
   it('ends at an invalid file, with those before it published; --skip-invalid continues', async () => {
     const inbox = inboxOf('bad');
-    const into = await prepare(folder, 'bad');
+    const into = copyOfPrepared('bad');
     for (const number of [1, 2, 3]) {
       drop(inbox, `events-${number}.ndjson`, `${eventLine(number)}${number === 2 ? 'no JSON\n' : ''}`);
     }
@@ -159,7 +172,7 @@ describe('import FOLDER --follow', () => {
   it(`killed ${KILLS} times at random moments, ends with every event once`, async (t) => {
     tellSeed(t);
     const inbox = inboxOf('killed');
-    const into = await prepare(folder, 'killed');
+    const into = copyOfPrepared('killed');
     const perFile = 25;
     let dropped = 0;
     const dropSome = (count: number) => {
@@ -200,7 +213,7 @@ describe('import FOLDER --follow', () => {
 
   it('ends at a link or a pipe, and reads links with --follow-symlinks', async () => {
     const inbox = inboxOf('links');
-    const into = await prepare(folder, 'links');
+    const into = copyOfPrepared('links');
     const elsewhere = join(folder, 'elsewhere.ndjson');
     writeFileSync(elsewhere, numbered(0, 2));
     symlinkSync(elsewhere, join(inbox, 'events-1.ndjson'));
@@ -219,7 +232,7 @@ describe('import FOLDER --follow', () => {
 
   it('does not write its progress through a link', async () => {
     const inbox = inboxOf('notes');
-    const into = await prepare(folder, 'notes');
+    const into = copyOfPrepared('notes');
     drop(inbox, 'events-1.ndjson', numbered(0, 1));
     const first = following(inbox, into);
     await first.untilTold(1);
