@@ -25,6 +25,15 @@ export function spreadMoments(rounds: number): readonly number[] {
   return places.map((place, round) => (round + place / 1_000) / rounds);
 }
 
+/**
+ * The same numbers, and then smaller ones until one came early enough to kill: a process can be
+ * faster than the one whose duration was measured.
+ */
+export function* momentsToKill(rounds: number, hasKilled: () => boolean): Generator<number, void> {
+  yield* spreadMoments(rounds);
+  for (let moment = 0.5; !hasKilled(); moment /= 2) yield moment;
+}
+
 export function tellSeed(t: TestContext): void {
   t.diagnostic(`CORKBOARD_SEED=${seed}`);
 }

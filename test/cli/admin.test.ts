@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import packageFile from '../../package.json' with { type: 'json' };
 import { readinessOfAll } from '../../src/server/observability/cluster-health.ts';
+import { IS_LONG } from '../long.ts';
 import { until } from '../server/stand.ts';
 import { runJson, runProcess, temporaryFolder } from './command.ts';
 import { ask, type Serving, serving, stop } from './serving.ts';
@@ -115,8 +116,7 @@ describe('serve --admin-port', () => {
       delete process.env['CORKBOARD_ADMIN_PORT'];
       delete process.env['CORKBOARD_ADMIN_HOST'];
     });
-    // The options are read before the number of workers matters.
-    const server = await serving(t, ['serve', '--data', data, '--workers', '1'], 'Admin');
+    const server = await serving(t, ['serve', '--data', data, '--workers', IS_LONG ? '2' : '1'], 'Admin');
     assert.match(server.printed['Admin'] ?? '', /^http:\/\/127\.0\.0\.2:\d+$/);
     assert.equal((await ask(`${server.printed['Admin']}/readyz`)).status, 200);
     await stop(server, 'SIGTERM');

@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { readDescription } from '../../src/backup/backup-folder.ts';
 import { bundleOfEvents, numberedBundle } from '../import/numbered-bundles.ts';
+import { IS_LONG } from '../long.ts';
 import { type Bundle, EMPTY_BUNDLE, writeBundle } from '../model/bundle.ts';
 import { until } from '../server/stand.ts';
 import { run, runJson, start, temporaryFolder } from './command.ts';
@@ -96,7 +97,8 @@ async function assertIntact(words: readonly string[]): Promise<void> {
 
 for (const kind of PLACE_KINDS) {
   // What a backup restores to a database does not depend on where it was made.
-  const targets = kind === 'folder' ? PLACE_KINDS : (['folder'] as const);
+  const isWhole = kind === 'folder' || IS_LONG;
+  const targets = isWhole ? PLACE_KINDS : (['folder'] as const);
 
   describe(`a backup of a ${kind}`, () => {
     it(`is restored with the same bytes, tags, cursors and keys, to a ${targets.join(' and a ')}`, async () => {
@@ -120,7 +122,7 @@ for (const kind of PLACE_KINDS) {
         await runJson(['restore', backup, ...target.words]);
         assert.deepEqual(await responsesOf(target, keys), expected);
         await assertIntact(target.words);
-        if (kind !== 'folder') continue;
+        if (!isWhole) continue;
         // A further import has the same result in both.
         await load(target, 'school', numberedBundle(1));
         await assertIntact(target.words);
@@ -228,7 +230,9 @@ describe('a damaged backup', () => {
       const middle = Math.floor(bytes.length / 2);
       changed[middle] = changed[middle]! ^ 4;
       writeFileSync(path, changed);
-      assert.equal((await run(['check', '--backup', backup])).code, 1, path);
+      const checked = await run(['check', '--backup', backup]);
+      assert.equal(checked.code, 1, path);
+      assert.match(checked.stdout, /found damage in 1 place\.$/m, path);
       const target = await newPlace('folder', folder);
       const { code, stderr } = await run(['restore', backup, ...target.words]);
       assert.deepEqual([code, existsSync(target.options.data)], [1, false], path);
