@@ -53,7 +53,8 @@ export const PROBLEMS = {
   'since-invalid': {
     status: 400,
     title: 'Sync token does not match this request',
-    remedy: 'Start again with `since=start` and an empty table: the route, a filter, or what the key sees has changed.',
+    remedy:
+      'Start again with `since=start` and an empty table: the route, a filter, or what the key sees has changed.',
   },
   'identifier-malformed': {
     status: 400,

@@ -21,7 +21,7 @@ export class FixedFile {
 
   /** `type` is the value of `Content-Type`. */
   constructor(content: string | Buffer, type: string) {
-    this.#bytes = Buffer.from(content);
+    this.#bytes = typeof content === 'string' ? Buffer.from(content) : content;
     this.#type = type;
     this.#digest = createHash('sha256').update(this.#bytes).digest('base64url').slice(0, DIGEST_CHARACTERS);
   }
