@@ -219,7 +219,7 @@ export function buildApp(options: AppOptions): App {
         addRoute(app, url, (request, reply) => answerRoute(table.variant, route, request, reply));
       }
     }
-    const document = new FixedFile(JSON.stringify(describeVariant(table, base, version)), JSON_TYPE);
+    const document = new FixedFile(() => JSON.stringify(describeVariant(table, base, version)), JSON_TYPE);
     addRoute(app, path, async (request, reply) =>
       document.send(request, reply.header('cache-control', 'no-cache')),
     );

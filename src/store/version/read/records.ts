@@ -47,14 +47,24 @@ export function idColumn(chunk: DuckDBDataChunk, column: number): BigInt64Array 
 }
 
 export function flagColumn(chunk: DuckDBDataChunk, column: number): Uint8Array {
-  return Uint8Array.from(chunk.getColumnValues(column), Number);
+  const vector = chunk.getColumnVector(column);
+  const flags = new Uint8Array(chunk.rowCount);
+  for (let row = 0; row < flags.length; row++) flags[row] = Number(vector.getItem(row));
+  return flags;
 }
 
 function textColumn(chunk: DuckDBDataChunk, column: number): TextColumn {
-  return TextColumn.of(chunk.getColumnValues(column).map(text));
+  return TextColumn.of(textsOf(chunk, column));
 }
 
 function listColumn(chunk: DuckDBDataChunk, column: number): TextColumn {
-  const lists = chunk.getColumnValues(column).map((list) => escapeLineEnds(text(list)));
-  return TextColumn.of(lists, true);
+  return TextColumn.of(textsOf(chunk, column).map(escapeLineEnds), true);
+}
+
+/** Faster than `getColumnValues`, which calls a function for each value. */
+function textsOf(chunk: DuckDBDataChunk, column: number): string[] {
+  const vector = chunk.getColumnVector(column);
+  const texts = new Array<string>(chunk.rowCount);
+  for (let row = 0; row < texts.length; row++) texts[row] = text(vector.getItem(row));
+  return texts;
 }
