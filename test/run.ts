@@ -18,8 +18,6 @@ const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/compiled');
 const SHARED_SERVERS = '--test-global-setup=test/global-setup.ts';
 /** May exceed the number of cores, because tests mostly wait. */
 const FILES_AT_ONCE = 4;
-/** More room for new objects: less time for garbage collection. Not for the processes of tests. */
-const YOUNG_MEMORY = '--max-semi-space-size=64';
 const WANTED_POSTGRES = readPostgresVersion(process.env['CORKBOARD_TEST_POSTGRES']);
 const LONG = { CORKBOARD_LONG: '1', CORKBOARD_RUNS: '200' };
 /** Slightly below the coverage of the quick tests, which a long run contains. */
@@ -72,7 +70,7 @@ function runTests({
   postgres = WANTED_POSTGRES,
 }: RowWriter): Promise<number> {
   const atOnce = `--test-concurrency=${FILES_AT_ONCE}`;
-  const args = [YOUNG_MEMORY, '--test', SHARED_SERVERS, atOnce, '--test-reporter=spec', ...options];
+  const args = ['--test', SHARED_SERVERS, atOnce, '--test-reporter=spec', ...options];
   const child = spawn(process.execPath, [...args, ...files], {
     cwd: ROOT,
     stdio: 'inherit',
