@@ -6,7 +6,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './lock-file.ts';
 
@@ -18,7 +18,9 @@ function filesOf(root: string): readonly string[] {
   const documents = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md') && name !== 'decisions.md')
     .map((name) => `docs/${name.replaceAll('\\', '/')}`);
-  const overlays = ['folder', 'database'].map((name) => `deploy/kubernetes/${name}/kustomization.yaml`);
+  const overlays = globSync('deploy/kubernetes/*/kustomization.yaml', { cwd: root })
+    .map((path) => path.replaceAll('\\', '/'))
+    .sort();
   return ['README.md', 'package.json', ...documents.sort(), ...overlays];
 }
 

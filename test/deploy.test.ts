@@ -160,7 +160,7 @@ describe('deploy/kubernetes', {
       const deployment = resources.get('Deployment') ?? '';
       for (const rule of [
         ...['allowPrivilegeEscalation: false', 'readOnlyRootFilesystem: true', 'drop:\n            - ALL'],
-        ...['memory: ', 'mountPath: /scratch', 'image: registry.example.org/corkboard:'],
+        ...['limits:\n            memory: ', 'mountPath: /scratch', 'image: registry.example.org/corkboard:'],
       ]) {
         assert.ok(count(deployment, rule) >= containers, rule);
       }

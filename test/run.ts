@@ -29,7 +29,7 @@ const COVERAGE = [
   '--test-coverage-functions=87',
 ];
 
-interface RowWriter {
+interface TestRun {
   readonly files: readonly string[];
   readonly options?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
@@ -40,11 +40,11 @@ interface RowWriter {
 /** The files of sets; quick files are in no set. */
 const filesOf = (isWanted: (sets: readonly string[]) => boolean) =>
   testFiles().filter((file) => setsOf(file).length > 0 && isWanted(setsOf(file)));
-const ALL = () => [...SHARES, ...filesOf(() => true)];
+const allFiles = () => [...SHARES, ...filesOf(() => true)];
 
 /** The runs of each name, one after the other. */
-const RUNS: Readonly<Record<string, () => readonly RowWriter[]>> = {
-  all: () => [{ files: ALL() }],
+const RUNS: Readonly<Record<string, () => readonly TestRun[]>> = {
+  all: () => [{ files: allFiles() }],
   quick: () => [{ files: SHARES }],
   browser: () => [{ files: filesOf((sets) => sets.includes('browser')) }],
   stores: () => [{ files: [...SHARES, ...filesOf((sets) => !sets.includes('browser'))] }],
@@ -55,7 +55,7 @@ const RUNS: Readonly<Record<string, () => readonly RowWriter[]>> = {
     })),
     // Last, so that the output ends with the coverage. The compile cache would falsify it.
     {
-      files: ALL(),
+      files: allFiles(),
       options: COVERAGE,
       environment: { ...LONG, NODE_DISABLE_COMPILE_CACHE: '1' },
     },
@@ -68,7 +68,7 @@ function runTests({
   options = [],
   environment = {},
   postgres = WANTED_POSTGRES,
-}: RowWriter): Promise<number> {
+}: TestRun): Promise<number> {
   const atOnce = `--test-concurrency=${FILES_AT_ONCE}`;
   const args = ['--test', SHARED_SERVERS, atOnce, '--test-reporter=spec', ...options];
   const child = spawn(process.execPath, [...args, ...files], {

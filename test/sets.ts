@@ -6,7 +6,7 @@ import { globSync } from 'node:fs';
 import { join, matchesGlob, sep } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
-export const ALL_TESTS = 'test/**/*.test.ts';
+const ALL_TESTS = 'test/**/*.test.ts';
 
 /** Patterns of files, relative to the root of the checkout; a file belongs to at most one set. */
 export const SETS = {

@@ -89,7 +89,7 @@ export async function joinRecords<T extends RecordTable>(
 }
 
 const JOIN: {
-  readonly [EventKind in ColumnKind]: (parts: readonly Columns[EventKind][]) => Promise<Columns[EventKind]>;
+  readonly [Kind in ColumnKind]: (parts: readonly Columns[Kind][]) => Promise<Columns[Kind]>;
 } = {
   id: joinIds,
   text: (parts) => TextColumn.join(parts, false),

@@ -90,7 +90,7 @@ export class StoredKeyring implements Keyring {
       const nowMs = this.#now();
       const old = knownRow(row, id);
       const entry = this.#entry(old);
-      refuseRevoked(entry, `Key ${id} has been revoked. Create a new one with "corkboard keys create".`);
+      refuseRevoked(entry, revokedId(id));
       fresh = this.#make(entry, expiry ?? sameLifetime(old, nowMs));
       return { successor: fresh.row, retiresMs: Math.min(old.retires_ms ?? Infinity, nowMs + overlapMs) };
     });
@@ -104,7 +104,7 @@ export class StoredKeyring implements Keyring {
     await this.#rows.configure(id, (row) => {
       const old = knownRow(row, id);
       const entry = this.#entry(old);
-      refuseRevoked(entry, `Key ${id} has been revoked. Create a new one with "corkboard keys create".`);
+      refuseRevoked(entry, revokedId(id));
       configured = changedRow(old, entry, change(entry));
       return configured;
     });
@@ -169,6 +169,11 @@ function sameLifetime({ created_ms: createdMs, expires_ms: expiresMs }: KeyRow, 
 
 function refuseRevoked(entry: KeyEntry, message: string): void {
   if (entry.revokedMs !== undefined) throw new RefusedKeyError('key-revoked', message, entry);
+}
+
+/** For somebody who makes keys. */
+function revokedId(id: string): string {
+  return `Key ${id} has been revoked. Create a new one with "corkboard keys create".`;
 }
 
 /** Throws `key-id-unknown`. */

@@ -20,6 +20,7 @@ import {
   ALIVE,
   addHealthRoutes,
   addMetricsRoute,
+  addMovedMetricsRoute,
   type Operation,
   readinessOf,
 } from './observability/health.ts';
@@ -90,10 +91,6 @@ export interface App {
 
 /** Content type of the OpenAPI documents. */
 const JSON_TYPE = 'application/json; charset=utf-8';
-
-async function refuseMetrics(): Promise<never> {
-  throw new AppError('not-found', 'The metrics are at the admin address, which the operator has set.');
-}
 
 export function buildApp(options: AppOptions): App {
   const { store, keyring, corsOrigins = [], logLevel = 'info', logStream = process.stdout } = options;
@@ -231,7 +228,7 @@ export function buildApp(options: AppOptions): App {
     metrics: metrics.render,
   };
   addHealthRoutes(app, operation);
-  if (options.hasAdmin === true) addRoute(app, '/metrics', refuseMetrics);
+  if (options.hasAdmin === true) addMovedMetricsRoute(app);
   else addMetricsRoute(app, operation);
   prepareConnections(app.server);
   shares.connections.watch(app.server);

@@ -46,7 +46,9 @@ async function killAfter(ms: number, words: readonly string[]): Promise<number |
   const timer = setTimeout(() => child.kill('SIGKILL'), ms);
   await ended;
   clearTimeout(timer);
-  return child.exitCode === 0 ? performance.now() - startedMs : undefined;
+  if (child.exitCode === 0) return performance.now() - startedMs;
+  assert.equal(child.signalCode, 'SIGKILL', 'the command failed');
+  return undefined;
 }
 
 /** How long the command takes when it is not killed. */

@@ -1,6 +1,7 @@
 /** Liveness, readiness and metrics, on the public port or on the admin port. */
 import { Registry } from '@prometheus-io/client';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { AppError } from '../../domain/app-error.ts';
 import type { OrganizationEntry, Store } from '../../store/store.ts';
 import { addRoute } from '../http/methods.ts';
 import type { Impaired, Impairment } from '../versions/impaired.ts';
@@ -62,6 +63,13 @@ export function addMetricsRoute(app: FastifyInstance, operation: Operation): voi
     if (text === undefined) return sendHealth(reply, bad('a worker does not respond'));
     const fields = { 'cache-control': 'no-store', 'content-type': Registry.PROMETHEUS_CONTENT_TYPE };
     return reply.headers(fields).send(text);
+  });
+}
+
+/** For a public port whose metrics are on the admin address. */
+export function addMovedMetricsRoute(app: FastifyInstance): void {
+  addRoute(app, '/metrics', async () => {
+    throw new AppError('not-found', 'The metrics are at the admin address, which the operator has set.');
   });
 }
 

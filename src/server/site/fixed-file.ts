@@ -24,7 +24,7 @@ export class FixedFile {
   #made: Made | undefined;
   #gzipped: Promise<Buffer> | undefined;
 
-  /** Calls a function at the first request. `type` is the value of `Content-Type`. */
+  /** A function is called at the first request. `type` is the value of `Content-Type`. */
   constructor(content: Buffer | (() => string), type: string) {
     this.#content = content;
     this.#type = type;

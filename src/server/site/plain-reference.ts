@@ -73,7 +73,7 @@ function page(title: string, body: string): FixedFile {
 <title>${escapeHtml(title)}</title><style>${STYLE}</style></head><body>
 <nav><a href="/">Home</a><a href="/docs">Documents</a><a href="/docs/api">API reference</a></nav>
 <main><h1>${escapeHtml(title)}</h1>${body}</main></body></html>`;
-  return new FixedFile(() => html, 'text/html; charset=utf-8');
+  return new FixedFile(Buffer.from(html), 'text/html; charset=utf-8');
 }
 
 function renderIndex(published: readonly PublishedBase[]): string {

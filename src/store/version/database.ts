@@ -158,7 +158,7 @@ export async function countRows<const T extends readonly string[]>(
   connection: DuckDBConnection,
   tables: T,
 ): Promise<{ [I in keyof T]: number }> {
-  // Several times as fast to plan as one row of subqueries.
+  // Takes less than half as long to plan as one row of subqueries.
   const counts = tables.map((table, at) => `SELECT ${at} AS place, count(*) FROM ${table}`);
   const rows = await runRows(connection, `${counts.join(' UNION ALL ')} ORDER BY place`);
   return rows.map(([, count]) => Number(count)) as { [I in keyof T]: number };

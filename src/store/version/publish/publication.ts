@@ -194,6 +194,7 @@ export class DuckdbPublication implements Publication {
   }
 }
 
+/** Creates the tables of a new file, or brings those of an earlier format up to date. */
 async function prepareTables(connection: DuckDBConnection, isNew: boolean): Promise<void> {
   if (isNew) {
     await connection.run(`BEGIN; ${GENERATION_SCHEMA} COMMIT;`);
