@@ -45,9 +45,14 @@ const tricky = fc.oneof(
   fc.string(),
   fc.constantFrom('":', '\\"', '\\\\":', ':', '": "', '{"a":1,"a":2}', '__proto__'),
 );
+/**
+ * After an object with the name `\"`, V8 in Node.js 24 reads the name `":` as that one, so that
+ * `JSON.parse` gives different results for the same text.
+ */
+const name = tricky.filter((text) => text !== '\\"');
 const trickyObject = fc.letrec<{ value: unknown; object: Record<string, unknown> }>((tie) => ({
   value: fc.oneof({ depthSize: 'small' }, tricky, fc.integer(), fc.array(tie('value')), tie('object')),
-  object: fc.dictionary(tricky, tie('value'), { maxKeys: 4, noNullPrototype: true }),
+  object: fc.dictionary(name, tie('value'), { maxKeys: 4, noNullPrototype: true }),
 })).object;
 
 test('any object with distinct member names is read, in a short text and in a long one', () => {
