@@ -15,23 +15,21 @@ import { stand } from './shared-stand.ts';
 import { BOARD, NEXT_FRAMES, PERSON, type Visit } from './visit.ts';
 
 const SCREENSHOTS = join(import.meta.dirname, 'screenshots');
-/** By default one screenshot of every page and width; long runs take both themes. */
-const TAKES_ALL_PICTURES = IS_LONG;
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 const ALL_RULES = {
   type: 'tag',
   values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
 };
 const COLOUR_RULES = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] };
-const THEMES = [
+export const THEMES = [
   ['light', ALL_RULES],
   ['dark', COLOUR_RULES],
 ] as const;
 const [WIDE, PHONE] = [1360, 320];
-/** Each page in each theme, and at each width; in a long run in both themes at both widths. */
+/** Widths at which every page is checked, in both themes. Short runs only measure it on a phone. */
 export const LOOKS = [
-  { size: 'wide', width: WIDE, themes: IS_LONG ? THEMES : [THEMES[0]] },
-  { size: 'phone', width: PHONE, themes: IS_LONG ? THEMES : [THEMES[1]] },
+  { size: 'wide', width: WIDE },
+  ...(IS_LONG ? [{ size: 'phone', width: PHONE }] : []),
 ] as const;
 /** Pages move most where they are narrow. */
 const SHIFT_WIDTHS = IS_LONG ? [1360, 360] : [360];
@@ -74,6 +72,7 @@ const GOOD_SHIFT = 0.1;
 const LATENCY_MS = 150;
 /** Longer than the delay before a chart takes a new width. */
 const CHART_WAITS_MS = 300;
+const CHART_IS_REDRAWN = `${NEXT_FRAMES}.then(() => new Promise((resolve) => setTimeout(resolve, ${CHART_WAITS_MS})))`;
 /** The number of cells with times, and the texts of those that are cut off. */
 const TIMES = `(() => {
   const cells = [...document.querySelectorAll('.table tbody .is-time')];
@@ -127,17 +126,25 @@ export async function violationsInThemes(
   return found;
 }
 
+/** A full page takes a second to draw, so only long runs do it. */
 async function takePicture(page: Page, name: string): Promise<void> {
+  if (!IS_LONG) return;
   const size = page.viewportSize()?.width === PHONE ? 'phone' : 'wide';
-  if (!TAKES_ALL_PICTURES && !name.endsWith(size === 'phone' ? '-dark' : '-light')) return;
   await page.screenshot({ path: join(SCREENSHOTS, `${name}-${size}.png`), fullPage: true });
+}
+
+/** Fails when a page is wider than a phone. Leaves the page at this width. */
+export async function assertFitsPhone({ page }: Visit, name: string): Promise<void> {
+  await page.setViewportSize({ width: PHONE, height: 900 });
+  await page.evaluate(CHART_IS_REDRAWN);
+  assert.equal(await page.evaluate(BEYOND), 0, `${name} does not scroll sideways on a phone`);
 }
 
 export function describePages(): void {
   describe('pages', { concurrency: AT_ONCE }, () => {
     before(() => mkdir(SCREENSHOTS, { recursive: true }));
 
-    for (const { size, width, themes } of LOOKS) {
+    for (const { size, width } of LOOKS) {
       it(`have no violations and fit the width, ${size}`, async () => {
         const visit = await stand().visit({ width });
         visit.forgive(/404 \(Not Found\)/);
@@ -147,7 +154,7 @@ export function describePages(): void {
           assert.equal(await visit.page.getByRole('heading', { level: 1 }).textContent(), heading);
           assert.equal(await visit.page.locator('.skeleton').count(), 0, `${name} has loaded`);
           assert.equal(await visit.page.evaluate(BEYOND), 0, `${name} does not scroll sideways`);
-          found.push(...(await violationsInThemes(visit, name, themes)));
+          found.push(...(await violationsInThemes(visit, name)));
         }
         assert.deepEqual(found, []);
         await visit.end();
@@ -222,6 +229,17 @@ export function describePages(): void {
       });
     }
 
+    it('fit a phone', async () => {
+      const visit = await stand().visit();
+      visit.forgive(/404 \(Not Found\)/);
+      await assertFitsPhone(visit, 'overview');
+      for (const { name, path } of PAGES.slice(1)) {
+        await visit.follow(path);
+        await assertFitsPhone(visit, name);
+      }
+      await visit.end();
+    });
+
     it('rendered by the server have no violations and fit a small phone', async () => {
       const visit = await stand().visit({ width: 320 });
       const found: string[] = [];
@@ -240,9 +258,7 @@ export function describePages(): void {
       await visit.page.evaluate("document.querySelector('.network').style.width = '0'");
       // The chart notices the width in the next frame; timers of a page fire in the order of their
       // times.
-      await visit.page.evaluate(
-        `${NEXT_FRAMES}.then(() => new Promise((resolve) => setTimeout(resolve, ${CHART_WAITS_MS})))`,
-      );
+      await visit.page.evaluate(CHART_IS_REDRAWN);
       assert.equal(await visit.page.evaluate("document.querySelector('.network').clientWidth"), 0);
       assert.equal(await visit.page.locator('.network svg').count(), 1);
       await visit.end();
