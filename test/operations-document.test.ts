@@ -20,7 +20,7 @@ function rowsBelow(heading: string): readonly (readonly string[])[] {
 
 /** The number of a constant in a file, in bytes, milliseconds, megabytes or pieces. */
 function constantOf(path: string, name: string): number {
-  const [, text = ''] = new RegExp(`const ${name} = ([\\d_ *]+);`).exec(textOf(path)) ?? [];
+  const [, text = ''] = new RegExp(`const ${name} = ([\\d_e *]+);`).exec(textOf(path)) ?? [];
   assert.notEqual(text, '', `${path} has no ${name}`);
   return text
     .split('*')
@@ -32,7 +32,7 @@ const kibibytes = (bytes: number) => `${bytes / 1_024} KiB`;
 const mebibytes = (bytes: number) => `${bytes / 1_024 ** 2} MiB`;
 const seconds = (milliseconds: number) => `${milliseconds / 1_000} s`;
 const count = (number: number) => number.toLocaleString('en');
-const megabytes = (number: number) => `${count(number)} MB`;
+const megabytes = (bytes: number) => `${count(bytes / 1e6)} MB`;
 const page = (most: number) => `1 to ${count(most)}`;
 
 /** Each fixed limit: its row, and the constant that it is. */
@@ -54,10 +54,10 @@ const FIXED = [
   [
     'DuckDB memory of an open version, in each worker',
     'src/store/version/read/version-dataset.ts',
-    'MEMORY_LIMIT_MB',
+    'MEMORY_BYTES',
     megabytes,
   ],
-  ['DuckDB memory of an import', 'src/store/version/publish/publication.ts', 'MEMORY_LIMIT_MB', megabytes],
+  ['DuckDB memory of an import', 'src/store/build-memory.ts', 'USUAL_BYTES', megabytes],
 ] as const;
 
 describe('docs/operations.md', () => {

@@ -9,7 +9,7 @@ import { type CopiedTable, TABLE_NAMES } from '../src/store/version-tables.ts';
 import { appendRows } from './appended-rows.ts';
 import type { OldVersion } from './old-database.ts';
 
-const MEMORY_LIMIT_MB = 768;
+const MEMORY_BYTES = 768e6;
 
 /** Copies of the events in the other orders in which they are read. */
 const ORDERED_COPIES = ['board_events', 'actor_events'] as const;
@@ -26,7 +26,7 @@ export async function writeVersionFile(
   onRows: (table: CopiedTable, count: number) => void,
 ): Promise<void> {
   const database = await Database.open(file, {
-    ...{ readOnly: false, memoryLimitMb: MEMORY_LIMIT_MB, spillFolder },
+    ...{ readOnly: false, memoryBytes: MEMORY_BYTES, spillFolder },
   });
   const connection = await database.connect();
   try {

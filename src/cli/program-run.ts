@@ -5,12 +5,15 @@
 import { CommanderError } from 'commander';
 import { AppError } from '../domain/app-error.ts';
 import { fullDiskError } from './process/full-disk.ts';
+import { isMemoryShortage } from './process/memory-shortage.ts';
 import { buildProgram } from './program.ts';
 import { concealSecrets, remark } from './terminal/output.ts';
 import { chooseVariables } from './terminal/setting.ts';
 
 const REFUSED = 1;
 const MISUSED = 2;
+const MEMORY_SHORTAGE =
+  'The memory does not suffice, and nothing was changed. Allow more with --build-memory (CORKBOARD_BUILD_MEMORY), like 4GB, or use a machine with more memory.';
 
 /**
  * Returns when the command has ended, and sets the exit code: 0 done, 1 refused or failed, 2
@@ -45,6 +48,10 @@ function tell(error: unknown): number {
     error instanceof AppError && error.code !== 'data-unreadable' ? undefined : fullDiskError(error);
   if (full !== undefined) {
     remark(`corkboard: The disk is full (${full.message}). Free some space and run the command again.`);
+    return REFUSED;
+  }
+  if (isMemoryShortage(error)) {
+    remark(`corkboard: ${MEMORY_SHORTAGE}`);
     return REFUSED;
   }
   if (error instanceof AppError) {

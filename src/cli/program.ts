@@ -19,7 +19,7 @@ import { addRestoreCommand } from './commands/restore.ts';
 import { addServeCommand } from './commands/serve.ts';
 import { DEFAULT_CACHE_BYTES, defaultCache } from './process/storage.ts';
 import { addExamples } from './terminal/examples.ts';
-import { readDatabase, readSize } from './terminal/options.ts';
+import { readBuildMemory, readDatabase, readSize } from './terminal/options.ts';
 import { concealSecrets } from './terminal/output.ts';
 import { setting } from './terminal/setting.ts';
 
@@ -50,6 +50,12 @@ export function buildProgram(): Command {
       )
         .argParser(readSize)
         .default(DEFAULT_CACHE_BYTES, '20GB'),
+    )
+    .addOption(
+      setting(
+        '--build-memory <size>',
+        'memory for building a version, like 4GB; the rest goes to disk (default: by the number of records, within the memory of the machine)',
+      ).argParser(readBuildMemory),
     )
     // Set before the commands are added, because they inherit it.
     .configureHelp({ showGlobalOptions: true, styleTitle: pointToGlobalOptions })

@@ -1,7 +1,7 @@
 /** The memory that resident datasets need, and its limit. */
-import { totalmem } from 'node:os';
-import { availableMemory, constrainedMemory } from 'node:process';
+import { availableMemory } from 'node:process';
 import type { Counts } from '../dataset/dataset.ts';
+import { machineMemory } from '../system/machine-memory.ts';
 
 /**
  * 44 for the columns and the two indexes; the rest for a user who is new on the board (4 in its
@@ -27,8 +27,5 @@ export function estimateResidentBytes({ events, users, boards, pins }: Counts): 
  * memory available now. It is meant for one process; several processes share it.
  */
 export function defaultResidentLimit(): number {
-  // 0 or more than any machine has, if there is no control group.
-  const constrained = constrainedMemory();
-  const total = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
-  return Math.floor(Math.min(total / 2, availableMemory()));
+  return Math.floor(Math.min(machineMemory() / 2, availableMemory()));
 }

@@ -25,7 +25,7 @@ in the variable, separate values with commas (limits with spaces).
 `;
 
 const OTHERS = `
-All commands read the variables of the first four. \`demo\` also reads those of \`--host\`, \`--port\`,
+All commands read the variables of the first five. \`demo\` also reads those of \`--host\`, \`--port\`,
 \`--log-level\` and \`--resident-limit\`. Other variables:
 
 | variable | meaning |

@@ -7,7 +7,7 @@ import { StagingTables } from '../../src/store/version/publish/staging-tables.ts
 
 /** The rows of a staging table after `append`. */
 async function rowsOf(kind: RecordKind, append: (staging: StagingTables) => Promise<void>) {
-  const database = await Database.open(':memory:', { readOnly: false, memoryLimitMb: 256, spillFolder: '' });
+  const database = await Database.open(':memory:', { readOnly: false, memoryBytes: 256e6, spillFolder: '' });
   try {
     const connection = await database.connect();
     const staging = await StagingTables.create(connection);

@@ -8,8 +8,9 @@ import { RECORD_KINDS } from '../../store/staging.ts';
 import type { Store } from '../../store/store.ts';
 import { checkFollow, type FollowWords, follow } from '../process/follow.ts';
 import { printFormats, readAs, readPaths, readStream } from '../process/import-formats.ts';
+import { checkRoom } from '../process/import-room.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
-import { hasStorage, openStore, type StorageOptions, withNewStore } from '../process/storage.ts';
+import { folderOf, hasStorage, openStore, type StorageOptions, withNewStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { openProgressDisplay } from '../terminal/import-progress.ts';
 import { renderProblems, renderReport } from '../terminal/import-report.ts';
@@ -105,7 +106,9 @@ async function importPaths(paths: readonly string[], words: ImportCommandWords):
     await withNewStore(options, (store) => follow(store, paths[0]!, options));
     return;
   }
-  const report = await withTarget(options, (store) => importInto(store, readPaths(paths, options), options));
+  const report = await withTarget(options, (store) =>
+    importInto(store, readPaths(paths, options), options, folderOf(options)),
+  );
   printResult(options, report, () => renderReport(report));
   refuseUnpublished(report);
 }
@@ -134,17 +137,22 @@ function reasonOf({ records, rejected, problemCount, problemCountIsLeast }: Impo
   return `Nothing was published because of ${bad}${unchecked}; correct them, or skip them with --skip-invalid FILE.`;
 }
 
-/** Imports bundles, with the progress and the findings on standard error. */
+/**
+ * Imports bundles, with the progress and the findings on standard error. Remarks beforehand if a
+ * large import may not have room in `folder`.
+ */
 export async function importInto(
   store: Store,
   paths: readonly string[],
   options: Omit<ImportCommandOptions, keyof StorageOptions>,
+  folder?: string,
 ): Promise<ImportReport> {
   const { importBundle } = await import('../../ingest/import.ts');
   const { readParquet } = await import('../../store/version/parquet/parquet-reader.ts');
   const { openTemporaryFolder, removeFoldersOnSignals } = await import('../../system/temporary-folder.ts');
   removeFoldersOnSignals();
   const display = openProgressDisplay();
+  let isUnderWay = false;
   using scratch = new DisposableStack();
   const openScratchStore = async () => {
     const { path } = scratch.use(openTemporaryFolder());
@@ -166,7 +174,11 @@ export async function importInto(
       openScratchStore,
       stdin: await readStream(options),
       stdinName: options.fromLrs,
-      onProgress: display.show,
+      onProgress: (progress) => {
+        if (!isUnderWay && folder !== undefined) checkRoom(folder, progress.bytesTotal ?? 0);
+        isUnderWay = true;
+        display.show(progress);
+      },
       onWait: () => remark(`Waiting for another import of ${options.organization} to finish.`),
     });
     display.end();

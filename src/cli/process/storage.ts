@@ -24,6 +24,8 @@ export interface StorageOptions {
   readonly cache?: string;
   /** In bytes. */
   readonly cacheLimit?: number;
+  /** Memory for building a version, in bytes. If absent, the machine determines it. */
+  readonly buildMemory?: number;
 }
 
 /** Large enough for the versions of most databases, and small on most disks. */
@@ -36,17 +38,24 @@ export const DEFAULT_CACHE_BYTES = 20e9;
 export async function openStore(options: StorageOptions, patienceMs?: number): Promise<VersionStore> {
   // Loaded only when needed, like the server and the import, so that the help and usage errors
   // appear at once.
-  const { data, database: url } = options;
+  const { data, database: url, buildMemory } = options;
   if (!url) {
     const { openFolderStore } = await import('../../store/files/open-folder.ts');
-    return await openFolderStore(data);
+    return await openFolderStore(data, buildMemory);
   }
   const { openSharedStore } = await import('../../store/files/open-shared.ts');
-  return await meet(openSharedStore(await openMigrated(url), cacheOf(options), { patienceMs }));
+  return await meet(
+    openSharedStore(await openMigrated(url), cacheOf(options), { patienceMs, buildBytes: buildMemory }),
+  );
 }
 
 function cacheOf({ cache, cacheLimit }: StorageOptions) {
   return { folder: cache ?? defaultCache(), limitBytes: cacheLimit ?? DEFAULT_CACHE_BYTES };
+}
+
+/** The folder in which versions are built. */
+export function folderOf({ data, database, cache }: StorageOptions): string {
+  return database ? (cache ?? defaultCache()) : data;
 }
 
 /** Follows the base directory specification of freedesktop.org, also on macOS and Windows. */

@@ -45,7 +45,9 @@ function openLines(): ProgressDisplay {
   return {
     show(progress) {
       const nowMs = performance.now();
-      if (nowMs - lastMs < LINE_EVERY_MS) return;
+      // The last line says what a long import does after reading.
+      const sinceMs = shareOf(progress) === 1 ? startMs : lastMs;
+      if (nowMs - sinceMs < LINE_EVERY_MS) return;
       lastMs = nowMs;
       const { file, records, rate, remaining } = describeProgress(progress, nowMs - startMs);
       const percent = Math.floor(shareOf(progress) * 100);

@@ -13,6 +13,7 @@ import { REDACTABLE, type Redaction } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { Expiry, RateLimit } from '../../keys/keyring.ts';
 import { isLimitName, LIMIT_NAMES, LIMITS, type LimitName, type Limits } from '../../server/limits/limits.ts';
+import { LEAST_BUILD_BYTES } from '../../store/build-memory.ts';
 import { checkPlaceAddress, IN_DATABASE } from '../../store/chunks/places.ts';
 import { isLine, LINE_RULE } from '../../store/organization-name.ts';
 
@@ -57,6 +58,14 @@ export function readSize(text: string): number {
   if (text !== '0' && unitBytes === undefined)
     throw new InvalidArgumentError('A size is a number with a unit, like 512MB or 2GB, or 0.');
   return unitBytes === undefined ? 0 : Number(count) * unitBytes;
+}
+
+/** The size of memory that suffices for building a version. */
+export function readBuildMemory(text: string): number {
+  const bytes = readSize(text);
+  if (bytes < LEAST_BUILD_BYTES)
+    throw new InvalidArgumentError(`It takes at least ${LEAST_BUILD_BYTES / 1e6}MB.`);
+  return bytes;
 }
 
 /**

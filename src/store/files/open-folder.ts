@@ -6,10 +6,13 @@ import { openSqliteCatalog } from '../catalog/sqlite-catalog.ts';
 import { LocalFiles } from './local-files.ts';
 import { VersionStore } from './version-store.ts';
 
-/** Opens the data folder, and creates it if there is none. Throws `data-unreadable`. */
-export async function openFolderStore(dataFolder: string): Promise<VersionStore> {
+/**
+ * Opens the data folder, and creates it if there is none. `buildBytes`: memory for building a
+ * version. Throws `data-unreadable`.
+ */
+export async function openFolderStore(dataFolder: string, buildBytes?: number): Promise<VersionStore> {
   const catalog = openSqliteCatalog(dataFolder);
-  return new VersionStore(catalog, new LocalFiles(dataFolder, catalog));
+  return new VersionStore(catalog, new LocalFiles(dataFolder, catalog), buildBytes);
 }
 
 /** Like `openFolderStore`, but throws `data-unreadable` if the folder does not exist. */

@@ -21,13 +21,15 @@ export interface SharedOptions {
   readonly leaseMs?: number | undefined;
   /** Longest wait of a caller for a version that is not in the cache. */
   readonly patienceMs?: number | undefined;
+  /** Memory for building a version. */
+  readonly buildBytes?: number | undefined;
 }
 
 /** Takes ownership of a database that has been migrated. Throws `database-away`. */
 export async function openSharedStore(
   database: PostgresDatabase,
   cache: CacheOptions,
-  { leaseMs, patienceMs }: SharedOptions = {},
+  { leaseMs, patienceMs, buildBytes }: SharedOptions = {},
 ): Promise<VersionStore> {
   const catalog = new PostgresCatalog(database, leaseMs);
   try {
@@ -35,6 +37,7 @@ export async function openSharedStore(
     return new VersionStore(
       catalog,
       new SharedFiles(catalog, versions, (address) => openPlace(address, database), patienceMs),
+      buildBytes,
     );
   } catch (error) {
     await catalog.close();

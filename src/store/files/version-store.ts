@@ -5,6 +5,7 @@
 import { stat } from 'node:fs/promises';
 import type { Counts, Dataset } from '../../dataset/dataset.ts';
 import { AppError } from '../../domain/app-error.ts';
+import { defaultBuildBytes } from '../build-memory.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { checkReplaceable } from '../organization-name.ts';
 import type { OrganizationEntry, Publication, PublicationOptions, Settings, Store } from '../store.ts';
@@ -32,8 +33,11 @@ export interface Prefetched {
 export class VersionStore implements Store {
   readonly #catalog: Catalog;
   readonly #files: VersionFiles;
+  readonly #buildBytes: number;
 
-  constructor(catalog: Catalog, files: VersionFiles) {
+  /** `buildBytes`: memory for building a version. */
+  constructor(catalog: Catalog, files: VersionFiles, buildBytes = defaultBuildBytes()) {
+    this.#buildBytes = buildBytes;
     this.#catalog = catalog;
     this.#files = files;
   }
@@ -76,7 +80,7 @@ export class VersionStore implements Store {
   async beginPublication(name: string, options: PublicationOptions): Promise<Publication> {
     const next = await this.#files.begin(name, options);
     try {
-      return await DuckdbPublication.begin(next);
+      return await DuckdbPublication.begin(next, this.#buildBytes);
     } catch (error) {
       await next.discard();
       throw error;

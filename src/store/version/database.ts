@@ -24,7 +24,7 @@ export type StatementParameters = Readonly<
 
 export interface DatabaseOptions {
   readonly readOnly: boolean;
-  readonly memoryLimitMb: number;
+  readonly memoryBytes: number;
   /** Folder for data that does not fit into memory; DuckDB creates and removes it. */
   readonly spillFolder: string;
 }
@@ -58,7 +58,7 @@ export class Database {
     const instance = await DuckDBInstance.create(path, {
       ...(size <= ONE_THREAD_BYTES ? { threads: '1' } : {}),
       access_mode: options.readOnly ? 'READ_ONLY' : 'READ_WRITE',
-      memory_limit: `${options.memoryLimitMb}MB`,
+      memory_limit: inMegabytes(options.memoryBytes),
       temp_directory: options.spillFolder,
       autoinstall_known_extensions: 'false',
       enable_external_access: 'false',
@@ -172,6 +172,15 @@ export async function fillTemporary(
 ): Promise<number> {
   const [row] = await runRows(connection, `CREATE OR REPLACE TEMP TABLE ${table} AS ${query}`);
   return Number(row?.[0]);
+}
+
+/** Changes the memory limit of the process for this file. */
+export async function setMemory(connection: DuckDBConnection, bytes: number): Promise<void> {
+  await connection.run(`SET memory_limit = '${inMegabytes(bytes)}'`);
+}
+
+function inMegabytes(bytes: number): string {
+  return `${Math.floor(bytes / 1e6)}MB`;
 }
 
 /** Lets statements use all threads if they process many rows. */

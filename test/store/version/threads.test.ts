@@ -13,7 +13,7 @@ after(() => rmSync(folder, { recursive: true }));
 const THREADS = "SELECT current_setting('threads')";
 const open = (name: string) =>
   Database.open(join(folder, name), {
-    ...{ readOnly: false, memoryLimitMb: 512, spillFolder: join(folder, 'spilled') },
+    ...{ readOnly: false, memoryBytes: 512e6, spillFolder: join(folder, 'spilled') },
   });
 
 /** The default of DuckDB on this machine. */

@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { readPolicy } from '../../../points/policy.ts';
+import { buildBytes } from '../../build-memory.ts';
 import type { EventColumns, RecordKind, RecordOf, StagedProblem } from '../../staging.ts';
 import {
   type Changes,
@@ -15,7 +16,7 @@ import {
   type Settings,
 } from '../../store.ts';
 import { text } from '../../stored-values.ts';
-import { countRows, Database, prepareThreads, runRows } from '../database.ts';
+import { countRows, Database, prepareThreads, runRows, setMemory } from '../database.ts';
 import { writeVersion } from '../version-row.ts';
 import { checkStaged } from './checks.ts';
 import { compact } from './compact.ts';
@@ -29,42 +30,49 @@ import { publishPoints } from './points-tables.ts';
 import { bringUpToDate, GENERATION_SCHEMA, readFormat } from './schema.ts';
 import { StagingTables } from './staging-tables.ts';
 
-/** Memory for building a version; DuckDB spills the rest to disk. */
-const MEMORY_LIMIT_MB = 768;
-
 export class DuckdbPublication implements Publication {
   readonly #next: NextVersion;
   readonly #database: Database;
   readonly #connection: DuckDBConnection;
   readonly #staging: StagingTables;
+  readonly #limitBytes: number;
   #settings: Settings;
   #merged: Merged | undefined;
   #isClosed = false;
 
   private constructor(
     next: NextVersion,
-    building: { database: Database; connection: DuckDBConnection; staging: StagingTables },
+    building: {
+      database: Database;
+      connection: DuckDBConnection;
+      staging: StagingTables;
+      limitBytes: number;
+    },
   ) {
     this.#next = next;
     this.#database = building.database;
     this.#connection = building.connection;
     this.#staging = building.staging;
+    this.#limitBytes = building.limitBytes;
     this.#settings = next.entry.settings;
   }
 
-  /** Takes ownership of the turn to publish, which ends with the publication. */
-  static async begin(next: NextVersion): Promise<DuckdbPublication> {
+  /**
+   * Takes ownership of the turn to publish, which ends with the publication. `limitBytes`: memory
+   * for building the version.
+   */
+  static async begin(next: NextVersion, limitBytes: number): Promise<DuckdbPublication> {
     const { file, spillFolder } = next;
     const database = await Database.open(file, {
       readOnly: false,
-      memoryLimitMb: MEMORY_LIMIT_MB,
+      memoryBytes: buildBytes(0, limitBytes),
       spillFolder,
     });
     try {
       const connection = await database.connect();
       await prepareTables(connection, next.publication === undefined);
       const staging = await StagingTables.create(connection);
-      return new DuckdbPublication(next, { database, connection, staging });
+      return new DuckdbPublication(next, { database, connection, staging, limitBytes });
     } catch (error) {
       database.close();
       throw error;
@@ -87,6 +95,7 @@ export class DuckdbPublication implements Publication {
   async check(report: (problem: StagedProblem) => void): Promise<number> {
     this.#staging.flush();
     await prepareThreads(this.#connection, this.#staging.count);
+    await setMemory(this.#connection, buildBytes(this.#staging.count, this.#limitBytes));
     const leftOut = await leaveOutForgotten(this.#connection);
     const checked = this.#next.publication === undefined ? [] : this.#next.entry.settings.lmsUserProperties;
     await checkStaged(this.#connection, this.#settings, checked, report);

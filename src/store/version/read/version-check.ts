@@ -7,7 +7,7 @@ import { readFormat } from '../publish/schema.ts';
 import type { VersionFile } from './version-dataset.ts';
 
 /** Memory that DuckDB may use before it spills to disk. */
-const MEMORY_LIMIT_MB = 512;
+const MEMORY_BYTES = 512e6;
 
 /** Columns that refer to `ix` of a table; `optional`: they can be missing. */
 const REFERENCES: readonly {
@@ -121,7 +121,7 @@ export interface CheckedVersion {
 export async function checkVersion({ path, spillFolder }: VersionFile): Promise<CheckedVersion> {
   const database = await Database.open(path, {
     readOnly: true,
-    memoryLimitMb: MEMORY_LIMIT_MB,
+    memoryBytes: MEMORY_BYTES,
     spillFolder,
   });
   try {

@@ -31,7 +31,7 @@ import { readSlices, readTally, streamEvents } from './timeline.ts';
 import { HEAD_COLUMNS, headOf, type VersionHead } from './version-head.ts';
 
 /** Memory that DuckDB may use for queries of one version before it spills to disk. */
-const MEMORY_LIMIT_MB = 1024;
+const MEMORY_BYTES = 1024e6;
 
 /** The file of a version, which never changes. */
 export interface VersionFile {
@@ -46,7 +46,7 @@ export interface VersionFile {
 export async function openVersionDataset({ path, spillFolder, release }: VersionFile): Promise<Dataset> {
   let database: Database | undefined;
   try {
-    database = await Database.open(path, { readOnly: true, memoryLimitMb: MEMORY_LIMIT_MB, spillFolder });
+    database = await Database.open(path, { readOnly: true, memoryBytes: MEMORY_BYTES, spillFolder });
     const asked = database;
     const format = await readFormat(async (sql) => await asked.rows(sql));
     return new VersionDataset(database, await readHead(database, format), format, release);

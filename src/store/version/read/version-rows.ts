@@ -9,7 +9,7 @@ import { rowsOfChunk } from '../publish/copied-chunks.ts';
 import { readFormat, tableOf } from '../publish/schema.ts';
 import type { VersionFile } from './version-dataset.ts';
 
-const MEMORY_LIMIT_MB = 768;
+const MEMORY_BYTES = 768e6;
 
 /** Without a file, only the entry is available. Closing the rows releases the file. */
 export async function openVersionRows(
@@ -20,7 +20,7 @@ export async function openVersionRows(
   const { path, spillFolder, release } = file;
   let database: Database | undefined;
   try {
-    database = await Database.open(path, { readOnly: true, memoryLimitMb: MEMORY_LIMIT_MB, spillFolder });
+    database = await Database.open(path, { readOnly: true, memoryBytes: MEMORY_BYTES, spillFolder });
     const asked = database;
     const format = await readFormat(async (sql) => await asked.rows(sql));
     const counts = await readCounts(database);

@@ -1,0 +1,44 @@
+/** The memory in which a version is built, and the error when it does not suffice. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { after, it } from 'node:test';
+import { isMemoryShortage } from '../../src/cli/process/memory-shortage.ts';
+import { buildBytes, defaultBuildBytes, LEAST_BUILD_BYTES } from '../../src/store/build-memory.ts';
+import { Database, runRows, setMemory } from '../../src/store/version/database.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'corkboard-memory-'));
+after(() => rmSync(folder, { recursive: true }));
+
+it('the default leaves a part of the machine, and suffices for building', () => {
+  assert.ok(defaultBuildBytes() >= LEAST_BUILD_BYTES);
+  assert.ok(defaultBuildBytes() <= Math.max(totalmem() * 0.75, LEAST_BUILD_BYTES));
+});
+
+it('the memory grows with the number of staged records, up to the limit', () => {
+  assert.equal(buildBytes(0, 64e9), buildBytes(1_000_000, 64e9));
+  assert.ok(buildBytes(100_000_000, 64e9) > buildBytes(1_000_000, 64e9));
+  assert.equal(buildBytes(100_000_000, 1e9), 1e9);
+  assert.equal(buildBytes(0, 300e6), 300e6);
+});
+
+it('a statement that exceeds its memory is recognized, and succeeds with more', async () => {
+  const database = await Database.open(join(folder, 'small.duckdb'), {
+    ...{ readOnly: false, memoryBytes: 8e6, spillFolder: join(folder, 'spilled') },
+  });
+  const connection = await database.connect();
+  // A single list is never written to disk.
+  const demanding = () => runRows(connection, 'SELECT len(list(range)) FROM range(4_000_000)');
+  await assert.rejects(demanding, isMemoryShortage);
+  await setMemory(connection, 512e6);
+  assert.deepEqual(await demanding(), [[4_000_000n]]);
+  connection.closeSync();
+  database.close();
+});
+
+it('other errors are not taken for a lack of memory', () => {
+  assert.equal(isMemoryShortage(new Error('IO Error: No space left on device')), false);
+  assert.equal(isMemoryShortage('Out of Memory Error: '), false);
+  assert.equal(isMemoryShortage(new Error('wrapped', { cause: new Error('Out of Memory Error: x') })), true);
+});
