@@ -5,6 +5,7 @@
 
 import type { Scope } from '../domain/scope.ts';
 import type { Unseen } from '../domain/user-clocks.ts';
+import type { ImagePlace } from './image.ts';
 import type {
   BoardName,
   EventBatch,
@@ -114,6 +115,9 @@ export interface Dataset {
    * order.
    */
   readonly userOrder?: (() => Promise<UserOrder>) | undefined;
+
+  /** Where the memory image of the version is kept; absent if it has none. */
+  readonly image?: ImagePlace | undefined;
 
   /** Frees the resources of the version. Called once, after the last response from it has ended. */
   close(): Promise<void>;

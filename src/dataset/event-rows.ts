@@ -34,6 +34,12 @@ export function makeEventRows(count: number): EventRows {
   return { count, words: new Int32Array(memory), doubles: new Float64Array(memory) };
 }
 
+/** Rows that `words` holds completely. */
+export function eventRowsOf(words: Int32Array): EventRows {
+  const doubles = new Float64Array(words.buffer, words.byteOffset, words.length / 2);
+  return { count: words.length / ROW_WORDS, words, doubles };
+}
+
 /** Writes a batch to the rows from `at` on; there must be enough rows. */
 export function setEventRows({ words, doubles }: EventRows, batch: EventBatch, at: number): void {
   for (let row = 0; row < batch.count; row++) {

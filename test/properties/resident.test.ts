@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
 import { withResidentDatasets } from '../../src/store/resident-store.ts';
+import { openFromImage } from '../dataset/imaged.ts';
 import { openPublished, publishRecords, type Records } from '../dataset/small-world.ts';
 import { organizationArbitrary } from '../model/arbitrary.ts';
 import { type Deployment, holdsRecords, installPlan, openDeployment } from '../model/deployment.ts';
@@ -25,6 +26,7 @@ describe('a resident dataset', () => {
     const both = {
       stored: await openPublished(deployment.store, organization),
       resident: await openPublished(resident, organization),
+      imaged: await openFromImage(deployment.store, organization),
     };
     assert.notEqual(both.resident.timeline, undefined);
     return {
@@ -32,6 +34,7 @@ describe('a resident dataset', () => {
       close: async () => {
         await both.stored.close();
         await both.resident.close();
+        await both.imaged.close();
       },
     };
   };
@@ -41,9 +44,10 @@ describe('a resident dataset', () => {
     const property = fc.asyncProperty(organizationArbitrary, many, async (plan, all) => {
       fc.pre(plan.bundles.some(holdsRecords));
       const { organization } = await installPlan(deployment, plan);
-      const { stored, resident, close } = await openBoth(organization);
+      const { stored, resident, imaged, close } = await openBoth(organization);
       try {
         await assertSameAnswers(stored, resident, all);
+        await assertSameAnswers(stored, imaged, all);
       } finally {
         await close();
       }
@@ -51,7 +55,7 @@ describe('a resident dataset', () => {
     await fc.assert(property, runs(3));
   });
 
-  it('gives the same results for more events than it reads at a time, in later versions, too', async () => {
+  it('gives the same results for more events than it reads at a time, in later versions and from an image, too', async () => {
     await deployment.store.createOrganization('large', {});
     const inMemory = withResidentDatasets(deployment.store, LIMIT);
     const increments = [recordsOf(0, 70_000), recordsOf(70_000, 73_000), recordsOf(82_321, 82_322)];
@@ -59,7 +63,8 @@ describe('a resident dataset', () => {
     for (const [step, records] of increments.entries()) {
       await publishRecords(deployment.store, 'large', records);
       const stored = await openPublished(deployment.store, 'large');
-      const resident = await openPublished(inMemory, 'large');
+      const resident =
+        step === 1 ? await openFromImage(deployment.store, 'large') : await openPublished(inMemory, 'large');
       datasets.push(stored, resident);
       const isAsked = (_: Questions, place: number) => step === 0 || place % 3 === step;
       await assertSameAnswers(stored, resident, LARGE_QUESTIONS.filter(isAsked));

@@ -17,19 +17,21 @@ export async function joinAwardHistories(parts: readonly EarningRows[]): Promise
   };
 }
 
-export class AwardHistory {
+interface AwardParts {
   /**
    * The entries of points total `s` are at `[offsets[s], offsets[s + 1])`, ascending by instant.
    */
-  readonly #offsets: Int32Array;
-  readonly #timestampMs: Float64Array;
+  readonly offsets: Int32Array;
+  readonly timestampMs: Float64Array;
   /** Sum of the points of the same points total up to and including each entry. */
-  readonly #sums: Float64Array;
+  readonly sums: Float64Array;
+}
 
-  private constructor(offsets: Int32Array, timestampMs: Float64Array, sums: Float64Array) {
-    this.#offsets = offsets;
-    this.#timestampMs = timestampMs;
-    this.#sums = sums;
+export class AwardHistory {
+  readonly parts: AwardParts;
+
+  constructor(parts: AwardParts) {
+    this.parts = parts;
   }
 
   /**
@@ -51,7 +53,7 @@ export class AwardHistory {
         }
       }
     });
-    return new AwardHistory(offsets, instants, sums);
+    return new AwardHistory({ offsets, timestampMs: instants, sums });
   }
 
   /** Points of a points total inside the range; 0 without entries. */
@@ -62,12 +64,9 @@ export class AwardHistory {
   }
 
   #sumBefore(standing: number, instantMs = Number.POSITIVE_INFINITY): number {
-    const first = this.#offsets[standing]!;
-    const end = firstPlace(
-      first,
-      this.#offsets[standing + 1]!,
-      (place) => this.#timestampMs[place]! >= instantMs,
-    );
-    return end === first ? 0 : this.#sums[end - 1]!;
+    const { offsets, timestampMs, sums } = this.parts;
+    const first = offsets[standing]!;
+    const end = firstPlace(first, offsets[standing + 1]!, (place) => timestampMs[place]! >= instantMs);
+    return end === first ? 0 : sums[end - 1]!;
   }
 }

@@ -7,7 +7,9 @@ import { type EventRows, makeEventRows, setEventRows } from '../event-rows.ts';
 import { joinRecords } from '../records.ts';
 import { type Holdings, ResidentDataset } from './dataset.ts';
 import { tallySelection } from './events.ts';
+import { holdingsOf } from './holdings-image.ts';
 import { IdIndex } from './id-index.ts';
+import { keepImage } from './image-keeper.ts';
 import { readBoardNames, readUserNames } from './names.ts';
 import { orderStandings, type PointsIndex } from './points-totals.ts';
 import { type BoardPeople, indexBoardPeople, ScopeMask } from './scope-mask.ts';
@@ -19,10 +21,22 @@ type Registers = Omit<Holdings, 'timeline' | 'sizes' | 'tally'>;
 const ALL = { scope: FULL_SCOPE, range: {} };
 
 /**
- * Loads the version into memory. The returned dataset takes ownership of `stored`: closing it calls
- * `onClose` and closes `stored`. If loading throws, the caller still owns `stored`.
+ * Loads the version into memory, from its image if there is one. The returned dataset takes
+ * ownership of `stored`: closing it calls `onClose` and closes `stored`. If loading throws, the
+ * caller still owns `stored`.
  */
 export async function loadDataset(stored: Dataset, onClose: () => void): Promise<ResidentDataset> {
+  const image = await stored.image?.read();
+  if (image !== undefined) return new ResidentDataset(stored, await holdingsOf(image, stored), onClose);
+  const holdings = await readHoldings(stored);
+  const callOff = stored.image && keepImage(stored.image, holdings);
+  return new ResidentDataset(stored, holdings, () => {
+    callOff?.();
+    onClose();
+  });
+}
+
+async function readHoldings(stored: Dataset): Promise<Holdings> {
   const { counts, kinds, lastSequence } = stored;
   // Both are read concurrently, which is faster in a store with several connections.
   const reading = [readEvents(stored), readRegisters(stored)] as const;
@@ -30,13 +44,12 @@ export async function loadDataset(stored: Dataset, onClose: () => void): Promise
   await Promise.allSettled(reading);
   const [events, registers] = await Promise.all(reading);
   const sizes = { ...counts, kinds: kinds.length };
-  const holdings = {
+  return {
     ...registers,
     timeline: await openTimeline(events, counts, registers.visibility, lastSequence),
     sizes,
     tally: await tallySelection(events, { from: 0, to: events.count }, sizes),
   };
-  return new ResidentDataset(stored, holdings, onClose);
 }
 
 /** All events, in order. Throws if their number is not the one that the version states. */

@@ -81,7 +81,7 @@ function findStanding(
 }
 
 /** The policy of a board by its index (decision 23). */
-function readPolicies(text: string, boards: IdIndex): (board: number) => BoardPolicy {
+export function readPolicies(text: string, boards: IdIndex): (board: number) => BoardPolicy {
   const policy = readPolicy(text);
   const own = new Map<number, BoardPolicy>();
   for (const id of policy.boards.keys()) {

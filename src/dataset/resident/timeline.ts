@@ -41,8 +41,8 @@ export async function openTimeline(
 
 export class ResidentTimeline implements Timeline {
   readonly events: EventRows;
-  readonly #byBoard: RowIndex;
-  readonly #byActor: RowIndex;
+  readonly byBoard: RowIndex;
+  readonly byActor: RowIndex;
   readonly #visibility: ScopeMask;
   readonly #lastSequence: number;
   readonly #listed = new WeakMap<View, Int32Array | undefined>();
@@ -55,8 +55,8 @@ export class ResidentTimeline implements Timeline {
     lastSequence: number,
   ) {
     this.events = events;
-    this.#byBoard = byBoard;
-    this.#byActor = byActor;
+    this.byBoard = byBoard;
+    this.byActor = byActor;
     this.#visibility = visibility;
     this.#lastSequence = lastSequence;
   }
@@ -85,7 +85,7 @@ export class ResidentTimeline implements Timeline {
    * NaN if there is none.
    */
   firstMs(column: 'actor' | 'board', index: number): number {
-    const { offsets, rows } = column === 'actor' ? this.#byActor : this.#byBoard;
+    const { offsets, rows } = column === 'actor' ? this.byActor : this.byBoard;
     const { from, to } = placesOf(offsets, index);
     return from === to ? Number.NaN : timestampOf(this.events, rows[from]!);
   }
@@ -103,10 +103,10 @@ export class ResidentTimeline implements Timeline {
       return { rows, from: 0, to: rows.length, ofBoards: false };
     }
     if (board !== undefined) {
-      const ofBoard = rowsOf(this.#byBoard, board);
+      const ofBoard = rowsOf(this.byBoard, board);
       return actor === undefined ? ofBoard : this.#both(ofBoard, board, actor);
     }
-    if (actor !== undefined) return { ...rowsOf(this.#byActor, actor), ofBoards: false };
+    if (actor !== undefined) return { ...rowsOf(this.byActor, actor), ofBoards: false };
     const listed = this.#list(view);
     if (listed !== undefined) {
       return { rows: listed, from: 0, to: listed.length, ofBoards: view.boardList !== undefined };
@@ -115,7 +115,7 @@ export class ResidentTimeline implements Timeline {
   }
 
   #both(ofBoard: ListedCandidates, board: number, actor: number): Candidates {
-    const ofActor = rowsOf(this.#byActor, actor);
+    const ofActor = rowsOf(this.byActor, actor);
     const fewer = ofActor.to - ofActor.from < ofBoard.to - ofBoard.from ? ofActor : ofBoard;
     const matching = this.#matching(fewer.rows.subarray(fewer.from, fewer.to), board, actor);
     return { rows: sharedCopy(matching), from: 0, to: matching.length, ofBoards: true };
@@ -140,7 +140,7 @@ export class ResidentTimeline implements Timeline {
   }
 
   #listAnew({ boardList, peopleList }: View): Int32Array | undefined {
-    const { offsets, rows } = boardList === undefined ? this.#byActor : this.#byBoard;
+    const { offsets, rows } = boardList === undefined ? this.byActor : this.byBoard;
     const values = boardList ?? peopleList;
     if (values === undefined) return undefined;
     const total = values.reduce((sum, value) => sum + offsets[value + 1]! - offsets[value]!, 0);

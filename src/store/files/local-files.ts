@@ -30,7 +30,9 @@ export class LocalFiles implements VersionFiles {
   }
 
   async current({ name, publication }: CatalogEntry): Promise<VersionFile | undefined> {
-    return publication === undefined ? undefined : fileOf(this.#versions(name), publication);
+    if (publication === undefined) return undefined;
+    const versions = this.#versions(name);
+    return { ...fileOf(versions, publication), imagePath: versions.image(publication) };
   }
 
   async *earlier({ name, publication }: CatalogEntry): AsyncGenerator<VersionFile> {

@@ -20,8 +20,10 @@ const OLDEST = 'oldest';
 const OLDEST_TEXT = /^(\d+)(?: ([0-9a-f]{64})\n)?$/;
 
 const PUBLISHED = /^(\d+)\.duckdb$/;
-/** A version, or its digest. */
-const OF_VERSION = /^(\d+)\.(?:duckdb|sha256)$/;
+/** A version, its digest, or its memory image. */
+const OF_VERSION = /^(\d+)\.(?:duckdb|sha256|image)$/;
+/** The image of a version, or one that is being written. */
+const IMAGE = /^(\d+)\.image(?:\.|$)/;
 /** DuckDB's temporary files of a process that reads a version. */
 const SPILLED = /^reading-.*\.tmp$/;
 
@@ -34,6 +36,10 @@ export class VersionFolder {
 
   file(generation: number): string {
     return join(this.#folder, `${generation}.duckdb`);
+  }
+
+  image(generation: number): string {
+    return join(this.#folder, `${generation}.image`);
   }
 
   path(name: string): string {
@@ -100,12 +106,17 @@ export class VersionFolder {
     await synchronize(this.#folder);
   }
 
-  /** Deletes versions that are too old to be kept, or never became current. */
+  /**
+   * Deletes versions that are too old to be kept, or never became current, and the images of all
+   * but the current one.
+   */
   async prune(current: number): Promise<void> {
     const oldest = Math.max(current - KEPT + 1, await this.#oldest());
     for (const name of await readdir(this.#folder)) {
       const generation = Number(OF_VERSION.exec(name)?.[1] ?? current);
-      if (generation > current || (generation < oldest && generation !== current)) await this.#remove(name);
+      if (Number(IMAGE.exec(name)?.[1] ?? current) !== current) await this.#remove(name);
+      else if (generation > current || (generation < oldest && generation !== current))
+        await this.#remove(name);
     }
   }
 
@@ -132,7 +143,7 @@ export class VersionFolder {
     const kept = new Set(current === undefined ? [] : [current, ...(await this.before(current))]);
     return (await this.#names()).filter((name) => {
       if (name === OLDEST || SPILLED.test(name)) return false;
-      const generation = OF_VERSION.exec(name)?.[1];
+      const [, generation] = OF_VERSION.exec(name) ?? IMAGE.exec(name) ?? [];
       return generation === undefined || !kept.has(Number(generation));
     });
   }

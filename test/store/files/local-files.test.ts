@@ -1,12 +1,14 @@
-/** The order of the steps that make a version of a data folder current. */
+/** The files of a data folder: the order in which a version becomes current, and memory images. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { openSqliteCatalog } from '../../../src/store/catalog/sqlite-catalog.ts';
 import { LocalFiles } from '../../../src/store/files/local-files.ts';
+import { openFolderStore } from '../../../src/store/files/open-folder.ts';
 import { VersionStore } from '../../../src/store/files/version-store.ts';
+import { openFromImage } from '../../dataset/imaged.ts';
 import { publishRecords, WORLD } from '../../dataset/small-world.ts';
 
 it('a version file has its final name before the catalog makes the version current', async (t) => {
@@ -28,4 +30,30 @@ it('a version file has its final name before the catalog makes the version curre
   await publishRecords(store, 'school', WORLD);
   await publishRecords(store, 'school', { boards: [{ id: 7n, title: 'Changed' }] });
   assert.deepEqual(published, [1, 2]);
+});
+
+it('only the current version has an image, and check accepts it', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'corkboard-local-files-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const store = await openFolderStore(folder);
+  t.after(() => store.close());
+  const versions = join(folder, 'organizations/school/generations');
+  const images = () => readdirSync(versions).filter((name) => name.includes('image'));
+  const findings = async () => {
+    const found: string[] = [];
+    await store.check(['school'], ({ message }) => found.push(message), { onBytes: () => {} });
+    return found;
+  };
+  await store.createOrganization('school', {});
+  await publishRecords(store, 'school', WORLD);
+  await (await openFromImage(store, 'school')).close();
+  // A server that is writing it, or was killed meanwhile.
+  writeFileSync(join(versions, '1.image.0.tmp'), '');
+  assert.deepEqual(images(), ['1.image', '1.image.0.tmp']);
+  assert.deepEqual(await findings(), []);
+  await publishRecords(store, 'school', { boards: [{ id: 7n, title: 'Changed' }] });
+  assert.deepEqual(images(), []);
+  await (await openFromImage(store, 'school')).close();
+  assert.deepEqual(images(), ['2.image']);
+  assert.deepEqual(await findings(), []);
 });

@@ -23,6 +23,7 @@ import { Database, joinedIntegers, type StatementParameters } from '../database.
 import { hasClocks, readFormat, tableOf } from '../publish/schema.ts';
 import { readForgotten, readRevisions } from './change-set.ts';
 import { allOf, type Condition, inRange, inScope, visibleOf, withCreation } from './conditions.ts';
+import { ImageFile } from './image-file.ts';
 import { readLedger } from './ledger.ts';
 import { readStandings } from './points-totals.ts';
 import { readRecords } from './records.ts';
@@ -38,18 +39,21 @@ export interface VersionFile {
   readonly path: string;
   /** Folder for data that DuckDB spills from memory; used by this opening only. */
   readonly spillFolder: string;
+  /** Path for the memory image of the version; absent if it has none. */
+  readonly imagePath?: string;
   /** Call it once, when the file is no longer read. */
   release(): void;
 }
 
 /** Opens a version for reading. The dataset releases the file. Throws when the file is damaged. */
-export async function openVersionDataset({ path, spillFolder, release }: VersionFile): Promise<Dataset> {
+export async function openVersionDataset(file: VersionFile): Promise<Dataset> {
+  const { path, spillFolder, release } = file;
   let database: Database | undefined;
   try {
     database = await Database.open(path, { readOnly: true, memoryBytes: MEMORY_BYTES, spillFolder });
     const asked = database;
     const format = await readFormat(async (sql) => await asked.rows(sql));
-    return new VersionDataset(database, await readHead(database, format), format, release);
+    return new VersionDataset(database, await readHead(database, format), format, file);
   } catch (error) {
     database?.close();
     release();
@@ -71,16 +75,18 @@ class VersionDataset implements Dataset {
   readonly counts: Counts;
   readonly lastSequence: number;
   readonly kinds: readonly EventKind[];
+  readonly image: ImageFile | undefined;
   readonly #slices: Float64Array;
   readonly #database: Database;
   readonly #format: number;
   readonly #release: () => void;
 
-  constructor(database: Database, head: Head, format: number, release: () => void) {
+  constructor(database: Database, head: Head, format: number, { path, imagePath, release }: VersionFile) {
     this.#database = database;
     this.#format = format;
     this.#release = release;
     this.version = head.version;
+    this.image = imagePath === undefined ? undefined : new ImageFile(imagePath, head.version, path);
     this.organization = head.organization;
     this.lookups = head.lookups;
     this.userPointsKey = head.userPointsKey;

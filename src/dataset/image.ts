@@ -1,0 +1,70 @@
+/**
+ * The memory image of a version: its data in the form in which a server holds them, as named arrays
+ * of numbers. Reading an image takes a fraction of the time of reading and indexing the version.
+ */
+import { TextColumn } from './text-column.ts';
+
+export type ImageArray = Int32Array | Uint32Array | Float64Array | BigInt64Array | Uint8Array;
+
+/** In the order in which they are written. */
+export type Image = ReadonlyMap<string, ImageArray>;
+
+/** Where the image of a version is kept. */
+export interface ImagePlace {
+  /**
+   * The arrays are in shared memory. Undefined if there is no image of this version, or if it is
+   * damaged or was written by a different version of Corkboard.
+   */
+  read(): Promise<Image | undefined>;
+  /** In time slices. Does nothing if it cannot be written, or if there is one already. */
+  write(image: Image): Promise<void>;
+}
+
+/** Reads the arrays of an image by name; throws if one is missing or has a different type. */
+export class ImageReader {
+  readonly #image: Image;
+
+  constructor(image: Image) {
+    this.#image = image;
+  }
+
+  integers(name: string): Int32Array {
+    return this.#take(name, Int32Array);
+  }
+
+  doubles(name: string): Float64Array {
+    return this.#take(name, Float64Array);
+  }
+
+  bigints(name: string): BigInt64Array {
+    return this.#take(name, BigInt64Array);
+  }
+
+  flags(name: string): Uint8Array {
+    return this.#take(name, Uint8Array);
+  }
+
+  texts(name: string, isJson: boolean): TextColumn {
+    const offsets = this.#image.get(`${name} offsets`);
+    if (!(offsets instanceof Uint32Array || offsets instanceof Float64Array)) throw lacking(name);
+    return new TextColumn({ bytes: this.flags(`${name} bytes`), offsets, isJson });
+  }
+
+  #take<A extends ImageArray>(name: string, type: abstract new (...args: never) => A): A {
+    const array = this.#image.get(name);
+    if (!(array instanceof type)) throw lacking(name);
+    return array;
+  }
+}
+
+/** The arrays of a text column, for `ImageReader.texts`. */
+export function textArrays(name: string, { parts }: TextColumn): readonly (readonly [string, ImageArray])[] {
+  return [
+    [`${name} bytes`, parts.bytes],
+    [`${name} offsets`, parts.offsets],
+  ];
+}
+
+function lacking(name: string): Error {
+  return new Error(`a memory image has no "${name}" of the expected type`);
+}

@@ -1,0 +1,147 @@
+/** Converts the data of a version in memory to its image, and back. */
+
+import type { Dataset } from '../dataset.ts';
+import { type EventRows, eventRowsOf } from '../event-rows.ts';
+import { type Image, type ImageArray, ImageReader, textArrays } from '../image.ts';
+import type { EventTally } from '../query.ts';
+import { makeRecords, RECORDS, type RecordColumns, type RecordTable } from '../records.ts';
+import { TextColumn } from '../text-column.ts';
+import { AwardHistory } from './award-history.ts';
+import type { Holdings } from './dataset.ts';
+import { IdIndex } from './id-index.ts';
+import { readBoardNames, readUserNames } from './names.ts';
+import { PointsIndex, readPolicies } from './points-totals.ts';
+import type { RowIndex } from './row-index.ts';
+import { ScopeMask } from './scope-mask.ts';
+import { ResidentTimeline } from './timeline.ts';
+
+const TALLIED = ['kind', 'actor', 'owner', 'board', 'pin'] as const;
+
+/** Names of LMS are left out: they are few, and texts in maps. */
+export function imageOf({ records, users, boards, visibility, timeline, tally, standings }: Holdings): Image {
+  const { held } = standings;
+  const arrays: (readonly [string, ImageArray])[] = [
+    ...(Object.keys(RECORDS) as RecordTable[]).flatMap((table) => recordArrays(table, records[table])),
+    ['users by id', users.byId],
+    ['boards by id', boards.byId],
+    ...indexArrays('board people', visibility.boardPeople),
+    ['events', timeline.events.words],
+    ...indexArrays('events by board', timeline.byBoard),
+    ...indexArrays('events by actor', timeline.byActor),
+    ...TALLIED.flatMap((column) => [
+      [`tally ${column}`, tally[column].index] as const,
+      [`tally ${column} counts`, tally[column].count] as const,
+    ]),
+    ['points user', held.standings.user],
+    ['points board', held.standings.board],
+    ['points total', held.standings.totalPoints],
+    ['points score', held.standings.participationScore],
+    ['points imported', held.imported],
+    ['points by board', held.offsets],
+    ...indexArrays('points by user', held.byUser),
+    ['awards offsets', held.earnings.parts.offsets],
+    ['awards time', held.earnings.parts.timestampMs],
+    ['awards sums', held.earnings.parts.sums],
+  ];
+  return new Map(arrays);
+}
+
+/** Throws if the image lacks something. `stored` is the version of the image. */
+export async function holdingsOf(image: Image, stored: Dataset): Promise<Holdings> {
+  const reader = new ImageReader(image);
+  const records = {
+    users: await recordsOf(reader, 'users'),
+    boards: await recordsOf(reader, 'boards'),
+    pins: await recordsOf(reader, 'pins'),
+  };
+  const users = await IdIndex.of(records.users, reader.integers('users by id'));
+  const boards = await IdIndex.of(records.boards, reader.integers('boards by id'));
+  const visibility = new ScopeMask(boards, users, indexOf(reader, 'board people'));
+  const events = eventRowsOf(reader.integers('events'));
+  if (events.count !== stored.counts.events) throw new Error('an image has events of a different version');
+  return {
+    records,
+    users,
+    boards,
+    boardNames: await readBoardNames(records.boards),
+    userNames: await readUserNames(stored.tables().properties()),
+    visibility,
+    timeline: new ResidentTimeline(
+      events,
+      indexOf(reader, 'events by board'),
+      indexOf(reader, 'events by actor'),
+      visibility,
+      stored.lastSequence,
+    ),
+    sizes: { ...stored.counts, kinds: stored.kinds.length },
+    tally: tallyOf(reader, events),
+    standings: pointsOf(reader, stored.policy, boards),
+  };
+}
+
+function recordArrays<T extends RecordTable>(table: T, records: RecordColumns<T>) {
+  return Object.entries<TextColumn | ImageArray>(records).flatMap(([name, column]) =>
+    column instanceof TextColumn
+      ? textArrays(`${table} ${name}`, column)
+      : [[`${table} ${name}`, column] as const],
+  );
+}
+
+async function recordsOf<T extends RecordTable>(reader: ImageReader, table: T): Promise<RecordColumns<T>> {
+  const read = {
+    id: (name: string) => reader.bigints(name),
+    text: (name: string) => reader.texts(name, false),
+    list: (name: string) => reader.texts(name, true),
+    instant: (name: string) => reader.doubles(name),
+    flag: (name: string) => reader.flags(name),
+  };
+  return await makeRecords(table, async (name, kind) => read[kind](`${table} ${name}`));
+}
+
+function indexArrays(name: string, { offsets, rows }: RowIndex): readonly (readonly [string, ImageArray])[] {
+  return [
+    [`${name} offsets`, offsets],
+    [`${name} rows`, rows],
+  ];
+}
+
+function indexOf(reader: ImageReader, name: string): RowIndex {
+  return { offsets: reader.integers(`${name} offsets`), rows: reader.integers(`${name} rows`) };
+}
+
+function tallyOf(reader: ImageReader, { count }: EventRows): EventTally {
+  const occurrences = (column: (typeof TALLIED)[number]) => ({
+    index: reader.integers(`tally ${column}`),
+    count: reader.doubles(`tally ${column} counts`),
+  });
+  return {
+    events: count,
+    kind: occurrences('kind'),
+    actor: occurrences('actor'),
+    owner: occurrences('owner'),
+    board: occurrences('board'),
+    pin: occurrences('pin'),
+  };
+}
+
+function pointsOf(reader: ImageReader, policy: string, boards: IdIndex): PointsIndex {
+  const user = reader.integers('points user');
+  return new PointsIndex({
+    standings: {
+      count: user.length,
+      user,
+      board: reader.integers('points board'),
+      totalPoints: reader.doubles('points total'),
+      participationScore: reader.doubles('points score'),
+    },
+    imported: reader.flags('points imported'),
+    offsets: reader.integers('points by board'),
+    byUser: indexOf(reader, 'points by user'),
+    earnings: new AwardHistory({
+      offsets: reader.integers('awards offsets'),
+      timestampMs: reader.doubles('awards time'),
+      sums: reader.doubles('awards sums'),
+    }),
+    policyOf: readPolicies(policy, boards),
+  });
+}

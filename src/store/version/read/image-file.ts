@@ -1,0 +1,183 @@
+/**
+ * The memory image of a version as a file beside it: a line with the names, types and lengths of
+ * the arrays as JSON, then the arrays, each at a multiple of eight bytes, then the SHA-256 of all
+ * that. It can be deleted at any time.
+ */
+import { createHash, type Hash, randomUUID } from 'node:crypto';
+import { access, type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
+import { endianness } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import type { Image, ImageArray, ImagePlace } from '../../../dataset/image.ts';
+import { slice } from '../../../system/time-slice.ts';
+
+/** Increment when the arrays or their meaning change: servers then write new images. */
+const FORMAT = 1;
+
+interface ArrayType {
+  readonly BYTES_PER_ELEMENT: number;
+  new (memory: SharedArrayBuffer, at: number, length: number): ImageArray;
+}
+
+const TYPES: Readonly<Record<string, ArrayType>> = {
+  Int32Array,
+  Uint32Array,
+  Float64Array,
+  BigInt64Array,
+  Uint8Array,
+};
+
+const ALIGNED = 8;
+const DIGEST_BYTES = 32;
+/** Hashing this much takes a millisecond or two. */
+const PIECE_BYTES = 2 * 1024 * 1024;
+const MOST_HEADER_BYTES = 64 * 1024;
+
+interface Header {
+  readonly format: number;
+  readonly endianness: string;
+  /** The version that it is the image of. */
+  readonly version: string;
+  readonly arrays: readonly { readonly name: string; readonly type: string; readonly length: number }[];
+}
+
+export class ImageFile implements ImagePlace {
+  readonly #path: string;
+  readonly #version: string;
+  readonly #versionPath: string;
+
+  /** `versionPath` is the file of the version. */
+  constructor(path: string, version: string, versionPath: string) {
+    this.#path = path;
+    this.#version = version;
+    this.#versionPath = versionPath;
+  }
+
+  async read(): Promise<Image | undefined> {
+    try {
+      await using file = await open(this.#path, 'r');
+      const image = await readImage(file, this.#version);
+      if (image !== undefined) return image;
+    } catch {
+      // Whatever is wrong with it, the version itself can be read instead.
+    }
+    await rm(this.#path, { force: true }).catch(() => undefined);
+    return undefined;
+  }
+
+  async write(image: Image): Promise<void> {
+    const partial = `${this.#path}.${randomUUID()}.tmp`;
+    try {
+      if (await exists(this.#path)) return;
+      await this.#removePartial();
+      await using file = await open(partial, 'wx', 0o600);
+      await writeImage(file, this.#version, image);
+      await file.sync();
+      await rename(partial, this.#path);
+    } catch {
+      // A full disk, or a folder that cannot be written: the next start takes longer.
+      await rm(partial, { force: true }).catch(() => undefined);
+    }
+    // If the version has been deleted meanwhile, with all of its data, its image must not stay.
+    if (!(await exists(this.#versionPath))) await rm(this.#path, { force: true }).catch(() => undefined);
+  }
+
+  /**
+   * Removes what killed servers have left. If a different worker is still writing, its image is
+   * lost, and this one takes its place.
+   */
+  async #removePartial(): Promise<void> {
+    const folder = dirname(this.#path);
+    for (const name of await readdir(folder)) {
+      const isPartial = name.startsWith(`${basename(this.#path)}.`) && name.endsWith('.tmp');
+      if (isPartial) await rm(join(folder, name), { force: true });
+    }
+  }
+}
+
+async function writeImage(file: FileHandle, version: string, image: Image): Promise<void> {
+  const arrays = Array.from(image, ([name, array]) => ({
+    name,
+    type: array[Symbol.toStringTag],
+    length: array.length,
+  }));
+  const header: Header = { format: FORMAT, endianness: endianness(), version, arrays };
+  const hash = createHash('sha256');
+  await writePart(file, hash, padded(`${JSON.stringify(header)}\n`));
+  for (const array of image.values()) {
+    await writePart(file, hash, new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
+    await writePart(file, hash, new Uint8Array(paddingOf(array.byteLength)));
+  }
+  await file.write(hash.digest());
+}
+
+async function writePart(file: FileHandle, hash: Hash, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    const piece = bytes.subarray(at, at + PIECE_BYTES);
+    hash.update(piece);
+    let written = 0;
+    while (written < piece.length) written += (await file.write(piece.subarray(written))).bytesWritten;
+    if (slice.isOver()) await slice.pass();
+  }
+}
+
+/** Undefined if it is not a whole image of the version. */
+async function readImage(file: FileHandle, version: string): Promise<Image | undefined> {
+  const header = await readHeader(file);
+  if (header === undefined || header.value.version !== version) return undefined;
+  const hash = createHash('sha256').update(header.bytes);
+  const image = new Map<string, ImageArray>();
+  let at = header.bytes.length;
+  for (const { name, type, length } of header.value.arrays) {
+    const arrayType = TYPES[type]!;
+    const byteLength = length * arrayType.BYTES_PER_ELEMENT;
+    const memory = new SharedArrayBuffer(byteLength + paddingOf(byteLength));
+    if (!(await readPart(file, hash, new Uint8Array(memory), at))) return undefined;
+    image.set(name, new arrayType(memory, 0, length));
+    at += memory.byteLength;
+  }
+  const digest = Buffer.alloc(DIGEST_BYTES);
+  const { bytesRead } = await file.read(digest, 0, DIGEST_BYTES, at);
+  return bytesRead === DIGEST_BYTES && digest.equals(hash.digest()) ? image : undefined;
+}
+
+/** Reads the next piece while the last one is hashed. Returns false if the file ends before. */
+async function readPart(file: FileHandle, hash: Hash, bytes: Uint8Array, position: number): Promise<boolean> {
+  const pieceAt = (at: number) => {
+    const piece = bytes.subarray(at, at + PIECE_BYTES);
+    return { piece, reading: file.read(piece, 0, piece.length, position + at) };
+  };
+  let next = bytes.length > 0 ? pieceAt(0) : undefined;
+  for (let at = PIECE_BYTES; next !== undefined; at += PIECE_BYTES) {
+    const { piece, reading } = next;
+    if ((await reading).bytesRead !== piece.length) return false;
+    next = at < bytes.length ? pieceAt(at) : undefined;
+    hash.update(piece);
+    if (slice.isOver()) await slice.pass();
+  }
+  return true;
+}
+
+async function readHeader(file: FileHandle): Promise<{ value: Header; bytes: Buffer } | undefined> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(MOST_HEADER_BYTES), 0, MOST_HEADER_BYTES, 0);
+  const end = buffer.subarray(0, bytesRead).indexOf('\n') + 1;
+  if (end === 0) return undefined;
+  const value: Header = JSON.parse(buffer.toString('utf8', 0, end));
+  if (value.format !== FORMAT || value.endianness !== endianness()) return undefined;
+  return { value, bytes: buffer.subarray(0, end + paddingOf(end)) };
+}
+
+function padded(text: string): Uint8Array {
+  const bytes = Buffer.from(text);
+  return Buffer.concat([bytes, Buffer.alloc(paddingOf(bytes.length))]);
+}
+
+function paddingOf(bytes: number): number {
+  return (ALIGNED - (bytes % ALIGNED)) % ALIGNED;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await access(path).then(
+    () => true,
+    () => false,
+  );
+}
