@@ -54,8 +54,16 @@ export const TABLES = {
   },
   start: {
     title: 'Start-up',
-    note: "From the start of the process to its first answer, a board's events; then the memory of all its processes at rest.",
-    header: ['data', 'first answer', 'a million events', 'listening', 'memory at rest', 'an event'],
+    note: "From the start of the process to its first answer, a board's events: from the version, and once more from its memory image; then the memory of all its processes at rest.",
+    header: [
+      'data',
+      'first answer',
+      'a million events',
+      'listening',
+      'from its image',
+      'memory at rest',
+      'an event',
+    ],
   },
   growth: {
     title: 'Growth',
