@@ -109,6 +109,35 @@ export function describeMerging(name: string, openStore: () => Promise<Store>): 
       );
     });
 
+    it('decision 29: merges boards that an import repeats with those that it contains once', async () => {
+      const organization = 'boards';
+      await store.createOrganization(organization, {});
+      const publishBoards = (boards: Records['boards']) =>
+        publishRecords(store, organization, boards === undefined ? {} : { boards });
+      await publishBoards([{ id: 3n, title: 'Three', category: 'old' }]);
+      const { changes } = await publishBoards([
+        { id: 2n, title: 'Two' },
+        { id: 1n, title: 'One', category: 'first' },
+        { id: 3n, category: 'new' },
+        { id: 2n, courseId: 'C 2' },
+        { id: 4n, title: 'Four' },
+        { id: 1n, category: 'last', ltiId: 'L 1' },
+        { id: 2n, title: 'Second' },
+      ]);
+      assert.deepEqual(changes.boards, { added: 3, changed: 1, unchanged: 0 });
+      const dataset = await openPublished(store, organization);
+      const found: string[] = [];
+      for await (const boards of dataset.records('boards')) {
+        const texts = [boards.title, boards.category, boards.lti_id, boards.course_id];
+        for (const [at, id] of boards.id.entries()) {
+          found.push([id, ...texts.map((column) => column.at(at))].join());
+        }
+      }
+      await dataset.close();
+      // In the order of the first record of each.
+      assert.deepEqual(found, ['3,Three,new,,', '2,Second,,,C 2', '1,One,last,L 1,', '4,Four,,,']);
+    });
+
     it('decision 9: refuses a second user of an e-mail address, ignoring case, and names both', async () => {
       const { problems, published } = await publish({
         users: [

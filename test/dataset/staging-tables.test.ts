@@ -5,14 +5,14 @@ import type { EventColumns, EventRecord, RecordKind, RecordOf } from '../../src/
 import { Database } from '../../src/store/version/database.ts';
 import { StagingTables } from '../../src/store/version/publish/staging-tables.ts';
 
-/** The rows of a staging table after `append`. */
-async function rowsOf(kind: RecordKind, append: (staging: StagingTables) => Promise<void>) {
+/** The rows of a staging table after `append`, and after a flush unless that is left out. */
+async function rowsOf(kind: RecordKind, append: (staging: StagingTables) => Promise<void>, flushes = true) {
   const database = await Database.open(':memory:', { readOnly: false, memoryBytes: 256e6, spillFolder: '' });
   try {
     const connection = await database.connect();
     const staging = await StagingTables.create(connection);
     await append(staging);
-    staging.flush();
+    if (flushes) staging.flush();
     const result = await connection.run(`SELECT * FROM staged_${kind} ORDER BY n`);
     const rows = await result.getRows();
     staging.close();
@@ -92,4 +92,21 @@ test('events as columns become the same rows as events as records', async () => 
   );
   assert.equal(ofColumns.length, count + 1);
   assert.deepEqual(ofColumns, ofRecords);
+});
+
+test('long texts leave the memory of the appender before it has many rows', async () => {
+  const [texts, length] = [5, 8_000_000];
+  const rows = await rowsOf(
+    'pins',
+    async (staging) => {
+      for (let line = 1; line <= texts; line++) {
+        const body = String(line).repeat(length);
+        await staging.append('pins', [{ file: 0, line, id: BigInt(line), body }]);
+      }
+    },
+    false,
+  );
+  assert.equal(rows.length, texts);
+  const [last = []] = rows.slice(-1);
+  assert.ok(last.some((cell) => cell === String(texts).repeat(length)));
 });

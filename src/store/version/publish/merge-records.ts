@@ -22,11 +22,21 @@ export async function mergeRecords(
   const names = Object.keys(columns);
   const latest = names.map((name) => `arg_max(${name}, n) FILTER (${name} IS NOT NULL) AS ${name}`);
   const merged = names.map((name) => `coalesce(g.${name}, t.${name}, ${columns[name]}) AS ${name}`);
+  const repeated = await fillTemporary(
+    connection,
+    'repeated',
+    `SELECT id FROM staged_${table} GROUP BY id HAVING count(*) > 1`,
+  );
+  // An aggregate holds all of its texts in memory, so only ids that occur several times need it.
+  const single = (rows: string) => `SELECT id, n, ${names.join(', ')} FROM ${rows}`;
+  const given =
+    repeated === 0
+      ? single(staged)
+      : `${single(staged)} ANTI JOIN repeated USING (id)
+         UNION ALL SELECT id, min(n), ${latest.join(', ')} FROM ${staged} SEMI JOIN repeated USING (id) GROUP BY id`;
   await connection.run(`
     CREATE OR REPLACE TEMP TABLE merged AS
-    SELECT t.ix, g.id, ${merged.join(', ')}, g.n
-    FROM (SELECT id, min(n) AS n, ${latest.join(', ')} FROM ${staged} GROUP BY id) g
-    LEFT JOIN ${table} t ON t.id = g.id`);
+    SELECT t.ix, g.id, ${merged.join(', ')}, g.n FROM (${given}) g LEFT JOIN ${table} t ON t.id = g.id`);
   return await applyMerged(connection, table, THING_CLOCKS, revised);
 }
 

@@ -8,6 +8,11 @@ import { type EventColumns, RECORD_KINDS, type RecordKind, type RecordOf } from 
 import { countRows } from '../database.ts';
 import { CHUNK_ROWS, chunkOfCells, chunkOfEvents } from './staging-chunks.ts';
 
+/**
+ * An appender holds up to 204,800 rows before it hands them to DuckDB, outside of its memory limit.
+ */
+const MOST_CHARACTERS = 32 * 1024 * 1024;
+
 /** The number of staged records of each kind. */
 export async function countStaged(
   connection: DuckDBConnection,
@@ -24,6 +29,8 @@ export class StagingTables {
   readonly #connection: DuckDBConnection;
   readonly #appenders: Partial<Record<RecordKind, DuckDBAppender>> = {};
   #staged = 0;
+  /** Of texts that the appenders may still hold. */
+  #characters = 0;
 
   private constructor(connection: DuckDBConnection) {
     this.#connection = connection;
@@ -57,6 +64,8 @@ export class StagingTables {
         rows.map(({ raw }) => raw),
       ];
       await this.#append(kind, chunkOfCells(cells));
+      this.#characters += charactersOf(cells);
+      if (this.#characters > MOST_CHARACTERS) this.flush();
     }
   }
 
@@ -76,10 +85,19 @@ export class StagingTables {
 
   /** Makes all appended records visible to SQL. */
   flush(): void {
+    this.#characters = 0;
     for (const appender of Object.values(this.#appenders)) appender.flushSync();
   }
 
   close(): void {
     for (const appender of Object.values(this.#appenders)) appender.closeSync();
   }
+}
+
+function charactersOf(columns: readonly (readonly StagedCell[])[]): number {
+  let characters = 0;
+  for (const cells of columns) {
+    for (const cell of cells) if (typeof cell === 'string') characters += cell.length;
+  }
+  return characters;
 }
