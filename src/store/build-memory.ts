@@ -2,14 +2,14 @@
 import { machineMemory } from '../system/machine-memory.ts';
 
 /** For this process, the page cache, and what DuckDB does not count. */
-const LEFT_SHARE = 1 / 4;
+const LEFT_SHARE = 1 / 2;
 const LEFT_AT_LEAST_BYTES = 512e6;
 /** DuckDB needs this much to open a version and to write anything to disk. */
 export const LEAST_BUILD_BYTES = 256e6;
 
 /** Enough for a million events, whatever their texts. More would be used, and gain nothing. */
 const USUAL_BYTES = 768e6;
-const BYTES_PER_RECORD = 16;
+const BYTES_PER_RECORD = 30;
 
 /** What the machine allows. */
 export function defaultBuildBytes(): number {

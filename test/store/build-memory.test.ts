@@ -13,7 +13,7 @@ after(() => rmSync(folder, { recursive: true }));
 
 it('the default leaves a part of the machine, and suffices for building', () => {
   assert.ok(defaultBuildBytes() >= LEAST_BUILD_BYTES);
-  assert.ok(defaultBuildBytes() <= Math.max(totalmem() * 0.75, LEAST_BUILD_BYTES));
+  assert.ok(defaultBuildBytes() <= Math.max(totalmem() / 2, LEAST_BUILD_BYTES));
 });
 
 it('the memory grows with the number of staged records, up to the limit', () => {
