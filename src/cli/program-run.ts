@@ -13,7 +13,7 @@ import { chooseVariables } from './terminal/setting.ts';
 const REFUSED = 1;
 const MISUSED = 2;
 const MEMORY_SHORTAGE =
-  'The memory does not suffice, and nothing was changed. Allow more with --build-memory (CORKBOARD_BUILD_MEMORY), like 4GB, or use a machine with more memory.';
+  'There is not enough memory. Nothing was changed. If the command imports or changes data, allow more with --build-memory (CORKBOARD_BUILD_MEMORY), like 4GB; otherwise use a machine with more memory.';
 
 /**
  * Returns when the command has ended, and sets the exit code: 0 done, 1 refused or failed, 2

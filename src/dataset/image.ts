@@ -9,14 +9,19 @@ export type ImageArray = Int32Array | Uint32Array | Float64Array | BigInt64Array
 /** In the order in which they are written. */
 export type Image = ReadonlyMap<string, ImageArray>;
 
+/** The bytes of all arrays. */
+export function imageBytes(image: Image): number {
+  return Array.from(image.values()).reduce((sum, { byteLength }) => sum + byteLength, 0);
+}
+
 /** Where the image of a version is kept. */
 export interface ImagePlace {
   /**
    * The arrays are in shared memory. Undefined if there is no image of this version, or if it is
-   * damaged or was written by a different version of Corkboard.
+   * damaged or has a different format.
    */
   read(): Promise<Image | undefined>;
-  /** In time slices. Does nothing if it cannot be written, or if there is one already. */
+  /** In time slices. Does nothing if there is one already, no room for it, or no permission. */
   write(image: Image): Promise<void>;
 }
 

@@ -1,6 +1,7 @@
 /** Says before a large import that the disk may not suffice for it. */
-import { statfsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { freeDiskBytes } from '../../system/free-disk.ts';
 import { remark } from '../terminal/output.ts';
 
 /**
@@ -11,12 +12,15 @@ const ROOM = 2.6;
 /** A smaller import is not worth a word. */
 const LEAST_BYTES = 100e6;
 
-/** Remarks once if the free disk is less than an import of `inputBytes` into the folder takes. */
+/**
+ * Remarks if the disk has less free space than an import of `inputBytes` into the folder takes. The
+ * folder need not exist.
+ */
 export function checkRoom(folder: string, inputBytes: number): void {
-  const needed = inputBytes * ROOM;
   if (inputBytes < LEAST_BYTES) return;
-  const free = freeBytes(folder);
-  if (free === undefined || free >= needed) return;
+  const needed = inputBytes * ROOM;
+  const free = freeDiskBytes(existing(resolve(folder)));
+  if (free >= needed) return;
   remark(
     `The disk may not suffice: this import takes about ${inGigabytes(needed)} in ${folder}, and ${inGigabytes(free)} are free. If it does not, nothing is published.`,
   );
@@ -26,14 +30,7 @@ function inGigabytes(bytes: number): string {
   return `${(bytes / 1e9).toFixed(1)} GB`;
 }
 
-/** Of the folder, or of the nearest one above it that exists. */
-function freeBytes(folder: string): number | undefined {
-  for (let path = resolve(folder); ; path = dirname(path)) {
-    try {
-      const { bavail, bsize } = statfsSync(path);
-      return bavail * bsize;
-    } catch {
-      if (path === dirname(path)) return undefined;
-    }
-  }
+/** The folder, or the nearest one above it that exists. */
+function existing(folder: string): string {
+  return existsSync(folder) ? folder : existing(dirname(folder));
 }

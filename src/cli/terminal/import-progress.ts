@@ -42,12 +42,14 @@ function openBar(): ProgressDisplay {
 function openLines(): ProgressDisplay {
   const startMs = performance.now();
   let lastMs = startMs;
+  let isRead = false;
   return {
     show(progress) {
       const nowMs = performance.now();
-      // The last line says what a long import does after reading.
-      const sinceMs = shareOf(progress) === 1 ? startMs : lastMs;
-      if (nowMs - sinceMs < LINE_EVERY_MS) return;
+      // A long import says at once that everything has been read.
+      const isNewlyRead = !isRead && shareOf(progress) === 1 && lastMs > startMs;
+      if (!isNewlyRead && nowMs - lastMs < LINE_EVERY_MS) return;
+      isRead = shareOf(progress) === 1;
       lastMs = nowMs;
       const { file, records, rate, remaining } = describeProgress(progress, nowMs - startMs);
       const percent = Math.floor(shareOf(progress) * 100);

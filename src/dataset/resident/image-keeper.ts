@@ -1,5 +1,5 @@
 /** Keeps the memory image of a version for the next start of the server. */
-import type { ImagePlace } from '../image.ts';
+import { type ImagePlace, imageBytes } from '../image.ts';
 import type { Holdings } from './dataset.ts';
 import { imageOf } from './holdings-image.ts';
 
@@ -13,11 +13,7 @@ const LEAST_BYTES = 8 * 1024 * 1024;
 /** Writes the image once the version has been served for a while. Returns how to call it off. */
 export function keepImage(place: ImagePlace, held: Holdings): () => void {
   const image = imageOf(held);
-  const bytes = Array.from(image.values(), ({ byteLength }) => byteLength).reduce(
-    (sum, each) => sum + each,
-    0,
-  );
-  if (bytes < LEAST_BYTES) return () => {};
+  if (imageBytes(image) < LEAST_BYTES) return () => {};
   const timer = setTimeout(() => void place.write(image), SERVED_MS + Math.random() * SPREAD_MS);
   timer.unref();
   return () => clearTimeout(timer);

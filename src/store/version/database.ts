@@ -174,7 +174,7 @@ export async function fillTemporary(
   return Number(row?.[0]);
 }
 
-/** Changes the memory limit of the process for this file. */
+/** Changes how much memory DuckDB may use for this file before it writes to disk. */
 export async function setMemory(connection: DuckDBConnection, bytes: number): Promise<void> {
   await connection.run(`SET memory_limit = '${inMegabytes(bytes)}'`);
 }

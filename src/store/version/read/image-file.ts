@@ -7,7 +7,8 @@ import { createHash, type Hash, randomUUID } from 'node:crypto';
 import { access, type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { endianness } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import type { Image, ImageArray, ImagePlace } from '../../../dataset/image.ts';
+import { type Image, type ImageArray, type ImagePlace, imageBytes } from '../../../dataset/image.ts';
+import { freeDiskBytes } from '../../../system/free-disk.ts';
 import { slice } from '../../../system/time-slice.ts';
 
 /** Increment when the arrays or their meaning change: servers then write new images. */
@@ -28,6 +29,8 @@ const TYPES: Readonly<Record<string, ArrayType>> = {
 
 const ALIGNED = 8;
 const DIGEST_BYTES = 32;
+/** Free disk that an image leaves to imports and keys: once more its own size. */
+const ROOM = 2;
 /** Hashing this much takes a millisecond or two. */
 const PIECE_BYTES = 2 * 1024 * 1024;
 const MOST_HEADER_BYTES = 64 * 1024;
@@ -69,6 +72,7 @@ export class ImageFile implements ImagePlace {
     try {
       if (await exists(this.#path)) return;
       await this.#removePartial();
+      if (freeDiskBytes(dirname(this.#path)) < ROOM * imageBytes(image)) return;
       await using file = await open(partial, 'wx', 0o600);
       await writeImage(file, this.#version, image);
       await file.sync();
@@ -124,20 +128,28 @@ async function writePart(file: FileHandle, hash: Hash, bytes: Uint8Array): Promi
 async function readImage(file: FileHandle, version: string): Promise<Image | undefined> {
   const header = await readHeader(file);
   if (header === undefined || header.value.version !== version) return undefined;
+  // Before any memory is taken, because a damaged header can name any length.
+  const lengths = header.value.arrays.map(byteLengthOf);
+  const expected = lengths.reduce((sum, bytes) => sum + bytes, header.bytes.length + DIGEST_BYTES);
+  if ((await file.stat()).size !== expected) return undefined;
   const hash = createHash('sha256').update(header.bytes);
   const image = new Map<string, ImageArray>();
   let at = header.bytes.length;
-  for (const { name, type, length } of header.value.arrays) {
-    const arrayType = TYPES[type]!;
-    const byteLength = length * arrayType.BYTES_PER_ELEMENT;
-    const memory = new SharedArrayBuffer(byteLength + paddingOf(byteLength));
+  for (const [place, { name, type, length }] of header.value.arrays.entries()) {
+    const memory = new SharedArrayBuffer(lengths[place]!);
     if (!(await readPart(file, hash, new Uint8Array(memory), at))) return undefined;
-    image.set(name, new arrayType(memory, 0, length));
+    image.set(name, new TYPES[type]!(memory, 0, length));
     at += memory.byteLength;
   }
   const digest = Buffer.alloc(DIGEST_BYTES);
   const { bytesRead } = await file.read(digest, 0, DIGEST_BYTES, at);
   return bytesRead === DIGEST_BYTES && digest.equals(hash.digest()) ? image : undefined;
+}
+
+/** In the file, with the padding. Throws for an unknown type. */
+function byteLengthOf({ type, length }: Header['arrays'][number]): number {
+  const bytes = length * TYPES[type]!.BYTES_PER_ELEMENT;
+  return bytes + paddingOf(bytes);
 }
 
 /** Reads the next piece while the last one is hashed. Returns false if the file ends before. */
