@@ -140,7 +140,7 @@ export function columnsOf(table: CopiedTable): readonly CopiedColumn[] {
 }
 
 /** Tables of records that have an id. */
-type ThingTable = 'users' | 'boards' | 'pins';
+export type ThingTable = 'users' | 'boards' | 'pins';
 
 /** The columns of a table that hold fields of records, without the id. */
 export function saidColumns(table: ThingTable): readonly (readonly [name: string, type: Type])[] {

@@ -15,7 +15,8 @@ export async function deriveTables(connection: DuckDBConnection, all: boolean): 
   await connection.run(created('user', 'actor', all));
   await connection.run(created('board', 'board', all));
   await connection.run(TOUCHED_PEOPLE);
-  await appendInOrder(connection, 'board_people', BOARD_PEOPLE);
+  const touched = all ? '' : 'SEMI JOIN touched_people USING (board, person)';
+  await appendInOrder(connection, 'board_people', boardPeople(touched));
 }
 
 /**
@@ -52,21 +53,21 @@ const TOUCHED_PEOPLE = `
     SEMI JOIN touched_people t ON t.board = p.board AND t.person = p.person;
   DELETE FROM board_people WHERE rowid IN (SELECT row FROM known_people);`;
 
-const BOARD_PEOPLE = `
-  WITH follows AS (
-    SELECT e.board, e.actor AS person,
-      arg_max(k.action = 'followed', {moment: e.timestamp_ms, place: e.sequence}) AS follows
-    FROM events e JOIN kinds k ON k.ix = e.kind
-    SEMI JOIN touched_people t ON t.board = e.board AND t.person = e.actor
-    WHERE k.type = 'board' AND k.action IN ('followed', 'unfollowed') GROUP BY e.board, e.actor
-  ),
-  members AS (
-    SELECT DISTINCT board, person FROM (FROM memberships UNION ALL SELECT board, person FROM imported_points)
-    SEMI JOIN touched_people USING (board, person)
-  )
-  SELECT t.board, t.person,
-    claim = 2 OR m.person IS NOT NULL OR coalesce(f.follows, claim = 1 OR coalesce(k.present, false)) AS present
-  FROM touched_people t
-  LEFT JOIN members m USING (board, person)
-  LEFT JOIN follows f USING (board, person)
-  LEFT JOIN known_people k USING (board, person)`;
+/**
+ * One aggregate instead of joins: it holds less in memory, and writes to disk what is too much.
+ * `touched`: restricts rows to pairs of `touched_people`.
+ */
+const boardPeople = (touched: string) => `
+  SELECT board, person,
+    max(claim) = 2 OR coalesce(bool_or(follows), max(claim) = 1 OR coalesce(bool_or(present), false)) AS present
+  FROM (
+    SELECT board, person, claim, NULL::BOOLEAN AS follows, NULL::BOOLEAN AS present FROM touched_people
+    UNION ALL SELECT board, person, NULL, NULL, present FROM known_people
+    UNION ALL SELECT board, person, 2, NULL, NULL
+      FROM (FROM memberships UNION ALL SELECT board, person FROM imported_points) ${touched}
+    UNION ALL SELECT board, person, NULL,
+      arg_max(k.action = 'followed', {moment: timestamp_ms, place: sequence}), NULL
+      FROM (SELECT board, actor AS person, kind, timestamp_ms, sequence FROM events) ${touched}
+      JOIN kinds k ON k.ix = kind
+      WHERE k.type = 'board' AND k.action IN ('followed', 'unfollowed') GROUP BY board, person
+  ) GROUP BY board, person`;

@@ -31,7 +31,6 @@ const SPLIT = "'(?s)^(.*?)(?: ([^ ]*))?$'";
  * the last record with halves, `halves_n`, a whole name is equivalent to its halves.
  */
 const MERGED_USERS = `
-  CREATE OR REPLACE TEMP TABLE merged AS
   WITH said AS (
     SELECT * EXCLUDE (first_name, last_name),
       coalesce(first_name, last_name) IS NULL AS as_whole,
@@ -85,9 +84,14 @@ const MERGED_PROPERTIES = `
 
 /** `revised`: the sequence assigned to new and changed users. */
 export async function mergeUsers(connection: DuckDBConnection, revised: number): Promise<Change> {
-  await connection.run(MERGED_USERS);
   const before = (await countRows(connection, ['users']))[0];
-  const { added, changed, unchanged } = await applyMerged(connection, 'users', USER_CLOCKS, revised);
+  const { added, changed, unchanged } = await applyMerged(
+    connection,
+    'users',
+    MERGED_USERS,
+    USER_CLOCKS,
+    revised,
+  );
   await connection.run(MERGED_PROPERTIES);
   // Users whose only change is in their properties.
   const [onlyProperties] = await countRows(connection, [

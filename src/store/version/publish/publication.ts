@@ -127,7 +127,7 @@ export class DuckdbPublication implements Publication {
     const forgets = erased !== undefined;
     await this.#reviseOrganization(position);
     if (forgets) await countAllAsNew(this.#connection);
-    await deriveTables(this.#connection, forgets);
+    await deriveTables(this.#connection, forgets || this.#next.publication === undefined);
     const { policy } = this.#settings;
     await publishPoints(this.#connection, policy, policy !== position.policy || forgets);
     await restoreOrder(this.#connection);

@@ -93,6 +93,25 @@ describe('the layout of a version file', () => {
     await dataset.close();
   });
 
+  it('keeps the order of import for pins whose texts are inserted in portions', async () => {
+    await store.createOrganization('texts', {});
+    // Two portions and the beginning of a third.
+    const pins = Array.from({ length: 14 }, (_, place) => ({
+      ...{ id: BigInt(100 - place), boardId: 7n, ownerId: 1n, title: `Pin ${place}` },
+      body: String.fromCharCode(97 + place).repeat(10_000_000),
+    }));
+    await publishRecords(store, 'texts', { ...THINGS, pins });
+    const instance = await DuckDBInstance.create(fileOf('texts', 1));
+    const connection = await instance.connect();
+    const rows = await connection.runAndReadAll('SELECT ix, id, title, strlen(body), body[1] FROM pins');
+    connection.closeSync();
+    instance.closeSync();
+    assert.deepEqual(
+      rows.getRows(),
+      pins.map(({ id, title, body }, place) => [place, id, title, 10_000_000n, body[0]]),
+    );
+  });
+
   it('is refused with an explanation if a different version of Corkboard wrote it', async () => {
     await store.createOrganization('older', {});
     await publishRecords(store, 'older', THINGS);
