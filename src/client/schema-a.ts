@@ -97,6 +97,13 @@ export interface Forgotten {
   };
 }
 
+/** Only with `since`: an event that was deleted. */
+export interface Deleted {
+  /** Of an earlier response. */
+  readonly sync_id: string;
+  readonly deleted: true;
+}
+
 export interface Board {
   /** Board. Can exceed 2^53: keep all digits. */
   readonly id: Id;
@@ -144,7 +151,7 @@ interface Parameters {
   readonly format?: 'json' | 'ndjson' | 'csv' | 'parquet';
   /** With `1`, CSV for Excel and other spreadsheets: text that they could run as a formula is preceded by an apostrophe. Requires CSV. Not suitable for import. */
   readonly excel?: '1';
-  /** Only changes since an earlier response: the value of its header `Sync-Token`, or `start` for everything in the form of changes (with `sync_id` and `forgotten`). JSON and NDJSON only. */
+  /** Only changes since an earlier response: the value of its header `Sync-Token`, or `start` for everything in the form of changes (with `sync_id`, `forgotten` and `deleted`). JSON and NDJSON only. */
   readonly since?: string;
   /** With `board`, records are named by the id of their board, regardless of the setting of the organization. */
   readonly key?: 'board';
@@ -154,24 +161,24 @@ export interface Operations {
   /** All interactions of the organization. */
   readonly listEvents: {
     readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'excel' | 'since'>;
-    readonly answer: readonly (Event | Forgotten)[];
+    readonly answer: readonly (Event | Forgotten | Deleted)[];
   };
   /** All interactions on a board. */
   readonly listEventsOfBoard: {
     readonly names: { readonly 'board-id': Id };
     readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'excel' | 'since'>;
-    readonly answer: readonly (Event | Forgotten)[];
+    readonly answer: readonly (Event | Forgotten | Deleted)[];
   };
   /** All events of type pin, across all boards. */
   readonly listEventsOfPins: {
     readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'excel' | 'since'>;
-    readonly answer: readonly (Event | Forgotten)[];
+    readonly answer: readonly (Event | Forgotten | Deleted)[];
   };
   /** All interactions from a user. */
   readonly listEventsOfUser: {
     readonly names: { readonly 'user-id': Id };
     readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'excel' | 'since'>;
-    readonly answer: readonly (Event | Forgotten)[];
+    readonly answer: readonly (Event | Forgotten | Deleted)[];
   };
   /** The boards of the organization. */
   readonly listBoards: {

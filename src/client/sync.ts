@@ -16,6 +16,8 @@ export interface SyncBatch<E> {
   readonly startsAnew: boolean;
   /** Erased users: before you apply `events`, delete every event whose actor has such an id. */
   readonly forgotten: readonly Id[];
+  /** The `sync_id`s of deleted events: delete these before you apply `events`. */
+  readonly deleted: readonly string[];
   /** Each replaces the event with the same `sync_id`, or is new. */
   readonly events: readonly Synced<E>[];
   /**
@@ -88,16 +90,25 @@ async function* walk<E>(
 
 export const START = 'start';
 
-export function sorted<E>(elements: readonly unknown[]): Pick<SyncBatch<E>, 'forgotten' | 'events'> {
+type Sorted<E> = Pick<SyncBatch<E>, 'forgotten' | 'deleted' | 'events'>;
+
+export function sorted<E>(elements: readonly unknown[]): Sorted<E> {
   const forgotten: Id[] = [];
+  const deleted: string[] = [];
   const events: Synced<E>[] = [];
-  for (const element of elements as readonly (Synced<E> | Forgotten)[]) {
+  for (const element of elements as readonly (Synced<E> | Forgotten | Deleted)[]) {
     if ('forgotten' in element) forgotten.push(element.forgotten.user);
+    else if ('deleted' in element) deleted.push(element.sync_id);
     else events.push(element);
   }
-  return { forgotten, events };
+  return { forgotten, deleted, events };
 }
 
 interface Forgotten {
   readonly forgotten: { readonly user: Id };
+}
+
+interface Deleted {
+  readonly sync_id: string;
+  readonly deleted: true;
 }

@@ -70,6 +70,11 @@ export interface Dataset {
   revisions(sequence: number, unseen?: Unseen): Promise<Revisions>;
   /** Ids of users inside the scope who were forgotten since, ascending (decision 54). */
   forgotten(scope: Scope, sequence: number): Promise<readonly bigint[]>;
+  /**
+   * Sequences of the events that matched the query in the version whose `lastSequence` was
+   * `sequence`, and were deleted since; ascending, the first `most` (decision 82).
+   */
+  deletedEvents(query: Omit<EventQuery, 'limit'>, sequence: number, most: number): Promise<Float64Array>;
 
   /**
    * Events inside the scope, oldest first, ties in import order (decision 4). In batches of bounded

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import type { Counts } from '../dataset/dataset.ts';
 import { AppError } from '../domain/app-error.ts';
 import type { RecordKind } from '../store/staging.ts';
-import type { Changes, Publication, Store } from '../store/store.ts';
+import type { Changes, DeletingOptions, Publication, Store } from '../store/store.ts';
 import {
   type ConvertedRecords,
   checkExternal,
@@ -50,6 +50,13 @@ export interface ImportOptions {
    * probably of a different format. In small imports, all records can be irrelevant.
    */
   readonly mayDropAll?: boolean | undefined;
+  /** Whether deletions also delete the records that refer to what they delete. */
+  readonly cascades?: boolean | undefined;
+  /**
+   * Kinds of which the import contains all records: published ones that it lacks are deleted
+   * (decision 82). Each must have records.
+   */
+  readonly replaced?: readonly RecordKind[] | undefined;
   /** Check everything, publish nothing. */
   readonly dryRun?: boolean | undefined;
   /** Required for Parquet files. */
@@ -134,6 +141,12 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
   // Checked before the organization is created or a file is written.
   if (foreign !== undefined) checkExternal(foreign, inputs);
   refuseOverwriting(inputs, options.skipInvalid);
+  if (options.skipInvalid !== undefined && options.replaced !== undefined) {
+    throw new AppError(
+      'option-malformed',
+      '--replace would delete every record that --skip-invalid skips. Use one of them.',
+    );
+  }
   const settings =
     options.takesSettings === true
       ? await readSettings(settingsFiles, options.followsLinks ?? false)
@@ -171,12 +184,14 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
       meter,
       translations,
     });
+    refuseEmptyReplacement(files, options.replaced);
     const ending = await endPublication({
       publication,
       findings,
       rejects,
       isAllDropped: translations?.isAllDropped === true && options.mayDropAll !== true,
       dryRun: options.dryRun ?? false,
+      deleting: { cascades: options.cascades ?? false, replaced: options.replaced ?? [] },
     });
     return {
       organization: target.entry.name,
@@ -217,6 +232,7 @@ interface StagedInputs {
   readonly rejects: RejectsFile | undefined;
   readonly isAllDropped: boolean;
   readonly dryRun: boolean;
+  readonly deleting: DeletingOptions;
 }
 
 /**
@@ -224,7 +240,7 @@ interface StagedInputs {
  * is permitted.
  */
 async function endPublication(staged: StagedInputs): Promise<ImportEnd> {
-  const { publication, findings, rejects, isAllDropped, dryRun } = staged;
+  const { publication, findings, rejects, isAllDropped, dryRun, deleting } = staged;
   const refused: ImportEnd = {
     outcome: 'refused',
     published: false,
@@ -237,7 +253,7 @@ async function endPublication(staged: StagedInputs): Promise<ImportEnd> {
   };
   // A reference to a record that was refused would only be reported as a second problem.
   if (rejects === undefined && findings.count > 0) return { ...refused, problemCountIsLeast: true };
-  const leftOut = await publication.check((problem) => findings.add(problem));
+  const leftOut = await publication.check((problem) => findings.add(problem), deleting);
   if (rejects === undefined && findings.count > 0) return refused;
   // Finished before the publication: a crash in between leaves the rejects of an import to be
   // repeated, not an import without rejects.
@@ -292,4 +308,14 @@ function refuseOverwriting(inputs: readonly Input[], rejects: string | undefined
       `--skip-invalid would overwrite ${rejects}, which is an input of the import.`,
     );
   }
+}
+
+/** A file that was left out by mistake must not delete all records of its kind. */
+function refuseEmptyReplacement(files: readonly ImportedFile[], replaced: readonly RecordKind[] = []): void {
+  const empty = replaced.find((kind) => !files.some((file) => file.kind === kind && file.records > 0));
+  if (empty === undefined) return;
+  throw new AppError(
+    'import-refused',
+    `--replace ${empty} requires at least one record of ${empty}, so that a missing file deletes nothing.`,
+  );
 }

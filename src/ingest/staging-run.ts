@@ -17,7 +17,7 @@ import { NestedEvents } from './records/nested-events.ts';
 import { PlainEvents } from './records/plain-events.ts';
 import { readRecords } from './records/reading.ts';
 import type { Reading } from './records/record-reading.ts';
-import { readRecord, type Take } from './records/records.ts';
+import { readRecord, readRecordOrDeletion, type Take, type TakeDeletion } from './records/records.ts';
 import { Stager } from './records/stager.ts';
 
 export interface ImportedFile {
@@ -57,8 +57,14 @@ export async function stageInputs(run: StagingRun): Promise<ImportedFile[]> {
   for (const [file, open] of run.inputs.entries()) {
     const { kind, name, foreign } = open.input;
     const take = takeInto(stager, kind === 'events' ? writtenOut : undefined, open.form.format === 'csv');
+    const takeDeletion: TakeDeletion = (of, deletion) => {
+      // A later event that contains the same record creates it again.
+      if (of !== 'events') writtenOut.discard();
+      stager.delete(of, deletion);
+    };
     const translating = await translatingOf(run, open);
-    const records = await stageInput(run, file, { open, stager, writtenOut, take, translating });
+    const place = { open, stager, writtenOut, take, takeDeletion, translating };
+    const records = await stageInput(run, file, place);
     await flush(run, stager);
     run.meter.tell(name);
     files.push({ name, kind: foreign?.name ?? kind, records });
@@ -79,6 +85,7 @@ interface Place {
   readonly stager: Stager;
   readonly writtenOut: KnownRecords;
   readonly take: Take;
+  readonly takeDeletion: TakeDeletion;
   /** Absent for a bundle. */
   readonly translating: Translating | undefined;
 }
@@ -129,7 +136,7 @@ function checkReading(
   reading: Reading,
   nested: NestedEvents | undefined,
 ): void {
-  const { open, take, translating } = place;
+  const { open, take, takeDeletion, translating } = place;
   const event = reading.event?.();
   if (event !== undefined) {
     take('events', event);
@@ -141,7 +148,7 @@ function checkReading(
     const written = reading.read();
     const at: Staged = run.keepsRaw ? { file, line, raw: reading.raw } : { file, line };
     if (translating === undefined) {
-      readRecord(kind, written, at, run.organizationId, take);
+      readRecordOrDeletion(kind, written, at, run.organizationId, take, takeDeletion);
       nested?.learn(written, reading.raw);
     } else takeTranslated(run.organizationId, place, translating, written, at);
   } catch (error) {

@@ -43,7 +43,7 @@ const SYNC_ID = /,\s*"sync_id"\s*:\s*"(?:[^"\\]|\\.)*"\s*\}$/;
 
 /**
  * Each line consists of the id of the actor or of a forgotten user, a tab, and the event, if any.
- * The id of the event identifies it in later imports.
+ * The id of the event identifies it in later imports. A deleted event has no actor, but `-`.
  */
 export const readPage = reading('a page of its events', readLines, (line) => {
   const text = line.trim();
@@ -51,8 +51,12 @@ export const readPage = reading('a page of its events', readLines, (line) => {
   const event = readObject(text);
   const forgotten = event['forgotten'];
   if (forgotten !== undefined) return `${requireId(requireObject(event, 'forgotten'), 'user')}\t\n`;
-  const { actor } = checkEvent(event);
   const syncId = event['sync_id'];
+  if (event['deleted'] === true) {
+    if (typeof syncId !== 'string') throw new Refusal('sync_id', 'must be text');
+    return `-\t${lineOf({ id: idOf(syncId), deleted: true })}`;
+  }
+  const { actor } = checkEvent(event);
   const end = SYNC_ID.exec(text)?.index;
   if (typeof syncId !== 'string' || end === undefined)
     throw new Refusal('sync_id', 'must be the last member, a text');

@@ -55,6 +55,10 @@ export class EmptyDataset implements Dataset {
     return [];
   }
 
+  async deletedEvents(): Promise<Float64Array> {
+    return new Float64Array();
+  }
+
   events(): AsyncIterable<EventBatch> {
     return nothing();
   }

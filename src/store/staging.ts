@@ -93,6 +93,23 @@ type FieldsOf<Columns> = {
 
 export type RecordOf = { readonly [K in RecordKind]: Staged & FieldsOf<(typeof STAGED)[K]> };
 
+/** A record to delete: all fields that identify it (decision 82). Other fields are ignored. */
+export type DeletionOf = { readonly [K in RecordKind]: Staged & Partial<FieldsOf<(typeof STAGED)[K]>> };
+
+/**
+ * The columns that identify a record to delete; equal records are deleted together. A deletion of
+ * an event can also give its id alone.
+ */
+export const IDENTITY = {
+  users: ['id'],
+  boards: ['id'],
+  pins: ['id'],
+  memberships: ['board_id', 'user_id'],
+  events: ['type', 'action', 'owner_id', 'actor_id', 'board_id', 'pin_id', 'timestamp_ms'],
+  points: ['user_id', 'board_id'],
+  adjustments: ['user_id', 'board_id', 'points', 'timestamp_ms', 'reason'],
+} as const satisfies { readonly [K in RecordKind]: readonly (keyof (typeof STAGED)[K])[] };
+
 export type UserRecord = RecordOf['users'];
 export type BoardRecord = RecordOf['boards'];
 export type PinRecord = RecordOf['pins'];

@@ -1,6 +1,6 @@
 /** The port of a store: its organizations, their published datasets, and new publications. */
 import type { Counts, Dataset, UserPointsKey } from '../dataset/dataset.ts';
-import type { EventColumns, RecordKind, RecordOf, StagedProblem } from './staging.ts';
+import type { DeletionOf, EventColumns, RecordKind, RecordOf, StagedProblem } from './staging.ts';
 
 /**
  * The settings of an organization. They are part of every version: changing them publishes a
@@ -99,15 +99,21 @@ export interface Publication {
    * Like `stage`, for checked events as columns, which may be reused when the promise is fulfilled.
    */
   stageEvents(events: EventColumns): Promise<void>;
+  /**
+   * Deletes published records, and records that were staged before (decision 82). Records that are
+   * staged afterwards are new.
+   */
+  stageDeletions<K extends RecordKind>(kind: K, deletions: readonly DeletionOf[K][]): Promise<void>;
   /** Settings of the version that differ from the present ones. */
   changeSettings(changes: Partial<Settings>): void;
   /**
    * Checks the staged records against each other and against the published data: references, unique
    * e-mail addresses and names (decisions 9, 11). Invalid records are removed from the staged ones.
    * Before that, records about erased users are removed without being reported (decision 54).
-   * Returns the number of those.
+   * Returns the number of those. Deletions are applied before the checks, or reported when records
+   * would be left that refer to what they delete.
    */
-  check(report: (problem: StagedProblem) => void): Promise<number>;
+  check(report: (problem: StagedProblem) => void, deleting?: DeletingOptions): Promise<number>;
   /** Counts the changes that `publish` would make. */
   preview(): Promise<Pick<Outcome, 'changes' | 'erased'>>;
   /**
@@ -120,12 +126,20 @@ export interface Publication {
   discard(): Promise<void>;
 }
 
+export interface DeletingOptions {
+  /** Also delete records that refer to a deleted user, board or pin. */
+  readonly cascades?: boolean;
+  /** Delete published records of these kinds that are not staged; those of erased users stay. */
+  readonly replaced?: readonly RecordKind[];
+}
+
 export interface Change {
   readonly added: number;
   /** Records of known subjects with different values. */
   readonly changed: number;
   /** Records that were known already with the same values. */
   readonly unchanged: number;
+  readonly deleted: number;
 }
 
 export type Changes = Readonly<Record<RecordKind, Change>>;

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { runJson } from '../cli/command.ts';
 import { type Bundle, EMPTY_BUNDLE } from '../model/bundle.ts';
+import { deletionRecords, NO_DELETIONS } from '../model/deletions.ts';
 import { openDeployment } from '../model/deployment.ts';
 import { until } from '../server/stand.ts';
 import { BOARDS, type Followed, idOf, timestampOf, USERS } from './followed.ts';
@@ -51,10 +52,15 @@ export async function openProduct(): Promise<Followed> {
         const data = ['--data', join(deployment.folder, 'data')];
         return runJson(['forget', '--organization', 'harbor', '--user', String(idOf(id)), ...data]);
       }),
+    delete: (number) => published(() => load('harbor', deletionOf(number))),
     async invalidateTokens() {
       redacted = !redacted;
       key = await makeKey('harbor', { redact: { email: redacted, name: false, id: false } });
     },
     close: () => deployment.close(),
   };
+}
+
+function deletionOf(number: number) {
+  return deletionRecords({ ...NO_DELETIONS, events: [{ id: BigInt(number) }] });
 }

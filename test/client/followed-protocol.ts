@@ -15,11 +15,12 @@ interface Kept {
   rows: Row[];
   readonly names: Map<number, string>;
   readonly forgotten: { readonly user: number; readonly version: number }[];
+  readonly deleted: { readonly number: number; readonly version: number }[];
 }
 
 export async function openProtocolServer(): Promise<Followed> {
   const names = new Map(USERS.map((user): [number, string] => [user, `Person ${user}`]));
-  const kept: Kept = { version: 1, era: 1, rows: [], names, forgotten: [] };
+  const kept: Kept = { version: 1, era: 1, rows: [], names, forgotten: [], deleted: [] };
   const server = await openOddServer((response, request) => answer(kept, response, request));
   let added = 0;
   const touch = (user: number, name: string) => {
@@ -44,6 +45,11 @@ export async function openProtocolServer(): Promise<Followed> {
       kept.rows = kept.rows.filter((row) => row.actor !== user);
       kept.forgotten.push({ user, version: kept.version });
     },
+    async delete(number) {
+      kept.version += 1;
+      kept.rows = kept.rows.filter((row) => row.number !== number);
+      kept.deleted.push({ number, version: kept.version });
+    },
     async invalidateTokens() {
       kept.era += 1;
     },
@@ -56,6 +62,9 @@ function changesSince(kept: Kept, since: number | undefined, board: number | und
   const elements: { text: string; version: number }[] = [];
   for (const { user, version } of since === undefined ? [] : kept.forgotten) {
     if (version > since!) elements.push({ text: `{"forgotten":{"user":${idOf(user)}}}`, version });
+  }
+  for (const { number, version } of since === undefined ? [] : kept.deleted) {
+    if (version > since!) elements.push({ text: `{"sync_id":"s${number}","deleted":true}`, version });
   }
   for (const row of kept.rows) {
     if (board !== undefined && row.board !== board) continue;
@@ -108,7 +117,7 @@ function answer(kept: Kept, response: ServerResponse, { url = '', headers }: Inc
 }
 
 function isEvent(text: string): boolean {
-  return !text.startsWith('{"forgotten"');
+  return text.startsWith('{"type"');
 }
 
 /** The version in a token; 0 for `start`, `undefined` without `since`. */

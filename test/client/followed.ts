@@ -10,6 +10,8 @@ export interface Followed {
   rename(user: number, name: string): Promise<void>;
   /** Erases a user: removes the events of this actor, and the name from all others. */
   forget(user: number): Promise<void>;
+  /** Deletes the event that was added as the `number`-th, from 1. */
+  delete(number: number): Promise<void>;
   /** Invalidates all existing tokens, as a change of redaction does. */
   invalidateTokens(): Promise<void>;
   close(): Promise<void>;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { openClient, type SyncBatch, type VariantA } from '../../src/client/client.ts';
-import { BOARDS, type Followed, idOf, USERS } from './followed.ts';
+import { BOARDS, type Followed, idOf, timestampOf, USERS } from './followed.ts';
 import { openProduct } from './followed-product.ts';
 import { answering, errorOf, KEY, sendRefusal } from './odd-server.ts';
 
@@ -43,6 +43,18 @@ describe('a live stream of the product', () => {
     assert.deepEqual(events, told.events, 'with their sync_id');
     assert.equal(token, told.token);
     await again.return();
+  });
+
+  it('names deleted events', async () => {
+    const whole = open().live({ token: 'start' });
+    const { events } = await take(whole);
+    const stream = open().live();
+    await take(stream);
+    await followed.delete(1);
+    const { deleted } = await take(stream);
+    assert.deepEqual(deleted, [events.find(({ timestamp }) => timestamp === timestampOf(1))?.sync_id]);
+    await whole.return();
+    await stream.return();
   });
 
   it('sends everything from the start, for one board', async () => {

@@ -32,12 +32,13 @@ class Copy {
     return openClient({ ...this.#followed, key: this.#followed.key, variant: 'a', retry: { retries: 0 } });
   }
 
-  apply({ startsAnew, forgotten, events, token }: Batch): void {
+  apply({ startsAnew, forgotten, deleted, events, token }: Batch): void {
     if (startsAnew) {
       this.rows.clear();
       this.token = undefined;
     }
     for (const [id, event] of this.rows) if (forgotten.includes(event.actor.id)) this.rows.delete(id);
+    for (const syncId of deleted) this.rows.delete(syncId);
     for (const { sync_id, ...event } of events) this.rows.set(sync_id, event);
     if (token !== undefined) this.token = token;
   }
@@ -62,6 +63,7 @@ class Copy {
 type Step =
   | { readonly add: readonly Added[] }
   | { readonly rename: number; readonly name: string }
+  | { readonly remove: number }
   | { readonly invalidate: boolean }
   | { readonly pageSize: number; readonly most: number };
 
@@ -113,6 +115,16 @@ for (const { name, open } of SERVERS) {
         3,
         'names of events stay',
       );
+      await copy.assertWhole();
+    });
+
+    it('returns the sync ids of deleted events', async () => {
+      await followed.add(...FIVE);
+      await copy.update();
+      await followed.delete(2);
+      const [batch] = await copy.update();
+      assert.deepEqual([batch?.deleted.length, batch?.events, batch?.startsAnew], [1, [], false]);
+      assert.equal(copy.rows.size, 4);
       await copy.assertWhole();
     });
 
@@ -170,6 +182,7 @@ for (const { name, open } of SERVERS) {
       const step: fc.Arbitrary<Step> = fc.oneof(
         fc.record({ add: fc.array(added, { minLength: 1, maxLength: 4 }) }),
         fc.record({ rename: user, name: fc.constantFrom('A', 'B', 'C') }),
+        fc.record({ remove: fc.integer({ min: 1, max: 8 }) }),
         fc.record({ invalidate: fc.constant(true) }),
         fc.record({ pageSize: fc.integer({ min: 1, max: 4 }), most: fc.integer({ min: 1, max: 5 }) }),
       );
@@ -189,7 +202,8 @@ for (const { name, open } of SERVERS) {
             if (events.length > 0) await itsServer.add(...events);
           } else if ('rename' in one) {
             if (isThere(one.rename)) await itsServer.rename(one.rename, one.name);
-          } else if ('invalidate' in one) await itsServer.invalidateTokens();
+          } else if ('remove' in one) await itsServer.delete(one.remove);
+          else if ('invalidate' in one) await itsServer.invalidateTokens();
           else await itsCopy.update({ pageSize: one.pageSize }, one.most);
         }
         await itsCopy.update({ pageSize: 3 });

@@ -85,6 +85,7 @@ export function openRecordingStore(
         async stageEvents(events) {
           for (const record of eventRecords(events)) staged.push({ kind: 'events', record });
         },
+        async stageDeletions() {},
         changeSettings() {},
         async check(report) {
           for (const problem of wrong) report(problem);

@@ -90,8 +90,8 @@ const REFUSED: readonly (readonly [RecordKind, Record<string, unknown>, string])
 
 function refusedName(name: string, kind: 'users' | 'points' = 'users'): string {
   const known = {
-    users: 'id, email, name, first_name, last_name, role, class_role, created_at, forgotten',
-    points: 'user_id, board_id, total_points, participation_score',
+    users: 'id, email, name, first_name, last_name, role, class_role, created_at, forgotten, deleted',
+    points: 'user_id, board_id, total_points, participation_score, deleted',
   };
   return `${name}: "${name}" is not a field of ${kind}; the fields are ${known[kind]}`;
 }

@@ -21,7 +21,8 @@ export interface OrganizationPlan {
 export const USER_IDS = [1n, 2n, 3n, 2n ** 53n + 1n, -5n, 40n];
 export const BOARD_IDS = [7n, 8n, -2n, 2n ** 62n + 3n];
 export const UNKNOWN_ID = 999n;
-const PIN_IDS = [100n, 101n, 102n, 2n ** 63n - 1n];
+export const PIN_IDS = [100n, 101n, 102n, 2n ** 63n - 1n];
+export const EVENT_IDS = [1n, 2n, 3n, 4n, 5n, 6n, 2n ** 53n + 1n];
 export const LMS_PROPERTIES = ['sis_user_id', 'login/id'];
 
 const FIRST_MS = Date.UTC(2024, 2, 28, 22);
@@ -134,7 +135,7 @@ function eventArbitrary(
   const kinds = pinIds.length === 0 ? KINDS.filter((kind) => !kind.startsWith('pin')) : KINDS;
   return fc
     .record({
-      id: fc.option(fc.constantFrom(1n, 2n, 3n, 4n, 5n, 6n, 2n ** 53n + 1n), { nil: undefined, freq: 2 }),
+      id: fc.option(fc.constantFrom(...EVENT_IDS), { nil: undefined, freq: 2 }),
       kind: fc.constantFrom(...kinds),
       owner_id: fc.constantFrom(...userIds),
       actor_id: fc.constantFrom(...userIds),

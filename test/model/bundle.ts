@@ -89,6 +89,9 @@ export const EMPTY_BUNDLE: Bundle = {
   adjustments: [],
 };
 
+/** Records of a bundle, which can also be deletions. */
+export type BundleRecords = Readonly<Record<keyof Bundle, readonly object[]>>;
+
 export type Format = 'csv' | 'ndjson';
 type FlatRecord = Readonly<Record<string, Json>>;
 
@@ -96,7 +99,7 @@ type FlatRecord = Readonly<Record<string, Json>>;
  * Writes one file for each kind of record in the bundle. Uses CSV only if all records of a kind
  * have the same fields, because a cell cannot distinguish an empty text from a missing field.
  */
-export async function writeBundle(folder: string, bundle: Bundle, format: Format): Promise<void> {
+export async function writeBundle(folder: string, bundle: BundleRecords, format: Format): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const [kind, records] of Object.entries(bundle)) {
     if (records.length === 0) continue;

@@ -6,14 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NO_REDACTION, type Redaction } from '../../src/domain/redaction.ts';
 import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
-import { type ImportReport, importBundle } from '../../src/ingest/import.ts';
+import { type ImportOptions, type ImportReport, importBundle } from '../../src/ingest/import.ts';
 import type { Keyring } from '../../src/keys/keyring.ts';
 import type { SiteFolders } from '../../src/server/site/site.ts';
 import { type RunningServer, startServer } from '../../src/server/start.ts';
 import type { Store } from '../../src/store/store.ts';
 import { DEFAULT_STORAGE, openStorage, type Storage, type StorageKind } from '../storage.ts';
 import type { OrganizationPlan } from './arbitrary.ts';
-import { type Bundle, type Format, writeBundle } from './bundle.ts';
+import { type Bundle, type BundleRecords, type Format, writeBundle } from './bundle.ts';
 import { absorb, emptyModel, type Model, type ModelSettings } from './model.ts';
 
 export interface Deployment {
@@ -27,11 +27,18 @@ export interface Deployment {
    * Imports a bundle as the import command does; creates the organization if it does not exist.
    * Fails if the import is refused.
    */
-  load(organization: string, bundle: Bundle, format?: Format): Promise<ImportReport>;
+  load(
+    organization: string,
+    bundle: BundleRecords,
+    format?: Format,
+    deleting?: DeletingWishes,
+  ): Promise<ImportReport>;
   /** The text of a new key. */
   makeKey(organization: string, grant?: KeyWishes): Promise<string>;
   close(): Promise<void>;
 }
+
+export type DeletingWishes = Pick<ImportOptions, 'cascades' | 'replaced'>;
 
 export interface KeyWishes {
   readonly scope?: Scope;
@@ -84,11 +91,11 @@ function deploymentOf(folder: string, storage: Storage, server: RunningServer): 
   return {
     ...{ folder, store, keyring },
     url: server.address,
-    async load(organization, bundle, format = 'ndjson') {
+    async load(organization, bundle, format = 'ndjson', deleting = {}) {
       bundles += 1;
       const files = join(folder, `bundle-${bundles}`);
       await writeBundle(files, bundle, format);
-      return loadFiles(store, organization, [files]);
+      return loadFiles(store, organization, [files], deleting);
     },
     async makeKey(organization, wishes = {}) {
       const grant = {
@@ -113,8 +120,9 @@ export async function loadFiles(
   store: Store,
   organization: string,
   paths: readonly string[],
+  deleting: DeletingWishes = {},
 ): Promise<ImportReport> {
-  const report = await importBundle({ store, organization, paths });
+  const report = await importBundle({ store, organization, paths, ...deleting });
   if (report.problemCount > 0)
     throw new Error(`the import was refused: ${JSON.stringify(report.problems[0])}`);
   return report;

@@ -2,7 +2,7 @@
  * The reference model of an organization: arrays of plain objects, slow and simple. It implements
  * imports (decisions 28, 29); `answers.ts` computes responses from it.
  */
-import type { Bundle, EventInput, PinInput, UserInput } from './bundle.ts';
+import type { AdjustmentInput, Bundle, EventInput, PinInput, UserInput } from './bundle.ts';
 import type { PolicyInput } from './points-model.ts';
 
 export interface User {
@@ -29,6 +29,8 @@ export interface Board {
 
 export interface Pin {
   readonly id: bigint;
+  readonly boardId: bigint;
+  readonly ownerId: bigint;
   readonly title: string;
   readonly body: string;
   readonly webUrl: string;
@@ -170,16 +172,7 @@ function absorbKnown(model: Model, bundle: Bundle): Model {
       ],
       model.points,
     ),
-    adjustments: absorbRepeats(
-      model.adjustments,
-      bundle.adjustments.map((input) => ({
-        userId: input.user_id,
-        boardId: input.board_id,
-        points: input.points,
-        timestampMs: Date.parse(input.timestamp),
-        reason: input.reason,
-      })),
-    ),
+    adjustments: absorbRepeats(model.adjustments, bundle.adjustments.map(adjustmentOf)),
   };
 }
 
@@ -222,6 +215,8 @@ function mergePin(pins: readonly Pin[], input: PinInput): Pin {
   const old = pins.find((pin) => pin.id === input.id);
   return {
     id: input.id,
+    boardId: input.board_id,
+    ownerId: input.owner_id,
     title: input.title,
     body: input.body ?? old?.body ?? '',
     webUrl: input.web_url ?? old?.webUrl ?? '',
@@ -239,16 +234,7 @@ function absorbEvents(known: readonly Event[], inputs: readonly EventInput[]): r
   const events = [...known];
   const repeats = new Map<string, number>();
   for (const input of inputs) {
-    const event: Event = {
-      id: input.id,
-      type: input.type,
-      action: input.action,
-      ownerId: input.owner_id,
-      actorId: input.actor_id,
-      boardId: input.board_id,
-      pinId: input.pin_id,
-      timestampMs: Date.parse(input.timestamp),
-    };
+    const event = eventOf(input);
     if (event.id !== undefined) {
       if (!events.some((other) => other.id === event.id)) events.push(event);
       continue;
@@ -259,6 +245,29 @@ function absorbEvents(known: readonly Event[], inputs: readonly EventInput[]): r
     if (repeat > before) events.push(event);
   }
   return events;
+}
+
+export function eventOf(input: EventInput): Event {
+  return {
+    id: input.id,
+    type: input.type,
+    action: input.action,
+    ownerId: input.owner_id,
+    actorId: input.actor_id,
+    boardId: input.board_id,
+    pinId: input.pin_id,
+    timestampMs: Date.parse(input.timestamp),
+  };
+}
+
+export function adjustmentOf(input: AdjustmentInput): Adjustment {
+  return {
+    userId: input.user_id,
+    boardId: input.board_id,
+    points: input.points,
+    timestampMs: Date.parse(input.timestamp),
+    reason: input.reason,
+  };
 }
 
 function absorbRepeats(known: readonly Adjustment[], inputs: readonly Adjustment[]): readonly Adjustment[] {
@@ -273,7 +282,7 @@ function absorbRepeats(known: readonly Adjustment[], inputs: readonly Adjustment
 }
 
 /** All fields except the id, as one text. */
-function fieldsOf(record: object): string {
+export function fieldsOf(record: object): string {
   return Object.entries(record)
     .filter(([name]) => name !== 'id')
     .map(([name, value]) => `${name}=${value}`)

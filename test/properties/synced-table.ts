@@ -7,6 +7,7 @@ import { nextOf, type Reply } from '../model/client.ts';
 
 const NAME = /,"sync_id":"([\w-]{22})"\}$/;
 const FORGOTTEN = /^\{"forgotten":\{"user":(-?\d+)\}\}$/;
+const DELETED = /^\{"sync_id":"([\w-]{22})","deleted":true\}$/;
 const ACTOR = /"actor":\{"id":(-?\d+),/;
 
 export class SyncedTable {
@@ -65,6 +66,11 @@ export class SyncedTable {
     const [, forgotten] = FORGOTTEN.exec(line) ?? [];
     if (forgotten !== undefined) {
       for (const [name, row] of this.#rows) if (ACTOR.exec(row)?.[1] === forgotten) this.#rows.delete(name);
+      return;
+    }
+    const [, deleted] = DELETED.exec(line) ?? [];
+    if (deleted !== undefined) {
+      this.#rows.delete(deleted);
       return;
     }
     const [, name = ''] = NAME.exec(line) ?? [];

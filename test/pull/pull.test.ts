@@ -11,6 +11,7 @@ import { IS_LONG } from '../long.ts';
 import type { Variant } from '../model/answers.ts';
 import { EMPTY_BUNDLE } from '../model/bundle.ts';
 import { get } from '../model/client.ts';
+import { deletionRecords, NO_DELETIONS } from '../model/deletions.ts';
 import { type Deployment, openDeployment } from '../model/deployment.ts';
 import {
   ADA,
@@ -208,6 +209,25 @@ describe('a pull', () => {
     await assertMirrored(world, mirror, { organization, key, variants: BOTH_VARIANTS, questions });
     const own = await mirror.makeKey(organization);
     assert.equal((await get(`${mirror.url}/a/v1/events`, own)).text.split('"action"').length, 2);
+  });
+
+  it('deletes events that were deleted in the source', async () => {
+    front = await openFront(world.url, 'tokens');
+    const organization = newMirror();
+    const users = [{ id: 5n, email: 'u5@lost.example', name: 'User 5' }];
+    const event = { type: 'board', action: 'seen', owner_id: 5n, actor_id: 5n, board_id: 7n };
+    const events = [1n, 2n, 3n].map((id) => ({ ...event, id, timestamp: `2024-01-0${id}T00:00:00Z` }));
+    const boards = [{ id: 7n, title: 'Seven' }];
+    await world.load('losers', { ...EMPTY_BUNDLE, users, boards, events });
+    const key = await world.makeKey('losers');
+    await pullInto(organization, `${front.url}/a`, key);
+    await world.load('losers', deletionRecords({ ...NO_DELETIONS, events: [{ id: 2n }] }));
+    while ((await get(`${world.url}/a/v1/events`, key)).text.includes('2024-01-02')) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await pullInto(organization, `${front.url}/a`, key);
+    const questions = [{ route: 'events' }, { route: 'users' }, { route: 'boards' }] as const;
+    await assertMirrored(world, mirror, { organization, key, variants: BOTH_VARIANTS, questions });
   });
 
   it('checks again if a version is published in the meantime', async () => {

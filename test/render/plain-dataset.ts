@@ -50,6 +50,8 @@ export interface PlainWorld {
 
 export class PlainDataset implements Dataset {
   readonly version: string = 'plain';
+  /** Sequences of deleted events. */
+  deleted = new Float64Array();
   readonly policy = '';
   readonly lookups = { course: false, lmsUserProperties: [] };
   readonly userPointsKey = 'user-id';
@@ -98,6 +100,10 @@ export class PlainDataset implements Dataset {
 
   async forgotten(): Promise<readonly bigint[]> {
     return [];
+  }
+
+  async deletedEvents(): Promise<Float64Array> {
+    return this.deleted;
   }
 
   tables(): Tables {

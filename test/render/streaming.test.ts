@@ -147,6 +147,15 @@ test('a large response that is refused makes no fragments and no tally', async (
   assert.deepEqual(dataset.readings, { people: 0, boards: 0, pins: 0 });
 });
 
+test('more deleted events than a response may list require a new copy', async () => {
+  const { dataset, rendering } = open();
+  dataset.deleted = Float64Array.from({ length: 100_000 }, (_, place) => place);
+  const answer = await rendering.changes(EVERYTHING, 0, 'ndjson');
+  assert.equal((await textOf(answer)).split('"deleted":true').length, 100_001);
+  dataset.deleted = new Float64Array(100_001);
+  await assert.rejects(rendering.changes(EVERYTHING, 0, 'ndjson'), { code: 'since-invalid' });
+});
+
 test('renderings of one dataset share fragments that redaction does not change', async () => {
   const { dataset, rendering } = open();
   const redacted = openRendering(dataset, { ...NO_REDACTION, email: true });

@@ -14,7 +14,7 @@ import { folderOf, hasStorage, openStore, type StorageOptions, withNewStore } fr
 import { addExamples } from '../terminal/examples.ts';
 import { openProgressDisplay } from '../terminal/import-progress.ts';
 import { renderProblems, renderReport } from '../terminal/import-report.ts';
-import { readSeconds } from '../terminal/options.ts';
+import { readReplaced, readSeconds } from '../terminal/options.ts';
 import { countOf, printResult, remark } from '../terminal/output.ts';
 
 type ImportCommandOptions = StorageOptions & FollowWords & { readonly formats?: boolean };
@@ -69,6 +69,16 @@ export function addImportCommand(program: Command): void {
       '--settings',
       'also import the settings and the points policy from organization.json and policy.json in the folder, which an export writes',
     )
+    .option(
+      '--cascade',
+      'with records that are marked as deleted: also delete the records that refer to them',
+    )
+    .addOption(
+      new Option(
+        '--replace <kinds>',
+        'comma-separated kinds of records of which the files contain all: published ones that they lack are deleted',
+      ).argParser(readReplaced),
+    )
     .option('--dry-run', 'check everything, publish nothing')
     .option(
       '--follow',
@@ -88,6 +98,8 @@ export function addImportCommand(program: Command): void {
     'corkboard import ./bundle --organization school',
     'corkboard import ./school --organization school --settings',
     'corkboard import users.csv events-2026.ndjson.gz --organization school --dry-run',
+    'corkboard import deleted/users.csv --cascade --organization school --dry-run',
+    'corkboard import roster/ --replace users,memberships --organization school',
     'corkboard import ./bundle --organization school --skip-invalid rejects.ndjson',
     'zcat events.csv.gz | corkboard import - --as events --organization school --json',
     'corkboard import logs/ --as moodle-log --time-zone Asia/Muscat --organization school --dry-run',
@@ -168,6 +180,8 @@ export async function importInto(
       takesSettings: options.settings,
       followsLinks: options.followSymlinks,
       dryRun: options.dryRun,
+      cascades: options.cascade,
+      replaced: options.replace,
       // Possibly none of the statements since then is relevant.
       mayDropAll: options.since !== undefined,
       readParquet,

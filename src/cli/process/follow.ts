@@ -8,6 +8,7 @@ import type { FollowedFile } from '../../ingest/follow/follow-folder.ts';
 import type { FollowedLines, FollowOptions } from '../../ingest/follow/follow-lines.ts';
 import type { ImportReport } from '../../ingest/import.ts';
 import { STANDARD_INPUT } from '../../ingest/input/bundle.ts';
+import type { RecordKind } from '../../store/staging.ts';
 import type { Store } from '../../store/store.ts';
 import { renderProblems } from '../terminal/import-report.ts';
 import { countOf, type JsonOption, print, remark, renderCell, renderJson } from '../terminal/output.ts';
@@ -18,6 +19,8 @@ export interface FollowWords extends JsonOption, WrittenBy {
   readonly skipInvalid?: string;
   readonly dryRun?: boolean;
   readonly followSymlinks?: boolean;
+  readonly cascade?: boolean;
+  readonly replace?: readonly RecordKind[];
   readonly settings?: boolean;
   readonly follow?: boolean;
   /** In milliseconds. */
@@ -28,7 +31,7 @@ const EVERY_MS = 5000;
 
 /** Throws `option-malformed` if the options and paths contradict each other. */
 export function checkFollow(paths: readonly string[], words: Omit<FollowWords, 'organization'>): void {
-  const { follow, every, dryRun, fromLrs, settings } = words;
+  const { follow, every, dryRun, fromLrs, settings, replace } = words;
   if (follow !== true) {
     if (every === undefined) return;
     throw new AppError('option-malformed', '--every requires --follow.');
@@ -37,6 +40,9 @@ export function checkFollow(paths: readonly string[], words: Omit<FollowWords, '
     throw new AppError('option-malformed', '--follow always publishes. Leave out --dry-run.');
   if (settings === true) {
     throw new AppError('option-malformed', '--follow imports only records. Leave out --settings.');
+  }
+  if (replace !== undefined) {
+    throw new AppError('option-malformed', '--follow never has all records. Leave out --replace.');
   }
   if (fromLrs !== undefined || paths.length !== 1) {
     throw new AppError(
@@ -64,6 +70,7 @@ export async function follow(store: Store, path: string, words: FollowWords): Pr
   const options: FollowOptions = {
     ...{ store, organization: words.organization, skipInvalid: words.skipInvalid, readParquet, ...as },
     followsLinks: words.followSymlinks,
+    cascades: words.cascade,
     everyMs: words.every ?? EVERY_MS,
     stop: signalled(),
     onWait: () => remark(`Waiting for another import of ${words.organization} to finish.`),

@@ -6,14 +6,9 @@ import { renderCell, renderTable } from './output.ts';
 
 /** The files read, the changes that they make, and the outcome. */
 export function renderReport(report: ImportReport): string {
-  const changes = RECORD_KINDS.flatMap((kind) => {
-    const change = report.changes?.[kind];
-    if (change === undefined || change.added + change.changed + change.unchanged === 0) return [];
-    return [[kind, change.added, change.changed, change.unchanged] as const];
-  });
   return [
     ...renderFiles(report),
-    ...(changes.length > 0 ? [renderTable(['KIND', 'ADDED', 'CHANGED', 'UNCHANGED'], changes), ''] : []),
+    ...renderChanges(report),
     ...renderTranslated(report),
     ...(report.settings.length > 0
       ? [
@@ -28,6 +23,20 @@ export function renderReport(report: ImportReport): string {
     ...(report.rejected > 0 ? [`Rejected records: ${renderCell(report.rejected)}`] : []),
     `${renderOutcome(report)} (${(report.durationMs / 1000).toFixed(1)} s)`,
   ].join('\n');
+}
+
+function renderChanges({ changes }: ImportReport): string[] {
+  const kinds = RECORD_KINDS.flatMap((kind) => {
+    const { added = 0, changed = 0, unchanged = 0, deleted = 0 } = changes?.[kind] ?? {};
+    return added + changed + unchanged + deleted === 0
+      ? []
+      : [{ deleted, cells: [kind, added, changed, unchanged] }];
+  });
+  if (kinds.length === 0) return [];
+  const heading = ['KIND', 'ADDED', 'CHANGED', 'UNCHANGED'];
+  const deletes = kinds.some(({ deleted }) => deleted > 0);
+  const rows = kinds.map(({ cells, deleted }) => (deletes ? [...cells, deleted] : cells));
+  return [renderTable(deletes ? [...heading, 'DELETED'] : heading, rows), ''];
 }
 
 /** More files than this are summarized by their content. */

@@ -16,6 +16,7 @@ import { isLimitName, LIMIT_NAMES, LIMITS, type LimitName, type Limits } from '.
 import { LEAST_BUILD_BYTES } from '../../store/build-memory.ts';
 import { checkPlaceAddress, IN_DATABASE } from '../../store/chunks/places.ts';
 import { isLine, LINE_RULE } from '../../store/organization-name.ts';
+import type { RecordKind } from '../../store/staging.ts';
 
 const DAY_MS = 86_400_000;
 const UNITS_MS = new Map([
@@ -34,6 +35,7 @@ const UNITS_BYTES = new Map([
   ['MB', 1e6],
   ['GB', 1e9],
 ]);
+const REPLACEABLE = ['users', 'boards', 'pins', 'memberships', 'points'] as const satisfies RecordKind[];
 const MOST_WORKERS = 256;
 const ADDRESS = /^[a-z][a-z\d+.-]*:\/\//i;
 
@@ -95,6 +97,16 @@ export function readPlace(text: string): { readonly database: string } | { reado
   if (!ADDRESS.test(text)) return { data: text };
   checkDatabaseUrl(text, 'Name a folder or a database; a database');
   return { database: text };
+}
+
+/** Kinds of records that an import can replace as a whole: those that a file can identify. */
+export function readReplaced(text: string): readonly RecordKind[] {
+  return text.split(',').map((name) => {
+    const kind = REPLACEABLE.find((each) => each === name.trim());
+    if (kind === undefined)
+      throw new InvalidArgumentError(`It takes comma-separated kinds: ${REPLACEABLE.join(', ')}.`);
+    return kind;
+  });
 }
 
 /** Adds one name to the earlier ones; each name occurs once. */

@@ -166,6 +166,14 @@ export class ResidentDataset implements Dataset {
     return await this.#stored.forgotten(scope, sequence);
   }
 
+  async deletedEvents(
+    query: Omit<EventQuery, 'limit'>,
+    sequence: number,
+    most: number,
+  ): Promise<Float64Array> {
+    return await this.#stored.deletedEvents(query, sequence, most);
+  }
+
   async ledger(query: LedgerQuery): Promise<Ledger> {
     return await this.#stored.ledger(query);
   }

@@ -5,9 +5,17 @@
 
 import { nearestName } from '../../domain/nearest-name.ts';
 import type { RecordKind } from '../../store/staging.ts';
-import { quote, text } from './fields.ts';
+import { boolean, quote, text } from './fields.ts';
 import { Refusal } from './refusal.ts';
-import { EVENT_OBJECTS, LMS_PREFIX, SCHEMA, type SchemaEntry, type Values } from './schema.ts';
+import {
+  EVENT_OBJECTS,
+  identifyingFields,
+  LMS_PREFIX,
+  requiredFields,
+  SCHEMA,
+  type SchemaEntry,
+  type Values,
+} from './schema.ts';
 
 /** A record as written in the file: in CSV every value is a text cell. */
 export interface Written {
@@ -64,7 +72,7 @@ function makeForm(kind: RecordKind): FieldForm {
       .map((slot) => [slot.nestedName.slice(object.length + 1), slot] as const);
   return {
     slots: new Map(slots.map((slot) => [slot.name, slot])),
-    required: slots.filter((slot) => slot.required).map(({ name }) => name),
+    required: requiredFields(kind),
     objects: new Map(objects.map((object) => [object, new Map(membersOf(object))])),
   };
 }
@@ -75,9 +83,29 @@ function nest(kind: RecordKind, name: string): string {
   return object === undefined ? name : `${object}.${name.slice(object.length + 1)}`;
 }
 
+/** Whether the record is to be deleted. Throws `Refusal`. */
+export function isDeletion({ value, isCells }: Written): boolean {
+  return boolean.read(value['deleted'], 'deleted', isCells) === true;
+}
+
 /** Checks each field by itself. Throws the `Refusal` of the first invalid field. */
-export function fillForm<K extends RecordKind>(kind: K, { value, isCells }: Written): Filled<K> {
-  const { slots, objects, required } = FORMS[kind];
+export function fillForm<K extends RecordKind>(kind: K, written: Written): Filled<K> {
+  return fillFields(kind, written, FORMS[kind].required);
+}
+
+/** Like `fillForm`, for a record to be deleted; only the fields that identify it are required. */
+export function fillDeletion<K extends RecordKind>(kind: K, written: Written): Partial<Values<K>> {
+  const { id } = written.value;
+  const hasId = kind === 'events' && id !== undefined && id !== null && id !== '';
+  return fillFields(kind, written, identifyingFields(kind, hasId)).values;
+}
+
+function fillFields<K extends RecordKind>(
+  kind: K,
+  { value, isCells }: Written,
+  required: readonly string[],
+): Filled<K> {
+  const { slots, objects } = FORMS[kind];
   const values: Record<string, unknown> = {};
   const lms: [string, string][] = [];
   let isNested = false;
@@ -135,7 +163,8 @@ export function checkHeader(kind: RecordKind, header: readonly string[]): void {
     seen.add(name);
     if (!slots.has(name)) readLmsProperty(kind, name, '');
   }
-  const missing = required.find((name) => !seen.has(name));
+  const needed = seen.has('deleted') ? identifyingFields(kind, seen.has('id')) : required;
+  const missing = needed.find((name) => !seen.has(name));
   if (missing !== undefined) throw new Refusal(missing, 'is required, but is not in the header');
 }
 

@@ -39,6 +39,8 @@ function optional<T>(field: Field<T>, note: string): Optional<T> {
   return { field, required: false, note };
 }
 
+const DELETED = { deleted: optional(boolean, '`true` deletes the record ([below](#deletions)).') };
+
 const PERSON = 'A user in an event is also a users record.';
 
 const SCHEMA_OF = {
@@ -55,6 +57,7 @@ const SCHEMA_OF = {
       'Time of creation. Without it, the first event that the key can see counts.',
     ),
     forgotten: optional(boolean, '`true` for an erased user; all other fields are ignored.'),
+    ...DELETED,
   },
   boards: {
     id: required(identifier, 'The board.'),
@@ -66,6 +69,7 @@ const SCHEMA_OF = {
       instant,
       'Time of creation. Without it, the first event that the key can see counts.',
     ),
+    ...DELETED,
   },
   pins: {
     id: required(identifier, 'The pin.'),
@@ -77,10 +81,12 @@ const SCHEMA_OF = {
     image_url: optional(text, 'URL of an image.'),
     tags: optional(tags, ''),
     created_at: optional(instant, ''),
+    ...DELETED,
   },
   memberships: {
     board_id: required(identifier, 'The board.'),
     user_id: required(identifier, 'The user on the board.'),
+    ...DELETED,
   },
   events: {
     id: optional(identifier, 'Identifies the event in later imports, even if other fields change.'),
@@ -117,12 +123,14 @@ const SCHEMA_OF = {
     board_title: optional(text, 'A board in an event is also a boards record.'),
     board_category: optional(text, ''),
     timestamp: required(instant, 'When it happened.'),
+    ...DELETED,
   },
   points: {
     user_id: required(identifier, ''),
     board_id: required(identifier, ''),
     total_points: required(count, 'Replaces the total that the policy would compute.'),
     participation_score: required(count, 'Replaces the score that the policy would compute.'),
+    ...DELETED,
   },
   adjustments: {
     user_id: required(identifier, ''),
@@ -130,6 +138,7 @@ const SCHEMA_OF = {
     points: required(integer, 'Added to the total; may be negative.'),
     timestamp: required(instant, 'Time of the adjustment.'),
     reason: required(text, ''),
+    ...DELETED,
   },
 } as const satisfies Record<RecordKind, Readonly<Record<string, SchemaEntry>>>;
 
@@ -152,3 +161,16 @@ export const LMS_PREFIX = 'lms.';
 
 /** Objects of a nested event (contract 2.1): `owner.email` is the field `owner_email`. */
 export const EVENT_OBJECTS: readonly string[] = ['owner', 'actor', 'organization', 'pin', 'board'];
+
+export function requiredFields(kind: RecordKind): readonly string[] {
+  return Object.entries(SCHEMA[kind]).flatMap(([name, { required }]) => (required ? [name] : []));
+}
+
+/**
+ * The fields that identify a record to be deleted (decision 82): the id where there is one, or else
+ * all that any record of its kind requires.
+ */
+export function identifyingFields(kind: RecordKind, hasId: boolean): readonly string[] {
+  if (hasId || (kind !== 'events' && 'id' in SCHEMA[kind])) return ['id'];
+  return kind === 'points' ? ['user_id', 'board_id'] : requiredFields(kind);
+}

@@ -60,7 +60,7 @@ export class KnownRecords {
     if (latest.textLength < bytes.length) {
       // Texts that change all the time fill the memory with gaps.
       if (this.#isFull) {
-        this.#forget();
+        this.discard();
         return;
       }
       this.#reserve(bytes.length);
@@ -69,6 +69,13 @@ export class KnownRecords {
     }
     latest.textLength = bytes.length;
     Buffer.from(this.texts.buffer).set(bytes, latest.textAt);
+  }
+
+  /** Discards all records. */
+  discard(): void {
+    for (const things of [this.users, this.boards, this.pins]) things.clear();
+    this.#characters = 0;
+    this.#textBytes = 0;
   }
 
   get #isFull(): boolean {
@@ -87,7 +94,7 @@ export class KnownRecords {
     const id = Number.isSafeInteger(Number(given)) ? Number(given) : given;
     const known = things.get(id);
     if (known !== undefined && saysTheSame(record, known.record)) return false;
-    if (this.#isFull) this.#forget();
+    if (this.#isFull) this.discard();
     this.#characters += RECORD_CHARACTERS + textLength(record);
     const kept = { ...record, raw: undefined };
     // Only pins have an owner and a board.
@@ -100,12 +107,6 @@ export class KnownRecords {
       textLength: 0,
     });
     return true;
-  }
-
-  #forget(): void {
-    for (const things of [this.users, this.boards, this.pins]) things.clear();
-    this.#characters = 0;
-    this.#textBytes = 0;
   }
 }
 

@@ -3,16 +3,19 @@
  * nested event also contains records of users, the board and the pin.
  */
 import { forgottenUser, isOfForgotten } from '../../store/forgotten.ts';
-import type {
-  BoardRecord,
-  PinRecord,
-  RecordKind,
-  RecordOf,
-  Staged,
-  UserRecord,
+import {
+  type BoardRecord,
+  type DeletionOf,
+  fieldOf,
+  IDENTITY,
+  type PinRecord,
+  type RecordKind,
+  type RecordOf,
+  type Staged,
+  type UserRecord,
 } from '../../store/staging.ts';
 import type { Settings } from '../../store/store.ts';
-import { type Filled, fillForm, type Written } from '../fields/form.ts';
+import { type Filled, fillDeletion, fillForm, isDeletion, type Written } from '../fields/form.ts';
 import { Refusal } from '../fields/refusal.ts';
 import type { Values } from '../fields/schema.ts';
 
@@ -20,6 +23,30 @@ import type { Values } from '../fields/schema.ts';
  * Receives the records that a written record contains. Those that an event requires come before it.
  */
 export type Take = <K extends RecordKind>(kind: K, record: RecordOf[K]) => void;
+
+/** Receives a record that is to be deleted. */
+export type TakeDeletion = <K extends RecordKind>(kind: K, deletion: DeletionOf[K]) => void;
+
+/** A record in a bundle, which can be a deletion. Otherwise like `readRecord`. */
+export function readRecordOrDeletion(
+  kind: RecordKind,
+  written: Written,
+  at: Staged,
+  organizationId: bigint,
+  take: Take,
+  takeDeletion: TakeDeletion,
+): void {
+  if (isDeletion(written)) takeDeletion(kind, readDeletion(kind, written, at));
+  else readRecord(kind, written, at, organizationId, take);
+}
+
+function readDeletion<K extends RecordKind>(kind: K, written: Written, at: Staged): DeletionOf[K] {
+  const values: Readonly<Record<string, unknown>> = fillDeletion(kind, written);
+  const columns = values['id'] === undefined ? IDENTITY[kind] : ['id'];
+  const named = columns.map((column) => [fieldOf(column), values[column.replace(/_ms$/, '')]]);
+  // The names of columns and of fields in files come from tables with the same types.
+  return { ...at, ...Object.fromEntries(named) } as DeletionOf[K];
+}
 
 /**
  * Checks a written record and passes the records that it contains to `take`; none if it is refused.

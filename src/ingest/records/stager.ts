@@ -2,7 +2,13 @@
  * Collects checked records and passes them to a publication in batches, so that a record always
  * follows the records that it refers to. Events are passed as columns, unless their text is kept.
  */
-import { type EventRecord, RECORD_KINDS, type RecordKind, type RecordOf } from '../../store/staging.ts';
+import {
+  type DeletionOf,
+  type EventRecord,
+  RECORD_KINDS,
+  type RecordKind,
+  type RecordOf,
+} from '../../store/staging.ts';
 import type { Publication } from '../../store/store.ts';
 import { LAST_LINE, RecordBuffer } from './event-columns.ts';
 
@@ -15,6 +21,8 @@ export class Stager {
   readonly #publication: Publication;
   readonly #events = new RecordBuffer();
   #batches: Batches = emptyBatches();
+  /** Stages the last record, if it was a deletion. */
+  #deletion: ((publication: Publication) => Promise<void>) | undefined;
   #records = 0;
   #characters = 0;
 
@@ -30,12 +38,18 @@ export class Stager {
     else this.#batches[kind].push(record);
   }
 
+  /** Makes `flush` due, so that the deletion comes after earlier records and before later ones. */
+  delete<K extends RecordKind>(kind: K, deletion: DeletionOf[K]): void {
+    this.#deletion = (publication) => publication.stageDeletions(kind, [deletion]);
+  }
+
   /**
    * Adds the length of the texts that the records keep in memory. True if `flush` is due.
    */
   isFull(characters: number): boolean {
     this.#characters += characters;
-    return this.#records >= BATCH_RECORDS || this.#characters >= BATCH_CHARACTERS || this.#events.isFull;
+    if (this.#deletion !== undefined || this.#events.isFull) return true;
+    return this.#records >= BATCH_RECORDS || this.#characters >= BATCH_CHARACTERS;
   }
 
   async flush(): Promise<void> {
@@ -43,12 +57,14 @@ export class Stager {
       if (kind === 'events' && this.#events.count > 0) await this.#publication.stageEvents(this.#events);
       await this.#stage(kind);
     }
+    await this.#deletion?.(this.#publication);
     this.clear();
   }
 
   clear(): void {
     this.#events.clear();
     this.#batches = emptyBatches();
+    this.#deletion = undefined;
     this.#records = 0;
     this.#characters = 0;
   }

@@ -1,10 +1,11 @@
 /**
  * Events for clients that keep a table in sync (decision 19): each event has a `sync_id`, which is
- * stable and opaque. The users who were forgotten come first.
+ * stable and opaque. Users who were forgotten come first, then events that were deleted.
  */
 import { createCipheriv, hkdfSync } from 'node:crypto';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { EventBatch, EventPosition, EventQuery } from '../../dataset/query.ts';
+import { AppError } from '../../domain/app-error.ts';
 import type { Chunk } from '../text/chunk.ts';
 import { measureFramed, measureRun, type RowWriter, renderChunks } from '../text/frame.ts';
 import type { Admit, EventsBody } from '../text/rendered-body.ts';
@@ -27,6 +28,12 @@ const NAME_BYTES = 22;
 const SYNC_BYTES = BEFORE_NAME.length + NAME_BYTES + AFTER_NAME.length - END_BYTES;
 
 /**
+ * More deleted events are not listed: they are held in memory, and a new copy costs the client no
+ * more.
+ */
+const MOST_DELETED = 100_000;
+
+/**
  * Sync ids of events: each is the sequence, encrypted as one block under a key derived from the
  * secret of the organization. Plain sequences would reveal how many events are published that the
  * key may not see (decision 12).
@@ -39,10 +46,10 @@ export class EventNames {
     this.#secret = Buffer.from(hkdfSync('sha256', secret, new Uint8Array(), 'corkboard event name', 32));
   }
 
-  /** Sync ids by row. */
-  of({ count, sequence }: EventBatch): string[] {
+  /** Sync ids by row, for the first `count` sequences. */
+  of(sequences: Float64Array, count = sequences.length): string[] {
     const blocks = Buffer.alloc(count * BLOCK_BYTES);
-    for (let row = 0; row < count; row++) blocks.writeDoubleBE(sequence[row]!, row * BLOCK_BYTES);
+    for (let row = 0; row < count; row++) blocks.writeDoubleBE(sequences[row]!, row * BLOCK_BYTES);
     const cipher = createCipheriv('aes-256-ecb', this.#secret, null).setAutoPadding(false);
     const sealed = cipher.update(blocks);
     return Array.from({ length: count }, (_, row) =>
@@ -54,7 +61,7 @@ export class EventNames {
 /** Events in JSON with their sync ids. */
 function changedRun(parts: EventParts, batch: EventBatch, names: EventNames): RowWriter {
   const run = parts.run(batch);
-  const named = names.of(batch);
+  const named = names.of(batch.sequence, batch.count);
   return {
     // `writeMany` is left out, because it would write events without their sync ids.
     count: run.count,
@@ -70,9 +77,12 @@ function changedRun(parts: EventParts, batch: EventBatch, names: EventNames): Ro
   };
 }
 
-/** The users who were forgotten, by id. */
-function forgottenRun(ids: readonly bigint[]): RowWriter {
-  const items = ids.map((id) => `{"forgotten":{"user":${id}}}`);
+/** The users who were forgotten, by id, and the sync ids of deleted events. */
+function goneRun(forgotten: readonly bigint[], deleted: readonly string[]): RowWriter {
+  const items = [
+    ...forgotten.map((id) => `{"forgotten":{"user":${id}}}`),
+    ...deleted.map((name) => `{"sync_id":"${name}","deleted":true}`),
+  ];
   return {
     count: items.length,
     size: (row) => items[row]!.length,
@@ -99,20 +109,37 @@ export async function answerChanges(
   if (since !== undefined && since >= dataset.lastSequence)
     return bufferedBody<EventPosition>(frame, [], undefined);
   const asked = since === undefined ? query : { ...query, since: await dataset.revisions(since) };
-  // Only the first page lists the users who were forgotten.
+  // Only the first page lists what is gone.
   const tells = since !== undefined && query.after === undefined;
-  const forgotten = forgottenRun(tells ? await dataset.forgotten(query.scope, since) : []);
+  const gone = tells ? await readGone(dataset, names, query, since) : goneRun([], []);
   const { page, isHeld } = await readAdmitted(dataset, asked, admit);
   const parts = await makeParts();
   const changed = (batch: EventBatch) => changedRun(parts, batch, names);
-  if (isHeld) return bufferedBody(frame, [forgotten, ...page.batches.map(changed)], page.next);
+  if (isHeld) return bufferedBody(frame, [gone, ...page.batches.map(changed)], page.next);
   const tally = await dataset.tally(asked);
-  const itemBytes = measureRun(forgotten) + (await parts.measure(tally)) + SYNC_BYTES * tally.events;
-  const byteLength = measureFramed(frame, forgotten.count + tally.events, itemBytes);
+  const itemBytes = measureRun(gone) + (await parts.measure(tally)) + SYNC_BYTES * tally.events;
+  const byteLength = measureFramed(frame, gone.count + tally.events, itemBytes);
   async function* runs(): AsyncGenerator<RowWriter, void> {
-    yield forgotten;
+    yield gone;
     for await (const batch of readAhead(dataset.events(asked))) yield changed(batch);
   }
   const chunks = (memory?: Chunk) => renderChunks(frame, runs(), byteLength, memory);
   return { byteLength, next: undefined, heldBytes: heldBytesOf(dataset), chunks };
+}
+
+/** Throws `since-invalid` if too many events were deleted. */
+async function readGone(
+  dataset: Dataset,
+  names: EventNames,
+  query: EventQuery,
+  since: number,
+): Promise<RowWriter> {
+  const deleted = await dataset.deletedEvents(query, since, MOST_DELETED + 1);
+  if (deleted.length > MOST_DELETED) {
+    throw new AppError(
+      'since-invalid',
+      `More than ${MOST_DELETED.toLocaleString('en')} events were deleted since this sync token. Start again with since=start and an empty table.`,
+    );
+  }
+  return goneRun(await dataset.forgotten(query.scope, since), names.of(deleted));
 }

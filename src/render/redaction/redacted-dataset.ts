@@ -111,6 +111,14 @@ class RedactedDataset implements Dataset {
     return this.#users === undefined ? ids : Array.from(this.#users.of(BigInt64Array.from(ids)).sort());
   }
 
+  async deletedEvents(
+    query: Omit<EventQuery, 'limit'>,
+    sequence: number,
+    most: number,
+  ): Promise<Float64Array> {
+    return await this.#dataset.deletedEvents(query, sequence, most);
+  }
+
   events(query: EventQuery): AsyncIterable<EventBatch> {
     return this.#dataset.events(query);
   }

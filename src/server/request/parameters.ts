@@ -85,7 +85,7 @@ export const PARAMETERS = {
   }),
   since: bySchema(Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' }), {
     description:
-      'Only changes since an earlier response: the value of its header `Sync-Token`, or `start` for everything in the form of changes (with `sync_id` and `forgotten`). JSON and NDJSON only.',
+      'Only changes since an earlier response: the value of its header `Sync-Token`, or `start` for everything in the form of changes (with `sync_id`, `forgotten` and `deleted`). JSON and NDJSON only.',
     example: 'start',
     expected: 'the word start, or the value of the header "Sync-Token" of an earlier response',
   }),

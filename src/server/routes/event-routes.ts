@@ -43,7 +43,7 @@ export const EVENT_LIST = {
 const EVENTS = {
   ...EVENT_LIST,
   description:
-    'Oldest first; events with the same time in order of import. The time range applies to `timestamp`. With `Accept: text/event-stream` the response is a live stream: it sends changes as they are published, from now on, or since the token in `since` or `Last-Event-ID`. With `since`, each event has a `sync_id`, and erased users come first, as `{"forgotten":{"user":5}}` (`Forgotten`); they are the only items that do not match `Event`.',
+    'Oldest first; events with the same time in order of import. The time range applies to `timestamp`. With `Accept: text/event-stream` the response is a live stream: it sends changes as they are published, from now on, or since the token in `since` or `Last-Event-ID`. With `since`, each event has a `sync_id`. Erased users come first, as `{"forgotten":{"user":5}}` (`Forgotten`), then deleted events, as `{"sync_id":"…","deleted":true}` (`Deleted`); they are the only items that do not match `Event`.',
   parameters: [...PAGED, 'since'],
   representations: [...EVENT_LIST.representations, 'event-stream'],
   items: { ...EVENT_LIST.items, ndjson: Change, 'event-stream': StreamMessage },

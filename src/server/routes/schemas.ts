@@ -91,13 +91,18 @@ const Forgotten = Type.Object(
   },
 );
 
+const Deleted = Type.Object(
+  { sync_id: Type.String({ description: 'Of an earlier response.' }), deleted: Type.Literal(true) },
+  { title: 'Deleted', description: 'Only with `since`: an event that was deleted.' },
+);
+
 const Synced = Type.Object(
   { sync_token: Type.String({ description: 'The value of the header `Sync-Token`.' }) },
   { title: 'Synced', description: 'All changes up to this sync token have been sent.' },
 );
 
 /** An item of a change set. */
-export const Change = Type.Union([Event, Forgotten]);
+export const Change = Type.Union([Event, Forgotten, Deleted]);
 
 export const StreamMessage = Type.Object(
   {
@@ -108,9 +113,9 @@ export const StreamMessage = Type.Object(
     ),
     id: Type.Optional(Type.String({ description: 'Only with `synced`: the sync token.' })),
     data: Type.String({
-      description: 'One line: an event, an erased user or, with `synced`, the sync token.',
+      description: 'One line: an event, an erased user, a deleted event or, with `synced`, the sync token.',
       contentMediaType: 'application/json',
-      contentSchema: Type.Union([Event, Forgotten, Synced]),
+      contentSchema: Type.Union([Event, Forgotten, Deleted, Synced]),
     }),
   },
   { title: 'StreamMessage', description: 'The fields of a message of a live stream.' },

@@ -4,7 +4,7 @@
  * of them.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { appendInOrder } from './layout.ts';
+import { appendInOrder, emptyOrdered } from './layout.ts';
 
 /**
  * Updates the tables after a merge. Points come later, because they depend on the users of boards.
@@ -17,6 +17,12 @@ export async function deriveTables(connection: DuckDBConnection, all: boolean): 
   await connection.run(TOUCHED_PEOPLE);
   const touched = all ? '' : 'SEMI JOIN touched_people USING (board, person)';
   await appendInOrder(connection, 'board_people', boardPeople(touched));
+}
+
+/** Empties the tables, which must then be computed from all records. */
+export async function emptyDerived(connection: DuckDBConnection): Promise<void> {
+  await connection.run('DELETE FROM user_created; DELETE FROM board_created;');
+  await emptyOrdered(connection, 'board_people');
 }
 
 /**

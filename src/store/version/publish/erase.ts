@@ -4,6 +4,7 @@
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { countRows, fillTemporary } from '../database.ts';
+import { emptyDerived } from './derived-tables.ts';
 
 /** Users who are erased already, and users whom staged records erase. */
 const FORGOTTEN = `
@@ -51,10 +52,8 @@ export async function eraseForgotten(connection: DuckDBConnection): Promise<Eras
     DELETE FROM memberships WHERE ${theirs('person')};
     DELETE FROM imported_points WHERE ${theirs('person')};
     DELETE FROM adjustments WHERE ${theirs('person')};
-    DELETE FROM user_created;
-    DELETE FROM board_created;
-    DELETE FROM board_people;
-    DELETE FROM out_of_order WHERE name = 'board_people';`);
+    DELETE FROM deleted_events WHERE actor_id IN (SELECT id FROM users WHERE ${theirs('ix')});`);
+  await emptyDerived(connection);
   const [after] = await countRows(connection, ['events']);
   return { events: before - after };
 }

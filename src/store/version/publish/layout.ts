@@ -18,6 +18,9 @@ const ORDERS = {
 
 type OrderedTable = keyof typeof ORDERS;
 
+/** All events, and the copies in the order of boards and of actors. */
+export const EVENT_TABLES = ['events', 'board_events', 'actor_events'] as const;
+
 /**
  * Every query reads all rows that are out of order, so their share must be small; a smaller share
  * means more rewriting.
@@ -52,20 +55,29 @@ export async function appendInOrder(
 export async function restoreOrder(connection: DuckDBConnection): Promise<void> {
   const parts = await runRows(connection, 'SELECT name, sum(rows)::BIGINT FROM out_of_order GROUP BY name');
   const outOfOrder = new Map(parts.map(([name, rows]) => [name, Number(rows)]));
-  for (const [table, order] of Object.entries(ORDERS)) {
+  for (const table of Object.keys(ORDERS) as OrderedTable[]) {
     const part = outOfOrder.get(table);
     if (part === undefined) continue;
     const [rows] = await countRows(connection, [table]);
     if (part <= rows * SHARE_OUT_OF_ORDER) continue;
-    // The checkpoint frees the space of this table for the next one, so that the file grows by the
-    // largest table and not by all.
-    await connection.run(`
-      CREATE TABLE ordered AS FROM ${table} ORDER BY ${order};
-      DROP TABLE ${table};
-      ALTER TABLE ordered RENAME TO ${table};
-      DELETE FROM out_of_order WHERE name = '${table}';
-      CHECKPOINT;`);
+    await rewriteOrdered(connection, table, (rewritten) => `FROM ${rewritten}`);
   }
+}
+
+/** Replaces a table by the rows of a query over it, sorted. */
+export async function rewriteOrdered(
+  connection: DuckDBConnection,
+  table: OrderedTable,
+  rows: (table: string) => string,
+): Promise<void> {
+  // The checkpoint frees the space of this table for the next one, so that the file grows by the
+  // largest table and not by all.
+  await connection.run(`
+    CREATE TABLE ordered AS FROM (${rows(table)}) ORDER BY ${ORDERS[table]};
+    DROP TABLE ${table};
+    ALTER TABLE ordered RENAME TO ${table};
+    DELETE FROM out_of_order WHERE name = '${table}';
+    CHECKPOINT;`);
 }
 
 /** Empties a table that will be filled again. */

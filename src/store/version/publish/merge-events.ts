@@ -3,9 +3,9 @@
  * import has none or few. The rest is inserted directly from the staging table.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { Change } from '../../store.ts';
 import { countRows, fillTemporary, runRows } from '../database.ts';
 import { appendInOrder } from './layout.ts';
+import type { MergedRecords } from './merge-records.ts';
 
 export interface MergePosition {
   readonly publication: number;
@@ -23,7 +23,10 @@ export function nextSequence({ lastSequence }: MergePosition): number {
  * view `new_events`. Sequences follow the order of import, with gaps where other records came in
  * between.
  */
-export async function mergeEvents(connection: DuckDBConnection, position: MergePosition): Promise<Change> {
+export async function mergeEvents(
+  connection: DuckDBConnection,
+  position: MergePosition,
+): Promise<MergedRecords> {
   const { publication, lastSequence } = position;
   await connection.run(NEW_KINDS);
   await connection.run(

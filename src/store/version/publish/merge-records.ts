@@ -8,6 +8,9 @@ import type { Change } from '../../store.ts';
 import { columnsOf, mergedColumns, quoted, type ThingTable } from '../../version-tables.ts';
 import { fillTemporary, runRows } from '../database.ts';
 
+/** Changes by merging a kind of record. */
+export type MergedRecords = Omit<Change, 'deleted'>;
+
 /** A sort holds the texts of its rows in memory, so more text is inserted in portions. */
 const PORTION_BYTES = 64e6;
 
@@ -20,7 +23,7 @@ export async function mergeRecords(
   table: 'boards' | 'pins',
   revised: number,
   staged = `staged_${table}`,
-): Promise<Change> {
+): Promise<MergedRecords> {
   const columns = mergedColumns(table);
   const names = Object.keys(columns);
   const latest = names.map((name) => `arg_max(${name}, n) FILTER (${name} IS NOT NULL) AS ${name}`);
@@ -53,7 +56,7 @@ export async function applyMerged(
   merged: string,
   clocks: Readonly<Record<string, string>>,
   revised: number,
-): Promise<Change> {
+): Promise<MergedRecords> {
   const all = await fillTemporary(
     connection,
     'merged',

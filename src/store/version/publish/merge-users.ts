@@ -4,10 +4,9 @@
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { USER_CLOCKS } from '../../../domain/user-clocks.ts';
-import type { Change } from '../../store.ts';
 import { mergedColumns, quoted } from '../../version-tables.ts';
 import { countRows } from '../database.ts';
-import { applyMerged } from './merge-records.ts';
+import { applyMerged, type MergedRecords } from './merge-records.ts';
 
 /**
  * Fields that are not simply replaced: first name, last name and whole name, and those that an
@@ -83,7 +82,7 @@ const MERGED_PROPERTIES = `
   WHERE l.value <> coalesce(p.value, '')`;
 
 /** `revised`: the sequence assigned to new and changed users. */
-export async function mergeUsers(connection: DuckDBConnection, revised: number): Promise<Change> {
+export async function mergeUsers(connection: DuckDBConnection, revised: number): Promise<MergedRecords> {
   const before = (await countRows(connection, ['users']))[0];
   const { added, changed, unchanged } = await applyMerged(
     connection,

@@ -6,9 +6,10 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { RecordKind } from '../../staging.ts';
 import type { Change, Changes } from '../../store.ts';
 import { countRows, fillTemporary } from '../database.ts';
+import type { Deleted } from './delete-records.ts';
 import { type Erased, eraseForgotten } from './erase.ts';
 import { type MergePosition, mergeEvents, nextSequence } from './merge-events.ts';
-import { mergeRecords } from './merge-records.ts';
+import { type MergedRecords, mergeRecords } from './merge-records.ts';
 import { mergeUsers } from './merge-users.ts';
 import { countStaged } from './staging-tables.ts';
 
@@ -18,7 +19,7 @@ export interface Merged {
   readonly erased: Erased | undefined;
 }
 
-const NO_CHANGE: Change = { added: 0, changed: 0, unchanged: 0 };
+const NO_CHANGE = { added: 0, changed: 0, unchanged: 0 };
 
 /** What the merge of a kind leaves for later steps if no record of it is staged. */
 const WITHOUT_RECORDS: Readonly<Record<RecordKind, string | undefined>> = {
@@ -31,15 +32,23 @@ const WITHOUT_RECORDS: Readonly<Record<RecordKind, string | undefined>> = {
   adjustments: 'TABLE fresh_adjustments AS FROM adjustments LIMIT 0',
 };
 
-/** Merges all staged records. The order matters, because later kinds refer to earlier ones. */
-export async function mergeStaged(connection: DuckDBConnection, position: MergePosition): Promise<Merged> {
+/**
+ * Merges all staged records. The order matters, because later kinds refer to earlier ones.
+ * `deleted`: the records that were deleted before.
+ */
+export async function mergeStaged(
+  connection: DuckDBConnection,
+  position: MergePosition,
+  deleted: Deleted | undefined,
+): Promise<Merged> {
   const revised = nextSequence(position);
   const staged = await countStaged(connection);
-  const merged = async (kind: RecordKind, merge: () => Promise<Change>) => {
-    if (staged[kind] > 0) return await merge();
+  const merged = async (kind: RecordKind, merge: () => Promise<MergedRecords>): Promise<Change> => {
+    const removed = deleted?.[kind] ?? 0;
+    if (staged[kind] > 0) return { ...(await merge()), deleted: removed };
     const left = WITHOUT_RECORDS[kind];
     if (left !== undefined) await connection.run(`CREATE OR REPLACE TEMP ${left}`);
-    return NO_CHANGE;
+    return { ...NO_CHANGE, deleted: removed };
   };
   const users = await merged('users', () => mergeUsers(connection, revised));
   const erased = staged.users > 0 ? await eraseForgotten(connection) : undefined;
@@ -55,7 +64,7 @@ export async function mergeStaged(connection: DuckDBConnection, position: MergeP
   return { changes, erased };
 }
 
-async function mergePins(connection: DuckDBConnection, revised: number): Promise<Change> {
+async function mergePins(connection: DuckDBConnection, revised: number): Promise<MergedRecords> {
   return await mergeRecords(
     connection,
     'pins',
@@ -66,7 +75,7 @@ async function mergePins(connection: DuckDBConnection, revised: number): Promise
 }
 
 /** Keeps the new rows as the table `fresh_memberships`. */
-async function mergeMemberships(connection: DuckDBConnection): Promise<Change> {
+async function mergeMemberships(connection: DuckDBConnection): Promise<MergedRecords> {
   return await insertFresh(
     connection,
     'memberships',
@@ -83,7 +92,7 @@ async function mergeMemberships(connection: DuckDBConnection): Promise<Change> {
  * fields and their number among equal ones: of `k` equal adjustments, those are new that come after
  * the published ones.
  */
-async function mergeAdjustments(connection: DuckDBConnection): Promise<Change> {
+async function mergeAdjustments(connection: DuckDBConnection): Promise<MergedRecords> {
   return await insertFresh(
     connection,
     'adjustments',
@@ -105,7 +114,7 @@ async function insertFresh(
   resolved: string,
   fresh: string,
   rows: string,
-): Promise<Change> {
+): Promise<MergedRecords> {
   const all = await fillTemporary(connection, 'resolved', resolved);
   const added = await fillTemporary(connection, `fresh_${table}`, fresh);
   await connection.run(`INSERT INTO ${table} ${rows}; DROP TABLE resolved;`);
@@ -116,7 +125,7 @@ async function insertFresh(
  * Imported points totals replace earlier ones of the same user and board (decision 26). Keeps new
  * and changed ones as `fresh_points`.
  */
-async function mergePoints(connection: DuckDBConnection): Promise<Change> {
+async function mergePoints(connection: DuckDBConnection): Promise<MergedRecords> {
   const all = await fillTemporary(
     connection,
     'merged',

@@ -7,9 +7,10 @@ import { randomBytes } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { readPolicy } from '../../../points/policy.ts';
 import { buildBytes } from '../../build-memory.ts';
-import type { EventColumns, RecordKind, RecordOf, StagedProblem } from '../../staging.ts';
+import type { DeletionOf, EventColumns, RecordKind, RecordOf, StagedProblem } from '../../staging.ts';
 import {
   type Changes,
+  type DeletingOptions,
   isSameOrganization,
   type Outcome,
   type Publication,
@@ -20,6 +21,7 @@ import { countRows, Database, prepareThreads, runRows, setMemory } from '../data
 import { writeVersion } from '../version-row.ts';
 import { checkStaged } from './checks.ts';
 import { compact } from './compact.ts';
+import { type Deleted, deleteRecords } from './delete-records.ts';
 import { deriveTables } from './derived-tables.ts';
 import { countAllAsNew, leaveOutForgotten } from './erase.ts';
 import { restoreOrder } from './layout.ts';
@@ -37,6 +39,8 @@ export class DuckdbPublication implements Publication {
   readonly #staging: StagingTables;
   readonly #limitBytes: number;
   #settings: Settings;
+  /** Absent while nothing has been deleted. */
+  #deleted: Deleted | undefined;
   #merged: Merged | undefined;
   #isClosed = false;
 
@@ -87,16 +91,22 @@ export class DuckdbPublication implements Publication {
     await this.#staging.appendEvents(events);
   }
 
+  async stageDeletions<K extends RecordKind>(kind: K, deletions: readonly DeletionOf[K][]): Promise<void> {
+    await this.#staging.appendDeletions(kind, deletions);
+  }
+
   changeSettings(changes: Partial<Settings>): void {
     this.#settings = { ...this.#settings, ...changes };
     readPolicy(this.#settings.policy);
   }
 
-  async check(report: (problem: StagedProblem) => void): Promise<number> {
+  async check(report: (problem: StagedProblem) => void, deleting: DeletingOptions = {}): Promise<number> {
     this.#staging.flush();
     await prepareThreads(this.#connection, this.#staging.count);
     await setMemory(this.#connection, buildBytes(this.#staging.count, this.#limitBytes));
     const leftOut = await leaveOutForgotten(this.#connection);
+    const sequence = nextSequence(await this.#position());
+    this.#deleted = await deleteRecords(this.#connection, { ...deleting, sequence, report });
     const checked = this.#next.publication === undefined ? [] : this.#next.entry.settings.lmsUserProperties;
     await checkStaged(this.#connection, this.#settings, checked, report);
     return leftOut;
@@ -125,11 +135,13 @@ export class DuckdbPublication implements Publication {
     const version = `${position.publication}-${randomBytes(12).toString('hex')}`;
     const publishedMs = Date.now();
     const forgets = erased !== undefined;
+    // The derived tables are empty then.
+    const isAnew = forgets || this.#deleted !== undefined;
     await this.#reviseOrganization(position);
-    if (forgets) await countAllAsNew(this.#connection);
-    await deriveTables(this.#connection, forgets || this.#next.publication === undefined);
+    if (isAnew) await countAllAsNew(this.#connection);
+    await deriveTables(this.#connection, isAnew || this.#next.publication === undefined);
     const { policy } = this.#settings;
-    await publishPoints(this.#connection, policy, policy !== position.policy || forgets);
+    await publishPoints(this.#connection, policy, policy !== position.policy || isAnew);
     await restoreOrder(this.#connection);
     await this.#writeVersion({ version, publishedMs }, position);
     // Closing the database would also write the remaining data, but would hide a failure such as a
@@ -149,7 +161,7 @@ export class DuckdbPublication implements Publication {
 
   async #merge(): Promise<Merged> {
     this.#staging.flush();
-    this.#merged ??= await mergeStaged(this.#connection, await this.#position());
+    this.#merged ??= await mergeStaged(this.#connection, await this.#position(), this.#deleted);
     return this.#merged;
   }
 
@@ -167,7 +179,8 @@ export class DuckdbPublication implements Publication {
    * (decision 67).
    */
   #isWorthAVersion(changes: Changes): boolean {
-    if (Object.values(changes).some(({ added, changed }) => added + changed > 0)) return true;
+    if (Object.values(changes).some(({ added, changed, deleted }) => added + changed + deleted > 0))
+      return true;
     return (
       this.#next.publication !== undefined &&
       comparable(this.#settings) !== comparable(this.#next.entry.settings)

@@ -13,11 +13,13 @@ import { type CopiedTable, quoted, TABLE_NAMES, type Type, VERSION_TABLES } from
 import { MISSING_STANDINGS } from './points-tables.ts';
 
 /** Increment on every change of the schema. */
-const FORMAT = 6;
+const FORMAT = 7;
 /** The earliest format that can be read. The next publication upgrades the file to `FORMAT`. */
 const EARLIEST_FORMAT = 3;
 /** The format that added the other clocks of users. */
 const FORMAT_OF_CLOCKS = 4;
+/** The format that added deleted events. */
+const FORMAT_OF_DELETED_EVENTS = 7;
 
 const commentOf = (format: number) => `Corkboard generation, format ${format}`;
 
@@ -35,6 +37,17 @@ function createTable(name: string, columns: Readonly<Record<string, Type>>): str
 
 const { publication: _publication, id: _id, ...ORDERED_EVENTS } = VERSION_TABLES.events.columns;
 
+/**
+ * Events that were deleted, for clients that keep a copy (decision 82). "deleted" is the sequence
+ * of the deletion. Boards and users have their ids here, because they may have been deleted as
+ * well.
+ */
+const DELETED_EVENTS = `
+CREATE TABLE deleted_events (
+  sequence BIGINT, deleted BIGINT, board_id BIGINT, actor_id BIGINT, owner_id BIGINT, has_pin BOOLEAN,
+  timestamp_ms BIGINT
+);`;
+
 export const GENERATION_SCHEMA = `
 CREATE TABLE version (
   version VARCHAR, published_ms BIGINT, publication INTEGER, last_sequence BIGINT,
@@ -48,6 +61,7 @@ ${createTable('board_events', ORDERED_EVENTS)}
 ${createTable('actor_events', ORDERED_EVENTS)}
 -- Rows that were appended to a table without continuing its order.
 CREATE TABLE out_of_order (name VARCHAR, rows BIGINT);
+${DELETED_EVENTS}
 `;
 
 interface Added {
@@ -76,6 +90,7 @@ const ADDED: readonly Added[] = [
 const STEPS: Readonly<Record<number, string>> = {
   // Users who were paid without acting had no points total.
   5: `INSERT INTO standings ${MISSING_STANDINGS};`,
+  6: DELETED_EVENTS,
 };
 
 /**
@@ -99,6 +114,11 @@ function addedBy(format: number): readonly string[] {
 /** Whether users have a clock for each kind of redaction, and not only `revised`. */
 export function hasClocks(format: number): boolean {
   return format >= FORMAT_OF_CLOCKS;
+}
+
+/** Whether a file can have deleted events. */
+export function hasDeletedEvents(format: number): boolean {
+  return format >= FORMAT_OF_DELETED_EVENTS;
 }
 
 /** A table of a file of the given format, with the columns of the present format. */

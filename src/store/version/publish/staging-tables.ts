@@ -4,7 +4,14 @@
  */
 import type { DuckDBAppender, DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
 import { STAGED_COLUMNS, type StagedCell } from '../../staged-columns.ts';
-import { type EventColumns, RECORD_KINDS, type RecordKind, type RecordOf } from '../../staging.ts';
+import {
+  type DeletionOf,
+  type EventColumns,
+  RECORD_KINDS,
+  type RecordKind,
+  type RecordOf,
+  type Staged,
+} from '../../staging.ts';
 import { countRows } from '../database.ts';
 import { CHUNK_ROWS, chunkOfCells, chunkOfEvents } from './staging-chunks.ts';
 
@@ -13,13 +20,16 @@ import { CHUNK_ROWS, chunkOfCells, chunkOfEvents } from './staging-chunks.ts';
  */
 const MOST_CHARACTERS = 32 * 1024 * 1024;
 
+type StagingTable = `${'staged' | 'deletions'}_${RecordKind}`;
+
 /** The number of staged records of each kind. */
 export async function countStaged(
   connection: DuckDBConnection,
+  tables: 'staged' | 'deletions' = 'staged',
 ): Promise<Readonly<Record<RecordKind, number>>> {
   const counts = await countRows(
     connection,
-    RECORD_KINDS.map((kind) => `staged_${kind}`),
+    RECORD_KINDS.map((kind) => `${tables}_${kind}`),
   );
   return Object.fromEntries(RECORD_KINDS.map((kind, at) => [kind, counts[at]])) as Record<RecordKind, number>;
 }
@@ -27,7 +37,7 @@ export async function countStaged(
 /** The staging tables of one import, filled through DuckDB's appenders. */
 export class StagingTables {
   readonly #connection: DuckDBConnection;
-  readonly #appenders: Partial<Record<RecordKind, DuckDBAppender>> = {};
+  readonly #appenders: Partial<Record<StagingTable, DuckDBAppender>> = {};
   #staged = 0;
   /** Of texts that the appenders may still hold. */
   #characters = 0;
@@ -39,9 +49,10 @@ export class StagingTables {
   static async create(connection: DuckDBConnection): Promise<StagingTables> {
     for (const kind of RECORD_KINDS) {
       const columns = STAGED_COLUMNS[kind].map(({ name, type }) => `${name} ${type}`);
-      await connection.run(
-        `CREATE TEMP TABLE staged_${kind} (n BIGINT, file BIGINT, line BIGINT, ${columns.join(', ')}, raw VARCHAR)`,
-      );
+      const listed = `(n BIGINT, file BIGINT, line BIGINT, ${columns.join(', ')}, raw VARCHAR)`;
+      await connection.run(`
+        CREATE TEMP TABLE staged_${kind} ${listed};
+        CREATE TEMP TABLE deletions_${kind} ${listed};`);
     }
     return new StagingTables(connection);
   }
@@ -53,6 +64,22 @@ export class StagingTables {
 
   /** The order of records is the order of the calls, and within a call the order of the array. */
   async append<K extends RecordKind>(kind: K, records: readonly RecordOf[K][]): Promise<void> {
+    await this.#appendRecords(`staged_${kind}`, kind, records);
+  }
+
+  /** Like `append`, for records to delete. */
+  async appendDeletions<K extends RecordKind>(kind: K, records: readonly DeletionOf[K][]): Promise<void> {
+    await this.#appendRecords(`deletions_${kind}`, kind, records);
+  }
+
+  /** Like `append` of the same events as records. */
+  async appendEvents(events: EventColumns): Promise<void> {
+    for (let from = 0; from < events.count; from += CHUNK_ROWS) {
+      await this.#append('staged_events', chunkOfEvents(events, from, this.#staged + 1));
+    }
+  }
+
+  async #appendRecords(table: StagingTable, kind: RecordKind, records: readonly Staged[]): Promise<void> {
     const columns = STAGED_COLUMNS[kind];
     for (let from = 0; from < records.length; from += CHUNK_ROWS) {
       const rows = records.slice(from, from + CHUNK_ROWS);
@@ -63,22 +90,15 @@ export class StagingTables {
         ...columns.map(({ cell }) => rows.map(cell)),
         rows.map(({ raw }) => raw),
       ];
-      await this.#append(kind, chunkOfCells(cells));
+      await this.#append(table, chunkOfCells(cells));
       this.#characters += charactersOf(cells);
       if (this.#characters > MOST_CHARACTERS) this.flush();
     }
   }
 
-  /** Like `append` of the same events as records. */
-  async appendEvents(events: EventColumns): Promise<void> {
-    for (let from = 0; from < events.count; from += CHUNK_ROWS) {
-      await this.#append('events', chunkOfEvents(events, from, this.#staged + 1));
-    }
-  }
-
-  async #append(kind: RecordKind, chunk: DuckDBDataChunk): Promise<void> {
-    const appender = this.#appenders[kind] ?? (await this.#connection.createAppender(`staged_${kind}`));
-    this.#appenders[kind] = appender;
+  async #append(table: StagingTable, chunk: DuckDBDataChunk): Promise<void> {
+    const appender = this.#appenders[table] ?? (await this.#connection.createAppender(table));
+    this.#appenders[table] = appender;
     appender.appendDataChunk(chunk);
     this.#staged += chunk.rowCount;
   }

@@ -1,10 +1,10 @@
 /** Reads the changes of a version since an earlier one (decisions 19, 54). */
-import type { Revisions } from '../../../dataset/query.ts';
+import type { EventQuery, Revisions } from '../../../dataset/query.ts';
 import type { Scope } from '../../../domain/scope.ts';
 import type { UserClock } from '../../../domain/user-clocks.ts';
 import { bigint } from '../../stored-values.ts';
-import { type Database, joinedIntegers } from '../database.ts';
-import { inScope } from './conditions.ts';
+import { type Database, joinedDoubles, joinedIntegers } from '../database.ts';
+import { inScope, ofDeletedEvents } from './conditions.ts';
 
 export async function readRevisions(
   database: Database,
@@ -40,4 +40,23 @@ export async function readForgotten(
     { sequence: BigInt(sequence), ...seen.parameters },
   );
   return rows.map(([id]) => bigint(id));
+}
+
+/**
+ * Sequences of events of the query that existed at `sequence` and were deleted since, ascending.
+ */
+export async function readDeletedEvents(
+  database: Database,
+  query: Omit<EventQuery, 'limit'>,
+  sequence: number,
+  most: number,
+): Promise<Float64Array> {
+  const where = ofDeletedEvents(query);
+  const chunks = await database.chunks(
+    `SELECT sequence::DOUBLE FROM deleted_events
+     WHERE deleted > $deletedSince AND sequence <= $deletedSince AND ${where.sql}
+     ORDER BY sequence LIMIT ${Math.trunc(most)}`,
+    { deletedSince: BigInt(sequence), ...where.parameters },
+  );
+  return await joinedDoubles(chunks, 0);
 }

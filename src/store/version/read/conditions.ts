@@ -142,6 +142,35 @@ export function ofEvents(query: Omit<EventQuery, 'limit'>): Condition {
   return allOf(...terms);
 }
 
+/** The conditions of an event query on deleted events, which have ids in place of indices. */
+export function ofDeletedEvents({
+  scope,
+  range,
+  pinsOnly,
+  board,
+  actor,
+}: Omit<EventQuery, 'limit'>): Condition {
+  const terms: Condition[] = [inRange(range, 'timestamp_ms')];
+  const inIds = (column: string, ids: string) => {
+    const sql = `${column} IN (SELECT unnest($${ids}))`;
+    terms.push({ sql, parameters: usedIn(sql, scope) });
+  };
+  if (scope.boards !== 'all') inIds('board_id', 'scopeBoards');
+  // With `of-boards`, the board suffices, as for other events.
+  if (typeof scope.users !== 'string')
+    for (const column of ['actor_id', 'owner_id']) inIds(column, 'scopeUsers');
+  if (pinsOnly === true) terms.push({ sql: 'has_pin', parameters: {} });
+  for (const [table, column, index] of [
+    ['boards', 'board_id', board],
+    ['users', 'actor_id', actor],
+  ] as const) {
+    if (index === undefined) continue;
+    const sql = `${column} = (SELECT id FROM ${table} WHERE ix = $${column})`;
+    terms.push({ sql, parameters: { [column]: BigInt(index) } });
+  }
+  return allOf(...terms);
+}
+
 /**
  * Users or boards in place of their table. `created_ms` is the time from the import, or else that
  * of the first event that is visible in the scope (decision 35).

@@ -20,8 +20,8 @@ import { NO_REDACTION } from '../../../domain/redaction.ts';
 import type { Scope } from '../../../domain/scope.ts';
 import { clockOf, type Unseen } from '../../../domain/user-clocks.ts';
 import { Database, joinedIntegers, type StatementParameters } from '../database.ts';
-import { hasClocks, readFormat, tableOf } from '../publish/schema.ts';
-import { readForgotten, readRevisions } from './change-set.ts';
+import { hasClocks, hasDeletedEvents, readFormat, tableOf } from '../publish/schema.ts';
+import { readDeletedEvents, readForgotten, readRevisions } from './change-set.ts';
 import { allOf, type Condition, inRange, inScope, visibleOf, withCreation } from './conditions.ts';
 import { ImageFile } from './image-file.ts';
 import { readLedger } from './ledger.ts';
@@ -116,6 +116,15 @@ class VersionDataset implements Dataset {
 
   async forgotten(scope: Scope, sequence: number): Promise<readonly bigint[]> {
     return await readForgotten(this.#database, scope, sequence);
+  }
+
+  async deletedEvents(
+    query: Omit<EventQuery, 'limit'>,
+    sequence: number,
+    most: number,
+  ): Promise<Float64Array> {
+    if (!hasDeletedEvents(this.#format)) return new Float64Array();
+    return await readDeletedEvents(this.#database, query, sequence, most);
   }
 
   events(query: EventQuery): AsyncIterable<EventBatch> {

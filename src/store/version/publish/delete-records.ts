@@ -1,0 +1,214 @@
+/**
+ * Deletes published records (decision 82): those that staged deletions name, those that a full
+ * delivery lacks, and records that refer to a deleted user, board or pin.
+ */
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { IDENTITY, RECORD_KINDS, type RecordKind, type StagedProblem } from '../../staging.ts';
+import type { DeletingOptions } from '../../store.ts';
+import type { ThingTable } from '../../version-tables.ts';
+import { countRows, fillTemporary, runRows } from '../database.ts';
+import { emptyDerived } from './derived-tables.ts';
+import { EVENT_TABLES } from './layout.ts';
+import { renumber } from './renumber.ts';
+import { countStaged } from './staging-tables.ts';
+
+/** The number of deleted records of each kind. */
+export type Deleted = Readonly<Record<RecordKind, number>>;
+
+interface Published {
+  readonly table: string;
+  /** The column that identifies a row of the table; `gone_…` lists its values. */
+  readonly row: string;
+  /** Columns that refer to users, boards and pins. */
+  readonly refersTo: Readonly<Record<string, ThingTable>>;
+}
+
+const PAIR = { board: 'boards', person: 'users' } as const;
+
+/** Kinds that others refer to come first. */
+const PUBLISHED: Readonly<Record<RecordKind, Published>> = {
+  users: { table: 'users', row: 'ix', refersTo: {} },
+  boards: { table: 'boards', row: 'ix', refersTo: {} },
+  pins: { table: 'pins', row: 'ix', refersTo: { board: 'boards', '"owner"': 'users' } },
+  memberships: { table: 'memberships', row: 'rowid', refersTo: PAIR },
+  events: {
+    ...{ table: 'events', row: 'sequence' },
+    refersTo: { actor: 'users', '"owner"': 'users', board: 'boards', pin: 'pins' },
+  },
+  points: { table: 'imported_points', row: 'rowid', refersTo: PAIR },
+  adjustments: { table: 'adjustments', row: 'rowid', refersTo: PAIR },
+};
+
+export interface DeletingRun extends DeletingOptions {
+  /** The sequence of the deletions. */
+  readonly sequence: number;
+  /**
+   * Receives deletions that would leave records that refer to what they delete, unless deletions
+   * cascade. They are not applied.
+   */
+  readonly report: (problem: StagedProblem) => void;
+}
+
+/**
+ * Applies all deletions, and empties the derived tables, which must then be computed again. Returns
+ * the numbers of deleted records; absent when there are none.
+ */
+export async function deleteRecords(
+  connection: DuckDBConnection,
+  { sequence, report, cascades = false, replaced = [] }: DeletingRun,
+): Promise<Deleted | undefined> {
+  const asked = await countStaged(connection, 'deletions');
+  if (replaced.length === 0 && Object.values(asked).every((count) => count === 0)) return undefined;
+  for (const kind of RECORD_KINDS) {
+    const gone = [];
+    if (asked[kind] > 0) {
+      await dropSuperseded(connection, kind);
+      gone.push(...named(kind));
+    }
+    if (replaced.includes(kind)) gone.push(lacking(kind));
+    await fillTemporary(connection, `gone_${kind}`, gone.join(' UNION ') || 'SELECT 0 AS row LIMIT 0');
+  }
+  if (cascades) await addReferring(connection);
+  else await keepReferred(connection, report);
+  const counts = await countRows(
+    connection,
+    RECORD_KINDS.map((kind) => `gone_${kind}`),
+  );
+  if (counts.every((count) => count === 0)) return undefined;
+  await deleteGone(connection, sequence);
+  await renumber(connection);
+  return Object.fromEntries(RECORD_KINDS.map((kind, at) => [kind, counts[at]])) as Deleted;
+}
+
+/**
+ * Conditions under which two records of a kind are the same; one of them must hold. `one` is a
+ * deletion.
+ */
+function sameRecord(kind: RecordKind, one: string, other: string): readonly string[] {
+  const same = (column: string) => `${one}.${column} IS NOT DISTINCT FROM ${other}.${column}`;
+  const identical = IDENTITY[kind].map(same).join(' AND ');
+  if (kind !== 'events') return [identical];
+  return [`${one}.id = ${other}.id`, `${one}.id IS NULL AND ${identical}`];
+}
+
+/** Removes staged records that a later deletion deletes. */
+async function dropSuperseded(connection: DuckDBConnection, kind: RecordKind): Promise<void> {
+  const superseded = sameRecord(kind, 'd', 's').map(
+    (same) => `SELECT s.n FROM staged_${kind} s JOIN deletions_${kind} d ON ${same} AND s.n < d.n`,
+  );
+  await connection.run(`DELETE FROM staged_${kind} WHERE n IN (${superseded.join(' UNION ')})`);
+}
+
+/** Published records of a kind: `row`, and the columns that identify a record in a file. */
+function identified(kind: RecordKind, where = 'true'): string {
+  const { table, row } = PUBLISHED[kind];
+  const from = `SELECT t.${row} AS row`;
+  switch (kind) {
+    case 'users':
+      return `${from}, t.id FROM users t WHERE NOT t.forgotten`;
+    case 'boards':
+    case 'pins':
+      return `${from}, t.id FROM ${table} t`;
+    case 'events':
+      return `${from}, t.id, k.type, k.action, o.id AS owner_id, a.id AS actor_id, b.id AS board_id,
+          p.id AS pin_id, t.timestamp_ms
+        FROM events t JOIN kinds k ON k.ix = t.kind JOIN users o ON o.ix = t."owner"
+        JOIN users a ON a.ix = t.actor JOIN boards b ON b.ix = t.board LEFT JOIN pins p ON p.ix = t.pin
+        WHERE ${where}`;
+    default:
+      return `${from}, t.* EXCLUDE (board, person), b.id AS board_id, u.id AS user_id
+        FROM ${table} t JOIN boards b ON b.ix = t.board JOIN users u ON u.ix = t.person`;
+  }
+}
+
+/** Published records that staged deletions name. */
+function named(kind: RecordKind): readonly string[] {
+  if (kind === 'events') {
+    const moments = 'SELECT timestamp_ms FROM deletions_events WHERE id IS NULL';
+    const anonymous = identified(kind, `t.timestamp_ms IN (${moments})`);
+    return [
+      'SELECT sequence AS row FROM events SEMI JOIN deletions_events USING (id)',
+      `SELECT t.row FROM (${anonymous}) t SEMI JOIN deletions_events d ON ${sameRecord(kind, 'd', 't')[1]}`,
+    ];
+  }
+  const [same] = sameRecord(kind, 'd', 't');
+  return [`SELECT t.row FROM (${identified(kind)}) t SEMI JOIN deletions_${kind} d ON ${same}`];
+}
+
+/** Published records that are not staged. */
+function lacking(kind: RecordKind): string {
+  const [same] = sameRecord(kind, 's', 't');
+  return `SELECT t.row FROM (${identified(kind)}) t ANTI JOIN staged_${kind} s ON ${same}`;
+}
+
+/** Rows of a kind that stay and refer to a row that does not: `row`, `target` and its index. */
+function referring(kind: RecordKind): readonly string[] {
+  const { table, row, refersTo } = PUBLISHED[kind];
+  return Object.entries(refersTo).map(
+    ([column, target]) => `
+      SELECT t.${row} AS row, '${kind}' AS kind, '${target}' AS target, t.${column} AS ix FROM ${table} t
+      SEMI JOIN gone_${target} g ON g.row = t.${column} ANTI JOIN gone_${kind} own ON own.row = t.${row}`,
+  );
+}
+
+/** Deletes what refers to deleted records as well. */
+async function addReferring(connection: DuckDBConnection): Promise<void> {
+  for (const kind of RECORD_KINDS) {
+    const rows = referring(kind);
+    if (rows.length === 0) continue;
+    await fillTemporary(connection, 'referring', rows.join(' UNION ALL '));
+    await connection.run(`INSERT INTO gone_${kind} SELECT DISTINCT row FROM referring`);
+  }
+}
+
+/** Keeps records to which others refer, and reports their deletions. */
+async function keepReferred(connection: DuckDBConnection, report: DeletingRun['report']): Promise<void> {
+  const rows = RECORD_KINDS.flatMap(referring).join(' UNION ALL ');
+  // A record that is kept may refer to another one.
+  while ((await fillTemporary(connection, 'referring', rows)) > 0) {
+    for (const kind of ['users', 'boards', 'pins'] as const) {
+      const kept = await runRows(
+        connection,
+        `WITH counted AS (
+           SELECT ix, kind, count(DISTINCT row) AS rows FROM referring WHERE target = '${kind}' GROUP BY ix, kind
+         ),
+         told AS (
+           SELECT ix, string_agg(rows || ' ' || if(rows = 1, rtrim(kind, 's'), kind), ', ' ORDER BY kind) AS reason
+           FROM counted GROUP BY ix
+         )
+         SELECT t.id, told.reason, max(d.file), max(d.line), max(d.raw)
+         FROM told JOIN ${kind} t ON t.ix = told.ix LEFT JOIN deletions_${kind} d ON d.id = t.id
+         GROUP BY t.id, told.reason ORDER BY max(d.n), t.id`,
+      );
+      for (const [id, reason, file, line, raw] of kept) {
+        report({
+          ...{ file: Number(file ?? 0), line: Number(line ?? 0), field: 'deleted' },
+          reason: `${kind.slice(0, -1)} ${id} still has ${reason}; delete these as well, or use --cascade`,
+          ...(typeof raw === 'string' ? { raw } : {}),
+        });
+      }
+      await connection.run(
+        `DELETE FROM gone_${kind} WHERE row IN (SELECT ix FROM referring WHERE target = '${kind}')`,
+      );
+    }
+  }
+}
+
+async function deleteGone(connection: DuckDBConnection, sequence: number): Promise<void> {
+  await connection.run(`
+    INSERT INTO deleted_events
+    SELECT e.sequence, ${sequence}, b.id, a.id, o.id, e.pin IS NOT NULL, e.timestamp_ms
+    FROM events e SEMI JOIN gone_events g ON g.row = e.sequence
+    JOIN boards b ON b.ix = e.board JOIN users a ON a.ix = e.actor JOIN users o ON o.ix = e."owner"
+    ORDER BY e.sequence;
+    DELETE FROM user_properties WHERE person IN (FROM gone_users);
+    DELETE FROM forgotten_boards WHERE board IN (FROM gone_boards);`);
+  for (const table of EVENT_TABLES)
+    await connection.run(`DELETE FROM ${table} WHERE sequence IN (FROM gone_events)`);
+  for (const kind of RECORD_KINDS) {
+    if (kind === 'events') continue;
+    const { table, row } = PUBLISHED[kind];
+    await connection.run(`DELETE FROM ${table} WHERE ${row} IN (FROM gone_${kind})`);
+  }
+  await emptyDerived(connection);
+}

@@ -1,0 +1,233 @@
+/**
+ * Any sequence of imports, deletions, full deliveries and erasures gives the responses of the
+ * reference model, and a table that is updated with sync tokens has the rows of a fresh export
+ * (decisions 19, 29, 54, 82).
+ */
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import fc from 'fast-check';
+import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
+import { answerTo } from '../model/answers.ts';
+import {
+  BOARD_IDS,
+  EVENT_IDS,
+  organizationArbitrary,
+  PIN_IDS,
+  scopeArbitrary,
+  USER_IDS,
+} from '../model/arbitrary.ts';
+import { EMPTY_BUNDLE } from '../model/bundle.ts';
+import { get, urlPathOf } from '../model/client.ts';
+import { type Deletions, deleteFrom, deletionRecords, lackingIn, NO_DELETIONS } from '../model/deletions.ts';
+import { type Deployment, holdsRecords, installPlan, openDeployment } from '../model/deployment.ts';
+import { renderJson } from '../model/json.ts';
+import { absorb, type Model } from '../model/model.ts';
+import { EVENT_LISTS, questionsAbout } from '../model/questions.ts';
+import { runs } from '../model/runs.ts';
+import { describeOverStorages } from '../storage.ts';
+import { SyncedTable } from './synced-table.ts';
+
+const REPLACEABLE = ['users', 'boards', 'pins', 'memberships'] as const;
+
+const some = <T>(ids: readonly T[]) => fc.subarray([...ids], { maxLength: 2 });
+const pairs = fc.array(
+  fc.record({ board_id: fc.constantFrom(...BOARD_IDS), user_id: fc.constantFrom(...USER_IDS) }),
+  { maxLength: 2 },
+);
+
+const stepArbitrary = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('import' as const) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      does: fc.constant('delete' as const),
+      users: some(USER_IDS),
+      boards: some(BOARD_IDS),
+      pins: some(PIN_IDS),
+      eventIds: some(EVENT_IDS),
+      /** Places of published records that are deleted by all their fields. */
+      places: fc.array(fc.nat(20), { maxLength: 2 }),
+      memberships: pairs,
+      points: pairs,
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      does: fc.constant('replace' as const),
+      kinds: fc.subarray([...REPLACEABLE], { minLength: 1 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ does: fc.constant('forget' as const), id: fc.constantFrom(...USER_IDS) }),
+  },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('sync' as const) }) },
+);
+type Step = typeof stepArbitrary extends fc.Arbitrary<infer S> ? S : never;
+
+const asked = fc.record({
+  question: fc.constantFrom(...EVENT_LISTS),
+  scope: fc.oneof(fc.constant(FULL_SCOPE), scopeArbitrary),
+  limit: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
+});
+
+describeOverStorages('a history of changes', (kind) => {
+  let deployment: Deployment;
+  before(async () => {
+    deployment = await openDeployment(kind);
+  });
+  after(() => deployment.close());
+
+  /** Waits until the new version is served, if there is one. */
+  async function served(key: string, act: () => Promise<{ published: boolean }>) {
+    const tag = async () => (await get(`${deployment.url}/a/v1/boards`, key)).headers.get('etag');
+    const old = await tag();
+    if (!(await act()).published) return;
+    while ((await tag()) === old) await delay(20);
+  }
+
+  it('gives the responses of the model, and the same table to a client that syncs', async () => {
+    const property = fc.asyncProperty(
+      organizationArbitrary.filter(({ bundles }) => bundles.length > 1),
+      fc.array(asked, { minLength: 2, maxLength: 2 }),
+      fc.array(stepArbitrary, { minLength: 3, maxLength: 8 }),
+      async (plan, tablesAsked, steps) => {
+        const [first = EMPTY_BUNDLE, ...later] = plan.bundles.filter(holdsRecords);
+        const installed = await installPlan(deployment, { ...plan, bundles: [first] });
+        const { organization } = installed;
+        let { model } = installed;
+        const key = await deployment.makeKey(organization);
+        const tables = await openTables(organization, tablesAsked);
+        for (const step of steps) {
+          if (step.does === 'sync') {
+            for (const { table } of tables) await table.catchUp();
+            continue;
+          }
+          const { next, load } = take(step, model, later, plan.format);
+          model = next;
+          if (load !== undefined) await served(key, () => load(organization));
+        }
+        await compare(organization, model, FULL_SCOPE);
+        for (const { scope } of tablesAsked) await compare(organization, model, scope);
+        for (const { table, path, reader } of tables) {
+          // The pages of a sync show the version of its first page, so a second sync may find more.
+          for (let times = 0; times < 2; times += 1) await table.catchUp();
+          const fresh = await get(deployment.url + path, reader, { accept: 'application/x-ndjson' });
+          if (fresh.status === 200)
+            assert.deepEqual(table.rows(), fresh.text.split('\n').slice(0, -1).toSorted(), path);
+          else assert.equal(table.isMissing, true, fresh.text);
+        }
+      },
+    );
+    await fc.assert(property, runs(6, kind));
+  });
+
+  async function openTables(
+    organization: string,
+    all: readonly { question: (typeof EVENT_LISTS)[number]; scope: Scope; limit: number | undefined }[],
+  ) {
+    return await Promise.all(
+      all.map(async ({ question, scope, limit }) => {
+        const path = urlPathOf('a', question, {}) ?? '';
+        const reader = await deployment.makeKey(organization, { scope });
+        const read = (target: string) =>
+          get(deployment.url + target, reader, { accept: 'application/x-ndjson' });
+        return { table: new SyncedTable(read, path, limit), path, reader };
+      }),
+    );
+  }
+
+  /** The model after a step, and the import that makes it; absent when there is none. */
+  function take(
+    step: Exclude<Step, { does: 'sync' }>,
+    model: Model,
+    later: readonly (typeof EMPTY_BUNDLE)[],
+    format: 'csv' | 'ndjson',
+  ) {
+    const [bundle = EMPTY_BUNDLE] = later;
+    if (step.does === 'forget') {
+      const users = [
+        { id: step.id, email: `u${step.id}@example.org`, name: 'Said', forgotten: true as const },
+      ];
+      const erasing = { ...EMPTY_BUNDLE, users };
+      return {
+        next: absorb(model, erasing),
+        load: (organization: string) => deployment.load(organization, erasing),
+      };
+    }
+    if (step.does === 'delete') {
+      const deletions = deletionsOf(step, model);
+      const records = deletionRecords(deletions);
+      const isEmpty = Object.values(records).every((each) => each.length === 0);
+      return {
+        next: deleteFrom(model, deletions),
+        load: isEmpty
+          ? undefined
+          : (organization: string) => deployment.load(organization, records, 'ndjson', { cascades: true }),
+      };
+    }
+    const kinds = step.does === 'replace' ? step.kinds.filter((each) => bundle[each].length > 0) : [];
+    // Records that refer to what is missing would be refused.
+    const lacking = lackingIn(model, bundle, kinds);
+    const left = deleteFrom(model, lacking);
+    if (!holdsRecords(bundle) || refersToMissing(left, bundle)) return { next: model, load: undefined };
+    return {
+      next: absorb(left, bundle),
+      load: (organization: string) =>
+        deployment.load(organization, bundle, format, { cascades: true, replaced: kinds }),
+    };
+  }
+
+  async function compare(organization: string, model: Model, scope: Scope): Promise<void> {
+    const key = await deployment.makeKey(organization, { scope });
+    for (const question of questionsAbout(model)) {
+      const path = urlPathOf('a', question, {});
+      if (path === undefined) continue;
+      const expected = answerTo(model, scope, 'a', question, {});
+      const reply = await get(deployment.url + path, key);
+      if (typeof expected === 'string') assert.equal(reply.status, 404, `${path}: ${reply.text}`);
+      else assert.equal(reply.text, renderJson(expected), path);
+    }
+  }
+});
+
+function deletionsOf(step: Extract<Step, { does: 'delete' }>, model: Model): Deletions {
+  const at = <T>(all: readonly T[]) => step.places.flatMap((place) => all[place] ?? []);
+  return {
+    ...NO_DELETIONS,
+    ...{ users: step.users, boards: step.boards, pins: step.pins },
+    ...{ memberships: step.memberships, points: step.points },
+    events: [
+      ...step.eventIds.map((id) => ({ id })),
+      ...at(model.events).map((event) => ({
+        ...{ type: event.type, action: event.action, owner_id: event.ownerId, actor_id: event.actorId },
+        ...{ board_id: event.boardId, timestamp: new Date(event.timestampMs).toISOString() },
+        ...(event.pinId === undefined ? {} : { pin_id: event.pinId }),
+      })),
+    ],
+    adjustments: at(model.adjustments).map((one) => ({
+      ...{ user_id: one.userId, board_id: one.boardId, points: one.points, reason: one.reason },
+      timestamp: new Date(one.timestampMs).toISOString(),
+    })),
+  };
+}
+
+/** Whether a bundle refers to users, boards or pins that neither it nor the model has. */
+function refersToMissing(model: Model, bundle: typeof EMPTY_BUNDLE): boolean {
+  const has = (kind: 'users' | 'boards' | 'pins', id: bigint) =>
+    model[kind].some((one) => one.id === id) || bundle[kind].some((one) => one.id === id);
+  const pairsOf = [...bundle.memberships, ...bundle.points, ...bundle.adjustments];
+  return !(
+    pairsOf.every(({ user_id, board_id }) => has('users', user_id) && has('boards', board_id)) &&
+    bundle.pins.every(({ owner_id, board_id }) => has('users', owner_id) && has('boards', board_id)) &&
+    bundle.events.every(
+      ({ owner_id, actor_id, board_id, pin_id }) =>
+        has('users', owner_id) &&
+        has('users', actor_id) &&
+        has('boards', board_id) &&
+        (pin_id === undefined || has('pins', pin_id)),
+    )
+  );
+}
