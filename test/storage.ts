@@ -13,6 +13,7 @@ import { PostgresCatalog } from '../src/store/catalog/postgres-catalog.ts';
 import { PostgresDatabase } from '../src/store/catalog/postgres-database.ts';
 import { openFolderStore } from '../src/store/files/open-folder.ts';
 import { openSharedStore } from '../src/store/files/open-shared.ts';
+import type { VersionStore } from '../src/store/files/version-store.ts';
 import { withResidentDatasets } from '../src/store/resident-store.ts';
 import type { Store } from '../src/store/store.ts';
 import { IS_LONG } from './long.ts';
@@ -51,7 +52,7 @@ const RESIDENT_LIMIT_BYTES = 1e9;
 const CACHE_BYTES = 1e9;
 
 export interface Storage {
-  readonly store: Store;
+  readonly store: VersionStore;
   /** The store that a server reads: `store`, or `store` with datasets in memory. */
   readonly served: Store;
   readonly keyring: Keyring;

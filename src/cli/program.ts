@@ -17,6 +17,7 @@ import { addPrefetchCommand } from './commands/prefetch.ts';
 import { addPullCommand } from './commands/pull.ts';
 import { addRestoreCommand } from './commands/restore.ts';
 import { addServeCommand } from './commands/serve.ts';
+import { addRollbackCommand, addVersionsCommands } from './commands/versions.ts';
 import { DEFAULT_CACHE_BYTES, defaultCache } from './process/storage.ts';
 import { addExamples } from './terminal/examples.ts';
 import { readBuildMemory, readDatabase, readSize } from './terminal/options.ts';
@@ -78,6 +79,8 @@ export function buildProgram(): Command {
   addOrganizationsCommands(program);
   addKeysCommands(program);
   addPointsCommands(program);
+  addVersionsCommands(program);
+  addRollbackCommand(program);
   addForgetCommand(program);
   addCopyCommand(program);
   addBackupCommand(program);

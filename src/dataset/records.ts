@@ -1,7 +1,8 @@
 /**
  * The resources of the contract (section 2) as a dataset holds them. An index (32-bit, dense, from
  * 0) identifies a user, board, pin or kind inside one version. Later versions of the same store
- * keep the indices and append new ones. In a different store they have no meaning.
+ * keep the indices and append new ones, unless records were deleted. In a different store they have
+ * no meaning.
  */
 import { joinDoubles, joinFlags, joinIds } from './columns.ts';
 import { TextColumn } from './text-column.ts';

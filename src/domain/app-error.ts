@@ -211,6 +211,7 @@ type CommandCode =
   | 'organization-exists'
   | 'organization-malformed'
   | 'organization-busy'
+  | 'version-unknown'
   | 'key-id-unknown'
   | 'policy-malformed'
   | 'settings-refused'

@@ -57,6 +57,8 @@ export interface ImportOptions {
    * (decision 82). Each must have records.
    */
   readonly replaced?: readonly RecordKind[] | undefined;
+  /** The command, for the history of the organization; `import` by default. */
+  readonly command?: string | undefined;
   /** Check everything, publish nothing. */
   readonly dryRun?: boolean | undefined;
   /** Required for Parquet files. */
@@ -166,7 +168,7 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
     rejects,
     options.linesBefore,
   );
-  const publication = await beginPublication(options, target);
+  const publication = await beginPublication(options, target, inputs);
   try {
     if (settings !== undefined) {
       // Another import may have published while this one waited for it.
@@ -287,9 +289,11 @@ async function openTranslations(
 async function beginPublication(
   options: ImportOptions,
   { store, entry }: OpenedTarget,
+  inputs: readonly Input[],
 ): Promise<Publication> {
   return await store.beginPublication(entry.name, {
     waitMs: options.waitMs ?? WAIT_MS,
+    cause: { command: options.command ?? 'import', files: inputs.map(({ name }) => name) },
     ...(options.onWait === undefined ? {} : { onWait: options.onWait }),
   });
 }

@@ -90,6 +90,46 @@ export interface Store {
 export interface PublicationOptions {
   readonly waitMs: number;
   readonly onWait?: () => void;
+  /** Recorded in the version. */
+  readonly cause?: Cause;
+}
+
+/** What made a version. */
+export interface Cause {
+  /** The command, like `import`. */
+  readonly command: string;
+  /** Names of the files that were imported, as the user gave them. */
+  readonly files?: readonly string[];
+  /** The version that was restored. */
+  readonly restored?: string;
+}
+
+/** A version that was published, as the history of the organization records it. */
+export interface PublishedVersion {
+  /** Its number; each publication has a larger one. */
+  readonly publication: number;
+  readonly version: string;
+  readonly publishedMs: number;
+  /** Absent for versions that were published before these were recorded; so are the others. */
+  readonly cause: Cause | undefined;
+  readonly changes: Changes | undefined;
+  readonly counts: Counts | undefined;
+  /** Whether its data is kept, so that it can be compared and restored. */
+  readonly isKept: boolean;
+}
+
+/** One record that differs between two versions. */
+export interface DifferenceSample {
+  readonly kind: RecordKind;
+  readonly change: 'added' | 'changed' | 'deleted';
+  /** What identifies the record for people: ids, and a name or title. */
+  readonly record: string;
+}
+
+export interface VersionDifference {
+  readonly changes: Changes;
+  /** The first few of each kind and change. */
+  readonly samples: readonly DifferenceSample[];
 }
 
 export interface Publication {

@@ -42,8 +42,8 @@ export function describeMerging(name: string, openStore: () => Promise<Store>): 
       const added = async (events: Records['events']) =>
         (await publish({ events: events ?? [] })).changes.events;
       const before = await eventCount();
-      assert.deepEqual(await added([one, one]), { added: 2, changed: 0, unchanged: 0 });
-      assert.deepEqual(await added([one, one, one]), { added: 1, changed: 0, unchanged: 2 });
+      assert.deepEqual(await added([one, one]), { added: 2, changed: 0, unchanged: 0, deleted: 0 });
+      assert.deepEqual(await added([one, one, one]), { added: 1, changed: 0, unchanged: 2, deleted: 0 });
       assert.equal(await eventCount(), before + 3);
     });
 
@@ -124,7 +124,7 @@ export function describeMerging(name: string, openStore: () => Promise<Store>): 
         { id: 1n, category: 'last', ltiId: 'L 1' },
         { id: 2n, title: 'Second' },
       ]);
-      assert.deepEqual(changes.boards, { added: 3, changed: 1, unchanged: 0 });
+      assert.deepEqual(changes.boards, { added: 3, changed: 1, unchanged: 0, deleted: 0 });
       const dataset = await openPublished(store, organization);
       const found: string[] = [];
       for await (const boards of dataset.records('boards')) {

@@ -23,8 +23,8 @@ export function describePublication(name: string, openStore: () => Promise<Store
       const version = await store.currentVersion(ORGANIZATION);
       const outcome = await publishRecords(store, ORGANIZATION, WORLD);
       assert.equal(outcome.published, false);
-      assert.deepEqual(outcome.changes.events, { added: 0, changed: 0, unchanged: 5 });
-      assert.deepEqual(outcome.changes.users, { added: 0, changed: 0, unchanged: 5 });
+      assert.deepEqual(outcome.changes.events, { added: 0, changed: 0, unchanged: 5, deleted: 0 });
+      assert.deepEqual(outcome.changes.users, { added: 0, changed: 0, unchanged: 5, deleted: 0 });
       assert.equal(await store.currentVersion(ORGANIZATION), version);
     });
 

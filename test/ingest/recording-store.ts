@@ -26,7 +26,7 @@ export interface RecordingStore extends Store {
   isClosed: boolean;
 }
 
-const NO_CHANGE = { added: 0, changed: 0, unchanged: 0 };
+const NO_CHANGE = { added: 0, changed: 0, unchanged: 0, deleted: 0 };
 
 /** The organizations are those of `known`, by name and id, and the created ones. */
 export function openRecordingStore(

@@ -10,6 +10,7 @@ import { type ImportOptions, type ImportReport, importBundle } from '../../src/i
 import type { Keyring } from '../../src/keys/keyring.ts';
 import type { SiteFolders } from '../../src/server/site/site.ts';
 import { type RunningServer, startServer } from '../../src/server/start.ts';
+import type { VersionStore } from '../../src/store/files/version-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { DEFAULT_STORAGE, openStorage, type Storage, type StorageKind } from '../storage.ts';
 import type { OrganizationPlan } from './arbitrary.ts';
@@ -19,7 +20,7 @@ import { absorb, emptyModel, type Model, type ModelSettings } from './model.ts';
 export interface Deployment {
   /** A folder for files of the test; the embedded store uses `data` in it. */
   readonly folder: string;
-  readonly store: Store;
+  readonly store: VersionStore;
   readonly keyring: Keyring;
   /** `http://host:port`, without a base. */
   readonly url: string;

@@ -1,7 +1,7 @@
 /**
- * Any sequence of imports, deletions, full deliveries and erasures gives the responses of the
- * reference model, and a table that is updated with sync tokens has the rows of a fresh export
- * (decisions 19, 29, 54, 82).
+ * Any sequence of imports, deletions, full deliveries, rollbacks, changes of settings and erasures
+ * gives the responses of the reference model, and a table that is updated with sync tokens has the
+ * rows of a fresh export (decisions 19, 29, 54, 82, 83).
  */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
@@ -36,8 +36,8 @@ const pairs = fc.array(
   { maxLength: 2 },
 );
 
-const stepArbitrary = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ does: fc.constant('import' as const) }) },
+const changeArbitrary = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('import' as const), place: fc.nat(1) }) },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -63,9 +63,18 @@ const stepArbitrary = fc.oneof(
     weight: 1,
     arbitrary: fc.record({ does: fc.constant('forget' as const), id: fc.constantFrom(...USER_IDS) }),
   },
-  { weight: 3, arbitrary: fc.record({ does: fc.constant('sync' as const) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ does: fc.constant('rollback' as const), back: fc.constantFrom(1, 2) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ does: fc.constant('rename' as const), title: fc.constantFrom('One', 'Two') }),
+  },
 );
-type Step = typeof stepArbitrary extends fc.Arbitrary<infer S> ? S : never;
+/** After most changes, clients sync. */
+const stepArbitrary = fc.record({ change: changeArbitrary, syncs: fc.constantFrom(true, true, false) });
+type Change = typeof changeArbitrary extends fc.Arbitrary<infer S> ? S : never;
 
 const asked = fc.record({
   question: fc.constantFrom(...EVENT_LISTS),
@@ -80,12 +89,13 @@ describeOverStorages('a history of changes', (kind) => {
   });
   after(() => deployment.close());
 
-  /** Waits until the new version is served, if there is one. */
+  /** Waits until the new version is served, if there is one, and returns whether there is. */
   async function served(key: string, act: () => Promise<{ published: boolean }>) {
     const tag = async () => (await get(`${deployment.url}/a/v1/boards`, key)).headers.get('etag');
     const old = await tag();
-    if (!(await act()).published) return;
+    if (!(await act()).published) return false;
     while ((await tag()) === old) await delay(20);
+    return true;
   }
 
   it('gives the responses of the model, and the same table to a client that syncs', async () => {
@@ -98,16 +108,19 @@ describeOverStorages('a history of changes', (kind) => {
         const installed = await installPlan(deployment, { ...plan, bundles: [first] });
         const { organization } = installed;
         let { model } = installed;
+        /** The models of the kept versions, latest first. */
+        let kept = [model];
         const key = await deployment.makeKey(organization);
         const tables = await openTables(organization, tablesAsked);
-        for (const step of steps) {
-          if (step.does === 'sync') {
-            for (const { table } of tables) await table.catchUp();
-            continue;
-          }
-          const { next, load } = take(step, model, later, plan.format);
+        for (const { change, syncs } of steps) {
+          const { next, load } = take(change, kept, later, plan.format);
+          if (load === undefined) continue;
+          const isPublished = await served(key, () => load(organization));
+          const forgets = isSomebodyForgotten(model, next);
           model = next;
-          if (load !== undefined) await served(key, () => load(organization));
+          if (forgets) kept = [model];
+          else kept = [model, ...kept.slice(isPublished ? 0 : 1)].slice(0, 3);
+          if (syncs) for (const { table } of tables) await table.catchUp();
         }
         await compare(organization, model, FULL_SCOPE);
         for (const { scope } of tablesAsked) await compare(organization, model, scope);
@@ -141,12 +154,21 @@ describeOverStorages('a history of changes', (kind) => {
 
   /** The model after a step, and the import that makes it; absent when there is none. */
   function take(
-    step: Exclude<Step, { does: 'sync' }>,
-    model: Model,
+    step: Change,
+    kept: readonly Model[],
     later: readonly (typeof EMPTY_BUNDLE)[],
     format: 'csv' | 'ndjson',
   ) {
-    const [bundle = EMPTY_BUNDLE] = later;
+    const [model] = kept as [Model];
+    const bundle = later[step.does === 'import' ? step.place % later.length : 0] ?? EMPTY_BUNDLE;
+    if (step.does === 'rollback') return takeBack(model, kept[step.back], step.back);
+    if (step.does === 'rename') {
+      const settings = { ...model.settings, title: step.title };
+      return {
+        next: { ...model, settings },
+        load: (organization: string) => configure(organization, step.title),
+      };
+    }
     if (step.does === 'forget') {
       const users = [
         { id: step.id, email: `u${step.id}@example.org`, name: 'Said', forgotten: true as const },
@@ -180,6 +202,27 @@ describeOverStorages('a history of changes', (kind) => {
     };
   }
 
+  function takeBack(model: Model, target: Model | undefined, back: number) {
+    if (target === undefined) return { next: model, load: undefined };
+    return {
+      next: rollBack(model, target),
+      load: async (organization: string) => {
+        const versions = await deployment.store.versions(organization);
+        return await deployment.store.rollBack(organization, versions[back]!.publication, { waitMs: 0 });
+      },
+    };
+  }
+
+  async function configure(organization: string, title: string) {
+    const publication = await deployment.store.beginPublication(organization, { waitMs: 0 });
+    try {
+      publication.changeSettings({ title });
+      return await publication.publish();
+    } finally {
+      await publication.discard();
+    }
+  }
+
   async function compare(organization: string, model: Model, scope: Scope): Promise<void> {
     const key = await deployment.makeKey(organization, { scope });
     for (const question of questionsAbout(model)) {
@@ -193,7 +236,7 @@ describeOverStorages('a history of changes', (kind) => {
   }
 });
 
-function deletionsOf(step: Extract<Step, { does: 'delete' }>, model: Model): Deletions {
+function deletionsOf(step: Extract<Change, { does: 'delete' }>, model: Model): Deletions {
   const at = <T>(all: readonly T[]) => step.places.flatMap((place) => all[place] ?? []);
   return {
     ...NO_DELETIONS,
@@ -212,6 +255,20 @@ function deletionsOf(step: Extract<Step, { does: 'delete' }>, model: Model): Del
       timestamp: new Date(one.timestampMs).toISOString(),
     })),
   };
+}
+
+/** Whether an import or an erasure has forgotten a known user: then no earlier version is kept. */
+function isSomebodyForgotten(before: Model, after: Model): boolean {
+  const known = new Set(before.users.filter(({ forgotten }) => !forgotten).map(({ id }) => id));
+  return after.users.some(({ id, forgotten }) => forgotten && known.has(id));
+}
+
+/** Restored events come after those that are in both versions. */
+function rollBack(model: Model, target: Model): Model {
+  const isIn = (events: Model['events']) => (event: Model['events'][number]) => events.includes(event);
+  const both = model.events.filter(isIn(target.events));
+  const restored = target.events.filter((event) => !isIn(model.events)(event));
+  return { ...target, events: [...both, ...restored] };
 }
 
 /** Whether a bundle refers to users, boards or pins that neither it nor the model has. */

@@ -70,7 +70,9 @@ async function loadBundle(store: Store): Promise<void> {
   }
   remark('Loading the demo data.');
   // Package managers may install files as links.
-  refuseUnpublished(await importInto(store, [BUNDLE], { organization: ORGANIZATION, followSymlinks: true }));
+  refuseUnpublished(
+    await importInto(store, [BUNDLE], { organization: ORGANIZATION, followSymlinks: true, command: 'demo' }),
+  );
 }
 
 /** Creates a new key: keys are not stored, so the one of an earlier start cannot be shown again. */

@@ -34,7 +34,7 @@ export function addForgetCommand(program: Command): void {
 async function forgetPeople(options: ForgetOptions): Promise<void> {
   const { organization, user } = options;
   const onWait = () => remark(`Waiting for another change of ${organization} to finish.`);
-  const turn = { waitMs: WAIT_MS, onWait };
+  const turn = { waitMs: WAIT_MS, onWait, cause: { command: 'forget' } };
   // The files of pulls are deleted first: once the store has erased the users, repeating the
   // command does nothing.
   const outcome = await withoutPulls(options.data, organization, turn, (beforeErasing) =>

@@ -156,7 +156,7 @@ function reasonOf({ records, rejected, problemCount, problemCountIsLeast }: Impo
 export async function importInto(
   store: Store,
   paths: readonly string[],
-  options: Omit<ImportCommandOptions, keyof StorageOptions>,
+  options: Omit<ImportCommandOptions, keyof StorageOptions> & { readonly command?: string },
   folder?: string,
 ): Promise<ImportReport> {
   const { importBundle } = await import('../../ingest/import.ts');
@@ -182,6 +182,7 @@ export async function importInto(
       dryRun: options.dryRun,
       cascades: options.cascade,
       replaced: options.replace,
+      command: options.command,
       // Possibly none of the statements since then is relevant.
       mayDropAll: options.since !== undefined,
       readParquet,

@@ -189,6 +189,7 @@ async function publishSettings(store: Store, name: string, changes: Partial<Sett
   const publication = await store.beginPublication(name, {
     waitMs: WAIT_MS,
     onWait: () => remark(`Waiting for another change of ${name} to finish.`),
+    cause: { command: 'organizations configure' },
   });
   try {
     publication.changeSettings(changes);

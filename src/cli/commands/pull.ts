@@ -56,7 +56,9 @@ async function pullFrom(url: string, options: PullCommandOptions): Promise<void>
   const { organization } = options;
   let report: ImportReport | undefined;
   const publish = async (paths: readonly string[]) => {
-    report = await withNewStore(options, (store) => importInto(store, paths, { organization }));
+    report = await withNewStore(options, (store) =>
+      importInto(store, paths, { organization, command: 'pull' }),
+    );
     return report.outcome !== 'refused';
   };
   const pulled = await withPullFolder(

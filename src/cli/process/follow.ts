@@ -71,6 +71,7 @@ export async function follow(store: Store, path: string, words: FollowWords): Pr
     ...{ store, organization: words.organization, skipInvalid: words.skipInvalid, readParquet, ...as },
     followsLinks: words.followSymlinks,
     cascades: words.cascade,
+    command: 'import --follow',
     everyMs: words.every ?? EVERY_MS,
     stop: signalled(),
     onWait: () => remark(`Waiting for another import of ${words.organization} to finish.`),

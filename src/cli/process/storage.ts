@@ -138,7 +138,10 @@ export async function keepResident(
 }
 
 /** Throws `data-unreadable` if the data folder does not exist, instead of creating it. */
-export async function withStore<T>(options: StorageOptions, use: (store: Store) => Promise<T>): Promise<T> {
+export async function withStore<T>(
+  options: StorageOptions,
+  use: (store: VersionStore) => Promise<T>,
+): Promise<T> {
   requireFolder(options);
   return await withNewStore(options, use);
 }
@@ -146,7 +149,7 @@ export async function withStore<T>(options: StorageOptions, use: (store: Store) 
 /** Creates the data folder if it does not exist, for commands that may be the first ones. */
 export async function withNewStore<T>(
   options: StorageOptions,
-  use: (store: Store) => Promise<T>,
+  use: (store: VersionStore) => Promise<T>,
   patienceMs?: number,
 ): Promise<T> {
   const store = await openStore(options, patienceMs);

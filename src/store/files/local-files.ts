@@ -17,7 +17,14 @@ import type { VersionFile } from '../version/read/version-dataset.ts';
 import type { CheckReport } from './check-report.ts';
 import { lockFile } from './file-lock.ts';
 import { checkLocalFiles } from './local-check.ts';
-import type { AdoptOptions, CopyOptions, Original, VersionFiles } from './version-files.ts';
+import {
+  type AdoptOptions,
+  type BeginOptions,
+  type CopyOptions,
+  notKept,
+  type Original,
+  type VersionFiles,
+} from './version-files.ts';
 import { VersionFolder } from './version-folder.ts';
 
 export class LocalFiles implements VersionFiles {
@@ -35,21 +42,26 @@ export class LocalFiles implements VersionFiles {
     return { ...fileOf(versions, publication), imagePath: versions.image(publication) };
   }
 
-  async *earlier({ name, publication }: CatalogEntry): AsyncGenerator<VersionFile> {
-    if (publication === undefined) return;
-    const versions = this.#versions(name);
-    for (const earlier of await versions.before(publication)) yield fileOf(versions, earlier);
+  async kept({ name, publication }: CatalogEntry): Promise<readonly number[]> {
+    if (publication === undefined) return [];
+    return [publication, ...(await this.#versions(name).before(publication))];
   }
 
-  async begin(name: string, options: PublicationOptions): Promise<NextVersion> {
+  async file({ name }: CatalogEntry, publication: number): Promise<VersionFile> {
+    return fileOf(this.#versions(name), publication);
+  }
+
+  async begin(name: string, options: BeginOptions): Promise<NextVersion> {
     const { name: folder } = await this.#catalog.entry(name);
     const release = await this.#lock(folder, options);
     try {
       // Read again: the current version may have changed while waiting.
       const entry = await this.#catalog.entry(name);
       const versions = this.#versions(entry.name);
-      await versions.prepare(entry.publication);
-      return new LocalNextVersion(this.#catalog, entry, versions, release);
+      const { from } = options;
+      if (from !== undefined && !(await this.kept(entry)).includes(from)) throw notKept(from);
+      await versions.prepare(from ?? entry.publication);
+      return new LocalNextVersion(this.#catalog, { entry, versions, release, restores: from !== undefined });
     } catch (error) {
       release();
       throw error;
@@ -190,17 +202,27 @@ function fileOf(versions: VersionFolder, publication: number): VersionFile {
   };
 }
 
+interface LocalTurn {
+  readonly entry: CatalogEntry;
+  readonly versions: VersionFolder;
+  readonly release: () => void;
+  /** Whether an earlier version is restored. */
+  readonly restores: boolean;
+}
+
 class LocalNextVersion implements NextVersion {
   readonly entry: CatalogEntry;
   readonly spillFolder: string;
+  readonly current: string | undefined;
   readonly #catalog: SqliteCatalog;
   readonly #versions: VersionFolder;
   readonly #release: () => void;
   #hasEnded = false;
 
-  constructor(catalog: SqliteCatalog, entry: CatalogEntry, versions: VersionFolder, release: () => void) {
+  constructor(catalog: SqliteCatalog, { entry, versions, release, restores }: LocalTurn) {
     this.entry = entry;
     this.spillFolder = versions.spillFolder('building');
+    this.current = restores && entry.publication !== undefined ? versions.file(entry.publication) : undefined;
     this.#catalog = catalog;
     this.#versions = versions;
     this.#release = release;

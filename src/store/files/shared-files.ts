@@ -12,14 +12,19 @@ import type { PostgresCatalog, SharedCopy, Sharing } from '../catalog/postgres-c
 import type { ChunkPlace } from '../chunks/chunk-place.ts';
 import { decodeManifest } from '../chunks/manifest.ts';
 import { checkReplaceable } from '../organization-name.ts';
-import type { PublicationOptions } from '../store.ts';
 import type { NextVersion } from '../version/publish/next-version.ts';
 import type { VersionFile } from '../version/read/version-dataset.ts';
 import type { SharedVersion, VersionCache } from './cache.ts';
 import type { CheckReport } from './check-report.ts';
 import { checkSharedFiles } from './shared-check.ts';
 import { leftOvers, SharedNextVersion, share, storedChunks, type Turn, tidy } from './shared-next-version.ts';
-import type { AdoptOptions, Original, VersionFiles } from './version-files.ts';
+import {
+  type AdoptOptions,
+  type BeginOptions,
+  notKept,
+  type Original,
+  type VersionFiles,
+} from './version-files.ts';
 
 /** Opens a place for chunks by its address in the catalog; empty: the database of the catalog. */
 export type OpenPlace = (address: string) => Promise<ChunkPlace>;
@@ -56,25 +61,29 @@ export class SharedFiles implements VersionFiles {
     return await this.#fetch(await this.#catalog.sharing(name), publication);
   }
 
-  async *earlier({ name, publication }: CatalogEntry): AsyncGenerator<VersionFile> {
-    if (publication === undefined) return;
-    const sharing = await this.#catalog.sharing(name);
-    for (const kept of await this.#catalog.kept(sharing.organization)) {
-      if (kept.publication >= publication) continue;
-      const file = await this.#fetch(sharing, kept.publication).catch(() => undefined);
-      if (file !== undefined) yield file;
-    }
+  async kept({ name, publication }: CatalogEntry): Promise<readonly number[]> {
+    if (publication === undefined) return [];
+    const { organization } = await this.#catalog.sharing(name);
+    const kept = (await this.#catalog.kept(organization)).map((version) => version.publication);
+    return kept.filter((number) => number <= publication);
   }
 
-  async begin(name: string, options: PublicationOptions): Promise<NextVersion> {
+  async file({ name }: CatalogEntry, publication: number): Promise<VersionFile> {
+    return await this.#fetch(await this.#catalog.sharing(name), publication);
+  }
+
+  async begin(name: string, options: BeginOptions): Promise<NextVersion> {
     const { organization } = await this.#catalog.sharing(name);
     const lease = await this.#catalog.lease(organization, options);
     try {
       // Read again: the current version may have changed while waiting.
       const entry = await this.#catalog.entry(name);
       const turn = await this.#turn(lease, entry);
-      await this.#prepare(turn);
-      return new SharedNextVersion(this.#catalog, this.#cache, turn);
+      const { from } = options;
+      if (from !== undefined && !(await this.kept(entry)).includes(from)) throw notKept(from);
+      await this.#prepare(turn, from ?? entry.publication);
+      const current = from === undefined ? undefined : await this.current(entry);
+      return new SharedNextVersion(this.#catalog, this.#cache, turn, current);
     } catch (error) {
       await lease.release();
       throw error;
@@ -133,7 +142,7 @@ export class SharedFiles implements VersionFiles {
     // Commands do not listen for changes, and their machine may have no server that does.
     if (sharing.oldest !== null) await this.#cache.dropBefore(sharing.folder, sharing.oldest);
     const [found] = await this.#catalog.kept(sharing.organization, publication);
-    if (found === undefined) throw notKept();
+    if (found === undefined) throw notKept(publication);
     const place = await this.#place(sharing.place);
     const wanted = { folder: sharing.folder, publication, manifest: decodeManifest(found.manifest), place };
     await this.#whenThere(wanted);
@@ -143,7 +152,7 @@ export class SharedFiles implements VersionFiles {
     // Somebody was forgotten while the version was being fetched.
     file.release();
     await this.#cache.dropBefore(sharing.folder, oldest);
-    throw notKept();
+    throw notKept(publication);
   }
 
   /** Waits until the version is in the cache. Throws `chunks-away` when that takes too long. */
@@ -184,10 +193,10 @@ export class SharedFiles implements VersionFiles {
     };
   }
 
-  /** Copies the current version to the path where the next one is built. */
-  async #prepare({ entry, sharing, building }: Turn): Promise<void> {
-    if (entry.publication === undefined) return;
-    const base = await this.#fetch(sharing, entry.publication);
+  /** Copies a version to the path where the next one is built. */
+  async #prepare({ sharing, building }: Turn, publication: number | undefined): Promise<void> {
+    if (publication === undefined) return;
+    const base = await this.#fetch(sharing, publication);
     try {
       await copyFile(base.path, building, constants.COPYFILE_FICLONE);
     } finally {
@@ -242,8 +251,4 @@ async function inTime(work: Promise<void>, patienceMs: number): Promise<void> {
   } finally {
     clearTimeout(timer);
   }
-}
-
-function notKept(): Error {
-  return new Error('the version is not kept any more');
 }

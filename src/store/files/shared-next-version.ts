@@ -18,6 +18,7 @@ import {
 import { upload } from '../chunks/transfer.ts';
 import type { Settings } from '../store.ts';
 import type { NextVersion, PublishedHead } from '../version/publish/next-version.ts';
+import type { VersionFile } from '../version/read/version-dataset.ts';
 import type { VersionCache } from './cache.ts';
 
 /** The turn to publish one organization. */
@@ -36,10 +37,13 @@ export class SharedNextVersion implements NextVersion {
   readonly #catalog: PostgresCatalog;
   readonly #cache: VersionCache;
   readonly #turn: Turn;
+  readonly #current: VersionFile | undefined;
   #hasEnded = false;
 
-  constructor(catalog: PostgresCatalog, cache: VersionCache, turn: Turn) {
+  /** `current`: the file of the current version, if an earlier one is restored. */
+  constructor(catalog: PostgresCatalog, cache: VersionCache, turn: Turn, current?: VersionFile) {
     this.entry = turn.entry;
+    this.#current = current;
     this.spillFolder = `${turn.building}.tmp`;
     this.#catalog = catalog;
     this.#cache = cache;
@@ -52,6 +56,10 @@ export class SharedNextVersion implements NextVersion {
 
   get file(): string {
     return this.#turn.building;
+  }
+
+  get current(): string | undefined {
+    return this.#current?.path;
   }
 
   async publish(next: PublishedHead): Promise<void> {
@@ -94,6 +102,7 @@ export class SharedNextVersion implements NextVersion {
 
   async #end(): Promise<void> {
     this.#hasEnded = true;
+    this.#current?.release();
     await this.#turn.lease.release();
   }
 }

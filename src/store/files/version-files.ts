@@ -1,5 +1,6 @@
 /** The port for the version files of organizations, and for building the next ones. */
 
+import { AppError } from '../../domain/app-error.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { PublicationOptions } from '../store.ts';
 
@@ -19,6 +20,11 @@ export interface CopyOptions extends PublicationOptions {
   readonly onBytes: (done: number, total: number, organization: string) => void;
 }
 
+export interface BeginOptions extends PublicationOptions {
+  /** The earlier version from which the next one is built; absent: the current one. */
+  readonly from?: number | undefined;
+}
+
 export interface AdoptOptions extends CopyOptions {
   /** Whether organizations with data are replaced; otherwise they are refused. */
   readonly replace?: boolean;
@@ -31,13 +37,15 @@ export interface VersionFiles {
    * The file of the current version, or absent before the first. Throws the errors of the storage.
    */
   current(entry: CatalogEntry): Promise<VersionFile | undefined>;
-  /** Files of the kept versions before the current one, latest first. Skips unavailable files. */
-  earlier(entry: CatalogEntry): AsyncIterable<VersionFile>;
+  /** Numbers of the kept versions, latest first, the current one included. */
+  kept(entry: CatalogEntry): Promise<readonly number[]>;
+  /** The file of a kept version. Throws the errors of the storage. */
+  file(entry: CatalogEntry, publication: number): Promise<VersionFile>;
   /**
    * The turn to publish the next version of an organization, one at a time. Throws
-   * `organization-unknown`, `organization-busy`.
+   * `organization-unknown`, `organization-busy`, and `version-unknown` if `from` is not kept.
    */
-  begin(name: string, options: PublicationOptions): Promise<NextVersion>;
+  begin(name: string, options: BeginOptions): Promise<NextVersion>;
   /**
    * Makes copies current, all in one step, with the versions, secrets and settings of their
    * originals. Creates organizations that do not exist. Throws `organization-exists`,
@@ -51,4 +59,12 @@ export interface VersionFiles {
   /** Checks all files of an organization. Does not throw for damage. */
   check(entry: CatalogEntry, report: CheckReport): Promise<void>;
   close(): Promise<void>;
+}
+
+/** A version that was never published, or is too old. */
+export function notKept(version: number | string): AppError {
+  return new AppError(
+    'version-unknown',
+    `There is no version ${version}, or it is no longer kept. "corkboard versions list" lists those that are.`,
+  );
 }

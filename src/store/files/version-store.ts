@@ -6,15 +6,32 @@ import { stat } from 'node:fs/promises';
 import type { Counts, Dataset } from '../../dataset/dataset.ts';
 import { AppError } from '../../domain/app-error.ts';
 import { defaultBuildBytes } from '../build-memory.ts';
-import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import { checkReplaceable } from '../organization-name.ts';
-import type { OrganizationEntry, Publication, PublicationOptions, Settings, Store } from '../store.ts';
+import type {
+  OrganizationEntry,
+  Outcome,
+  Publication,
+  PublicationOptions,
+  PublishedVersion,
+  Settings,
+  Store,
+  VersionDifference,
+} from '../store.ts';
 import { DuckdbPublication } from '../version/publish/publication.ts';
 import { openVersionDataset, type VersionFile } from '../version/read/version-dataset.ts';
+import { readDifference, readHistory } from '../version/read/version-history.ts';
 import { openVersionRows } from '../version/read/version-rows.ts';
 import type { VersionRows } from '../version-rows.ts';
 import type { CheckFinding, CheckProgress } from './check-report.ts';
-import type { AdoptOptions, CopyOptions, Original, VersionFiles } from './version-files.ts';
+import {
+  type AdoptOptions,
+  type BeginOptions,
+  type CopyOptions,
+  notKept,
+  type Original,
+  type VersionFiles,
+} from './version-files.ts';
 
 export interface CopyOutcome {
   readonly entry: OrganizationEntry;
@@ -67,9 +84,11 @@ export class VersionStore implements Store {
   }
 
   async openEarlier(name: string): Promise<Dataset | undefined> {
-    for await (const file of this.#files.earlier(await this.#catalog.entry(name))) {
+    const entry = await this.#catalog.entry(name);
+    for (const publication of await this.#files.kept(entry)) {
+      if (publication === entry.publication) continue;
       try {
-        return await openVersionDataset(file);
+        return await openVersionDataset(await this.#files.file(entry, publication));
       } catch {
         // Damaged as well, or deleted by a publication. An earlier version may be readable.
       }
@@ -78,9 +97,49 @@ export class VersionStore implements Store {
   }
 
   async beginPublication(name: string, options: PublicationOptions): Promise<Publication> {
+    return await this.#begin(name, options);
+  }
+
+  /** All publications that are known, latest first. Throws `organization-unknown`. */
+  async versions(name: string): Promise<readonly PublishedVersion[]> {
+    return await this.#withCurrent(name, async ({ entry, file }) => {
+      const kept = await this.#files.kept(entry);
+      const known = file === undefined ? [] : await readHistory(file);
+      for (const publication of kept) {
+        if (known.some((one) => one.publication === publication)) continue;
+        // Published before histories were recorded.
+        known.push(...(await readHistory(await this.#files.file(entry, publication)).catch(() => [])));
+      }
+      return known
+        .map((one) => ({ ...one, isKept: kept.includes(one.publication) }))
+        .sort((one, other) => other.publication - one.publication);
+    });
+  }
+
+  /** The differences from one kept version to another one. Throws `version-unknown`. */
+  async difference(name: string, from: number, to: number): Promise<VersionDifference> {
+    const entry = await this.#catalog.entry(name);
+    return await readDifference(await this.#keptFile(entry, from), await this.#keptFile(entry, to));
+  }
+
+  /**
+   * Publishes the content and settings of an earlier version as the next one (decision 83). Throws
+   * `version-unknown`, and the errors of a publication.
+   */
+  async rollBack(name: string, to: number, options: PublicationOptions): Promise<Outcome> {
+    const publication = await this.#begin(name, { ...options, from: to });
+    try {
+      await publication.restore();
+      return await publication.publish();
+    } finally {
+      await publication.discard();
+    }
+  }
+
+  async #begin(name: string, options: BeginOptions): Promise<DuckdbPublication> {
     const next = await this.#files.begin(name, options);
     try {
-      return await DuckdbPublication.begin(next, this.#buildBytes);
+      return await DuckdbPublication.begin(next, this.#buildBytes, options.cause);
     } catch (error) {
       await next.discard();
       throw error;
@@ -164,6 +223,11 @@ export class VersionStore implements Store {
     const checked = names ?? all;
     for (const name of checked) for (const finding of await this.#checkOne(name, onBytes)) onFinding(finding);
     return checked;
+  }
+
+  async #keptFile(entry: CatalogEntry, publication: number): Promise<VersionFile> {
+    if (!(await this.#files.kept(entry)).includes(publication)) throw notKept(publication);
+    return await this.#files.file(entry, publication);
   }
 
   async #checkOne(name: string, onBytes: CheckProgress['onBytes']): Promise<readonly CheckFinding[]> {

@@ -27,6 +27,8 @@ export interface DatabaseOptions {
   readonly memoryBytes: number;
   /** Folder for data that does not fit into memory; DuckDB creates and removes it. */
   readonly spillFolder: string;
+  /** Other version files that are only read, by the names under which they are attached. */
+  readonly attached?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -61,8 +63,9 @@ export class Database {
       memory_limit: inMegabytes(options.memoryBytes),
       temp_directory: options.spillFolder,
       autoinstall_known_extensions: 'false',
-      enable_external_access: 'false',
+      ...(options.attached === undefined ? { enable_external_access: 'false' } : {}),
     });
+    if (options.attached !== undefined) await attach(instance, options.attached);
     return new Database(instance);
   }
 
@@ -124,6 +127,24 @@ export class Database {
       if (this.#closed) connection.closeSync();
       else this.#idle.push(connection);
     }
+  }
+}
+
+/** Attaches files to all connections, and removes the access to all others. */
+async function attach(instance: DuckDBInstance, files: Readonly<Record<string, string>>): Promise<void> {
+  const quoted = (path: string) => `'${path.replaceAll("'", "''")}'`;
+  const connection = await instance.connect();
+  try {
+    // DuckDB looks for a write-ahead log beside each file.
+    const allowed = Object.values(files).flatMap((path) => [quoted(path), quoted(`${path}.wal`)]);
+    await connection.run(`SET allowed_paths = [${allowed.join(', ')}]; SET enable_external_access = false;`);
+    for (const [name, path] of Object.entries(files))
+      await connection.run(`ATTACH ${quoted(path)} AS ${name} (READ_ONLY)`);
+  } catch (error) {
+    instance.closeSync();
+    throw describeDamage(error);
+  } finally {
+    connection.closeSync();
   }
 }
 

@@ -1,6 +1,7 @@
 /** The single row of the table `version` of a version file. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Settings } from '../store.ts';
+import { bigint, text, userPointsKey } from '../stored-values.ts';
 import { runRows } from './database.ts';
 
 /** The properties of a version in addition to its settings and its rows. */
@@ -40,4 +41,20 @@ export async function writeVersion(
       policy: settings.policy,
     },
   );
+}
+
+/** The settings in the row. */
+export async function readSettings(connection: DuckDBConnection): Promise<Settings> {
+  const [row] = await runRows(
+    connection,
+    `SELECT organization_id, title, domain, category_id, course_lookup, lms_user_properties, user_points_key, policy
+     FROM version`,
+  );
+  if (row === undefined) throw new Error('the generation names no version');
+  const [id, title, domain, categoryId, course, properties, pointsKey, policy] = row;
+  return {
+    ...{ id: bigint(id), title: text(title), domain: text(domain), categoryId: bigint(categoryId) },
+    ...{ courseLookup: course === true, lmsUserProperties: JSON.parse(text(properties)) },
+    ...{ userPointsKey: userPointsKey(pointsKey), policy: text(policy) },
+  };
 }

@@ -23,7 +23,7 @@ async function makeEarlier(file: string, format: 3 | 4 | 5): Promise<void> {
   const connection = await instance.connect();
   await connection.run(`DELETE FROM standings WHERE (board, person) NOT IN
     (SELECT board, person FROM board_people WHERE present)`);
-  await connection.run('DROP TABLE deleted_events');
+  await connection.run('DROP TABLE deleted_events; DROP TABLE publications;');
   if (format < 5) await connection.run('ALTER TABLE version DROP COLUMN user_points_key');
   if (format === 3) {
     for (const clock of LATER_USER_CLOCKS) await connection.run(`ALTER TABLE users DROP COLUMN ${clock}`);
@@ -142,5 +142,34 @@ describe('a version file of format 5', () => {
   it('is complete after any publication', async () => {
     await publishRecords(store, 'school', { users: [{ id: 3n, email: 'una2@x.example' }] });
     assert.deepEqual(await pointsOnBoard7(store), ['1: 0', '4: 0', '5: 6']);
+  });
+});
+
+describe('two version files of format 5', () => {
+  it('have a history, are compared, and the first one is restored', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'corkboard-earlier-'));
+    t.after(() => rm(folder, { recursive: true }));
+    const store = await openFolderStore(folder);
+    t.after(() => store.close());
+    await store.createOrganization('school', {});
+    await publishRecords(store, 'school', WORLD);
+    await publishRecords(store, 'school', { users: [{ id: 1n, email: 'ann2@x.example', name: 'Ann Bee' }] });
+    for (const number of [1, 2])
+      await makeEarlier(join(folder, 'organizations', 'school', 'generations', `${number}.duckdb`), 5);
+    const history = await store.versions('school');
+    assert.deepEqual(
+      history.map(({ publication, cause, isKept }) => [publication, cause, isKept]),
+      [
+        [2, undefined, true],
+        [1, undefined, true],
+      ],
+    );
+    const { changes } = await store.difference('school', 1, 2);
+    assert.deepEqual(changes.users, { added: 0, changed: 1, unchanged: 4, deleted: 0 });
+    const { published, changes: back } = await store.rollBack('school', 1, { waitMs: 0 });
+    assert.deepEqual([published, back.users.changed], [true, 1]);
+    assert.equal((await store.versions('school')).length, 3);
+    const { changes: none } = await store.difference('school', 1, 3);
+    assert.equal(none.users.changed, 0);
   });
 });

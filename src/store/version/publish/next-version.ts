@@ -6,8 +6,13 @@ export interface NextVersion {
   readonly entry: OrganizationEntry;
   /** Number of the current version; absent while nothing is published. */
   readonly publication: number | undefined;
-  /** The file to change: a copy of the current version. Missing before the first publication. */
+  /**
+   * The file to change: a copy of the current version, or of the one that is restored. Missing
+   * before the first publication.
+   */
   readonly file: string;
+  /** The file of the current version; only if an earlier one is restored. */
+  readonly current: string | undefined;
   /** Folder for data that DuckDB spills from memory. */
   readonly spillFolder: string;
   /**

@@ -9,6 +9,7 @@ import { readPolicy } from '../../../points/policy.ts';
 import { buildBytes } from '../../build-memory.ts';
 import type { DeletionOf, EventColumns, RecordKind, RecordOf, StagedProblem } from '../../staging.ts';
 import {
+  type Cause,
   type Changes,
   type DeletingOptions,
   isSameOrganization,
@@ -18,17 +19,19 @@ import {
 } from '../../store.ts';
 import { text } from '../../stored-values.ts';
 import { countRows, Database, prepareThreads, runRows, setMemory } from '../database.ts';
-import { writeVersion } from '../version-row.ts';
+import { readSettings, writeVersion } from '../version-row.ts';
 import { checkStaged } from './checks.ts';
 import { compact } from './compact.ts';
 import { type Deleted, deleteRecords } from './delete-records.ts';
 import { deriveTables } from './derived-tables.ts';
 import { countAllAsNew, leaveOutForgotten } from './erase.ts';
+import { recordPublication } from './history.ts';
 import { restoreOrder } from './layout.ts';
 import { type Merged, mergeStaged } from './merge.ts';
 import { type MergePosition, nextSequence } from './merge-events.ts';
 import type { NextVersion } from './next-version.ts';
 import { publishPoints } from './points-tables.ts';
+import { CURRENT, type RolledBack, rollBack } from './roll-back.ts';
 import { bringUpToDate, GENERATION_SCHEMA, readFormat } from './schema.ts';
 import { StagingTables } from './staging-tables.ts';
 
@@ -38,9 +41,12 @@ export class DuckdbPublication implements Publication {
   readonly #connection: DuckDBConnection;
   readonly #staging: StagingTables;
   readonly #limitBytes: number;
+  readonly #cause: Cause | undefined;
   #settings: Settings;
   /** Absent while nothing has been deleted. */
   #deleted: Deleted | undefined;
+  /** Absent unless an earlier version is restored. */
+  #rolledBack: RolledBack | undefined;
   #merged: Merged | undefined;
   #isClosed = false;
 
@@ -51,9 +57,11 @@ export class DuckdbPublication implements Publication {
       connection: DuckDBConnection;
       staging: StagingTables;
       limitBytes: number;
+      cause: Cause | undefined;
     },
   ) {
     this.#next = next;
+    this.#cause = building.cause;
     this.#database = building.database;
     this.#connection = building.connection;
     this.#staging = building.staging;
@@ -65,18 +73,19 @@ export class DuckdbPublication implements Publication {
    * Takes ownership of the turn to publish, which ends with the publication. `limitBytes`: memory
    * for building the version.
    */
-  static async begin(next: NextVersion, limitBytes: number): Promise<DuckdbPublication> {
+  static async begin(next: NextVersion, limitBytes: number, cause?: Cause): Promise<DuckdbPublication> {
     const { file, spillFolder } = next;
     const database = await Database.open(file, {
       readOnly: false,
       memoryBytes: buildBytes(0, limitBytes),
       spillFolder,
+      ...(next.current === undefined ? {} : { attached: { [CURRENT]: next.current } }),
     });
     try {
       const connection = await database.connect();
       await prepareTables(connection, next.publication === undefined);
       const staging = await StagingTables.create(connection);
-      return new DuckdbPublication(next, { database, connection, staging, limitBytes });
+      return new DuckdbPublication(next, { database, connection, staging, limitBytes, cause });
     } catch (error) {
       database.close();
       throw error;
@@ -112,6 +121,18 @@ export class DuckdbPublication implements Publication {
     return leftOut;
   }
 
+  /**
+   * Replaces all content and settings by those of the earlier version from which the next one is
+   * built.
+   */
+  async restore(): Promise<void> {
+    const [events] = await countRows(this.#connection, ['events']);
+    await prepareThreads(this.#connection, events);
+    await setMemory(this.#connection, buildBytes(events, this.#limitBytes));
+    this.#rolledBack = await rollBack(this.#connection, await this.#position());
+    this.#settings = await readSettings(this.#connection);
+  }
+
   async preview(): Promise<Pick<Outcome, 'changes' | 'erased'>> {
     const { changes, erased } = await this.#merge();
     return { changes, erased: erased?.events ?? 0 };
@@ -119,14 +140,9 @@ export class DuckdbPublication implements Publication {
 
   async publish(): Promise<Outcome> {
     const position = await this.#position();
-    const { changes, erased } = await this.#merge();
-    const [events, users, boards, pins] = await countRows(this.#connection, [
-      'events',
-      'users',
-      'boards',
-      'pins',
-    ]);
-    const counts = { events, users, boards, pins };
+    const { changes: merged, erased } = await this.#merge();
+    const changes = this.#rolledBack?.changes ?? merged;
+    const counts = await countContent(this.#connection);
     if (!this.#isWorthAVersion(changes)) {
       this.#close();
       await this.#next.configure(this.#settings);
@@ -136,7 +152,7 @@ export class DuckdbPublication implements Publication {
     const publishedMs = Date.now();
     const forgets = erased !== undefined;
     // The derived tables are empty then.
-    const isAnew = forgets || this.#deleted !== undefined;
+    const isAnew = forgets || this.#deleted !== undefined || this.#rolledBack?.isAnew === true;
     await this.#reviseOrganization(position);
     if (isAnew) await countAllAsNew(this.#connection);
     await deriveTables(this.#connection, isAnew || this.#next.publication === undefined);
@@ -144,6 +160,12 @@ export class DuckdbPublication implements Publication {
     await publishPoints(this.#connection, policy, policy !== position.policy || isAnew);
     await restoreOrder(this.#connection);
     await this.#writeVersion({ version, publishedMs }, position);
+    const about = { ...this.#cause, changes, counts };
+    await recordPublication(
+      this.#connection,
+      { publication: position.publication, version, publishedMs },
+      about,
+    );
     // Closing the database would also write the remaining data, but would hide a failure such as a
     // full disk.
     await this.#connection.run('CHECKPOINT');
@@ -167,9 +189,13 @@ export class DuckdbPublication implements Publication {
 
   async #position(): Promise<MergePosition & { readonly policy: string | undefined }> {
     const [row] = await runRows(this.#connection, 'SELECT last_sequence, policy FROM version');
+    const [current] =
+      this.#next.current === undefined
+        ? [row]
+        : await runRows(this.#connection, `SELECT last_sequence FROM ${CURRENT}.version`);
     return {
       publication: (this.#next.publication ?? 0) + 1,
-      lastSequence: Number(row?.[0] ?? 0),
+      lastSequence: Number(current?.[0] ?? 0),
       policy: row === undefined ? undefined : text(row[1]),
     };
   }
@@ -228,4 +254,11 @@ async function prepareTables(connection: DuckDBConnection, isNew: boolean): Prom
 
 function comparable(settings: Settings): string {
   return JSON.stringify(settings, (_, value) => (typeof value === 'bigint' ? String(value) : value));
+}
+
+/** The number of events, users, boards and pins. */
+async function countContent(connection: DuckDBConnection): Promise<Outcome['counts']> {
+  const tables = ['events', 'users', 'boards', 'pins'] as const;
+  const [events, users, boards, pins] = await countRows(connection, tables);
+  return { events, users, boards, pins };
 }

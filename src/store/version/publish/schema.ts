@@ -13,13 +13,13 @@ import { type CopiedTable, quoted, TABLE_NAMES, type Type, VERSION_TABLES } from
 import { MISSING_STANDINGS } from './points-tables.ts';
 
 /** Increment on every change of the schema. */
-const FORMAT = 7;
+export const FORMAT = 7;
 /** The earliest format that can be read. The next publication upgrades the file to `FORMAT`. */
 const EARLIEST_FORMAT = 3;
 /** The format that added the other clocks of users. */
 const FORMAT_OF_CLOCKS = 4;
-/** The format that added deleted events. */
-const FORMAT_OF_DELETED_EVENTS = 7;
+/** The format that added deleted events and the history of publications. */
+const FORMAT_OF_HISTORY = 7;
 
 const commentOf = (format: number) => `Corkboard generation, format ${format}`;
 
@@ -37,16 +37,15 @@ function createTable(name: string, columns: Readonly<Record<string, Type>>): str
 
 const { publication: _publication, id: _id, ...ORDERED_EVENTS } = VERSION_TABLES.events.columns;
 
-/**
- * Events that were deleted, for clients that keep a copy (decision 82). "deleted" is the sequence
- * of the deletion. Boards and users have their ids here, because they may have been deleted as
- * well.
- */
-const DELETED_EVENTS = `
+const HISTORY = `
+-- Events that were deleted, for clients that keep a copy (decision 82). "deleted" is the sequence of
+-- the deletion. Boards and users have their ids, because they may have been deleted as well.
 CREATE TABLE deleted_events (
   sequence BIGINT, deleted BIGINT, board_id BIGINT, actor_id BIGINT, owner_id BIGINT, has_pin BOOLEAN,
   timestamp_ms BIGINT
-);`;
+);
+-- All publications up to this version (decision 83); "about" is JSON.
+CREATE TABLE publications (publication INTEGER, version VARCHAR, published_ms BIGINT, about VARCHAR);`;
 
 export const GENERATION_SCHEMA = `
 CREATE TABLE version (
@@ -61,7 +60,7 @@ ${createTable('board_events', ORDERED_EVENTS)}
 ${createTable('actor_events', ORDERED_EVENTS)}
 -- Rows that were appended to a table without continuing its order.
 CREATE TABLE out_of_order (name VARCHAR, rows BIGINT);
-${DELETED_EVENTS}
+${HISTORY}
 `;
 
 interface Added {
@@ -90,7 +89,7 @@ const ADDED: readonly Added[] = [
 const STEPS: Readonly<Record<number, string>> = {
   // Users who were paid without acting had no points total.
   5: `INSERT INTO standings ${MISSING_STANDINGS};`,
-  6: DELETED_EVENTS,
+  6: HISTORY,
 };
 
 /**
@@ -116,22 +115,35 @@ export function hasClocks(format: number): boolean {
   return format >= FORMAT_OF_CLOCKS;
 }
 
-/** Whether a file can have deleted events. */
-export function hasDeletedEvents(format: number): boolean {
-  return format >= FORMAT_OF_DELETED_EVENTS;
+/** Whether a file has deleted events and the history of publications. */
+export function hasHistory(format: number): boolean {
+  return format >= FORMAT_OF_HISTORY;
 }
 
-/** A table of a file of the given format, with the columns of the present format. */
-export function tableOf(table: CopiedTable | 'version', format: number): string {
+/**
+ * A table of a file of the given format, with the columns of the present format. `file`: the name
+ * of a file that is attached to the connection; absent: the one that is open.
+ */
+export function tableOf(table: CopiedTable | 'version', format: number, file?: string): string {
+  const name = file === undefined ? table : `${file}.${table}`;
   const lacking = ADDED.filter((added) => added.table === table && added.format > format)
     .flatMap(({ columns }) => Object.entries(columns))
     .map(([column, value]) => `${value} AS ${column}`);
-  return lacking.length === 0 ? table : `(SELECT *, ${lacking.join(', ')} FROM ${table})`;
+  return lacking.length === 0 ? name : `(SELECT *, ${lacking.join(', ')} FROM ${name})`;
 }
 
-/** Throws `data-unreadable` when this version of Corkboard cannot read the format of the file. */
-export async function readFormat(ask: (sql: string) => Promise<DuckDBValue[][]>): Promise<number> {
-  const [row] = await ask("SELECT comment FROM duckdb_tables() WHERE table_name = 'version'");
+/**
+ * Throws `data-unreadable` when this version of Corkboard cannot read the format of the file.
+ * `file`: as for `tableOf`.
+ */
+export async function readFormat(
+  ask: (sql: string) => Promise<DuckDBValue[][]>,
+  file?: string,
+): Promise<number> {
+  const within = file === undefined ? 'current_database()' : `'${file}'`;
+  const [row] = await ask(
+    `SELECT comment FROM duckdb_tables() WHERE table_name = 'version' AND database_name = ${within}`,
+  );
   for (let format = FORMAT; format >= EARLIEST_FORMAT; format--) {
     if (row?.[0] === commentOf(format)) return format;
   }

@@ -20,7 +20,7 @@ import { NO_REDACTION } from '../../../domain/redaction.ts';
 import type { Scope } from '../../../domain/scope.ts';
 import { clockOf, type Unseen } from '../../../domain/user-clocks.ts';
 import { Database, joinedIntegers, type StatementParameters } from '../database.ts';
-import { hasClocks, hasDeletedEvents, readFormat, tableOf } from '../publish/schema.ts';
+import { hasClocks, hasHistory, readFormat, tableOf } from '../publish/schema.ts';
 import { readDeletedEvents, readForgotten, readRevisions } from './change-set.ts';
 import { allOf, type Condition, inRange, inScope, visibleOf, withCreation } from './conditions.ts';
 import { ImageFile } from './image-file.ts';
@@ -123,7 +123,7 @@ class VersionDataset implements Dataset {
     sequence: number,
     most: number,
   ): Promise<Float64Array> {
-    if (!hasDeletedEvents(this.#format)) return new Float64Array();
+    if (!hasHistory(this.#format)) return new Float64Array();
     return await readDeletedEvents(this.#database, query, sequence, most);
   }
 

@@ -1,0 +1,48 @@
+/** The publications of an organization, as each version file records them (decision 83). */
+import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import type { Cause, Changes, Outcome, PublishedVersion } from '../../store.ts';
+import { text } from '../../stored-values.ts';
+import { runRows } from '../database.ts';
+
+/** More files of an import are not recorded. */
+const MOST_FILES = 20;
+
+interface About extends Cause {
+  readonly changes: Changes;
+  readonly counts: Outcome['counts'];
+}
+
+/** Adds a publication to the history. */
+export async function recordPublication(
+  connection: DuckDBConnection,
+  { publication, version, publishedMs }: Pick<PublishedVersion, 'publication' | 'version' | 'publishedMs'>,
+  about: Partial<Cause> & Omit<About, 'command'>,
+): Promise<void> {
+  const files = about.files?.slice(0, MOST_FILES);
+  await runRows(
+    connection,
+    'INSERT INTO publications VALUES ($publication, $version, $publishedMs, $about)',
+    {
+      ...{ publication: BigInt(publication), version, publishedMs: BigInt(publishedMs) },
+      about: JSON.stringify({ ...about, ...(files === undefined ? {} : { files }) }),
+    },
+  );
+}
+
+/** The columns of `historyOf`, in their order. */
+export const HISTORY_COLUMNS = 'publication, version, published_ms, about';
+
+/** A row of the history; `about` may be null. */
+export function historyOf([publication, version, publishedMs, about]: readonly DuckDBValue[]): Omit<
+  PublishedVersion,
+  'isKept'
+> {
+  const { command, files, restored, changes, counts }: Partial<About> =
+    about === null || about === undefined ? {} : JSON.parse(text(about));
+  const cause =
+    command === undefined ? undefined : { command, ...(files && { files }), ...(restored && { restored }) };
+  return {
+    ...{ publication: Number(publication), version: text(version), publishedMs: Number(publishedMs) },
+    ...{ cause, changes, counts },
+  };
+}

@@ -1,0 +1,126 @@
+/**
+ * Makes the content of an earlier version the next one (decision 83). The open file is a copy of
+ * the earlier version, and the current one is attached. Afterwards, everything that differs from
+ * the current version is a change or a deletion for clients that sync.
+ */
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { THING_CLOCKS, USER_CLOCKS } from '../../../domain/user-clocks.ts';
+import type { Changes } from '../../store.ts';
+import { quoted, saidColumns, type ThingTable } from '../../version-tables.ts';
+import { fillTemporary, runRows } from '../database.ts';
+import { compareVersions } from './compare-versions.ts';
+import { emptyDerived } from './derived-tables.ts';
+import { EVENT_TABLES } from './layout.ts';
+import { type MergePosition, nextSequence } from './merge-events.ts';
+import { FORMAT, hasHistory, readFormat, tableOf } from './schema.ts';
+
+/** The name under which the current version is attached. */
+export const CURRENT = 'current_version';
+
+export interface RolledBack {
+  readonly changes: Changes;
+  /** Whether derived tables are empty and must be computed again. */
+  readonly isAnew: boolean;
+}
+
+export async function rollBack(connection: DuckDBConnection, position: MergePosition): Promise<RolledBack> {
+  const sequence = nextSequence(position);
+  const format = await readFormat(async (sql) => await runRows(connection, sql), CURRENT);
+  const [row] = await runRows(connection, 'SELECT last_sequence FROM version');
+  const restoredSequence = Number(row?.[0]);
+  await takeHistory(connection, format);
+  const restored = await restoreEvents(connection, restoredSequence, position);
+  await withdrawEvents(connection, restoredSequence, sequence);
+  for (const [table, clocks] of CLOCKS) await setClocks(connection, table, clocks, format, sequence);
+  const isAnew = restored > 0;
+  if (isAnew) await emptyDerived(connection);
+  const { changes } = await compareVersions(
+    connection,
+    { file: CURRENT, format },
+    { format: FORMAT },
+    position.lastSequence,
+  );
+  return { changes, isAnew };
+}
+
+/** Deletions and publications since the earlier version have happened nevertheless. */
+async function takeHistory(connection: DuckDBConnection, format: number): Promise<void> {
+  await connection.run('DELETE FROM deleted_events; DELETE FROM publications;');
+  if (!hasHistory(format)) return;
+  await connection.run(`
+    INSERT INTO deleted_events FROM ${CURRENT}.deleted_events;
+    INSERT INTO publications FROM ${CURRENT}.publications;`);
+}
+
+/**
+ * Events that were deleted since come again as new ones, because clients have deleted them. Returns
+ * their number.
+ */
+async function restoreEvents(
+  connection: DuckDBConnection,
+  restoredSequence: number,
+  position: MergePosition,
+): Promise<number> {
+  const restored = await fillTemporary(
+    connection,
+    'restored',
+    `SELECT e.sequence, ${position.lastSequence} + row_number() OVER (ORDER BY e.sequence) AS renewed FROM events e
+     SEMI JOIN deleted_events d ON d.sequence = e.sequence AND d.deleted > ${restoredSequence}`,
+  );
+  if (restored === 0) return 0;
+  await connection.run(`
+    UPDATE events SET publication = ${position.publication}
+    WHERE sequence IN (SELECT sequence FROM restored)`);
+  for (const table of EVENT_TABLES) {
+    await connection.run(
+      `UPDATE ${table} t SET sequence = r.renewed FROM restored r WHERE r.sequence = t.sequence`,
+    );
+  }
+  return restored;
+}
+
+/** Events that were added since are deleted. */
+async function withdrawEvents(
+  connection: DuckDBConnection,
+  restoredSequence: number,
+  sequence: number,
+): Promise<void> {
+  await connection.run(`
+    INSERT INTO deleted_events
+    SELECT e.sequence, ${sequence}, b.id, a.id, o.id, e.pin IS NOT NULL, e.timestamp_ms
+    FROM ${CURRENT}.events e JOIN ${CURRENT}.boards b ON b.ix = e.board JOIN ${CURRENT}.users a ON a.ix = e.actor
+    JOIN ${CURRENT}.users o ON o.ix = e."owner" WHERE e.sequence > ${restoredSequence} ORDER BY e.sequence`);
+}
+
+const CLOCKS: readonly (readonly [ThingTable, Readonly<Record<string, string>>])[] = [
+  ['users', USER_CLOCKS],
+  ['boards', THING_CLOCKS],
+  ['pins', THING_CLOCKS],
+];
+
+/**
+ * Sets the clocks of records that are in both versions: to the present sequence if they differ in
+ * what the clock counts, or else to those of the current version, which may have changed twice.
+ */
+async function setClocks(
+  connection: DuckDBConnection,
+  table: ThingTable,
+  clocks: Readonly<Record<string, string>>,
+  format: number,
+  sequence: number,
+): Promise<void> {
+  // The indices of boards and users in pins have no meaning in a different version.
+  const said = saidColumns(table).filter(([name]) => name !== 'board' && name !== 'owner');
+  const differs = said.map(([name]) => `m.${quoted(name)} IS DISTINCT FROM t.${quoted(name)}`).join(' OR ');
+  const values = Object.entries(clocks).map(
+    ([clock, isMoved]) =>
+      `CASE WHEN (${differs}) AND ${isMoved} THEN ${sequence} ELSE t.${clock} END AS ${clock}`,
+  );
+  await fillTemporary(
+    connection,
+    'clocks',
+    `SELECT m.ix, ${values.join(', ')} FROM ${table} m JOIN ${tableOf(table, format, CURRENT)} t ON t.id = m.id`,
+  );
+  const set = Object.keys(clocks).map((clock) => `${clock} = c.${clock}`);
+  await connection.run(`UPDATE ${table} m SET ${set.join(', ')} FROM clocks c WHERE c.ix = m.ix`);
+}
