@@ -113,7 +113,10 @@ export class OldSnapshot {
   }
 
   async keys(organization: string): Promise<readonly KeyRow[]> {
-    const { rows } = this.#connection;
+    // Keys of 0.1 may be used from any address.
+    const whole = 'WITH keys AS (SELECT *, NULL::text AS networks FROM keys)';
+    const rows: OwnConnection['rows'] = (sql, parameters) =>
+      this.#connection.rows(`${whole} ${sql}`, parameters);
     const keys = openPostgresKeyRows({ rows, session: (use) => use({ rows }), close: async () => {} });
     return await keys.all(organization);
   }

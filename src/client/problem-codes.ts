@@ -17,6 +17,7 @@ export type ProblemCode =
   | 'key-expired'
   | 'key-revoked'
   | 'lookup-not-allowed'
+  | 'network-not-allowed'
   | 'not-found'
   | 'lookup-not-configured'
   | 'method-not-allowed'

@@ -92,6 +92,11 @@ export const PROBLEMS = {
     title: 'LMS look-up is not allowed for this key',
     remedy: 'Ask the operator for a key with this permission. Redacting keys do not have it by default.',
   },
+  'network-not-allowed': {
+    status: 403,
+    title: 'API key is not allowed from this address',
+    remedy: 'Use the key from a network that is permitted for it, or ask the operator to permit this one.',
+  },
   'not-found': {
     status: 404,
     title: 'Not found',

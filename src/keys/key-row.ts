@@ -20,6 +20,8 @@ export interface KeyRow {
   readonly allow_lms_lookup: boolean;
   readonly rate_requests: number | null;
   readonly rate_per_seconds: number | null;
+  /** Separated by commas; null: any address. */
+  readonly networks: string | null;
   readonly created_ms: number;
   readonly expires_ms: number | null;
   readonly retires_ms: number | null;
@@ -82,6 +84,7 @@ const CONFIGURED = [
   'allow_lms_lookup',
   'rate_requests',
   'rate_per_seconds',
+  'networks',
   'expires_ms',
 ] as const satisfies readonly (keyof KeyRow)[];
 const COLUMNS = [
@@ -200,6 +203,7 @@ function grantColumns(grant: KeyGrant) {
     allow_lms_lookup: grant.allowLmsLookup ?? false,
     rate_requests: grant.rateLimit?.requests ?? null,
     rate_per_seconds: grant.rateLimit?.perSeconds ?? null,
+    networks: grant.networks?.join() ?? null,
   };
 }
 
@@ -218,6 +222,7 @@ export function readKeyEntry(row: KeyRow, scope?: Scope): KeyEntry {
     redact: { email: row.redact_email, name: row.redact_name, id: row.redact_id },
     allowLmsLookup: row.allow_lms_lookup,
     rateLimit: readRateLimit(row),
+    networks: row.networks?.split(','),
     createdMs: row.created_ms,
     expiresMs: endsMs === Infinity ? undefined : endsMs,
     revokedMs: row.revoked_ms ?? undefined,

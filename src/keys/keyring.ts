@@ -29,6 +29,11 @@ export interface KeyGrant {
   readonly allowLmsLookup?: boolean | undefined;
   /** Absent: the default of the server. */
   readonly rateLimit?: RateLimit | undefined;
+  /**
+   * Addresses and networks from which the key may be used, not empty; absent: any (decision 84).
+   * The same object in every result while the keyring keeps the entry.
+   */
+  readonly networks?: readonly string[] | undefined;
 }
 
 export interface KeyEntry extends KeyGrant {
@@ -53,7 +58,8 @@ export interface NewKey {
 export type Expiry = number | 'never';
 
 /**
- * Changes of a key. Absent fields stay as they are; a rate limit of `undefined` removes the limit.
+ * Changes of a key. Absent fields stay as they are; a rate limit of `undefined` removes the limit,
+ * networks of `undefined` allow any address.
  */
 export interface KeyChanges extends Partial<Omit<KeyGrant, 'organization'>> {
   readonly expiry?: Expiry | undefined;
@@ -104,11 +110,11 @@ export function mayLookUpPeople({ redact, allowLmsLookup = false }: KeyGrant): b
   return allowLmsLookup || !isRedacting(redact);
 }
 
-/** `key-revoked` or `key-expired`: the secret was right, so the log may name the key. */
+/** The secret was right, so the log may name the key. */
 export class RefusedKeyError extends AppError {
   readonly entry: KeyEntry;
 
-  constructor(code: 'key-revoked' | 'key-expired', message: string, entry: KeyEntry) {
+  constructor(code: 'key-revoked' | 'key-expired' | 'network-not-allowed', message: string, entry: KeyEntry) {
     super(code, message);
     this.entry = entry;
   }

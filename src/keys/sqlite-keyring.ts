@@ -12,6 +12,7 @@ import {
   acceptRow,
   addSeals,
   defineSeals,
+  extendSeals,
   findDamage,
   type SealedTable,
   sealCheck,
@@ -48,6 +49,9 @@ const SEALED: SealedTable = {
     `The key ${id} in ${FILE} is damaged. Revoke it and create a new one, or restore ${FILE} from a backup.`,
 };
 
+/** The columns that the first seals were made of. */
+const FIRST_SEALED = KEY_COLUMNS.filter((column) => column !== 'networks');
+
 /**
  * The migrations of the table. Only append to them: `user_version` of the file counts those that
  * have run.
@@ -72,7 +76,9 @@ const STEPS = [
   ) STRICT, WITHOUT ROWID`,
   'ALTER TABLE keys ADD allow_lms_lookup INTEGER NOT NULL DEFAULT 0',
   'ALTER TABLE keys ADD redact_id INTEGER NOT NULL DEFAULT 0',
-  addSeals(SEALED),
+  addSeals({ ...SEALED, columns: FIRST_SEALED }),
+  `ALTER TABLE keys ADD networks TEXT;
+  ${extendSeals(SEALED, FIRST_SEALED)}`,
 ] as const;
 
 /**

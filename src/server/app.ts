@@ -132,7 +132,7 @@ export function buildApp(options: AppOptions): App {
     allowOrigin(request, reply, corsOrigins);
     if (isPreflight(request, corsOrigins)) return sendPreflight(reply);
     if (keyed) {
-      request.visit.key = await authenticate(request.raw, keyring);
+      request.visit.key = await authenticate(request, keyring);
       shares.connections.claim(request.raw.socket, request.visit.key);
       await limitRate(request.visit.key, reply);
     }

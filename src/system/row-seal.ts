@@ -34,7 +34,22 @@ export function defineSeals(database: DatabaseSync, { describe }: SealedTable): 
 export function addSeals(table: SealedTable): string {
   return `ALTER TABLE ${table.name} ADD seal BLOB;
     UPDATE ${table.name} SET seal = ${seal(table)};
-    CREATE TRIGGER ${table.name}_inserted AFTER INSERT ON ${table.name} BEGIN ${sealNew(table)} END;
+    ${addTriggers(table)}`;
+}
+
+/**
+ * Statements for a table that has got further columns since it was sealed. `former` are the columns
+ * before. Rows that did not match their seals still do not.
+ */
+export function extendSeals(table: SealedTable, former: readonly string[]): string {
+  return `DROP TRIGGER ${table.name}_inserted;
+    DROP TRIGGER ${table.name}_updated;
+    UPDATE ${table.name} SET seal = ${seal(table)} WHERE seal IS ${seal({ ...table, columns: former })};
+    ${addTriggers(table)}`;
+}
+
+function addTriggers(table: SealedTable): string {
+  return `CREATE TRIGGER ${table.name}_inserted AFTER INSERT ON ${table.name} BEGIN ${sealNew(table)} END;
     CREATE TRIGGER ${table.name}_updated AFTER UPDATE OF ${table.columns.join(', ')} ON ${table.name}
     WHEN OLD.seal IS ${seal(table, 'OLD.')} BEGIN ${sealNew(table)} END;`;
 }

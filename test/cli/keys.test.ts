@@ -35,6 +35,7 @@ describe('keys create', () => {
           redact: [],
           lmsLookup: true,
           rateLimit: null,
+          networks: null,
           created: '',
         },
         ...{ expires: null, revoked: null, lastUsed: null, rotatedTo: null },
@@ -212,6 +213,25 @@ describe('keys configure', () => {
     assert.equal(await asked(), undefined);
     await keys('configure', id, '--rate-limit', '100/minute');
     assert.equal(await asked(), '"default";q=100;w=60');
+  });
+});
+
+describe('the networks of a key', () => {
+  it('are set, listed, kept by a rotation, and removed by "any" and by an empty text', async () => {
+    const networks = ['10.0.0.0/8', '2001:db8::/32'];
+    const created = await keys('create', '--organization', 'school', '--networks', networks.join());
+    assert.deepEqual(created.networks, networks);
+    assert.deepEqual((await find(created.key)).networks, networks);
+    const list: { id: string; networks: unknown }[] = await keys('list');
+    assert.deepEqual(list.find(({ id }) => id === created.id)?.networks, networks);
+    const table = await run(['keys', 'list', '--data', data]);
+    assert.match(table.stdout, new RegExp(`${created.id} .* 10\\.0\\.0\\.0/8,2001:db8::/32 `));
+    assert.deepEqual((await keys('rotate', created.id)).networks, networks);
+    assert.deepEqual((await keys('configure', created.id, '--label', 'kept')).networks, networks);
+    assert.equal((await keys('configure', created.id, '--networks', 'any')).networks, null);
+    assert.deepEqual((await keys('configure', created.id, '--networks', '::1')).networks, ['::1']);
+    assert.equal((await keys('configure', created.id, '--networks', '')).networks, null);
+    assert.equal((await find(created.key)).networks, undefined);
   });
 });
 

@@ -8,6 +8,7 @@ import {
   readIdentifiers,
   readLine,
   readNames,
+  readNetworks,
   readOrigins,
   readPort,
   readProxies,
@@ -47,6 +48,10 @@ const VALUES: readonly [reader: (text: string) => unknown, text: string, value: 
   [readNames, 'sis_id, login', ['sis_id', 'login']],
   [readNames, '', []],
   [readProxies, '127.0.0.1, 10.0.0.0/8,fd00::/8', ['127.0.0.1', '10.0.0.0/8', 'fd00::/8']],
+  [readNetworks, '10.0.0.0/8, 192.0.2.7,2001:db8::/32', ['10.0.0.0/8', '192.0.2.7', '2001:db8::/32']],
+  [readNetworks, '::1,::1', ['::1']],
+  [readNetworks, 'any', 'any'],
+  [readNetworks, '', 'any'],
   [readSwitch, 'on', true],
   [readSwitch, 'off', false],
   [readLine, 'data warehouse', 'data warehouse'],
@@ -81,6 +86,10 @@ const REFUSED: readonly [reader: (text: string) => unknown, texts: readonly stri
   [
     readProxies,
     ['', '10.0.0.0/0', '10.0.0.0/33', '10.0.0.0/', 'proxy.example.org', 'true', '::1/129', 'fe80::1%1'],
+  ],
+  [
+    readNetworks,
+    ['10.0.0.0/0', '10.0.0.0/33', 'any,10.0.0.0/8', '10.0.0', 'host', 'fe80::1%1', '::ffff:10.0.0.0/104'],
   ],
   [readOrigins, ['*', 'example.org', 'https://example.org/', 'https://example.org/path']],
 ];

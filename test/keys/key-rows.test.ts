@@ -26,6 +26,7 @@ const WHOLE: KeyRow = {
   allow_lms_lookup: true,
   rate_requests: 10,
   rate_per_seconds: 60,
+  networks: '10.0.0.0/8,2001:db8::/32',
   created_ms: 1,
   expires_ms: 2e12,
   retires_ms: 2e12 + 1,
@@ -82,6 +83,7 @@ for (const [kind, open] of [
         scope: '{"boards":["1"],"users":[]}',
         redact_email: true,
         label: 'narrowed',
+        networks: '192.0.2.7',
       };
       await bench.rows.take([narrowed]);
       await bench.rows.take([{ ...WHOLE, scope: '{"boards":"all","users":"all"}', redact_email: false }]);

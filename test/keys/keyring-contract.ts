@@ -58,6 +58,7 @@ export function testKeyring(kind: KindOfKeyring): void {
         scope: { boards: [-1n, 2n ** 63n - 1n], users: 'of-boards' },
         ...{ redact: { email: true, name: false, id: true }, allowLmsLookup: true },
         rateLimit: { requests: 100, perSeconds: 60 },
+        networks: ['10.0.0.0/8', '2001:db8::/32'],
       };
       const { key, entry } = await keyring.create(grant, nowMs + HOUR_MS);
       await keyring.close();

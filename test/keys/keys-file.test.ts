@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { mayLookUpPeople } from '../../src/keys/keyring.ts';
-import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
+import { openSqliteKeyRows, openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
+import { addSeals, defineSeals, sealSchema } from '../../src/system/row-seal.ts';
 
 let folder: string;
 
@@ -46,6 +47,49 @@ describe('the file of keys', () => {
     assert.equal((await other.list()).length, 1);
     await keyring.close();
     await other.close();
+  });
+
+  it('is migrated from the version with the first seals, and damaged rows stay damaged', async () => {
+    const file = new DatabaseSync(join(folder, 'keys.db'));
+    file.exec(`
+      CREATE TABLE keys (
+        id TEXT PRIMARY KEY, digest BLOB NOT NULL, organization TEXT NOT NULL, label TEXT NOT NULL,
+        scope TEXT NOT NULL, redact_email INTEGER NOT NULL, redact_name INTEGER NOT NULL, rate_requests INTEGER,
+        rate_per_seconds INTEGER, created_ms INTEGER NOT NULL, expires_ms INTEGER, retires_ms INTEGER,
+        revoked_ms INTEGER, last_used_ms INTEGER, rotated_to TEXT,
+        allow_lms_lookup INTEGER NOT NULL DEFAULT 0, redact_id INTEGER NOT NULL DEFAULT 0
+      ) STRICT, WITHOUT ROWID;
+      PRAGMA user_version = 3;`);
+    for (const id of ['abcdefghijkl', 'bcdefghijklm']) {
+      file.exec(`INSERT INTO keys VALUES ('${id}', x'00', 'school', 'old', '{"boards":"all","users":"all"}',
+        0, 0, NULL, NULL, 5, NULL, NULL, NULL, NULL, NULL, 0, 0)`);
+    }
+    const columns =
+      'id, digest, organization, label, scope, redact_email, redact_name, redact_id, allow_lms_lookup, rate_requests, rate_per_seconds, expires_ms, created_ms, retires_ms, revoked_ms, last_used_ms, rotated_to';
+    const table = { file: 'keys.db', name: 'keys', key: 'id', columns: columns.split(', ') };
+    const sealed = { ...table, describe: (id: string) => `${id} is damaged` };
+    defineSeals(file, sealed);
+    file.exec(`${addSeals(sealed)}; PRAGMA user_version = 4;`);
+    file.exec("UPDATE keys SET seal = x'00' WHERE id = 'bcdefghijklm'");
+    sealSchema(file);
+    file.close();
+    const keyring = openSqliteKeyring(folder);
+    await assert.rejects(keyring.list(), /The key bcdefghijklm in keys\.db is damaged/);
+    await keyring.revoke('bcdefghijklm');
+    const networks = ['10.0.0.0/8'];
+    await keyring.configure('abcdefghijkl', () => ({ networks }));
+    const list = await keyring.list();
+    assert.deepEqual(
+      list.map((entry) => [entry.id, entry.networks]),
+      [
+        ['abcdefghijkl', networks],
+        ['bcdefghijklm', undefined],
+      ],
+    );
+    await keyring.close();
+    const rows = openSqliteKeyRows(folder);
+    assert.deepEqual(await rows.findDamage?.(), []);
+    await rows.close();
   });
 
   it('is refused with a clear error if its folder cannot be created', () => {

@@ -14,6 +14,7 @@ import {
   readDuration,
   readExpiry,
   readLine,
+  readNetworks,
   readRateLimit,
   readRateLimitOrDefault,
   readRedaction,
@@ -31,6 +32,7 @@ interface GrantOptions {
   readonly users?: Scope['users'];
   readonly redact?: Redaction;
   readonly allowLmsLookup?: boolean;
+  readonly networks?: readonly string[] | 'any';
   readonly expires?: Expiry;
   readonly label?: string;
 }
@@ -55,6 +57,7 @@ const CONFIGURABLE = [
   'users',
   'redact',
   'allowLmsLookup',
+  'networks',
   'expires',
   'label',
   'rateLimit',
@@ -98,6 +101,11 @@ function addCreate(keys: Command): void {
       'allow lookups of users by LMS properties (/lms_user), which are otherwise refused to a key with --redact',
     )
     .option(
+      '--networks <addresses>',
+      'refuse the key outside these networks: comma-separated addresses or networks, like 10.0.0.0/8,2001:db8::/32 (default: any)',
+      readNetworks,
+    )
+    .option(
       '--expires <when>',
       'expiry: after a duration like 30d, 12h, 15m or 45s; at the end of a day in UTC, like 2027-01-31; or at an instant, like 2027-01-31T17:00:00+01:00 (default: never)',
       readExpiryFromNow,
@@ -116,6 +124,7 @@ function addCreate(keys: Command): void {
     'corkboard keys create --organization school --label "data warehouse"',
     'corkboard keys create --organization school --boards 1,2 --expires 90d',
     'corkboard keys create --organization school --redact email,name --rate-limit 100/minute --json',
+    'corkboard keys create --organization school --networks 10.0.0.0/8,2001:db8::/32',
   ]);
 }
 
@@ -131,6 +140,7 @@ async function createKey(options: CreateOptions): Promise<void> {
         redact: options.redact ?? NO_REDACTION,
         allowLmsLookup: options.allowLmsLookup,
         rateLimit: options.rateLimit,
+        networks: networksOf(options),
       },
       options.expires === 'never' ? undefined : options.expires,
     ),
@@ -138,6 +148,10 @@ async function createKey(options: CreateOptions): Promise<void> {
   keepRoom(options);
   warnOfPast(created.entry);
   printNewKey(created, options);
+}
+
+function networksOf({ networks }: GrantOptions): readonly string[] | undefined {
+  return networks === 'any' ? undefined : networks;
 }
 
 /** The default scope of users for a key with these boards. */
@@ -171,7 +185,7 @@ function addConfigure(keys: Command): void {
     .command('configure')
     .summary('Change the scope and the permissions of a key.')
     .description(
-      'Change the scope and the permissions of an existing key; the key itself stays the same. Settings whose option is not given stay unchanged. Running servers apply the change to the next request. If the key then sees something different, they cut its large responses in progress and end its live streams.',
+      'Change the scope and the permissions of an existing key; the key itself stays the same. Settings whose option is not given stay unchanged. Running servers apply the change to the next request. If the key then sees something different, or may no longer be used from the network of a client, they cut its large responses in progress and end its live streams.',
     )
     .argument('<id>', 'id of the key, from "corkboard keys list"')
     .option(
@@ -192,6 +206,11 @@ function addConfigure(keys: Command): void {
     .option('--allow-lms-lookup', 'allow lookups of users by LMS properties although the key redacts')
     .option('--no-allow-lms-lookup', 'refuse such lookups while the key redacts')
     .option(
+      '--networks <addresses>',
+      'refuse the key outside these networks: comma-separated addresses or networks, like 10.0.0.0/8,2001:db8::/32; or any',
+      readNetworks,
+    )
+    .option(
       '--expires <when>',
       'expiry: after a duration like 30d, 12h, 15m or 45s; at the end of a day in UTC, like 2027-01-31; at an instant, like 2027-01-31T17:00:00+01:00; or never',
       readExpiryFromNow,
@@ -209,6 +228,7 @@ function addConfigure(keys: Command): void {
     'corkboard keys configure abcdefghijkl --boards 1,2 --expires 90d',
     'corkboard keys configure abcdefghijkl --boards all --users all --redact none',
     'corkboard keys configure abcdefghijkl --rate-limit 100/minute --label dashboard --json',
+    'corkboard keys configure abcdefghijkl --networks 192.0.2.0/24',
   ]);
 }
 
@@ -236,6 +256,7 @@ function changesOf(options: ConfigureOptions, { boards, users }: Scope): KeyChan
     ...(redact !== undefined && { redact }),
     ...(allowLmsLookup !== undefined && { allowLmsLookup }),
     ...(rateLimit !== undefined && { rateLimit: rateLimit === 'default' ? undefined : rateLimit }),
+    ...(options.networks !== undefined && { networks: networksOf(options) }),
     expiry: expires,
   };
 }

@@ -101,7 +101,7 @@ export function addServeCommand(program: Command): void {
     .addOption(
       setting(
         '--trust-proxy <addresses>',
-        'proxies whose X-Forwarded-For header gives the client address in the log: comma-separated addresses or networks, like 10.0.0.0/8; can be repeated',
+        'proxies whose X-Forwarded-For header gives the client address, for the log and the networks of keys: comma-separated addresses or networks, like 10.0.0.0/8; can be repeated',
       ).argParser(readProxies),
     )
     .addOption(

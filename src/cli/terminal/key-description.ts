@@ -15,6 +15,7 @@ const KEY_COLUMNS = [
   'BOARDS',
   'USERS',
   'REDACTED',
+  'NETWORKS',
   'STATUS',
   'CREATED',
   'EXPIRES',
@@ -32,6 +33,7 @@ export function describeKey(entry: KeyEntry): object {
     redact: redactedFields(entry.redact),
     lmsLookup: mayLookUpPeople(entry),
     rateLimit: entry.rateLimit,
+    networks: entry.networks,
     created: formatInstant(entry.createdMs),
     expires: formatOptional(entry.expiresMs),
     revoked: formatOptional(entry.revokedMs),
@@ -49,6 +51,7 @@ export function renderKeys(entries: readonly KeyEntry[]): string {
     renderPart(entry.scope.boards),
     renderPart(entry.scope.users),
     redactedFields(entry.redact).join(','),
+    renderNetworks(entry),
     statusOf(entry, Date.now()),
     renderInstant(entry.createdMs),
     renderInstant(entry.expiresMs),
@@ -74,6 +77,7 @@ export function renderKey(entry: KeyEntry, key?: string): string {
     ['users', renderPart(entry.scope.users)],
     ['redacted', redactedFields(entry.redact).join(',')],
     ['LMS lookup', mayLookUpPeople(entry) ? 'allowed' : 'refused'],
+    ['networks', renderNetworks(entry)],
     ['rate limit', rateLimit && `${rateLimit.requests} per ${rateLimit.perSeconds} s`],
     ['expires', renderInstant(entry.expiresMs) ?? 'never'],
     ['label', entry.label],
@@ -88,9 +92,16 @@ function redactedFields(redact: Redaction): readonly string[] {
   return REDACTABLE.filter((field) => redact[field]);
 }
 
+function renderNetworks({ networks }: KeyEntry): string {
+  return networks === undefined ? 'any' : renderSome(networks);
+}
+
 function renderPart(part: Scope['boards'] | Scope['users']): string {
   if (typeof part === 'string') return part;
-  if (part.length === 0) return 'none';
+  return part.length === 0 ? 'none' : renderSome(part);
+}
+
+function renderSome(part: readonly unknown[]): string {
   const more = part.length - SHOWN_IDS;
   return part.slice(0, SHOWN_IDS).join(',') + (more > 0 ? ` and ${more} more` : '');
 }

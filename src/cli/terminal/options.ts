@@ -2,13 +2,13 @@
  * Readers of option values. Each converts the text from the command line, or throws an error whose
  * message says what is expected (exit code 2).
  */
-import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { AppError } from '../../domain/app-error.ts';
 import { parseIdentifier } from '../../domain/identifier.ts';
 import { LATEST_INSTANT_MS, parseInstant } from '../../domain/instant.ts';
 import { nearestName } from '../../domain/nearest-name.ts';
+import { addressOf, isNetwork } from '../../domain/network.ts';
 import { REDACTABLE, type Redaction } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { Expiry, RateLimit } from '../../keys/keyring.ts';
@@ -258,13 +258,21 @@ export function readProxies(text: string, previous: readonly string[] = []): rea
   return [...previous, ...proxies];
 }
 
-function isNetwork(text: string): boolean {
-  const [address = '', prefix = '', ...more] = text.split('/');
-  const version = isIP(address);
-  // An address with a zone (fe80::1%eth0) belongs to one interface and is not a network.
-  if (version === 0 || address.includes('%') || more.length > 0) return false;
-  if (!text.includes('/')) return true;
-  return /^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128);
+/** Comma-separated addresses and networks (CIDR), each once; `any` or empty text for all. */
+export function readNetworks(text: string): readonly string[] | 'any' {
+  const networks = text.trim() === 'any' ? [] : readNames(text);
+  if (!networks.every((one) => isNetwork(one) && !isMappedNetwork(one))) {
+    throw new InvalidArgumentError(
+      'Networks are comma-separated addresses or networks, like 10.0.0.0/8, 192.0.2.7 or 2001:db8::/32; any for all addresses.',
+    );
+  }
+  return networks.length === 0 ? 'any' : networks;
+}
+
+/** An IPv6 network of IPv4 addresses, which count as IPv4 and would not be in it. */
+function isMappedNetwork(network: string): boolean {
+  const [address = ''] = network.split('/');
+  return address.includes(':') && addressOf(address)?.includes(':') === false;
 }
 
 function readList(text: string): readonly string[] {

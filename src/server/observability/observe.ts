@@ -4,9 +4,9 @@
  */
 
 import type { IncomingMessage } from 'node:http';
-import { isIP } from 'node:net';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { ProblemCode } from '../../domain/app-error.ts';
+import { addressOf } from '../../domain/network.ts';
 import type { KeyEntry } from '../../keys/keyring.ts';
 import { RequestTarget } from '../http/target.ts';
 import type { DatasetNews } from '../versions/datasets.ts';
@@ -43,8 +43,9 @@ export class Visit {
   readonly #startMs = performance.now();
   readonly #bytesBefore: number;
   readonly #request: IncomingMessage;
+  readonly #peer: string | undefined;
   key: KeyEntry | undefined;
-  /** A known key that has expired or been revoked. */
+  /** A known key that is refused. */
   refusedKey: KeyEntry | undefined;
   code: ProblemCode | undefined;
   /** Why the server cut the response; only for the log. */
@@ -52,13 +53,22 @@ export class Visit {
   /** An unexpected error; only for the log. */
   failure: unknown;
 
-  /** Address of the client. Read at the start, because a closed socket no longer has it. */
-  readonly client: string | undefined;
+  /**
+   * Address of the client; absent if a trusted proxy has passed on a text that is not an address.
+   * Read at the start, because a closed socket no longer has it.
+   */
+  readonly address: string | undefined;
 
-  constructor(request: IncomingMessage, client: string | undefined) {
+  constructor(request: IncomingMessage, address: string | undefined) {
     this.#request = request;
-    this.client = client;
+    this.address = address;
+    this.#peer = addressOf(request.socket.remoteAddress);
     this.#bytesBefore = request.socket.bytesWritten;
+  }
+
+  /** Address of the client, or else of the proxy; only for the log. */
+  get client(): string | undefined {
+    return this.address ?? this.#peer;
   }
 
   elapsedMs(): number {
@@ -92,20 +102,13 @@ export function watchRequest(
   observe: Observe,
   metrics: Metrics,
 ): void {
-  const visit = new Visit(request.raw, addressOf(request.ip) ?? addressOf(request.raw.socket.remoteAddress));
+  const visit = new Visit(request.raw, addressOf(request.ip));
   request.visit = visit;
   metrics.inFlight.count += 1;
   reply.raw.once('close', () => {
     metrics.inFlight.count -= 1;
     observe({ type: 'request-finished', visit, request, reply });
   });
-}
-
-/** Absent when the text is not an address: a proxy can pass on any text. */
-export function addressOf(text: string | undefined): string | undefined {
-  // IPv4 over an IPv6 socket.
-  const address = text?.replace(/^::ffff:(?=\d+\.)/i, '');
-  return address !== undefined && isIP(address) !== 0 ? address : undefined;
 }
 
 export function createObserver(log: FastifyBaseLogger, metrics: Metrics, paths: LoggedPaths): Observe {

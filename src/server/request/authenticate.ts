@@ -1,26 +1,43 @@
 /**
- * Finds the entry of the key of a request (decisions 13, 21). The key is in the header `apikey` or,
- * with the scheme Bearer (RFC 6750), in `Authorization`.
+ * Finds the entry of the key of a request (decisions 13, 21), and refuses the key outside its
+ * networks (decision 84). The key is in the header `apikey` or, with the scheme Bearer (RFC 6750),
+ * in `Authorization`.
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/app-error.ts';
-import type { KeyEntry, Keyring } from '../../keys/keyring.ts';
+import { isInNetworks } from '../../domain/network.ts';
+import { type KeyEntry, type Keyring, RefusedKeyError } from '../../keys/keyring.ts';
 
 /** Longer than any key. Longer values are not looked up. */
 const LONGEST_KEY = 200;
 
 const WHERE = 'in the header "apikey", or as "Authorization: Bearer KEY"';
 
-/** Throws `key-missing`, `key-ambiguous`, `key-unknown`, `key-expired` or `key-revoked`. */
-export async function authenticate(request: IncomingMessage, keyring: Keyring): Promise<KeyEntry> {
-  const key = readKey(request);
+/**
+ * Throws `key-missing`, `key-ambiguous`, `key-unknown`, `key-expired`, `key-revoked` or
+ * `network-not-allowed`.
+ */
+export async function authenticate({ raw, visit }: FastifyRequest, keyring: Keyring): Promise<KeyEntry> {
+  const key = readKey(raw);
   if (key.length > LONGEST_KEY || key.includes(',')) {
     throw new AppError('key-unknown', `Send exactly one API key, once, ${WHERE}.`);
   }
   const entry = await keyring.find(key);
+  refuseOutside(entry, visit.address);
   keyring.recordUse(entry);
   return entry;
+}
+
+/** The message does not name the networks: the key may have leaked. */
+function refuseOutside(entry: KeyEntry, address: string | undefined): void {
+  const { networks } = entry;
+  if (networks === undefined || (address !== undefined && isInNetworks(networks, address))) return;
+  throw new RefusedKeyError(
+    'network-not-allowed',
+    'This API key may not be used from the address of this client. Use it from a permitted network, or ask the operator to permit this one.',
+    entry,
+  );
 }
 
 /** The key as sent, not empty. A repeated field gives a text with a comma; no key contains one. */

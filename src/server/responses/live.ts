@@ -106,7 +106,7 @@ export class LiveStreams {
       while (!stream.hasEnded) {
         await stream.woken();
         if (stream.hasEnded) break;
-        const key = await authenticate(request.raw, this.#keyring);
+        const key = await authenticate(request, this.#keyring);
         // The client's token belongs to what the key could see before, so the client starts again.
         if (!seesTheSame(stream.key, key)) break;
         await this.#reading(stream, watched, (lease, place) => this.#goOn(stream, lease, place));

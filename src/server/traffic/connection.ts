@@ -9,10 +9,11 @@ import { type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 
 import { Socket } from 'node:net';
 import type { ConnectionError } from 'fastify';
 import { PROBLEMS, type ProblemCode } from '../../domain/app-error.ts';
+import { addressOf } from '../../domain/network.ts';
 import { problemBody, problemHeaders } from '../http/problem.ts';
 import { hasIgnoredBody, receiveBody } from '../http/request-body.ts';
 import { LONGEST_TARGET_BYTES } from '../http/target.ts';
-import { addressOf, type Observe } from '../observability/observe.ts';
+import type { Observe } from '../observability/observe.ts';
 
 /**
  * Requests that may be queued on a connection, including the one in progress. While there are more,

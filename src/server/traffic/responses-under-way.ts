@@ -21,7 +21,7 @@ const CHECK_MS = 500;
  * likes.
  */
 const HANDED_BYTES = 1024 * 1024;
-const ENDED: readonly ErrorCode[] = ['key-revoked', 'key-expired', 'key-unknown'];
+const ENDED: readonly ErrorCode[] = ['key-revoked', 'key-expired', 'key-unknown', 'network-not-allowed'];
 
 export interface LongResponse {
   readonly request: FastifyRequest;
@@ -160,9 +160,9 @@ export class ResponsesUnderWay {
   }
 
   /** The current entry of the key of a request; absent while the keys cannot be read. */
-  async #lookUp({ raw }: FastifyRequest): Promise<KeyEntry | 'ended' | undefined> {
+  async #lookUp(request: FastifyRequest): Promise<KeyEntry | 'ended' | undefined> {
     try {
-      return await authenticate(raw, this.#keyring);
+      return await authenticate(request, this.#keyring);
     } catch (error) {
       return error instanceof AppError && ENDED.includes(error.code) ? 'ended' : undefined;
     }

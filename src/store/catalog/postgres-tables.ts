@@ -50,5 +50,10 @@ const FIRST_TABLES = `
   CREATE TABLE key_changes (changes BIGINT NOT NULL);
   INSERT INTO key_changes VALUES (0);`;
 
+const KEY_NETWORKS = 'ALTER TABLE keys ADD networks TEXT;';
+
 /** Statements by name; the names sort in the order of the migrations. */
-export const STEPS: Readonly<Record<string, string>> = { '0001': FIRST_TABLES };
+export const STEPS: Readonly<Record<string, string>> = {
+  '0001': FIRST_TABLES,
+  '0002': KEY_NETWORKS,
+};

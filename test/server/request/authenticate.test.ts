@@ -22,6 +22,7 @@ function ask(lines: readonly string[], method = 'GET', path = '/a/v1/boards') {
   return sendRaw(stand.port, `${method} ${path} HTTP/1.1\r\n${fields.join('')}\r\n`);
 }
 
+const idOf = (key: string) => key.split('_')[1];
 const apikey = (key: string) => `apikey: ${key}`;
 const bearer = (key: string) => `Authorization: Bearer ${key}`;
 
@@ -192,6 +193,67 @@ describe('a refusal with 401', () => {
         assert.equal(reply.headers.get('www-authenticate'), `${CHALLENGE}, error="invalid_token"`);
       }
     }
+  });
+});
+
+describe('a key with networks', () => {
+  const from = (address: string) => ({ 'x-forwarded-for': address });
+
+  async function statusesOf(proxied: Stand, networks: readonly string[], addresses: readonly string[]) {
+    const key = await proxied.makeKey({ networks });
+    return await Promise.all(
+      addresses.map(async (address) => {
+        const response = await proxied.get('/a/v1/boards', { apikey: key, ...from(address) });
+        await response.text();
+        return response.status;
+      }),
+    );
+  }
+
+  it('is 403 outside of them, and the response does not name them', async () => {
+    const key = await stand.makeKey({ networks: ['192.0.2.0/24', '2001:db8::/32'] });
+    const reply = await ask([apikey(key)]);
+    const { detail } = assertProblem(reply, 403, 'network-not-allowed');
+    assert.doesNotMatch(JSON.stringify([detail, ...reply.headers]), /192\.0\.2|2001:db8/);
+    assert.equal(reply.headers.get('www-authenticate'), undefined);
+    await until(() => stand.log.some((one) => one['key'] === idOf(key)));
+    const line = stand.log.find((one) => one['key'] === idOf(key));
+    assert.deepEqual([line?.['code'], line?.['client']], ['network-not-allowed', '127.0.0.1']);
+    const entries = await stand.keyring.list();
+    assert.equal(entries.find(({ id }) => id === idOf(key))?.lastUsedMs, undefined);
+  });
+
+  it('is found at the address of the connection, whatever X-Forwarded-For says', async () => {
+    const inside = await stand.makeKey({ networks: ['127.0.0.0/8'] });
+    const outside = await stand.makeKey({ networks: ['192.0.2.7'] });
+    assert.equal((await ask([apikey(inside), 'x-forwarded-for: 192.0.2.7'])).status, 200);
+    assertProblem(await ask([apikey(outside), 'x-forwarded-for: 192.0.2.7']), 403, 'network-not-allowed');
+  });
+
+  it('is found at the last address that is not a trusted proxy, in either notation', async (t) => {
+    const proxied = await openStand({ trustedProxies: ['127.0.0.1', '10.1.0.0/16'] });
+    t.after(() => proxied.close());
+    assert.deepEqual(
+      await statusesOf(
+        proxied,
+        ['192.0.2.0/24', '2001:db8::/32'],
+        [
+          ...['192.0.2.7', '198.51.100.7, 192.0.2.7, 10.1.2.3', '192.0.2.7, 198.51.100.7'],
+          ...[
+            '::ffff:192.0.2.7',
+            '::ffff:c000:207',
+            '2001:DB8:1::1',
+            '2001:db9::1',
+            'unknown',
+            '192.0.2.7:80',
+          ],
+        ],
+      ),
+      [200, 200, 403, 200, 200, 200, 403, 403, 403],
+    );
+    // The address of the proxy itself does not stand in for an unknown client.
+    assert.deepEqual(await statusesOf(proxied, ['127.0.0.1'], ['unknown']), [403]);
+    assert.deepEqual(await statusesOf(proxied, ['::/1', '8000::/1'], ['192.0.2.7', '::1']), [403, 200]);
   });
 });
 
