@@ -56,6 +56,8 @@ export interface Storage {
   /** The store that a server reads: `store`, or `store` with datasets in memory. */
   readonly served: Store;
   readonly keyring: Keyring;
+  /** The same keys, as a different process opens them. */
+  openKeyring(): Keyring;
   /** Command-line options that select the storage. */
   readonly words: readonly string[];
   close(): Promise<void>;
@@ -81,9 +83,10 @@ function nameOf({ store, resident }: StorageKind): string {
 
 /** Opens an empty storage. A store of files is in the folder, which the caller must remove. */
 export async function openStorage(kind: StorageKind, folder: string, now?: () => number): Promise<Storage> {
-  const { store, keyring, words } = await opened(kind.store, folder, now);
+  const { store, openKeyring, words } = await opened(kind.store, folder, now);
+  const keyring = openKeyring();
   return {
-    ...{ store, keyring, words },
+    ...{ store, keyring, openKeyring, words },
     served: kind.resident ? withResidentDatasets(store, { limitBytes: RESIDENT_LIMIT_BYTES }) : store,
     async close() {
       await keyring.close();
@@ -97,14 +100,14 @@ async function opened(store: StorageKind['store'], folder: string, now?: () => n
     const data = join(folder, 'data');
     // The store also creates the folder that contains the keys.
     const files = await openFolderStore(data);
-    return { store: files, keyring: openSqliteKeyring(data, now), words: ['--data', data] };
+    return { store: files, openKeyring: () => openSqliteKeyring(data, now), words: ['--data', data] };
   }
   const url = await newMigratedDatabase();
   if (store === 'PostgreSQL with a bucket') await putChunksInBucket(url);
   const cache = join(folder, 'cache');
   return {
     store: await openSharedStore(openPatiently(url), { folder: cache, limitBytes: CACHE_BYTES }),
-    keyring: openPostgresKeyring(openPatiently(url), now),
+    openKeyring: () => openPostgresKeyring(openPatiently(url), now),
     words: ['--database', url, '--cache', cache],
   };
 }

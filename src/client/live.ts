@@ -3,9 +3,9 @@
  * After a stream breaks or ends, a new one continues from the last sync token.
  */
 import type { Asking } from './asking.ts';
-import { AnswerError, ProblemError } from './errors.ts';
+import { AnswerError } from './errors.ts';
 import { pause, type RetryOptions } from './retrying.ts';
-import { START, type SyncBatch, type SyncWish, sorted } from './sync.ts';
+import { isRefusedToken, START, type SyncBatch, type SyncWish, sorted } from './sync.ts';
 
 const MOST_IN_A_BATCH = 1_000;
 const FIRST_PAUSE_MS = 500;
@@ -26,7 +26,7 @@ export async function* followLive<E>(
       // The server stops, or the scope of the key has changed.
       await pause(firstPauseMs, wish.signal);
     } catch (error) {
-      if (error instanceof ProblemError && error.code === 'since-invalid' && isToken(known)) {
+      if (isRefusedToken(error) && isToken(known)) {
         known = START;
       } else if (error instanceof AnswerError && error.code === 'cut-short') {
         onRetry?.({ error, attempt: 1, pauseMs: firstPauseMs });

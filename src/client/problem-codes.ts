@@ -9,6 +9,8 @@ export type ProblemCode =
   | 'range-too-fine'
   | 'cursor-malformed'
   | 'since-invalid'
+  | 'cursor-scope-changed'
+  | 'since-scope-changed'
   | 'identifier-malformed'
   | 'body-not-expected'
   | 'key-ambiguous'

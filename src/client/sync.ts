@@ -64,8 +64,7 @@ async function* walk<E>(
   for (;;) {
     const asked = { ...query, since, limit: String(pageSize), cursor };
     const page = await asking.page(path, asked, signal).catch((error: unknown) => {
-      if (since !== START && error instanceof ProblemError && error.code === 'since-invalid')
-        return undefined;
+      if (isCursorOfChangedScope(error) || (since !== START && isRefusedToken(error))) return undefined;
       throw error;
     });
     if (page === undefined) {
@@ -89,6 +88,19 @@ async function* walk<E>(
 }
 
 export const START = 'start';
+
+/** Codes of refused sync tokens. The second is that of servers after version 0.2. */
+const REFUSED_TOKEN: readonly string[] = ['since-invalid', 'since-scope-changed'];
+
+/** Whether a client with a sync token must start again with an empty table. */
+export function isRefusedToken(error: unknown): boolean {
+  return error instanceof ProblemError && REFUSED_TOKEN.includes(error.code);
+}
+
+/** Whether the scope of the key has changed since the first page. */
+function isCursorOfChangedScope(error: unknown): boolean {
+  return error instanceof ProblemError && error.code === 'cursor-scope-changed';
+}
 
 type Sorted<E> = Pick<SyncBatch<E>, 'forgotten' | 'deleted' | 'events'>;
 

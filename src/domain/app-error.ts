@@ -56,6 +56,18 @@ export const PROBLEMS = {
     remedy:
       'Start again with `since=start` and an empty table: the route, a filter, or what the key sees has changed.',
   },
+  'cursor-scope-changed': {
+    status: 400,
+    title: 'Cursor was issued for a different scope',
+    remedy:
+      'Start again without a cursor: what the key sees has changed, or the cursor is that of a different key.',
+  },
+  'since-scope-changed': {
+    status: 400,
+    title: 'Sync token was issued for a different scope',
+    remedy:
+      'Start again with `since=start` and an empty table: what the key sees has changed, or the token is that of a different key.',
+  },
   'identifier-malformed': {
     status: 400,
     title: 'Invalid identifier',

@@ -110,12 +110,17 @@ function tooLarge(mostBytes: number) {
   return refused(`a response is larger than ${mostBytes.toLocaleString('en')} bytes`);
 }
 
+/** A different key or scope: the pull starts again. */
+const STALE: readonly string[] = [
+  ...['since-invalid', 'since-scope-changed'],
+  ...['cursor-malformed', 'cursor-scope-changed'],
+];
+
 /** Throws `source-refused` for a response after which a pull cannot continue. */
 function outcomeOf(error: CorkboardError): Got {
   const { status, code } = error instanceof ProblemError ? error : { status: 0, code: '' };
   if (status === 404) return { outcome: 'none' };
-  if (status === 400 && (code === 'since-invalid' || code === 'cursor-malformed'))
-    return { outcome: 'stale' };
+  if (status === 400 && STALE.includes(code)) return { outcome: 'stale' };
   const why = status === 401 || status === 403 ? ': the key is not accepted' : '';
   throw refused(`${reasonOf(error)}${why}`);
 }

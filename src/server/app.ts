@@ -163,6 +163,7 @@ export function buildApp(options: AppOptions): App {
       const isLasting = parameters.limit === undefined && since === undefined;
       const exchange = { request, reply, encoding, place: large, slot, isLasting };
       if (found !== undefined) {
+        await shares.underWay.confirmKey(request);
         reply.headers({ ...caching, ...content, ...linkToNext(target, found.next) });
         return await sendFound({ ...exchange, next: found.next }, found);
       }
@@ -186,6 +187,7 @@ export function buildApp(options: AppOptions): App {
       endTurn = undefined;
       const next = cursorOfNext(ask, answer.next, walk, lease.secrets);
       reply.headers({ ...caching, ...content, ...linkToNext(target, next) });
+      await shares.underWay.confirmKey(request);
       refuseRecalled(lease.version);
       return await sendAnswer({ ...exchange, next }, answer, shares.parquet);
     } catch (error) {

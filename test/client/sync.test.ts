@@ -247,6 +247,30 @@ describe('sync with a faulty server', () => {
     ]);
   });
 
+  it('starts again if the scope of the key has changed, also between two pages', async (t) => {
+    const server = await answering(t, (response) => {
+      const { length } = server.asked;
+      if (length === 1) return sendRefusal(response, 400, 'since-scope-changed');
+      if (length === 3) return sendRefusal(response, 400, 'cursor-scope-changed');
+      const fields = { 'sync-token': 't', ...(length === 2 && { link: '</x?cursor=c>; rel="next"' }) };
+      return sendLines(response, [`{"sync_id":"${length}"}`], fields);
+    });
+    const batches = await all(server.client().sync({ token: 'old', pageSize: 1 }));
+    assert.deepEqual(
+      batches.map(({ startsAnew, events, token }) => [startsAnew, events[0]?.sync_id, token]),
+      [
+        [true, '2', undefined],
+        [true, '4', 't'],
+      ],
+    );
+    assert.deepEqual(
+      server.asked,
+      ['old', 'start', 'start&limit=1&cursor=c', 'start'].map((since) =>
+        since.includes('&') ? `/a/v1/events?since=${since}` : `/a/v1/events?since=${since}&limit=1`,
+      ),
+    );
+  });
+
   it('throws if even the start is refused, and if there is no token', async (t) => {
     const server = await answering(t, (response) =>
       server.asked.length < 3 ? sendRefusal(response, 400, 'since-invalid') : sendLines(response, []),

@@ -200,7 +200,7 @@ describe('a cursor', () => {
         for (const [other, apikey] of again.entries()) {
           const { status, text } = await get(stand.url + next, apikey);
           assert.equal(status, place === other ? 200 : 400, text);
-          if (place !== other) assert.match(text, /"cursor-malformed"/);
+          if (place !== other) assert.match(text, /"cursor-scope-changed"/);
         }
       }
     }

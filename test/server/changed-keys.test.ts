@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { KeyChanges } from '../../src/keys/keyring.ts';
+import type { Store } from '../../src/store/store.ts';
 import { CATALOGS, describeOver } from '../storage.ts';
 import { askSlowly, metric } from './slow-client.ts';
 import { largeRecords, openStand, type Stand, until } from './stand.ts';
@@ -88,9 +89,9 @@ describeOver(CATALOGS, 'a changed key', {}, (kind) => {
         [200, 200, 200],
       );
       await configure(stand, key, changes);
-      assert.equal(await code(next), 'cursor-malformed');
-      assert.equal(await code(nextOfList), 'cursor-malformed');
-      assert.equal(await code(since), 'since-invalid');
+      assert.equal(await code(next), 'cursor-scope-changed');
+      assert.equal(await code(nextOfList), 'cursor-scope-changed');
+      assert.equal(await code(since), 'since-scope-changed');
       const again = await stand.get('/a/v1/events', { apikey: key, ...STREAM, 'last-event-id': token });
       assert.equal(again.status, 400);
       await again.text();
@@ -146,4 +147,60 @@ describe('a large response in flight', { timeout: 180_000 }, () => {
     }
     assert.equal(await metric(stand, 'corkboard_cut_responses_total{reason="key-changed"}'), 2);
   });
+});
+
+it('a change of networks cuts the large responses of clients outside of them, and of no others', {
+  timeout: 180_000,
+}, async (t) => {
+  const stand = await openStand({ records: largeRecords(24), trustedProxies: ['127.0.0.1'] });
+  t.after(() => stand.close());
+  const key = await stand.makeKey();
+  const from = (address: string) => ({ apikey: key, 'x-forwarded-for': address });
+  const inside = await askSlowly(stand, '/a/v1/events', from('192.0.2.7'));
+  const outside = await askSlowly(stand, '/a/v1/events', from('198.51.100.7'));
+  const live = await askSlowly(stand, '/a/v1/events', { ...from('198.51.100.7'), ...STREAM });
+  await configure(stand, key, { networks: ['192.0.2.0/24'] });
+  await until(() => stand.log.filter((line) => line['cut_for'] === 'key-changed').length === 2);
+  const lengthOf = (headers: string) => Number(/\r\ncontent-length: (\d+)/i.exec(headers)?.[1]);
+  assert.ok((await outside.takeRest()).length < lengthOf(outside.headers));
+  assert.ok((await live.takeRest()).toString().endsWith('0\r\n\r\n'), 'ends in good order');
+  assert.equal((await inside.takeRest()).length, lengthOf(inside.headers));
+});
+
+it('a request that waits while its key changes is refused, and other changes do not concern it', {
+  timeout: 180_000,
+}, async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const waitsFor = (store: Store): Store =>
+    new Proxy(store, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (name !== 'openDataset') return typeof value === 'function' ? value.bind(target) : value;
+        return async (organization: string) => {
+          await gate.promise;
+          return await target.openDataset(organization);
+        };
+      },
+    });
+  const stand = await openStand({ around: waitsFor });
+  t.after(() => stand.close());
+  const [narrowed, revoked, renamed] = [await stand.makeKey(), await stand.makeKey(), await stand.makeKey()];
+  const replies = [narrowed, revoked, renamed].map((key) => stand.get('/a/v1/boards', { apikey: key }));
+  const startMs = performance.now();
+  await until(async () => (await metric(stand, 'corkboard_requests_in_flight')) >= replies.length);
+  await configure(stand, narrowed, EIGHT);
+  await stand.keyring.revoke(revoked.split('_')[1] ?? '');
+  await configure(stand, renamed, { label: 'renamed' });
+  // Within a second a change need not act.
+  await until(() => performance.now() - startMs > 1_000);
+  gate.resolve();
+  const results = await Promise.all(
+    replies.map(async (reply) => [(await reply).status, JSON.parse(await (await reply).text()).code]),
+  );
+  assert.deepEqual(results, [
+    [503, 'server-busy'],
+    [401, 'key-revoked'],
+    [200, undefined],
+  ]);
+  assert.equal((await stand.get('/a/v1/boards', { apikey: narrowed })).status, 200);
 });

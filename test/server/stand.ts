@@ -28,6 +28,8 @@ export interface Stand {
   /** The store that the server reads: `store`, or `store` with datasets in memory. */
   readonly served: Store;
   readonly keyring: Keyring;
+  /** The same keys, as a command opens them. */
+  openKeyring(): Keyring;
   /** Lines of the log so far, parsed. */
   readonly log: Record<string, unknown>[];
   makeKey(grant?: Partial<KeyGrant>, expiresMs?: number): Promise<string>;
@@ -121,6 +123,7 @@ export async function openStand(options: StandOptions = {}): Promise<Stand> {
     url: server.address,
     port: Number(new URL(server.address).port),
     ...{ folder, key, store, keyring, log, makeKey },
+    openKeyring: () => storage.openKeyring(),
     served: storage.served,
     async publish(more) {
       await publishRecords(store, ORGANIZATION, more);

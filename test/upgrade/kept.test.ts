@@ -76,9 +76,12 @@ function someOf(before: KeptFixture['before'], isResident: boolean): KeptFixture
   return isResident || IS_LONG ? before : before.filter(({ key }) => key.endsWith('.full'));
 }
 
+/** Cursors and sync tokens are made differently since 0.2 (decision 84); entity tags are not. */
 async function assertSameBytes(url: string, { keys, before }: KeptFixture, isResident = true): Promise<void> {
-  for (const one of someOf(before, isResident))
-    assert.deepEqual(await capture(url, keys, one.key, one.path), one);
+  for (const one of someOf(before, isResident)) {
+    const reply = await capture(url, keys, one.key, one.path);
+    assert.deepEqual([withoutTokens(reply), reply.etag], [withoutTokens(one), one.etag]);
+  }
 }
 
 /** New versions have new tags and tokens. */
@@ -90,7 +93,7 @@ async function assertSameLater(url: string, { keys, after }: KeptFixture): Promi
 }
 
 describe('the data of the commit before digests were recorded', () => {
-  it('opens as a data folder, with the same bytes, tags, cursors and tokens', async () => {
+  it('opens as a data folder with the same bytes and tags, and its cursors and tokens are accepted', async () => {
     const fixture = await readKeptFixture('folder-0.2');
     const data = join(folder, 'folder');
     await unpackFolder(fixture, data);
@@ -104,7 +107,7 @@ describe('the data of the commit before digests were recorded', () => {
     await serving(await openData(data), true, (url) => assertSameLater(url, fixture));
   });
 
-  it('opens as a database, with the same bytes, tags, cursors and tokens', async () => {
+  it('opens as a database with the same bytes and tags, and its cursors and tokens are accepted', async () => {
     const fixture = await readKeptFixture('database-0.2');
     const url = await newDatabase('empty');
     const client = new Client(url);

@@ -1,14 +1,16 @@
 /**
- * Cursors (decisions 18, 74): the start of a page, sealed with a secret of the organization, so
+ * Cursors (decisions 18, 74, 84): the start of a page, sealed with a secret of the organization, so
  * that a cursor can be neither read nor forged. It is bound to the request, the scope and the
- * redaction for which it was issued. The same position gives the same cursor, so that two pulls of
- * unchanged data are byte-identical (decision 4).
+ * redaction for which it was issued. A digest of the latter is sealed with the position, which
+ * distinguishes a cursor of the same request for a different scope from a damaged one. The same
+ * position gives the same cursor, so that two pulls of unchanged data are byte-identical
+ * (decision 4).
  */
-
+import { hash } from 'node:crypto';
 import type { EventPosition } from '../../dataset/query.ts';
 import { AppError } from '../../domain/app-error.ts';
 import { openFormerCursor } from './former-tokens.ts';
-import { type Secrets, seal, unseal } from './secrets.ts';
+import { type Secrets, seal, type TokenBinding, unseal } from './secrets.ts';
 
 /**
  * A position in pages of events: the last event of the previous page, and the last sequence that
@@ -28,32 +30,53 @@ export type WalkPlace = EventPlace | ListPlace;
 
 const EVENT_PLACE_BYTES = 24;
 const LIST_PLACE_BYTES = 8;
+const DIGEST_BYTES = 8;
 
-/** `binding` is the canonical text of everything that the cursor is bound to. */
-export function sealCursor(place: WalkPlace, binding: string, secrets: Secrets): string {
+export function sealCursor(place: WalkPlace, binding: TokenBinding, secrets: Secrets): string {
   const plain = 'after' in place ? writeEventPlace(place) : writeListPlace(place);
-  return seal(plain, secrets.cursor, binding);
+  const whole = Buffer.concat([plain, digestOf(binding)]);
+  return seal(whole, secrets.cursor, sealBinding(binding));
 }
 
 /**
- * Throws `cursor-malformed` for a text that was not sealed for the same request, scope and
- * organization.
+ * Throws `cursor-scope-changed` for a cursor that was sealed for the same request and organization,
+ * but for a different scope or redaction, and `cursor-malformed` for any other text.
  */
 export function openCursor(
   cursor: string | undefined,
-  binding: string,
+  binding: TokenBinding,
   secrets: Secrets,
 ): WalkPlace | undefined {
   if (cursor === undefined) return undefined;
-  const plain =
-    unseal(cursor, secrets.cursor, binding) ?? openFormerCursor(cursor, binding, secrets.pseudonym);
-  if (plain === undefined) {
+  const sealed = unseal(cursor, secrets.cursor, sealBinding(binding));
+  if (sealed === undefined) return readPlace(openEarlierCursor(cursor, binding, secrets));
+  if (!sealed.subarray(-DIGEST_BYTES).equals(digestOf(binding))) {
     throw new AppError(
-      'cursor-malformed',
-      'The cursor belongs to a different request or key, or is damaged. Follow the header "Link" unchanged, or start again without a cursor.',
+      'cursor-scope-changed',
+      'The cursor was issued for a different scope or redaction: what the key sees has changed, or the cursor is that of a different key. Start again without a cursor.',
     );
   }
-  return readPlace(plain);
+  return readPlace(sealed.subarray(0, -DIGEST_BYTES));
+}
+
+/** Cursors of versions 0.2 and 0.1 contain no digest. Throws `cursor-malformed`. */
+function openEarlierCursor(cursor: string, { whole }: TokenBinding, secrets: Secrets): Buffer {
+  const plain = unseal(cursor, secrets.cursor, whole) ?? openFormerCursor(cursor, whole, secrets.pseudonym);
+  if (plain !== undefined) return plain;
+  throw new AppError(
+    'cursor-malformed',
+    'The cursor belongs to a different request or key, or is damaged. Follow the header "Link" unchanged, or start again without a cursor.',
+  );
+}
+
+/** Different from every text that cursors of version 0.2 are bound to. */
+function sealBinding({ request }: TokenBinding): string {
+  return `request ${request}`;
+}
+
+/** Sealed together with the position, so it needs no key. */
+function digestOf({ whole }: TokenBinding): Buffer {
+  return hash('sha256', whole, 'buffer').subarray(0, DIGEST_BYTES);
 }
 
 function writeEventPlace(place: EventPlace): Buffer {

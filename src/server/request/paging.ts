@@ -3,13 +3,13 @@ import type { EventPosition } from '../../dataset/query.ts';
 import { type RequestTarget, uriReference } from '../http/target.ts';
 import { sealCursor, type WalkPlace } from './cursor.ts';
 import type { Ask } from './route.ts';
-import type { Secrets } from './secrets.ts';
+import type { Secrets, TokenBinding } from './secrets.ts';
 
 /** The cursor of the page after this one; absent when it is the last. */
 export function cursorOfNext(
   ask: Ask,
   next: EventPosition | bigint | undefined,
-  walk: string,
+  walk: TokenBinding,
   secrets: Secrets,
 ): string | undefined {
   return next === undefined ? undefined : sealCursor(placeOf(ask, next), walk, secrets);

@@ -19,7 +19,7 @@ import type { Parameters } from './parameters.ts';
 import { type PathResource, readPathResource } from './path-resource.ts';
 import { readParameters } from './query.ts';
 import type { Interface, Route } from './route.ts';
-import type { Secrets } from './secrets.ts';
+import type { Secrets, TokenBinding } from './secrets.ts';
 import { openSyncToken, sealSequence, sealSyncToken } from './sync-token.ts';
 
 export interface ParsedRequest {
@@ -38,8 +38,8 @@ export interface ParsedRequest {
 
 /** A request to one version, with one scope and one kind of redaction. */
 export interface BoundRequest {
-  /** The text that all pages of a list have in common; their cursors are bound to it. */
-  readonly walk: string;
+  /** What all pages of a list have in common; their cursors are bound to it. */
+  readonly walk: TokenBinding;
   /** The position in the cursor of the request. */
   readonly place: WalkPlace | undefined;
   /** What the client already has, if it requests changes (decision 19). */
@@ -105,7 +105,7 @@ export class BoundRequests {
     this.#secrets = secrets;
   }
 
-  /** Throws `cursor-malformed` and `since-invalid`. */
+  /** Throws the errors of `openCursor` and `openSyncToken`. */
   bind(question: ParsedRequest, key: KeyEntry): BoundRequest {
     const { scope, redact } = key;
     const last = question.lastBound;
@@ -113,8 +113,7 @@ export class BoundRequests {
     // (decision 12).
     if (last?.by === this && last.scope === scope && isSameRedaction(last.redact, redact)) return last;
     const { version, lastSequence } = this.#version;
-    const common = commonText(question, key);
-    const walk = walkText(common, question, key);
+    const walk = walkBinding(question, key);
     const place = openCursor(question.parameters.cursor, walk, this.#secrets);
     // The pages of a list show what was published when the first one was requested, and no more
     // than the oldest version among those that they were read from: servers may have different
@@ -125,23 +124,23 @@ export class BoundRequests {
       ...{ by: this, scope, redact },
       walk,
       place,
-      ...this.#bindSync(question, syncText(common, key), seen),
-      etag: entityTag([version, walk, formText(question, key)], this.#secrets.entityTag),
+      ...this.#bindSync(question, syncBinding(question, key), seen),
+      etag: entityTag([version, walk.whole, formText(question, key)], this.#secrets.entityTag),
     };
     return question.lastBound;
   }
 
   /**
-   * The sequence up to which the client has everything, according to a token. Throws
-   * `since-invalid`.
+   * The sequence up to which the client has everything, according to a token. Throws the errors of
+   * `openSyncToken`.
    */
   sequenceOf(question: ParsedRequest, key: KeyEntry, token: string): number {
-    return openSyncToken(token, syncText(commonText(question, key), key), this.#secrets);
+    return openSyncToken(token, syncBinding(question, key), this.#secrets);
   }
 
   #bindSync(
     { route, parameters }: ParsedRequest,
-    binding: string,
+    binding: TokenBinding,
     seen: number,
   ): Pick<BoundRequest, 'since' | 'syncToken'> {
     if (!route.parameters.includes('since')) return { since: undefined, syncToken: undefined };
@@ -179,27 +178,33 @@ function representationsOf({ representations }: Route, { since }: Parameters): r
   return representations.filter(tellsChanges);
 }
 
-function sinceOf(since: string | undefined, binding: string, secrets: Secrets): Since | undefined {
+function sinceOf(since: string | undefined, binding: TokenBinding, secrets: Secrets): Since | undefined {
   if (since === undefined) return undefined;
   return { sequence: since === 'start' ? undefined : openSyncToken(since, binding, secrets) };
 }
 
-/** The text that all pages of a list have in common. It is different for a redacting key. */
-function walkText(common: string, { parameters }: ParsedRequest, { redact }: KeyEntry): string {
+/** What all pages of a list have in common. It is different for a redacting key. */
+function walkBinding(question: ParsedRequest, { scope, redact }: KeyEntry): TokenBinding {
+  const filter = filterOf(question);
+  const since = question.parameters.since ?? '';
   const ofRedaction = isRedacting(redact) ? ` ${redactionText(redact)}` : '';
-  return `${common} ${parameters.since ?? ''}${ofRedaction}`;
+  return {
+    request: `${JSON.stringify(filter)} ${since}`,
+    whole: `${JSON.stringify([...filter, scopeText(scope)])} ${since}${ofRedaction}`,
+  };
 }
 
-/** The text that all responses of a sync have in common; its sync tokens are bound to it. */
-function syncText(common: string, { redact }: KeyEntry): string {
+/** What all responses of a sync have in common; its sync tokens are bound to it. */
+function syncBinding(question: ParsedRequest, { scope, redact }: KeyEntry): TokenBinding {
+  const filter = filterOf(question);
   // Names derived from an address are redacted together with it, but were not in earlier versions
   // of Corkboard. A client that may have kept such names starts again.
   const form = redact.email && !redact.name ? ' 2' : '';
-  return `${common} ${redact.email} ${redact.name}${form}${redact.id ? ' id' : ''}`;
-}
-
-function commonText(question: ParsedRequest, key: KeyEntry): string {
-  return JSON.stringify([...filterOf(question), scopeText(key.scope)]);
+  const ofRedaction = `${redact.email} ${redact.name}${form}${redact.id ? ' id' : ''}`;
+  return {
+    request: JSON.stringify(filter),
+    whole: `${JSON.stringify([...filter, scopeText(scope)])} ${ofRedaction}`,
+  };
 }
 
 function filterOf({ variant, route, subject, parameters }: ParsedRequest): readonly unknown[] {

@@ -8,11 +8,20 @@ import { aessiv } from '@noble/ciphers/aes.js';
 export interface Secrets {
   readonly entityTag: KeyObject;
   readonly syncTag: KeyObject;
+  readonly syncRequest: KeyObject;
   /** For AES-SIV, like `sequence`. */
   readonly cursor: Uint8Array;
   readonly sequence: Uint8Array;
   /** The secret of the organization itself, for the pseudonyms of rendering (decision 22). */
   readonly pseudonym: Uint8Array;
+}
+
+/** Everything that a cursor or a sync token is bound to, as canonical texts. */
+export interface TokenBinding {
+  /** The request alone. */
+  readonly request: string;
+  /** The request, and what the key sees. */
+  readonly whole: string;
 }
 
 /** Two AES-256 keys. */
@@ -24,6 +33,7 @@ export function deriveSecrets(secret: Uint8Array): Secrets {
   return {
     entityTag: createSecretKey(derive(secret, 'entity tag hmac')),
     syncTag: createSecretKey(derive(secret, 'sync tag hmac')),
+    syncRequest: createSecretKey(derive(secret, 'sync request hmac')),
     cursor: derive(secret, 'cursor aes-siv', SIV_KEY_BYTES),
     sequence: derive(secret, 'sequence aes-siv', SIV_KEY_BYTES),
     pseudonym: secret,

@@ -1,8 +1,9 @@
 /**
  * Long responses: large ones, including the Parquet files made for them, and live streams. One
- * timer checks all of them and cuts those that must not continue (decision 60): the key has ended
- * or sees different data, the version that is read has been recalled, or the client reads too
- * slowly. Small responses cost nothing here.
+ * timer checks all of them and cuts those that must not continue (decision 60): the key has ended,
+ * sees different data or may not be used from the address of the client, the version that is read
+ * has been recalled, or the client reads too slowly. Small responses cost nothing here, unless they
+ * have waited.
  */
 import type { FastifyRequest } from 'fastify';
 import { AppError, type ErrorCode } from '../../domain/app-error.ts';
@@ -14,14 +15,23 @@ import { authenticate, keyOf } from '../request/authenticate.ts';
 import { seesTheSame } from '../request/conditional.ts';
 import type { CutReason, HeldVersion } from '../versions/replaced-versions.ts';
 
-/** A response ends within a second after its key is revoked or changed. */
-const CHECK_MS = 500;
+/**
+ * A response ends within a second after its key is revoked or changed: a keyring in a database
+ * takes half of it to notice the change.
+ */
+const CHECK_MS = 400;
 /**
  * The most that is given to a connection at once; the client may then read it as slowly as it
  * likes.
  */
 const HANDED_BYTES = 1024 * 1024;
-const ENDED: readonly ErrorCode[] = ['key-revoked', 'key-expired', 'key-unknown', 'network-not-allowed'];
+/** Why responses of a key are cut that is refused now. */
+const REFUSALS: Readonly<Partial<Record<ErrorCode, CutReason>>> = {
+  'key-revoked': 'key-ended',
+  'key-expired': 'key-ended',
+  'key-unknown': 'key-ended',
+  'network-not-allowed': 'key-changed',
+};
 
 export interface LongResponse {
   readonly request: FastifyRequest;
@@ -114,6 +124,18 @@ export class ResponsesUnderWay {
     }
   }
 
+  /**
+   * Must be called before a response begins that is not watched: the request may have waited for
+   * its turn while its key was changed. Throws the refusal of the key, or `server-busy`.
+   */
+  async confirmKey(request: FastifyRequest): Promise<void> {
+    if (request.visit.elapsedMs() < CHECK_MS) return;
+    const reason = reasonToCut(keyOf(request), await this.#lookUp(request));
+    if (reason === undefined) return;
+    await authenticate(request, this.#keyring);
+    throw new AppError('server-busy', 'The API key was changed while the request waited. Send it again.');
+  }
+
   /** Returns the function to call when the response has ended. */
   watch(response: LongResponse): () => void {
     const sentBytes = response.request.raw.socket.bytesWritten;
@@ -142,11 +164,14 @@ export class ResponsesUnderWay {
     });
   }
 
-  /** Each key is looked up once, however many responses it has. */
+  /** Each key is looked up once for each address of its clients, however many responses it has. */
   async #checkKeys(): Promise<void> {
-    const byKey = Map.groupBy(this.#watched.keys(), ({ request }) => keyOf(request).id);
+    const byClient = Map.groupBy(
+      this.#watched.keys(),
+      ({ request }) => `${keyOf(request).id} ${request.visit.address}`,
+    );
     await Promise.all(
-      [...byKey.values()].map(async (responses) => {
+      [...byClient.values()].map(async (responses) => {
         const key = await this.#lookUp(responses[0]!.request);
         for (const response of responses) {
           const reason = reasonToCut(keyOf(response.request), key);
@@ -159,12 +184,15 @@ export class ResponsesUnderWay {
     );
   }
 
-  /** The current entry of the key of a request; absent while the keys cannot be read. */
-  async #lookUp(request: FastifyRequest): Promise<KeyEntry | 'ended' | undefined> {
+  /**
+   * The current entry of the key of a request, or why it is refused; absent while the keys cannot
+   * be read.
+   */
+  async #lookUp(request: FastifyRequest): Promise<KeyEntry | CutReason | undefined> {
     try {
       return await authenticate(request, this.#keyring);
     } catch (error) {
-      return error instanceof AppError && ENDED.includes(error.code) ? 'ended' : undefined;
+      return error instanceof AppError ? REFUSALS[error.code] : undefined;
     }
   }
 
@@ -194,8 +222,7 @@ export class ResponsesUnderWay {
 /**
  * `before`: the key when the response began. While the keys cannot be read, none counts as ended.
  */
-function reasonToCut(before: KeyEntry, now: KeyEntry | 'ended' | undefined): CutReason | undefined {
-  if (now === undefined) return undefined;
-  if (now === 'ended') return 'key-ended';
+function reasonToCut(before: KeyEntry, now: KeyEntry | CutReason | undefined): CutReason | undefined {
+  if (now === undefined || typeof now === 'string') return now;
   return seesTheSame(before, now) ? undefined : 'key-changed';
 }
