@@ -230,6 +230,7 @@ type CommandCode =
   | 'organization-busy'
   | 'version-unknown'
   | 'key-id-unknown'
+  | 'key-life-refused'
   | 'policy-malformed'
   | 'settings-refused'
   | 'option-malformed'

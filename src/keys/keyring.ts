@@ -5,6 +5,7 @@
 import { AppError } from '../domain/app-error.ts';
 import { isRedacting, type Redaction } from '../domain/redaction.ts';
 import type { Scope } from '../domain/scope.ts';
+import type { LongestLife } from './key-life.ts';
 
 export interface RateLimit {
   readonly requests: number;
@@ -79,15 +80,22 @@ export interface Keyring {
    * better than failing a request.
    */
   recordUse(entry: KeyEntry): void;
-  create(grant: KeyGrant, expiresMs: number | undefined): Promise<NewKey>;
+  /**
+   * Without an expiry, the key lives for the longest life, or without an end. Throws
+   * `key-life-refused`.
+   */
+  create(grant: KeyGrant, expiry: Expiry | undefined, longestMs?: LongestLife): Promise<NewKey>;
+  /** The entry of a key, whether it is in force or not. Throws `key-id-unknown`. */
+  entry(id: string): Promise<KeyEntry>;
   /** Ascending by time of creation, then by id. With `organization`: only its keys. */
   list(organization?: string): Promise<readonly KeyEntry[]>;
   /**
    * Makes a new key that grants the same. Its lifetime from now is that of the old key from its
-   * creation, unless `expiry` is given. The old key expires after the overlap, or at its own expiry
-   * if that is earlier. Throws `key-id-unknown`, `key-revoked`.
+   * creation, but at most the longest life, unless `expiry` is given. The old key expires after the
+   * overlap, or at its own expiry if that is earlier. Throws `key-id-unknown`, `key-revoked`,
+   * `key-life-refused`.
    */
-  rotate(id: string, overlapMs: number, expiry?: Expiry): Promise<NewKey>;
+  rotate(id: string, overlapMs: number, expiry?: Expiry, longestMs?: LongestLife): Promise<NewKey>;
   /**
    * Changes what a key grants; the secret stays the same. `change` returns the changes of the
    * present entry. They take effect as fast as a revocation. Throws `key-id-unknown`,

@@ -7,6 +7,7 @@ import { AppError } from '../domain/app-error.ts';
 import { LATEST_INSTANT_MS } from '../domain/instant.ts';
 import type { Scope } from '../domain/scope.ts';
 import { digestKey, isKeyId, makeKey, parseKey } from './key-format.ts';
+import { expiryOfNew, type LongestLife } from './key-life.ts';
 import { changedRow, type KeyRow, type KeyRows, newRow, type Replacement, readKeyEntry } from './key-row.ts';
 import {
   type Expiry,
@@ -74,24 +75,29 @@ export class StoredKeyring implements Keyring {
     this.#rows.noteUse(entry.id, now, before);
   }
 
-  async create(grant: KeyGrant, expiresMs: number | undefined): Promise<NewKey> {
-    const fresh = this.#make(grant, expiresMs ?? 'never');
+  async create(grant: KeyGrant, expiry: Expiry | undefined, longestMs?: LongestLife): Promise<NewKey> {
+    const nowMs = this.#now();
+    const fresh = this.#make(grant, nowMs, expiryOfNew(nowMs, expiry, 'never', longestMs));
     await this.#rows.insert(fresh.row);
     return this.#toNewKey(fresh);
+  }
+
+  async entry(id: string): Promise<KeyEntry> {
+    return this.#entry(knownRow(await this.#rows.row(id), id));
   }
 
   async list(organization?: string): Promise<readonly KeyEntry[]> {
     return (await this.#rows.all(organization)).map((row) => this.#entry(row));
   }
 
-  async rotate(id: string, overlapMs: number, expiry?: Expiry): Promise<NewKey> {
+  async rotate(id: string, overlapMs: number, expiry?: Expiry, longestMs?: LongestLife): Promise<NewKey> {
     let fresh: Fresh | undefined;
     await this.#rows.replace(id, (row): Replacement => {
       const nowMs = this.#now();
       const old = knownRow(row, id);
       const entry = this.#entry(old);
       refuseRevoked(entry, revokedId(id));
-      fresh = this.#make(entry, expiry ?? sameLifetime(old, nowMs));
+      fresh = this.#make(entry, nowMs, expiryOfNew(nowMs, expiry, sameLifetime(old, nowMs), longestMs));
       return { successor: fresh.row, retiresMs: Math.min(old.retires_ms ?? Infinity, nowMs + overlapMs) };
     });
     this.#forgetProven();
@@ -145,9 +151,9 @@ export class StoredKeyring implements Keyring {
     this.#emptied += 1;
   }
 
-  #make(grant: KeyGrant, expiry: Expiry): Fresh {
+  #make(grant: KeyGrant, nowMs: number, expiry: Expiry): Fresh {
     const { id, key } = makeKey();
-    return { key, row: newRow(id, digestKey(key), grant, this.#now(), expiry) };
+    return { key, row: newRow(id, digestKey(key), grant, nowMs, expiry) };
   }
 
   #toNewKey({ key, row }: Fresh): NewKey {

@@ -77,6 +77,10 @@ class ResidentStore implements Store {
     return await this.#store.createOrganization(name, settings);
   }
 
+  async setLongestKeyLife(name: string, lifeMs: number | undefined): Promise<void> {
+    await this.#store.setLongestKeyLife(name, lifeMs);
+  }
+
   async currentVersion(name: string): Promise<string | undefined> {
     return await this.#store.currentVersion(name);
   }

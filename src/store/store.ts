@@ -48,6 +48,8 @@ export interface OrganizationEntry {
    */
   readonly secret: Uint8Array;
   readonly derivedIds: DerivedIds;
+  /** The longest life of keys, in milliseconds; absent: none. Not part of versions. */
+  readonly longestKeyLifeMs?: number | undefined;
 }
 
 export interface Store {
@@ -60,6 +62,11 @@ export interface Store {
    * `organization-malformed`.
    */
   createOrganization(name: string, settings: Partial<Settings>): Promise<OrganizationEntry>;
+  /**
+   * Sets or removes the longest life of keys; no version is published. Throws
+   * `organization-unknown`.
+   */
+  setLongestKeyLife(name: string, lifeMs: number | undefined): Promise<void>;
   /** The current version, or absent before the first. Cheap enough for several calls a second. */
   currentVersion(name: string): Promise<string | undefined>;
   /**

@@ -235,6 +235,52 @@ describe('the networks of a key', () => {
   });
 });
 
+describe('the longest life of keys of an organization', () => {
+  const YEAR = '365d';
+  const YEAR_MS = 365 * 86_400_000;
+  const guild = (command: string, ...words: string[]) =>
+    keys(command, ...words, ...(command === 'create' ? ['--organization', 'guild'] : []));
+  const refused = async (...words: string[]) => {
+    const { code, stdout, stderr } = await run(['keys', ...words, '--data', data]);
+    assert.deepEqual([code, stdout], [1, ''], stderr);
+    assert.match(stderr, /may live for at most 365 days.*--expires.*--longest-key-life/);
+  };
+
+  it('is shown, limits new keys and changes, and marks existing keys that exceed it', async () => {
+    const configure = async (...words: string[]) =>
+      await runJson(['organizations', 'configure', 'guild', ...words, '--data', data]);
+    await runJson(['organizations', 'create', 'guild', '--data', data]);
+    const endless = await guild('create');
+    const kept = await guild('create', '--expires', '30d');
+    assert.equal((await configure('--longest-key-life', YEAR)).longestKeyLifeSeconds, YEAR_MS / 1_000);
+    const shown = await run(['organizations', 'show', 'guild', '--data', data]);
+    assert.match(shown.stdout, /^longest key life +365 days$/m);
+    const usual = await guild('create');
+    assert.equal(Date.parse(usual.expires) - Date.parse(usual.created), YEAR_MS);
+    assert.ok((await guild('create', '--expires', YEAR)).expires !== null);
+    for (const expiry of ['366d', 'never', '2999-12-31']) {
+      await refused('create', '--organization', 'guild', '--expires', expiry);
+      await refused('configure', kept.id, '--expires', expiry);
+      await refused('rotate', kept.id, '--expires', expiry);
+    }
+    assert.equal((await find(kept.key)).rotatedTo, undefined);
+    const list: { id: string; warnings: string[] }[] = await keys('list', '--organization', 'guild');
+    assert.deepEqual(
+      list.filter(({ warnings }) => warnings.includes('lives-too-long')).map(({ id }) => id),
+      [endless.id],
+    );
+    const table = await run(['keys', 'list', '--data', data]);
+    assert.match(table.stdout, new RegExp(`${endless.id} .* active +lives too long`));
+    // Every change that brings the key nearer to the limit is permitted.
+    assert.notEqual((await guild('configure', endless.id, '--expires', '400d')).expires, null);
+    assert.equal((await guild('configure', endless.id, '--label', 'kept')).label, 'kept');
+    const successor = await guild('rotate', endless.id);
+    assert.equal(Date.parse(successor.expires) - Date.parse(successor.created), YEAR_MS);
+    assert.equal((await configure('--longest-key-life', 'none')).longestKeyLifeSeconds, null);
+    assert.equal((await guild('create')).expires, null);
+  });
+});
+
 describe('keys rotate and revoke', () => {
   it('rotate creates a successor and expires the old key after the overlap', async () => {
     const old = await keys('create', '--organization', 'school', '--boards', '7', '--label', 'rotated');

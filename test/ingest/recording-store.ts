@@ -75,6 +75,7 @@ export function openRecordingStore(
       if (isTaken || entries.has(name)) throw new AppError('organization-exists', `${name} exists already.`);
       return add(name, settings);
     },
+    setLongestKeyLife: async () => undefined,
     currentVersion: async () => undefined,
     openDataset: async () => undefined,
     async beginPublication() {

@@ -343,6 +343,45 @@ export function testKeyring(kind: KindOfKeyring): void {
     });
   });
 
+  describe('the longest life', () => {
+    const refusedLife = refused('key-life-refused');
+
+    it('is the life of a key without a chosen one, and the limit of a chosen one', async () => {
+      const { entry } = await keyring.create(GRANT, undefined, HOUR_MS);
+      assert.equal(entry.expiresMs, nowMs + HOUR_MS);
+      for (const expiry of [nowMs - 1, nowMs + 1, nowMs + HOUR_MS]) {
+        assert.equal((await keyring.create(GRANT, expiry, HOUR_MS)).entry.expiresMs, expiry);
+      }
+      for (const expiry of [nowMs + HOUR_MS + 1, 'never'] as const) {
+        await assert.rejects(keyring.create(GRANT, expiry, HOUR_MS), refusedLife);
+      }
+      assert.equal((await keyring.create(GRANT, 'never')).entry.expiresMs, undefined);
+      assert.equal((await keyring.list()).length, 5, 'refused keys are not stored');
+    });
+
+    it('shortens the lifetime that a rotation takes over, and refuses a longer one', async () => {
+      const { entry: endless } = await keyring.create(GRANT, undefined);
+      const { entry: short } = await keyring.create(GRANT, nowMs + MINUTE_MS);
+      for (const expiry of [nowMs + HOUR_MS + 1, 'never'] as const) {
+        await assert.rejects(keyring.rotate(endless.id, 0, expiry, HOUR_MS), refusedLife);
+      }
+      assert.equal((await keyring.list())[0]?.rotatedTo, undefined, 'nothing has changed');
+      const endOf = async (id: string) => (await keyring.rotate(id, 0, undefined, HOUR_MS)).entry.expiresMs;
+      assert.equal(await endOf(endless.id), nowMs + HOUR_MS);
+      assert.equal(await endOf(short.id), nowMs + MINUTE_MS);
+    });
+  });
+
+  describe('the entry of an id', () => {
+    it('is found whether the key is in force or not, but not for an unknown id', async () => {
+      const { entry } = await keyring.create(GRANT, undefined);
+      assert.deepEqual(await keyring.entry(entry.id), entry);
+      const revoked = await keyring.revoke(entry.id);
+      assert.deepEqual(await keyring.entry(entry.id), revoked);
+      await assert.rejects(keyring.entry('aaaaaaaaaaaa'), refused('key-id-unknown'));
+    });
+  });
+
   describe('the list', () => {
     it('contains the keys of all organizations or of one, oldest first', async () => {
       const first = await keyring.create(GRANT, undefined);

@@ -3,6 +3,8 @@ import { type Command, Option } from 'commander';
 import { AppError } from '../../domain/app-error.ts';
 import { NO_REDACTION, type Redaction } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
+import { checkExpiry, type LongestLife } from '../../keys/key-life.ts';
+import { warningsOf } from '../../keys/key-warnings.ts';
 import type { Expiry, KeyChanges, KeyEntry, Keyring, RateLimit } from '../../keys/keyring.ts';
 import { keepRoom, withReserve } from '../process/full-disk.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
@@ -107,7 +109,7 @@ function addCreate(keys: Command): void {
     )
     .option(
       '--expires <when>',
-      'expiry: after a duration like 30d, 12h, 15m or 45s; at the end of a day in UTC, like 2027-01-31; or at an instant, like 2027-01-31T17:00:00+01:00 (default: never)',
+      'expiry: after a duration like 30d, 12h, 15m or 45s; at the end of a day in UTC, like 2027-01-31; or at an instant, like 2027-01-31T17:00:00+01:00 (default: never, or the longest life that the organization permits)',
       readExpiryFromNow,
     )
     .option('--label <text>', 'purpose of the key, shown in the list', readLine)
@@ -129,7 +131,9 @@ function addCreate(keys: Command): void {
 }
 
 async function createKey(options: CreateOptions): Promise<void> {
-  const { name } = await withStore(options, (store) => store.organization(options.organization));
+  const { name, longestKeyLifeMs } = await withStore(options, (store) =>
+    store.organization(options.organization),
+  );
   const boards = options.boards ?? 'all';
   const created = await withKeyring(options, (keyring) =>
     keyring.create(
@@ -142,7 +146,8 @@ async function createKey(options: CreateOptions): Promise<void> {
         rateLimit: options.rateLimit,
         networks: networksOf(options),
       },
-      options.expires === 'never' ? undefined : options.expires,
+      options.expires,
+      longestKeyLifeMs,
     ),
   );
   keepRoom(options);
@@ -167,7 +172,10 @@ function warnOfPast({ expiresMs = Infinity }: KeyEntry): void {
 function addList(keys: Command): void {
   const list = keys
     .command('list')
-    .description('List the keys with their scope, status (active, expired, revoked) and last use.')
+    .summary('List the keys.')
+    .description(
+      'List the keys with their scope, status (active, expired, revoked), warnings and last use. Warnings are about active keys: "lives too long" for one that exceeds the longest life of its organization.',
+    )
     .option('-o, --organization <name>', 'only the keys of this organization')
     .option('--json', 'print a JSON array')
     .action((_options: unknown, command: Command) => listKeys(command.optsWithGlobals()));
@@ -177,7 +185,32 @@ function addList(keys: Command): void {
 async function listKeys(options: SelectOptions): Promise<void> {
   const name = await organizationName(options);
   const entries = await withKeyring(options, (keyring) => keyring.list(name));
-  printResult(options, entries.map(describeKey), () => renderKeys(entries));
+  const lives = await longestLives(options);
+  const nowMs = Date.now();
+  const keys = entries.map((entry) => ({
+    entry,
+    warnings: warningsOf(entry, nowMs, lives.get(entry.organization)),
+  }));
+  printResult(
+    options,
+    keys.map(({ entry, warnings }) => ({ ...describeKey(entry), warnings })),
+    () => renderKeys(keys),
+  );
+}
+
+/**
+ * The longest life of keys of each organization. A catalog that cannot be read must not hide the
+ * keys: the list shows which ones to revoke.
+ */
+async function longestLives(options: SelectOptions): Promise<ReadonlyMap<string, LongestLife>> {
+  try {
+    const entries = await withStore(options, (store) => store.organizations());
+    return new Map(entries.map(({ name, longestKeyLifeMs }) => [name, longestKeyLifeMs]));
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    remark(`corkboard: Keys that live too long are not marked. ${error.message}`);
+    return new Map();
+  }
 }
 
 function addConfigure(keys: Command): void {
@@ -239,15 +272,23 @@ async function configureKey(id: string, options: ConfigureOptions): Promise<void
   const name = await organizationName(options);
   const entry = await withKeyring(options, async (keyring) => {
     await requireOwner(keyring, id, name);
-    return keyring.configure(id, ({ scope }) => changesOf(options, scope));
+    const longestMs =
+      options.expires === undefined ? undefined : await longestLifeOf(await keyring.entry(id), options);
+    return keyring.configure(id, (entry) => changesOf(options, entry, longestMs));
   });
   keepRoom(options);
   warnOfPast(entry);
   printResult(options, describeKey(entry), () => renderKey(entry));
 }
 
-function changesOf(options: ConfigureOptions, { boards, users }: Scope): KeyChanges {
+async function longestLifeOf({ organization }: KeyEntry, options: SelectOptions): Promise<LongestLife> {
+  return await withStore(options, async (store) => (await store.organization(organization)).longestKeyLifeMs);
+}
+
+function changesOf(options: ConfigureOptions, entry: KeyEntry, longestMs: LongestLife): KeyChanges {
   const { label, redact, allowLmsLookup, rateLimit, expires } = options;
+  const { boards, users } = entry.scope;
+  if (expires !== undefined) checkExpiry(entry, expires, longestMs);
   const fallback =
     options.boards === undefined || typeof users !== 'string' ? users : usersOf(options.boards);
   return {
@@ -276,7 +317,7 @@ function addRotate(keys: Command): void {
     )
     .option(
       '--expires <when>',
-      'expiry of the new key, as for "keys create", or never (default: the same lifetime as the old key, from now)',
+      'expiry of the new key, as for "keys create", or never (default: the same lifetime as the old key, from now, or the longest life that the organization permits)',
       readExpiryFromNow,
     )
     .option('-o, --organization <name>', 'fail unless the key belongs to this organization')
@@ -292,7 +333,8 @@ async function rotateKey(id: string, options: RotateOptions): Promise<void> {
   const name = await organizationName(options);
   const rotated = await withKeyring(options, async (keyring) => {
     await requireOwner(keyring, id, name);
-    return keyring.rotate(id, options.overlap, options.expires);
+    const longestMs = await longestLifeOf(await keyring.entry(id), options);
+    return keyring.rotate(id, options.overlap, options.expires, longestMs);
   });
   warnOfPast(rotated.entry);
   printNewKey(rotated, options);

@@ -2,11 +2,12 @@
 import { type Command, Option } from 'commander';
 import { USER_POINTS_KEYS } from '../../dataset/dataset.ts';
 import { AppError } from '../../domain/app-error.ts';
+import { renderLife } from '../../keys/key-life.ts';
 import { readPolicy } from '../../points/policy.ts';
 import type { OrganizationEntry, Settings, Store } from '../../store/store.ts';
 import { type StorageOptions, withNewStore, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
-import { readIdentifier, readLine, readNames, readSwitch } from '../terminal/options.ts';
+import { readIdentifier, readLine, readLongestLife, readNames, readSwitch } from '../terminal/options.ts';
 import {
   type JsonOption,
   printResult,
@@ -18,7 +19,9 @@ import {
 import { describePolicy } from '../terminal/policy-form.ts';
 import { readTextInput } from '../terminal/text-input.ts';
 
-type SettingOptions = StorageOptions & JsonOption & Partial<Settings>;
+type SettingOptions = StorageOptions &
+  JsonOption &
+  Partial<Settings> & { readonly longestKeyLife?: number | 'none' };
 
 /** How long a command waits for an import or a different change of the same organization. */
 const WAIT_MS = 60_000;
@@ -118,7 +121,7 @@ function addConfigure(organizations: Command): void {
     .command('configure')
     .summary('Change settings of an organization.')
     .description(
-      'Change settings of an organization. Settings are part of the data: a change is published as the next version.',
+      'Change settings of an organization. Settings are part of the data: a change is published as the next version. Only --longest-key-life is not: it applies to keys that are created, rotated or given a new expiry from now on.',
     )
     .argument('<name>', 'name of the organization')
     .option(
@@ -140,6 +143,11 @@ function addConfigure(organizations: Command): void {
     .option('--title <text>', 'name in the API', readLine)
     .option('--domain <domain>', 'domain in the API', readLine)
     .option('--category-id <number>', 'category id in the API', readIdentifier)
+    .option(
+      '--longest-key-life <duration>',
+      'longest time from the creation of a key to its end, like 365d or 12h; none for no limit',
+      readLongestLife,
+    )
     .option('--json', 'print one JSON object')
     .action((name: string, _options: unknown, command: Command) =>
       configureOrganization(name, command.optsWithGlobals()),
@@ -148,6 +156,7 @@ function addConfigure(organizations: Command): void {
     'corkboard organizations configure school --policy policy.json',
     'corkboard organizations configure school --course-lookup on --lms-user-properties sis_id,login',
     'corkboard organizations configure school --user-points-key board-id',
+    'corkboard organizations configure school --longest-key-life 365d',
   ]);
 }
 
@@ -166,11 +175,15 @@ async function configureOrganization(name: string, options: SettingOptions): Pro
   const given = settingsIn(options);
   const changes =
     given.policy === undefined ? given : { ...given, policy: await readPolicyOption(given.policy) };
-  if (Object.keys(changes).length === 0) {
+  const { longestKeyLife } = options;
+  const changesSettings = Object.keys(changes).length > 0;
+  if (!changesSettings && longestKeyLife === undefined) {
     throw new AppError('option-malformed', 'There is nothing to change. --help lists the options.');
   }
   await withStore(options, async (store) => {
-    await publishSettings(store, name, changes);
+    if (changesSettings) await publishSettings(store, name, changes);
+    if (longestKeyLife !== undefined)
+      await store.setLongestKeyLife(name, longestKeyLife === 'none' ? undefined : longestKeyLife);
     await printOrganization(store, name, options);
   });
 }
@@ -209,7 +222,7 @@ async function printOrganization(store: Store, name: string, options: JsonOption
 }
 
 function renderOrganization(
-  { name, settings, version }: OrganizationEntry,
+  { name, settings, version, longestKeyLifeMs }: OrganizationEntry,
   description: Description,
 ): string {
   const fields = renderFields([
@@ -227,6 +240,7 @@ function renderOrganization(
     ['LMS user properties', settings.lmsUserProperties.join(',')],
     ['user points key', settings.userPointsKey],
     ['derived ids', description.derivedIds],
+    ['longest key life', longestKeyLifeMs === undefined ? 'no limit' : renderLife(longestKeyLifeMs)],
     ['points policy', settings.policy === '' ? 'default' : 'configured'],
   ]);
   return `${fields}\n${renderJson(description.policy)}`;
@@ -248,6 +262,7 @@ async function describeOrganization(store: Store, entry: OrganizationEntry) {
     courseLookup,
     lmsUserProperties,
     userPointsKey,
+    longestKeyLifeSeconds: entry.longestKeyLifeMs && entry.longestKeyLifeMs / 1_000,
     policy: describePolicy(readPolicy(policy)),
   };
 }

@@ -2,6 +2,7 @@
 import { formatInstant } from '../../domain/instant.ts';
 import { REDACTABLE, type Redaction } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
+import type { KeyWarning } from '../../keys/key-warnings.ts';
 import { type KeyEntry, mayLookUpPeople, type NewKey, statusOf } from '../../keys/keyring.ts';
 import { type JsonOption, printResult, remark, renderFields, renderInstant, renderTable } from './output.ts';
 
@@ -17,6 +18,7 @@ const KEY_COLUMNS = [
   'REDACTED',
   'NETWORKS',
   'STATUS',
+  'WARNINGS',
   'CREATED',
   'EXPIRES',
   'LAST USE',
@@ -42,9 +44,16 @@ export function describeKey(entry: KeyEntry): object {
   };
 }
 
-export function renderKeys(entries: readonly KeyEntry[]): string {
-  if (entries.length === 0) return 'There are no keys; "corkboard keys create" creates one.';
-  const rows = entries.map((entry) => [
+export interface ListedKey {
+  readonly entry: KeyEntry;
+  readonly warnings: readonly KeyWarning[];
+}
+
+const WARNINGS: Readonly<Record<KeyWarning, string>> = { 'lives-too-long': 'lives too long' };
+
+export function renderKeys(keys: readonly ListedKey[]): string {
+  if (keys.length === 0) return 'There are no keys; "corkboard keys create" creates one.';
+  const rows = keys.map(({ entry, warnings }) => [
     entry.id,
     entry.organization,
     entry.label,
@@ -53,6 +62,7 @@ export function renderKeys(entries: readonly KeyEntry[]): string {
     redactedFields(entry.redact).join(','),
     renderNetworks(entry),
     statusOf(entry, Date.now()),
+    warnings.map((warning) => WARNINGS[warning]).join(', '),
     renderInstant(entry.createdMs),
     renderInstant(entry.expiresMs),
     renderInstant(entry.lastUsedMs),

@@ -173,6 +173,14 @@ export function readDuration(text: string): number {
   return durationMs;
 }
 
+/** The longest life of keys in milliseconds, or `none`. */
+export function readLongestLife(text: string): number | 'none' {
+  if (text === 'none') return text;
+  const lifeMs = readDuration(text);
+  if (lifeMs === 0) throw new InvalidArgumentError('Use a duration above 0, like 365d, or none.');
+  return lifeMs;
+}
+
 /** Converts seconds, with up to three decimal places, to milliseconds. */
 export function readSeconds(text: string): number {
   const seconds = /^\d{1,5}(?:\.\d{1,3})?$/.test(text) ? Number(text) : 0;

@@ -50,10 +50,12 @@ const FIRST_TABLES = `
   CREATE TABLE key_changes (changes BIGINT NOT NULL);
   INSERT INTO key_changes VALUES (0);`;
 
-const KEY_NETWORKS = 'ALTER TABLE keys ADD networks TEXT;';
+const KEY_LIMITS = `
+  ALTER TABLE keys ADD networks TEXT;
+  ALTER TABLE organizations ADD longest_key_life_ms BIGINT;`;
 
 /** Statements by name; the names sort in the order of the migrations. */
 export const STEPS: Readonly<Record<string, string>> = {
   '0001': FIRST_TABLES,
-  '0002': KEY_NETWORKS,
+  '0002': KEY_LIMITS,
 };

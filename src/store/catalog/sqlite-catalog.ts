@@ -8,6 +8,7 @@ import {
   acceptRow,
   addSeals,
   defineSeals,
+  extendSeals,
   findDamage,
   type SealedTable,
   sealCheck,
@@ -48,6 +49,9 @@ const SEALED: SealedTable = {
     `The entry of ${name} in ${FILE} is damaged. Restore the organization with "corkboard restore --replace --organization".`,
 };
 
+/** The columns that the first seals were made of. */
+const FIRST_SEALED = COLUMNS.filter((column) => column !== 'longest_key_life_ms');
+
 /** Columns that were added later, with the statements that add them. */
 const LATER_COLUMNS = {
   // Organizations without data have no derived ids yet, so theirs are keyed, as for new
@@ -57,7 +61,10 @@ const LATER_COLUMNS = {
     UPDATE organizations SET derived_ids = 'keyed' WHERE version IS NULL;`,
   user_points_key: `
     ALTER TABLE organizations ADD user_points_key TEXT NOT NULL DEFAULT 'user-id';`,
-  seal: addSeals(SEALED),
+  seal: addSeals({ ...SEALED, columns: FIRST_SEALED }),
+  longest_key_life_ms: `
+    ALTER TABLE organizations ADD longest_key_life_ms INTEGER;
+    ${extendSeals(SEALED, FIRST_SEALED)}`,
 };
 
 /**

@@ -71,6 +71,10 @@ export class VersionStore implements Store {
     return await this.#catalog.create(name, settings);
   }
 
+  async setLongestKeyLife(name: string, lifeMs: number | undefined): Promise<void> {
+    await this.#catalog.setLongestKeyLife(name, lifeMs);
+  }
+
   async currentVersion(name: string): Promise<string | undefined> {
     return await this.#catalog.currentVersion(name);
   }
