@@ -4,7 +4,7 @@
  */
 import { AppError } from '../domain/app-error.ts';
 import { LATEST_INSTANT_MS } from '../domain/instant.ts';
-import type { Expiry, KeyEntry } from './keyring.ts';
+import type { Expiry, KeyDates } from './keyring.ts';
 
 /** Milliseconds; absent: keys may live without an end. */
 export type LongestLife = number | undefined;
@@ -36,12 +36,12 @@ export function expiryOfNew(
  * Throws `key-life-refused` when an existing key with this expiry would live for too long. An
  * earlier end than the present one is always permitted.
  */
-export function checkExpiry(entry: KeyEntry, expiry: Expiry, longestMs: LongestLife): void {
+export function checkExpiry(entry: KeyDates, expiry: Expiry, longestMs: LongestLife): void {
   if (longestMs === undefined || endOf(expiry) <= latestEnd(entry.createdMs, longestMs)) return;
   if (endOf(expiry) >= endOf(entry.expiresMs ?? 'never')) throw tooLong(longestMs);
 }
 
-export function livesTooLong({ createdMs, expiresMs }: KeyEntry, longestMs: LongestLife): boolean {
+export function livesTooLong({ createdMs, expiresMs }: KeyDates, longestMs: LongestLife): boolean {
   return longestMs !== undefined && endOf(expiresMs ?? 'never') > latestEnd(createdMs, longestMs);
 }
 

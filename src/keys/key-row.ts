@@ -3,7 +3,7 @@
  * the conversion between grants and rows, and the port through which the keyring accesses rows.
  */
 import type { Scope } from '../domain/scope.ts';
-import type { Expiry, KeyChanges, KeyEntry, KeyGrant } from './keyring.ts';
+import type { Expiry, KeyChanges, KeyDates, KeyEntry, KeyGrant } from './keyring.ts';
 
 /**
  * `expires_ms` is the expiry that was chosen for the key; `retires_ms` is the end of an overlap.
@@ -213,21 +213,27 @@ function expiryColumn(expiry: Expiry): number | null {
 
 /** The entry of a row. `scope` is the parsed scope of the row, if it was parsed before. */
 export function readKeyEntry(row: KeyRow, scope?: Scope): KeyEntry {
-  const endsMs = Math.min(row.expires_ms ?? Infinity, row.retires_ms ?? Infinity);
   return {
     id: row.id,
-    organization: row.organization,
+    ...readKeyDates(row),
     label: row.label,
     scope: scope ?? readScope(row.scope),
     redact: { email: row.redact_email, name: row.redact_name, id: row.redact_id },
     allowLmsLookup: row.allow_lms_lookup,
     rateLimit: readRateLimit(row),
     networks: row.networks?.split(','),
+    rotatedTo: row.rotated_to ?? undefined,
+  };
+}
+
+export function readKeyDates(row: KeyRow): KeyDates {
+  const endsMs = Math.min(row.expires_ms ?? Infinity, row.retires_ms ?? Infinity);
+  return {
+    organization: row.organization,
     createdMs: row.created_ms,
     expiresMs: endsMs === Infinity ? undefined : endsMs,
     revokedMs: row.revoked_ms ?? undefined,
     lastUsedMs: row.last_used_ms ?? undefined,
-    rotatedTo: row.rotated_to ?? undefined,
   };
 }
 

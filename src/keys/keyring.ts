@@ -37,14 +37,19 @@ export interface KeyGrant {
   readonly networks?: readonly string[] | undefined;
 }
 
-export interface KeyEntry extends KeyGrant {
-  readonly id: string;
+/** The dates of a key, and its organization. */
+export interface KeyDates {
+  readonly organization: string;
   readonly createdMs: number;
   /** The key is refused from this instant on. Absent: it never expires. */
   readonly expiresMs: number | undefined;
   readonly revokedMs: number | undefined;
   /** Exact to the minute. */
   readonly lastUsedMs: number | undefined;
+}
+
+export interface KeyEntry extends KeyGrant, KeyDates {
+  readonly id: string;
   /** Id of the key that replaced this one. */
   readonly rotatedTo: string | undefined;
 }
@@ -89,6 +94,8 @@ export interface Keyring {
   entry(id: string): Promise<KeyEntry>;
   /** Ascending by time of creation, then by id. With `organization`: only its keys. */
   list(organization?: string): Promise<readonly KeyEntry[]>;
+  /** The dates of all keys, without the work and the memory for their scopes. */
+  dates(): Promise<readonly KeyDates[]>;
   /**
    * Makes a new key that grants the same. Its lifetime from now is that of the old key from its
    * creation, but at most the longest life, unless `expiry` is given. The old key expires after the
@@ -130,7 +137,7 @@ export class RefusedKeyError extends AppError {
 
 export type KeyStatus = 'active' | 'expired' | 'revoked';
 
-export function statusOf(entry: KeyEntry, nowMs: number): KeyStatus {
+export function statusOf(entry: KeyDates, nowMs: number): KeyStatus {
   if (entry.revokedMs !== undefined) return 'revoked';
   return entry.expiresMs !== undefined && entry.expiresMs <= nowMs ? 'expired' : 'active';
 }

@@ -8,10 +8,19 @@ import { LATEST_INSTANT_MS } from '../domain/instant.ts';
 import type { Scope } from '../domain/scope.ts';
 import { digestKey, isKeyId, makeKey, parseKey } from './key-format.ts';
 import { expiryOfNew, type LongestLife } from './key-life.ts';
-import { changedRow, type KeyRow, type KeyRows, newRow, type Replacement, readKeyEntry } from './key-row.ts';
+import {
+  changedRow,
+  type KeyRow,
+  type KeyRows,
+  newRow,
+  type Replacement,
+  readKeyDates,
+  readKeyEntry,
+} from './key-row.ts';
 import {
   type Expiry,
   type KeyChanges,
+  type KeyDates,
   type KeyEntry,
   type KeyGrant,
   type Keyring,
@@ -88,6 +97,10 @@ export class StoredKeyring implements Keyring {
 
   async list(organization?: string): Promise<readonly KeyEntry[]> {
     return (await this.#rows.all(organization)).map((row) => this.#entry(row));
+  }
+
+  async dates(): Promise<readonly KeyDates[]> {
+    return (await this.#rows.all(undefined)).map(readKeyDates);
   }
 
   async rotate(id: string, overlapMs: number, expiry?: Expiry, longestMs?: LongestLife): Promise<NewKey> {

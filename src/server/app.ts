@@ -97,7 +97,7 @@ export function buildApp(options: AppOptions): App {
   const published = publishedBases(options.defaultVariant);
   const limits = resolveLimits(options.limits, options.workers);
   const impaired = new Impaired();
-  const metrics = createMetrics(impaired, {
+  const metrics = createMetrics(impaired, keyring, {
     workers: options.workers ?? 1,
     namesOrganizations: options.metricsOrganizations === true,
   });

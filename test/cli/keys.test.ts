@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { NO_REDACTION } from '../../src/domain/redaction.ts';
+import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
 import { run, runJson, temporaryFolder } from './command.ts';
 import { ask, serving } from './serving.ts';
@@ -278,6 +280,64 @@ describe('the longest life of keys of an organization', () => {
     assert.equal(Date.parse(successor.expires) - Date.parse(successor.created), YEAR_MS);
     assert.equal((await configure('--longest-key-life', 'none')).longestKeyLifeSeconds, null);
     assert.equal((await guild('create')).expires, null);
+  });
+});
+
+describe('keys show', () => {
+  const SOON = ['--expires', '13d'];
+
+  it('shows everything about a key except the key', async () => {
+    const old = await keys(
+      ...['create', '--organization', 'school', '--label', 'shown', '--boards', '7', ...SOON],
+      ...['--networks', '10.0.0.0/8', '--redact', 'name', '--rate-limit', '5/second'],
+    );
+    const successor = await keys('rotate', old.id, '--expires', 'never');
+    const { key: _key, ...described } = old;
+    const shown = await keys('show', old.id);
+    assert.deepEqual(
+      { ...shown, expires: '' },
+      {
+        ...{ ...described, expires: '', rotatedTo: successor.id, rotatedFrom: null },
+        warnings: ['expires-soon'],
+      },
+    );
+    const later = await keys('show', successor.id, '--organization', 'SCHOOL');
+    assert.deepEqual([later.rotatedFrom, later.rotatedTo, later.warnings], [old.id, null, []]);
+    await keys('revoke', successor.id);
+    const { code, stdout } = await run(['keys', 'show', successor.id, '--data', data]);
+    assert.equal(code, 0);
+    for (const line of [
+      ...[`id +${successor.id}`, 'organization +school', 'boards +7', 'users +of-boards', 'redacted +name'],
+      ...['networks +10\\.0\\.0\\.0/8', 'rate limit +5 per 1 s', 'expires +never', 'label +shown'],
+      ...['status +revoked', 'warnings +-', 'created +\\d{4}-.*Z', 'revoked +\\d{4}-.*Z', 'last use +-'],
+      ...[`predecessor +${old.id}`, 'successor +-'],
+    ]) {
+      assert.match(stdout, new RegExp(`^${line}$`, 'm'));
+    }
+    assert.doesNotMatch(stdout + JSON.stringify(shown), /cork_/);
+  });
+
+  it('has the same warnings as the list', async () => {
+    const soon = await keys('create', '--organization', 'school', ...SOON);
+    const keyring = openSqliteKeyring(data, () => Date.now() - 91 * 86_400_000);
+    const { entry } = await keyring.create({ ...soon, redact: NO_REDACTION, scope: FULL_SCOPE }, undefined);
+    await keyring.close();
+    const list: { id: string; warnings: string[] }[] = await keys('list');
+    const listed = (id: string) => list.find((one) => one.id === id)?.warnings;
+    assert.deepEqual([listed(soon.id), listed(entry.id)], [['expires-soon'], ['unused']]);
+    assert.deepEqual((await keys('show', entry.id)).warnings, ['unused']);
+    const { stdout } = await run(['keys', 'list', '--data', data]);
+    assert.match(stdout, new RegExp(`${soon.id} .* active +expires soon +\\d`));
+    assert.match(stdout, new RegExp(`${entry.id} .* active +unused +\\d`));
+  });
+
+  it('refuses an unknown id and a key of a different organization', async () => {
+    const { id } = await keys('create', '--organization', 'school');
+    for (const words of [['aaaaaaaaaaaa'], ['nonsense'], [id, '--organization', 'club']]) {
+      const { code, stdout, stderr } = await run(['keys', 'show', ...words, '--data', data]);
+      assert.deepEqual([code, stdout], [1, '']);
+      assert.match(stderr, /"corkboard keys list/);
+    }
   });
 });
 

@@ -396,6 +396,22 @@ export function testKeyring(kind: KindOfKeyring): void {
     });
   });
 
+  describe('the dates of all keys', () => {
+    it('are those of the entries', async () => {
+      const { entry } = await keyring.create(GRANT, nowMs + HOUR_MS);
+      await keyring.rotate(entry.id, MINUTE_MS);
+      const { entry: other } = await keyring.create({ ...GRANT, organization: 'club' }, undefined);
+      await keyring.revoke(other.id);
+      const entries = await keyring.list();
+      assert.deepEqual(
+        await keyring.dates(),
+        entries.map(({ organization, createdMs, expiresMs, revokedMs, lastUsedMs }) => {
+          return { organization, createdMs, expiresMs, revokedMs, lastUsedMs };
+        }),
+      );
+    });
+  });
+
   describe('the last use', () => {
     const isNoted = (ms: number) => until(async () => (await keyring.list())[0]?.lastUsedMs === ms);
 

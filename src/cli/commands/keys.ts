@@ -1,16 +1,26 @@
-/** `corkboard keys`: creates, lists, changes, rotates and revokes API keys (decisions 21, 68). */
+/**
+ * `corkboard keys`: creates, lists, shows, changes, rotates and revokes API keys (decisions 21, 68,
+ * 84).
+ */
 import { type Command, Option } from 'commander';
 import { AppError } from '../../domain/app-error.ts';
 import { NO_REDACTION, type Redaction } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
 import { checkExpiry, type LongestLife } from '../../keys/key-life.ts';
-import { warningsOf } from '../../keys/key-warnings.ts';
+import { EXPIRES_SOON_DAYS, UNUSED_DAYS, warningsOf } from '../../keys/key-warnings.ts';
 import type { Expiry, KeyChanges, KeyEntry, Keyring, RateLimit } from '../../keys/keyring.ts';
 import { keepRoom, withReserve } from '../process/full-disk.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { type StorageOptions, withKeyring, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
-import { describeKey, printNewKey, renderKey, renderKeys } from '../terminal/key-description.ts';
+import {
+  describeKey,
+  type ListedKey,
+  printNewKey,
+  renderKey,
+  renderKeys,
+  renderWholeKey,
+} from '../terminal/key-description.ts';
 import {
   readBoards,
   readDuration,
@@ -65,15 +75,18 @@ const CONFIGURABLE = [
   'rateLimit',
 ] as const satisfies readonly (keyof ConfigureOptions)[];
 
+const ABOUT_WARNINGS = `Active keys have warnings: "expires soon" if they expire within ${EXPIRES_SOON_DAYS} days, "unused" if they were not used for ${UNUSED_DAYS} days, and "lives too long" if they exceed the longest life that their organization permits.`;
+
 const WEEK_MS = 7 * 86_400_000;
 
 const readExpiryFromNow = (text: string) => readExpiry(text, Date.now());
 
 export function addKeysCommands(program: Command): void {
-  const keys = program.command('keys').description('Create, list, change, rotate and revoke API keys.');
+  const keys = program.command('keys').description('Create, list, show, change, rotate and revoke API keys.');
   addExamples(keys, ['corkboard keys create --organization school', 'corkboard keys list']);
   addCreate(keys);
   addList(keys);
+  addShow(keys);
   addConfigure(keys);
   addRotate(keys);
   addRevoke(keys);
@@ -174,7 +187,7 @@ function addList(keys: Command): void {
     .command('list')
     .summary('List the keys.')
     .description(
-      'List the keys with their scope, status (active, expired, revoked), warnings and last use. Warnings are about active keys: "lives too long" for one that exceeds the longest life of its organization.',
+      `List the keys with their scope, status (active, expired, revoked), warnings and last use. ${ABOUT_WARNINGS}`,
     )
     .option('-o, --organization <name>', 'only the keys of this organization')
     .option('--json', 'print a JSON array')
@@ -186,16 +199,43 @@ async function listKeys(options: SelectOptions): Promise<void> {
   const name = await organizationName(options);
   const entries = await withKeyring(options, (keyring) => keyring.list(name));
   const lives = await longestLives(options);
-  const nowMs = Date.now();
-  const keys = entries.map((entry) => ({
-    entry,
-    warnings: warningsOf(entry, nowMs, lives.get(entry.organization)),
-  }));
+  const keys = entries.map((entry) => listedKey(entry, lives));
   printResult(
     options,
     keys.map(({ entry, warnings }) => ({ ...describeKey(entry), warnings })),
     () => renderKeys(keys),
   );
+}
+
+function addShow(keys: Command): void {
+  const show = keys
+    .command('show')
+    .summary('Show everything about a key.')
+    .description(
+      `Show everything about a key except the key itself: what it grants, its dates, the keys that it replaced and that replaced it, and warnings. ${ABOUT_WARNINGS}`,
+    )
+    .argument('<id>', 'id of the key, from "corkboard keys list"')
+    .option('-o, --organization <name>', 'fail unless the key belongs to this organization')
+    .option('--json', 'print one JSON object')
+    .action((id: string, _options: unknown, command: Command) => showKey(id, command.optsWithGlobals()));
+  addExamples(show, ['corkboard keys show abcdefghijkl', 'corkboard keys show abcdefghijkl --json']);
+}
+
+async function showKey(id: string, options: SelectOptions): Promise<void> {
+  const name = await organizationName(options);
+  const [entry, others] = await withKeyring(options, async (keyring) => {
+    await requireOwner(keyring, id, name);
+    const shown = await keyring.entry(id);
+    return [shown, await keyring.list(shown.organization)] as const;
+  });
+  const predecessor = others.find(({ rotatedTo }) => rotatedTo === id)?.id;
+  const key = listedKey(entry, await longestLives(options));
+  const description = { ...describeKey(entry), rotatedFrom: predecessor, warnings: key.warnings };
+  printResult(options, description, () => renderWholeKey(key, predecessor));
+}
+
+function listedKey(entry: KeyEntry, lives: ReadonlyMap<string, LongestLife>): ListedKey {
+  return { entry, warnings: warningsOf(entry, Date.now(), lives.get(entry.organization)) };
 }
 
 /**

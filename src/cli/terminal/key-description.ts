@@ -49,7 +49,11 @@ export interface ListedKey {
   readonly warnings: readonly KeyWarning[];
 }
 
-const WARNINGS: Readonly<Record<KeyWarning, string>> = { 'lives-too-long': 'lives too long' };
+const WARNINGS: Readonly<Record<KeyWarning, string>> = {
+  'expires-soon': 'expires soon',
+  unused: 'unused',
+  'lives-too-long': 'lives too long',
+};
 
 export function renderKeys(keys: readonly ListedKey[]): string {
   if (keys.length === 0) return 'There are no keys; "corkboard keys create" creates one.';
@@ -62,12 +66,30 @@ export function renderKeys(keys: readonly ListedKey[]): string {
     redactedFields(entry.redact).join(','),
     renderNetworks(entry),
     statusOf(entry, Date.now()),
-    warnings.map((warning) => WARNINGS[warning]).join(', '),
+    renderWarnings(warnings),
     renderInstant(entry.createdMs),
     renderInstant(entry.expiresMs),
     renderInstant(entry.lastUsedMs),
   ]);
   return renderTable(KEY_COLUMNS, rows);
+}
+
+/** Everything about one key. `predecessor`: the id of the key that it replaces. */
+export function renderWholeKey({ entry, warnings }: ListedKey, predecessor: string | undefined): string {
+  return renderFields([
+    ...fieldsOf(entry),
+    ['status', statusOf(entry, Date.now())],
+    ['warnings', renderWarnings(warnings)],
+    ['created', renderInstant(entry.createdMs)],
+    ['revoked', renderInstant(entry.revokedMs)],
+    ['last use', renderInstant(entry.lastUsedMs)],
+    ['predecessor', predecessor],
+    ['successor', entry.rotatedTo],
+  ]);
+}
+
+function renderWarnings(warnings: readonly KeyWarning[]): string {
+  return warnings.map((warning) => WARNINGS[warning]).join(', ');
 }
 
 /** The only place that shows a key. */
@@ -78,8 +100,12 @@ export function printNewKey({ entry, key }: NewKey, options: JsonOption): void {
 
 /** Lines about one key; with the key itself only if it has just been created. */
 export function renderKey(entry: KeyEntry, key?: string): string {
+  return renderFields(fieldsOf(entry, key));
+}
+
+function fieldsOf(entry: KeyEntry, key?: string) {
   const { rateLimit } = entry;
-  return renderFields([
+  return [
     ['id', entry.id],
     ...(key === undefined ? [] : [['key', key] as const]),
     ['organization', entry.organization],
@@ -91,7 +117,7 @@ export function renderKey(entry: KeyEntry, key?: string): string {
     ['rate limit', rateLimit && `${rateLimit.requests} per ${rateLimit.perSeconds} s`],
     ['expires', renderInstant(entry.expiresMs) ?? 'never'],
     ['label', entry.label],
-  ]);
+  ] as const;
 }
 
 function formatOptional(instantMs: number | undefined): string | undefined {

@@ -5,10 +5,12 @@
  */
 import cluster from 'node:cluster';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import type { Keyring } from '../../keys/keyring.ts';
 import { readProductVersion } from '../../system/product-version.ts';
 import { LIMIT_NAMES, type LimitName, type Limits } from '../limits/limits.ts';
 import type { Impaired } from '../versions/impaired.ts';
 import { joinMetrics } from './cluster-metrics.ts';
+import { addKeyGauges } from './key-gauges.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -19,7 +21,11 @@ interface MetricsOptions {
   readonly namesOrganizations: boolean;
 }
 
-export function createMetrics(impaired: Impaired, { workers, namesOrganizations }: MetricsOptions) {
+export function createMetrics(
+  impaired: Impaired,
+  keyring: Keyring,
+  { workers, namesOrganizations }: MetricsOptions,
+) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -83,6 +89,7 @@ export function createMetrics(impaired: Impaired, { workers, namesOrganizations 
       for (const [state, count] of Object.entries(impaired.counts())) this.set({ state }, count);
     },
   });
+  addKeyGauges(keyring, registry, namesOrganizations);
   const ofOrganization = namesOrganizations ? (['organization'] as const) : [];
   return {
     /** The text of `/metrics`; absent when a worker has not responded. */
