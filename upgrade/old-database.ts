@@ -194,5 +194,6 @@ function readEntry(row: readonly ColumnValue[]): CatalogEntry {
     version: version === null ? undefined : text(version),
     secret,
     derivedIds: derivedIds(derived),
+    rules: {},
   };
 }

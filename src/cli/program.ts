@@ -6,6 +6,7 @@ import { addCheckCommand } from './commands/check.ts';
 import { addCompletionCommand } from './commands/completion.ts';
 import { addCopyCommand } from './commands/copy.ts';
 import { addDemoCommand } from './commands/demo.ts';
+import { addExpireCommand } from './commands/expire.ts';
 import { addExportCommand } from './commands/export.ts';
 import { addForgetCommand } from './commands/forget.ts';
 import { addImportCommand } from './commands/import.ts';
@@ -82,6 +83,7 @@ export function buildProgram(): Command {
   addVersionsCommands(program);
   addRollbackCommand(program);
   addForgetCommand(program);
+  addExpireCommand(program);
   addCopyCommand(program);
   addBackupCommand(program);
   addRestoreCommand(program);

@@ -106,6 +106,8 @@ export interface ImportReport {
   readonly counts: Counts | undefined;
   /** Number of records about forgotten users, which were skipped (decision 54). */
   readonly leftOut: number;
+  /** Number of events that were skipped because they are too old to be kept (decision 85). */
+  readonly expired: number;
   /** Number of events erased, or in a dry run to be erased, with users that the import forgets. */
   readonly erased: number;
   /** Number of invalid records that were skipped; 0 without `skipInvalid`. */
@@ -225,7 +227,15 @@ async function findInputs(options: ImportOptions) {
 
 type ImportEnd = Pick<
   ImportReport,
-  'outcome' | 'published' | 'version' | 'changes' | 'counts' | 'leftOut' | 'erased' | 'problemCountIsLeast'
+  | 'outcome'
+  | 'published'
+  | 'version'
+  | 'changes'
+  | 'counts'
+  | 'leftOut'
+  | 'expired'
+  | 'erased'
+  | 'problemCountIsLeast'
 >;
 
 interface StagedInputs {
@@ -250,20 +260,24 @@ async function endPublication(staged: StagedInputs): Promise<ImportEnd> {
     changes: undefined,
     counts: undefined,
     leftOut: 0,
+    expired: 0,
     erased: 0,
     problemCountIsLeast: false,
   };
   // A reference to a record that was refused would only be reported as a second problem.
   if (rejects === undefined && findings.count > 0) return { ...refused, problemCountIsLeast: true };
-  const leftOut = await publication.check((problem) => findings.add(problem), deleting);
+  const { forgotten: leftOut, expired } = await publication.check(
+    (problem) => findings.add(problem),
+    deleting,
+  );
   if (rejects === undefined && findings.count > 0) return refused;
   // Finished before the publication: a crash in between leaves the rejects of an import to be
   // repeated, not an import without rejects.
   await rejects?.finish();
   if (isAllDropped) return refused;
-  if (dryRun) return { ...refused, outcome: 'checked', ...(await publication.preview()), leftOut };
+  if (dryRun) return { ...refused, outcome: 'checked', ...(await publication.preview()), leftOut, expired };
   const outcome = await publication.publish();
-  return { ...refused, ...outcome, outcome: outcome.published ? 'published' : 'unchanged', leftOut };
+  return { ...refused, ...outcome, outcome: outcome.published ? 'published' : 'unchanged', leftOut, expired };
 }
 
 /**

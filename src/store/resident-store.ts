@@ -2,7 +2,14 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import { loadDataset } from '../dataset/resident/load.ts';
 import { estimateResidentBytes } from './resident-limit.ts';
-import type { OrganizationEntry, Publication, PublicationOptions, Settings, Store } from './store.ts';
+import type {
+  OrganizationEntry,
+  Publication,
+  PublicationOptions,
+  RuleChanges,
+  Settings,
+  Store,
+} from './store.ts';
 
 export interface ResidentOptions {
   /**
@@ -77,8 +84,8 @@ class ResidentStore implements Store {
     return await this.#store.createOrganization(name, settings);
   }
 
-  async setLongestKeyLife(name: string, lifeMs: number | undefined): Promise<void> {
-    await this.#store.setLongestKeyLife(name, lifeMs);
+  async changeRules(name: string, changes: RuleChanges): Promise<void> {
+    await this.#store.changeRules(name, changes);
   }
 
   async currentVersion(name: string): Promise<string | undefined> {

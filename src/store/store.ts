@@ -36,6 +36,29 @@ export function isSameOrganization(one: Settings, other: Settings): boolean {
  */
 export type DerivedIds = 'keyed' | 'plain';
 
+/** How many versions are kept by default, for responses in flight and as a history. */
+export const KEPT_VERSIONS = 3;
+
+/**
+ * How an organization is run: rules for its keys, versions and events. Unlike settings, they say
+ * nothing about the data, so they are not part of versions.
+ */
+export interface Rules {
+  /** The longest life of keys, in milliseconds; absent: no limit. */
+  readonly longestKeyLifeMs?: number;
+  /** How many versions are kept; `KEPT_VERSIONS` by default. */
+  readonly keptVersions?: number;
+  /** Versions that were published within this time are kept as well. In milliseconds. */
+  readonly keptVersionsMs?: number;
+  /** Events that are older are deleted by each publication; absent: none are (decision 85). */
+  readonly keptEvents?: Period;
+}
+
+/** A period of the calendar, in UTC. */
+export type Period = { readonly months: number } | { readonly days: number };
+
+export type RuleChanges = { readonly [R in keyof Rules]?: Rules[R] | undefined };
+
 export interface OrganizationEntry {
   /** The name on the command line; unique in a store, ignoring case. */
   readonly name: string;
@@ -48,8 +71,7 @@ export interface OrganizationEntry {
    */
   readonly secret: Uint8Array;
   readonly derivedIds: DerivedIds;
-  /** The longest life of keys, in milliseconds; absent: none. Not part of versions. */
-  readonly longestKeyLifeMs?: number | undefined;
+  readonly rules: Rules;
 }
 
 export interface Store {
@@ -63,10 +85,10 @@ export interface Store {
    */
   createOrganization(name: string, settings: Partial<Settings>): Promise<OrganizationEntry>;
   /**
-   * Sets or removes the longest life of keys; no version is published. Throws
+   * Changes rules; `undefined` sets the default. No version is published. Throws
    * `organization-unknown`.
    */
-  setLongestKeyLife(name: string, lifeMs: number | undefined): Promise<void>;
+  changeRules(name: string, changes: RuleChanges): Promise<void>;
   /** The current version, or absent before the first. Cheap enough for several calls a second. */
   currentVersion(name: string): Promise<string | undefined>;
   /**
@@ -156,11 +178,11 @@ export interface Publication {
   /**
    * Checks the staged records against each other and against the published data: references, unique
    * e-mail addresses and names (decisions 9, 11). Invalid records are removed from the staged ones.
-   * Before that, records about erased users are removed without being reported (decision 54).
-   * Returns the number of those. Deletions are applied before the checks, or reported when records
-   * would be left that refer to what they delete.
+   * Before that, records about erased users and events that are too old to be kept are removed
+   * without being reported (decisions 54, 85). Deletions are applied before the checks, or reported
+   * when records would be left that refer to what they delete.
    */
-  check(report: (problem: StagedProblem) => void, deleting?: DeletingOptions): Promise<number>;
+  check(report: (problem: StagedProblem) => void, deleting?: DeletingOptions): Promise<LeftOut>;
   /** Counts the changes that `publish` would make. */
   preview(): Promise<Pick<Outcome, 'changes' | 'erased'>>;
   /**
@@ -171,6 +193,14 @@ export interface Publication {
    * Ends a publication in any state and removes what it has stored. Has no effect after `publish`.
    */
   discard(): Promise<void>;
+}
+
+/** The numbers of staged records that were removed without being reported. */
+export interface LeftOut {
+  /** About erased users. */
+  readonly forgotten: number;
+  /** Events that are too old to be kept. */
+  readonly expired: number;
 }
 
 export interface DeletingOptions {

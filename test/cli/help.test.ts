@@ -27,6 +27,7 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
   ],
   'corkboard pull': ['--organization', '--key-file', '--key', '--json'],
   'corkboard export': ['--organization', '--format', '--compression', '--json'],
+  'corkboard expire': ['--organization', '--json'],
   'corkboard forget': ['--organization', '--user', '--json'],
   'corkboard versions': [],
   'corkboard versions list': ['--organization', '--json'],

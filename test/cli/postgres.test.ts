@@ -51,7 +51,7 @@ describe('migrate', () => {
 
   it('creates the tables, once', async () => {
     const done = await runJson(['migrate', '--database', url]);
-    assert.deepEqual(done, { steps: [1], setAside: false });
+    assert.deepEqual(done, { steps: [1, 2], setAside: false });
     assert.deepEqual(await runJson(['migrate', '--database', url]), { steps: [], setAside: false });
     const again = await run(['migrate'], { environment: { CORKBOARD_DATABASE: url } });
     assert.deepEqual(again, { code: 0, stdout: 'The database is up to date.\n', stderr: '' });
@@ -71,7 +71,10 @@ describe('migrate', () => {
     );
     const { code, stdout } = await run(['migrate', '--database', old]);
     assert.equal(code, 0);
-    assert.match(stdout, /^Done: step 1\.\nThe tables of Corkboard 0\.1 are now in the schema corkboard_0_1/);
+    assert.match(
+      stdout,
+      /^Done: step 1, step 2\.\nThe tables of Corkboard 0\.1 are now in the schema corkboard_0_1/,
+    );
     assert.equal((await run(['organizations', 'list', '--database', old])).code, 0);
   });
 

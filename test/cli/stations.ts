@@ -71,7 +71,7 @@ export async function openStation(kind: StorageKind): Promise<Station> {
 /** Makes an organization without data derive its ids as before there were keyed ids. */
 export async function makePlain({ store, asPlace }: Station, name: string): Promise<void> {
   const present = await store.organization(name);
-  const unusual = { derivedIds: 'plain', longestKeyLifeMs: 2e9 } as const;
+  const unusual = { derivedIds: 'plain', rules: { longestKeyLifeMs: 2e9 } } as const;
   const entry = { ...present, ...unusual, publication: undefined };
   await asPlace((place) =>
     place.store.adopt([{ entry, file: undefined }], { waitMs: 0, onBytes: () => undefined }),
@@ -110,7 +110,7 @@ export async function answersOf(station: Station, { keys, questions, ways }: Ask
 export async function contentsOf(station: Station, organization: string) {
   return await station.asPlace(async ({ store, keys }) => {
     const version = await store.openRows(organization);
-    const { name, settings, secret, derivedIds, longestKeyLifeMs, version: tag } = version.entry;
+    const { name, settings, secret, derivedIds, rules, version: tag } = version.entry;
     const tables: Record<string, unknown> = {};
     if (version.counts !== undefined)
       for (const table of TABLE_NAMES) tables[table] = await rowsOf(version.rows(table));
@@ -122,7 +122,7 @@ export async function contentsOf(station: Station, organization: string) {
     return {
       entry: {
         ...{ name, settings, secret: Buffer.from(secret).toString('hex') },
-        ...{ derivedIds, longestKeyLifeMs, version: tag },
+        ...{ derivedIds, rules, version: tag },
       },
       counts: version.counts,
       tables,

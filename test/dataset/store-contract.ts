@@ -53,17 +53,20 @@ export function describeStore(name: string, openStore: () => Promise<Store>): vo
 
     it('can have a longest life of keys, which publishes no version and is not touched by publications', async () => {
       const { name } = await store.createOrganization('limited', {});
-      assert.equal((await store.organization(name)).longestKeyLifeMs, undefined);
-      await store.setLongestKeyLife('LIMITED', 90 * 86_400_000);
+      assert.equal((await store.organization(name)).rules.longestKeyLifeMs, undefined);
+      await store.changeRules('LIMITED', { longestKeyLifeMs: 90 * 86_400_000 });
       const entry = await store.organization(name);
-      assert.deepEqual([entry.longestKeyLifeMs, entry.version], [90 * 86_400_000, undefined]);
+      assert.deepEqual([entry.rules.longestKeyLifeMs, entry.version], [90 * 86_400_000, undefined]);
       await publishRecords(store, name, WORLD, { title: 'Limited' });
       const published = await store.organization(name);
-      assert.deepEqual([published.longestKeyLifeMs, published.settings.title], [90 * 86_400_000, 'Limited']);
-      await store.setLongestKeyLife(name, undefined);
-      const { longestKeyLifeMs, version } = await store.organization(name);
-      assert.deepEqual([longestKeyLifeMs, version], [undefined, published.version]);
-      await assert.rejects(store.setLongestKeyLife('none', 1), code('organization-unknown'));
+      assert.deepEqual(
+        [published.rules.longestKeyLifeMs, published.settings.title],
+        [90 * 86_400_000, 'Limited'],
+      );
+      await store.changeRules(name, { longestKeyLifeMs: undefined });
+      const { rules, version } = await store.organization(name);
+      assert.deepEqual([rules.longestKeyLifeMs, version], [undefined, published.version]);
+      await assert.rejects(store.changeRules('none', {}), code('organization-unknown'));
     });
 
     it('cannot have a name that is not a valid folder name', async () => {

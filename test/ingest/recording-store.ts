@@ -43,6 +43,7 @@ export function openRecordingStore(
       version: undefined,
       secret: new Uint8Array(32),
       derivedIds,
+      rules: {},
     } as const;
     entries.set(name, entry);
     return entry;
@@ -75,7 +76,7 @@ export function openRecordingStore(
       if (isTaken || entries.has(name)) throw new AppError('organization-exists', `${name} exists already.`);
       return add(name, settings);
     },
-    setLongestKeyLife: async () => undefined,
+    changeRules: async () => undefined,
     currentVersion: async () => undefined,
     openDataset: async () => undefined,
     async beginPublication() {
@@ -90,7 +91,7 @@ export function openRecordingStore(
         changeSettings() {},
         async check(report) {
           for (const problem of wrong) report(problem);
-          return 0;
+          return { forgotten: 0, expired: 0 };
         },
         preview: async () => ({ changes: changes(), erased: 0 }),
         async publish() {

@@ -1,7 +1,7 @@
 /**
- * Any sequence of imports, deletions, full deliveries, rollbacks, changes of settings and erasures
- * gives the responses of the reference model, and a table that is updated with sync tokens has the
- * rows of a fresh export (decisions 19, 29, 54, 82, 83).
+ * Any sequence of imports, deletions, full deliveries, rollbacks, changes of settings, retention
+ * and erasures gives the responses of the reference model, and a table that is updated with sync
+ * tokens has the rows of a fresh export (decisions 19, 29, 54, 82, 83, 85).
  */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
@@ -12,6 +12,7 @@ import { answerTo } from '../model/answers.ts';
 import {
   BOARD_IDS,
   EVENT_IDS,
+  instantArbitrary,
   organizationArbitrary,
   PIN_IDS,
   scopeArbitrary,
@@ -63,6 +64,7 @@ const changeArbitrary = fc.oneof(
     weight: 1,
     arbitrary: fc.record({ does: fc.constant('forget' as const), id: fc.constantFrom(...USER_IDS) }),
   },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('keep' as const), instantMs: instantArbitrary }) },
   {
     weight: 3,
     arbitrary: fc.record({ does: fc.constant('rollback' as const), back: fc.constantFrom(1, 2) }),
@@ -110,11 +112,14 @@ describeOverStorages('a history of changes', (kind) => {
         let { model } = installed;
         /** The models of the kept versions, latest first. */
         let kept = [model];
+        let firstMs = Number.NEGATIVE_INFINITY;
         const key = await deployment.makeKey(organization);
         const tables = await openTables(organization, tablesAsked);
         for (const { change, syncs } of steps) {
-          const { next, load } = take(change, kept, later, plan.format);
+          if (change.does === 'keep') firstMs = startOfDay(change.instantMs);
+          const { next: all, load } = take(change, kept, later, plan.format);
           if (load === undefined) continue;
+          const next = { ...all, events: all.events.filter(({ timestampMs }) => timestampMs >= firstMs) };
           const isPublished = await served(key, () => load(organization));
           const forgets = isSomebodyForgotten(model, next);
           model = next;
@@ -162,6 +167,9 @@ describeOverStorages('a history of changes', (kind) => {
     const [model] = kept as [Model];
     const bundle = later[step.does === 'import' ? step.place % later.length : 0] ?? EMPTY_BUNDLE;
     if (step.does === 'rollback') return takeBack(model, kept[step.back], step.back);
+    if (step.does === 'keep') {
+      return { next: model, load: (organization: string) => keepSince(organization, step.instantMs) };
+    }
     if (step.does === 'rename') {
       const settings = { ...model.settings, title: step.title };
       return {
@@ -213,10 +221,17 @@ describeOverStorages('a history of changes', (kind) => {
     };
   }
 
-  async function configure(organization: string, title: string) {
+  async function keepSince(organization: string, instantMs: number) {
+    const days = (startOfDay(Date.now()) - startOfDay(instantMs)) / DAY_MS;
+    await deployment.store.changeRules(organization, { keptEvents: { days } });
+    return await configure(organization);
+  }
+
+  async function configure(organization: string, title?: string) {
     const publication = await deployment.store.beginPublication(organization, { waitMs: 0 });
     try {
-      publication.changeSettings({ title });
+      if (title !== undefined) publication.changeSettings({ title });
+      await publication.check(({ reason }) => assert.fail(reason));
       return await publication.publish();
     } finally {
       await publication.discard();
@@ -235,6 +250,12 @@ describeOverStorages('a history of changes', (kind) => {
     }
   }
 });
+
+const DAY_MS = 86_400_000;
+
+function startOfDay(instantMs: number): number {
+  return instantMs - (instantMs % DAY_MS);
+}
 
 function deletionsOf(step: Extract<Change, { does: 'delete' }>, model: Model): Deletions {
   const at = <T>(all: readonly T[]) => step.places.flatMap((place) => all[place] ?? []);

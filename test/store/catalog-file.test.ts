@@ -34,9 +34,9 @@ it('a catalog with the first seals gets the longest life of keys, and damaged ro
   file.close();
   const catalog = openSqliteCatalog(folder);
   t.after(() => catalog.close());
-  assert.equal((await catalog.entry('school')).longestKeyLifeMs, undefined);
-  await catalog.setLongestKeyLife('SCHOOL', 86_400_000);
-  assert.equal((await catalog.entry('school')).longestKeyLifeMs, 86_400_000);
+  assert.equal((await catalog.entry('school')).rules.longestKeyLifeMs, undefined);
+  await catalog.changeRules('SCHOOL', { longestKeyLifeMs: 86_400_000 });
+  assert.equal((await catalog.entry('school')).rules.longestKeyLifeMs, 86_400_000);
   await assert.rejects(catalog.entry('club'), { code: 'data-unreadable' });
   const damage = await catalog.findDamage();
   assert.equal(damage.length, 1);

@@ -144,9 +144,7 @@ function addCreate(keys: Command): void {
 }
 
 async function createKey(options: CreateOptions): Promise<void> {
-  const { name, longestKeyLifeMs } = await withStore(options, (store) =>
-    store.organization(options.organization),
-  );
+  const { name, rules } = await withStore(options, (store) => store.organization(options.organization));
   const boards = options.boards ?? 'all';
   const created = await withKeyring(options, (keyring) =>
     keyring.create(
@@ -160,7 +158,7 @@ async function createKey(options: CreateOptions): Promise<void> {
         networks: networksOf(options),
       },
       options.expires,
-      longestKeyLifeMs,
+      rules.longestKeyLifeMs,
     ),
   );
   keepRoom(options);
@@ -245,7 +243,7 @@ function listedKey(entry: KeyEntry, lives: ReadonlyMap<string, LongestLife>): Li
 async function longestLives(options: SelectOptions): Promise<ReadonlyMap<string, LongestLife>> {
   try {
     const entries = await withStore(options, (store) => store.organizations());
-    return new Map(entries.map(({ name, longestKeyLifeMs }) => [name, longestKeyLifeMs]));
+    return new Map(entries.map(({ name, rules }) => [name, rules.longestKeyLifeMs]));
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     remark(`corkboard: Keys that live too long are not marked. ${error.message}`);
@@ -322,7 +320,10 @@ async function configureKey(id: string, options: ConfigureOptions): Promise<void
 }
 
 async function longestLifeOf({ organization }: KeyEntry, options: SelectOptions): Promise<LongestLife> {
-  return await withStore(options, async (store) => (await store.organization(organization)).longestKeyLifeMs);
+  return await withStore(
+    options,
+    async (store) => (await store.organization(organization)).rules.longestKeyLifeMs,
+  );
 }
 
 function changesOf(options: ConfigureOptions, entry: KeyEntry, longestMs: LongestLife): KeyChanges {

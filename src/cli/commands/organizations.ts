@@ -4,11 +4,28 @@ import { USER_POINTS_KEYS } from '../../dataset/dataset.ts';
 import { AppError } from '../../domain/app-error.ts';
 import { renderLife } from '../../keys/key-life.ts';
 import { readPolicy } from '../../points/policy.ts';
-import type { OrganizationEntry, Settings, Store } from '../../store/store.ts';
+import {
+  KEPT_VERSIONS,
+  type OrganizationEntry,
+  type Period,
+  type RuleChanges,
+  type Rules,
+  type Settings,
+  type Store,
+} from '../../store/store.ts';
 import { type StorageOptions, withNewStore, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
-import { readIdentifier, readLine, readLongestLife, readNames, readSwitch } from '../terminal/options.ts';
 import {
+  readIdentifier,
+  readKeptEvents,
+  readKeptVersions,
+  readLine,
+  readLongestLife,
+  readNames,
+  readSwitch,
+} from '../terminal/options.ts';
+import {
+  countOf,
   type JsonOption,
   printResult,
   remark,
@@ -21,7 +38,11 @@ import { readTextInput } from '../terminal/text-input.ts';
 
 type SettingOptions = StorageOptions &
   JsonOption &
-  Partial<Settings> & { readonly longestKeyLife?: number | 'none' };
+  Partial<Settings> & {
+    readonly longestKeyLife?: number | 'none';
+    readonly keepVersions?: RuleChanges;
+    readonly keepEvents?: Period | 'none';
+  };
 
 /** How long a command waits for an import or a different change of the same organization. */
 const WAIT_MS = 60_000;
@@ -121,7 +142,7 @@ function addConfigure(organizations: Command): void {
     .command('configure')
     .summary('Change settings of an organization.')
     .description(
-      'Change settings of an organization. Settings are part of the data: a change is published as the next version. Only --longest-key-life is not: it applies to keys that are created, rotated or given a new expiry from now on.',
+      'Change settings of an organization. Settings are part of the data: a change is published as the next version. Not part of the data are --longest-key-life, which applies to keys that are created, rotated or given a new expiry from now on, and --keep-versions and --keep-events, which apply from the next publication on.',
     )
     .argument('<name>', 'name of the organization')
     .option(
@@ -148,6 +169,16 @@ function addConfigure(organizations: Command): void {
       'longest time from the creation of a key to its end, like 365d or 12h; none for no limit',
       readLongestLife,
     )
+    .option(
+      '--keep-versions <count|duration>',
+      'how many versions are kept, like 10, or for how long, like 30d; always at least one. default: 3',
+      readKeptVersions,
+    )
+    .option(
+      '--keep-events <period>',
+      'delete events that are older, like "24 months" or 400d, from the next publication on ("corkboard expire" publishes at once); none keeps all',
+      readKeptEvents,
+    )
     .option('--json', 'print one JSON object')
     .action((name: string, _options: unknown, command: Command) =>
       configureOrganization(name, command.optsWithGlobals()),
@@ -157,6 +188,7 @@ function addConfigure(organizations: Command): void {
     'corkboard organizations configure school --course-lookup on --lms-user-properties sis_id,login',
     'corkboard organizations configure school --user-points-key board-id',
     'corkboard organizations configure school --longest-key-life 365d',
+    'corkboard organizations configure school --keep-versions 30d --keep-events "24 months"',
   ]);
 }
 
@@ -171,19 +203,29 @@ function settingsIn(options: SettingOptions): Partial<Settings> {
   return Object.fromEntries(given.map((name) => [name, options[name]]));
 }
 
+/** The rules that were given. */
+function rulesIn({ longestKeyLife, keepVersions, keepEvents }: SettingOptions): RuleChanges {
+  return {
+    ...(longestKeyLife !== undefined && {
+      longestKeyLifeMs: longestKeyLife === 'none' ? undefined : longestKeyLife,
+    }),
+    ...keepVersions,
+    ...(keepEvents !== undefined && { keptEvents: keepEvents === 'none' ? undefined : keepEvents }),
+  };
+}
+
 async function configureOrganization(name: string, options: SettingOptions): Promise<void> {
   const given = settingsIn(options);
   const changes =
     given.policy === undefined ? given : { ...given, policy: await readPolicyOption(given.policy) };
-  const { longestKeyLife } = options;
+  const rules = rulesIn(options);
   const changesSettings = Object.keys(changes).length > 0;
-  if (!changesSettings && longestKeyLife === undefined) {
+  if (!changesSettings && Object.keys(rules).length === 0) {
     throw new AppError('option-malformed', 'There is nothing to change. --help lists the options.');
   }
   await withStore(options, async (store) => {
     if (changesSettings) await publishSettings(store, name, changes);
-    if (longestKeyLife !== undefined)
-      await store.setLongestKeyLife(name, longestKeyLife === 'none' ? undefined : longestKeyLife);
+    if (Object.keys(rules).length > 0) await store.changeRules(name, rules);
     await printOrganization(store, name, options);
   });
 }
@@ -222,7 +264,7 @@ async function printOrganization(store: Store, name: string, options: JsonOption
 }
 
 function renderOrganization(
-  { name, settings, version, longestKeyLifeMs }: OrganizationEntry,
+  { name, settings, version, rules }: OrganizationEntry,
   description: Description,
 ): string {
   const fields = renderFields([
@@ -240,10 +282,25 @@ function renderOrganization(
     ['LMS user properties', settings.lmsUserProperties.join(',')],
     ['user points key', settings.userPointsKey],
     ['derived ids', description.derivedIds],
-    ['longest key life', longestKeyLifeMs === undefined ? 'no limit' : renderLife(longestKeyLifeMs)],
+    [
+      'longest key life',
+      rules.longestKeyLifeMs === undefined ? 'no limit' : renderLife(rules.longestKeyLifeMs),
+    ],
+    ['kept versions', renderKeptVersions(rules)],
+    ['kept events', renderKeptEvents(rules)],
     ['points policy', settings.policy === '' ? 'default' : 'configured'],
   ]);
   return `${fields}\n${renderJson(description.policy)}`;
+}
+
+function renderKeptVersions({ keptVersions = KEPT_VERSIONS, keptVersionsMs }: Rules): string {
+  const latest = `the last ${keptVersions}`;
+  return keptVersionsMs === undefined ? latest : `${latest}, and those of ${renderLife(keptVersionsMs)}`;
+}
+
+function renderKeptEvents({ keptEvents }: Rules): string {
+  if (keptEvents === undefined) return 'all';
+  return 'months' in keptEvents ? countOf(keptEvents.months, 'month') : countOf(keptEvents.days, 'day');
 }
 
 type Description = Awaited<ReturnType<typeof describeOrganization>>;
@@ -253,6 +310,7 @@ async function describeOrganization(store: Store, entry: OrganizationEntry) {
   const counts = dataset?.counts ?? { events: 0, users: 0, boards: 0, pins: 0 };
   await dataset?.close();
   const { courseLookup, lmsUserProperties, userPointsKey, policy } = entry.settings;
+  const { longestKeyLifeMs, keptVersions = KEPT_VERSIONS, keptVersionsMs, keptEvents } = entry.rules;
   return {
     ...describeEntry(entry),
     events: counts.events,
@@ -262,7 +320,10 @@ async function describeOrganization(store: Store, entry: OrganizationEntry) {
     courseLookup,
     lmsUserProperties,
     userPointsKey,
-    longestKeyLifeSeconds: entry.longestKeyLifeMs && entry.longestKeyLifeMs / 1_000,
+    longestKeyLifeSeconds: longestKeyLifeMs && longestKeyLifeMs / 1_000,
+    keptVersions,
+    keptVersionsSeconds: keptVersionsMs && keptVersionsMs / 1_000,
+    keptEvents,
     policy: describePolicy(readPolicy(policy)),
   };
 }

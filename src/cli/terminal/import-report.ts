@@ -20,6 +20,9 @@ export function renderReport(report: ImportReport): string {
     ...(report.passedOver.length > 0 ? [`Ignored files: ${renderNames(report.passedOver)}`] : []),
     ...(report.erased > 0 ? [`Erased events of forgotten users: ${renderCell(report.erased)}`] : []),
     ...(report.leftOut > 0 ? [`Ignored records about forgotten users: ${renderCell(report.leftOut)}`] : []),
+    ...(report.expired > 0
+      ? [`Ignored events that are too old to be kept: ${renderCell(report.expired)}`]
+      : []),
     ...(report.rejected > 0 ? [`Rejected records: ${renderCell(report.rejected)}`] : []),
     `${renderOutcome(report)} (${(report.durationMs / 1000).toFixed(1)} s)`,
   ].join('\n');

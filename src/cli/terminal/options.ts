@@ -17,6 +17,7 @@ import { LEAST_BUILD_BYTES } from '../../store/build-memory.ts';
 import { checkPlaceAddress, IN_DATABASE } from '../../store/chunks/places.ts';
 import { isLine, LINE_RULE } from '../../store/organization-name.ts';
 import type { RecordKind } from '../../store/staging.ts';
+import type { Period, RuleChanges } from '../../store/store.ts';
 
 const DAY_MS = 86_400_000;
 const UNITS_MS = new Map([
@@ -37,6 +38,7 @@ const UNITS_BYTES = new Map([
 ]);
 const REPLACEABLE = ['users', 'boards', 'pins', 'memberships', 'points'] as const satisfies RecordKind[];
 const MOST_WORKERS = 256;
+const MOST_VERSIONS = 1000;
 const ADDRESS = /^[a-z][a-z\d+.-]*:\/\//i;
 
 export function readPort(text: string): number {
@@ -175,10 +177,33 @@ export function readDuration(text: string): number {
 
 /** The longest life of keys in milliseconds, or `none`. */
 export function readLongestLife(text: string): number | 'none' {
-  if (text === 'none') return text;
+  return text === 'none' ? text : readLife(text);
+}
+
+function readLife(text: string): number {
   const lifeMs = readDuration(text);
-  if (lifeMs === 0) throw new InvalidArgumentError('Use a duration above 0, like 365d, or none.');
+  if (lifeMs === 0) throw new InvalidArgumentError('Use a duration above 0, like 365d.');
   return lifeMs;
+}
+
+/** A number of versions, or the time for which they are kept; `default` resets both. */
+export function readKeptVersions(text: string): RuleChanges {
+  if (text === 'default') return { keptVersions: undefined, keptVersionsMs: undefined };
+  if (!/^\d+$/.test(text)) return { keptVersions: undefined, keptVersionsMs: readLife(text) };
+  const count = Number(text);
+  if (count < 1 || count > MOST_VERSIONS)
+    throw new InvalidArgumentError(`Use 1 to ${MOST_VERSIONS} versions, a duration like 30d, or default.`);
+  return { keptVersions: count, keptVersionsMs: undefined };
+}
+
+/** A period like `24 months`, `2 years` or `400d`, or `none`. */
+export function readKeptEvents(text: string): Period | 'none' {
+  if (text === 'none') return text;
+  const [, digits, unit = ''] = /^([1-9]\d{0,4}) ?(d|days?|months?|years?)$/.exec(text) ?? [];
+  if (digits === undefined)
+    throw new InvalidArgumentError('A period is like "24 months", "2 years" or 400d; none keeps all events.');
+  if (unit.startsWith('d')) return { days: Number(digits) };
+  return { months: Number(digits) * (unit.startsWith('y') ? 12 : 1) };
 }
 
 /** Converts seconds, with up to three decimal places, to milliseconds. */

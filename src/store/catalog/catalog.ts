@@ -11,7 +11,7 @@ import {
   LARGE_ID,
   unknownOrganization,
 } from '../organization-name.ts';
-import type { OrganizationEntry, Settings } from '../store.ts';
+import type { OrganizationEntry, RuleChanges, Settings } from '../store.ts';
 import { bigint, derivedIds, text, userPointsKey } from '../stored-values.ts';
 
 /**
@@ -42,8 +42,8 @@ export interface Catalog {
    * Throws `organization-exists` if the name is taken, ignoring case. Ids may repeat (decision 36).
    */
   create(name: string, settings: Partial<Settings>): Promise<CatalogEntry>;
-  /** Throws `organization-unknown`. */
-  setLongestKeyLife(name: string, lifeMs: number | undefined): Promise<void>;
+  /** See `Store.changeRules`. */
+  changeRules(name: string, changes: RuleChanges): Promise<void>;
   /** Throws `organization-unknown`. Cheap enough for several calls a second. */
   currentVersion(name: string): Promise<string | undefined>;
   /** What is wrong with the stored entries, one line each. */
@@ -81,7 +81,8 @@ interface OrganizationRow {
   /** The number of the current version. */
   generation: number | bigint | null;
   version: string | null;
-  longest_key_life_ms: number | bigint | null;
+  /** JSON. */
+  rules: string;
 }
 
 /** The columns that hold settings. */
@@ -100,17 +101,17 @@ export function settingsColumns(settings: Settings) {
 
 /** The columns that a copy takes from its original, in addition to its settings. */
 export function identityColumns(original: OrganizationEntry, publication?: number) {
-  const { secret, derivedIds, version, longestKeyLifeMs } = original;
+  const { secret, derivedIds, version, rules } = original;
   return {
     ...{ secret, derived_ids: derivedIds, generation: publication ?? null, version: version ?? null },
-    longest_key_life_ms: longestKeyLifeMs ?? null,
+    rules: JSON.stringify(rules),
   };
 }
 
 export const COLUMNS = [
   ...(['name', 'id', 'title', 'domain', 'category_id', 'course_lookup', 'lms_user_properties'] as const),
   ...(['policy', 'user_points_key', 'secret', 'derived_ids', 'generation', 'version'] as const),
-  'longest_key_life_ms',
+  'rules',
 ] as const satisfies readonly (keyof OrganizationRow)[];
 
 const SELECT = `SELECT ${COLUMNS.join(', ')}`;
@@ -149,10 +150,10 @@ export class Organizations {
     return entry;
   }
 
-  async setLongestKeyLife(name: string, lifeMs: number | undefined): Promise<void> {
-    const { name: known } = await this.entry(name);
-    const update = 'UPDATE organizations SET longest_key_life_ms = $1 WHERE name = $2';
-    await this.#database.rows(update, [lifeMs ?? null, known]);
+  async changeRules(name: string, changes: RuleChanges): Promise<void> {
+    const { name: known, rules } = await this.entry(name);
+    const update = 'UPDATE organizations SET rules = $1 WHERE name = $2';
+    await this.#database.rows(update, [JSON.stringify({ ...rules, ...changes }), known]);
   }
 }
 
@@ -171,7 +172,7 @@ export async function insertOrganization(
   const row: OrganizationRow = {
     ...settingsColumns({ ...defaultSettings(name, await largestId(transaction)), ...settings }),
     ...{ name, secret: randomBytes(32), derived_ids: 'keyed', generation: null, version: null },
-    longest_key_life_ms: null,
+    rules: '{}',
   };
   const places = COLUMNS.map((_, index) => `$${index + 1}`);
   await transaction.rows(
@@ -216,6 +217,6 @@ function readEntry(values: readonly ColumnValue[]): CatalogEntry {
     version: row.version ?? undefined,
     secret: row.secret,
     derivedIds: derivedIds(row.derived_ids),
-    longestKeyLifeMs: row.longest_key_life_ms === null ? undefined : Number(row.longest_key_life_ms),
+    rules: JSON.parse(row.rules),
   };
 }

@@ -4,7 +4,13 @@
  */
 import { AppError } from '../../domain/app-error.ts';
 import { unknownOrganization } from '../organization-name.ts';
-import type { OrganizationEntry, PublicationOptions, Settings } from '../store.ts';
+import {
+  KEPT_VERSIONS,
+  type OrganizationEntry,
+  type PublicationOptions,
+  type Rules,
+  type Settings,
+} from '../store.ts';
 import { text } from '../stored-values.ts';
 import {
   assignments,
@@ -20,9 +26,6 @@ import {
 import { LEASE_MS, Lease, lostLease } from './lease.ts';
 import type { PostgresDatabase, Session } from './postgres-database.ts';
 import { PUBLISHED_CHANNEL, Watch } from './watch.ts';
-
-/** Number of versions that are kept, for responses in flight and as a history. */
-const KEPT = 3;
 
 /** How an organization shares its versions. */
 export interface Sharing {
@@ -309,7 +312,8 @@ async function change(
   const { organization } = lease;
   await checkLease(transaction, lease);
   const { tick } = await nextTick(transaction);
-  const inForce = head && { generation: head.publication, version: head.version, oldest: oldestOf(head) };
+  const oldest = head && (await oldestKept(transaction, organization, head));
+  const inForce = head && { generation: head.publication, version: head.version, oldest: oldest! };
   const { sql, parameters } = assignments({ ...columns, ...inForce, changed: tick });
   const where = `organization = $${parameters.length + 1}`;
   const update = `UPDATE organizations SET ${sql} WHERE ${where} RETURNING place`;
@@ -317,6 +321,7 @@ async function change(
   if (head !== undefined) {
     await checkChunks(transaction, text(row?.[0]), head.chunks);
     await recordVersion(transaction, organization, head);
+    await transaction.rows(DROP_MANIFESTS, [organization, oldest!]);
   }
   // Sent when the transaction commits.
   await transaction.rows('SELECT pg_notify($1, $2)', [PUBLISHED_CHANNEL, name]);
@@ -363,13 +368,29 @@ const RECORD = `
   VALUES ($1, $2, $3, $4, $5, $6, $7)`;
 const DROP_MANIFESTS = 'UPDATE versions SET manifest = NULL WHERE organization = $1 AND publication < $2';
 
+const RECENT = `
+  SELECT min(publication) FROM versions
+  WHERE organization = $1 AND manifest IS NOT NULL AND published_ms >= $2`;
+
 async function recordVersion(transaction: Session, organization: number, head: SharedHead): Promise<void> {
   const { publication, version, publishedMs, bytes, uploadedBytes, manifest } = head;
   const numbers = [publishedMs, bytes, uploadedBytes];
   await transaction.rows(RECORD, [organization, publication, version, ...numbers, manifest]);
-  await transaction.rows(DROP_MANIFESTS, [organization, oldestOf(head)]);
 }
 
-function oldestOf({ publication, isOnly }: SharedHead): number {
-  return isOnly ? publication : Math.max(1, publication - KEPT + 1);
+/** The number of the oldest version that the rules of the organization keep beside the next one. */
+async function oldestKept(
+  transaction: Session,
+  organization: number,
+  { publication, isOnly }: SharedHead,
+): Promise<number> {
+  if (isOnly) return publication;
+  const [row] = await transaction.rows('SELECT rules FROM organizations WHERE organization = $1', [
+    organization,
+  ]);
+  const { keptVersions = KEPT_VERSIONS, keptVersionsMs }: Rules = JSON.parse(text(row?.[0]));
+  const oldest = Math.max(1, publication - keptVersions + 1);
+  if (keptVersionsMs === undefined) return oldest;
+  const [recent] = await transaction.rows(RECENT, [organization, Date.now() - keptVersionsMs]);
+  return Math.min(oldest, Number(recent?.[0] ?? oldest));
 }

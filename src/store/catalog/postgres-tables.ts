@@ -50,12 +50,12 @@ const FIRST_TABLES = `
   CREATE TABLE key_changes (changes BIGINT NOT NULL);
   INSERT INTO key_changes VALUES (0);`;
 
-const KEY_LIMITS = `
+const NETWORKS_AND_RULES = `
   ALTER TABLE keys ADD networks TEXT;
-  ALTER TABLE organizations ADD longest_key_life_ms BIGINT;`;
+  ALTER TABLE organizations ADD rules TEXT NOT NULL DEFAULT '{}';`;
 
 /** Statements by name; the names sort in the order of the migrations. */
 export const STEPS: Readonly<Record<string, string>> = {
   '0001': FIRST_TABLES,
-  '0002': KEY_LIMITS,
+  '0002': NETWORKS_AND_RULES,
 };

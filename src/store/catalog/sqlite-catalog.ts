@@ -50,7 +50,7 @@ const SEALED: SealedTable = {
 };
 
 /** The columns that the first seals were made of. */
-const FIRST_SEALED = COLUMNS.filter((column) => column !== 'longest_key_life_ms');
+const FIRST_SEALED = COLUMNS.filter((column) => column !== 'rules');
 
 /** Columns that were added later, with the statements that add them. */
 const LATER_COLUMNS = {
@@ -62,8 +62,8 @@ const LATER_COLUMNS = {
   user_points_key: `
     ALTER TABLE organizations ADD user_points_key TEXT NOT NULL DEFAULT 'user-id';`,
   seal: addSeals({ ...SEALED, columns: FIRST_SEALED }),
-  longest_key_life_ms: `
-    ALTER TABLE organizations ADD longest_key_life_ms INTEGER;
+  rules: `
+    ALTER TABLE organizations ADD rules TEXT NOT NULL DEFAULT '{}';
     ${extendSeals(SEALED, FIRST_SEALED)}`,
 };
 

@@ -82,9 +82,9 @@ export class LocalFiles implements VersionFiles {
     } finally {
       for (const { release } of staged) release();
     }
-    for (const { versions, publication } of staged) {
+    for (const { versions, publication, original } of staged) {
       // The next publication deletes what cannot be deleted now.
-      if (publication !== undefined) await versions.prune(publication).catch(() => undefined);
+      if (publication !== undefined) await versions.prune(publication, original.rules).catch(() => undefined);
     }
   }
 
@@ -245,7 +245,7 @@ class LocalNextVersion implements NextVersion {
     this.#end();
     // The version is current: files that cannot be deleted now are deleted by the next publication.
     // But an erasure must not count as done while earlier files exist; repeating it deletes them.
-    const pruning = this.#versions.prune(publication);
+    const pruning = this.#versions.prune(publication, this.entry.rules);
     await (forgets ? pruning : pruning.catch(() => undefined));
   }
 
@@ -253,7 +253,7 @@ class LocalNextVersion implements NextVersion {
     await this.#catalog.configure(this.entry.name, settings);
     // Deletes leftovers of an interrupted erasure. Under the lock, because a different publication
     // may follow.
-    if (this.publication !== undefined) await this.#versions.prune(this.publication);
+    if (this.publication !== undefined) await this.#versions.prune(this.publication, this.entry.rules);
     await this.discard();
   }
 

@@ -4,13 +4,11 @@
  */
 import { hash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../domain/app-error.ts';
 import { digestFile, readDigests, renderDigests } from '../../system/file-digest.ts';
-
-/** How many versions stay on disk, for responses in flight and as a history. */
-const KEPT = 3;
+import { KEPT_VERSIONS, type Rules } from '../store.ts';
 
 /**
  * Contains the number of the oldest version that may be kept, and its digest; earlier versions of
@@ -107,17 +105,31 @@ export class VersionFolder {
   }
 
   /**
-   * Deletes versions that are too old to be kept, or never became current, and the images of all
-   * but the current one.
+   * Deletes versions that are too old to be kept by the rules, or never became current, and the
+   * images of all but the current one.
    */
-  async prune(current: number): Promise<void> {
-    const oldest = Math.max(current - KEPT + 1, await this.#oldest());
+  async prune(current: number, rules: Rules): Promise<void> {
+    const oldest = Math.max(await this.#oldestKept(current, rules), await this.#oldest());
     for (const name of await readdir(this.#folder)) {
       const generation = Number(OF_VERSION.exec(name)?.[1] ?? current);
       if (Number(IMAGE.exec(name)?.[1] ?? current) !== current) await this.#remove(name);
       else if (generation > current || (generation < oldest && generation !== current))
         await this.#remove(name);
     }
+  }
+
+  /** The number of the oldest version that the rules keep. */
+  async #oldestKept(
+    current: number,
+    { keptVersions = KEPT_VERSIONS, keptVersionsMs }: Rules,
+  ): Promise<number> {
+    let oldest = current - keptVersions + 1;
+    if (keptVersionsMs === undefined) return oldest;
+    const sinceMs = Date.now() - keptVersionsMs;
+    for (const generation of await this.before(current)) {
+      if (generation < oldest && (await stat(this.file(generation))).mtimeMs >= sinceMs) oldest = generation;
+    }
+    return oldest;
   }
 
   /** Versions before the current one that may still be served, latest first (decision 54). */

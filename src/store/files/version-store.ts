@@ -14,6 +14,7 @@ import type {
   Publication,
   PublicationOptions,
   PublishedVersion,
+  RuleChanges,
   Settings,
   Store,
   VersionDifference,
@@ -71,8 +72,8 @@ export class VersionStore implements Store {
     return await this.#catalog.create(name, settings);
   }
 
-  async setLongestKeyLife(name: string, lifeMs: number | undefined): Promise<void> {
-    await this.#catalog.setLongestKeyLife(name, lifeMs);
+  async changeRules(name: string, changes: RuleChanges): Promise<void> {
+    await this.#catalog.changeRules(name, changes);
   }
 
   async currentVersion(name: string): Promise<string | undefined> {

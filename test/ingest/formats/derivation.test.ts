@@ -114,11 +114,12 @@ it('an organization with data from before keyed ids keeps its derivation, one wi
   await importBundle({ store: before, organization: 'school', paths: [folder] });
   await before.close();
   const catalog = new DatabaseSync(join(data, 'catalog.db'));
-  // Catalogs of that time had no checksums either.
+  // Catalogs of that time had neither checksums nor rules.
   catalog.exec(`
     DROP TRIGGER organizations_inserted;
     DROP TRIGGER organizations_updated;
     ALTER TABLE organizations DROP COLUMN seal;
+    ALTER TABLE organizations DROP COLUMN rules;
     ALTER TABLE organizations DROP COLUMN derived_ids;`);
   catalog.close();
   const store = await openFolderStore(data);

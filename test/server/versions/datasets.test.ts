@@ -85,6 +85,7 @@ class VersionStore implements Pick<Store, Served> {
       version: this.versions.get(name),
       secret: this.secret,
       derivedIds: 'keyed' as const,
+      rules: {},
     };
   }
 

@@ -40,6 +40,8 @@ const PUBLISHED: Readonly<Record<RecordKind, Published>> = {
 };
 
 export interface DeletingRun extends DeletingOptions {
+  /** Delete events before this instant; absent: none. */
+  readonly expiryMs: number | undefined;
   /** The sequence of the deletions. */
   readonly sequence: number;
   /**
@@ -55,10 +57,11 @@ export interface DeletingRun extends DeletingOptions {
  */
 export async function deleteRecords(
   connection: DuckDBConnection,
-  { sequence, report, cascades = false, replaced = [] }: DeletingRun,
+  { sequence, report, cascades = false, replaced = [], expiryMs }: DeletingRun,
 ): Promise<Deleted | undefined> {
   const asked = await countStaged(connection, 'deletions');
-  if (replaced.length === 0 && Object.values(asked).every((count) => count === 0)) return undefined;
+  const isAsked = replaced.length > 0 || Object.values(asked).some((count) => count > 0);
+  if (!isAsked && expiryMs === undefined) return undefined;
   for (const kind of RECORD_KINDS) {
     const gone = [];
     if (asked[kind] > 0) {
@@ -66,6 +69,8 @@ export async function deleteRecords(
       gone.push(...named(kind));
     }
     if (replaced.includes(kind)) gone.push(lacking(kind));
+    if (kind === 'events' && expiryMs !== undefined)
+      gone.push(`SELECT sequence AS row FROM events WHERE timestamp_ms < ${expiryMs}`);
     await fillTemporary(connection, `gone_${kind}`, gone.join(' UNION ') || 'SELECT 0 AS row LIMIT 0');
   }
   if (cascades) await addReferring(connection);
@@ -78,6 +83,16 @@ export async function deleteRecords(
   await deleteGone(connection, sequence);
   await renumber(connection);
   return Object.fromEntries(RECORD_KINDS.map((kind, at) => [kind, counts[at]])) as Deleted;
+}
+
+/** Removes staged events before an instant, and returns their number. */
+export async function leaveOutExpired(
+  connection: DuckDBConnection,
+  expiryMs: number | undefined,
+): Promise<number> {
+  if (expiryMs === undefined) return 0;
+  const [row] = await runRows(connection, `DELETE FROM staged_events WHERE timestamp_ms < ${expiryMs}`);
+  return Number(row?.[0]);
 }
 
 /**

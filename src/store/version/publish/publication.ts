@@ -7,12 +7,14 @@ import { randomBytes } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { readPolicy } from '../../../points/policy.ts';
 import { buildBytes } from '../../build-memory.ts';
+import { expiryOf } from '../../retention.ts';
 import type { DeletionOf, EventColumns, RecordKind, RecordOf, StagedProblem } from '../../staging.ts';
 import {
   type Cause,
   type Changes,
   type DeletingOptions,
   isSameOrganization,
+  type LeftOut,
   type Outcome,
   type Publication,
   type Settings,
@@ -22,7 +24,7 @@ import { countRows, Database, prepareThreads, runRows, setMemory } from '../data
 import { readSettings, writeVersion } from '../version-row.ts';
 import { checkStaged } from './checks.ts';
 import { compact } from './compact.ts';
-import { type Deleted, deleteRecords } from './delete-records.ts';
+import { type Deleted, type DeletingRun, deleteRecords, leaveOutExpired } from './delete-records.ts';
 import { deriveTables } from './derived-tables.ts';
 import { countAllAsNew, leaveOutForgotten } from './erase.ts';
 import { recordPublication } from './history.ts';
@@ -31,7 +33,7 @@ import { type Merged, mergeStaged } from './merge.ts';
 import { type MergePosition, nextSequence } from './merge-events.ts';
 import type { NextVersion } from './next-version.ts';
 import { publishPoints } from './points-tables.ts';
-import { CURRENT, type RolledBack, rollBack } from './roll-back.ts';
+import { CURRENT, changesOfRollback, type RolledBack, rollBack } from './roll-back.ts';
 import { bringUpToDate, GENERATION_SCHEMA, readFormat } from './schema.ts';
 import { StagingTables } from './staging-tables.ts';
 
@@ -42,6 +44,8 @@ export class DuckdbPublication implements Publication {
   readonly #staging: StagingTables;
   readonly #limitBytes: number;
   readonly #cause: Cause | undefined;
+  /** Events before it are too old to be kept. */
+  readonly #expiryMs: number | undefined;
   #settings: Settings;
   /** Absent while nothing has been deleted. */
   #deleted: Deleted | undefined;
@@ -62,6 +66,7 @@ export class DuckdbPublication implements Publication {
   ) {
     this.#next = next;
     this.#cause = building.cause;
+    this.#expiryMs = expiryOf(next.entry.rules);
     this.#database = building.database;
     this.#connection = building.connection;
     this.#staging = building.staging;
@@ -109,13 +114,15 @@ export class DuckdbPublication implements Publication {
     readPolicy(this.#settings.policy);
   }
 
-  async check(report: (problem: StagedProblem) => void, deleting: DeletingOptions = {}): Promise<number> {
+  async check(report: (problem: StagedProblem) => void, deleting: DeletingOptions = {}): Promise<LeftOut> {
     this.#staging.flush();
     await prepareThreads(this.#connection, this.#staging.count);
     await setMemory(this.#connection, buildBytes(this.#staging.count, this.#limitBytes));
-    const leftOut = await leaveOutForgotten(this.#connection);
-    const sequence = nextSequence(await this.#position());
-    this.#deleted = await deleteRecords(this.#connection, { ...deleting, sequence, report });
+    const leftOut = {
+      forgotten: await leaveOutForgotten(this.#connection),
+      expired: await leaveOutExpired(this.#connection, this.#expiryMs),
+    };
+    await this.#delete({ ...deleting, report });
     const checked = this.#next.publication === undefined ? [] : this.#next.entry.settings.lmsUserProperties;
     await checkStaged(this.#connection, this.#settings, checked, report);
     return leftOut;
@@ -129,7 +136,11 @@ export class DuckdbPublication implements Publication {
     const [events] = await countRows(this.#connection, ['events']);
     await prepareThreads(this.#connection, events);
     await setMemory(this.#connection, buildBytes(events, this.#limitBytes));
-    this.#rolledBack = await rollBack(this.#connection, await this.#position());
+    const position = await this.#position();
+    const { isAnew, format } = await rollBack(this.#connection, position);
+    await this.#delete({ report: () => undefined });
+    const changes = await changesOfRollback(this.#connection, format, position);
+    this.#rolledBack = { changes, isAnew };
     this.#settings = await readSettings(this.#connection);
   }
 
@@ -179,6 +190,12 @@ export class DuckdbPublication implements Publication {
   async discard(): Promise<void> {
     this.#close();
     await this.#next.discard();
+  }
+
+  async #delete(deleting: Pick<DeletingRun, 'report'> & DeletingOptions): Promise<void> {
+    const sequence = nextSequence(await this.#position());
+    const run = { ...deleting, sequence, expiryMs: this.#expiryMs };
+    this.#deleted = await deleteRecords(this.#connection, run);
   }
 
   async #merge(): Promise<Merged> {

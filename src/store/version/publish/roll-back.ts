@@ -23,7 +23,11 @@ export interface RolledBack {
   readonly isAnew: boolean;
 }
 
-export async function rollBack(connection: DuckDBConnection, position: MergePosition): Promise<RolledBack> {
+/** `format`: that of the current version. */
+export async function rollBack(
+  connection: DuckDBConnection,
+  position: MergePosition,
+): Promise<{ readonly isAnew: boolean; readonly format: number }> {
   const sequence = nextSequence(position);
   const format = await readFormat(async (sql) => await runRows(connection, sql), CURRENT);
   const [row] = await runRows(connection, 'SELECT last_sequence FROM version');
@@ -34,13 +38,17 @@ export async function rollBack(connection: DuckDBConnection, position: MergePosi
   for (const [table, clocks] of CLOCKS) await setClocks(connection, table, clocks, format, sequence);
   const isAnew = restored > 0;
   if (isAnew) await emptyDerived(connection);
-  const { changes } = await compareVersions(
-    connection,
-    { file: CURRENT, format },
-    { format: FORMAT },
-    position.lastSequence,
-  );
-  return { changes, isAnew };
+  return { isAnew, format };
+}
+
+/** How the open file differs from the current version, once it is complete. */
+export async function changesOfRollback(
+  connection: DuckDBConnection,
+  format: number,
+  { lastSequence }: MergePosition,
+): Promise<Changes> {
+  const current = { file: CURRENT, format };
+  return (await compareVersions(connection, current, { format: FORMAT }, lastSequence)).changes;
 }
 
 /** Deletions and publications since the earlier version have happened nevertheless. */

@@ -1,0 +1,69 @@
+/** `corkboard expire`: deletes events that are too old to be kept (decision 85). */
+import type { Command } from 'commander';
+import { AppError } from '../../domain/app-error.ts';
+import { expiryOf } from '../../store/retention.ts';
+import type { Outcome, Store } from '../../store/store.ts';
+import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
+import { type StorageOptions, withStore } from '../process/storage.ts';
+import { addExamples } from '../terminal/examples.ts';
+import { countOf, type JsonOption, printResult, remark, renderInstant } from '../terminal/output.ts';
+
+interface ExpireOptions extends StorageOptions, JsonOption {
+  readonly organization: string;
+}
+
+const WAIT_MS = 600_000;
+
+export function addExpireCommand(program: Command): void {
+  const expire = program
+    .command('expire')
+    .summary('Delete events that are too old to be kept.')
+    .description(
+      'Delete events that are older than the organization keeps them ("organizations configure --keep-events"), and publish the rest. Every import does the same, so this is only needed if none is run.',
+    )
+    .addOption(organizationOption('name of the organization'))
+    .option('--json', 'print one JSON object')
+    .action(async (_options: unknown, command: Command) =>
+      expireEvents(await chooseOrganization(command.optsWithGlobals<ExpireOptions>())),
+    );
+  addExamples(expire, ['corkboard expire --organization school']);
+}
+
+async function expireEvents(options: ExpireOptions): Promise<void> {
+  const { organization } = options;
+  const { beforeMs, outcome } = await withStore(options, async (store) => {
+    const { rules } = await store.organization(organization);
+    const expiryMs = expiryOf(rules);
+    if (expiryMs === undefined) {
+      throw new AppError(
+        'settings-refused',
+        `${organization} keeps all events. Set a period with "corkboard organizations configure ${organization} --keep-events".`,
+      );
+    }
+    return { beforeMs: expiryMs, outcome: await publishRest(store, organization) };
+  });
+  const { published, version, changes } = outcome;
+  const before = renderInstant(beforeMs);
+  const { deleted } = changes.events;
+  printResult(options, { published, version, before, deletedEvents: deleted }, () =>
+    published
+      ? `Deleted ${countOf(deleted, 'event')} before ${before}. Published as version ${version} of ${organization}.`
+      : `Nothing has changed: there are no events before ${before}.`,
+  );
+}
+
+async function publishRest(store: Store, organization: string): Promise<Outcome> {
+  const publication = await store.beginPublication(organization, {
+    waitMs: WAIT_MS,
+    onWait: () => remark(`Waiting for another change of ${organization} to finish.`),
+    cause: { command: 'expire' },
+  });
+  try {
+    await publication.check(({ field, reason }) => {
+      throw new AppError('settings-refused', `${field}: ${reason}.`);
+    });
+    return await publication.publish();
+  } finally {
+    await publication.discard();
+  }
+}
