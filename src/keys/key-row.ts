@@ -36,6 +36,12 @@ export interface Replacement {
   readonly retiresMs: number;
 }
 
+/** Runs statements in a transaction of the database that has the keys. */
+export interface KeyStatements {
+  /** The rows of the result. Parameters are $1, $2 and so on. */
+  rows(sql: string, parameters?: readonly Exclude<KeyCell, bigint>[]): Promise<KeyCell[][]>;
+}
+
 /** The stored rows, shared by concurrent processes. Every change is atomic. */
 export interface KeyRows {
   /**
@@ -63,6 +69,11 @@ export interface KeyRows {
    * `change` throws, nothing changes.
    */
   configure(id: string, change: (old: KeyRow | undefined) => KeyRow): Promise<void>;
+  /**
+   * Gives the keys of an organization its new name. With `transaction`, which must be one of the
+   * same database: as a part of it.
+   */
+  rename(organization: string, newName: string, transaction?: KeyStatements): Promise<void>;
   /** Stores the replacement that `succeed` returns for the row. If it throws, nothing changes. */
   replace(id: string, succeed: (old: KeyRow | undefined) => Replacement): Promise<void>;
   /**
@@ -118,6 +129,8 @@ export const REVOKE_KEY = 'UPDATE keys SET revoked_ms = coalesce(revoked_ms, ?) 
 /** `configuredCells`, and the id. */
 export const CONFIGURE_KEY = `
   UPDATE keys SET ${CONFIGURED.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
+/** The new name, and the former one. */
+export const RENAME_KEYS = 'UPDATE keys SET organization = ? WHERE organization = ?';
 /** The end of the overlap, the id of the successor, and the id. */
 export const RETIRE_KEY = 'UPDATE keys SET retires_ms = ?, rotated_to = ? WHERE id = ?';
 

@@ -12,6 +12,8 @@ import {
   type KeyCell,
   type KeyRow,
   type KeyRows,
+  type KeyStatements,
+  RENAME_KEYS,
   RETIRE_KEY,
   REVOKE_KEY,
   type Replacement,
@@ -41,21 +43,17 @@ const NOTE_USES = `
   UPDATE keys SET last_used_ms = $2 WHERE id IN (
     SELECT id FROM keys WHERE id = ANY($1) AND coalesce(last_used_ms <= $3, true) FOR UPDATE SKIP LOCKED)`;
 
-interface RowQueries {
-  /** The rows of the result. Parameters are $1, $2 and so on. */
-  rows(
-    sql: string,
-    parameters?: readonly (Exclude<KeyCell, bigint> | readonly string[])[],
-  ): Promise<KeyCell[][]>;
-}
-
 /**
  * The database that the keyring requires, with its tables created. Its failures are
  * `database-away`.
  */
-export interface KeyDatabase extends RowQueries {
+export interface KeyDatabase extends KeyStatements {
+  rows(
+    sql: string,
+    parameters?: readonly (Exclude<KeyCell, bigint> | readonly string[])[],
+  ): Promise<KeyCell[][]>;
   /** Runs `use` with its own connection. If `use` throws, an open transaction is rolled back. */
-  session<T>(use: (session: RowQueries) => Promise<T>): Promise<T>;
+  session<T>(use: (session: KeyStatements) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -147,8 +145,23 @@ class PostgresKeyRows implements KeyRows {
     });
   }
 
-  /** Runs `change` and increments the counter in one transaction. */
-  async #change<T>(change: (session: RowQueries) => Promise<T>): Promise<T> {
+  async rename(organization: string, newName: string, transaction?: KeyStatements): Promise<void> {
+    await this.#change(
+      (session) => session.rows(numbered(RENAME_KEYS), [newName, organization]),
+      transaction,
+    );
+  }
+
+  /**
+   * Runs `change` and increments the counter, in a transaction of their own or in the one that is
+   * given.
+   */
+  async #change<T>(change: (session: KeyStatements) => Promise<T>, transaction?: KeyStatements): Promise<T> {
+    if (transaction !== undefined) {
+      const result = await change(transaction);
+      await transaction.rows(COUNT_CHANGE);
+      return result;
+    }
     return await this.#database.session(async (session) => {
       await session.rows('BEGIN');
       const result = await change(session);
@@ -190,7 +203,7 @@ class PostgresKeyRows implements KeyRows {
   }
 }
 
-async function selectRow(asking: RowQueries, id: string, lock = ''): Promise<KeyRow | undefined> {
+async function selectRow(asking: KeyStatements, id: string, lock = ''): Promise<KeyRow | undefined> {
   const [cells] = await asking.rows(`${numbered(selectKey())} ${lock}`, [id]);
   return cells && readRow(cells);
 }

@@ -26,6 +26,7 @@ import {
   type KeyCell,
   type KeyRow,
   type KeyRows,
+  RENAME_KEYS,
   RETIRE_KEY,
   REVOKE_KEY,
   type Replacement,
@@ -160,6 +161,10 @@ class SqliteKeyRows implements KeyRows {
       const cells = configuredCells(change(this.#row(id)));
       this.#database.prepare(CONFIGURE_KEY).run(...cells.map(boundValue), id);
     });
+  }
+
+  async rename(organization: string, newName: string): Promise<void> {
+    this.#database.prepare(RENAME_KEYS).run(newName, organization);
   }
 
   async replace(id: string, succeed: (old: KeyRow | undefined) => Replacement): Promise<void> {

@@ -33,11 +33,21 @@ export function unknownOrganization(name: string): AppError {
   );
 }
 
+export function isUnknown(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'organization-unknown';
+}
+
 export function existingOrganization(name: string): AppError {
   return new AppError(
     'organization-exists',
     `An organization "${name}" already exists. Choose a different name.`,
   );
+}
+
+/** Says that a renaming was interrupted, and what to do. */
+export function unfinishedRenaming(name: string, newName: string): string {
+  const words = [name, newName].map((word) => JSON.stringify(word)).join(' ');
+  return `the renaming of "${name}" to "${newName}" was interrupted. Finish it with: corkboard organizations rename ${words}`;
 }
 
 /** Ids from here on are ignored when the next free id is chosen, so that there always is one. */

@@ -26,6 +26,7 @@ export function withResidentDatasets(store: Store, options: ResidentOptions): St
 }
 
 interface MemoryShare {
+  /** Its identity, because its name can change. */
   readonly organization: string;
   readonly bytes: number;
 }
@@ -51,23 +52,30 @@ class ResidentStore implements Store {
   /** Loads the dataset into memory, or returns it unchanged if it does not fit. */
   async #keep(name: string, stored: Dataset | undefined): Promise<Dataset | undefined> {
     if (stored === undefined) return undefined;
-    // Reserved before loading, so that two concurrent loads do not use the same free memory.
-    const share = { organization: name, bytes: estimateResidentBytes(stored.counts) };
-    if (share.bytes + this.#bytesBeside(name) > this.#limitBytes) return stored;
-    this.#shares.add(share);
+    let share: MemoryShare | undefined;
     try {
-      return await loadDataset(stored, () => this.#shares.delete(share));
+      share = { organization: await this.#identity(name), bytes: estimateResidentBytes(stored.counts) };
+      if (share.bytes + this.#bytesBeside(share.organization) > this.#limitBytes) return stored;
+      // Reserved before loading, so that two concurrent loads do not use the same free memory.
+      const reserved = share;
+      this.#shares.add(reserved);
+      return await loadDataset(stored, () => this.#shares.delete(reserved));
     } catch (error) {
-      this.#shares.delete(share);
+      if (share !== undefined) this.#shares.delete(share);
       await stored.close();
       throw error;
     }
   }
 
-  #bytesBeside(name: string): number {
+  async #identity(name: string): Promise<string> {
+    return Buffer.from((await this.#store.organization(name)).secret).toString('base64');
+  }
+
+  #bytesBeside(identity: string): number {
     const largest = new Map<string, number>();
     for (const { organization, bytes } of this.#shares) {
-      if (organization !== name) largest.set(organization, Math.max(bytes, largest.get(organization) ?? 0));
+      if (organization !== identity)
+        largest.set(organization, Math.max(bytes, largest.get(organization) ?? 0));
     }
     return [...largest.values()].reduce((sum, bytes) => sum + bytes, 0);
   }

@@ -38,6 +38,7 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
   'corkboard organizations create': ['--id', '--title', '--domain', '--category-id', '--json'],
   'corkboard organizations list': ['--json'],
   'corkboard organizations show': ['--json'],
+  'corkboard organizations rename': ['--json'],
   'corkboard organizations configure': [
     '--policy',
     '--course-lookup',

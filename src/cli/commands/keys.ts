@@ -8,7 +8,8 @@ import { NO_REDACTION, type Redaction } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
 import { checkExpiry, type LongestLife } from '../../keys/key-life.ts';
 import { EXPIRES_SOON_DAYS, UNUSED_DAYS, warningsOf } from '../../keys/key-warnings.ts';
-import type { Expiry, KeyChanges, KeyEntry, Keyring, RateLimit } from '../../keys/keyring.ts';
+import type { Expiry, KeyChanges, KeyEntry, Keyring, NewKey, RateLimit } from '../../keys/keyring.ts';
+import type { Store } from '../../store/store.ts';
 import { keepRoom, withReserve } from '../process/full-disk.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { type StorageOptions, withKeyring, withStore } from '../process/storage.ts';
@@ -144,22 +145,8 @@ function addCreate(keys: Command): void {
 }
 
 async function createKey(options: CreateOptions): Promise<void> {
-  const { name, rules } = await withStore(options, (store) => store.organization(options.organization));
-  const boards = options.boards ?? 'all';
-  const created = await withKeyring(options, (keyring) =>
-    keyring.create(
-      {
-        organization: name,
-        label: options.label ?? '',
-        scope: { boards, users: options.users ?? usersOf(boards) },
-        redact: options.redact ?? NO_REDACTION,
-        allowLmsLookup: options.allowLmsLookup,
-        rateLimit: options.rateLimit,
-        networks: networksOf(options),
-      },
-      options.expires,
-      rules.longestKeyLifeMs,
-    ),
+  const created = await withStore(options, (store) =>
+    withKeyring(options, (keyring) => createKeyIn(store, keyring, options)),
   );
   keepRoom(options);
   warnOfPast(created.entry);
@@ -168,6 +155,35 @@ async function createKey(options: CreateOptions): Promise<void> {
 
 function networksOf({ networks }: GrantOptions): readonly string[] | undefined {
   return networks === 'any' ? undefined : networks;
+}
+
+async function createKeyIn(store: Store, keyring: Keyring, options: CreateOptions): Promise<NewKey> {
+  const { name, rules } = await store.organization(options.organization);
+  const boards = options.boards ?? 'all';
+  const created = await keyring.create(
+    {
+      organization: name,
+      label: options.label ?? '',
+      scope: { boards, users: options.users ?? usersOf(boards) },
+      redact: options.redact ?? NO_REDACTION,
+      allowLmsLookup: options.allowLmsLookup,
+      rateLimit: options.rateLimit,
+      networks: networksOf(options),
+    },
+    options.expires,
+    rules.longestKeyLifeMs,
+  );
+  // The key would belong to the next organization of the former name.
+  if (await hasName(store, name)) return created;
+  await keyring.revoke(created.entry.id);
+  throw new AppError(
+    'organization-unknown',
+    `${name} was renamed or removed at the same time, so the key has been revoked. List the organizations with "corkboard organizations list".`,
+  );
+}
+
+async function hasName(store: Store, name: string): Promise<boolean> {
+  return (await store.organizations()).some((one) => one.name === name);
 }
 
 /** The default scope of users for a key with these boards. */

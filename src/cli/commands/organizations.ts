@@ -1,4 +1,4 @@
-/** `corkboard organizations`: creates, lists, shows and configures organizations. */
+/** `corkboard organizations`: creates, lists, shows, configures and renames organizations. */
 import { type Command, Option } from 'commander';
 import { USER_POINTS_KEYS } from '../../dataset/dataset.ts';
 import { AppError } from '../../domain/app-error.ts';
@@ -13,7 +13,14 @@ import {
   type Settings,
   type Store,
 } from '../../store/store.ts';
-import { type StorageOptions, withNewStore, withStore } from '../process/storage.ts';
+import { withRenamedPulls } from '../process/pull-folder.ts';
+import {
+  requireFolder,
+  type StorageOptions,
+  withNewStore,
+  withPlace,
+  withStore,
+} from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
 import {
   readIdentifier,
@@ -50,12 +57,13 @@ const WAIT_MS = 60_000;
 export function addOrganizationsCommands(program: Command): void {
   const organizations = program
     .command('organizations')
-    .description('Create, list, show and configure organizations.');
+    .description('Create, list, show, configure and rename organizations.');
   addExamples(organizations, ['corkboard organizations list', 'corkboard organizations show school']);
   addCreate(organizations);
   addList(organizations);
   addShow(organizations);
   addConfigure(organizations);
+  addRename(organizations);
 }
 
 function addCreate(organizations: Command): void {
@@ -255,6 +263,44 @@ async function publishSettings(store: Store, name: string, changes: Partial<Sett
   } finally {
     await publication.discard();
   }
+}
+
+function addRename(organizations: Command): void {
+  const rename = organizations
+    .command('rename')
+    .summary('Change the name of an organization on the command line.')
+    .description(
+      'Change the name of an organization on the command line. Its data, its title in the API, its secret and its keys stay the same, and running servers keep responding. Imports and pulls that run on a schedule must use the new name from then on: with the former one they create a new organization. If the command is interrupted, run it again.',
+    )
+    .argument('<name>', 'name of the organization')
+    .argument('<new-name>', 'new name, unique regardless of case')
+    .option('--json', 'print one JSON object')
+    .action((name: string, newName: string, _options: unknown, command: Command) =>
+      renameOrganization(name, newName, command.optsWithGlobals()),
+    );
+  addExamples(rename, ['corkboard organizations rename school college']);
+}
+
+async function renameOrganization(
+  name: string,
+  newName: string,
+  options: StorageOptions & JsonOption,
+): Promise<void> {
+  const turn = { waitMs: WAIT_MS, onWait: () => remark(`Waiting for another change of ${name} to finish.`) };
+  requireFolder(options);
+  const renamed = await withRenamedPulls(options.data, name, newName, turn, (pulls) =>
+    withPlace(options, true, ({ store, keys }) =>
+      store.rename(name, newName, {
+        ...turn,
+        beforeRenaming: pulls.removeOther,
+        renameKeys: (former, transaction) => keys.rename(former, newName, transaction),
+        afterRenaming: pulls.rename,
+      }),
+    ),
+  );
+  printResult(options, { ...describeEntry(renamed), formerName: name }, () => {
+    return `Renamed ${name} to ${renamed.name}.`;
+  });
 }
 
 async function printOrganization(store: Store, name: string, options: JsonOption): Promise<void> {

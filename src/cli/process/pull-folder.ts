@@ -2,7 +2,7 @@
  * The folder in which `pull` keeps its progress and results for an organization. Only one command
  * uses it at a time.
  */
-import { mkdir, rm, stat } from 'node:fs/promises';
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkOrganizationName } from '../../store/organization-name.ts';
 import type { PublicationOptions } from '../../store/store.ts';
@@ -46,6 +46,45 @@ export async function withoutPulls<T>(
   if (!(await isFolder(placesOf(data, organization).folder))) return await use(async () => {});
   return await withPullFolder(data, organization, options, (folder) =>
     use(() => rm(folder, { recursive: true, force: true })),
+  );
+}
+
+/** For data of pulls whose organization gets a new name. */
+export interface PullRenaming {
+  /**
+   * Deletes what an organization that had the new name has left. Before the organization has that
+   * name: it would be taken for its own.
+   */
+  readonly removeOther: () => Promise<void>;
+  /** Has no effect if it was done before. */
+  readonly rename: () => Promise<void>;
+}
+
+/**
+ * Runs `use` while no pull of the organization runs. Throws as `withPullFolder` does.
+ */
+export async function withRenamedPulls<T>(
+  data: string,
+  organization: string,
+  newName: string,
+  options: PublicationOptions,
+  use: (pulls: PullRenaming) => Promise<T>,
+): Promise<T> {
+  const [{ folder: from }, { folder: to }] = [placesOf(data, organization), placesOf(data, newName)];
+  // The case of a name does not matter here.
+  const nothing = async () => {};
+  if (from === to) return await use({ removeOther: nothing, rename: nothing });
+  return await withoutPulls(data, organization, options, () =>
+    withoutPulls(data, newName, options, (removeOther) =>
+      use({
+        removeOther,
+        async rename() {
+          if (!(await isFolder(from))) return;
+          await rm(to, { recursive: true, force: true });
+          await rename(from, to);
+        },
+      }),
+    ),
   );
 }
 

@@ -179,7 +179,8 @@ export function hasStorage({ data, database: url }: StorageOptions): boolean {
   return Boolean(url) || existsSync(data);
 }
 
-function requireFolder(options: StorageOptions): void {
+/** Throws `data-unreadable` if the data folder does not exist. */
+export function requireFolder(options: StorageOptions): void {
   if (hasStorage(options)) return;
   throw new AppError(
     'data-unreadable',

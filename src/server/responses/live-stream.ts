@@ -14,7 +14,8 @@ export class StreamEnded extends Error {}
 
 export class Stream {
   readonly question: ParsedRequest;
-  readonly key: KeyEntry;
+  /** As of the last wake-up. */
+  key: KeyEntry;
   /** The version that was reported last, and its last sequence. */
   version = '';
   sequence = 0;

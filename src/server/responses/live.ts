@@ -109,6 +109,8 @@ export class LiveStreams {
         const key = await authenticate(request, this.#keyring);
         // The client's token belongs to what the key could see before, so the client starts again.
         if (!seesTheSame(stream.key, key)) break;
+        // The organization may have been renamed.
+        stream.key = key;
         await this.#reading(stream, watched, (lease, place) => this.#goOn(stream, lease, place));
       }
     } catch (error) {

@@ -10,7 +10,7 @@ import type { Redaction } from '../../domain/redaction.ts';
 import type { Rendering } from '../../render/rendering.ts';
 import { RenderThread } from '../../render/thread/render-thread.ts';
 import { EmptyDataset } from '../../store/empty-dataset.ts';
-import type { Store } from '../../store/store.ts';
+import type { OrganizationEntry, Store } from '../../store/store.ts';
 import { BodyCache, type BodySlot, measureBudget } from '../bodies/body-cache.ts';
 import { type Limits, resolveLimits } from '../limits/limits.ts';
 import type { BoundRequests } from '../request/parsed-request.ts';
@@ -23,6 +23,11 @@ import { type HeldVersion, ReplacedVersions } from './replaced-versions.ts';
 const POLL_MS = 500;
 /** Pause after the store could not report the current version. */
 const RETRY_MS = 5_000;
+/**
+ * How long an organization stays in service after the store has ceased to know its name. Requests
+ * may still carry the former name: other processes can learn of changed keys a second late.
+ */
+const FORMER_NAME_MS = 3_000;
 
 /** A hold on one version, from the first to the last byte of a response. */
 export interface DatasetLease {
@@ -62,7 +67,10 @@ export type DatasetNews =
   | { readonly type: 'dataset-failed'; readonly organization: string; readonly error: unknown };
 
 interface Served {
-  readonly organization: string;
+  /** Changes when the organization is renamed. */
+  organization: string;
+  /** Identifies the organization under any name; differs from that of a later one of its name. */
+  identity: string;
   secrets: Secrets;
   current: OpenedDataset | undefined;
   /** One opening at a time; all requests wait for the same one. */
@@ -71,6 +79,8 @@ interface Served {
   failure: Failure | undefined;
   /** When the store may be asked again for the current version. */
   retryAtMs: number;
+  /** Since when the store has not known the name; absent: it knows it. */
+  unknownSinceMs: number | undefined;
   lastLeaseMs: number;
 }
 
@@ -93,7 +103,10 @@ export class Datasets {
   readonly #now: () => number;
   readonly #bodies: BodyCache;
   readonly #thread = new RenderThread();
+  /** By name in lower case. */
   readonly #served = new Map<string, Promise<Served>>();
+  /** The values of `#served` that are fulfilled. */
+  readonly #known = new Set<Served>();
   readonly #timer: NodeJS.Timeout;
   readonly #endWatch: (() => void) | undefined;
   readonly #closings = new Set<Promise<void>>();
@@ -129,6 +142,10 @@ export class Datasets {
    */
   async lease(organization: string): Promise<DatasetLease> {
     const served = await this.#serve(organization);
+    if (served.unknownSinceMs !== undefined && (await this.#isReplaced(served))) {
+      this.#drop(served);
+      return await this.lease(organization);
+    }
     // Set first, so that `#makeRoom` does not close this dataset again.
     served.lastLeaseMs = performance.now();
     if (served.current === undefined) await this.#open(served);
@@ -164,34 +181,91 @@ export class Datasets {
   }
 
   #serve(organization: string): Promise<Served> {
-    let served = this.#served.get(organization);
+    const name = organization.toLowerCase();
+    let served = this.#served.get(name);
     if (served === undefined) {
       served = this.#meet(organization);
-      this.#served.set(organization, served);
-      served.catch(() => this.#served.delete(organization));
+      this.#served.set(name, served);
+      served.catch(() => this.#served.delete(name));
     }
     return served;
   }
 
   async #meet(organization: string): Promise<Served> {
-    return {
-      organization,
-      secrets: await this.#readSecrets(organization),
+    const { secret } = await this.#entryOf(organization);
+    const identity = identityOf(secret);
+    const renamed = await this.#findRenamed(organization, identity);
+    if (renamed !== undefined) {
+      this.#rename(renamed, organization);
+      return renamed;
+    }
+    const served: Served = {
+      ...{ organization, identity, secrets: deriveSecrets(secret) },
       current: undefined,
       opening: undefined,
       failure: undefined,
       retryAtMs: 0,
+      unknownSinceMs: undefined,
       lastLeaseMs: 0,
     };
+    this.#known.add(served);
+    return served;
   }
 
-  async #readSecrets(organization: string): Promise<Secrets> {
+  /** Throws `not-published` if there is no such organization. */
+  async #entryOf(organization: string): Promise<OrganizationEntry> {
     try {
-      return deriveSecrets((await this.#store.organization(organization)).secret);
+      return await this.#store.organization(organization);
     } catch (error) {
       // A key can outlive its organization when data is restored only in part.
-      throw error instanceof AppError && error.code === 'organization-unknown' ? notPublished(error) : error;
+      throw isUnknown(error) ? notPublished(error) : error;
     }
+  }
+
+  /** The organization in service that has been renamed to `organization`, if any. */
+  async #findRenamed(organization: string, identity: string): Promise<Served | undefined> {
+    for (const served of this.#known) {
+      const former = served.organization;
+      if (served.identity !== identity || isSameName(former, organization)) continue;
+      const entry = await this.#store.organization(former).catch(() => undefined);
+      if (entry === undefined || !isSameName(entry.name, former)) return served;
+    }
+    return undefined;
+  }
+
+  /** What is in memory stays there, and the response cache with it. */
+  #rename(served: Served, organization: string): void {
+    const { organization: former, current } = served;
+    this.#served.delete(former.toLowerCase());
+    served.organization = organization;
+    served.unknownSinceMs = undefined;
+    this.replaced.rename(former, organization);
+    const impairment = this.#impaired.get(former);
+    this.#impaired.clear(former);
+    if (impairment !== undefined) this.#impaired.note(organization, impairment);
+    // A version that is read from its file needs the folder of the file, which has moved.
+    if (current === undefined || current.dataset.timeline !== undefined) return;
+    served.current = undefined;
+    this.#retire(served, current);
+  }
+
+  /** Whether a different organization has the name now. */
+  async #isReplaced({ organization, identity }: Served): Promise<boolean> {
+    try {
+      return identityOf((await this.#store.organization(organization)).secret) !== identity;
+    } catch (error) {
+      if (isUnknown(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Ends the service of an organization that does not exist under its name. */
+  #drop(served: Served): void {
+    if (!this.#known.delete(served)) return;
+    this.#served.delete(served.organization.toLowerCase());
+    this.#impaired.clear(served.organization);
+    if (served.current !== undefined) this.#retire(served, served.current);
+    served.current = undefined;
   }
 
   #open(served: Served): Promise<void> {
@@ -209,6 +283,7 @@ export class Datasets {
       served.failure = undefined;
       this.#impaired.clear(organization);
     } catch (error) {
+      if (isUnknown(error)) throw notPublished(error);
       // Other errors, mainly `database-away`, are passed on to the requests.
       if (error instanceof AppError && error.code !== 'data-unreadable') throw error;
       await this.#fail(served, error);
@@ -256,18 +331,16 @@ export class Datasets {
     const startMs = performance.now();
     const dataset = await open();
     if (dataset === undefined) return;
-    const before = served.current;
-    // While it had no data, the organization may have been replaced by a copy, which has the secret
-    // of its original.
-    if (before === undefined || isEmpty(before)) {
-      served.secrets = await this.#readSecrets(served.organization).catch(async (error: unknown) => {
-        await dataset.close();
-        throw error;
-      });
-    }
+    const { current: before, identity } = served;
+    await this.#readSecrets(served).catch(async (error: unknown) => {
+      await dataset.close();
+      throw error;
+    });
     const opened = new OpenedDataset(dataset, served.secrets, this.#thread);
     try {
-      if (before !== undefined) await opened.warmLike(before);
+      // Nothing prepared for a different organization may be used.
+      if (before !== undefined && identity === served.identity) await opened.warmLike(before);
+      if (!this.#known.has(served)) throw notPublished();
     } catch (error) {
       await opened.retire();
       throw error;
@@ -283,6 +356,18 @@ export class Datasets {
     opened.hold();
     await this.replaced.recallForgotten(served.organization, dataset);
     opened.release();
+  }
+
+  /**
+   * The organization may have been replaced by a copy, which has the secret of its original, or by
+   * a new one of its name.
+   */
+  async #readSecrets(served: Served): Promise<void> {
+    const { secret } = await this.#entryOf(served.organization);
+    const identity = identityOf(secret);
+    if (identity === served.identity) return;
+    served.identity = identity;
+    served.secrets = deriveSecrets(secret);
   }
 
   /**
@@ -335,12 +420,10 @@ export class Datasets {
 
   /** Handles a notification of the store; polling would find the change a little later. */
   #hear(name: string): void {
-    const isMeant = (organization: string) => organization.toLowerCase() === name.toLowerCase();
-    for (const [organization, entry] of this.#served) {
-      if (!isMeant(organization)) continue;
-      const heard = this.#pollOne(entry).finally(() => this.#heard.delete(heard));
-      this.#heard.add(heard);
-    }
+    const entry = this.#served.get(name.toLowerCase());
+    if (entry === undefined) return;
+    const heard = this.#pollOne(entry).finally(() => this.#heard.delete(heard));
+    this.#heard.add(heard);
   }
 
   async #poll(): Promise<void> {
@@ -356,9 +439,11 @@ export class Datasets {
 
   /**
    * Without data, the settings and the secret of an organization can change without a publication.
+   * An organization that is removed loses its data first.
    */
   async #pollEmpty(served: Served, asked: OpenedDataset | undefined): Promise<void> {
-    if (!isEmpty(asked)) return;
+    if (asked === undefined) return;
+    if (!isEmpty(asked)) return await this.#open(served);
     const { version } = new EmptyDataset(await this.#store.organization(served.organization));
     if (version !== asked.dataset.version) await this.#open(served);
   }
@@ -376,6 +461,7 @@ export class Datasets {
       // If a different dataset was opened, or all were closed, in the meantime, the result says
       // nothing about the one in service now.
       if (served.current !== asked) return;
+      served.unknownSinceMs = undefined;
       if (published === undefined) return await this.#pollEmpty(served, asked);
       if (published === asked?.dataset.version) return this.#noteInForce(served);
       // A version other than the failed one does not wait for its pause.
@@ -383,17 +469,37 @@ export class Datasets {
       else if (this.#now() < served.failure.retryAtMs) return;
       await this.#open(served);
     } catch (error) {
+      if (isUnknown(error)) return this.#noteUnknown(served);
       served.retryAtMs = this.#now() + RETRY_MS;
       this.#tell({ type: 'dataset-failed', organization: served.organization, error });
     }
   }
+
+  /** The organization has been renamed or removed. */
+  #noteUnknown(served: Served): void {
+    served.unknownSinceMs ??= this.#now();
+    if (this.#now() >= served.unknownSinceMs + FORMER_NAME_MS) this.#drop(served);
+  }
+}
+
+function isUnknown(error: unknown): boolean {
+  if (!(error instanceof AppError)) return false;
+  return error.code === 'organization-unknown' || error.code === 'not-published';
+}
+
+function isSameName(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
+function identityOf(secret: Uint8Array): string {
+  return Buffer.from(secret).toString('base64');
 }
 
 function isEmpty(opened: OpenedDataset | undefined): opened is OpenedDataset {
   return opened?.dataset instanceof EmptyDataset;
 }
 
-function notPublished(cause: unknown): AppError {
+function notPublished(cause?: unknown): AppError {
   return new AppError(
     'not-published',
     'This server does not have the organization of the key yet. Try again when it has been restored.',

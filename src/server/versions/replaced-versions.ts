@@ -19,7 +19,7 @@ export interface HeldVersion {
 }
 
 interface Replaced {
-  readonly organization: string;
+  organization: string;
   readonly version: HeldVersion;
   readonly bytes: number;
   readonly sinceMs: number;
@@ -64,6 +64,11 @@ export class ReplacedVersions {
     const replaced = { organization, version, bytes: versionBytes(version.dataset), sinceMs: this.#now() };
     this.#held.add(replaced);
     return () => this.#held.delete(replaced);
+  }
+
+  /** Must be called when an organization has been renamed. */
+  rename(organization: string, newName: string): void {
+    for (const held of this.#held) if (held.organization === organization) held.organization = newName;
   }
 
   /**

@@ -182,6 +182,28 @@ export async function insertOrganization(
   return await organizations.entry(name);
 }
 
+/**
+ * Changes the name of an organization. Call it in a transaction that blocks the creation and
+ * renaming of others. Throws `organization-exists` if a different organization has the name,
+ * ignoring case, and `organization-malformed`.
+ */
+export async function renameOrganization(
+  transaction: CatalogStatements,
+  name: string,
+  newName: string,
+): Promise<void> {
+  await refuseTaken(transaction, name, newName);
+  await transaction.rows('UPDATE organizations SET name = $1 WHERE name = $2', [newName, name]);
+}
+
+/** Throws the errors of `renameOrganization`. */
+export async function refuseTaken(database: CatalogStatements, name: string, newName: string): Promise<void> {
+  checkOrganizationName(newName);
+  const sql = 'SELECT name FROM organizations WHERE lower(name) = $1 AND name <> $2';
+  const [taken] = await database.rows(sql, [newName.toLowerCase(), name]);
+  if (taken !== undefined) throw existingOrganization(text(taken[0]));
+}
+
 /** The assignments after SET, with parameters from $1 on, and their values. */
 export function assignments(columns: Readonly<Record<string, ColumnValue>>): {
   readonly sql: string;

@@ -3,7 +3,7 @@
  * share it. One transaction makes a version current, and fails if the publisher has lost its lease.
  */
 import { AppError } from '../../domain/app-error.ts';
-import { unknownOrganization } from '../organization-name.ts';
+import { existingOrganization, unknownOrganization } from '../organization-name.ts';
 import {
   KEPT_VERSIONS,
   type OrganizationEntry,
@@ -16,11 +16,13 @@ import {
   assignments,
   type Catalog,
   type CatalogEntry,
+  type CatalogStatements,
   type ColumnValue,
   identityColumns,
   insertOrganization,
   type NextHead,
   Organizations,
+  renameOrganization,
   settingsColumns,
 } from './catalog.ts';
 import { LEASE_MS, Lease, lostLease } from './lease.ts';
@@ -57,6 +59,9 @@ export interface SharedCopy {
   readonly original: OrganizationEntry;
   readonly head: SharedHead | undefined;
 }
+
+/** Gives the keys of an organization its new name, in the transaction. */
+export type RenameKeys = (former: string, transaction: CatalogStatements) => Promise<void>;
 
 export interface KeptVersion {
   readonly publication: number;
@@ -136,12 +141,15 @@ export class PostgresCatalog extends Organizations implements Catalog {
     return text((await this.#only('SELECT id FROM catalog'))[0]);
   }
 
-  /** Throws `organization-unknown`. */
-  async sharing(name: string): Promise<Sharing> {
+  /** By name, or by number, which stays the same. Throws `organization-unknown`. */
+  async sharing(wanted: string | number): Promise<Sharing> {
     const columns = 'organization, name, folder, place, oldest';
-    const sql = `SELECT ${columns} FROM organizations WHERE lower(name) = $1`;
-    const [row] = await this.#database.rows(sql, [name.toLowerCase()]);
-    if (row === undefined) throw unknownOrganization(name);
+    const where = typeof wanted === 'number' ? 'organization = $1' : 'lower(name) = $1';
+    const sql = `SELECT ${columns} FROM organizations WHERE ${where}`;
+    const [row] = await this.#database.rows(sql, [
+      typeof wanted === 'number' ? wanted : wanted.toLowerCase(),
+    ]);
+    if (row === undefined) throw unknownOrganization(String(wanted));
     const [organization, exactName, folder, place, oldest] = row;
     return {
       organization: Number(organization),
@@ -185,6 +193,25 @@ export class PostgresCatalog extends Organizations implements Catalog {
         const columns = { ...settingsColumns(settings), ...identityColumns(original, head?.publication) };
         await change(transaction, lease, name, columns, head);
       }
+    });
+  }
+
+  /**
+   * Changes the name of an organization, and of its keys with `renameKeys`, in one transaction.
+   * Throws `organization-exists`, `organization-malformed`, and `organization-busy` when the lease
+   * was lost.
+   */
+  async rename(lease: Lease, newName: string, renameKeys: RenameKeys): Promise<void> {
+    await this.#database.transact(async (transaction) => {
+      await checkLease(transaction, lease);
+      const { tick } = await nextTick(transaction);
+      const changed = 'UPDATE organizations SET changed = $1 WHERE organization = $2 RETURNING name';
+      const [row] = await transaction.rows(changed, [tick, lease.organization]);
+      const name = text(row?.[0]);
+      if (name === newName) throw existingOrganization(newName);
+      await renameOrganization(transaction, name, newName);
+      await renameKeys(name, transaction);
+      await transaction.rows('SELECT pg_notify($1, $2)', [PUBLISHED_CHANNEL, name]);
     });
   }
 
@@ -262,10 +289,15 @@ export class PostgresCatalog extends Organizations implements Catalog {
    */
   async #look(): Promise<void> {
     try {
-      const [tick] = (await this.#only('SELECT tick FROM catalog')) as [bigint];
+      const sql = 'SELECT tick, (SELECT count(*)::int FROM organizations) FROM catalog';
+      const [tick, count] = (await this.#only(sql)) as [bigint, number];
       // The database was restored from a backup, or failed over to a lagging standby.
       if (tick < this.#tick) this.#forgetVersions();
       if (tick > this.#tick) await this.#takeChanges();
+      // Names that do not exist any more.
+      if (this.#versions.size === count) return;
+      this.#forgetVersions();
+      await this.#takeChanges();
     } catch (error) {
       // While it was unreachable it may have been replaced by an earlier state.
       this.#forgetVersions();

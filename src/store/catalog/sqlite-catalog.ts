@@ -3,6 +3,7 @@
  * settings and data change together (decision 33).
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { AppError } from '../../domain/app-error.ts';
 import { inTransaction, openPrivateDatabase } from '../../system/private-database.ts';
 import {
   acceptRow,
@@ -14,6 +15,7 @@ import {
   sealCheck,
   sealSchema,
 } from '../../system/row-seal.ts';
+import { unfinishedRenaming } from '../organization-name.ts';
 import type { OrganizationEntry, Settings } from '../store.ts';
 import { text } from '../stored-values.ts';
 import {
@@ -27,6 +29,8 @@ import {
   insertOrganization,
   type NextHead,
   Organizations,
+  refuseTaken,
+  renameOrganization,
   settingsColumns,
 } from './catalog.ts';
 
@@ -39,6 +43,10 @@ const SCHEMA = `
     policy TEXT NOT NULL, secret BLOB NOT NULL, generation INTEGER, version TEXT,
     derived_ids TEXT NOT NULL DEFAULT 'plain', user_points_key TEXT NOT NULL DEFAULT 'user-id'
   ) STRICT;`;
+
+/** Names that an organization had, until its renaming has finished. */
+const FORMER_NAMES = `
+  CREATE TABLE former_names (former TEXT PRIMARY KEY COLLATE NOCASE, name TEXT NOT NULL) STRICT`;
 
 const SEALED: SealedTable = {
   file: FILE,
@@ -100,8 +108,56 @@ export class SqliteCatalog extends Organizations implements Catalog {
     return this.#database.findDamage();
   }
 
+  /** Until a renaming has finished, keys and commands may still use the former name. */
+  override async find(name: string): Promise<CatalogEntry | undefined> {
+    const entry = await super.find(name);
+    if (entry !== undefined) return entry;
+    const renamed = await renamedTo(this.#database, name);
+    return renamed === undefined ? undefined : await super.find(renamed);
+  }
+
   async create(name: string, settings: Partial<Settings>): Promise<CatalogEntry> {
-    return await this.#database.transact((transaction) => insertOrganization(transaction, name, settings));
+    return await this.#database.transact(async (transaction) => {
+      await refuseFormer(transaction, name);
+      return await insertOrganization(transaction, name, settings);
+    });
+  }
+
+  /**
+   * Changes the name of an organization, durably. The former name remains valid in `find` until
+   * `endRenaming`. Throws `organization-exists`, `organization-malformed`.
+   */
+  async rename(name: string, newName: string): Promise<void> {
+    await this.#database.transact(async (transaction) => {
+      await refuseFormer(transaction, newName, name);
+      await renameOrganization(transaction, name, newName);
+      await transaction.rows('UPDATE former_names SET name = $1 WHERE name = $2', [newName, name]);
+      await transaction.rows('DELETE FROM former_names WHERE former = $1', [newName]);
+      const insert = 'INSERT OR REPLACE INTO former_names (former, name) VALUES ($1, $2)';
+      await transaction.rows(insert, [name, newName]);
+    });
+  }
+
+  /** Throws the errors of `rename`. */
+  async refuseTaken(name: string, newName: string): Promise<void> {
+    await refuseFormer(this.#database, newName, name);
+    await refuseTaken(this.#database, name, newName);
+  }
+
+  /** The former names of an organization whose renaming has not finished. */
+  async formerNames(name: string): Promise<readonly string[]> {
+    const rows = await this.#database.rows('SELECT former FROM former_names WHERE name = $1', [name]);
+    return rows.map(([former]) => text(former));
+  }
+
+  /** The name that an organization has now, if `name` is a former one. */
+  async renamedTo(name: string): Promise<string | undefined> {
+    return await renamedTo(this.#database, name);
+  }
+
+  /** The former names of the organization mean nothing from now on. */
+  async endRenaming(name: string): Promise<void> {
+    await this.#database.rows('DELETE FROM former_names WHERE name = $1', [name]);
   }
 
   async currentVersion(name: string): Promise<string | undefined> {
@@ -155,6 +211,21 @@ export class SqliteCatalog extends Organizations implements Catalog {
     const where = `name = $${parameters.length + 1}`;
     await this.#database.rows(`UPDATE organizations SET ${sql} WHERE ${where}`, [...parameters, name]);
   }
+}
+
+async function renamedTo(database: CatalogStatements, former: string): Promise<string | undefined> {
+  const [row] = await database.rows('SELECT name FROM former_names WHERE former = $1', [former]);
+  return row && text(row[0]);
+}
+
+/** Throws `organization-exists` if `name` is a former name, except of the organization `own`. */
+async function refuseFormer(transaction: CatalogStatements, name: string, own?: string): Promise<void> {
+  const renamed = await renamedTo(transaction, name);
+  if (renamed === undefined || renamed === own) return;
+  throw new AppError(
+    'organization-exists',
+    `"${name}" is still in use: ${unfinishedRenaming(name, renamed)}`,
+  );
 }
 
 /** A file has one connection with one transaction at a time, so calls are queued. */
@@ -220,12 +291,17 @@ function bound(value: ColumnValue): SQLInputValue {
 
 function prepareSchema(database: DatabaseSync): void {
   database.exec(SCHEMA);
-  if (missingColumns(database).length === 0) return;
+  if (missingColumns(database).length === 0 && hasFormerNames(database)) return;
   inTransaction(database, () => {
     // A different process may have added them while this one waited.
+    if (!hasFormerNames(database)) database.exec(FORMER_NAMES);
     for (const [, addition] of missingColumns(database)) database.exec(addition);
     sealSchema(database);
   });
+}
+
+function hasFormerNames(database: DatabaseSync): boolean {
+  return database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'former_names'").get() !== undefined;
 }
 
 function missingColumns(database: DatabaseSync): [name: string, addition: string][] {

@@ -2,20 +2,26 @@
  * The versions of a data folder: each organization has a folder of numbered files, of which the
  * last three are kept. One process at a time publishes an organization.
  */
-import { copyFile, mkdir, readdir, stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
+import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../domain/app-error.ts';
 import { digestFile } from '../../system/file-digest.ts';
 import { organizationFolder } from '../../system/organization-folders.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { Copy, SqliteCatalog } from '../catalog/sqlite-catalog.ts';
-import { checkReplaceable } from '../organization-name.ts';
+import {
+  checkReplaceable,
+  existingOrganization,
+  isUnknown,
+  unfinishedRenaming,
+} from '../organization-name.ts';
 import type { PublicationOptions, Settings } from '../store.ts';
 import type { NextVersion, PublishedHead } from '../version/publish/next-version.ts';
 import { checkVersion } from '../version/read/version-check.ts';
 import type { VersionFile } from '../version/read/version-dataset.ts';
 import type { CheckReport } from './check-report.ts';
-import { lockFile } from './file-lock.ts';
+import { LockFileGone, lockFile } from './file-lock.ts';
 import { checkLocalFiles } from './local-check.ts';
 import {
   type AdoptOptions,
@@ -23,9 +29,13 @@ import {
   type CopyOptions,
   notKept,
   type Original,
+  type RenameOptions,
   type VersionFiles,
 } from './version-files.ts';
 import { VersionFolder } from './version-folder.ts';
+
+/** A server can add a file to a folder while it is being deleted. */
+const REMOVAL_RETRIES = 5;
 
 export class LocalFiles implements VersionFiles {
   readonly #dataFolder: string;
@@ -52,12 +62,11 @@ export class LocalFiles implements VersionFiles {
   }
 
   async begin(name: string, options: BeginOptions): Promise<NextVersion> {
-    const { name: folder } = await this.#catalog.entry(name);
-    const release = await this.#lock(folder, options);
+    const { entry, release } = await this.#turn(name, options);
     try {
-      // Read again: the current version may have changed while waiting.
-      const entry = await this.#catalog.entry(name);
       const versions = this.#versions(entry.name);
+      // Without a version, files can only be left by a command that was killed.
+      if (entry.publication === undefined) await versions.clear();
       const { from } = options;
       if (from !== undefined && !(await this.kept(entry)).includes(from)) throw notKept(from);
       await versions.prepare(from ?? entry.publication);
@@ -88,6 +97,57 @@ export class LocalFiles implements VersionFiles {
     }
   }
 
+  async rename(name: string, newName: string, options: RenameOptions): Promise<void> {
+    const { entry, release } = await this.#turn(name, options);
+    try {
+      if (entry.name !== newName) await this.#renameTo(entry.name, newName, options);
+      else if ((await this.#catalog.formerNames(newName)).length === 0) throw existingOrganization(newName);
+      await this.#finishRenaming(newName, options);
+    } finally {
+      release();
+    }
+  }
+
+  /**
+   * The catalog switches to the new name in one step, when both names have a folder with all
+   * versions. A call that is killed before leaves a folder without an organization; one that is
+   * killed after it is finished by the next call.
+   */
+  async #renameTo(name: string, newName: string, options: RenameOptions): Promise<void> {
+    await this.#catalog.refuseTaken(name, newName);
+    await options.beforeRenaming();
+    // The same folder if only the case differs, and the file system ignores it.
+    const isSame = this.#isSameFolder(name, newName);
+    const release = isSame ? () => undefined : await this.#lock(newName, options);
+    try {
+      if (!isSame) await this.#versions(newName).linkFrom(this.#versions(name));
+      await this.#catalog.rename(name, newName);
+    } finally {
+      release();
+    }
+  }
+
+  async #finishRenaming(name: string, { renameKeys, afterRenaming }: RenameOptions): Promise<void> {
+    const formerNames = await this.#catalog.formerNames(name);
+    for (const former of formerNames) await renameKeys(former);
+    await afterRenaming();
+    for (const former of formerNames) {
+      const folder = organizationFolder(this.#dataFolder, former);
+      if (this.#isSameFolder(former, name)) await rename(folder, organizationFolder(this.#dataFolder, name));
+      else await rm(folder, { recursive: true, force: true, maxRetries: REMOVAL_RETRIES });
+    }
+    await this.#catalog.endRenaming(name);
+  }
+
+  #isSameFolder(one: string, other: string): boolean {
+    const [first, second] = [one, other].map((name) =>
+      statSync(organizationFolder(this.#dataFolder, name), { throwIfNoEntry: false }),
+    );
+    return (
+      first !== undefined && second !== undefined && first.ino === second.ino && first.dev === second.dev
+    );
+  }
+
   async verify({ entry, file }: Original): Promise<void> {
     if (file === undefined || entry.publication === undefined) return;
     const recorded = await this.#versions(entry.name).recordedDigest(entry.publication);
@@ -111,8 +171,11 @@ export class LocalFiles implements VersionFiles {
       const release = await lockFile(this.#lockPath(name), { waitMs: 0 }).catch(() => undefined);
       release?.();
       if (release === undefined) continue;
+      const renamed = await this.#catalog.renamedTo(name);
       strays.push(
-        `${join(folder, name)} belongs to no organization. If no command has just created it, move it elsewhere.`,
+        renamed === undefined
+          ? `${join(folder, name)} belongs to no organization. If "organizations rename" was interrupted, run it again; if no command has just created the folder, move it elsewhere.`
+          : `${join(folder, name)} is left over: ${unfinishedRenaming(name, renamed)}`,
       );
     }
     return strays;
@@ -173,19 +236,64 @@ export class LocalFiles implements VersionFiles {
     }
   }
 
+  /** The turn to publish, and the entry as of its beginning. */
+  async #turn(name: string, options: PublicationOptions): Promise<LocalTurn> {
+    for (;;) {
+      const { name: folder } = await this.#catalog.entry(name);
+      const release = await this.#tryToLock(folder, options);
+      // A different command has renamed or removed the organization while this one waited.
+      if (release === undefined) continue;
+      try {
+        // Read again: the current version, or the name, may have changed.
+        const entry = await this.#catalog.entry(name);
+        if (entry.name === folder) return { entry, release };
+        await this.#dropEmptyFolder(folder);
+        release();
+      } catch (error) {
+        if (isUnknown(error)) await this.#dropEmptyFolder(folder);
+        release();
+        throw error;
+      }
+    }
+  }
+
+  /** Deletes a folder that has only a lock. Requires the lock. */
+  async #dropEmptyFolder(name: string): Promise<void> {
+    const folder = organizationFolder(this.#dataFolder, name);
+    if ((await readdir(folder)).length > 1) return;
+    await rm(folder, { recursive: true, force: true });
+  }
+
   #versions(name: string): VersionFolder {
     return new VersionFolder(organizationFolder(this.#dataFolder, name));
   }
 
   async #lock(name: string, options: PublicationOptions): Promise<() => void> {
-    const folder = organizationFolder(this.#dataFolder, name);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    return await lockFile(this.#lockPath(name), options);
+    for (;;) {
+      const release = await this.#tryToLock(name, options);
+      if (release !== undefined) return release;
+    }
+  }
+
+  /** Absent if a different command has deleted the folder while this one waited. */
+  async #tryToLock(name: string, options: PublicationOptions): Promise<(() => void) | undefined> {
+    await mkdir(organizationFolder(this.#dataFolder, name), { recursive: true, mode: 0o700 });
+    try {
+      return await lockFile(this.#lockPath(name), options);
+    } catch (error) {
+      if (error instanceof LockFileGone) return undefined;
+      throw error;
+    }
   }
 
   #lockPath(name: string): string {
     return join(organizationFolder(this.#dataFolder, name), 'publication.lock');
   }
+}
+
+interface LocalTurn {
+  readonly entry: CatalogEntry;
+  readonly release: () => void;
 }
 
 /** A copy that is stored and not yet current, and the turn to publish. */
@@ -202,10 +310,8 @@ function fileOf(versions: VersionFolder, publication: number): VersionFile {
   };
 }
 
-interface LocalTurn {
-  readonly entry: CatalogEntry;
+interface LocalBuilding extends LocalTurn {
   readonly versions: VersionFolder;
-  readonly release: () => void;
   /** Whether an earlier version is restored. */
   readonly restores: boolean;
 }
@@ -219,7 +325,7 @@ class LocalNextVersion implements NextVersion {
   readonly #release: () => void;
   #hasEnded = false;
 
-  constructor(catalog: SqliteCatalog, { entry, versions, release, restores }: LocalTurn) {
+  constructor(catalog: SqliteCatalog, { entry, versions, release, restores }: LocalBuilding) {
     this.entry = entry;
     this.spillFolder = versions.spillFolder('building');
     this.current = restores && entry.publication !== undefined ? versions.file(entry.publication) : undefined;

@@ -12,6 +12,7 @@ import type { PostgresCatalog, SharedCopy, Sharing } from '../catalog/postgres-c
 import type { ChunkPlace } from '../chunks/chunk-place.ts';
 import { decodeManifest } from '../chunks/manifest.ts';
 import { checkReplaceable } from '../organization-name.ts';
+import type { PublicationOptions } from '../store.ts';
 import type { NextVersion } from '../version/publish/next-version.ts';
 import type { VersionFile } from '../version/read/version-dataset.ts';
 import type { SharedVersion, VersionCache } from './cache.ts';
@@ -23,6 +24,7 @@ import {
   type BeginOptions,
   notKept,
   type Original,
+  type RenameOptions,
   type VersionFiles,
 } from './version-files.ts';
 
@@ -73,8 +75,7 @@ export class SharedFiles implements VersionFiles {
   }
 
   async begin(name: string, options: BeginOptions): Promise<NextVersion> {
-    const { organization } = await this.#catalog.sharing(name);
-    const lease = await this.#catalog.lease(organization, options);
+    const lease = await this.#lease(name, options);
     try {
       // Read again: the current version may have changed while waiting.
       const entry = await this.#catalog.entry(name);
@@ -107,6 +108,18 @@ export class SharedFiles implements VersionFiles {
     }
   }
 
+  /** Versions and chunks stay where they are: none of them is named after the organization. */
+  async rename(name: string, newName: string, options: RenameOptions): Promise<void> {
+    const lease = await this.#lease(name, options);
+    try {
+      await options.beforeRenaming();
+      await this.#catalog.rename(lease, newName, options.renameKeys);
+      await options.afterRenaming();
+    } finally {
+      await lease.release();
+    }
+  }
+
   /** Versions in the cache are compared with their manifests when they are fetched. */
   async verify(): Promise<void> {}
 
@@ -132,7 +145,7 @@ export class SharedFiles implements VersionFiles {
       return await this.#fetchFrom(sharing, publication);
     } catch (error) {
       // The chunks may have been moved to a different place in the meantime.
-      const { place } = await this.#catalog.sharing(sharing.name);
+      const { place } = await this.#catalog.sharing(sharing.organization);
       if (place === sharing.place) throw error;
       return await this.#fetchFrom({ ...sharing, place }, publication);
     }
@@ -147,7 +160,7 @@ export class SharedFiles implements VersionFiles {
     const wanted = { folder: sharing.folder, publication, manifest: decodeManifest(found.manifest), place };
     await this.#whenThere(wanted);
     const file = await this.#cache.fetch(wanted);
-    const { oldest } = await this.#catalog.sharing(sharing.name);
+    const { oldest } = await this.#catalog.sharing(sharing.organization);
     if (oldest === null || publication >= oldest) return file;
     // Somebody was forgotten while the version was being fetched.
     file.release();
@@ -169,6 +182,22 @@ export class SharedFiles implements VersionFiles {
       this.#fetching.set(key, fetching);
     }
     await inTime(fetching, this.#patienceMs);
+  }
+
+  /** The turn to publish. Throws `organization-unknown`, `organization-busy`. */
+  async #lease(name: string, options: PublicationOptions): Promise<Lease> {
+    for (;;) {
+      const { organization } = await this.#catalog.sharing(name);
+      const lease = await this.#catalog.lease(organization, options);
+      try {
+        // A different organization may have been given the name while this command waited.
+        if ((await this.#catalog.sharing(name)).organization === organization) return lease;
+      } catch (error) {
+        await lease.release();
+        throw error;
+      }
+      await lease.release();
+    }
   }
 
   #place(address: string): Promise<ChunkPlace> {
@@ -209,8 +238,8 @@ export class SharedFiles implements VersionFiles {
     const { name, settings, version } = entry;
     checkReplaceable(await this.#catalog.find(name), name, options.replace);
     if ((await this.#catalog.find(name)) === undefined) await this.#catalog.create(name, settings);
-    const { organization } = await this.#catalog.sharing(name);
-    const lease = await this.#catalog.lease(organization, options);
+    const lease = await this.#lease(name, options);
+    const { organization } = lease;
     try {
       const known = await this.#catalog.find(name);
       checkReplaceable(known, name, options.replace);

@@ -1,7 +1,7 @@
 /** The port for the version files of organizations, and for building the next ones. */
 
 import { AppError } from '../../domain/app-error.ts';
-import type { CatalogEntry } from '../catalog/catalog.ts';
+import type { CatalogEntry, CatalogStatements } from '../catalog/catalog.ts';
 import type { PublicationOptions } from '../store.ts';
 
 import type { NextVersion } from '../version/publish/next-version.ts';
@@ -32,6 +32,19 @@ export interface AdoptOptions extends CopyOptions {
   readonly beforeCurrent?: () => Promise<void>;
 }
 
+export interface RenameOptions extends PublicationOptions {
+  /** Prepares data outside the store. If it fails, nothing changes. */
+  readonly beforeRenaming: () => Promise<void>;
+  /**
+   * Gives the keys of `former` the new name: in the transaction that renames the organization, if
+   * the keys are in the same database, otherwise after it. In the latter case the former name is
+   * valid until it has succeeded.
+   */
+  readonly renameKeys: (former: string, transaction?: CatalogStatements) => Promise<void>;
+  /** Renames data outside the store, after the organization has its new name. */
+  readonly afterRenaming: () => Promise<void>;
+}
+
 export interface VersionFiles {
   /**
    * The file of the current version, or absent before the first. Throws the errors of the storage.
@@ -52,6 +65,12 @@ export interface VersionFiles {
    * `organization-busy`.
    */
   adopt(originals: readonly Original[], options: AdoptOptions): Promise<void>;
+  /**
+   * Changes the name of an organization, in its turn to publish. An organization that has the name
+   * already must have been renamed by a call that was interrupted, which this one finishes. Throws
+   * `organization-unknown`, `organization-exists`, `organization-malformed`, `organization-busy`.
+   */
+  rename(name: string, newName: string, options: RenameOptions): Promise<void>;
   /** Reads the file of an original as a whole. Throws `data-unreadable` if it is damaged. */
   verify(original: Original): Promise<void>;
   /** What is stored for organizations that do not exist, one line each. */

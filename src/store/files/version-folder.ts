@@ -4,7 +4,18 @@
  */
 import { hash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  copyFile,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../domain/app-error.ts';
 import { digestFile, readDigests, renderDigests } from '../../system/file-digest.ts';
@@ -74,6 +85,11 @@ export class VersionFolder {
     }
   }
 
+  /** Deletes everything. Requires the publication lock, and that there is no version. */
+  async clear(): Promise<void> {
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
   /**
    * Records the digest of the finished file and renames it, durably. The catalog makes it current
    * later.
@@ -85,6 +101,21 @@ export class VersionFolder {
     await this.#write(`${generation}.sha256`, renderDigests(digests));
     await rename(this.building, this.file(generation));
     await synchronize(this.#folder);
+  }
+
+  /**
+   * Puts all versions of `other` into this folder as well, without using disk space if the file
+   * system has hard links. Deletes everything else here. Requires both publication locks.
+   */
+  async linkFrom(other: VersionFolder): Promise<void> {
+    await rm(this.#folder, { recursive: true, force: true });
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    for (const name of await other.#names()) {
+      if (name !== OLDEST && !OF_VERSION.test(name)) continue;
+      await linkOrCopy(join(other.#folder, name), join(this.#folder, name));
+    }
+    const organization = dirname(this.#folder);
+    for (const folder of [this.#folder, organization, dirname(organization)]) await synchronize(folder);
   }
 
   /** Deletes leftovers of a publication that did not end. Requires the publication lock. */
@@ -217,6 +248,17 @@ async function readIfExists(path: string): Promise<string | undefined> {
 
 function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+async function linkOrCopy(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    // A server may have deleted an image that does not match.
+    if (isMissing(error)) return;
+    await copyFile(from, to, constants.COPYFILE_FICLONE);
+    await synchronize(to);
+  }
 }
 
 async function synchronize(path: string): Promise<void> {

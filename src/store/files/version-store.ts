@@ -7,7 +7,7 @@ import type { Counts, Dataset } from '../../dataset/dataset.ts';
 import { AppError } from '../../domain/app-error.ts';
 import { defaultBuildBytes } from '../build-memory.ts';
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
-import { checkReplaceable } from '../organization-name.ts';
+import { checkOrganizationName, checkReplaceable } from '../organization-name.ts';
 import type {
   OrganizationEntry,
   Outcome,
@@ -31,6 +31,7 @@ import {
   type CopyOptions,
   notKept,
   type Original,
+  type RenameOptions,
   type VersionFiles,
 } from './version-files.ts';
 
@@ -212,6 +213,17 @@ export class VersionStore implements Store {
     await this.#files.adopt(originals, options);
   }
 
+  /**
+   * Changes the name of an organization on the command line. Its data and its secret stay the same.
+   * Throws `organization-unknown`, `organization-exists`, `organization-malformed`,
+   * `organization-busy`.
+   */
+  async rename(name: string, newName: string, options: RenameOptions): Promise<OrganizationEntry> {
+    checkOrganizationName(newName);
+    await this.#files.rename(name, newName, options);
+    return await this.#catalog.entry(newName);
+  }
+
   /** Checks the catalog, and all kept versions of organizations; all of them without `names`. */
   async check(
     names: readonly string[] | undefined,
@@ -274,9 +286,10 @@ export class VersionStore implements Store {
       } catch (error) {
         // A caller that has waited for the database once need not wait again.
         if (error instanceof AppError && error.code === 'database-away') throw error;
-        // Three publications may have happened since the catalog was read; it is an error only if
-        // the version is unchanged.
-        if ((await this.#catalog.currentVersion(name)) === entry.version) throw error;
+        // Three publications may have happened since the catalog was read, or the organization may
+        // have been renamed; it is an error only if both are unchanged.
+        const now = await this.#catalog.entry(name);
+        if (now.version === entry.version && now.name === entry.name) throw error;
       }
     }
   }

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import type { Dataset } from '../../../src/dataset/dataset.ts';
 import type { RecordTable } from '../../../src/dataset/records.ts';
 import { AppError } from '../../../src/domain/app-error.ts';
@@ -90,7 +90,7 @@ class VersionStore implements Pick<Store, Served> {
   }
 
   async currentVersion(name: string): Promise<string | undefined> {
-    const version = this.versions.get(name);
+    const version = (await this.organization(name)).version;
     await this.lateAnswers.shift();
     return version;
   }
@@ -342,6 +342,75 @@ describe('datasets in service', () => {
     store.versions.set('a', 'a2');
     await until(() => options.impaired.get('a') === undefined);
     assert.equal(await versionOf(datasets, 'a'), 'a2');
+  });
+
+  it('stay in memory when their organization is renamed, also for requests with the former name', async () => {
+    const { options } = watched();
+    const { store, datasets, told } = serve({ a: 'a1', c: 'c1' }, options);
+    const lease = await datasets.lease('a');
+    lease.end();
+    Object.assign(lease.dataset, { timeline: {} });
+    store.versions.delete('a');
+    store.versions.set('b', 'a1');
+    await delay(10);
+    assert.equal(await versionOf(datasets, 'a'), 'a1');
+    assert.equal(await versionOf(datasets, 'b'), 'a1');
+    assert.equal(await versionOf(datasets, 'c'), 'c1', 'it has the same secret, and a different name');
+    await assert.rejects(datasets.lease('a'), { code: 'not-published' });
+    assert.deepEqual(store.open, ['a1', 'c1']);
+    store.versions.set('b', 'b2');
+    await until(() => store.open.includes('b2'));
+    const types = new Set(told.map(({ type }) => type));
+    assert.ok(!types.has('dataset-failed') && !types.has('version-unreadable'));
+  });
+
+  it('are opened again when their organization is renamed, if they are read from their files', async () => {
+    const { store, datasets } = serve({ a: 'a1' }, { pollMs: 1 });
+    assert.equal(await versionOf(datasets, 'a'), 'a1');
+    store.versions.delete('a');
+    store.versions.set('b', 'a1');
+    assert.equal(await versionOf(datasets, 'b'), 'a1');
+    await until(() => store.open.length === 1);
+    assert.equal(store.openings, 2);
+  });
+
+  it('are closed some seconds after their organization was removed, which is no failure', async () => {
+    const { clock, options } = watched();
+    const { store, datasets, told } = serve({ a: 'a1' }, options);
+    assert.equal(await versionOf(datasets, 'a'), 'a1');
+    store.versions.delete('a');
+    await delay(10);
+    assert.deepEqual(store.open, ['a1']);
+    clock.ms += 5_000;
+    await until(() => store.open.length === 0);
+    assert.deepEqual(
+      told.map(({ type }) => type),
+      ['dataset-opened', 'dataset-closed'],
+    );
+    await assert.rejects(datasets.lease('a'), { code: 'not-published' });
+  });
+
+  it('of a removed organization are not those of a new one with its name', async () => {
+    const { options } = watched();
+    const { store, datasets } = serve({ a: 'a1' }, options);
+    assert.equal(await versionOf(datasets, 'a'), 'a1');
+    store.versions.delete('a');
+    await delay(10);
+    store.secret = new Uint8Array(32).fill(1);
+    store.versions.set('a', undefined);
+    const lease = await datasets.lease('a');
+    lease.end();
+    assert.deepEqual(lease.secrets.pseudonym, store.secret);
+    assert.deepEqual(lease.dataset.counts, { events: 0, users: 0, boards: 0, pins: 0 });
+  });
+
+  it('are empty when an organization has lost its data', async () => {
+    const { options } = watched();
+    const { store, datasets } = serve({ a: 'a1' }, options);
+    assert.equal(await versionOf(datasets, 'a'), 'a1');
+    store.versions.set('a', undefined);
+    await until(() => store.open.length === 0);
+    assert.match(await versionOf(datasets, 'a'), /^none of a /);
   });
 
   it('of an unknown organization are treated as unpublished', async () => {

@@ -1,0 +1,199 @@
+/** `corkboard organizations rename`, in a data folder and in a database. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { withPlace } from '../../src/cli/process/storage.ts';
+import { until } from '../server/stand.ts';
+import { run, runJson, temporaryFolder } from './command.ts';
+import { newPlace, PATHS, PLACE_KINDS, type Place, responseOf, responsesOf } from './places.ts';
+import { type Serving, serving } from './serving.ts';
+import { writeSmallBundle } from './small-bundle.ts';
+
+const folder = temporaryFolder();
+const bundle = writeSmallBundle(join(folder, 'bundle'));
+
+/** A place with an organization, and its key. */
+async function filledPlace(kind: 'folder' | 'database', ...names: readonly string[]) {
+  const place = await newPlace(kind, folder);
+  const keys: string[] = [];
+  for (const name of names) {
+    await runJson(['import', bundle, '--organization', name, ...place.words]);
+    keys.push((await runJson(['keys', 'create', '--organization', name, ...place.words])).key);
+  }
+  return { place, keys };
+}
+
+const rename = (place: Place, ...names: readonly string[]) =>
+  run(['organizations', 'rename', ...names, ...place.words]);
+
+async function namesIn({ words }: Place): Promise<readonly string[]> {
+  const list: { name: string }[] = await runJson(['organizations', 'list', ...words]);
+  return list.map(({ name }) => name);
+}
+
+for (const kind of PLACE_KINDS) {
+  describe(`organizations rename, in a ${kind}`, () => {
+    it('keeps data, settings, secret, tokens and keys, and leaves nothing of the former name', async () => {
+      const { place, keys } = await filledPlace(kind, 'school', 'other');
+      const before = await responsesOf(place, keys);
+      const shown = await runJson(['organizations', 'show', 'school', ...place.words]);
+      const renamed = await runJson(['organizations', 'rename', 'school', 'college', ...place.words]);
+      assert.deepEqual([renamed.name, renamed.formerName, renamed.title], ['college', 'school', 'school']);
+      assert.deepEqual(await namesIn(place), ['college', 'other']);
+      assert.deepEqual(await runJson(['organizations', 'show', 'college', ...place.words]), {
+        ...shown,
+        name: 'college',
+      });
+      assert.deepEqual(await responsesOf(place, keys), before);
+      const listed: { organization: string }[] = await runJson(['keys', 'list', ...place.words]);
+      assert.deepEqual(
+        listed.map(({ organization }) => organization),
+        ['college', 'other'],
+      );
+      assert.equal((await run(['check', ...place.words])).code, 0);
+      if (kind === 'folder') {
+        assert.deepEqual(readdirSync(join(place.options.data, 'organizations')), ['college', 'other']);
+      }
+      // The former name is free.
+      await runJson(['import', bundle, '--organization', 'school', ...place.words]);
+      assert.deepEqual(await namesIn(place), ['college', 'other', 'school']);
+    });
+
+    it('can be repeated, with data that is imported in between', async () => {
+      const { place, keys } = await filledPlace(kind, 'one');
+      for (const [from, to] of [
+        ['one', 'two'],
+        ['two', 'one'],
+        ['one', 'One'],
+        ['one', 'three'],
+      ] as const) {
+        const { code, stdout, stderr } = await rename(place, from, to);
+        assert.deepEqual([code, stdout, stderr], [0, `Renamed ${from} to ${to}.\n`, '']);
+        const more = join(folder, 'boards.csv');
+        writeFileSync(more, `id,title\n100,as ${to}\n`);
+        await runJson(['import', more, '--organization', to, ...place.words]);
+        const [boards = ''] = (await responsesOf(place, keys)).filter((body) =>
+          body.includes('/a/v1/boards'),
+        );
+        assert.ok(boards.includes(`as ${to}`), boards);
+        assert.equal((await run(['check', ...place.words])).code, 0);
+      }
+      assert.deepEqual(await namesIn(place), ['three']);
+    });
+
+    it('refuses names that are taken, in any case, the same or malformed, and unknown organizations', async () => {
+      const { place, keys } = await filledPlace(kind, 'school', 'other');
+      const before = await responsesOf(place, keys);
+      for (const [from, to, message] of [
+        ['school', 'OTHER', /"other" already exists\. Choose a different name/],
+        ['school', 'school', /"school" already exists\. Choose a different name/],
+        ['school', '../up', /"\.\.\/up" is not a valid organization name/],
+        ['none', 'some', /There is no organization "none"/],
+      ] as const) {
+        const { code, stdout, stderr } = await rename(place, from, to);
+        assert.deepEqual([code, stdout], [1, ''], `${from} to ${to}`);
+        assert.match(stderr, message);
+      }
+      assert.equal((await run(['organizations', 'rename', 'school', ...place.words])).code, 2);
+      assert.deepEqual(await responsesOf(place, keys), before);
+      if (kind === 'folder') {
+        assert.deepEqual(readdirSync(join(place.options.data, 'organizations')), ['other', 'school']);
+      }
+    });
+
+    it('moves the files of pulls, and deletes those that an earlier organization of the new name left', async () => {
+      const { place } = await filledPlace(kind, 'School');
+      const pulls = join(place.options.data, '.pull');
+      for (const name of ['school', 'college']) mkdirSync(join(pulls, name), { recursive: true });
+      writeFileSync(join(pulls, 'school', 'progress.json'), 'kept');
+      writeFileSync(join(pulls, 'college', 'other.json'), 'stale');
+      assert.equal((await rename(place, 'School', 'college')).code, 0);
+      assert.deepEqual(readdirSync(join(pulls, 'college')), ['progress.json']);
+      assert.ok(!existsSync(join(pulls, 'school')));
+    });
+
+    it('waits for a publication, whose data is in the renamed organization', async () => {
+      const { place } = await filledPlace(kind, 'school');
+      await withPlace(place.options, true, async ({ store }) => {
+        const publication = await store.beginPublication('school', { waitMs: 0 });
+        const renaming = rename(place, 'school', 'college');
+        await delay(500);
+        publication.changeSettings({ title: 'Meanwhile' });
+        await publication.check(({ reason }) => assert.fail(reason));
+        await publication.publish();
+        const { code, stderr } = await renaming;
+        assert.deepEqual([code, stderr], [0, 'Waiting for another change of school to finish.\n']);
+        const { title } = await runJson(['organizations', 'show', 'college', ...place.words]);
+        assert.equal(title, 'Meanwhile');
+      });
+    });
+
+    it('refuses a publication that has waited for it', async () => {
+      const { place } = await filledPlace(kind, 'school');
+      await withPlace(place.options, true, async ({ store }) => {
+        let waiting: Promise<unknown> | undefined;
+        await store.rename('school', 'college', {
+          waitMs: 0,
+          async beforeRenaming() {
+            waiting = store.beginPublication('school', { waitMs: 5_000 }).catch((error: unknown) => error);
+            await delay(300);
+          },
+          renameKeys: async () => {},
+          afterRenaming: async () => {},
+        });
+        assert.equal(((await waiting) as { code?: string }).code, 'organization-unknown');
+      });
+      assert.equal((await run(['check', ...place.words])).code, 0);
+    });
+  });
+
+  describe(`a server while an organization is renamed in a ${kind}`, () => {
+    const ends: (() => void)[] = [];
+    let place: Place;
+    let keys: readonly string[];
+    let server: Serving;
+    before(async () => {
+      ({ place, keys } = await filledPlace(kind, 'school', 'other'));
+      const t = { after: (end: () => void) => ends.push(end) };
+      server = await serving(t, ['serve', '--workers', '1', ...place.words]);
+    });
+    after(() => {
+      for (const end of ends) end();
+    });
+
+    const seen = async (path: string, key = '') =>
+      await responseOf(server.printed['Variant A']!.replace(/\/a$/, ''), path, key);
+
+    it('goes on responding as before, to keys of both organizations, and serves what is imported later', async () => {
+      const [own, others] = keys;
+      const before = await Promise.all(PATHS.map((path) => seen(path, own)));
+      const beforeOthers = await Promise.all(PATHS.map((path) => seen(path, others)));
+      let renaming = true;
+      const asking = (async () => {
+        for (let at = 0; renaming; at = (at + 1) % PATHS.length) {
+          assert.equal(await seen(PATHS[at]!, own), before[at]);
+          assert.equal(await seen(PATHS[at]!, others), beforeOthers[at]);
+        }
+      })();
+      for (const [from, to] of [
+        ['school', 'college'],
+        ['college', 'academy'],
+      ] as const) {
+        assert.equal((await rename(place, from, to)).code, 0);
+        await delay(1_500);
+      }
+      // Longer than requests with the former name are served.
+      await delay(3_000);
+      renaming = false;
+      await asking;
+      const more = join(folder, 'boards.csv');
+      writeFileSync(more, 'id,title\n100,Later\n');
+      await runJson(['import', more, '--organization', 'academy', ...place.words]);
+      await until(async () => (await seen('/a/v1/boards', own)).includes('Later'));
+      const troubles = server.log.filter(({ level }) => Number(level) >= 40);
+      assert.deepEqual(troubles, []);
+    });
+  });
+}
