@@ -14,7 +14,7 @@ export const SETS = {
   browser: ['test/client/browser.test.ts', 'test/console/in-chromium.test.ts'],
   /** Tests that need PostgreSQL or an S3-compatible server, for any storage. */
   stores: [
-    'test/cli/{backup,bucket,check,copy,copying,forget-pulled,postgres,rename}.test.ts',
+    'test/cli/{backup,bucket,check,copy,copying,forget-pulled,postgres,remove,rename}.test.ts',
     'test/dataset/resident.test.ts',
     'test/deploy.test.ts',
     'test/export/export.test.ts',
@@ -26,7 +26,7 @@ export const SETS = {
   ],
   /** Tests of the built command, of killed processes, and of third-party programs. */
   programs: [
-    'test/cli/{admin,full-disk,killed-rename,killed-restore,monitoring,node-version,processes,serve,shared-log,temporary-files,workers}.test.ts',
+    'test/cli/{admin,full-disk,killed-remove,killed-rename,killed-restore,monitoring,node-version,processes,serve,shared-log,temporary-files,workers}.test.ts',
     'test/client/package.test.ts',
     'test/clients/*.test.ts',
     'test/console/announcement.test.ts',

@@ -236,6 +236,7 @@ type CommandCode =
   | 'option-malformed'
   | 'import-refused'
   | 'restore-refused'
+  | 'removal-refused'
   | 'file-unreadable'
   | 'source-refused';
 

@@ -74,6 +74,16 @@ export interface KeyRows {
    * same database: as a part of it.
    */
   rename(organization: string, newName: string, transaction?: KeyStatements): Promise<void>;
+  /**
+   * Deletes the keys of an organization, as if they had never existed. `transaction`: as for
+   * `rename`.
+   */
+  remove(organization: string, transaction?: KeyStatements): Promise<void>;
+  /**
+   * Deletes what deleted rows have left in the files. False if a different process prevents it at
+   * the moment. Absent: the database does so itself.
+   */
+  purge?(): Promise<boolean>;
   /** Stores the replacement that `succeed` returns for the row. If it throws, nothing changes. */
   replace(id: string, succeed: (old: KeyRow | undefined) => Replacement): Promise<void>;
   /**
@@ -131,6 +141,8 @@ export const CONFIGURE_KEY = `
   UPDATE keys SET ${CONFIGURED.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
 /** The new name, and the former one. */
 export const RENAME_KEYS = 'UPDATE keys SET organization = ? WHERE organization = ?';
+/** The organization. No two names differ only in case. */
+export const REMOVE_KEYS = 'DELETE FROM keys WHERE lower(organization) = lower(?)';
 /** The end of the overlap, the id of the successor, and the id. */
 export const RETIRE_KEY = 'UPDATE keys SET retires_ms = ?, rotated_to = ? WHERE id = ?';
 

@@ -13,6 +13,7 @@ import {
   type KeyRow,
   type KeyRows,
   type KeyStatements,
+  REMOVE_KEYS,
   RENAME_KEYS,
   RETIRE_KEY,
   REVOKE_KEY,
@@ -150,6 +151,10 @@ class PostgresKeyRows implements KeyRows {
       (session) => session.rows(numbered(RENAME_KEYS), [newName, organization]),
       transaction,
     );
+  }
+
+  async remove(organization: string, transaction?: KeyStatements): Promise<void> {
+    await this.#change((session) => session.rows(numbered(REMOVE_KEYS), [organization]), transaction);
   }
 
   /**

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '../domain/app-error.ts';
-import { inTransaction, openPrivateDatabase } from '../system/private-database.ts';
+import { inTransaction, openPrivateDatabase, removeRemains } from '../system/private-database.ts';
 import {
   acceptRow,
   addSeals,
@@ -26,6 +26,7 @@ import {
   type KeyCell,
   type KeyRow,
   type KeyRows,
+  REMOVE_KEYS,
   RENAME_KEYS,
   RETIRE_KEY,
   REVOKE_KEY,
@@ -165,6 +166,14 @@ class SqliteKeyRows implements KeyRows {
 
   async rename(organization: string, newName: string): Promise<void> {
     this.#database.prepare(RENAME_KEYS).run(newName, organization);
+  }
+
+  async remove(organization: string): Promise<void> {
+    this.#database.prepare(REMOVE_KEYS).run(organization);
+  }
+
+  async purge(): Promise<boolean> {
+    return removeRemains(this.#database);
   }
 
   async replace(id: string, succeed: (old: KeyRow | undefined) => Replacement): Promise<void> {

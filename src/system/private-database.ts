@@ -26,6 +26,8 @@ export function openPrivateDatabase(dataFolder: string, name: string): DatabaseS
     const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
     switchToWriteAheadLog(database);
     database.exec('PRAGMA synchronous = FULL');
+    // Deleted rows are overwritten with zeros.
+    database.exec('PRAGMA secure_delete = ON');
     return database;
   } catch (error) {
     if (error instanceof AppError) throw error;
@@ -53,6 +55,16 @@ function switchToWriteAheadLog(database: DatabaseSync): void {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
     }
   }
+}
+
+/**
+ * Removes remains of deleted and changed rows from the file and its log. Returns false if a
+ * different process is reading, so that they stay in the log for the time being.
+ */
+export function removeRemains(database: DatabaseSync): boolean {
+  // Earlier versions of Corkboard did not overwrite deleted rows.
+  database.exec('VACUUM');
+  return database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0;
 }
 
 /**

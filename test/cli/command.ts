@@ -27,6 +27,8 @@ export interface Result {
 export interface Surroundings {
   /** Text on standard input. */
   readonly input?: string;
+  /** Whether standard input is taken for a terminal; only for commands in this process. */
+  readonly isTerminal?: boolean;
   /** Added to the environment of the test; `undefined` removes a variable. */
   readonly environment?: NodeJS.ProcessEnv;
 }
@@ -67,10 +69,10 @@ export async function runProcess(
  */
 export async function run(
   args: readonly string[],
-  { input = '', environment = {} }: Surroundings = {},
+  { input = '', isTerminal = false, environment = {} }: Surroundings = {},
 ): Promise<Result> {
   const cache = process.env['CORKBOARD_CACHE'] ?? VERSION_CACHE;
-  return await runHere(args, { input, environment: { CORKBOARD_CACHE: cache, ...environment } });
+  return await runHere(args, { input, isTerminal, environment: { CORKBOARD_CACHE: cache, ...environment } });
 }
 
 /**

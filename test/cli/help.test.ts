@@ -39,6 +39,7 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
   'corkboard organizations list': ['--json'],
   'corkboard organizations show': ['--json'],
   'corkboard organizations rename': ['--json'],
+  'corkboard organizations remove': ['--yes', '--json'],
   'corkboard organizations configure': [
     '--policy',
     '--course-lookup',

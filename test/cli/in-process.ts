@@ -8,6 +8,9 @@ import type { Command } from 'commander';
 import { runProgram } from '../../src/cli/program-run.ts';
 import type { Result, Surroundings } from './command.ts';
 
+/** What is replaced for a command. */
+type Replaced = Surroundings & Required<Pick<Surroundings, 'input' | 'environment'>>;
+
 const STREAMS = ['stdin', 'stdout', 'stderr'] as const;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -19,7 +22,7 @@ let turn: Promise<unknown> = Promise.resolve();
  */
 export function runHere(
   args: readonly string[],
-  surroundings: Required<Surroundings>,
+  surroundings: Replaced,
   build?: () => Command,
 ): Promise<Result> {
   const result = turn.then(() => runAlone(args, surroundings, build));
@@ -29,7 +32,7 @@ export function runHere(
 
 async function runAlone(
   args: readonly string[],
-  surroundings: Required<Surroundings>,
+  surroundings: Replaced,
   build?: () => Command,
 ): Promise<Result> {
   using restored = new DisposableStack();
@@ -44,6 +47,7 @@ async function runAlone(
   const stdout = new Gathered();
   const stderr = new Gathered();
   const stdin = Readable.from([Buffer.from(surroundings.input)], { objectMode: false });
+  if (surroundings.isTerminal) Object.assign(stdin, { isTTY: true });
   restored.defer(replaceStreams({ stdin, stdout, stderr }));
   process.argv = [...argv.slice(0, 2), ...args];
   process.exitCode = undefined;

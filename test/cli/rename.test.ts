@@ -8,6 +8,7 @@ import { withPlace } from '../../src/cli/process/storage.ts';
 import { until } from '../server/stand.ts';
 import { run, runJson, temporaryFolder } from './command.ts';
 import { newPlace, PATHS, PLACE_KINDS, type Place, responseOf, responsesOf } from './places.ts';
+import { remainsOf } from './remains.ts';
 import { type Serving, serving } from './serving.ts';
 import { writeSmallBundle } from './small-bundle.ts';
 
@@ -148,6 +149,53 @@ for (const kind of PLACE_KINDS) {
       assert.equal((await run(['check', ...place.words])).code, 0);
     });
   });
+
+  if (kind === 'folder') {
+    it('a renaming that fails after the switch keeps the former name valid until it is repeated, or the organization removed', async () => {
+      const { place, keys } = await filledPlace(kind, 'school');
+      const before = await responsesOf(place, keys);
+      const failing = withPlace(place.options, true, ({ store }) =>
+        store.rename('school', 'college', {
+          waitMs: 0,
+          beforeRenaming: async () => {},
+          renameKeys: async () => assert.fail('a full disk'),
+          afterRenaming: async () => {},
+        }),
+      );
+      await assert.rejects(failing, /a full disk/);
+      assert.deepEqual(await namesIn(place), ['college']);
+      assert.deepEqual(await responsesOf(place, keys), before);
+      const remedy = /corkboard organizations rename "school" "college"/;
+      const created = await run(['organizations', 'create', 'school', ...place.words]);
+      assert.deepEqual([created.code, remedy.test(created.stderr)], [1, true], created.stderr);
+      const check = await run(['check', ...place.words]);
+      assert.deepEqual([check.code, remedy.test(check.stdout)], [1, true], check.stdout);
+      const renamed = await rename(place, 'school', 'academy');
+      assert.equal(renamed.code, 0, renamed.stderr);
+      assert.deepEqual(await namesIn(place), ['academy']);
+      assert.deepEqual(await responsesOf(place, keys), before);
+      assert.equal((await run(['check', ...place.words])).code, 0);
+    });
+
+    it('an organization whose renaming has failed can be removed by either name', async () => {
+      for (const name of ['school', 'college']) {
+        const { place, keys } = await filledPlace(kind, 'school');
+        const failing = withPlace(place.options, true, ({ store }) =>
+          store.rename('school', 'college', {
+            waitMs: 0,
+            beforeRenaming: async () => {},
+            renameKeys: async () => assert.fail('a full disk'),
+            afterRenaming: async () => {},
+          }),
+        );
+        await assert.rejects(failing, /a full disk/);
+        const removed = await run(['organizations', 'remove', name, '--yes', ...place.words]);
+        assert.equal(removed.code, 0, removed.stderr);
+        assert.deepEqual(await remainsOf(['school', 'college', 'ada@x.example'], place), []);
+        assert.match((await responsesOf(place, keys))[0]!, /^\S+ 401 /);
+      }
+    });
+  }
 
   describe(`a server while an organization is renamed in a ${kind}`, () => {
     const ends: (() => void)[] = [];

@@ -1,4 +1,4 @@
-/** `corkboard organizations`: creates, lists, shows, configures and renames organizations. */
+/** `corkboard organizations`: creates, lists, shows, configures, renames and removes them. */
 import { type Command, Option } from 'commander';
 import { USER_POINTS_KEYS } from '../../dataset/dataset.ts';
 import { AppError } from '../../domain/app-error.ts';
@@ -42,6 +42,7 @@ import {
 } from '../terminal/output.ts';
 import { describePolicy } from '../terminal/policy-form.ts';
 import { readTextInput } from '../terminal/text-input.ts';
+import { addRemoveCommand } from './remove.ts';
 
 type SettingOptions = StorageOptions &
   JsonOption &
@@ -57,13 +58,14 @@ const WAIT_MS = 60_000;
 export function addOrganizationsCommands(program: Command): void {
   const organizations = program
     .command('organizations')
-    .description('Create, list, show, configure and rename organizations.');
+    .description('Create, list, show, configure, rename and remove organizations.');
   addExamples(organizations, ['corkboard organizations list', 'corkboard organizations show school']);
   addCreate(organizations);
   addList(organizations);
   addShow(organizations);
   addConfigure(organizations);
   addRename(organizations);
+  addRemoveCommand(organizations);
 }
 
 function addCreate(organizations: Command): void {

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Restored } from '../../backup/restore.ts';
 import { AppError } from '../../domain/app-error.ts';
 import { removeFoldersOnSignals } from '../../system/temporary-folder.ts';
-import { withoutPulls } from '../process/pull-folder.ts';
+import { removePulls } from '../process/pull-folder.ts';
 import { type StorageOptions, withPlace } from '../process/storage.ts';
 import { openCopyDisplay } from '../terminal/copy-progress.ts';
 import { addExamples } from '../terminal/examples.ts';
@@ -67,6 +67,7 @@ async function restoreFrom(folder: string, options: RestoreCommandOptions): Prom
           onBytes: (done, total, organization) => display.show(done, total, organization),
           organizations: options.organization,
           replace: options.replace === true,
+          // What pulls keep is newer than the restored data, and would hide events from the next.
           removeOther: (names) => removePulls(options.data, names, turn),
         }),
       ),
@@ -76,15 +77,6 @@ async function restoreFrom(folder: string, options: RestoreCommandOptions): Prom
   } finally {
     display.end();
   }
-}
-
-/** What pulls keep is newer than the restored data, and would hide events from the next pull. */
-async function removePulls(
-  data: string,
-  names: readonly string[],
-  turn: { readonly waitMs: number; readonly onWait: () => void },
-): Promise<void> {
-  for (const name of names) await withoutPulls(data, name, turn, (removeKept) => removeKept());
 }
 
 function renderRestored(made: string, restored: readonly Restored[]): string {

@@ -2,8 +2,9 @@
  * The folder in which `pull` keeps its progress and results for an organization. Only one command
  * uses it at a time.
  */
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { checkOrganizationName } from '../../store/organization-name.ts';
 import type { PublicationOptions } from '../../store/store.ts';
 
@@ -22,13 +23,28 @@ export async function withPullFolder<T>(
   // can have that name for its folder.
   if ((await stat(folder).catch(() => undefined))?.isFile()) await rm(folder, { force: true });
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const { lockFile } = await import('../../store/files/file-lock.ts');
   // The operating system releases the lock when the process ends.
-  const release = await lockFile(lock, options);
+  const release = await lockPulls(lock, options);
   try {
     return await use(folder);
   } finally {
+    await rmdir(folder).catch(() => undefined);
+    // Its name is the one of an organization that may have been removed.
+    if (!(await isFolder(folder))) await rm(lock, { force: true });
     release();
+  }
+}
+
+async function lockPulls(lock: string, options: PublicationOptions): Promise<() => void> {
+  const { LockFileGone, lockFile } = await import('../../store/files/file-lock.ts');
+  for (;;) {
+    try {
+      return await lockFile(lock, options);
+    } catch (error) {
+      // A command that has deleted the files of pulls has deleted the lock as well.
+      if (!(error instanceof LockFileGone)) throw error;
+      await mkdir(dirname(lock), { recursive: true, mode: 0o700 });
+    }
   }
 }
 
@@ -42,11 +58,23 @@ export async function withoutPulls<T>(
   options: PublicationOptions,
   use: (removeKept: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
+  const { folder: kept, lock } = placesOf(data, organization);
   // Before the first pull, even the data folder may not exist.
-  if (!(await isFolder(placesOf(data, organization).folder))) return await use(async () => {});
+  if (!(await isFolder(kept)) && !existsSync(lock)) return await use(async () => {});
   return await withPullFolder(data, organization, options, (folder) =>
     use(() => rm(folder, { recursive: true, force: true })),
   );
+}
+
+/** Deletes the files that pulls keep for these organizations. Throws as `withPullFolder` does. */
+export async function removePulls(
+  data: string,
+  organizations: readonly string[],
+  options: PublicationOptions,
+): Promise<void> {
+  for (const name of organizations) {
+    await withoutPulls(data, name, options, (removeKept) => removeKept());
+  }
 }
 
 /** For data of pulls whose organization gets a new name. */

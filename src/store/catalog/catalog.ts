@@ -196,6 +196,17 @@ export async function renameOrganization(
   await transaction.rows('UPDATE organizations SET name = $1 WHERE name = $2', [newName, name]);
 }
 
+/**
+ * The columns of an organization whose data is removed: like those of a new one, with a secret of
+ * its own.
+ */
+export function emptyColumns(name: string) {
+  return {
+    ...settingsColumns(defaultSettings(name, 0n)),
+    ...{ secret: randomBytes(32), derived_ids: 'keyed', generation: null, version: null },
+  };
+}
+
 /** Throws the errors of `renameOrganization`. */
 export async function refuseTaken(database: CatalogStatements, name: string, newName: string): Promise<void> {
   checkOrganizationName(newName);

@@ -17,6 +17,9 @@ export const LEASE_MS = 15_000;
  */
 const LOCKS = 0x636f726b;
 
+/** Code of PostgreSQL. */
+const FOREIGN_KEY_VIOLATION = '23503';
+
 /**
  * Each epoch is higher than the one before. It is derived from the time of day, so that after a
  * failover to a lagging standby, the epoch of a lost lease is not given out a second time.
@@ -125,7 +128,9 @@ async function tryToTake(
 ): Promise<Taken | undefined> {
   // If we get the lock, a former holder of it has ended, or will notice that it has lost the lease.
   const hasLock = await takeLock(connection, organization);
-  const [row] = await connection.rows(TAKE, [organization, leaseMs, hasLock]);
+  const [row] = await connection.rows(TAKE, [organization, leaseMs, hasLock]).catch((error: unknown) => {
+    throw isAboutRemoved(error) ? removedMeanwhile(error) : error;
+  });
   return row && { epoch: row[0] as bigint, hasLock };
 }
 
@@ -136,6 +141,19 @@ async function tryToTake(
 async function takeLock(connection: OwnConnection, organization: number): Promise<boolean> {
   const [row] = await connection.rows('SELECT pg_try_advisory_lock($1, $2)', [LOCKS, organization]);
   return row?.[0] === true;
+}
+
+/** The reference of the lease to its organization is violated. */
+function isAboutRemoved(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === FOREIGN_KEY_VIOLATION;
+}
+
+function removedMeanwhile(cause: unknown): AppError {
+  return new AppError(
+    'organization-unknown',
+    'The organization was removed while this command waited for it. List the organizations with "corkboard organizations list".',
+    { cause },
+  );
 }
 
 export function lostLease(): AppError {

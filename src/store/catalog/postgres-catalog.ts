@@ -18,6 +18,7 @@ import {
   type CatalogEntry,
   type CatalogStatements,
   type ColumnValue,
+  emptyColumns,
   identityColumns,
   insertOrganization,
   type NextHead,
@@ -60,8 +61,8 @@ export interface SharedCopy {
   readonly head: SharedHead | undefined;
 }
 
-/** Gives the keys of an organization its new name, in the transaction. */
-export type RenameKeys = (former: string, transaction: CatalogStatements) => Promise<void>;
+/** Changes the keys of the organization with this name, in the transaction. */
+export type ChangeKeys = (former: string, transaction: CatalogStatements) => Promise<void>;
 
 export interface KeptVersion {
   readonly publication: number;
@@ -88,6 +89,7 @@ export class PostgresCatalog extends Organizations implements Catalog {
   #lastLook: Promise<void> = Promise.resolve();
   #nextLook: Promise<void> | undefined;
   #onChange: OnChange | undefined;
+  #onRemoved: (() => void) | undefined;
 
   /** Takes ownership of the database. */
   constructor(database: PostgresDatabase, leaseMs = LEASE_MS) {
@@ -123,7 +125,11 @@ export class PostgresCatalog extends Organizations implements Catalog {
   }
 
   watch(onPublished: (organization: string) => void): () => void {
-    const watch = new Watch(this.#database, onPublished);
+    const watch = new Watch(this.#database, (name) => {
+      // The organization may have been removed, and no request may ask for it any more.
+      void this.currentVersion(name).catch(() => undefined);
+      onPublished(name);
+    });
     this.#watches.add(watch);
     return () => {
       this.#watches.delete(watch);
@@ -131,9 +137,10 @@ export class PostgresCatalog extends Organizations implements Catalog {
     };
   }
 
-  /** Sets the only listener. */
-  tellChanges(onChange: OnChange): void {
+  /** Sets the only listeners. `onRemoved`: an organization may have been removed. */
+  tellChanges(onChange: OnChange, onRemoved: () => void): void {
     this.#onChange = onChange;
+    this.#onRemoved = onRemoved;
   }
 
   /** Random, and constant for this catalog. */
@@ -201,7 +208,7 @@ export class PostgresCatalog extends Organizations implements Catalog {
    * Throws `organization-exists`, `organization-malformed`, and `organization-busy` when the lease
    * was lost.
    */
-  async rename(lease: Lease, newName: string, renameKeys: RenameKeys): Promise<void> {
+  async rename(lease: Lease, newName: string, renameKeys: ChangeKeys): Promise<void> {
     await this.#database.transact(async (transaction) => {
       await checkLease(transaction, lease);
       const { tick } = await nextTick(transaction);
@@ -211,8 +218,50 @@ export class PostgresCatalog extends Organizations implements Catalog {
       if (name === newName) throw existingOrganization(newName);
       await renameOrganization(transaction, name, newName);
       await renameKeys(name, transaction);
-      await transaction.rows('SELECT pg_notify($1, $2)', [PUBLISHED_CHANNEL, name]);
+      await notify(transaction, name);
     });
+  }
+
+  /**
+   * Takes its versions, settings, secret and keys from an organization, in one transaction. Throws
+   * `organization-busy` when the lease was lost.
+   */
+  async empty(lease: Lease, removeKeys: ChangeKeys): Promise<void> {
+    const { organization } = lease;
+    await this.#database.transact(async (transaction) => {
+      await checkLease(transaction, lease);
+      const { tick } = await nextTick(transaction);
+      const select = 'SELECT name FROM organizations WHERE organization = $1';
+      const name = text((await transaction.rows(select, [organization]))[0]?.[0]);
+      const { sql, parameters } = assignments({ ...emptyColumns(name), oldest: null, changed: tick });
+      const update = `UPDATE organizations SET ${sql} WHERE organization = $${parameters.length + 1}`;
+      await transaction.rows(update, [...parameters, organization]);
+      await transaction.rows('DELETE FROM versions WHERE organization = $1', [organization]);
+      await removeKeys(name, transaction);
+      await notify(transaction, name);
+    });
+  }
+
+  /**
+   * Deletes an organization without data, and its keys. Throws `organization-busy` when the lease
+   * was lost.
+   */
+  async remove(lease: Lease, removeKeys: ChangeKeys): Promise<void> {
+    const { organization } = lease;
+    await this.#database.transact(async (transaction) => {
+      await checkLease(transaction, lease);
+      await transaction.rows('DELETE FROM leases WHERE organization = $1', [organization]);
+      const remove = 'DELETE FROM organizations WHERE organization = $1 RETURNING name';
+      const [row] = await transaction.rows(remove, [organization]);
+      await removeKeys(text(row?.[0]), transaction);
+      await notify(transaction, text(row?.[0]));
+    });
+  }
+
+  /** The folders of all organizations. */
+  async folders(): Promise<ReadonlySet<string>> {
+    const rows = await this.#database.rows('SELECT folder FROM organizations');
+    return new Set(rows.map(([folder]) => text(folder)));
   }
 
   /** Stores settings of an organization that has no published version. */
@@ -294,8 +343,9 @@ export class PostgresCatalog extends Organizations implements Catalog {
       // The database was restored from a backup, or failed over to a lagging standby.
       if (tick < this.#tick) this.#forgetVersions();
       if (tick > this.#tick) await this.#takeChanges();
-      // Names that do not exist any more.
+      // Organizations that have been renamed or removed.
       if (this.#versions.size === count) return;
+      this.#onRemoved?.();
       this.#forgetVersions();
       await this.#takeChanges();
     } catch (error) {
@@ -355,7 +405,11 @@ async function change(
     await recordVersion(transaction, organization, head);
     await transaction.rows(DROP_MANIFESTS, [organization, oldest!]);
   }
-  // Sent when the transaction commits.
+  await notify(transaction, name);
+}
+
+/** The notification is sent when the transaction commits. */
+async function notify(transaction: Session, name: string): Promise<void> {
   await transaction.rows('SELECT pg_notify($1, $2)', [PUBLISHED_CHANNEL, name]);
 }
 

@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { AppError } from '../../domain/app-error.ts';
-import { inTransaction, openPrivateDatabase } from '../../system/private-database.ts';
+import { inTransaction, openPrivateDatabase, removeRemains } from '../../system/private-database.ts';
 import {
   acceptRow,
   addSeals,
@@ -25,6 +25,7 @@ import {
   type CatalogStatements,
   COLUMNS,
   type ColumnValue,
+  emptyColumns,
   identityColumns,
   insertOrganization,
   type NextHead,
@@ -181,13 +182,38 @@ export class SqliteCatalog extends Organizations implements Catalog {
         const [known] = await transaction.rows('SELECT 1 FROM organizations WHERE name = $1', [name]);
         if (known === undefined) await insertOrganization(transaction, name, settings);
         const columns = { ...settingsColumns(settings), ...identityColumns(original, publication) };
-        const { sql, parameters } = assignments(columns);
-        const where = `name = $${parameters.length + 1}`;
-        await transaction.rows(`UPDATE organizations SET ${sql} WHERE ${where}`, [...parameters, name]);
+        await updateRow(transaction, name, columns);
         // Every value is new, so nothing is left of an entry that was damaged.
         await transaction.rows(acceptRow(SEALED, '$1'), [name]);
       }
     });
+  }
+
+  /**
+   * Takes its version, settings and secret from an organization, durably, also if its entry is
+   * damaged.
+   */
+  async empty(name: string): Promise<void> {
+    await this.#database.transact(async (transaction) => {
+      await updateRow(transaction, name, emptyColumns(name));
+      await transaction.rows(acceptRow(SEALED, '$1'), [name]);
+    });
+  }
+
+  /** Deletes an organization and its former names, durably. */
+  async remove(name: string): Promise<void> {
+    await this.#database.transact(async (transaction) => {
+      await transaction.rows('DELETE FROM former_names WHERE name = $1', [name]);
+      await transaction.rows('DELETE FROM organizations WHERE name = $1', [name]);
+    });
+  }
+
+  /**
+   * Deletes what deleted rows have left in the file. False if a different process prevents it at
+   * the moment.
+   */
+  async purge(): Promise<boolean> {
+    return await this.#database.purge();
   }
 
   /** The name of an organization, and the number of its current version; absent without data. */
@@ -206,11 +232,17 @@ export class SqliteCatalog extends Organizations implements Catalog {
     this.#database.close();
   }
 
-  async #update(name: string, columns: Readonly<Record<string, ColumnValue>>): Promise<void> {
-    const { sql, parameters } = assignments(columns);
-    const where = `name = $${parameters.length + 1}`;
-    await this.#database.rows(`UPDATE organizations SET ${sql} WHERE ${where}`, [...parameters, name]);
+  async #update(name: string, columns: StoredColumns): Promise<void> {
+    await updateRow(this.#database, name, columns);
   }
+}
+
+type StoredColumns = Readonly<Record<string, ColumnValue>>;
+
+async function updateRow(database: CatalogStatements, name: string, columns: StoredColumns): Promise<void> {
+  const { sql, parameters } = assignments(columns);
+  const where = `name = $${parameters.length + 1}`;
+  await database.rows(`UPDATE organizations SET ${sql} WHERE ${where}`, [...parameters, name]);
 }
 
 async function renamedTo(database: CatalogStatements, former: string): Promise<string | undefined> {
@@ -259,6 +291,10 @@ class SqliteFile implements CatalogStatements {
         throw error;
       }
     });
+  }
+
+  purge(): Promise<boolean> {
+    return this.#inTurn(async () => removeRemains(this.#database));
   }
 
   findDamage(): readonly string[] {

@@ -24,6 +24,11 @@ export interface ChunkPlace {
   list(prefix: string): AsyncIterable<readonly string[]>;
   /** Names that do not exist are ignored. Throws `chunks-away`. */
   delete(names: readonly string[]): Promise<void>;
+  /**
+   * Deletes what interrupted uploads have left in the folder of an organization, and the folder
+   * itself if no chunk is in it. Absent: the place has neither. Throws `chunks-away`.
+   */
+  dropFolder?(folder: string): Promise<void>;
   close(): Promise<void>;
 }
 

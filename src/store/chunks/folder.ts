@@ -4,7 +4,7 @@
  * so readers see all of it or nothing.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, opendir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, opendir, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../domain/app-error.ts';
 import { syncFolder } from '../../system/folder-sync.ts';
@@ -89,6 +89,20 @@ class ChunkFolder implements ChunkPlace {
       for await (const entries of this.#entries(folder))
         await removeLeftovers(join(this.#folder, folder), entries);
     }
+  }
+
+  async dropFolder(folder: string): Promise<void> {
+    assertChunkPrefix(`${folder}/`);
+    const path = join(this.#folder, folder);
+    for await (const entries of this.#entries(folder)) {
+      for (const name of entries.filter((entry) => TEMPORARY_FILE.test(entry))) {
+        await translated(() => rm(join(path, name), { force: true }));
+      }
+    }
+    await this.#unlessAbsent(() => rmdir(path)).catch((error: unknown) => {
+      if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'EEXIST') throw error;
+    });
+    await translated(() => syncFolder(this.#folder));
   }
 
   async close(): Promise<void> {}

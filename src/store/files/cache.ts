@@ -34,6 +34,8 @@ const LONGEST_FETCH_MS = 3_600_000;
 const IN_SERVICE_MS = 180_000;
 /** How often the use of versions in service is recorded. */
 const NOTE_MS = 60_000;
+/** A different process can add a file to a folder while it is being deleted. */
+const REMOVAL_RETRIES = 5;
 const VERSION = /^(\d+)\.duckdb$/;
 /** A version that is being assembled, or was when its process ended. */
 const PARTIAL = /^(\d+)\.duckdb\..*\.partial$/;
@@ -126,6 +128,20 @@ export class VersionCache {
     await this.#dropPartial(folder, oldest);
     for (const { publication, path } of await this.#versionsOf(folder)) {
       if (publication < oldest) await remove(path);
+    }
+  }
+
+  /**
+   * Deletes everything of organizations other than the ones in `present`, even while it is being
+   * read.
+   */
+  async dropOthers(present: () => Promise<ReadonlySet<string>>): Promise<void> {
+    // Read first: an organization has an entry before it has a folder here.
+    const names = await namesIn(this.#root);
+    if (names.length === 0) return;
+    const folders = await present();
+    for (const name of names.filter((one) => !folders.has(one))) {
+      await rm(join(this.#root, name), { recursive: true, force: true, maxRetries: REMOVAL_RETRIES });
     }
   }
 

@@ -10,12 +10,12 @@ import { AppError } from '../../domain/app-error.ts';
 import { waitForTurn } from '../publication-turn.ts';
 import type { PublicationOptions } from '../store.ts';
 
-/** The folder of the file was deleted, so there is nothing to lock any more. */
+/** The file was deleted while this process waited for it, or has no folder. */
 export class LockFileGone extends Error {}
 
 /**
  * Returns the function that releases the lock. Waits up to `waitMs` for a different holder, then
- * throws `organization-busy`. Throws `LockFileGone` if there is no folder for the file.
+ * throws `organization-busy`. Throws `LockFileGone`.
  */
 export async function lockFile(path: string, options: PublicationOptions): Promise<() => void> {
   for (;;) {

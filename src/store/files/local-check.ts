@@ -49,7 +49,7 @@ async function reportLeftOvers(
   try {
     for (const name of await versions.leftOvers(publication)) {
       report.damage(
-        `No version needs ${versions.path(name)}. The next import deletes what a killed one has left; delete anything else yourself.`,
+        `No version needs ${versions.path(name)}. The next import deletes what a killed one has left, and "organizations remove" what it has left if it was interrupted; delete anything else yourself.`,
       );
     }
   } finally {

@@ -2,7 +2,7 @@
  * The versions of a data folder: each organization has a folder of numbered files, of which the
  * last three are kept. One process at a time publishes an organization.
  */
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../domain/app-error.ts';
@@ -15,6 +15,7 @@ import {
   existingOrganization,
   isUnknown,
   unfinishedRenaming,
+  unknownOrganization,
 } from '../organization-name.ts';
 import type { PublicationOptions, Settings } from '../store.ts';
 import type { NextVersion, PublishedHead } from '../version/publish/next-version.ts';
@@ -23,18 +24,22 @@ import type { VersionFile } from '../version/read/version-dataset.ts';
 import type { CheckReport } from './check-report.ts';
 import { LockFileGone, lockFile } from './file-lock.ts';
 import { checkLocalFiles } from './local-check.ts';
+import { refuseKeys } from './refused-keys.ts';
 import {
   type AdoptOptions,
   type BeginOptions,
   type CopyOptions,
   notKept,
   type Original,
+  type RemoveOptions,
   type RenameOptions,
   type VersionFiles,
 } from './version-files.ts';
 import { VersionFolder } from './version-folder.ts';
 
-/** A server can add a file to a folder while it is being deleted. */
+const LOCK = 'publication.lock';
+/** SQLite has a second file while it is locked. */
+const LOCK_FILES: readonly string[] = [LOCK, `${LOCK}-journal`];
 const REMOVAL_RETRIES = 5;
 
 export class LocalFiles implements VersionFiles {
@@ -62,7 +67,7 @@ export class LocalFiles implements VersionFiles {
   }
 
   async begin(name: string, options: BeginOptions): Promise<NextVersion> {
-    const { entry, release } = await this.#turn(name, options);
+    const { entry, release } = await this.#turn(() => this.#catalog.entry(name), options);
     try {
       const versions = this.#versions(entry.name);
       // Without a version, files can only be left by a command that was killed.
@@ -98,7 +103,7 @@ export class LocalFiles implements VersionFiles {
   }
 
   async rename(name: string, newName: string, options: RenameOptions): Promise<void> {
-    const { entry, release } = await this.#turn(name, options);
+    const { entry, release } = await this.#turn(() => this.#catalog.entry(name), options);
     try {
       if (entry.name !== newName) await this.#renameTo(entry.name, newName, options);
       else if ((await this.#catalog.formerNames(newName)).length === 0) throw existingOrganization(newName);
@@ -134,9 +139,59 @@ export class LocalFiles implements VersionFiles {
     for (const former of formerNames) {
       const folder = organizationFolder(this.#dataFolder, former);
       if (this.#isSameFolder(former, name)) await rename(folder, organizationFolder(this.#dataFolder, name));
-      else await rm(folder, { recursive: true, force: true, maxRetries: REMOVAL_RETRIES });
+      else {
+        await this.#dropData(former);
+        await this.#dropFolder(former);
+      }
     }
     await this.#catalog.endRenaming(name);
+  }
+
+  async remove(wanted: string, options: RemoveOptions): Promise<void> {
+    // Its entry may be damaged.
+    const find = async () => {
+      const known = await this.#catalog.publicationOf((await this.#catalog.renamedTo(wanted)) ?? wanted);
+      if (known === undefined) throw unknownOrganization(wanted);
+      return known;
+    };
+    const { entry, release } = await this.#turn(find, options).catch(async (error: unknown) => {
+      if (isUnknown(error)) await this.#dropRemovedFolder(wanted);
+      throw error;
+    });
+    try {
+      await this.#remove(entry.name, options);
+    } finally {
+      release();
+    }
+  }
+
+  /** Deletes the entry last, because the data is found by it. */
+  async #remove(name: string, options: RemoveOptions): Promise<void> {
+    const names = [name, ...(await this.#catalog.formerNames(name))];
+    await refuseKeys(names, options);
+    await this.#catalog.empty(name);
+    await options.removeOther(names);
+    for (const one of names) await this.#dropData(one);
+    if (!(await options.purgeKeys()) || !(await this.#catalog.purge())) throw isBeingRead(name);
+    await this.#catalog.remove(name);
+    await this.#catalog.purge();
+    // Keys that were created meanwhile.
+    for (const one of names) await options.removeKeys(one);
+    for (const one of names) await this.#dropFolder(one);
+  }
+
+  /** Deletes the folder that a removal has left when it was killed at its end. */
+  async #dropRemovedFolder(name: string): Promise<void> {
+    const isThere = existsSync(organizationFolder(this.#dataFolder, name));
+    if (!isThere || !(await this.#isEmpty(name))) return;
+    const release = await this.#tryToLock(name, { waitMs: 0 }).catch(() => undefined);
+    if (release === undefined) return;
+    await this.#dropEmptyFolder(name);
+    release();
+  }
+
+  async #dropData(name: string): Promise<void> {
+    if (existsSync(organizationFolder(this.#dataFolder, name))) await this.#versions(name).clear();
   }
 
   #isSameFolder(one: string, other: string): boolean {
@@ -174,7 +229,7 @@ export class LocalFiles implements VersionFiles {
       const renamed = await this.#catalog.renamedTo(name);
       strays.push(
         renamed === undefined
-          ? `${join(folder, name)} belongs to no organization. If "organizations rename" was interrupted, run it again; if no command has just created the folder, move it elsewhere.`
+          ? `${join(folder, name)} belongs to no organization. If "organizations rename" or "organizations remove" was interrupted, run it again; if no command has just created the folder, move it elsewhere.`
           : `${join(folder, name)} is left over: ${unfinishedRenaming(name, renamed)}`,
       );
     }
@@ -236,16 +291,19 @@ export class LocalFiles implements VersionFiles {
     }
   }
 
-  /** The turn to publish, and the entry as of its beginning. */
-  async #turn(name: string, options: PublicationOptions): Promise<LocalTurn> {
+  /** The turn to publish the organization that `find` returns, as it is when the turn begins. */
+  async #turn<T extends { readonly name: string }>(
+    find: () => Promise<T>,
+    options: PublicationOptions,
+  ): Promise<LocalTurn<T>> {
     for (;;) {
-      const { name: folder } = await this.#catalog.entry(name);
+      const { name: folder } = await find();
       const release = await this.#tryToLock(folder, options);
       // A different command has renamed or removed the organization while this one waited.
       if (release === undefined) continue;
       try {
         // Read again: the current version, or the name, may have changed.
-        const entry = await this.#catalog.entry(name);
+        const entry = await find();
         if (entry.name === folder) return { entry, release };
         await this.#dropEmptyFolder(folder);
         release();
@@ -259,9 +317,19 @@ export class LocalFiles implements VersionFiles {
 
   /** Deletes a folder that has only a lock. Requires the lock. */
   async #dropEmptyFolder(name: string): Promise<void> {
-    const folder = organizationFolder(this.#dataFolder, name);
-    if ((await readdir(folder)).length > 1) return;
-    await rm(folder, { recursive: true, force: true });
+    if (await this.#isEmpty(name)) await this.#dropFolder(name);
+  }
+
+  async #dropFolder(name: string): Promise<void> {
+    // A command that waits for the lock can create it again meanwhile.
+    const options = { recursive: true, force: true, maxRetries: REMOVAL_RETRIES };
+    await rm(organizationFolder(this.#dataFolder, name), options);
+  }
+
+  /** Whether a folder has nothing, or only a lock. */
+  async #isEmpty(name: string): Promise<boolean> {
+    const names = await readdir(organizationFolder(this.#dataFolder, name)).catch(() => []);
+    return names.every((one) => LOCK_FILES.includes(one));
   }
 
   #versions(name: string): VersionFolder {
@@ -287,12 +355,19 @@ export class LocalFiles implements VersionFiles {
   }
 
   #lockPath(name: string): string {
-    return join(organizationFolder(this.#dataFolder, name), 'publication.lock');
+    return join(organizationFolder(this.#dataFolder, name), LOCK);
   }
 }
 
-interface LocalTurn {
-  readonly entry: CatalogEntry;
+function isBeingRead(name: string): AppError {
+  return new AppError(
+    'organization-busy',
+    `The data of ${name} has been deleted, but a different process is reading the catalog or the keys at the moment. Run the command again to finish it.`,
+  );
+}
+
+interface LocalTurn<T> {
+  readonly entry: T;
   readonly release: () => void;
 }
 
@@ -310,7 +385,7 @@ function fileOf(versions: VersionFolder, publication: number): VersionFile {
   };
 }
 
-interface LocalBuilding extends LocalTurn {
+interface LocalBuilding extends LocalTurn<CatalogEntry> {
   readonly versions: VersionFolder;
   /** Whether an earlier version is restored. */
   readonly restores: boolean;

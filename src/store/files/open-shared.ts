@@ -34,11 +34,11 @@ export async function openSharedStore(
   const catalog = new PostgresCatalog(database, leaseMs);
   try {
     const versions = new VersionCache(join(cache.folder, await catalog.id()), cache.limitBytes);
-    return new VersionStore(
-      catalog,
-      new SharedFiles(catalog, versions, (address) => openPlace(address, database), patienceMs),
-      buildBytes,
-    );
+    const files = new SharedFiles(catalog, versions, (address) => openPlace(address, database), patienceMs);
+    // While this machine had no process, organizations may have been removed. What cannot be
+    // deleted now is deleted the next time.
+    await files.dropRemoved().catch(() => undefined);
+    return new VersionStore(catalog, files, buildBytes);
   } catch (error) {
     await catalog.close();
     throw error;

@@ -40,7 +40,7 @@ export async function checkSharedFiles(check: SharedCheck, report: CheckReport):
   const spare = [...stored].filter((name) => !needed.has(name) && epochIn(name) <= last.epoch);
   if (spare.length === 0) return;
   report.damage(
-    `No version needs ${spare.length} stored chunks (${spare[0]}). They were left by a command that was killed; the next import removes them.`,
+    `No version needs ${spare.length} stored chunks (${spare[0]}). They were left by a command that was killed: the next import removes them, and so does "organizations remove" if it was interrupted.`,
   );
 }
 

@@ -11,19 +11,30 @@ import type { Lease } from '../catalog/lease.ts';
 import type { PostgresCatalog, SharedCopy, Sharing } from '../catalog/postgres-catalog.ts';
 import type { ChunkPlace } from '../chunks/chunk-place.ts';
 import { decodeManifest } from '../chunks/manifest.ts';
-import { checkReplaceable } from '../organization-name.ts';
+import { IN_DATABASE } from '../chunks/places.ts';
+import { checkReplaceable, isUnknown } from '../organization-name.ts';
 import type { PublicationOptions } from '../store.ts';
 import type { NextVersion } from '../version/publish/next-version.ts';
 import type { VersionFile } from '../version/read/version-dataset.ts';
 import type { SharedVersion, VersionCache } from './cache.ts';
 import type { CheckReport } from './check-report.ts';
+import { refuseKeys } from './refused-keys.ts';
 import { checkSharedFiles } from './shared-check.ts';
-import { leftOvers, SharedNextVersion, share, storedChunks, type Turn, tidy } from './shared-next-version.ts';
+import {
+  dropChunks,
+  leftOvers,
+  SharedNextVersion,
+  share,
+  storedChunks,
+  type Turn,
+  tidy,
+} from './shared-next-version.ts';
 import {
   type AdoptOptions,
   type BeginOptions,
   notKept,
   type Original,
+  type RemoveOptions,
   type RenameOptions,
   type VersionFiles,
 } from './version-files.ts';
@@ -55,7 +66,10 @@ export class SharedFiles implements VersionFiles {
     this.#openPlace = openPlace;
     this.#patienceMs = patienceMs;
     // Versions that must not be kept any more are deleted here as soon as the catalog reports it.
-    catalog.tellChanges((folder, oldest) => void cache.dropBefore(folder, oldest).catch(() => undefined));
+    catalog.tellChanges(
+      (folder, oldest) => void cache.dropBefore(folder, oldest).catch(() => undefined),
+      () => void this.dropRemoved().catch(() => undefined),
+    );
   }
 
   async current({ name, publication }: CatalogEntry): Promise<VersionFile | undefined> {
@@ -120,6 +134,29 @@ export class SharedFiles implements VersionFiles {
     }
   }
 
+  async remove(name: string, options: RemoveOptions): Promise<void> {
+    const lease = await this.#lease(name, options);
+    try {
+      const sharing = await this.#catalog.sharing(lease.organization);
+      await refuseKeys([sharing.name], options);
+      await this.#catalog.empty(lease, options.removeKeys);
+      await options.removeOther([sharing.name]);
+      // An interrupted move of chunks may have left some at its target, and in the database.
+      for (const address of new Set([sharing.place, await this.#catalog.place(), IN_DATABASE])) {
+        await dropChunks(await this.#place(address), sharing.folder, lease.epoch);
+      }
+      await this.#catalog.remove(lease, options.removeKeys);
+      await this.dropRemoved();
+    } finally {
+      await lease.release();
+    }
+  }
+
+  /** Deletes what the local cache has of organizations that do not exist any more. */
+  async dropRemoved(): Promise<void> {
+    await this.#cache.dropOthers(() => this.#catalog.folders());
+  }
+
   /** Versions in the cache are compared with their manifests when they are fetched. */
   async verify(): Promise<void> {}
 
@@ -145,7 +182,7 @@ export class SharedFiles implements VersionFiles {
       return await this.#fetchFrom(sharing, publication);
     } catch (error) {
       // The chunks may have been moved to a different place in the meantime.
-      const { place } = await this.#catalog.sharing(sharing.organization);
+      const { place } = await this.#present(sharing);
       if (place === sharing.place) throw error;
       return await this.#fetchFrom({ ...sharing, place }, publication);
     }
@@ -160,12 +197,28 @@ export class SharedFiles implements VersionFiles {
     const wanted = { folder: sharing.folder, publication, manifest: decodeManifest(found.manifest), place };
     await this.#whenThere(wanted);
     const file = await this.#cache.fetch(wanted);
-    const { oldest } = await this.#catalog.sharing(sharing.organization);
-    if (oldest === null || publication >= oldest) return file;
-    // Somebody was forgotten while the version was being fetched.
+    const { oldest } = await this.#present(sharing).catch((error: unknown) => {
+      file.release();
+      throw error;
+    });
+    if (oldest !== null && publication >= oldest) return file;
+    // Somebody was forgotten, or all data removed, while the version was being fetched.
     file.release();
-    await this.#cache.dropBefore(sharing.folder, oldest);
+    await this.#cache.dropBefore(sharing.folder, oldest ?? Number.POSITIVE_INFINITY);
     throw notKept(publication);
+  }
+
+  /**
+   * The organization as it is now. If it has been removed, what was fetched of it meanwhile is
+   * deleted. Throws `organization-unknown`.
+   */
+  async #present({ organization }: Sharing): Promise<Sharing> {
+    try {
+      return await this.#catalog.sharing(organization);
+    } catch (error) {
+      if (isUnknown(error)) await this.dropRemoved();
+      throw error;
+    }
   }
 
   /** Waits until the version is in the cache. Throws `chunks-away` when that takes too long. */

@@ -16,6 +16,7 @@ import {
   type Manifest,
 } from '../chunks/manifest.ts';
 import { upload } from '../chunks/transfer.ts';
+import { isUnknown } from '../organization-name.ts';
 import type { Settings } from '../store.ts';
 import type { NextVersion, PublishedHead } from '../version/publish/next-version.ts';
 import type { VersionFile } from '../version/read/version-dataset.ts';
@@ -97,7 +98,18 @@ export class SharedNextVersion implements NextVersion {
     if (this.#hasEnded) return;
     await rm(this.file, { force: true });
     await rm(`${this.file}.wal`, { force: true });
+    await this.#dropRemoved();
     await this.#end();
+  }
+
+  /** A command that was stopped for long may have stored chunks after the removal. */
+  async #dropRemoved(): Promise<void> {
+    const { lease, sharing, place } = this.#turn;
+    try {
+      await this.#catalog.sharing(lease.organization);
+    } catch (error) {
+      if (isUnknown(error)) await dropChunks(place, sharing.folder, lease.epoch);
+    }
   }
 
   async #end(): Promise<void> {
@@ -138,6 +150,15 @@ export async function tidy(catalog: PostgresCatalog, { lease, place, sharing }: 
     const spare = names.filter((name) => !needed.has(name) && epochIn(name) <= lease.epoch);
     if (spare.length > 0) await place.delete(spare);
   }
+}
+
+/** Deletes all chunks of an organization that has no version, up to an epoch. */
+export async function dropChunks(place: ChunkPlace, folder: string, epoch: bigint): Promise<void> {
+  for await (const names of place.list(`${folder}/`)) {
+    const spare = names.filter((name) => epochIn(name) <= epoch);
+    if (spare.length > 0) await place.delete(spare);
+  }
+  await place.dropFolder?.(folder);
 }
 
 export interface Shared {

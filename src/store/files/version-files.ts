@@ -45,6 +45,18 @@ export interface RenameOptions extends PublicationOptions {
   readonly afterRenaming: () => Promise<void>;
 }
 
+export interface RemoveOptions extends PublicationOptions {
+  /**
+   * Deletes the keys of an organization. In the transaction that empties or deletes it, if they are
+   * in the same database: keys can be created meanwhile.
+   */
+  readonly removeKeys: (name: string, transaction?: CatalogStatements) => Promise<void>;
+  /** Deletes data outside the store, of an organization that may have had several names. */
+  readonly removeOther: (names: readonly string[]) => Promise<void>;
+  /** Deletes what deleted keys have left. False if that is impossible at the moment. */
+  readonly purgeKeys: () => Promise<boolean>;
+}
+
 export interface VersionFiles {
   /**
    * The file of the current version, or absent before the first. Throws the errors of the storage.
@@ -71,6 +83,13 @@ export interface VersionFiles {
    * `organization-unknown`, `organization-exists`, `organization-malformed`, `organization-busy`.
    */
   rename(name: string, newName: string, options: RenameOptions): Promise<void>;
+  /**
+   * Deletes an organization, in its turn to publish: first its keys, then all of its data, last its
+   * entry. If the call is interrupted, an organization without keys remains, whose data is complete
+   * or inaccessible, and the next call finishes it. Throws `organization-unknown`,
+   * `organization-busy`.
+   */
+  remove(name: string, options: RemoveOptions): Promise<void>;
   /** Reads the file of an original as a whole. Throws `data-unreadable` if it is damaged. */
   verify(original: Original): Promise<void>;
   /** What is stored for organizations that do not exist, one line each. */

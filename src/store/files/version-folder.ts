@@ -21,6 +21,8 @@ import { AppError } from '../../domain/app-error.ts';
 import { digestFile, readDigests, renderDigests } from '../../system/file-digest.ts';
 import { KEPT_VERSIONS, type Rules } from '../store.ts';
 
+const REMOVAL_RETRIES = 5;
+
 /**
  * Contains the number of the oldest version that may be kept, and its digest; earlier versions of
  * Corkboard wrote the number alone.
@@ -85,9 +87,14 @@ export class VersionFolder {
     }
   }
 
-  /** Deletes everything. Requires the publication lock, and that there is no version. */
+  /**
+   * Deletes everything, durably. Requires the publication lock, and that there is no current
+   * version.
+   */
   async clear(): Promise<void> {
-    await rm(this.#folder, { recursive: true, force: true });
+    // A server can add a file meanwhile.
+    await rm(this.#folder, { recursive: true, force: true, maxRetries: REMOVAL_RETRIES });
+    await synchronize(dirname(this.#folder));
   }
 
   /**

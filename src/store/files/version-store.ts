@@ -31,6 +31,7 @@ import {
   type CopyOptions,
   notKept,
   type Original,
+  type RemoveOptions,
   type RenameOptions,
   type VersionFiles,
 } from './version-files.ts';
@@ -222,6 +223,15 @@ export class VersionStore implements Store {
     checkOrganizationName(newName);
     await this.#files.rename(name, newName, options);
     return await this.#catalog.entry(newName);
+  }
+
+  /**
+   * Deletes an organization with its data, its secret and its keys. Throws `organization-unknown`,
+   * `organization-busy`.
+   */
+  async remove(name: string, options: RemoveOptions): Promise<void> {
+    checkOrganizationName(name);
+    await this.#files.remove(name, options);
   }
 
   /** Checks the catalog, and all kept versions of organizations; all of them without `names`. */

@@ -1,0 +1,132 @@
+/** `corkboard organizations remove`: deletes an organization for good (decision 86). */
+import type { Command } from 'commander';
+import type { Counts } from '../../dataset/dataset.ts';
+import { AppError } from '../../domain/app-error.ts';
+import { isUnknown } from '../../store/organization-name.ts';
+import type { PublicationOptions } from '../../store/store.ts';
+import { withReserve } from '../process/full-disk.ts';
+import { removePulls, withoutPulls } from '../process/pull-folder.ts';
+import { type DataPlace, requireFolder, type StorageOptions, withPlace } from '../process/storage.ts';
+import { addExamples } from '../terminal/examples.ts';
+import { countOf, type JsonOption, printResult, remark } from '../terminal/output.ts';
+import { promptFor } from '../terminal/prompt.ts';
+
+interface RemoveCommandOptions extends StorageOptions, JsonOption {
+  readonly yes?: boolean;
+}
+
+interface Removed {
+  readonly name: string;
+  /** The number of its keys; absent if they cannot be read. */
+  readonly keys: number | undefined;
+}
+
+const NO_COUNTS: Counts = { events: 0, users: 0, boards: 0, pins: 0 };
+const WAIT_MS = 60_000;
+
+export function addRemoveCommand(organizations: Command): void {
+  const remove = organizations
+    .command('remove')
+    .summary('Delete an organization for good.')
+    .description(
+      'Delete an organization for good: all versions of its data, its settings, its secret, its keys and the files that "pull" keeps for it. Its keys are refused within a second. On a terminal, the command says what it will delete, and asks for the name of the organization. Only a backup can bring the organization back. If the command is interrupted, run it again.',
+    )
+    .argument('<name>', 'name of the organization')
+    .option('--yes', 'delete without asking; required without a terminal')
+    .option('--json', 'print one JSON object')
+    .action((name: string, _options: unknown, command: Command) =>
+      removeOrganization(name, command.optsWithGlobals()),
+    );
+  addExamples(remove, [
+    'corkboard organizations remove school',
+    'corkboard organizations remove school --yes --json',
+  ]);
+}
+
+async function removeOrganization(name: string, options: RemoveCommandOptions): Promise<void> {
+  requireFolder(options);
+  if (options.yes !== true && !process.stdin.isTTY) {
+    throw new AppError(
+      'option-malformed',
+      'Without a terminal, nothing can be confirmed. Add --yes to delete the organization without being asked.',
+    );
+  }
+  await withPlace(options, true, async (place) => {
+    const removed = await keyed(place, name).catch(async (error: unknown) => {
+      // A removal that was killed at its end may have left something.
+      if (isUnknown(error)) await removeFrom(place, name, options);
+      throw error;
+    });
+    if (options.yes !== true) await confirm(place, removed);
+    await removeFrom(place, removed.name, options);
+    const { keys } = removed;
+    printResult(options, { organization: removed.name, keys }, () => {
+      return `Removed ${removed.name}, with ${describeKeys(removed)}.`;
+    });
+  });
+}
+
+async function removeFrom({ store, keys }: DataPlace, name: string, options: StorageOptions): Promise<void> {
+  const onWait = () => remark(`Waiting for another change of ${name} to finish.`);
+  const turn: PublicationOptions = { waitMs: WAIT_MS, onWait };
+  await withoutPulls(options.data, name, turn, (removeKept) =>
+    withReserve(options, () =>
+      store.remove(name, {
+        ...turn,
+        removeKeys: (one, transaction) => keys.remove(one, transaction),
+        async removeOther(names) {
+          await removeKept();
+          await removePulls(
+            options.data,
+            names.filter((one) => one.toLowerCase() !== name.toLowerCase()),
+            turn,
+          );
+        },
+        purgeKeys: async () => (await keys.purge?.()) ?? true,
+      }),
+    ),
+  );
+}
+
+/** Throws `organization-unknown`. */
+async function keyed({ store, keys }: DataPlace, wanted: string): Promise<Removed> {
+  const name = (await readable(() => store.organization(wanted)))?.name ?? wanted;
+  return { name, keys: (await readable(() => keys.all(name)))?.length };
+}
+
+/** Absent if it is damaged: damage must not prevent a removal. */
+async function readable<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof AppError && error.code !== 'data-unreadable') throw error;
+    return undefined;
+  }
+}
+
+function describeKeys({ keys }: Removed): string {
+  return keys === undefined ? 'its keys' : countOf(keys, 'key');
+}
+
+/** Throws `removal-refused` unless the name is typed. */
+async function confirm({ store }: DataPlace, removed: Removed): Promise<void> {
+  const { name } = removed;
+  const counts = await readable(async () => {
+    const dataset = await store.openDataset(name);
+    await dataset?.close();
+    return dataset?.counts ?? NO_COUNTS;
+  });
+  const data =
+    counts === undefined
+      ? 'data that cannot be read'
+      : [
+          countOf(counts.events, 'event'),
+          countOf(counts.users, 'user'),
+          countOf(counts.boards, 'board'),
+        ].join(', ');
+  remark(
+    `This deletes ${name} for good: ${data} and ${describeKeys(removed)}. Only a backup can bring it back.`,
+  );
+  if ((await promptFor('Type the name of the organization to delete it: ')).trim() === name) return;
+  throw new AppError('removal-refused', `That is not "${name}". Nothing was deleted.`);
+}
