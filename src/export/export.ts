@@ -15,6 +15,7 @@ import { RECORD_KINDS, type RecordKind } from '../store/staging.ts';
 import type { VersionRows } from '../store/version-rows.ts';
 import { writeNewFolder } from '../system/new-folder.ts';
 import type { ExportCompression, ExportFormat } from './choices.ts';
+import { onlyPersonal, type PersonalRecords } from './personal.ts';
 import { type BundleRecord, FIELDS, type FieldType, VersionRecords } from './records.ts';
 import { csvHeaderOf, csvOf, ndjsonOf } from './texts.ts';
 
@@ -33,6 +34,10 @@ export interface ExportOptions {
   /** Ignored for Parquet, which has its own compression. */
   readonly compression: ExportCompression;
   readonly writeParquet: WriteParquet;
+  /** Only the records that concern this user; absent: all. */
+  readonly personal?: PersonalRecords | undefined;
+  /** Adds further files to the folder. */
+  readonly addFiles?: ((folder: string) => Promise<void>) | undefined;
   /** Called whenever records are written. */
   readonly onRecords?: (kind: RecordKind, count: number) => void;
 }
@@ -54,6 +59,7 @@ export async function exportBundle(options: ExportOptions): Promise<readonly Exp
   return await writeNewFolder(options.folder, async (folder) => {
     const files = options.original.counts === undefined ? [] : await writeFiles(folder, options);
     await writeSettings(folder, options.original);
+    await options.addFiles?.(folder);
     return files;
   });
 }
@@ -67,7 +73,8 @@ async function writeFiles(folder: string, options: ExportOptions): Promise<reado
   const files: ExportedFile[] = [];
   for (const kind of RECORD_KINDS) {
     const fields = kind === 'users' ? { ...FIELDS.users, ...lms } : FIELDS[kind];
-    const source = kind === 'users' ? records.users(properties) : records[kind]();
+    const all = kind === 'users' ? records.users(properties) : records[kind]();
+    const source = options.personal === undefined ? all : onlyPersonal(kind, all, options.personal);
     const file = await writeKind(folder, kind, source, fields, options);
     if (file !== undefined) files.push(file);
   }

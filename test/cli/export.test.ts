@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { run, runJson, temporaryFolder } from './command.ts';
@@ -34,6 +34,29 @@ describe('export', () => {
       assert.equal((await runJson(['import', out, ...of('school')])).outcome, 'unchanged');
     });
   }
+
+  it('of one user has what is stored about the user, and nothing about others but ids', async () => {
+    const out = join(folder, 'bob');
+    const { files } = await runJson(['export', out, '--user', '2', ...of('school')]);
+    assert.deepEqual(
+      files.map(({ name, records }: { name: string; records: number }) => [name, records]),
+      [
+        ['users.csv', 1],
+        ['boards.csv', 2],
+        ['events.csv', 2],
+      ],
+    );
+    const names = readdirSync(out);
+    const texts = names.map((name) => readFileSync(join(out, name), 'utf8')).join('\n');
+    assert.match(texts, /bob@x\.example/);
+    assert.match(texts, /Board 7 Rhetoric\n\n.*pin\.commented/s);
+    for (const other of ['ada@x.example', 'eve@x.example', 'Ada L', 'Eve E', 'Irony'])
+      assert.ok(!texts.includes(other), other);
+    for (const name of names) assert.equal(statSync(join(out, name)).mode & 0o077, 0, name);
+    const unknown = await run(['export', join(folder, 'unknown'), '--user', '99', ...of('school')]);
+    assert.equal(unknown.code, 1);
+    assert.match(unknown.stderr, /school has no user 99/);
+  });
 
   it('is imported with its settings only with --settings', async () => {
     const policy = join(folder, 'policy.json');

@@ -9,18 +9,22 @@ import {
   type ExportCompression,
   type ExportFormat,
 } from '../../export/choices.ts';
-import type { ExportedFile } from '../../export/export.ts';
+import type { ExportedFile, ExportOptions } from '../../export/export.ts';
+import type { VersionStore } from '../../store/files/version-store.ts';
 import type { RecordKind } from '../../store/staging.ts';
+import type { VersionRows } from '../../store/version-rows.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { type StorageOptions, withPlace } from '../process/storage.ts';
 import { type CopyDisplay, openCopyDisplay } from '../terminal/copy-progress.ts';
 import { addExamples } from '../terminal/examples.ts';
+import { readIdentifier } from '../terminal/options.ts';
 import { type JsonOption, printResult, renderTable } from '../terminal/output.ts';
 
 interface ExportCommandOptions extends StorageOptions, JsonOption {
   readonly organization: string;
-  readonly format: ExportFormat;
+  readonly format?: ExportFormat;
   readonly compression: ExportCompression;
+  readonly user?: bigint;
 }
 
 interface Exported {
@@ -40,7 +44,9 @@ export function addExportCommand(program: Command): void {
     .argument('<folder>', 'folder to write; must be new or empty')
     .addOption(organizationOption('name of the organization'))
     .addOption(
-      new Option('--format <format>', 'format of the files').choices(EXPORT_FORMATS).default('ndjson'),
+      new Option('--format <format>', 'format of the files (default: ndjson, or csv with --user)').choices(
+        EXPORT_FORMATS,
+      ),
     )
     .addOption(
       new Option(
@@ -50,6 +56,11 @@ export function addExportCommand(program: Command): void {
         .choices(EXPORT_COMPRESSIONS)
         .default('none'),
     )
+    .option(
+      '--user <id>',
+      'only what is stored about this user, to answer a request for it; in CSV unless --format says otherwise, with points and a description',
+      readIdentifier,
+    )
     .option('--json', 'print one JSON object')
     .action(async (folder: string, _options: unknown, command: Command) =>
       exportInto(resolve(folder), await chooseOrganization(command.optsWithGlobals())),
@@ -58,6 +69,7 @@ export function addExportCommand(program: Command): void {
     'corkboard export ./school --organization school',
     'corkboard export ./school --organization school --format csv --compression gzip',
     'corkboard export ./school --organization school --format parquet --json',
+    'corkboard export ./user-12 --user 12 --organization school',
   ]);
 }
 
@@ -66,22 +78,18 @@ async function exportInto(folder: string, options: ExportCommandOptions): Promis
     throw new AppError('option-malformed', 'Parquet files are always compressed; leave out --compression.');
   }
   const exported = await withPlace(options, true, async ({ store }): Promise<Exported> => {
-    const { exportBundle } = await import('../../export/export.ts');
-    const { writeParquet } = await import('../../store/version/parquet/parquet-writer.ts');
     const original = await store.openRows(options.organization);
     const { entry, counts } = original;
-    if (entry.version === undefined || counts === undefined) {
-      await original.close();
-      throw new AppError(
-        'not-published',
-        `${options.organization} has no data yet; there is nothing to export.`,
-      );
-    }
     const display = openCopyDisplay(entry.name, 'records');
     try {
-      const { format, compression } = options;
+      if (entry.version === undefined || counts === undefined) {
+        throw new AppError(
+          'not-published',
+          `${options.organization} has no data yet; there is nothing to export.`,
+        );
+      }
       const onRecords = showRecords(display, counts);
-      const files = await exportBundle({ original, folder, format, compression, writeParquet, onRecords });
+      const files = await writeFiles(store, original, { ...options, folder, onRecords });
       return { organization: entry.name, version: entry.version, folder, files };
     } finally {
       display.end();
@@ -89,6 +97,34 @@ async function exportInto(folder: string, options: ExportCommandOptions): Promis
     }
   });
   printResult(options, exported, () => renderExported(exported));
+}
+
+async function writeFiles(
+  store: VersionStore,
+  original: VersionRows,
+  options: ExportCommandOptions & Required<Pick<ExportOptions, 'folder' | 'onRecords'>>,
+): Promise<readonly ExportedFile[]> {
+  const { exportBundle } = await import('../../export/export.ts');
+  const { writeParquet } = await import('../../store/version/parquet/parquet-writer.ts');
+  const { folder, compression, onRecords, user } = options;
+  const format = options.format ?? (user === undefined ? 'ndjson' : 'csv');
+  const plain = { original, folder, format, compression, writeParquet, onRecords };
+  if (user === undefined) return await exportBundle(plain);
+  const { findPersonal } = await import('../../export/personal.ts');
+  const { writePersonalFiles } = await import('../process/personal-files.ts');
+  const { name, version } = original.entry;
+  const personal = await findPersonal(original, user);
+  if (personal === undefined) throw new AppError('not-found', `${name} has no user ${user}.`);
+  const dataset = await store.openDataset(name);
+  try {
+    if (dataset?.version !== version) {
+      throw new AppError('organization-busy', `${name} has published a new version meanwhile. Try again.`);
+    }
+    const addFiles = (made: string) => writePersonalFiles(made, dataset!, user);
+    return await exportBundle({ ...plain, personal, addFiles });
+  } finally {
+    await dataset?.close();
+  }
 }
 
 function showRecords(display: CopyDisplay, counts: Counts) {
