@@ -10,7 +10,6 @@ import { countRows, fillTemporary, runRows } from '../database.ts';
 import { emptyDerived } from './derived-tables.ts';
 import { EVENT_TABLES } from './layout.ts';
 import { renumber } from './renumber.ts';
-import { countStaged } from './staging-tables.ts';
 
 /** The number of deleted records of each kind. */
 export type Deleted = Readonly<Record<RecordKind, number>>;
@@ -40,6 +39,8 @@ const PUBLISHED: Readonly<Record<RecordKind, Published>> = {
 };
 
 export interface DeletingRun extends DeletingOptions {
+  /** Kinds with staged deletions. */
+  readonly deleting: ReadonlySet<RecordKind>;
   /** Delete events before this instant; absent: none. */
   readonly expiryMs: number | undefined;
   /** The sequence of the deletions. */
@@ -57,24 +58,26 @@ export interface DeletingRun extends DeletingOptions {
  */
 export async function deleteRecords(
   connection: DuckDBConnection,
-  { sequence, report, cascades = false, replaced = [], expiryMs }: DeletingRun,
+  run: DeletingRun,
 ): Promise<Deleted | undefined> {
-  const asked = await countStaged(connection, 'deletions');
-  const isAsked = replaced.length > 0 || Object.values(asked).some((count) => count > 0);
-  if (!isAsked && expiryMs === undefined) return undefined;
+  const { sequence, cascades = false, replaced = [], deleting, expiryMs } = run;
+  if (deleting.size === 0 && replaced.length === 0 && expiryMs === undefined) return undefined;
+  let all = 0;
   for (const kind of RECORD_KINDS) {
     const gone = [];
-    if (asked[kind] > 0) {
+    if (deleting.has(kind)) {
       await dropSuperseded(connection, kind);
       gone.push(...named(kind));
     }
     if (replaced.includes(kind)) gone.push(lacking(kind));
     if (kind === 'events' && expiryMs !== undefined)
       gone.push(`SELECT sequence AS row FROM events WHERE timestamp_ms < ${expiryMs}`);
-    await fillTemporary(connection, `gone_${kind}`, gone.join(' UNION ') || 'SELECT 0 AS row LIMIT 0');
+    const rows = gone.join(' UNION ') || 'SELECT 0 AS row LIMIT 0';
+    all += await fillTemporary(connection, `gone_${kind}`, rows);
   }
+  if (all === 0) return undefined;
   if (cascades) await addReferring(connection);
-  else await keepReferred(connection, report);
+  else await keepReferred(connection, run);
   const counts = await countRows(
     connection,
     RECORD_KINDS.map((kind) => `gone_${kind}`),
@@ -177,11 +180,13 @@ async function addReferring(connection: DuckDBConnection): Promise<void> {
 }
 
 /** Keeps records to which others refer, and reports their deletions. */
-async function keepReferred(connection: DuckDBConnection, report: DeletingRun['report']): Promise<void> {
+async function keepReferred(connection: DuckDBConnection, { deleting, report }: DeletingRun): Promise<void> {
   const rows = RECORD_KINDS.flatMap(referring).join(' UNION ALL ');
   // A record that is kept may refer to another one.
   while ((await fillTemporary(connection, 'referring', rows)) > 0) {
     for (const kind of ['users', 'boards', 'pins'] as const) {
+      // What a full delivery lacks is named by no record.
+      const asked = deleting.has(kind) ? `deletions_${kind}` : `(FROM staged_${kind} LIMIT 0)`;
       const kept = await runRows(
         connection,
         `WITH counted AS (
@@ -192,7 +197,7 @@ async function keepReferred(connection: DuckDBConnection, report: DeletingRun['r
            FROM counted GROUP BY ix
          )
          SELECT t.id, told.reason, max(d.file), max(d.line), max(d.raw)
-         FROM told JOIN ${kind} t ON t.ix = told.ix LEFT JOIN deletions_${kind} d ON d.id = t.id
+         FROM told JOIN ${kind} t ON t.ix = told.ix LEFT JOIN ${asked} d ON d.id = t.id
          GROUP BY t.id, told.reason ORDER BY max(d.n), t.id`,
       );
       for (const [id, reason, file, line, raw] of kept) {

@@ -194,7 +194,7 @@ export class DuckdbPublication implements Publication {
 
   async #delete(deleting: Pick<DeletingRun, 'report'> & DeletingOptions): Promise<void> {
     const sequence = nextSequence(await this.#position());
-    const run = { ...deleting, sequence, expiryMs: this.#expiryMs };
+    const run = { ...deleting, sequence, deleting: this.#staging.deleting, expiryMs: this.#expiryMs };
     this.#deleted = await deleteRecords(this.#connection, run);
   }
 

@@ -25,19 +25,30 @@ type StagingTable = `${'staged' | 'deletions'}_${RecordKind}`;
 /** The number of staged records of each kind. */
 export async function countStaged(
   connection: DuckDBConnection,
-  tables: 'staged' | 'deletions' = 'staged',
 ): Promise<Readonly<Record<RecordKind, number>>> {
   const counts = await countRows(
     connection,
-    RECORD_KINDS.map((kind) => `${tables}_${kind}`),
+    RECORD_KINDS.map((kind) => `staged_${kind}`),
   );
   return Object.fromEntries(RECORD_KINDS.map((kind, at) => [kind, counts[at]])) as Record<RecordKind, number>;
+}
+
+async function createTable(
+  connection: DuckDBConnection,
+  table: StagingTable,
+  kind: RecordKind,
+): Promise<void> {
+  const columns = STAGED_COLUMNS[kind].map(({ name, type }) => `${name} ${type}`);
+  const listed = `n BIGINT, file BIGINT, line BIGINT, ${columns.join(', ')}, raw VARCHAR`;
+  await connection.run(`CREATE TEMP TABLE ${table} (${listed})`);
 }
 
 /** The staging tables of one import, filled through DuckDB's appenders. */
 export class StagingTables {
   readonly #connection: DuckDBConnection;
   readonly #appenders: Partial<Record<StagingTable, DuckDBAppender>> = {};
+  /** Kinds with staged deletions; only these have a table for them. */
+  readonly deleting = new Set<RecordKind>();
   #staged = 0;
   /** Of texts that the appenders may still hold. */
   #characters = 0;
@@ -48,11 +59,7 @@ export class StagingTables {
 
   static async create(connection: DuckDBConnection): Promise<StagingTables> {
     for (const kind of RECORD_KINDS) {
-      const columns = STAGED_COLUMNS[kind].map(({ name, type }) => `${name} ${type}`);
-      const listed = `(n BIGINT, file BIGINT, line BIGINT, ${columns.join(', ')}, raw VARCHAR)`;
-      await connection.run(`
-        CREATE TEMP TABLE staged_${kind} ${listed};
-        CREATE TEMP TABLE deletions_${kind} ${listed};`);
+      await createTable(connection, `staged_${kind}`, kind);
     }
     return new StagingTables(connection);
   }
@@ -69,6 +76,8 @@ export class StagingTables {
 
   /** Like `append`, for records to delete. */
   async appendDeletions<K extends RecordKind>(kind: K, records: readonly DeletionOf[K][]): Promise<void> {
+    if (!this.deleting.has(kind)) await createTable(this.#connection, `deletions_${kind}`, kind);
+    this.deleting.add(kind);
     await this.#appendRecords(`deletions_${kind}`, kind, records);
   }
 
