@@ -19,6 +19,7 @@ export const BASE_ROOMS = ['src/domain', 'src/system'] as const;
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'src/domain': [],
   'src/system': [],
+  'src/audit': ['src/keys', 'src/store', 'src/store/catalog', 'src/store/files'],
   'src/backup': ['src/keys', 'src/store', 'src/store/catalog', 'src/store/files'],
   'src/client': [],
   'src/dataset': [],

@@ -14,12 +14,12 @@ export const SETS = {
   browser: ['test/client/browser.test.ts', 'test/console/in-chromium.test.ts'],
   /** Tests that need PostgreSQL or an S3-compatible server, for any storage. */
   stores: [
-    'test/cli/{backup,bucket,check,copy,copying,forget-pulled,postgres,remove,rename}.test.ts',
+    'test/cli/{backup,bucket,check,copy,copying,forget-pulled,postgres,remove,rename,rules}.test.ts',
     'test/dataset/resident.test.ts',
     'test/deploy.test.ts',
     'test/export/export.test.ts',
     'test/keys/{key-rows,postgres-keyring}.test.ts',
-    'test/server/{changed-keys,notification,operation,sync-servers}.test.ts',
+    'test/server/{changed-keys,key-changes,notification,operation,sync-servers}.test.ts',
     'test/store/*.test.ts',
     'test/store/files/shared-files.test.ts',
     'test/upgrade/*.test.ts',
@@ -47,9 +47,10 @@ export const SETS = {
   ],
   /** Servers under load, and data through many versions: several seconds each. */
   load: [
-    'test/cli/check-damage.test.ts',
+    'test/cli/{audit,check-damage,versions}.test.ts',
     'test/client/{client,live,sync}.test.ts',
     'test/dataset/{duckdb,increments}.test.ts',
+    'test/ingest/deletions.test.ts',
     'test/ingest/formats/{moodle-log,stack-exchange,xapi}.test.ts',
     'test/ingest/records/plain-events.test.ts',
     'test/{layers,organization-folders}.test.ts',

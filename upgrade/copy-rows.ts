@@ -4,7 +4,9 @@
  * only.
  */
 import { Command, Option } from 'commander';
-import { DEFAULT_CACHE_BYTES, defaultCache, withDatabase, withPlace } from '../src/cli/process/storage.ts';
+import { beginCommand } from '../src/cli/process/audit.ts';
+import { withDatabase } from '../src/cli/process/database.ts';
+import { DEFAULT_CACHE_BYTES, defaultCache, withPlace } from '../src/cli/process/storage.ts';
 import { runProgram } from '../src/cli/program-run.ts';
 import { addExamples } from '../src/cli/terminal/examples.ts';
 import { readDatabase, readName, readPlace, readSize } from '../src/cli/terminal/options.ts';
@@ -37,6 +39,7 @@ export function buildProgram(): Command {
       'Copy the organizations of a PostgreSQL database of Corkboard 0.1 into the format of this version: settings, the current version and keys. Every body and pseudonym stays the same; cursors and sync tokens are still accepted. Each organization is copied completely or not at all. Organizations that are already in the target are skipped: if the script is stopped, run it again.',
     )
     .helpOption('-h, --help', 'print this help')
+    .hook('preAction', (_program, action) => beginCommand(action))
     .addOption(
       new Option(
         '--database <url>',

@@ -1,6 +1,7 @@
 /** The whole command line as a value, so that it can be run, tested and documented. */
 import { Command } from 'commander';
 import { readProductVersion } from '../system/product-version.ts';
+import { addAuditCommand } from './commands/audit.ts';
 import { addBackupCommand } from './commands/backup.ts';
 import { addCheckCommand } from './commands/check.ts';
 import { addCompletionCommand } from './commands/completion.ts';
@@ -19,6 +20,7 @@ import { addPullCommand } from './commands/pull.ts';
 import { addRestoreCommand } from './commands/restore.ts';
 import { addServeCommand } from './commands/serve.ts';
 import { addRollbackCommand, addVersionsCommands } from './commands/versions.ts';
+import { beginCommand } from './process/audit.ts';
 import { DEFAULT_CACHE_BYTES, defaultCache } from './process/storage.ts';
 import { addExamples } from './terminal/examples.ts';
 import { readBuildMemory, readDatabase, readSize } from './terminal/options.ts';
@@ -65,7 +67,8 @@ export function buildProgram(): Command {
       outputError: (text, write) => write(concealSecrets(text).replace(/^error: /, 'corkboard: ')),
     })
     .showHelpAfterError('Use --help for the options and arguments.')
-    .exitOverride();
+    .exitOverride()
+    .hook('preAction', (_program, action) => beginCommand(action));
   program.addHelpText('after', DATABASE_HELP);
   addExamples(program, [
     'corkboard demo',
@@ -88,6 +91,7 @@ export function buildProgram(): Command {
   addBackupCommand(program);
   addRestoreCommand(program);
   addCheckCommand(program);
+  addAuditCommand(program);
   addMigrateCommand(program);
   addPrefetchCommand(program);
   addDemoCommand(program);

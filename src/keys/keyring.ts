@@ -71,6 +71,16 @@ export interface KeyChanges extends Partial<Omit<KeyGrant, 'organization'>> {
   readonly expiry?: Expiry | undefined;
 }
 
+/** A change of a key that has taken effect, for the audit (decision 87). */
+export type KeyringChange = { readonly after: KeyEntry } & (
+  | { readonly type: 'created'; readonly before?: undefined }
+  | { readonly type: 'configured'; readonly before: KeyEntry }
+  /** `after` is the new key; the old one is refused from `retiresMs` on. */
+  | { readonly type: 'rotated'; readonly before: KeyEntry; readonly retiresMs: number }
+  /** Without `before`, the former entry was damaged. */
+  | { readonly type: 'revoked'; readonly before: KeyEntry | undefined }
+);
+
 export interface Keyring {
   /**
    * Returns the entry of a key that is in force now. An expiry takes effect at its exact

@@ -24,7 +24,6 @@ import {
   selectKeys,
   TAKE_KEY,
 } from './key-row.ts';
-import type { Keyring } from './keyring.ts';
 import { StoredKeyring } from './stored-keyring.ts';
 
 /**
@@ -66,7 +65,7 @@ export function openPostgresKeyring(
   database: KeyDatabase,
   now: () => number = Date.now,
   ticks: () => number = () => performance.now(),
-): Keyring {
+): StoredKeyring {
   return new StoredKeyring(new PostgresKeyRows(database, ticks), now);
 }
 

@@ -37,7 +37,6 @@ import {
   selectKeys,
   TAKE_KEY,
 } from './key-row.ts';
-import type { Keyring } from './keyring.ts';
 import { StoredKeyring } from './stored-keyring.ts';
 
 const FILE = 'keys.db';
@@ -86,7 +85,7 @@ const STEPS = [
 /**
  * Opens the keyring of a data folder, and creates it if there is none. Throws `data-unreadable`.
  */
-export function openSqliteKeyring(dataDir: string, now: () => number = Date.now): Keyring {
+export function openSqliteKeyring(dataDir: string, now: () => number = Date.now): StoredKeyring {
   return new StoredKeyring(openSqliteKeyRows(dataDir), now);
 }
 

@@ -24,6 +24,7 @@ import {
   type KeyEntry,
   type KeyGrant,
   type Keyring,
+  type KeyringChange,
   type NewKey,
   RefusedKeyError,
   statusOf,
@@ -55,10 +56,19 @@ export class StoredKeyring implements Keyring {
    * after it.
    */
   #emptied = 0;
+  #onChange: (change: KeyringChange) => Promise<void> = async () => undefined;
 
   constructor(rows: KeyRows, now: () => number) {
     this.#rows = rows;
     this.#now = now;
+  }
+
+  /**
+   * `onChange` is called after every change of a key by this keyring, when it has taken effect; the
+   * method that made the change waits for it.
+   */
+  observe(onChange: (change: KeyringChange) => Promise<void>): void {
+    this.#onChange = onChange;
   }
 
   async find(key: string): Promise<KeyEntry> {
@@ -88,7 +98,9 @@ export class StoredKeyring implements Keyring {
     const nowMs = this.#now();
     const fresh = this.#make(grant, nowMs, expiryOfNew(nowMs, expiry, 'never', longestMs));
     await this.#rows.insert(fresh.row);
-    return this.#toNewKey(fresh);
+    const created = this.#toNewKey(fresh);
+    await this.#onChange({ type: 'created', after: created.entry });
+    return created;
   }
 
   async entry(id: string): Promise<KeyEntry> {
@@ -105,37 +117,52 @@ export class StoredKeyring implements Keyring {
 
   async rotate(id: string, overlapMs: number, expiry?: Expiry, longestMs?: LongestLife): Promise<NewKey> {
     let fresh: Fresh | undefined;
+    let before: KeyEntry | undefined;
+    let retiresMs = Infinity;
     await this.#rows.replace(id, (row): Replacement => {
       const nowMs = this.#now();
       const old = knownRow(row, id);
       const entry = this.#entry(old);
+      before = entry;
       refuseRevoked(entry, revokedId(id));
       fresh = this.#make(entry, nowMs, expiryOfNew(nowMs, expiry, sameLifetime(old, nowMs), longestMs));
-      return { successor: fresh.row, retiresMs: Math.min(old.retires_ms ?? Infinity, nowMs + overlapMs) };
+      retiresMs = Math.min(old.retires_ms ?? Infinity, nowMs + overlapMs);
+      return { successor: fresh.row, retiresMs };
     });
     this.#forgetProven();
-    if (fresh === undefined) throw new Error('A key was replaced by none.');
-    return this.#toNewKey(fresh);
+    if (fresh === undefined || before === undefined) throw new Error('A key was replaced by none.');
+    const successor = this.#toNewKey(fresh);
+    retiresMs = Math.min(retiresMs, before.expiresMs ?? Infinity);
+    await this.#onChange({ type: 'rotated', before, after: successor.entry, retiresMs });
+    return successor;
   }
 
   async configure(id: string, change: (entry: KeyEntry) => KeyChanges): Promise<KeyEntry> {
     let configured: KeyRow | undefined;
+    let before: KeyEntry | undefined;
     await this.#rows.configure(id, (row) => {
       const old = knownRow(row, id);
       const entry = this.#entry(old);
+      before = entry;
       refuseRevoked(entry, revokedId(id));
       configured = changedRow(old, entry, change(entry));
       return configured;
     });
     this.#forgetProven();
-    if (configured === undefined) throw new Error('A key was changed unseen.');
-    return this.#entry(configured);
+    if (configured === undefined || before === undefined) throw new Error('A key was changed unseen.');
+    const after = this.#entry(configured);
+    await this.#onChange({ type: 'configured', before, after });
+    return after;
   }
 
   async revoke(id: string): Promise<KeyEntry> {
+    // A damaged entry must be revocable.
+    const former = await this.#rows.row(id).catch(() => undefined);
     const row = await this.#rows.revoke(id, this.#now());
     this.#forgetProven();
-    return this.#entry(knownRow(row, id));
+    const after = this.#entry(knownRow(row, id));
+    await this.#onChange({ type: 'revoked', before: former && this.#former(former), after });
+    return after;
   }
 
   async close(): Promise<void> {
@@ -171,6 +198,15 @@ export class StoredKeyring implements Keyring {
 
   #toNewKey({ key, row }: Fresh): NewKey {
     return { entry: this.#entry(row), key };
+  }
+
+  /** Undefined if the row cannot be read. */
+  #former(row: KeyRow): KeyEntry | undefined {
+    try {
+      return readKeyEntry(row);
+    } catch {
+      return undefined;
+    }
   }
 
   #entry(row: KeyRow): KeyEntry {

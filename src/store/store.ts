@@ -131,6 +131,8 @@ export interface Cause {
   readonly files?: readonly string[];
   /** The version that was restored. */
   readonly restored?: string;
+  /** Where copied data comes from; not part of the version. */
+  readonly source?: string;
 }
 
 /** A version that was published, as the history of the organization records it. */
@@ -160,6 +162,32 @@ export interface VersionDifference {
   /** The first few of each kind and change. */
   readonly samples: readonly DifferenceSample[];
 }
+
+/** A change of a store that has taken effect, for the audit (decision 87). */
+export type StoreChange = { readonly organization: string; readonly cause?: Cause | undefined } & (
+  | { readonly type: 'created'; readonly settings: Settings }
+  | {
+      readonly type: 'rules-changed';
+      readonly before: Rules;
+      readonly after: RuleChanges;
+    }
+  /** `organization`: the new name. */
+  | { readonly type: 'renamed'; readonly before: string }
+  | { readonly type: 'removed' }
+  | {
+      /** A version was published, or the settings of an organization without data have changed. */
+      readonly type: 'published';
+      readonly before: Settings;
+      readonly after: Settings;
+      readonly outcome: Outcome;
+    }
+  | {
+      readonly type: 'copied-here';
+      readonly version: string | undefined;
+      /** The version that was replaced. */
+      readonly replaced: string | undefined;
+    }
+);
 
 export interface Publication {
   /** Adds checked records. The order of the calls is their order of import. */

@@ -76,6 +76,7 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
   'corkboard copy': ['--from', '--to', '--organization', '--no-keys', '--json'],
   'corkboard backup': ['--organization', '--json'],
   'corkboard restore': ['--organization', '--replace', '--json'],
+  'corkboard audit': ['--organization', '--since', '--command', '--json'],
   'corkboard check': ['--backup', '--organization', '--json'],
   'corkboard migrate': ['--bucket', '--json'],
   'corkboard prefetch': ['--organization', '--json'],

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { PostgresDatabase } from '../../src/store/catalog/postgres-database.ts';
+import { STEPS } from '../../src/store/catalog/postgres-tables.ts';
 import { following } from '../import/following.ts';
 import { startPostgres, type Throwaway } from '../postgres/throwaway.ts';
 import { until } from '../server/stand.ts';
@@ -30,6 +31,8 @@ function withPassword(address: string): string {
   return address.replace('test@', `test:${PASSWORD}@`);
 }
 
+const STEP_NUMBERS = Object.keys(STEPS).map(Number);
+
 describe('migrate', () => {
   it('is requested by every command on a database without tables', async () => {
     for (const words of [
@@ -51,7 +54,7 @@ describe('migrate', () => {
 
   it('creates the tables, once', async () => {
     const done = await runJson(['migrate', '--database', url]);
-    assert.deepEqual(done, { steps: [1, 2], setAside: false });
+    assert.deepEqual(done, { steps: STEP_NUMBERS, setAside: false });
     assert.deepEqual(await runJson(['migrate', '--database', url]), { steps: [], setAside: false });
     const again = await run(['migrate'], { environment: { CORKBOARD_DATABASE: url } });
     assert.deepEqual(again, { code: 0, stdout: 'The database is up to date.\n', stderr: '' });
@@ -71,10 +74,8 @@ describe('migrate', () => {
     );
     const { code, stdout } = await run(['migrate', '--database', old]);
     assert.equal(code, 0);
-    assert.match(
-      stdout,
-      /^Done: step 1, step 2\.\nThe tables of Corkboard 0\.1 are now in the schema corkboard_0_1/,
-    );
+    const done = STEP_NUMBERS.map((step) => `step ${step}`).join(', ');
+    assert.ok(stdout.startsWith(`Done: ${done}.\nThe tables of Corkboard 0.1 are now in the schema`), stdout);
     assert.equal((await run(['organizations', 'list', '--database', old])).code, 0);
   });
 

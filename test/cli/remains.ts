@@ -5,10 +5,15 @@ import { PostgresDatabase } from '../../src/store/catalog/postgres-database.ts';
 import { openPlace } from '../../src/store/chunks/places.ts';
 import type { Place } from './places.ts';
 
-/** Paths and tables that contain one of the texts, ignoring case, in a name or in the content. */
+/**
+ * Paths and tables that contain one of the texts, ignoring case, in a name or in the content. The
+ * audit is not searched: it outlives the organizations of which it has records (decision 87).
+ */
 export async function remainsOf(texts: readonly string[], place: Place): Promise<readonly string[]> {
   const { data, database, cache } = place.options;
-  const found = [...inFolder(data, texts), ...(cache === undefined ? [] : inFolder(cache, texts))];
+  const isAudit = (path: string) => path.startsWith(join(data, 'audit'));
+  const inData = inFolder(data, texts).filter((path) => !isAudit(path));
+  const found = [...inData, ...(cache === undefined ? [] : inFolder(cache, texts))];
   return database === undefined ? found : [...found, ...(await inDatabase(database, texts))];
 }
 
@@ -27,7 +32,8 @@ async function inDatabase(url: string, texts: readonly string[]): Promise<readon
   const database = new PostgresDatabase(url);
   try {
     const found: string[] = [];
-    const tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'corkboard'";
+    const tables = `SELECT table_name FROM information_schema.tables
+      WHERE table_schema = 'corkboard' AND table_name <> 'audit'`;
     for (const [table] of await database.rows(tables)) {
       const rows = await database.rows(`SELECT one::text FROM corkboard.${table} one`);
       if (contains(rows.map(([row]) => `${row} ${unhex(String(row))}`).join('\n'), texts))

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { BackupDescription } from '../../backup/backup-folder.ts';
 import { readProductVersion } from '../../system/product-version.ts';
+import { recordAct } from '../process/audit.ts';
 import { type StorageOptions, withPlace } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { readName } from '../terminal/options.ts';
@@ -38,7 +39,7 @@ async function backUp(folder: string, options: BackupOptions): Promise<void> {
   const description = await withPlace(options, true, (from) =>
     writeBackup(folder, async (data) => {
       const begun = new Date().toISOString();
-      const copied = await withPlace({ data }, false, (to) =>
+      const copied = await withPlace({ data, isUnrecorded: true }, false, (to) =>
         copyAll(from, to, { organization: options.organization, keys: true }),
       );
       return {
@@ -48,6 +49,9 @@ async function backUp(folder: string, options: BackupOptions): Promise<void> {
       };
     }),
   );
+  for (const { organization, version } of description.organizations) {
+    await recordAct(options, { organization, what: { version, folder } });
+  }
   printResult(options, { folder, ...description }, () => renderBackup(folder, description));
 }
 

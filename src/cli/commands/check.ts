@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import type { AuditTrail } from '../../audit/audit-trail.ts';
 import { AppError } from '../../domain/app-error.ts';
 import { readReserve } from '../../keys/disk-reserve.ts';
 import { readKeyEntry } from '../../keys/key-row.ts';
@@ -9,6 +10,7 @@ import { type CheckFinding, reasonOf } from '../../store/files/check-report.ts';
 import { removeFoldersOnSignals } from '../../system/temporary-folder.ts';
 import { hasFlippedUnusedBit } from '../../system/unused-space.ts';
 import { isLogDamaged } from '../../system/write-ahead-log.ts';
+import { withTrail } from '../process/audit.ts';
 import {
   type DataPlace,
   hasStorage,
@@ -33,7 +35,7 @@ export function addCheckCommand(program: Command): void {
     .command('check')
     .summary('Look for damage in a data folder, a database or a backup.')
     .description(
-      'Read everything that is stored and compare it with its checksums and with each other: catalog, keys, every kept version, and the chunks of a database. Servers and imports can keep running. The exit code is 0 if everything is in order and 1 if something is damaged; each line says what to do. Notes name what cannot be verified.',
+      'Read everything that is stored and compare it with its checksums and with each other: catalog, keys, every kept version, the chunks of a database, and the chain of audit records. Servers and imports can keep running. The exit code is 0 if everything is in order and 1 if something is damaged; each line says what to do. Notes name what cannot be verified.',
     )
     .option('--backup <folder>', 'check a backup instead of the data folder')
     .option('-o, --organization <name>', 'only this organization; can be repeated (default: all)', readName)
@@ -62,6 +64,10 @@ async function checkData(options: CheckOptions): Promise<void> {
     checked = await opened(add, () =>
       withPlace(options, true, (place) => checkPlace(place, options.organization, add, onFinding)),
     );
+    await opened(add, async () => {
+      await withTrail(options, (trail) => checkAudit(trail, add));
+      return [];
+    });
   }
   const damage = findings.filter(({ level }) => level === 'damage').length;
   printResult(options, { ok: damage === 0, organizations: checked, findings }, () =>
@@ -122,6 +128,14 @@ async function checkPlace(
   for (const problem of problems) add('damage', problem);
   if (problems.length === 0) await checkKeys({ store, keys }, add);
   return checked;
+}
+
+async function checkAudit(trail: AuditTrail, add: OnFinding): Promise<void> {
+  const { checkTrail } = await import('../../audit/check-trail.ts');
+  await checkTrail(trail, {
+    damage: (message) => add('damage', message),
+    note: (message) => add('note', message),
+  });
 }
 
 async function checkKeys({ store, keys }: DataPlace, add: OnFinding): Promise<void> {

@@ -1,6 +1,7 @@
 /** `corkboard copy`: copies organizations unchanged from one store to another. */
 import type { Command } from 'commander';
 import type { Counts } from '../../dataset/dataset.ts';
+import { describePlace, recordAct } from '../process/audit.ts';
 import { type DataPlace, type StorageOptions, withPlace } from '../process/storage.ts';
 import { openCopyDisplay } from '../terminal/copy-progress.ts';
 import { addExamples } from '../terminal/examples.ts';
@@ -61,30 +62,47 @@ export function addCopyCommand(program: Command): void {
 async function copyOrganizations(options: CopyCommandOptions): Promise<void> {
   const { cache, cacheLimit } = options;
   const placed = (place: PlaceOptions): StorageOptions => ({ data: '', ...place, cache, cacheLimit });
+  const source = describePlace(placed(options.from));
+  const what = { to: describePlace(placed(options.to)), keys: options.keys };
+  const onCopied = ({ organization, version }: Copied) =>
+    recordAct(placed(options.from), { organization, what: { version: version ?? null, ...what } });
   const copied = await withPlace(placed(options.from), true, (from) =>
-    withPlace(placed(options.to), false, (to) => copyAll(from, to, options)),
+    withPlace(placed(options.to), false, (to) => copyAll(from, to, { ...options, source, onCopied })),
   );
   printResult(options, copied, () => renderCopied(copied));
+}
+
+interface CopyAllOptions {
+  readonly organization?: readonly string[] | undefined;
+  readonly keys: boolean;
+  /** Recorded with the copy. */
+  readonly source?: string;
+  readonly onCopied?: (copied: Copied) => Promise<void>;
 }
 
 /**
  * Copies the organizations one after the other. Before the first copy, throws if an organization
  * is unknown, or if the target has one of that name with data.
  */
-export async function copyAll(
-  from: DataPlace,
-  to: DataPlace,
-  options: { readonly organization?: readonly string[] | undefined; readonly keys: boolean },
-): Promise<Copied[]> {
+export async function copyAll(from: DataPlace, to: DataPlace, options: CopyAllOptions): Promise<Copied[]> {
   const known = await from.store.organizations();
   const names = options.organization ?? known.map(({ name }) => name);
   for (const name of names) await to.store.checkFree((await from.store.organization(name)).name);
   const copied: Copied[] = [];
-  for (const name of names) copied.push(await copyOne(from, to, name, options.keys));
+  for (const name of names) {
+    const one = await copyOne(from, to, name, options);
+    await options.onCopied?.(one);
+    copied.push(one);
+  }
   return copied;
 }
 
-async function copyOne(from: DataPlace, to: DataPlace, organization: string, keys: boolean): Promise<Copied> {
+async function copyOne(
+  from: DataPlace,
+  to: DataPlace,
+  organization: string,
+  { keys, source }: CopyAllOptions,
+): Promise<Copied> {
   const { name } = await from.store.organization(organization);
   // Keys first: keys without data give access to nothing, but data without keys is half a copy.
   const copiedKeys = keys ? await copyKeys(from, to, name) : 0;
@@ -92,6 +110,7 @@ async function copyOne(from: DataPlace, to: DataPlace, organization: string, key
   try {
     const { entry, counts } = await from.store.copyTo(to.store, name, {
       waitMs: WAIT_MS,
+      cause: { command: 'copy', ...(source !== undefined && { source }) },
       onWait: () => remark(`Waiting for another change of ${name} to finish.`),
       onBytes: (done, total) => display.show(done, total, ''),
     });

@@ -13,6 +13,7 @@ import type { ExportedFile, ExportOptions } from '../../export/export.ts';
 import type { VersionStore } from '../../store/files/version-store.ts';
 import type { RecordKind } from '../../store/staging.ts';
 import type { VersionRows } from '../../store/version-rows.ts';
+import { recordAct } from '../process/audit.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { type StorageOptions, withPlace } from '../process/storage.ts';
 import { type CopyDisplay, openCopyDisplay } from '../terminal/copy-progress.ts';
@@ -96,6 +97,11 @@ async function exportInto(folder: string, options: ExportCommandOptions): Promis
       await original.close();
     }
   });
+  const { organization, version, files } = exported;
+  // The id of a user would outlive the user's erasure.
+  const users = options.user === undefined ? undefined : 1;
+  const what = { version, folder, users, files: files.map(({ name }) => name) };
+  await recordAct(options, { organization, what });
   printResult(options, exported, () => renderExported(exported));
 }
 

@@ -2,7 +2,9 @@
 import { type Command, Option } from 'commander';
 import { AppError } from '../../domain/app-error.ts';
 import type { Migrated } from '../../store/catalog/migrate.ts';
-import { type StorageOptions, withCatalog, withDatabase } from '../process/storage.ts';
+import { recordAct } from '../process/audit.ts';
+import { withDatabase } from '../process/database.ts';
+import { type StorageOptions, withCatalog } from '../process/storage.ts';
 import { openCopyDisplay } from '../terminal/copy-progress.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { readBucket } from '../terminal/options.ts';
@@ -55,6 +57,11 @@ async function migrateDatabase(options: MigrateOptions): Promise<void> {
   const { migrate } = await import('../../store/catalog/migrate.ts');
   const migrated = await withDatabase(options.database, migrate);
   const moved = options.bucket === undefined ? undefined : await moveBucket(options.database, options.bucket);
+  const { bucket } = options;
+  if (migrated.steps.length > 0 || (moved?.length ?? 0) > 0) {
+    const act = { steps: migrated.steps, moved, bucket: moved && bucket };
+    await recordAct(options, { organization: undefined, what: act });
+  }
   const result = { ...migrated, ...(moved && { moved }) };
   printResult(options, result, () => renderMigrated(result));
 }

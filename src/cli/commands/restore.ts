@@ -57,7 +57,8 @@ async function restoreFrom(folder: string, options: RestoreCommandOptions): Prom
       `The backup is damaged (${problem}); nothing was restored. Use a different backup; "corkboard check --backup ${folder}" lists all damage.`,
     );
   }
-  const turn = { waitMs: WAIT_MS, onWait: () => remark('Waiting for another change to finish.') };
+  const cause = { command: 'restore', source: folder };
+  const turn = { waitMs: WAIT_MS, cause, onWait: () => remark('Waiting for another change to finish.') };
   const display = openCopyDisplay('Restoring', 'bytes');
   try {
     const restored = await withBackup(folder, (backup) =>

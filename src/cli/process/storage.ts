@@ -8,13 +8,13 @@ import { isAbsolute, join } from 'node:path';
 import { AppError } from '../../domain/app-error.ts';
 import type { KeyRows } from '../../keys/key-row.ts';
 import type { Keyring } from '../../keys/keyring.ts';
+import type { StoredKeyring } from '../../keys/stored-keyring.ts';
 import type { PostgresCatalog } from '../../store/catalog/postgres-catalog.ts';
-import type { PostgresDatabase } from '../../store/catalog/postgres-database.ts';
 import type { OpenPlace } from '../../store/files/shared-files.ts';
 import type { VersionStore } from '../../store/files/version-store.ts';
 import type { Store } from '../../store/store.ts';
-
-const CONNECT_MS = 5_000;
+import { recordChanges, recordKeyChanges } from './audit.ts';
+import { explainErrors, openMigrated } from './database.ts';
 
 export interface StorageOptions {
   readonly data: string;
@@ -26,6 +26,8 @@ export interface StorageOptions {
   readonly cacheLimit?: number;
   /** Memory for building a version, in bytes. If absent, the machine determines it. */
   readonly buildMemory?: number;
+  /** For a data folder of the program itself: changes are not recorded in its audit. */
+  readonly isUnrecorded?: boolean;
 }
 
 /** Large enough for the versions of most databases, and small on most disks. */
@@ -44,7 +46,7 @@ export async function openStore(options: StorageOptions, patienceMs?: number): P
     return await openFolderStore(data, buildMemory);
   }
   const { openSharedStore } = await import('../../store/files/open-shared.ts');
-  return await meet(
+  return await explainErrors(
     openSharedStore(await openMigrated(url), cacheOf(options), { patienceMs, buildBytes: buildMemory }),
   );
 }
@@ -64,58 +66,13 @@ export function defaultCache(): string {
   return join(base !== undefined && isAbsolute(base) ? base : join(homedir(), '.cache'), 'corkboard');
 }
 
-async function openKeyring({ data, database: url }: StorageOptions): Promise<Keyring> {
+async function openKeyring({ data, database: url }: StorageOptions): Promise<StoredKeyring> {
   if (!url) {
     const { openSqliteKeyring } = await import('../../keys/sqlite-keyring.ts');
     return openSqliteKeyring(data);
   }
   const { openPostgresKeyring } = await import('../../keys/postgres-keyring.ts');
   return openPostgresKeyring(await openMigrated(url));
-}
-
-/** Open databases by URL: the store and the keys of a process share one. */
-const databases = new Map<string, PostgresDatabase>();
-
-/** Opens a database whose tables are up to date with this version of Corkboard. */
-async function openMigrated(url: string): Promise<PostgresDatabase> {
-  const opened = databases.get(url);
-  if (opened?.isOpen) return opened.hold();
-  const { checkMigrations } = await import('../../store/catalog/migrate.ts');
-  const { PostgresDatabase } = await import('../../store/catalog/postgres-database.ts');
-  const database = new PostgresDatabase(url);
-  try {
-    await meet(checkMigrations(database));
-    databases.set(url, database);
-    return database;
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-}
-
-/**
- * Explains errors of the first queries to a database. Their cause is usually a wrong URL, missing
- * privileges or the state of the database.
- */
-async function meet<T>(questions: Promise<T>): Promise<T> {
-  try {
-    return await questions;
-  } catch (error) {
-    if (error instanceof AppError && error.code !== 'database-away') throw error;
-    const cause = error instanceof AppError ? error.cause : error;
-    const code = error instanceof AppError ? 'database-away' : 'data-unreadable';
-    throw new AppError(
-      code,
-      `Cannot use the database (${reasonOf(cause)}). --database must name a database that can be reached, read and written.`,
-      { cause: error },
-    );
-  }
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  // If several addresses refuse the connection, the error has no message.
-  return error.message === '' && 'code' in error ? String(error.code) : error.message;
 }
 
 export interface ResidentOption {
@@ -153,6 +110,7 @@ export async function withNewStore<T>(
   patienceMs?: number,
 ): Promise<T> {
   const store = await openStore(options, patienceMs);
+  recordChanges(options, store);
   try {
     return await use(store);
   } finally {
@@ -167,6 +125,7 @@ export async function withKeyring<T>(
 ): Promise<T> {
   requireFolder(options);
   const keyring = await openKeyring(options);
+  recordKeyChanges(options, keyring);
   try {
     return await use(keyring);
   } finally {
@@ -187,20 +146,6 @@ export function requireFolder(options: StorageOptions): void {
     `There is no data folder ${options.data}. Name an existing one with --data or CORKBOARD_DATA. ` +
       '"corkboard import" and "corkboard organizations create" create a new one.',
   );
-}
-
-/** Opens a database whose tables may be out of date. Its statements have no time limit. */
-export async function withDatabase<T>(
-  url: string,
-  use: (database: PostgresDatabase) => Promise<T>,
-): Promise<T> {
-  const { PostgresDatabase } = await import('../../store/catalog/postgres-database.ts');
-  const database = new PostgresDatabase(url, { connectMs: CONNECT_MS, answerMs: 0 });
-  try {
-    return await meet(use(database));
-  } finally {
-    await database.close();
-  }
 }
 
 /** Opens the catalog of a migrated database. `openPlace` opens places for its chunks. */
@@ -235,6 +180,7 @@ export async function withPlace<T>(
   use: (place: DataPlace) => Promise<T>,
 ): Promise<T> {
   const store = await (mustExist ? openExisting(options) : openStore(options));
+  if (!options.isUnrecorded) recordChanges(options, store);
   let keys: KeyRows | undefined;
   try {
     keys = await openKeyRows(options);

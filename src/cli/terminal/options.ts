@@ -213,6 +213,13 @@ export function readSeconds(text: string): number {
   return seconds * 1000;
 }
 
+/** In milliseconds. */
+export function readInstant(text: string): number {
+  const instantMs = parseInstant(text);
+  if (instantMs !== undefined) return instantMs;
+  throw new InvalidArgumentError('It must be an instant like 2026-11-01T00:00:00Z.');
+}
+
 /**
  * The instant at which a key expires: after a duration from now, at a date-time with an offset, or,
  * for a date, at the end of that day in UTC. It may be in the past.

@@ -54,8 +54,16 @@ const NETWORKS_AND_RULES = `
   ALTER TABLE keys ADD networks TEXT;
   ALTER TABLE organizations ADD rules TEXT NOT NULL DEFAULT '{}';`;
 
+const AUDIT = `
+  -- Records of administration as lines of JSON, each with the digest of the one before. Rows are
+  -- only added. audit_head: one row, the last of them.
+  CREATE TABLE audit (sequence BIGINT PRIMARY KEY, record TEXT NOT NULL);
+  CREATE TABLE audit_head (sequence BIGINT NOT NULL, digest TEXT NOT NULL);
+  INSERT INTO audit_head VALUES (0, repeat('0', 64));`;
+
 /** Statements by name; the names sort in the order of the migrations. */
 export const STEPS: Readonly<Record<string, string>> = {
   '0001': FIRST_TABLES,
   '0002': NETWORKS_AND_RULES,
+  '0003': AUDIT,
 };

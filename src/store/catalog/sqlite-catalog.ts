@@ -76,6 +76,15 @@ const LATER_COLUMNS = {
     ${extendSeals(SEALED, FIRST_SEALED)}`,
 };
 
+/** A table of one row at most. */
+const AUDIT_HEAD = `
+  CREATE TABLE audit_head (
+    one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL, digest TEXT NOT NULL
+  ) STRICT;`;
+
+/** Tables that were added later. */
+const LATER_TABLES = { former_names: FORMER_NAMES, audit_head: AUDIT_HEAD };
+
 /**
  * Opens the catalog of a data folder, and creates both if there is none. Throws `data-unreadable`.
  */
@@ -84,6 +93,13 @@ export function openSqliteCatalog(dataFolder: string): SqliteCatalog {
   defineSeals(database, SEALED);
   prepareSchema(database);
   return new SqliteCatalog(new SqliteFile(database));
+}
+
+/** The last audit record of the data folder (decision 87). */
+interface AuditHeadRow {
+  readonly sequence: number;
+  /** SHA-256, in hexadecimal digits. */
+  readonly digest: string;
 }
 
 /** A copy of an organization, and the number of its version here; absent without data. */
@@ -228,6 +244,21 @@ export class SqliteCatalog extends Organizations implements Catalog {
     await this.#update(name, settingsColumns(settings));
   }
 
+  /** Absent before the first audit record. */
+  async auditHead(): Promise<AuditHeadRow | undefined> {
+    const [row] = await this.#database.rows('SELECT sequence, digest FROM audit_head');
+    return row && { sequence: Number(row[0]), digest: text(row[1]) };
+  }
+
+  /** Durable when the promise is fulfilled. */
+  async setAuditHead({ sequence, digest }: AuditHeadRow): Promise<void> {
+    await this.#database.rows(
+      `INSERT INTO audit_head VALUES (1, $1, $2)
+      ON CONFLICT (one) DO UPDATE SET sequence = excluded.sequence, digest = excluded.digest`,
+      [sequence, digest],
+    );
+  }
+
   async close(): Promise<void> {
     this.#database.close();
   }
@@ -327,17 +358,21 @@ function bound(value: ColumnValue): SQLInputValue {
 
 function prepareSchema(database: DatabaseSync): void {
   database.exec(SCHEMA);
-  if (missingColumns(database).length === 0 && hasFormerNames(database)) return;
+  if (missingParts(database).length === 0) return;
   inTransaction(database, () => {
     // A different process may have added them while this one waited.
-    if (!hasFormerNames(database)) database.exec(FORMER_NAMES);
-    for (const [, addition] of missingColumns(database)) database.exec(addition);
+    for (const addition of missingParts(database)) database.exec(addition);
     sealSchema(database);
   });
 }
 
-function hasFormerNames(database: DatabaseSync): boolean {
-  return database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'former_names'").get() !== undefined;
+/** The statements that add the columns and tables that are missing. */
+function missingParts(database: DatabaseSync): readonly string[] {
+  const columns = missingColumns(database).map(([, addition]) => addition);
+  const known = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  const names = new Set(known.map(({ name }) => String(name)));
+  const tables = Object.entries(LATER_TABLES).filter(([name]) => !names.has(name));
+  return [...columns, ...tables.map(([, addition]) => addition)];
 }
 
 function missingColumns(database: DatabaseSync): [name: string, addition: string][] {

@@ -17,6 +17,7 @@ import type {
   RuleChanges,
   Settings,
   Store,
+  StoreChange,
   VersionDifference,
 } from '../store.ts';
 import { DuckdbPublication } from '../version/publish/publication.ts';
@@ -54,12 +55,21 @@ export class VersionStore implements Store {
   readonly #catalog: Catalog;
   readonly #files: VersionFiles;
   readonly #buildBytes: number;
+  #onChange: (change: StoreChange) => Promise<void> = async () => undefined;
 
   /** `buildBytes`: memory for building a version. */
   constructor(catalog: Catalog, files: VersionFiles, buildBytes = defaultBuildBytes()) {
     this.#buildBytes = buildBytes;
     this.#catalog = catalog;
     this.#files = files;
+  }
+
+  /**
+   * `onChange` is called after every change of this store, when it has taken effect; the method
+   * that made the change waits for it.
+   */
+  observe(onChange: (change: StoreChange) => Promise<void>): void {
+    this.#onChange = onChange;
   }
 
   async organizations(): Promise<readonly OrganizationEntry[]> {
@@ -71,11 +81,15 @@ export class VersionStore implements Store {
   }
 
   async createOrganization(name: string, settings: Partial<Settings>): Promise<OrganizationEntry> {
-    return await this.#catalog.create(name, settings);
+    const entry = await this.#catalog.create(name, settings);
+    await this.#onChange({ type: 'created', organization: entry.name, settings: entry.settings });
+    return entry;
   }
 
   async changeRules(name: string, changes: RuleChanges): Promise<void> {
+    const { name: organization, rules: before } = await this.#catalog.entry(name);
     await this.#catalog.changeRules(name, changes);
+    await this.#onChange({ type: 'rules-changed', organization, before, after: { ...before, ...changes } });
   }
 
   async currentVersion(name: string): Promise<string | undefined> {
@@ -146,7 +160,11 @@ export class VersionStore implements Store {
   async #begin(name: string, options: BeginOptions): Promise<DuckdbPublication> {
     const next = await this.#files.begin(name, options);
     try {
-      return await DuckdbPublication.begin(next, this.#buildBytes, options.cause);
+      const { cause } = options;
+      const { name: organization, settings: before } = next.entry;
+      return await DuckdbPublication.begin(next, this.#buildBytes, cause, (outcome, after) =>
+        this.#onChange({ type: 'published', organization, cause, before, after, outcome }),
+      );
     } catch (error) {
       await next.discard();
       throw error;
@@ -211,7 +229,16 @@ export class VersionStore implements Store {
    * `options.replace`. Throws the errors of `checkFree`, and `organization-busy`.
    */
   async adopt(originals: readonly Original[], options: AdoptOptions): Promise<void> {
+    const replaced = new Map(
+      (await this.#catalog.all()).map(({ name, version }) => [name.toLowerCase(), version]),
+    );
     await this.#files.adopt(originals, options);
+    for (const { entry } of originals) {
+      const { name: organization, version } = entry;
+      const before = replaced.get(organization.toLowerCase());
+      const change = { type: 'copied-here', organization, version, replaced: before } as const;
+      await this.#onChange({ ...change, cause: options.cause });
+    }
   }
 
   /**
@@ -222,7 +249,9 @@ export class VersionStore implements Store {
   async rename(name: string, newName: string, options: RenameOptions): Promise<OrganizationEntry> {
     checkOrganizationName(newName);
     await this.#files.rename(name, newName, options);
-    return await this.#catalog.entry(newName);
+    const entry = await this.#catalog.entry(newName);
+    await this.#onChange({ type: 'renamed', organization: entry.name, before: name });
+    return entry;
   }
 
   /**
@@ -232,6 +261,7 @@ export class VersionStore implements Store {
   async remove(name: string, options: RemoveOptions): Promise<void> {
     checkOrganizationName(name);
     await this.#files.remove(name, options);
+    await this.#onChange({ type: 'removed', organization: name });
   }
 
   /** Checks the catalog, and all kept versions of organizations; all of them without `names`. */

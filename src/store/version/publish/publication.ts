@@ -37,6 +37,9 @@ import { CURRENT, changesOfRollback, type RolledBack, rollBack } from './roll-ba
 import { bringUpToDate, GENERATION_SCHEMA, readFormat } from './schema.ts';
 import { StagingTables } from './staging-tables.ts';
 
+/** Called when a publication has taken effect, with the settings that are in force from then on. */
+type OnPublished = (outcome: Outcome, settings: Settings) => Promise<void>;
+
 export class DuckdbPublication implements Publication {
   readonly #next: NextVersion;
   readonly #database: Database;
@@ -46,6 +49,7 @@ export class DuckdbPublication implements Publication {
   readonly #cause: Cause | undefined;
   /** Events before it are too old to be kept. */
   readonly #expiryMs: number | undefined;
+  readonly #onPublished: OnPublished | undefined;
   #settings: Settings;
   /** Absent while nothing has been deleted. */
   #deleted: Deleted | undefined;
@@ -62,9 +66,11 @@ export class DuckdbPublication implements Publication {
       staging: StagingTables;
       limitBytes: number;
       cause: Cause | undefined;
+      onPublished: OnPublished | undefined;
     },
   ) {
     this.#next = next;
+    this.#onPublished = building.onPublished;
     this.#cause = building.cause;
     this.#expiryMs = expiryOf(next.entry.rules);
     this.#database = building.database;
@@ -78,7 +84,12 @@ export class DuckdbPublication implements Publication {
    * Takes ownership of the turn to publish, which ends with the publication. `limitBytes`: memory
    * for building the version.
    */
-  static async begin(next: NextVersion, limitBytes: number, cause?: Cause): Promise<DuckdbPublication> {
+  static async begin(
+    next: NextVersion,
+    limitBytes: number,
+    cause?: Cause,
+    onPublished?: OnPublished,
+  ): Promise<DuckdbPublication> {
     const { file, spillFolder } = next;
     const database = await Database.open(file, {
       readOnly: false,
@@ -90,7 +101,7 @@ export class DuckdbPublication implements Publication {
       const connection = await database.connect();
       await prepareTables(connection, next.publication === undefined);
       const staging = await StagingTables.create(connection);
-      return new DuckdbPublication(next, { database, connection, staging, limitBytes, cause });
+      return new DuckdbPublication(next, { database, connection, staging, limitBytes, cause, onPublished });
     } catch (error) {
       database.close();
       throw error;
@@ -150,6 +161,12 @@ export class DuckdbPublication implements Publication {
   }
 
   async publish(): Promise<Outcome> {
+    const outcome = await this.#publish();
+    await this.#onPublished?.(outcome, this.#settings);
+    return outcome;
+  }
+
+  async #publish(): Promise<Outcome> {
     const position = await this.#position();
     const { changes: merged, erased } = await this.#merge();
     const changes = this.#rolledBack?.changes ?? merged;

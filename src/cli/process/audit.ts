@@ -1,0 +1,103 @@
+/**
+ * Records what commands change, after it has taken effect (decision 87). Stores and keyrings report
+ * their changes here; commands that only take data out call `recordAct`.
+ */
+import { hostname, userInfo } from 'node:os';
+import type { Command } from 'commander';
+import type { AuditEntry, AuditTrail } from '../../audit/audit-trail.ts';
+import { type DescribedChange, describeKeyChange, describeStoreChange } from '../../audit/describe-change.ts';
+import type { StoredKeyring } from '../../keys/stored-keyring.ts';
+import type { VersionStore } from '../../store/files/version-store.ts';
+import { concealSecrets, remark } from '../terminal/output.ts';
+import { openMigrated } from './database.ts';
+
+/** The storage of a command; its audit is part of it. */
+export interface AuditPlace {
+  readonly data: string;
+  readonly database?: string | undefined;
+}
+
+let command = 'corkboard';
+
+/** The command that runs from now on: the last words that the records of its changes show. */
+export function beginCommand(action: Command): void {
+  const words: string[] = [];
+  for (let at: Command | null = action; at?.parent; at = at.parent) words.unshift(at.name());
+  command = words.join(' ') || action.name();
+}
+
+export function recordChanges(place: AuditPlace, store: VersionStore): void {
+  store.observe(async (change) => record(place, describeStoreChange(change)));
+}
+
+export function recordKeyChanges(place: AuditPlace, keyring: StoredKeyring): void {
+  keyring.observe(async (change) => record(place, describeKeyChange(change)));
+}
+
+/** Records what a command has done that its store does not report. */
+export async function recordAct(place: AuditPlace, act: DescribedChange): Promise<void> {
+  await record(place, act);
+}
+
+/** Opens the records of administration of a storage that exists. */
+async function openTrail({ data, database: url }: AuditPlace): Promise<AuditTrail> {
+  if (url) {
+    const { openPostgresTrail } = await import('../../audit/postgres-trail.ts');
+    return openPostgresTrail(await openMigrated(url));
+  }
+  const { openFolderTrail } = await import('../../audit/folder-trail.ts');
+  return openFolderTrail(data);
+}
+
+export async function withTrail<T>(place: AuditPlace, use: (trail: AuditTrail) => Promise<T>): Promise<T> {
+  const trail = await openTrail(place);
+  try {
+    return await use(trail);
+  } finally {
+    await trail.close();
+  }
+}
+
+/** Never throws: the change is in force, and the command must still print its result. */
+async function record(place: AuditPlace, change: DescribedChange | undefined): Promise<void> {
+  if (change === undefined) return;
+  try {
+    await withTrail(place, (trail) => trail.append(entryOf(change)));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    remark(
+      `corkboard: The change is in force, but the audit has no record of it (${reason}). Write it down elsewhere, and run "corkboard check" before the next change.`,
+    );
+    process.exitCode = 1;
+  }
+}
+
+function entryOf({ command: own, organization, what }: DescribedChange): AuditEntry {
+  const time = new Date().toISOString();
+  const sudoUser = process.env['SUDO_USER'] || undefined;
+  const who = { user: systemUser(), sudoUser, host: hostname() };
+  return { time, command: own ?? command, organization, ...who, what: concealIn(what) };
+}
+
+/** Names of files can be URLs with passwords. */
+function concealIn<T>(value: T): T;
+function concealIn(value: unknown): unknown {
+  if (typeof value === 'string') return concealSecrets(value);
+  if (Array.isArray(value)) return value.map(concealIn);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, concealIn(member)]));
+}
+
+function systemUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // In containers, the id of a user need not have a name.
+    return `uid ${process.getuid?.()}`;
+  }
+}
+
+/** A data folder or a database, for a record. */
+export function describePlace({ data, database }: AuditPlace): string {
+  return database || data;
+}
