@@ -56,6 +56,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'src/render/text': ['src/dataset'],
   'src/render/thread': ['src/dataset', 'src/render/fragments', 'src/render/text'],
   'src/server': [
+    'src/audit',
     'src/keys',
     'src/render/text',
     'src/server/http',
@@ -73,6 +74,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'src/server/http': ['src/keys'],
   'src/server/limits': ['src/keys'],
   'src/server/observability': [
+    'src/audit',
     'src/keys',
     'src/server/http',
     'src/server/limits',

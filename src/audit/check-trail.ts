@@ -24,7 +24,7 @@ export async function checkTrail(trail: AuditTrail, report: ChainReport): Promis
 }
 
 /** Verifies the lines of a chain in their order. */
-class ChainCheck {
+export class ChainCheck {
   readonly #report: ChainReport;
   readonly #head: AuditHead | undefined;
   #damages = 0;

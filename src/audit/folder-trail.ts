@@ -14,7 +14,7 @@ import { type AuditHead, CHAIN_START, chainRecord, readChained } from './audit-r
 import type { AuditEntry, AuditTrail, StoredLine } from './audit-trail.ts';
 import { linesOf, numberedFiles, numberedName, tailOf } from './line-files.ts';
 
-const AUDIT_FOLDER = 'audit';
+export const AUDIT_FOLDER = 'audit';
 /** Each file is named by the sequence number of its first record. */
 const PREFIX = 'administration-';
 const LOCK = '.lock';

@@ -27,7 +27,7 @@ export function numberedFiles(folder: string, prefix: string): readonly Numbered
 }
 
 /** Empty if the folder does not exist. */
-function namesIn(folder: string): readonly string[] {
+export function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch (error) {

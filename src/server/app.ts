@@ -4,6 +4,7 @@
  * `sendProblem`.
  */
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { AccessLog } from '../audit/access-log.ts';
 import { AppError } from '../domain/app-error.ts';
 import type { Keyring, RateLimit } from '../keys/keyring.ts';
 import type { Variant } from '../render/text/rendered-body.ts';
@@ -25,7 +26,7 @@ import {
   readinessOf,
 } from './observability/health.ts';
 import { LoggedPaths } from './observability/logged-path.ts';
-import { createMetrics } from './observability/metrics.ts';
+import { createMetrics, type Metrics } from './observability/metrics.ts';
 import { createObserver, watchRequest } from './observability/observe.ts';
 import { authenticate, keyOf } from './request/authenticate.ts';
 import {
@@ -75,6 +76,8 @@ export interface AppOptions extends LogOptions, LiveTimes, SiteFolders {
   readonly showsVersion?: boolean | undefined;
   /** Addresses and networks of the proxies whose `X-Forwarded-For` is trusted; absent: none. */
   readonly trustedProxies?: readonly string[] | undefined;
+  /** Folder for a record of every request with a key; absent: they are not recorded. */
+  readonly accessFolder?: string | undefined;
   /** Origins whose pages may read responses; absent: none (decision 14). */
   readonly corsOrigins?: readonly string[] | undefined;
 }
@@ -112,7 +115,8 @@ export function buildApp(options: AppOptions): App {
   });
   const paths = new LoggedPaths(published);
   app.addHook('onRoute', ({ url }) => paths.add(url));
-  const observe = createObserver(app.log, metrics, paths);
+  const access = openAccessLog(options.accessFolder, metrics);
+  const observe = createObserver(app.log, metrics, paths, access);
   const datasets = new Datasets(store, hear, { processes: options.workers, impaired, limits });
   const shares = openShares(limits, keyring, datasets.replaced, metrics);
   const live = new LiveStreams(datasets, keyring, shares, options);
@@ -145,6 +149,7 @@ export function buildApp(options: AppOptions): App {
     const key = keyOf(request);
     const question = readRequest(variant, route, request.originalUrl, request.raw);
     const { target, parameters, subject, representation, encoding } = question;
+    request.visit.representation = representation;
     checkLookup(subject, key);
     if (representation === 'event-stream') return await live.send(question, request, reply);
     const lease = await datasets.lease(key.organization);
@@ -245,6 +250,12 @@ export function buildApp(options: AppOptions): App {
     close: async () => {
       shares.underWay.close();
       await datasets.close();
+      await access?.close();
     },
   };
+}
+
+function openAccessLog(folder: string | undefined, metrics: Metrics): AccessLog | undefined {
+  if (folder === undefined) return undefined;
+  return new AccessLog({ folder, onLost: (count) => metrics.lostAccessRecords.inc(count) });
 }

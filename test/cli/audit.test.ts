@@ -6,6 +6,7 @@ import { before, describe, it } from 'node:test';
 import { withDatabase } from '../../src/cli/process/database.ts';
 import { run, runJson, runProcess, temporaryFolder } from './command.ts';
 import { newPlace, PLACE_KINDS, type Place } from './places.ts';
+import { ask, serving, stop } from './serving.ts';
 import { writeSmallBundle } from './small-bundle.ts';
 
 const folder = temporaryFolder();
@@ -274,5 +275,63 @@ describe('a change that cannot be recorded', () => {
     assert.match(stdout, /Created organization school/);
     assert.match(stderr, /The change is in force, but the audit has no record of it \(.+\)\. Write it down/);
     assert.ok(statSync(join(options.data, 'audit')).isFile());
+  });
+});
+
+describe('the access records of a folder', () => {
+  it('are written by all workers, listed, and verified by check', async (t) => {
+    const { words, options } = await newPlace('folder', folder);
+    await run(['import', bundle, '--organization', 'school', ...words]);
+    const { key, id } = await runJson(['keys', 'create', ...words]);
+    const server = await serving(t, ['serve', '--workers', '2', '--audit-access', ...words]);
+    const url = server.printed['Variant B']!;
+    for (let at = 0; at < 6; at += 1) assert.equal((await ask(`${url}/v1/events`, key)).status, 200);
+    await ask(`${url}/v1/users?email=bob%40x.example`, key);
+    await stop(server, 'SIGTERM');
+    const { stdout } = await run(['audit', '--access', '--json', '--organization', 'school', ...words]);
+    const records = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.equal(records.length, 7);
+    assert.deepEqual(new Set(records.map((record) => record.key)), new Set([id]));
+    const times = records.map(({ time }) => time);
+    assert.deepEqual(times, times.toSorted());
+    const lines = await run(['audit', '--access', ...words]);
+    assert.match(
+      lines.stdout,
+      new RegExp(`Z {2}school {2}${id} {2}GET /b/v1/events {2}200 {2}json {2}\\d+ bytes`),
+    );
+    assert.equal((await run(['check', ...words])).code, 0);
+
+    await run(['forget', '--user', '2', '--organization', 'school', ...words]);
+    const audit = join(options.data, 'audit');
+    for (const name of readdirSync(audit)) {
+      const text = readFileSync(join(audit, name), 'utf8');
+      for (const personal of ['bob@', 'bob%40', 'Bob']) assert.ok(!text.includes(personal), name);
+    }
+
+    const file = readdirSync(audit).find((name) => name.startsWith('access-'))!;
+    const changed = readFileSync(join(audit, file), 'utf8').replace('"status":200', '"status":401');
+    writeFileSync(join(audit, file), changed);
+    const checked = await run(['check', ...words]);
+    assert.equal(checked.code, 1);
+    assert.match(checked.stdout, new RegExp(`Damage: ${file}, line 1: the record was changed`));
+  });
+
+  it('require a folder with a database, and a folder that can be written', async () => {
+    const { words } = await newPlace('database', folder);
+    for (const command of [
+      ['serve', '--audit-access'],
+      ['audit', '--access'],
+    ]) {
+      const { code, stderr } = await run([...command, ...words]);
+      assert.deepEqual([code, stderr.includes('--audit-folder')], [2, true], stderr);
+    }
+    const place = await newPlace('folder', folder);
+    const serve = ['serve', '--workers', '1', '--port', '0', '--audit-access', ...place.words];
+    const { code, stderr } = await run([...serve, '--audit-folder', join(bundle, 'users.csv')]);
+    assert.equal(code, 1);
+    assert.match(stderr, /Access records cannot be written \(.*\)\. --audit-folder must name a folder/);
   });
 });

@@ -81,6 +81,17 @@ const CASES: Readonly<Record<string, Case>> = {
     ...{ text: '10.0.0.0/8,::1', value: ['10.0.0.0/8', '::1'] },
     ...{ optionText: '127.0.0.1', optionValue: ['127.0.0.1'], invalid: 'proxy' },
   },
+  'audit-access': {
+    name: 'auditAccess',
+    ...{ text: 'on', value: true, optionText: 'off', optionValue: false, invalid: 'yes' },
+  },
+  'audit-folder': {
+    name: 'auditFolder',
+    text: '/one',
+    value: '/one',
+    optionText: '/two',
+    optionValue: '/two',
+  },
   'metrics-organizations': {
     name: 'metricsOrganizations',
     ...{ text: 'on', value: true, optionText: 'off', optionValue: false, invalid: 'yes' },

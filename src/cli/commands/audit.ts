@@ -1,19 +1,26 @@
-/** `corkboard audit`: lists the records of administration (decision 87). */
+/** `corkboard audit`: lists the records of administration, or those of access (decision 87). */
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import { type AuditMembers, readChained } from '../../audit/audit-record.ts';
+import type { StoredLine } from '../../audit/audit-trail.ts';
 import { AppError } from '../../domain/app-error.ts';
-import { withTrail } from '../process/audit.ts';
+import {
+  type AuditFolderOption,
+  auditFolderOption,
+  requireAccessFolder,
+  withTrail,
+} from '../process/audit.ts';
 import { hasStorage, type StorageOptions } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { readInstant, readName } from '../terminal/options.ts';
 import { type JsonOption, remark, renderCell } from '../terminal/output.ts';
 
-interface AuditOptions extends StorageOptions, JsonOption {
+interface AuditOptions extends StorageOptions, JsonOption, AuditFolderOption {
   readonly organization?: readonly string[];
   /** In milliseconds. */
   readonly since?: number;
   readonly command?: string;
+  readonly access?: boolean;
 }
 
 export function addAuditCommand(program: Command): void {
@@ -26,38 +33,64 @@ export function addAuditCommand(program: Command): void {
     .option('-o, --organization <name>', 'only this organization; can be repeated (default: all)', readName)
     .option('--since <instant>', 'only records since this instant (ISO 8601)', readInstant)
     .option('--command <words>', 'only this command and those below it, like keys or "keys create"')
+    .option('--access', 'the requests with a key that servers with --audit-access have recorded, instead')
+    .addOption(auditFolderOption())
     .option('--json', 'print one JSON object per line')
-    .action((_options: unknown, command: Command) => listRecords(command.optsWithGlobals()));
+    .action((_options: unknown, command: Command) => listRequested(command.optsWithGlobals()));
   addExamples(audit, [
     'corkboard audit --data /srv/corkboard',
     'corkboard audit --organization school --since 2026-11-01T00:00:00Z',
     'corkboard audit --command keys --json',
+    'corkboard audit --access --organization school',
   ]);
+}
+
+async function listRequested(options: AuditOptions): Promise<void> {
+  await (options.access ? listAccess(options) : listRecords(options));
 }
 
 async function listRecords(options: AuditOptions): Promise<void> {
   if (!hasStorage(options)) {
     throw new AppError('data-unreadable', `There is no data folder ${options.data}. Check --data.`);
   }
-  const isWanted = matcherOf(options);
   await withTrail(options, async (trail) => {
-    for await (const { text, place, isComplete } of trail.lines()) {
-      const record = readChained(text);
-      if (record === undefined) {
-        if (isComplete) remark(`corkboard: ${place} was changed. Run "corkboard check".`);
-      } else if (isWanted(record.members)) {
-        await write(options.json ? text : renderRecord(record.members));
-      }
-    }
+    for await (const line of trail.lines()) await showLine(line, options, renderRecord);
   });
 }
 
-function matcherOf({ organization, since = -Infinity, command }: AuditOptions) {
-  const names = organization && new Set(organization.map((name) => name.toLowerCase()));
-  return ({ time, command: of, organization: about }: AuditMembers): boolean =>
-    (names === undefined || names.has(String(about).toLowerCase())) &&
+async function listAccess(options: AuditOptions): Promise<void> {
+  if (options.command !== undefined) {
+    throw new AppError('option-malformed', 'Access records have no command. Leave out --command.');
+  }
+  const { readAccess } = await import('../../audit/access-files.ts');
+  const folder = await requireAccessFolder(options);
+  for await (const { line } of readAccess(folder)) await showLine(line, options, renderAccess);
+}
+
+/** Prints a record if it is wanted. */
+async function showLine(
+  { text, place, isComplete }: StoredLine,
+  options: AuditOptions,
+  render: (members: AuditMembers) => string,
+): Promise<void> {
+  const record = readChained(text);
+  if (record === undefined) {
+    if (isComplete) remark(`corkboard: ${place} was changed. Run "corkboard check".`);
+  } else if (isWanted(record.members, options)) {
+    await write(options.json ? text : render(record.members));
+  }
+}
+
+function isWanted(
+  { time, command: of, organization: about }: AuditMembers,
+  { organization: names, since = -Infinity, command }: AuditOptions,
+): boolean {
+  const isAbout = (name: string) => name.toLowerCase() === String(about).toLowerCase();
+  return (
+    (names === undefined || names.some(isAbout)) &&
     Date.parse(String(time)) >= since &&
-    (command === undefined || `${of} `.startsWith(`${command} `));
+    (command === undefined || `${of} `.startsWith(`${command} `))
+  );
 }
 
 /** One line with who and when, and one line for each value. */
@@ -89,6 +122,14 @@ function renderValue(value: unknown): string {
     return renderCell(value.join(', '));
   }
   return JSON.stringify(value);
+}
+
+/** One line. A record of lost ones has their number. */
+function renderAccess({ time, lost, ...request }: AuditMembers): string {
+  if (lost !== undefined) return `${time}  ${lost} records could not be written`;
+  const { key, organization, method, route, boards, users, representation = '-', status, bytes } = request;
+  const scope = `boards ${boards}, users ${users}`;
+  return `${time}  ${organization}  ${key}  ${method} ${route}  ${status}  ${representation}  ${bytes} bytes  ${scope}`;
 }
 
 /** Waits for a slow reader, so that the memory does not grow. */

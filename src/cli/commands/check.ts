@@ -10,7 +10,7 @@ import { type CheckFinding, reasonOf } from '../../store/files/check-report.ts';
 import { removeFoldersOnSignals } from '../../system/temporary-folder.ts';
 import { hasFlippedUnusedBit } from '../../system/unused-space.ts';
 import { isLogDamaged } from '../../system/write-ahead-log.ts';
-import { withTrail } from '../process/audit.ts';
+import { type AuditFolderOption, accessFolder, auditFolderOption, withTrail } from '../process/audit.ts';
 import {
   type DataPlace,
   hasStorage,
@@ -23,7 +23,7 @@ import { addExamples } from '../terminal/examples.ts';
 import { readName } from '../terminal/options.ts';
 import { countOf, type JsonOption, printResult } from '../terminal/output.ts';
 
-interface CheckOptions extends StorageOptions, JsonOption {
+interface CheckOptions extends StorageOptions, JsonOption, AuditFolderOption {
   readonly organization?: readonly string[];
   readonly backup?: string;
 }
@@ -39,6 +39,7 @@ export function addCheckCommand(program: Command): void {
     )
     .option('--backup <folder>', 'check a backup instead of the data folder')
     .option('-o, --organization <name>', 'only this organization; can be repeated (default: all)', readName)
+    .addOption(auditFolderOption())
     .option('--json', 'print one JSON object')
     .action((_options: unknown, command: Command) => checkData(command.optsWithGlobals()));
   addExamples(check, [
@@ -65,7 +66,8 @@ async function checkData(options: CheckOptions): Promise<void> {
       withPlace(options, true, (place) => checkPlace(place, options.organization, add, onFinding)),
     );
     await opened(add, async () => {
-      await withTrail(options, (trail) => checkAudit(trail, add));
+      const folder = await accessFolder(options);
+      await withTrail(options, (trail) => checkAudit(trail, folder, add));
       return [];
     });
   }
@@ -130,12 +132,15 @@ async function checkPlace(
   return checked;
 }
 
-async function checkAudit(trail: AuditTrail, add: OnFinding): Promise<void> {
+async function checkAudit(trail: AuditTrail, folder: string | undefined, add: OnFinding): Promise<void> {
+  const { checkAccess } = await import('../../audit/access-files.ts');
   const { checkTrail } = await import('../../audit/check-trail.ts');
-  await checkTrail(trail, {
-    damage: (message) => add('damage', message),
-    note: (message) => add('note', message),
-  });
+  const report = {
+    damage: (message: string) => add('damage', message),
+    note: (message: string) => add('note', message),
+  };
+  await checkTrail(trail, report);
+  if (folder !== undefined) await checkAccess(folder, report);
 }
 
 async function checkKeys({ store, keys }: DataPlace, add: OnFinding): Promise<void> {

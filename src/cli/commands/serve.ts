@@ -9,6 +9,7 @@ import type { RateLimit } from '../../keys/keyring.ts';
 import type { AdminServer } from '../../server/admin.ts';
 import { LIMIT_NAMES, LIMITS, type Limits, renderDefault } from '../../server/limits/limits.ts';
 import type { RunningServer, ServerOptions } from '../../server/start.ts';
+import { type AuditFolderOption, auditFolderOption, requireAccessFolder } from '../process/audit.ts';
 import { keepRoom } from '../process/full-disk.ts';
 import { openSharedLog } from '../process/shared-log.ts';
 import {
@@ -43,7 +44,7 @@ export interface ListenOptions extends StorageOptions, ResidentOption {
   readonly logLevel: ServerOptions['logLevel'];
 }
 
-interface ServeOptions extends ListenOptions {
+interface ServeOptions extends ListenOptions, AuditFolderOption {
   readonly databaseRead?: string;
   readonly workers: number;
   readonly variant: 'a' | 'b';
@@ -52,6 +53,7 @@ interface ServeOptions extends ListenOptions {
   readonly corsOrigin?: readonly string[];
   readonly trustProxy?: readonly string[];
   readonly metricsOrganizations?: boolean;
+  readonly auditAccess?: boolean;
 }
 
 /** How long a request waits for data from the shared store before the client must try again. */
@@ -110,6 +112,13 @@ export function addServeCommand(program: Command): void {
         'include the names of organizations in /metrics, which requires no key',
       ).argParser(readSwitch),
     )
+    .addOption(
+      setting(
+        '--audit-access [on|off]',
+        'record every request with a key: which key read which route, but no data about users',
+      ).argParser(readSwitch),
+    )
+    .addOption(auditFolderOption())
     .action((_options: unknown, command: Command) => serveData(command.optsWithGlobals()));
   serve.addHelpText('after', ({ command }) => renderLimits(command));
   addExamples(serve, [
@@ -121,6 +130,7 @@ export function addServeCommand(program: Command): void {
     'corkboard serve --database postgres://db1/corkboard --cache /var/cache/corkboard --cache-limit 50GB',
     'corkboard serve --limit responses-per-key=8 --limit response-memory=2GB',
     'corkboard serve --admin-port 9464',
+    'corkboard serve --audit-access',
     'corkboard serve --trust-proxy 127.0.0.1,10.20.0.0/16',
     'corkboard serve --variant b --rate-limit 100/minute --cors-origin https://dashboard.example.org',
   ]);
@@ -191,6 +201,7 @@ async function serveData(options: ServeOptions): Promise<void> {
   if (cluster.isWorker) {
     return runAsWorker((untilStopped) => serveHere(options, ({ address }) => untilStopped(address)));
   }
+  if (options.auditAccess) await requireAccessFolder(options);
   keepRoom(options);
   const untilSignal = (server: RunningServer) => runUntilSignal(options, server);
   if (options.workers === 1) return serveHere(options, untilSignal);
@@ -222,6 +233,7 @@ async function serveHere(
           corsOrigins: options.corsOrigin,
           trustedProxies: options.trustProxy,
           metricsOrganizations: options.metricsOrganizations,
+          accessFolder: options.auditAccess ? await requireAccessFolder(options) : undefined,
           hasAdmin: options.adminPort !== undefined,
           showsVersion: options.versionHeader,
         });

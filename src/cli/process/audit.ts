@@ -3,13 +3,22 @@
  * their changes here; commands that only take data out call `recordAct`.
  */
 import { hostname, userInfo } from 'node:os';
-import type { Command } from 'commander';
+import { join } from 'node:path';
+import type { Command, Option } from 'commander';
 import type { AuditEntry, AuditTrail } from '../../audit/audit-trail.ts';
 import { type DescribedChange, describeKeyChange, describeStoreChange } from '../../audit/describe-change.ts';
+import { AppError } from '../../domain/app-error.ts';
 import type { StoredKeyring } from '../../keys/stored-keyring.ts';
 import type { VersionStore } from '../../store/files/version-store.ts';
 import { concealSecrets, remark } from '../terminal/output.ts';
+import { setting } from '../terminal/setting.ts';
 import { openMigrated } from './database.ts';
+
+/** For commands that write or read access records. */
+export interface AuditFolderOption {
+  /** Absent or empty: the folder of the audit in the data folder. */
+  readonly auditFolder?: string;
+}
 
 /** The storage of a command; its audit is part of it. */
 export interface AuditPlace {
@@ -100,4 +109,33 @@ function systemUser(): string {
 /** A data folder or a database, for a record. */
 export function describePlace({ data, database }: AuditPlace): string {
   return database || data;
+}
+
+export function auditFolderOption(): Option {
+  return setting(
+    '--audit-folder <dir>',
+    'folder of access records (default: audit in the data folder; required with a database)',
+  );
+}
+
+/** The folder of access records; undefined with a database if none is named. */
+export async function accessFolder({
+  data,
+  database,
+  auditFolder,
+}: AuditPlace & AuditFolderOption): Promise<string | undefined> {
+  if (auditFolder) return auditFolder;
+  if (database) return undefined;
+  const { AUDIT_FOLDER } = await import('../../audit/folder-trail.ts');
+  return join(data, AUDIT_FOLDER);
+}
+
+/** Throws `option-malformed` if there is none. */
+export async function requireAccessFolder(options: AuditPlace & AuditFolderOption): Promise<string> {
+  const folder = await accessFolder(options);
+  if (folder !== undefined) return folder;
+  throw new AppError(
+    'option-malformed',
+    'A database has no folder for access records. Name one of this machine with --audit-folder or CORKBOARD_AUDIT_FOLDER.',
+  );
 }

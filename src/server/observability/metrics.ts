@@ -139,6 +139,11 @@ export function createMetrics(
       labelNames: ['code'],
       registers,
     }),
+    lostAccessRecords: new Counter({
+      name: 'corkboard_lost_access_records_total',
+      help: 'Access records of the audit that could not be written.',
+      registers,
+    }),
     /** The labels of metrics that are counted by organization. */
     labelsOf: (organization: string) => (namesOrganizations ? { organization } : {}),
     datasetsOpened: new Counter({

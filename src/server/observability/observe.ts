@@ -5,8 +5,10 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
+import type { AccessLog } from '../../audit/access-log.ts';
 import type { ProblemCode } from '../../domain/app-error.ts';
 import { addressOf } from '../../domain/network.ts';
+import type { Scope } from '../../domain/scope.ts';
 import type { KeyEntry } from '../../keys/keyring.ts';
 import { RequestTarget } from '../http/target.ts';
 import type { DatasetNews } from '../versions/datasets.ts';
@@ -48,6 +50,8 @@ export class Visit {
   /** A known key that is refused. */
   refusedKey: KeyEntry | undefined;
   code: ProblemCode | undefined;
+  /** The form of the body; absent until the request has been read. */
+  representation: string | undefined;
   /** Why the server cut the response; only for the log. */
   cutFor: CutReason | undefined;
   /** An unexpected error; only for the log. */
@@ -111,7 +115,13 @@ export function watchRequest(
   });
 }
 
-export function createObserver(log: FastifyBaseLogger, metrics: Metrics, paths: LoggedPaths): Observe {
+/** `access`: receives every request with a known key; absent if they are not recorded. */
+export function createObserver(
+  log: FastifyBaseLogger,
+  metrics: Metrics,
+  paths: LoggedPaths,
+  access?: AccessLog,
+): Observe {
   const logsRequests = log.level === 'info' || log.level === 'debug';
 
   function finishRequest({ visit, request, reply }: Finished): void {
@@ -122,8 +132,12 @@ export function createObserver(log: FastifyBaseLogger, metrics: Metrics, paths: 
     const bytes = visit.sentBytes();
     const durationMs = visit.elapsedMs();
     metrics.countRequest(route, method, status, durationMs / 1000, bytes);
-    if (!logsRequests && visit.failure === undefined) return;
     const key = visit.key ?? visit.refusedKey;
+    if (access !== undefined && key !== undefined) {
+      const { representation } = visit;
+      access.add({ ...accessOf(key), method, route, representation, status, bytes });
+    }
+    if (!logsRequests && visit.failure === undefined) return;
     const line = {
       request_id: request.id,
       client: visit.client,
@@ -179,6 +193,16 @@ export function createObserver(log: FastifyBaseLogger, metrics: Metrics, paths: 
       }
     }
   };
+}
+
+/** Scopes are shown by their size: an id of a user would outlive the erasure of the user. */
+function accessOf({ id, organization, scope }: KeyEntry) {
+  const boards = sizeOf(scope.boards);
+  return { time: new Date().toISOString(), key: id, organization, boards, users: sizeOf(scope.users) };
+}
+
+function sizeOf(part: Scope['boards'] | Scope['users']): string | number {
+  return typeof part === 'string' ? part : part.length;
 }
 
 function round(durationMs: number): number {

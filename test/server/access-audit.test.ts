@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { openStand, until } from './stand.ts';
+
+const base = mkdtempSync(join(tmpdir(), 'corkboard-access-'));
+after(() => rmSync(base, { recursive: true, force: true }));
+
+// biome-ignore lint/suspicious/noExplicitAny: what comes out is what the tests are about
+function recordsIn(folder: string): any[] {
+  const lines = readdirSync(folder).flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'));
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line));
+}
+
+describe('the access records of a server', () => {
+  it('have every request with a key, without data about users', async () => {
+    const accessFolder = join(base, 'requests');
+    const stand = await openStand({ accessFolder, logLevel: 'silent' });
+    const scope = { boards: [1n, 2n], users: [5n] };
+    const narrow = await stand.makeKey({ scope });
+    const gone = await stand.makeKey({}, Date.now() - 1);
+    const requests = [
+      ['/a/v1/events?format=csv', stand.key],
+      ['/a/v1/user/5', stand.key],
+      ['/a/v1/lms_user/sis/B-1', stand.key],
+      ['/b/v1/users?email=ann%40x.example', stand.key],
+      ['/insights/v1/overview', narrow],
+      ['/a/v1/boards', gone],
+      ['/a/v1/boards', 'unknown'],
+      ['/livez', stand.key],
+    ] as const;
+    for (const [path, apikey] of requests) await (await stand.get(path, { apikey })).arrayBuffer();
+    await stand.close();
+    const records = recordsIn(accessFolder);
+    const narrowScope = records.find(({ route }) => route === '/insights/v1/overview');
+    assert.deepEqual([narrowScope.boards, narrowScope.users], [2, 1]);
+    const [first] = records;
+    assert.deepEqual(
+      [first.method, first.route, first.status, first.representation, first.boards, first.organization],
+      ['GET', '/a/v1/events', 200, 'csv', 'all', 'harbor'],
+    );
+    assert.ok(first.bytes > 100);
+    assert.deepEqual(records.map(({ status }) => status).slice(-1), [401]);
+    assert.equal(records.length, requests.length - 2);
+    const text = JSON.stringify(records);
+    for (const personal of ['x.example', 'ann', 'B-1', '127.0.0.1', '/5', '::1']) {
+      assert.ok(!text.includes(personal), personal);
+    }
+  });
+
+  it('that are lost are counted in a metric, while the server continues', async () => {
+    const accessFolder = join(base, 'lost');
+    const stand = await openStand({ accessFolder, logLevel: 'silent' });
+    const lost = async () => {
+      const text = await (await stand.get('/metrics')).text();
+      return Number(/^corkboard_lost_access_records_total (\d+)$/m.exec(text)?.[1]);
+    };
+    assert.equal(await lost(), 0);
+    rmSync(accessFolder, { recursive: true });
+    assert.equal((await stand.get('/a/v1/boards')).status, 200);
+    await until(async () => (await lost()) === 1);
+    assert.equal((await stand.get('/a/v1/boards')).status, 200);
+    await stand.close();
+  });
+
+  it('are not written by default', async () => {
+    const stand = await openStand({ logLevel: 'silent' });
+    await stand.get('/a/v1/boards');
+    await stand.stop();
+    assert.ok(
+      !readdirSync(stand.folder, { recursive: true }).some((path) => String(path).includes('access')),
+    );
+    await stand.close();
+  });
+});
