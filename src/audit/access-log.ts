@@ -26,6 +26,8 @@ export interface AccessEntry {
   readonly users: string | number;
   readonly representation: string | undefined;
   readonly status: number;
+  /** Number of events, records or changes; absent if it is not known, as in a live stream. */
+  readonly rows: number | undefined;
   readonly bytes: number;
 }
 

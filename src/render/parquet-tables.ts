@@ -46,7 +46,8 @@ export class ParquetTables {
       return { next: undefined, mostRows: this.#mostEvents(query), pieces };
     }
     const { batches, next } = await readPage(this.#dataset, query, limit);
-    return { next, mostRows: limit, pieces: () => this.#events(batches) };
+    const rows = batches.reduce((sum, { count }) => sum + count, 0);
+    return { next, mostRows: limit, rows, pieces: () => this.#events(batches) };
   }
 
   async list(of: ListKind, query: ListQuery, variant: Variant): Promise<UnsizedBody<bigint>> {
@@ -55,7 +56,7 @@ export class ParquetTables {
     const form = { prefix: '', section: 0, optional: false };
     const columns = columnsOf(LIST_FIELDS[of][variant], records, form);
     const pieces = () => this.#write({ columns, hasTimestamp: false }, listedRows(indices));
-    return { next, mostRows: indices.length, pieces };
+    return { next, mostRows: indices.length, rows: indices.length, pieces };
   }
 
   /**

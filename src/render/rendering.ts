@@ -91,6 +91,11 @@ export function openRendering(dataset: Dataset, redacting: Redacting, thread?: R
 
 const KEPT_SIZES = 256;
 
+interface BodySize {
+  readonly byteLength: number;
+  readonly rows: number;
+}
+
 class DatasetRendering implements Rendering {
   readonly tables: ParquetTables;
   readonly dataset: Dataset;
@@ -99,7 +104,7 @@ class DatasetRendering implements Rendering {
    * Sizes of large responses. The same exports are requested repeatedly, and their size never
    * changes.
    */
-  readonly #sizes = new AsyncMemo<number>(KEPT_SIZES);
+  readonly #sizes = new AsyncMemo<BodySize>(KEPT_SIZES);
   readonly #thread: RenderThread | undefined;
   readonly #names: EventNames;
 
@@ -124,12 +129,13 @@ class DatasetRendering implements Rendering {
       );
     }
     let selection: Selection | undefined;
-    const byteLength = await this.#sizes.take(questionOf([query, representation]), async () => {
+    const size = await this.#sizes.take(questionOf([query, representation]), async () => {
       const tally = await this.dataset.tally(query);
       selection = tally.selection;
-      return measureFramed(frame, tally.events, await parts.measure(tally));
+      const rows = tally.events;
+      return { rows, byteLength: measureFramed(frame, rows, await parts.measure(tally)) };
     });
-    return this.#largeAnswer(parts, query, frame, byteLength, selection);
+    return this.#largeAnswer(parts, query, frame, size, selection);
   }
 
   async changes(
@@ -146,7 +152,7 @@ class DatasetRendering implements Rendering {
     parts: EventParts,
     query: EventQuery,
     frame: Frame,
-    byteLength: number,
+    { byteLength, rows }: BodySize,
     found: Selection | undefined,
   ): EventsBody {
     const { timeline } = this.dataset;
@@ -159,7 +165,7 @@ class DatasetRendering implements Rendering {
             const selection = found ?? timeline.select(query);
             return thread.render({ parts: parts.shared, events, selection, frame, byteLength });
           };
-    return { byteLength, next: undefined, heldBytes: heldBytesOf(this.dataset), chunks };
+    return { byteLength, next: undefined, rows, heldBytes: heldBytesOf(this.dataset), chunks };
   }
 
   async list(

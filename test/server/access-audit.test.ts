@@ -50,6 +50,23 @@ describe('the access records of a server', () => {
     }
   });
 
+  it('have the number of rows of lists, also if the body was kept from an earlier request', async () => {
+    const accessFolder = join(base, 'rows');
+    const stand = await openStand({ accessFolder, logLevel: 'silent' });
+    const lines = async (path: string) => (await (await stand.get(path)).text()).trimEnd().split('\n').length;
+    const paths = ['events', 'events?limit=1', 'users', 'boards', 'events?since=start'].map(
+      (path) => `/a/v1/${path}${path.includes('?') ? '&' : '?'}format=ndjson`,
+    );
+    const expected: number[] = [];
+    for (const path of [...paths, ...paths, ...paths]) expected.push(await lines(path));
+    for (const path of ['/a/v1/users?format=parquet', '/insights/v1/overview'])
+      await (await stand.get(path)).arrayBuffer();
+    await stand.get('/a/v1/users', { 'if-none-match': '*' });
+    await stand.close();
+    const rows = recordsIn(accessFolder).map((record) => record.rows);
+    assert.deepEqual(rows, [...expected, expected[2], undefined, undefined]);
+  });
+
   it('that are lost are counted in a metric, while the server continues', async () => {
     const accessFolder = join(base, 'lost');
     const stand = await openStand({ accessFolder, logLevel: 'silent' });

@@ -127,9 +127,20 @@ function renderValue(value: unknown): string {
 /** One line. A record of lost ones has their number. */
 function renderAccess({ time, lost, ...request }: AuditMembers): string {
   if (lost !== undefined) return `${time}  ${lost} records could not be written`;
-  const { key, organization, method, route, boards, users, representation = '-', status, bytes } = request;
+  const {
+    key,
+    organization,
+    method,
+    route,
+    boards,
+    users,
+    representation = '-',
+    status,
+    rows,
+    bytes,
+  } = request;
   const scope = `boards ${boards}, users ${users}`;
-  return `${time}  ${organization}  ${key}  ${method} ${route}  ${status}  ${representation}  ${bytes} bytes  ${scope}`;
+  return `${time}  ${organization}  ${key}  ${method} ${route}  ${status}  ${representation}  ${rows === undefined ? '' : `${rows} rows, `}${bytes} bytes  ${scope}`;
 }
 
 /** Waits for a slow reader, so that the memory does not grow. */

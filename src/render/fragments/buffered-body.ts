@@ -1,5 +1,6 @@
 /** Responses whose items are in memory already. */
 import { inSlices } from '../../system/time-slice.ts';
+import type { Chunk } from '../text/chunk.ts';
 import { type Frame, measureFramed, measureRun, type RowWriter, renderHeld } from '../text/frame.ts';
 import type { RenderedBody } from '../text/rendered-body.ts';
 import { HELD_BYTES } from './admission.ts';
@@ -39,8 +40,9 @@ function bodyOf<Next>(
   itemBytes: number,
   next: Next | undefined,
 ): RenderedBody<Next> {
-  const items = runs.reduce((sum, run) => sum + run.count, 0);
-  const byteLength = measureFramed(frame, items, itemBytes);
+  const rows = runs.reduce((sum, run) => sum + run.count, 0);
+  const byteLength = measureFramed(frame, rows, itemBytes);
   const heldBytes = Math.min(byteLength, HELD_BYTES);
-  return { byteLength, next, heldBytes, chunks: (memory) => renderHeld(frame, runs, byteLength, memory) };
+  const chunks = (memory?: Chunk) => renderHeld(frame, runs, byteLength, memory);
+  return { byteLength, next, rows, heldBytes, chunks };
 }

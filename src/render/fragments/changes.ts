@@ -118,13 +118,14 @@ export async function answerChanges(
   if (isHeld) return bufferedBody(frame, [gone, ...page.batches.map(changed)], page.next);
   const tally = await dataset.tally(asked);
   const itemBytes = measureRun(gone) + (await parts.measure(tally)) + SYNC_BYTES * tally.events;
-  const byteLength = measureFramed(frame, gone.count + tally.events, itemBytes);
+  const rows = gone.count + tally.events;
+  const byteLength = measureFramed(frame, rows, itemBytes);
   async function* runs(): AsyncGenerator<RowWriter, void> {
     yield gone;
     for await (const batch of readAhead(dataset.events(asked))) yield changed(batch);
   }
   const chunks = (memory?: Chunk) => renderChunks(frame, runs(), byteLength, memory);
-  return { byteLength, next: undefined, heldBytes: heldBytesOf(dataset), chunks };
+  return { byteLength, next: undefined, rows, heldBytes: heldBytesOf(dataset), chunks };
 }
 
 /** Throws `since-invalid` if too many events were deleted. */

@@ -22,6 +22,8 @@ export interface RenderedBody<Next = undefined> {
    * (decision 18).
    */
   readonly next: Next | undefined;
+  /** Number of events, records or changes; absent if the body is no sequence of these. */
+  readonly rows?: number | undefined;
   /**
    * Approximate number of bytes in memory at a time while the response is sent (decision 60);
    * absent: all of them.
@@ -55,6 +57,8 @@ export interface UnsizedBody<Next = undefined> {
   readonly next: Next | undefined;
   /** An upper bound of the number of rows. */
   readonly mostRows: number;
+  /** Their number; absent if it is not known before they are read. */
+  readonly rows?: number | undefined;
   /**
    * The bytes, in buffers of any size; call it at most once. The event loop runs between them.
    * Ending the iteration early frees everything.

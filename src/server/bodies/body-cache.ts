@@ -44,6 +44,8 @@ export interface SmallBody {
   readonly bytes: Buffer;
   /** Cursor of the next page; absent when there is none. */
   readonly next: string | undefined;
+  /** Number of events, records or changes; absent if unknown. */
+  readonly rows?: number | undefined;
 }
 
 /** The input for a new body. */
@@ -129,7 +131,7 @@ export class BodyCache {
     this.#packed.bodies.forget(dataset);
   }
 
-  #keep(dataset: Dataset, tag: string, { bytes, next }: SmallBody, isCostly: boolean): void {
+  #keep(dataset: Dataset, tag: string, { bytes, next, rows }: SmallBody, isCostly: boolean): void {
     if (!(isCostly || this.#askedSmall.knows(tag)) || this.#retired.has(dataset)) return;
     if (this.#small.find(dataset, tag) !== undefined) return;
     const size = bytes.length + OVERHEAD_BYTES;
@@ -138,7 +140,7 @@ export class BodyCache {
     const copy = Buffer.allocUnsafeSlow(bytes.length);
     bytes.copy(copy);
     const release = () => this.#small.giveBack(dataset, size);
-    this.#small.add(dataset, tag, { bytes: copy, next, isIdle: true, release });
+    this.#small.add(dataset, tag, { bytes: copy, next, rows, isIdle: true, release });
   }
 
   #begin(dataset: Dataset, tag: string, beginning: Beginning): Body | undefined {

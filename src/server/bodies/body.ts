@@ -39,6 +39,8 @@ export interface Making {
   make(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   /** Cursor of the next page; absent when there is none. */
   readonly next: string | undefined;
+  /** Number of events, records or changes; absent if unknown. */
+  readonly rows?: number | undefined;
   /** Approximate memory while it is made. */
   readonly heldBytes: number;
   /** Absent while unknown. */
@@ -82,6 +84,7 @@ type State = 'growing' | 'complete' | 'failed' | 'given-up' | 'abandoned';
 
 export class Body {
   readonly next: string | undefined;
+  readonly rows: number | undefined;
   readonly isWhole: boolean;
   readonly #readers = new Set<Reader>();
   readonly #heldBytes: number;
@@ -106,8 +109,9 @@ export class Body {
   /** Resolves with the next change of any state of the body. */
   #changed = Promise.withResolvers<void>();
 
-  constructor({ make, next, heldBytes, byteLength, account }: Making, place: CachePlace | undefined) {
+  constructor({ make, next, rows, heldBytes, byteLength, account }: Making, place: CachePlace | undefined) {
     this.next = next;
+    this.rows = rows;
     this.isWhole = account !== undefined;
     this.#make = make;
     this.#heldBytes = heldBytes;

@@ -52,6 +52,8 @@ export class Visit {
   code: ProblemCode | undefined;
   /** The form of the body; absent until the request has been read. */
   representation: string | undefined;
+  /** Number of events, records or changes in the body; absent if unknown. Only for the audit. */
+  rows: number | undefined;
   /** Why the server cut the response; only for the log. */
   cutFor: CutReason | undefined;
   /** An unexpected error; only for the log. */
@@ -135,7 +137,8 @@ export function createObserver(
     const key = visit.key ?? visit.refusedKey;
     if (access !== undefined && key !== undefined) {
       const { representation } = visit;
-      access.add({ ...accessOf(key), method, route, representation, status, bytes });
+      const rows = status === 200 && method === 'GET' ? visit.rows : undefined;
+      access.add({ ...accessOf(key), method, route, representation, status, rows, bytes });
     }
     if (!logsRequests && visit.failure === undefined) return;
     const line = {

@@ -50,6 +50,7 @@ export function sendAnswer(
   answer: AnyAnswer,
   places: ParquetPlaces,
 ): Promise<FastifyReply> {
+  exchange.request.visit.rows = answer.rows;
   return 'pieces' in answer ? sendParquet(exchange, answer, places) : sendSized(exchange, answer);
 }
 
@@ -93,15 +94,16 @@ async function sendParquet(
  * `sendAnswer`.
  */
 export async function sendFound(exchange: Exchange, found: SmallBody | Body): Promise<FastifyReply> {
+  exchange.request.visit.rows = found.rows;
   if (!(found instanceof Body)) return sendFinished(exchange.reply, found.bytes, exchange.encoding);
   await using reader = found.join();
   return await sendBody(exchange, found, reader);
 }
 
 async function sendBody(exchange: Exchange, body: Body, reader: Reader): Promise<FastifyReply> {
-  const { bytes, byteLength, heldBytes, next } = body;
+  const { bytes, byteLength, heldBytes, next, rows } = body;
   if (bytes === undefined) return await sendLarge(exchange, { byteLength, heldBytes }, () => reader.read());
-  exchange.slot.keep({ bytes, next }, true);
+  exchange.slot.keep({ bytes, next, rows }, true);
   return sendFinished(exchange.reply, bytes, exchange.encoding);
 }
 
@@ -118,7 +120,7 @@ async function sendSized(exchange: Exchange, answer: SizedAnswer): Promise<Fasti
     found instanceof Body
       ? found
       : slot.begin({
-          ...{ make, next, heldBytes, isPlain, isCostly: isLasting && !isPlain },
+          ...{ make, next, rows: answer.rows, heldBytes, isPlain, isCostly: isLasting && !isPlain },
           byteLength: isPlain ? byteLength : undefined,
         });
   await using reader = body?.join();
@@ -168,7 +170,7 @@ async function sendSmall(
   if (encoding === 'identity') buffers.giveBackAfter(reply.raw, memory, byteLength);
   const bytes = encoding === 'identity' ? plain : await compressSmall(plain, encoding);
   if (encoding !== 'identity') buffers.giveBack(memory, byteLength);
-  slot.keep({ bytes, next });
+  slot.keep({ bytes, next, rows: answer.rows });
   return sendFinished(reply, bytes, encoding);
 }
 

@@ -60,7 +60,14 @@ export class ParquetPlaces {
     place: Disposable | undefined,
   ): Beginning {
     return {
-      ...{ next, heldBytes: PARQUET_BYTES, isPlain: false, isCostly: true, account: this.#openAccount(key) },
+      ...{
+        next,
+        rows: answer.rows,
+        heldBytes: PARQUET_BYTES,
+        isPlain: false,
+        isCostly: true,
+        account: this.#openAccount(key),
+      },
       async *make() {
         using _ = place;
         yield* answer.pieces();
