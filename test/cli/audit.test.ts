@@ -300,7 +300,7 @@ describe('the access records of a folder', () => {
     const lines = await run(['audit', '--access', ...words]);
     assert.match(
       lines.stdout,
-      new RegExp(`Z {2}school {2}${id} {2}GET /b/v1/events {2}200 {2}json {2}\\d+ bytes`),
+      new RegExp(`Z {2}school {2}${id} {2}GET /b/v1/events {2}200 {2}json {2}3 rows, \\d+ bytes`),
     );
     assert.equal((await run(['check', ...words])).code, 0);
 
