@@ -181,7 +181,7 @@ function addConfigure(organizations: Command): void {
     )
     .option(
       '--keep-versions <count|duration>',
-      'how many versions are kept, like 10, or for how long, like 30d; always at least one. default: 3',
+      'how many versions are kept, like 10, or for how long beside the last three, like 30d; default resets it to 3',
       readKeptVersions,
     )
     .option(
