@@ -3,7 +3,6 @@
  * that concern the user only. Other users appear as ids.
  */
 import type { RecordKind } from '../store/staging.ts';
-import type { VersionRows } from '../store/version-rows.ts';
 import type { BundleRecord } from './records.ts';
 
 export interface PersonalRecords {
@@ -33,34 +32,4 @@ export async function* onlyPersonal(
   about: PersonalRecords,
 ): AsyncGenerator<readonly BundleRecord[]> {
   for await (const batch of records) yield batch.filter((record) => CONCERNS[kind](record, about));
-}
-
-/** Absent if the version has no such user. */
-export async function findPersonal(original: VersionRows, id: bigint): Promise<PersonalRecords | undefined> {
-  const user = await indexOf(original, id);
-  if (user === undefined) return undefined;
-  const indices = new Set<number>();
-  for await (const { count, columns } of original.rows('board_people')) {
-    const [boards, people] = columns.map(({ values }) => values);
-    for (let row = 0; row < count; row += 1) if (people?.[row] === user) indices.add(Number(boards?.[row]));
-  }
-  return { id, boards: await idsOf(original, indices) };
-}
-
-async function indexOf(original: VersionRows, id: bigint): Promise<number | undefined> {
-  for await (const { count, columns } of original.rows('users')) {
-    const [indices, ids] = columns.map(({ values }) => values);
-    for (let row = 0; row < count; row += 1) if (ids?.[row] === id) return Number(indices?.[row]);
-  }
-  return undefined;
-}
-
-async function idsOf(original: VersionRows, indices: ReadonlySet<number>): Promise<ReadonlySet<bigint>> {
-  const found = new Set<bigint>();
-  for await (const { count, columns } of original.rows('boards')) {
-    const [boards, ids] = columns.map(({ values }) => values);
-    for (let row = 0; row < count; row += 1)
-      if (indices.has(Number(boards?.[row]))) found.add(ids?.[row] as bigint);
-  }
-  return found;
 }

@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Counts } from '../dataset/dataset.ts';
 import { AppError } from '../domain/app-error.ts';
-import type { RecordKind } from '../store/staging.ts';
+import type { RecordKind, ReplaceableKind } from '../store/staging.ts';
 import type { Changes, DeletingOptions, Publication, Store } from '../store/store.ts';
 import {
   type ConvertedRecords,
@@ -56,7 +56,7 @@ export interface ImportOptions {
    * Kinds of which the import contains all records: published ones that it lacks are deleted
    * (decision 82). Each must have records.
    */
-  readonly replaced?: readonly RecordKind[] | undefined;
+  readonly replaced?: readonly ReplaceableKind[] | undefined;
   /** The command, for the history of the organization; `import` by default. */
   readonly command?: string | undefined;
   /** Check everything, publish nothing. */
@@ -329,7 +329,10 @@ function refuseOverwriting(inputs: readonly Input[], rejects: string | undefined
 }
 
 /** A file that was left out by mistake must not delete all records of its kind. */
-function refuseEmptyReplacement(files: readonly ImportedFile[], replaced: readonly RecordKind[] = []): void {
+function refuseEmptyReplacement(
+  files: readonly ImportedFile[],
+  replaced: readonly ReplaceableKind[] = [],
+): void {
   const empty = replaced.find((kind) => !files.some((file) => file.kind === kind && file.records > 0));
   if (empty === undefined) return;
   throw new AppError(

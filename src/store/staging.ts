@@ -26,6 +26,17 @@ export const RECORD_KINDS = [
 ] as const;
 export type RecordKind = (typeof RECORD_KINDS)[number];
 
+/** Kinds that an import can replace as a whole, because each of their records has an identity. */
+export const REPLACEABLE_KINDS = [
+  'users',
+  'boards',
+  'pins',
+  'memberships',
+  'points',
+] as const satisfies readonly RecordKind[];
+
+export type ReplaceableKind = (typeof REPLACEABLE_KINDS)[number];
+
 /** The types of fields. */
 interface StagedValues {
   readonly whole: bigint;

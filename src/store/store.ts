@@ -1,6 +1,13 @@
 /** The port of a store: its organizations, their published datasets, and new publications. */
 import type { Counts, Dataset, UserPointsKey } from '../dataset/dataset.ts';
-import type { DeletionOf, EventColumns, RecordKind, RecordOf, StagedProblem } from './staging.ts';
+import type {
+  DeletionOf,
+  EventColumns,
+  RecordKind,
+  RecordOf,
+  ReplaceableKind,
+  StagedProblem,
+} from './staging.ts';
 
 /**
  * The settings of an organization. They are part of every version: changing them publishes a
@@ -235,7 +242,7 @@ export interface DeletingOptions {
   /** Also delete records that refer to a deleted user, board or pin. */
   readonly cascades?: boolean;
   /** Delete published records of these kinds that are not staged; those of erased users stay. */
-  readonly replaced?: readonly RecordKind[];
+  readonly replaced?: readonly ReplaceableKind[];
 }
 
 export interface Change {

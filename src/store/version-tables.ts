@@ -6,6 +6,7 @@
  */
 
 import { RECORDS } from '../dataset/records.ts';
+import type { RecordKind } from './staging.ts';
 
 /**
  * A question mark: the value can be missing. `list`: a JSON array as text. `place`: the row number;
@@ -141,6 +142,32 @@ export function columnsOf(table: CopiedTable): readonly CopiedColumn[] {
 
 /** Tables of records that have an id. */
 export type ThingTable = 'users' | 'boards' | 'pins';
+
+/** Columns with indices of users, boards and pins, of every table that is not derived. */
+export const REFERRING_COLUMNS = {
+  user_properties: { person: 'users' },
+  pins: { board: 'boards', owner: 'users' },
+  events: { actor: 'users', owner: 'users', board: 'boards', pin: 'pins' },
+  memberships: { board: 'boards', person: 'users' },
+  imported_points: { board: 'boards', person: 'users' },
+  adjustments: { board: 'boards', person: 'users' },
+  forgotten_boards: { board: 'boards', person: 'users' },
+} as const satisfies Partial<Record<CopiedTable, Readonly<Record<string, ThingTable>>>>;
+
+/** The table with the records of each kind. */
+export const TABLE_OF = {
+  ...{ users: 'users', boards: 'boards', pins: 'pins', memberships: 'memberships', events: 'events' },
+  ...{ points: 'imported_points', adjustments: 'adjustments' },
+} as const satisfies Readonly<Record<RecordKind, CopiedTable>>;
+
+/**
+ * The columns of a table that hold fields of records, without the id and without indices, which
+ * have no meaning in a different version.
+ */
+export function comparableColumns(table: ThingTable): readonly string[] {
+  const referring = table === 'pins' ? Object.keys(REFERRING_COLUMNS.pins) : [];
+  return saidColumns(table).flatMap(([name]) => (referring.includes(name) ? [] : [quoted(name)]));
+}
 
 /** The columns of a table that hold fields of records, without the id. */
 export function saidColumns(table: ThingTable): readonly (readonly [name: string, type: Type])[] {

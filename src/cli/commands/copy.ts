@@ -2,11 +2,12 @@
 import type { Command } from 'commander';
 import type { Counts } from '../../dataset/dataset.ts';
 import { describePlace, recordAct } from '../process/audit.ts';
+import { turnOf } from '../process/publish.ts';
 import { type DataPlace, type StorageOptions, withPlace } from '../process/storage.ts';
 import { openCopyDisplay } from '../terminal/copy-progress.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { readName, readPlace } from '../terminal/options.ts';
-import { type JsonOption, printResult, remark, renderTable } from '../terminal/output.ts';
+import { type JsonOption, printResult, renderTable } from '../terminal/output.ts';
 
 type PlaceOptions = ReturnType<typeof readPlace>;
 
@@ -109,9 +110,8 @@ async function copyOne(
   const display = openCopyDisplay(name, 'bytes');
   try {
     const { entry, counts } = await from.store.copyTo(to.store, name, {
-      waitMs: WAIT_MS,
+      ...turnOf(name, WAIT_MS),
       cause: { command: 'copy', ...(source !== undefined && { source }) },
-      onWait: () => remark(`Waiting for another change of ${name} to finish.`),
       onBytes: (done, total) => display.show(done, total, ''),
     });
     return { organization: entry.name, version: entry.version, ...(counts ?? NOTHING), keys: copiedKeys };

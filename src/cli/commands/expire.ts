@@ -2,11 +2,11 @@
 import type { Command } from 'commander';
 import { AppError } from '../../domain/app-error.ts';
 import { expiryOf } from '../../store/retention.ts';
-import type { Outcome, Store } from '../../store/store.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
+import { publishChange, turnOf } from '../process/publish.ts';
 import { type StorageOptions, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
-import { countOf, type JsonOption, printResult, remark, renderInstant } from '../terminal/output.ts';
+import { countOf, type JsonOption, printResult, renderInstant } from '../terminal/output.ts';
 
 interface ExpireOptions extends StorageOptions, JsonOption {
   readonly organization: string;
@@ -40,7 +40,8 @@ async function expireEvents(options: ExpireOptions): Promise<void> {
         `${organization} keeps all events. Set a period with "corkboard organizations configure ${organization} --keep-events".`,
       );
     }
-    return { beforeMs: expiryMs, outcome: await publishRest(store, organization) };
+    const turn = { ...turnOf(organization, WAIT_MS), cause: { command: 'expire' } };
+    return { beforeMs: expiryMs, outcome: await publishChange(store, organization, turn) };
   });
   const { published, version, changes } = outcome;
   const before = renderInstant(beforeMs);
@@ -50,20 +51,4 @@ async function expireEvents(options: ExpireOptions): Promise<void> {
       ? `Deleted ${countOf(deleted, 'event')} before ${before}. Published as version ${version} of ${organization}.`
       : `Nothing has changed: there are no events before ${before}.`,
   );
-}
-
-async function publishRest(store: Store, organization: string): Promise<Outcome> {
-  const publication = await store.beginPublication(organization, {
-    waitMs: WAIT_MS,
-    onWait: () => remark(`Waiting for another change of ${organization} to finish.`),
-    cause: { command: 'expire' },
-  });
-  try {
-    await publication.check(({ field, reason }) => {
-      throw new AppError('settings-refused', `${field}: ${reason}.`);
-    });
-    return await publication.publish();
-  } finally {
-    await publication.discard();
-  }
 }

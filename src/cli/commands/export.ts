@@ -116,18 +116,17 @@ async function writeFiles(
   const format = options.format ?? (user === undefined ? 'ndjson' : 'csv');
   const plain = { original, folder, format, compression, writeParquet, onRecords };
   if (user === undefined) return await exportBundle(plain);
-  const { findPersonal } = await import('../../export/personal.ts');
-  const { writePersonalFiles } = await import('../process/personal-files.ts');
+  const { findPersonal, writePersonalFiles } = await import('../process/personal-files.ts');
   const { name, version } = original.entry;
-  const personal = await findPersonal(original, user);
-  if (personal === undefined) throw new AppError('not-found', `${name} has no user ${user}.`);
   const dataset = await store.openDataset(name);
   try {
-    if (dataset?.version !== version) {
+    if (dataset === undefined || dataset.version !== version) {
       throw new AppError('organization-busy', `${name} has published a new version meanwhile. Try again.`);
     }
-    const addFiles = (made: string) => writePersonalFiles(made, dataset!, user);
-    return await exportBundle({ ...plain, personal, addFiles });
+    const personal = await findPersonal(dataset, user);
+    if (personal === undefined) throw new AppError('not-found', `${name} has no user ${user}.`);
+    const addFiles = (made: string) => writePersonalFiles(made, dataset, personal);
+    return await exportBundle({ ...plain, personal: personal.records, addFiles });
   } finally {
     await dataset?.close();
   }

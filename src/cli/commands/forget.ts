@@ -2,11 +2,12 @@
 import type { Command } from 'commander';
 import { forgetUsers } from '../../store/forgotten.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
+import { turnOf } from '../process/publish.ts';
 import { withoutPulls } from '../process/pull-folder.ts';
 import { type StorageOptions, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { readIdentifiers } from '../terminal/options.ts';
-import { countOf, type JsonOption, printResult, remark } from '../terminal/output.ts';
+import { countOf, type JsonOption, printResult } from '../terminal/output.ts';
 
 interface ForgetOptions extends StorageOptions, JsonOption {
   readonly organization: string;
@@ -33,8 +34,7 @@ export function addForgetCommand(program: Command): void {
 
 async function forgetPeople(options: ForgetOptions): Promise<void> {
   const { organization, user } = options;
-  const onWait = () => remark(`Waiting for another change of ${organization} to finish.`);
-  const turn = { waitMs: WAIT_MS, onWait, cause: { command: 'forget' } };
+  const turn = { ...turnOf(organization, WAIT_MS), cause: { command: 'forget' } };
   // The files of pulls are deleted first: once the store has erased the users, repeating the
   // command does nothing.
   const outcome = await withoutPulls(options.data, organization, turn, (beforeErasing) =>

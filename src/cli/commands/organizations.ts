@@ -13,6 +13,7 @@ import {
   type Settings,
   type Store,
 } from '../../store/store.ts';
+import { publishChange, turnOf } from '../process/publish.ts';
 import { withRenamedPulls } from '../process/pull-folder.ts';
 import {
   requireFolder,
@@ -35,7 +36,6 @@ import {
   countOf,
   type JsonOption,
   printResult,
-  remark,
   renderFields,
   renderJson,
   renderTable,
@@ -234,7 +234,10 @@ async function configureOrganization(name: string, options: SettingOptions): Pro
     throw new AppError('option-malformed', 'There is nothing to change. --help lists the options.');
   }
   await withStore(options, async (store) => {
-    if (changesSettings) await publishSettings(store, name, changes);
+    if (changesSettings) {
+      const turn = { ...turnOf(name, WAIT_MS), cause: { command: 'organizations configure' } };
+      await publishChange(store, name, turn, (publication) => publication.changeSettings(changes));
+    }
     if (Object.keys(rules).length > 0) await store.changeRules(name, rules);
     await printOrganization(store, name, options);
   });
@@ -248,23 +251,6 @@ async function readPolicyOption(value: string): Promise<string> {
     throw new AppError('policy-malformed', 'The policy is empty. Use --policy default to reset it.');
   readPolicy(text);
   return text;
-}
-
-async function publishSettings(store: Store, name: string, changes: Partial<Settings>): Promise<void> {
-  const publication = await store.beginPublication(name, {
-    waitMs: WAIT_MS,
-    onWait: () => remark(`Waiting for another change of ${name} to finish.`),
-    cause: { command: 'organizations configure' },
-  });
-  try {
-    publication.changeSettings(changes);
-    await publication.check(({ field, reason }) => {
-      throw new AppError('settings-refused', `${field}: ${reason}.`);
-    });
-    await publication.publish();
-  } finally {
-    await publication.discard();
-  }
 }
 
 function addRename(organizations: Command): void {
@@ -288,7 +274,7 @@ async function renameOrganization(
   newName: string,
   options: StorageOptions & JsonOption,
 ): Promise<void> {
-  const turn = { waitMs: WAIT_MS, onWait: () => remark(`Waiting for another change of ${name} to finish.`) };
+  const turn = turnOf(name, WAIT_MS);
   requireFolder(options);
   const renamed = await withRenamedPulls(options.data, name, newName, turn, (pulls) =>
     withPlace(options, true, ({ store, keys }) =>

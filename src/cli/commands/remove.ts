@@ -3,8 +3,8 @@ import type { Command } from 'commander';
 import type { Counts } from '../../dataset/dataset.ts';
 import { AppError } from '../../domain/app-error.ts';
 import { isUnknown } from '../../store/organization-name.ts';
-import type { PublicationOptions } from '../../store/store.ts';
 import { withReserve } from '../process/full-disk.ts';
+import { turnOf } from '../process/publish.ts';
 import { removePulls, withoutPulls } from '../process/pull-folder.ts';
 import { type DataPlace, requireFolder, type StorageOptions, withPlace } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
@@ -67,8 +67,7 @@ async function removeOrganization(name: string, options: RemoveCommandOptions): 
 }
 
 async function removeFrom({ store, keys }: DataPlace, name: string, options: StorageOptions): Promise<void> {
-  const onWait = () => remark(`Waiting for another change of ${name} to finish.`);
-  const turn: PublicationOptions = { waitMs: WAIT_MS, onWait };
+  const turn = turnOf(name, WAIT_MS);
   await withoutPulls(options.data, name, turn, (removeKept) =>
     withReserve(options, () =>
       store.remove(name, {

@@ -8,12 +8,12 @@ import type { VersionStore } from '../../store/files/version-store.ts';
 import { RECORD_KINDS } from '../../store/staging.ts';
 import type { Changes, Outcome, PublishedVersion, VersionDifference } from '../../store/store.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
+import { turnOf } from '../process/publish.ts';
 import { type StorageOptions, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
 import {
   type JsonOption,
   printResult,
-  remark,
   renderFields,
   renderInstant,
   renderTable,
@@ -222,8 +222,7 @@ async function restore(
   const versions = await store.versions(organization);
   const target = to === undefined ? before(versions, current(versions)) : find(versions, to);
   const outcome = await store.rollBack(organization, target.publication, {
-    waitMs: WAIT_MS,
-    onWait: () => remark(`Waiting for another change of ${organization} to finish.`),
+    ...turnOf(organization, WAIT_MS),
     cause: { command: 'rollback', restored: target.version },
   });
   return { target, outcome };

@@ -8,7 +8,7 @@ import type { FollowedFile } from '../../ingest/follow/follow-folder.ts';
 import type { FollowedLines, FollowOptions } from '../../ingest/follow/follow-lines.ts';
 import type { ImportReport } from '../../ingest/import.ts';
 import { STANDARD_INPUT } from '../../ingest/input/bundle.ts';
-import type { RecordKind } from '../../store/staging.ts';
+import type { ReplaceableKind } from '../../store/staging.ts';
 import type { Store } from '../../store/store.ts';
 import { renderProblems } from '../terminal/import-report.ts';
 import { countOf, type JsonOption, print, remark, renderCell, renderJson } from '../terminal/output.ts';
@@ -20,7 +20,7 @@ export interface FollowWords extends JsonOption, WrittenBy {
   readonly dryRun?: boolean;
   readonly followSymlinks?: boolean;
   readonly cascade?: boolean;
-  readonly replace?: readonly RecordKind[];
+  readonly replace?: readonly ReplaceableKind[];
   readonly settings?: boolean;
   readonly follow?: boolean;
   /** In milliseconds. */

@@ -1,21 +1,53 @@
-/** The files of an export of one user that are no records of a bundle: points, and what is what. */
+/**
+ * What an export of one user needs besides an export of the organization: which records concern the
+ * user, and the files that are no records of a bundle.
+ */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Dataset } from '../../dataset/dataset.ts';
 import { FULL_SCOPE } from '../../domain/scope.ts';
+import type { PersonalRecords } from '../../export/personal.ts';
 import { explainLedger, renderExplanation } from '../../points/explanation.ts';
 import { policyOf, readPolicy } from '../../points/policy.ts';
 
-/** Writes `points.txt`, every award and total of the user, and `README.txt`. */
-export async function writePersonalFiles(folder: string, dataset: Dataset, user: bigint): Promise<void> {
-  const mode = 0o600;
-  await writeFile(join(folder, 'points.txt'), await pointsOf(dataset, user), { mode });
-  await writeFile(join(folder, 'README.txt'), readmeOf(dataset, user), { mode });
+/** A user of a version. */
+export interface PersonalData {
+  /** The index of the user. */
+  readonly user: number;
+  readonly records: PersonalRecords;
 }
 
-async function pointsOf(dataset: Dataset, id: bigint): Promise<string> {
+/** Absent if the version has no such user. */
+export async function findPersonal(dataset: Dataset, id: bigint): Promise<PersonalData | undefined> {
   const user = await dataset.findUser(FULL_SCOPE, { by: 'id', value: id });
-  if (user === undefined) throw new Error('the user is in the same version');
+  if (user === undefined) return undefined;
+  const tables = dataset.tables();
+  const indices = new Set<number>();
+  for await (const pairs of tables.boardPeople()) {
+    pairs.user.forEach((one, at) => {
+      if (one === user) indices.add(pairs.board[at]!);
+    });
+  }
+  const boards = new Set<bigint>();
+  let index = 0;
+  for await (const ids of tables.ids('boards')) {
+    for (const boardId of ids) if (indices.has(index++)) boards.add(boardId);
+  }
+  return { user, records: { id, boards } };
+}
+
+/** Writes `points.txt`, every award and total of the user, and `README.txt`. */
+export async function writePersonalFiles(
+  folder: string,
+  dataset: Dataset,
+  { user, records }: PersonalData,
+): Promise<void> {
+  const mode = 0o600;
+  await writeFile(join(folder, 'points.txt'), await pointsOf(dataset, user), { mode });
+  await writeFile(join(folder, 'README.txt'), readmeOf(dataset, records.id), { mode });
+}
+
+async function pointsOf(dataset: Dataset, user: number): Promise<string> {
   const boards = await boardsOf(dataset, user);
   const policy = readPolicy(dataset.policy);
   const parts: string[] = [];

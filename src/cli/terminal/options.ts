@@ -16,7 +16,7 @@ import { isLimitName, LIMIT_NAMES, LIMITS, type LimitName, type Limits } from '.
 import { LEAST_BUILD_BYTES } from '../../store/build-memory.ts';
 import { checkPlaceAddress, IN_DATABASE } from '../../store/chunks/places.ts';
 import { isLine, LINE_RULE } from '../../store/organization-name.ts';
-import type { RecordKind } from '../../store/staging.ts';
+import { REPLACEABLE_KINDS, type ReplaceableKind } from '../../store/staging.ts';
 import type { Period, RuleChanges } from '../../store/store.ts';
 
 const DAY_MS = 86_400_000;
@@ -36,7 +36,6 @@ const UNITS_BYTES = new Map([
   ['MB', 1e6],
   ['GB', 1e9],
 ]);
-const REPLACEABLE = ['users', 'boards', 'pins', 'memberships', 'points'] as const satisfies RecordKind[];
 const MOST_WORKERS = 256;
 const MOST_VERSIONS = 1000;
 const ADDRESS = /^[a-z][a-z\d+.-]*:\/\//i;
@@ -101,12 +100,12 @@ export function readPlace(text: string): { readonly database: string } | { reado
   return { database: text };
 }
 
-/** Kinds of records that an import can replace as a whole: those that a file can identify. */
-export function readReplaced(text: string): readonly RecordKind[] {
+/** Kinds of records that an import replaces as a whole. */
+export function readReplaced(text: string): readonly ReplaceableKind[] {
   return text.split(',').map((name) => {
-    const kind = REPLACEABLE.find((each) => each === name.trim());
+    const kind = REPLACEABLE_KINDS.find((each) => each === name.trim());
     if (kind === undefined)
-      throw new InvalidArgumentError(`It takes comma-separated kinds: ${REPLACEABLE.join(', ')}.`);
+      throw new InvalidArgumentError(`It takes comma-separated kinds: ${REPLACEABLE_KINDS.join(', ')}.`);
     return kind;
   });
 }

@@ -162,6 +162,7 @@ export const LMS_PREFIX = 'lms.';
 /** Objects of a nested event (contract 2.1): `owner.email` is the field `owner_email`. */
 export const EVENT_OBJECTS: readonly string[] = ['owner', 'actor', 'organization', 'pin', 'board'];
 
+/** The fields that every record of a kind must have, unless it is to be deleted. */
 export function requiredFields(kind: RecordKind): readonly string[] {
   return Object.entries(SCHEMA[kind]).flatMap(([name, { required }]) => (required ? [name] : []));
 }

@@ -1,6 +1,6 @@
 /**
- * The versions of a data folder: each organization has a folder of numbered files, of which the
- * last three are kept. One process at a time publishes an organization.
+ * The versions of a data folder: each organization has a folder of numbered files, of which
+ * its rules say how many are kept. One process at a time publishes an organization.
  */
 import { existsSync, statSync } from 'node:fs';
 import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
@@ -17,13 +17,14 @@ import {
   unfinishedRenaming,
   unknownOrganization,
 } from '../organization-name.ts';
-import type { PublicationOptions, Settings } from '../store.ts';
-import type { NextVersion, PublishedHead } from '../version/publish/next-version.ts';
+import type { PublicationOptions } from '../store.ts';
+import type { NextVersion } from '../version/publish/next-version.ts';
 import { checkVersion } from '../version/read/version-check.ts';
 import type { VersionFile } from '../version/read/version-dataset.ts';
 import type { CheckReport } from './check-report.ts';
 import { LockFileGone, lockFile } from './file-lock.ts';
 import { checkLocalFiles } from './local-check.ts';
+import { LocalNextVersion, type LocalTurn } from './local-next-version.ts';
 import { refuseKeys } from './refused-keys.ts';
 import {
   type AdoptOptions,
@@ -366,11 +367,6 @@ function isBeingRead(name: string): AppError {
   );
 }
 
-interface LocalTurn<T> {
-  readonly entry: T;
-  readonly release: () => void;
-}
-
 /** A copy that is stored and not yet current, and the turn to publish. */
 interface StoredCopy extends Copy {
   readonly versions: VersionFolder;
@@ -383,69 +379,4 @@ function fileOf(versions: VersionFolder, publication: number): VersionFile {
     spillFolder: versions.spillFolder('reading'),
     release: () => undefined,
   };
-}
-
-interface LocalBuilding extends LocalTurn<CatalogEntry> {
-  readonly versions: VersionFolder;
-  /** Whether an earlier version is restored. */
-  readonly restores: boolean;
-}
-
-class LocalNextVersion implements NextVersion {
-  readonly entry: CatalogEntry;
-  readonly spillFolder: string;
-  readonly current: string | undefined;
-  readonly #catalog: SqliteCatalog;
-  readonly #versions: VersionFolder;
-  readonly #release: () => void;
-  #hasEnded = false;
-
-  constructor(catalog: SqliteCatalog, { entry, versions, release, restores }: LocalBuilding) {
-    this.entry = entry;
-    this.spillFolder = versions.spillFolder('building');
-    this.current = restores && entry.publication !== undefined ? versions.file(entry.publication) : undefined;
-    this.#catalog = catalog;
-    this.#versions = versions;
-    this.#release = release;
-  }
-
-  get publication(): number | undefined {
-    return this.entry.publication;
-  }
-
-  get file(): string {
-    return this.#versions.building;
-  }
-
-  async publish({ settings, publication, version, forgets }: PublishedHead): Promise<void> {
-    // Before the version becomes current: if the process dies after that, the next pruning deletes
-    // all earlier versions.
-    if (forgets) await this.#versions.keepFrom(publication);
-    await this.#versions.settle(publication);
-    await this.#catalog.publish(this.entry.name, { settings, publication, version });
-    this.#end();
-    // The version is current: files that cannot be deleted now are deleted by the next publication.
-    // But an erasure must not count as done while earlier files exist; repeating it deletes them.
-    const pruning = this.#versions.prune(publication, this.entry.rules);
-    await (forgets ? pruning : pruning.catch(() => undefined));
-  }
-
-  async configure(settings: Settings): Promise<void> {
-    await this.#catalog.configure(this.entry.name, settings);
-    // Deletes leftovers of an interrupted erasure. Under the lock, because a different publication
-    // may follow.
-    if (this.publication !== undefined) await this.#versions.prune(this.publication, this.entry.rules);
-    await this.discard();
-  }
-
-  async discard(): Promise<void> {
-    if (this.#hasEnded) return;
-    await this.#versions.discard();
-    this.#end();
-  }
-
-  #end(): void {
-    this.#hasEnded = true;
-    this.#release();
-  }
 }

@@ -7,8 +7,9 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { RECORD_KINDS, type RecordKind } from '../../staging.ts';
 import type { Change, Changes, DifferenceSample, VersionDifference } from '../../store.ts';
 import { text } from '../../stored-values.ts';
-import { type CopiedTable, quoted, saidColumns, type ThingTable } from '../../version-tables.ts';
+import { type CopiedTable, comparableColumns, TABLE_OF, type ThingTable } from '../../version-tables.ts';
 import { countRows, fillTemporary, runRows } from '../database.ts';
+import { identifiedEvents } from './event-queries.ts';
 import { hasHistory, tableOf } from './schema.ts';
 
 /** One side of a comparison. */
@@ -20,11 +21,6 @@ export interface ComparedVersion {
 
 /** How many records of each kind and change are listed. */
 const SAMPLES = 5;
-
-const TABLES: Readonly<Record<RecordKind, CopiedTable>> = {
-  ...{ users: 'users', boards: 'boards', pins: 'pins', memberships: 'memberships', events: 'events' },
-  ...{ points: 'imported_points', adjustments: 'adjustments' },
-};
 
 /**
  * The differences from one version to a later one. `earlierSequence`: the last sequence of the
@@ -44,7 +40,7 @@ export async function compareVersions(
         ? changedEvents(earlier, later, earlierSequence)
         : changedRecords(recordsOf(kind, earlier), recordsOf(kind, later));
     await fillTemporary(connection, 'differences', sql);
-    changes[kind] = await countChanges(connection, tableIn(later, TABLES[kind]));
+    changes[kind] = await countChanges(connection, tableIn(later, TABLE_OF[kind]));
     samples.push(...(await readSamples(connection, kind)));
   }
   return { changes: changes as Changes, samples };
@@ -102,13 +98,11 @@ function tableIn({ file, format }: ComparedVersion, table: CopiedTable): string 
 function recordsOf(kind: Exclude<RecordKind, 'events'>, version: ComparedVersion): string {
   const inside = (table: CopiedTable) => tableIn(version, table);
   if (kind === 'users' || kind === 'boards' || kind === 'pins') {
-    const said = saidColumns(kind)
-      .map(([name]) => name)
-      .filter((name) => name !== 'board' && name !== 'owner');
+    const said = comparableColumns(kind).map((column) => `${column}: t.${column}`);
     const label = kind === 'users' ? 't.name' : 't.title';
     return `
       SELECT t.id::VARCHAR AS key, t.id AS place, t.id || ' ' || ${label} AS record,
-        {${said.map((name) => `${quoted(name)}: t.${quoted(name)}`).join(', ')}, more: ${moreOf(kind)}} AS content
+        {${said.join(', ')}, more: ${moreOf(kind)}} AS content
       FROM ${inside(kind)} t ${joinedOf(kind, inside)}`;
   }
   const columns = {
@@ -118,7 +112,7 @@ function recordsOf(kind: Exclude<RecordKind, 'events'>, version: ComparedVersion
   }[kind];
   const pairs = `
     SELECT b.id AS board_id, u.id AS user_id, ${columns}
-    FROM ${inside(TABLES[kind])} t JOIN ${inside('boards')} b ON b.ix = t.board JOIN ${inside('users')} u ON u.ix = t.person`;
+    FROM ${inside(TABLE_OF[kind])} t JOIN ${inside('boards')} b ON b.ix = t.board JOIN ${inside('users')} u ON u.ix = t.person`;
   const key = kind === 'adjustments' ? `|| ' ' || said || ' ' || repeat` : '';
   return `
     SELECT board_id || ' ' || user_id ${key} AS key, board_id AS place, said AS content,
@@ -171,13 +165,8 @@ function changedEvents(earlier: ComparedVersion, later: ComparedVersion, earlier
 }
 
 function eventsOf(version: ComparedVersion, where: string): string {
-  const inside = (table: CopiedTable) => tableIn(version, table);
-  return `
-    SELECT t.id, k.type, k.action, o.id AS owner_id, a.id AS actor_id, b.id AS board_id, p.id AS pin_id,
-      t.timestamp_ms
-    FROM ${inside('events')} t JOIN ${inside('kinds')} k ON k.ix = t.kind JOIN ${inside('users')} o ON o.ix = t."owner"
-    JOIN ${inside('users')} a ON a.ix = t.actor JOIN ${inside('boards')} b ON b.ix = t.board
-    LEFT JOIN ${inside('pins')} p ON p.ix = t.pin WHERE ${where}`;
+  const events = identifiedEvents((table) => tableIn(version, table), where);
+  return `SELECT * EXCLUDE (sequence) FROM (${events})`;
 }
 
 function inFile({ file }: ComparedVersion, table: string): string {

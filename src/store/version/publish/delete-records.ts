@@ -3,40 +3,32 @@
  * delivery lacks, and records that refer to a deleted user, board or pin.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { IDENTITY, RECORD_KINDS, type RecordKind, type StagedProblem } from '../../staging.ts';
+import {
+  IDENTITY,
+  RECORD_KINDS,
+  type RecordKind,
+  type ReplaceableKind,
+  type StagedProblem,
+} from '../../staging.ts';
 import type { DeletingOptions } from '../../store.ts';
-import type { ThingTable } from '../../version-tables.ts';
+import { quoted, REFERRING_COLUMNS, TABLE_OF, type ThingTable } from '../../version-tables.ts';
 import { countRows, fillTemporary, runRows } from '../database.ts';
 import { emptyDerived } from './derived-tables.ts';
+import { identifiedEvents, insertDeletedEvents, type NameTable } from './event-queries.ts';
 import { EVENT_TABLES } from './layout.ts';
 import { renumber } from './renumber.ts';
 
 /** The number of deleted records of each kind. */
 export type Deleted = Readonly<Record<RecordKind, number>>;
 
-interface Published {
-  readonly table: string;
-  /** The column that identifies a row of the table; `gone_…` lists its values. */
-  readonly row: string;
-  /** Columns that refer to users, boards and pins. */
-  readonly refersTo: Readonly<Record<string, ThingTable>>;
-}
-
-const PAIR = { board: 'boards', person: 'users' } as const;
-
-/** Kinds that others refer to come first. */
-const PUBLISHED: Readonly<Record<RecordKind, Published>> = {
-  users: { table: 'users', row: 'ix', refersTo: {} },
-  boards: { table: 'boards', row: 'ix', refersTo: {} },
-  pins: { table: 'pins', row: 'ix', refersTo: { board: 'boards', '"owner"': 'users' } },
-  memberships: { table: 'memberships', row: 'rowid', refersTo: PAIR },
-  events: {
-    ...{ table: 'events', row: 'sequence' },
-    refersTo: { actor: 'users', '"owner"': 'users', board: 'boards', pin: 'pins' },
-  },
-  points: { table: 'imported_points', row: 'rowid', refersTo: PAIR },
-  adjustments: { table: 'adjustments', row: 'rowid', refersTo: PAIR },
+/** The column that identifies a published row of each kind; `gone_…` lists its values. */
+const ROW: Readonly<Record<RecordKind, string>> = {
+  ...{ users: 'ix', boards: 'ix', pins: 'ix', events: 'sequence' },
+  ...{ memberships: 'rowid', points: 'rowid', adjustments: 'rowid' },
 };
+
+/** Tables of the open file. */
+const here: NameTable = (table) => table;
 
 export interface DeletingRun extends DeletingOptions {
   /** Kinds with staged deletions. */
@@ -69,7 +61,7 @@ export async function deleteRecords(
       await dropSuperseded(connection, kind);
       gone.push(...named(kind));
     }
-    if (replaced.includes(kind)) gone.push(lacking(kind));
+    gone.push(...replaced.filter((each) => each === kind).map(lacking));
     if (kind === 'events' && expiryMs !== undefined)
       gone.push(`SELECT sequence AS row FROM events WHERE timestamp_ms < ${expiryMs}`);
     const rows = gone.join(' UNION ') || 'SELECT 0 AS row LIMIT 0';
@@ -118,21 +110,15 @@ async function dropSuperseded(connection: DuckDBConnection, kind: RecordKind): P
 }
 
 /** Published records of a kind: `row`, and the columns that identify a record in a file. */
-function identified(kind: RecordKind, where = 'true'): string {
-  const { table, row } = PUBLISHED[kind];
-  const from = `SELECT t.${row} AS row`;
+function identified(kind: Exclude<RecordKind, 'events'>): string {
+  const table = TABLE_OF[kind];
+  const from = `SELECT t.${ROW[kind]} AS row`;
   switch (kind) {
     case 'users':
       return `${from}, t.id FROM users t WHERE NOT t.forgotten`;
     case 'boards':
     case 'pins':
       return `${from}, t.id FROM ${table} t`;
-    case 'events':
-      return `${from}, t.id, k.type, k.action, o.id AS owner_id, a.id AS actor_id, b.id AS board_id,
-          p.id AS pin_id, t.timestamp_ms
-        FROM events t JOIN kinds k ON k.ix = t.kind JOIN users o ON o.ix = t."owner"
-        JOIN users a ON a.ix = t.actor JOIN boards b ON b.ix = t.board LEFT JOIN pins p ON p.ix = t.pin
-        WHERE ${where}`;
     default:
       return `${from}, t.* EXCLUDE (board, person), b.id AS board_id, u.id AS user_id
         FROM ${table} t JOIN boards b ON b.ix = t.board JOIN users u ON u.ix = t.person`;
@@ -143,10 +129,10 @@ function identified(kind: RecordKind, where = 'true'): string {
 function named(kind: RecordKind): readonly string[] {
   if (kind === 'events') {
     const moments = 'SELECT timestamp_ms FROM deletions_events WHERE id IS NULL';
-    const anonymous = identified(kind, `t.timestamp_ms IN (${moments})`);
+    const anonymous = identifiedEvents(here, `t.timestamp_ms IN (${moments})`);
     return [
       'SELECT sequence AS row FROM events SEMI JOIN deletions_events USING (id)',
-      `SELECT t.row FROM (${anonymous}) t SEMI JOIN deletions_events d ON ${sameRecord(kind, 'd', 't')[1]}`,
+      `SELECT t.sequence AS row FROM (${anonymous}) t SEMI JOIN deletions_events d ON ${sameRecord(kind, 'd', 't')[1]}`,
     ];
   }
   const [same] = sameRecord(kind, 'd', 't');
@@ -154,18 +140,20 @@ function named(kind: RecordKind): readonly string[] {
 }
 
 /** Published records that are not staged. */
-function lacking(kind: RecordKind): string {
+function lacking(kind: ReplaceableKind): string {
   const [same] = sameRecord(kind, 's', 't');
   return `SELECT t.row FROM (${identified(kind)}) t ANTI JOIN staged_${kind} s ON ${same}`;
 }
 
 /** Rows of a kind that stay and refer to a row that does not: `row`, `target` and its index. */
 function referring(kind: RecordKind): readonly string[] {
-  const { table, row, refersTo } = PUBLISHED[kind];
-  return Object.entries(refersTo).map(
+  const [table, row] = [TABLE_OF[kind], ROW[kind]];
+  const columns: Readonly<Record<string, ThingTable>> =
+    table in REFERRING_COLUMNS ? REFERRING_COLUMNS[table as keyof typeof REFERRING_COLUMNS] : {};
+  return Object.entries(columns).map(
     ([column, target]) => `
-      SELECT t.${row} AS row, '${kind}' AS kind, '${target}' AS target, t.${column} AS ix FROM ${table} t
-      SEMI JOIN gone_${target} g ON g.row = t.${column} ANTI JOIN gone_${kind} own ON own.row = t.${row}`,
+      SELECT t.${row} AS row, '${kind}' AS kind, '${target}' AS target, t.${quoted(column)} AS ix FROM ${table} t
+      SEMI JOIN gone_${target} g ON g.row = t.${quoted(column)} ANTI JOIN gone_${kind} own ON own.row = t.${row}`,
   );
 }
 
@@ -216,19 +204,14 @@ async function keepReferred(connection: DuckDBConnection, { deleting, report }: 
 
 async function deleteGone(connection: DuckDBConnection, sequence: number): Promise<void> {
   await connection.run(`
-    INSERT INTO deleted_events
-    SELECT e.sequence, ${sequence}, b.id, a.id, o.id, e.pin IS NOT NULL, e.timestamp_ms
-    FROM events e SEMI JOIN gone_events g ON g.row = e.sequence
-    JOIN boards b ON b.ix = e.board JOIN users a ON a.ix = e.actor JOIN users o ON o.ix = e."owner"
-    ORDER BY e.sequence;
+    ${insertDeletedEvents(here, 't.sequence IN (FROM gone_events)', sequence)};
     DELETE FROM user_properties WHERE person IN (FROM gone_users);
     DELETE FROM forgotten_boards WHERE board IN (FROM gone_boards);`);
   for (const table of EVENT_TABLES)
     await connection.run(`DELETE FROM ${table} WHERE sequence IN (FROM gone_events)`);
   for (const kind of RECORD_KINDS) {
     if (kind === 'events') continue;
-    const { table, row } = PUBLISHED[kind];
-    await connection.run(`DELETE FROM ${table} WHERE ${row} IN (FROM gone_${kind})`);
+    await connection.run(`DELETE FROM ${TABLE_OF[kind]} WHERE ${ROW[kind]} IN (FROM gone_${kind})`);
   }
   await emptyDerived(connection);
 }

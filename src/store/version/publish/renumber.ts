@@ -3,31 +3,9 @@
  * order of the indices stays, and with it the order of all tables.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { ThingTable } from '../../version-tables.ts';
+import { quoted, REFERRING_COLUMNS, type ThingTable } from '../../version-tables.ts';
 import { fillTemporary } from '../database.ts';
 import { EVENT_TABLES, rewriteOrdered } from './layout.ts';
-
-/** References in small tables. In `adjustments` the order of rows is the order of import. */
-const REFERENCES: Readonly<Record<ThingTable, readonly (readonly [table: string, column: string])[]>> = {
-  users: [
-    ...(
-      ['user_properties', 'memberships', 'imported_points', 'adjustments', 'forgotten_boards'] as const
-    ).map((table) => [table, 'person'] as const),
-    ['pins', '"owner"'],
-  ],
-  boards: [
-    ...(['pins', 'memberships', 'imported_points', 'adjustments', 'forgotten_boards'] as const).map(
-      (table) => [table, 'board'] as const,
-    ),
-  ],
-  pins: [],
-};
-
-const IN_EVENTS: Readonly<Record<ThingTable, readonly string[]>> = {
-  users: ['actor', '"owner"'],
-  boards: ['board'],
-  pins: ['pin'],
-};
 
 export async function renumber(connection: DuckDBConnection): Promise<void> {
   const moved: ThingTable[] = [];
@@ -40,24 +18,35 @@ export async function renumber(connection: DuckDBConnection): Promise<void> {
     );
     if (rows > 0) moved.push(table);
   }
-  for (const table of moved) {
-    for (const [referring, column] of [[table, 'ix'] as const, ...REFERENCES[table]])
-      await connection.run(
-        `UPDATE ${referring} t SET ${column} = m.place FROM moved_${table} m WHERE m.ix = t.${column}`,
-      );
-  }
-  if (moved.length > 0)
-    for (const table of EVENT_TABLES) await rewriteOrdered(connection, table, events(moved));
+  for (const table of moved) await updateSmallTables(connection, table);
+  if (moved.length === 0) return;
+  for (const table of EVENT_TABLES) await rewriteOrdered(connection, table, withNewIndices(moved));
 }
 
-/** Replaces indices in a table of events. */
-function events(moved: readonly ThingTable[]): (table: string) => string {
-  const columns = moved.flatMap((of) =>
-    IN_EVENTS[of].map((column, at) => ({ of, column, name: `${of}_${at}` })),
+/** Replaces indices in place, since the order of rows in `adjustments` is that of import. */
+async function updateSmallTables(connection: DuckDBConnection, moved: ThingTable): Promise<void> {
+  const { events: _events, ...others } = REFERRING_COLUMNS;
+  const referring = Object.entries(others).flatMap(([table, columns]) =>
+    columnsTo(moved, columns).map((column) => [table, column] as const),
   );
-  const replaced = columns.map(({ column, name }) => `coalesce(${name}.place, e.${column}) AS ${column}`);
+  for (const [table, column] of [[moved, 'ix'] as const, ...referring])
+    await connection.run(
+      `UPDATE ${table} t SET ${quoted(column)} = m.place FROM moved_${moved} m WHERE m.ix = t.${quoted(column)}`,
+    );
+}
+
+function columnsTo(target: ThingTable, columns: Readonly<Record<string, ThingTable>>): readonly string[] {
+  return Object.keys(columns).filter((column) => columns[column] === target);
+}
+
+/** A table of events with new indices. */
+function withNewIndices(moved: readonly ThingTable[]): (table: string) => string {
+  const columns = moved.flatMap((of) =>
+    columnsTo(of, REFERRING_COLUMNS.events).map((name) => ({ of, column: quoted(name), join: `of_${name}` })),
+  );
+  const replaced = columns.map(({ column, join }) => `coalesce(${join}.place, e.${column}) AS ${column}`);
   const joins = columns.map(
-    ({ of, column, name }) => `LEFT JOIN moved_${of} ${name} ON ${name}.ix = e.${column}`,
+    ({ of, column, join }) => `LEFT JOIN moved_${of} ${join} ON ${join}.ix = e.${column}`,
   );
   return (table) => `SELECT e.* REPLACE (${replaced.join(', ')}) FROM ${table} e ${joins.join(' ')}`;
 }

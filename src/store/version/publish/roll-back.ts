@@ -6,10 +6,11 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { THING_CLOCKS, USER_CLOCKS } from '../../../domain/user-clocks.ts';
 import type { Changes } from '../../store.ts';
-import { quoted, saidColumns, type ThingTable } from '../../version-tables.ts';
+import { type CopiedTable, comparableColumns, type ThingTable } from '../../version-tables.ts';
 import { fillTemporary, runRows } from '../database.ts';
 import { compareVersions } from './compare-versions.ts';
 import { emptyDerived } from './derived-tables.ts';
+import { insertDeletedEvents } from './event-queries.ts';
 import { EVENT_TABLES } from './layout.ts';
 import { type MergePosition, nextSequence } from './merge-events.ts';
 import { FORMAT, hasHistory, readFormat, tableOf } from './schema.ts';
@@ -33,8 +34,10 @@ export async function rollBack(
   const [row] = await runRows(connection, 'SELECT last_sequence FROM version');
   const restoredSequence = Number(row?.[0]);
   await takeHistory(connection, format);
+  const inCurrent = (table: CopiedTable) => tableOf(table, format, CURRENT);
   const restored = await restoreEvents(connection, restoredSequence, position);
-  await withdrawEvents(connection, restoredSequence, sequence);
+  // Events that were added since are deleted.
+  await connection.run(insertDeletedEvents(inCurrent, `t.sequence > ${restoredSequence}`, sequence));
   for (const [table, clocks] of CLOCKS) await setClocks(connection, table, clocks, format, sequence);
   const isAnew = restored > 0;
   if (isAnew) await emptyDerived(connection);
@@ -87,19 +90,6 @@ async function restoreEvents(
   return restored;
 }
 
-/** Events that were added since are deleted. */
-async function withdrawEvents(
-  connection: DuckDBConnection,
-  restoredSequence: number,
-  sequence: number,
-): Promise<void> {
-  await connection.run(`
-    INSERT INTO deleted_events
-    SELECT e.sequence, ${sequence}, b.id, a.id, o.id, e.pin IS NOT NULL, e.timestamp_ms
-    FROM ${CURRENT}.events e JOIN ${CURRENT}.boards b ON b.ix = e.board JOIN ${CURRENT}.users a ON a.ix = e.actor
-    JOIN ${CURRENT}.users o ON o.ix = e."owner" WHERE e.sequence > ${restoredSequence} ORDER BY e.sequence`);
-}
-
 const CLOCKS: readonly (readonly [ThingTable, Readonly<Record<string, string>>])[] = [
   ['users', USER_CLOCKS],
   ['boards', THING_CLOCKS],
@@ -117,9 +107,9 @@ async function setClocks(
   format: number,
   sequence: number,
 ): Promise<void> {
-  // The indices of boards and users in pins have no meaning in a different version.
-  const said = saidColumns(table).filter(([name]) => name !== 'board' && name !== 'owner');
-  const differs = said.map(([name]) => `m.${quoted(name)} IS DISTINCT FROM t.${quoted(name)}`).join(' OR ');
+  const differs = comparableColumns(table)
+    .map((column) => `m.${column} IS DISTINCT FROM t.${column}`)
+    .join(' OR ');
   const values = Object.entries(clocks).map(
     ([clock, isMoved]) =>
       `CASE WHEN (${differs}) AND ${isMoved} THEN ${sequence} ELSE t.${clock} END AS ${clock}`,
