@@ -29,6 +29,8 @@ export interface Surroundings {
   readonly input?: string;
   /** Whether standard input is taken for a terminal; only for commands in this process. */
   readonly isTerminal?: boolean;
+  /** Called with each text on standard error; only for commands in this process. */
+  readonly onRemark?: (text: string) => void;
   /** Added to the environment of the test; `undefined` removes a variable. */
   readonly environment?: NodeJS.ProcessEnv;
 }
@@ -69,10 +71,14 @@ export async function runProcess(
  */
 export async function run(
   args: readonly string[],
-  { input = '', isTerminal = false, environment = {} }: Surroundings = {},
+  { input = '', environment = {}, ...others }: Surroundings = {},
 ): Promise<Result> {
   const cache = process.env['CORKBOARD_CACHE'] ?? VERSION_CACHE;
-  return await runHere(args, { input, isTerminal, environment: { CORKBOARD_CACHE: cache, ...environment } });
+  return await runHere(args, {
+    ...others,
+    input,
+    environment: { CORKBOARD_CACHE: cache, ...environment },
+  });
 }
 
 /**

@@ -45,7 +45,7 @@ async function runAlone(
   restored.defer(replaceEnvironment(surroundings.environment));
   restored.defer(keepListeners());
   const stdout = new Gathered();
-  const stderr = new Gathered();
+  const stderr = new Gathered(surroundings.onRemark);
   const stdin = Readable.from([Buffer.from(surroundings.input)], { objectMode: false });
   if (surroundings.isTerminal) Object.assign(stdin, { isTTY: true });
   restored.defer(replaceStreams({ stdin, stdout, stderr }));
@@ -58,9 +58,16 @@ async function runAlone(
 /** Collects written output. */
 class Gathered extends Writable {
   readonly #chunks: Buffer[] = [];
+  readonly #onText: (text: string) => void;
+
+  constructor(onText: (text: string) => void = () => undefined) {
+    super();
+    this.#onText = onText;
+  }
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
     this.#chunks.push(chunk);
+    this.#onText(chunk.toString());
     done();
   }
 
