@@ -8,25 +8,35 @@ import { IS_LONG } from '../long.ts';
 import type { Place } from './places.ts';
 
 const MAIN = join(import.meta.dirname, 'killed-command.ts');
-/** Outside of long runs only some steps; which ones changes from day to day. */
-const STRIDE = IS_LONG ? 1 : 3;
+const DAY = Math.floor(Date.now() / 86_400_000);
 
-/** Ends with the first run that is not killed because it has fewer steps. */
+/** First runs the command to its end, to count its steps. */
 export async function* killedSteps(
   newPlace: () => Promise<Place>,
   words: readonly string[],
 ): AsyncGenerator<{ readonly place: Place; readonly step: number }> {
-  for (let step = 1 + (Math.floor(Date.now() / 86_400_000) % STRIDE); ; step += STRIDE) {
-    const place = await newPlace();
-    const child = spawn(process.execPath, [MAIN, ...words, ...place.words], {
-      env: { ...process.env, KILL_BEFORE: String(step) },
+  const runIn = async ({ words: ofPlace }: Place, killBefore: string) => {
+    const child = spawn(process.execPath, [MAIN, ...words, ...ofPlace], {
+      env: { ...process.env, KILL_BEFORE: killBefore },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     const [stderr] = await Promise.all([text(child.stderr!), once(child, 'close')]);
-    if (child.signalCode !== 'SIGKILL') {
-      assert.equal(child.exitCode, 0, stderr);
-      return;
-    }
+    return { child, stderr };
+  };
+  const whole = await runIn(await newPlace(), 'never');
+  assert.equal(whole.child.exitCode, 0, whole.stderr);
+  const count = Number(/^steps: (\d+)$/m.exec(whole.stderr)?.[1]);
+  assert.ok(count > 3, whole.stderr);
+  for (const step of stepsOf(count)) {
+    const place = await newPlace();
+    const { child, stderr } = await runIn(place, String(step));
+    assert.equal(child.signalCode, 'SIGKILL', `step ${step} of ${count}: ${stderr}`);
     yield { place, step };
   }
+}
+
+/** Outside of long runs the first, the last, and one between, which changes from day to day. */
+function stepsOf(count: number): readonly number[] {
+  if (IS_LONG) return Array.from({ length: count }, (_, index) => index + 1);
+  return [1, 2 + (DAY % (count - 2)), count];
 }
