@@ -9,7 +9,7 @@ import packageFile from '../../package.json' with { type: 'json' };
 import { readinessOfAll } from '../../src/server/observability/cluster-health.ts';
 import { IS_LONG } from '../long.ts';
 import { until } from '../server/stand.ts';
-import { runJson, runProcess, temporaryFolder } from './command.ts';
+import { run, runJson, runProcess, temporaryFolder } from './command.ts';
 import { ask, type Serving, serving, stop } from './serving.ts';
 import { writeSmallBundle } from './small-bundle.ts';
 
@@ -100,8 +100,11 @@ describe('serve --admin-port', () => {
     const address = other.address();
     const port = typeof address === 'object' ? String(address?.port) : '';
     const args = ['serve', '--data', data, '--port', '0', '--admin-port', port, '--log-level', 'silent'];
-    for (const workers of ['1', '2']) {
-      assert.deepEqual(await runProcess([...args, '--workers', workers]), {
+    for (const [workers, runServe] of [
+      ['1', run],
+      ['2', runProcess],
+    ] as const) {
+      assert.deepEqual(await runServe([...args, '--workers', workers]), {
         code: 1,
         stdout: '',
         stderr: `corkboard: Cannot listen on port ${port} of 127.0.0.1: it is in use; choose a different port with --admin-port, or 0 for any free port.\n`,

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
+import { IS_LONG } from '../long.ts';
 import { DEFAULT_STORAGE, describeOver, openStorage, STORAGES, type Storage } from '../storage.ts';
 import { run, runJson } from './command.ts';
 
@@ -56,14 +57,17 @@ describeOver([DEFAULT_STORAGE, STORAGES[2]], 'an organization with rules', {}, (
     for (const text of ['one', 'two', 'three']) await title(text);
     assert.equal(await kept(), 2);
     assert.equal((await configure('--keep-versions', '1d')).code, 0);
-    for (const text of ['four', 'five', 'six', 'seven']) await title(text);
-    assert.equal(await kept(), 6);
+    for (const text of ['four', 'five']) await title(text);
+    assert.equal(await kept(), 4);
     await runJson(['versions', 'diff', ...school()]);
-    assert.equal((await configure('--keep-versions', 'default', '--title', 'eight')).code, 0);
-    await title('nine');
+    assert.equal((await configure('--keep-versions', 'default', '--title', 'six')).code, 0);
+    await title('seven');
     assert.equal(await kept(), 3);
     assert.deepEqual((await configure('--keep-versions', '0')).code, 2);
   });
+
+  // Erasing events is the same code for both catalogs, which keep versions each in their own way.
+  if (kind !== DEFAULT_STORAGE && !IS_LONG) return;
 
   it('deletes events that are too old, and takes no further ones', async () => {
     const paths = [events(1, 40, 400, 800)];

@@ -7,7 +7,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { until } from '../server/stand.ts';
-import { runJson, runProcess, temporaryFolder } from './command.ts';
+import { run, runJson, runProcess, temporaryFolder } from './command.ts';
 import { ask, type Serving, serving, stop } from './serving.ts';
 import { writeLargeBundle, writeSmallBundle } from './small-bundle.ts';
 
@@ -247,7 +247,7 @@ describe('workers that stop', () => {
 describe('workers that cannot start', () => {
   async function startBoth(args: readonly string[]): Promise<readonly unknown[]> {
     const serve = ['serve', '--log-level', 'silent', ...args];
-    return await Promise.all(['1', '2'].map((workers) => runProcess([...serve, '--workers', workers])));
+    return [await run([...serve, '--workers', '1']), await runProcess([...serve, '--workers', '2'])];
   }
 
   it('fail on a port in use with the same message as a single process', async (t) => {
