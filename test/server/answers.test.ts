@@ -9,7 +9,8 @@ import type { Store } from '../../src/store/store.ts';
 import { EMBEDDED } from '../storage.ts';
 import { head, largeRecords, ORGANIZATION, openStand, type Stand, sendRaw, until } from './stand.ts';
 
-const MEGABYTES = 24;
+const MEGABYTES = 12;
+const EVENT_BYTES = 1_000;
 
 /**
  * Counts open datasets and running iterations. Breaks the iteration of events after
@@ -71,7 +72,7 @@ class Watched {
 /** Asserts that every event of the large records is present, in order, with the correct pin. */
 function assertWhole(events: { pin?: { title: string; body: string } }[]): void {
   const bodies = events.flatMap(({ pin }) => (pin === undefined ? [] : [pin]));
-  assert.equal(bodies.length, (MEGABYTES * 1e6) / 2_000);
+  assert.equal(bodies.length, (MEGABYTES * 1e6) / EVENT_BYTES);
   for (const [index, { title, body }] of bodies.entries()) {
     assert.equal(title, `Pin ${index}`);
     assert.ok(body.replaceAll(`${index} `, '') === '', title);
@@ -92,7 +93,11 @@ function freshPath(): string {
 // Uses the embedded store: a dataset in memory does not read events through `Dataset.events`.
 describe('responses', () => {
   before(async () => {
-    stand = await openStand({ kind: EMBEDDED, records: largeRecords(MEGABYTES), around: watched.around });
+    stand = await openStand({
+      kind: EMBEDDED,
+      records: largeRecords(MEGABYTES, EVENT_BYTES),
+      around: watched.around,
+    });
   });
   after(() => stand.close());
 

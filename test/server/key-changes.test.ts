@@ -98,7 +98,7 @@ describeOver(CATALOGS, 'a change of a key by a command', { timeout: 300_000 }, (
   let commands: Keyring;
   const clients = new Map<KeyChange, Client>();
   before(async () => {
-    stand = await openStand({ kind, records: largeRecords(24), stalledMs: 60_000 });
+    stand = await openStand({ kind, records: largeRecords(), stalledMs: 60_000 });
     commands = stand.openKeyring();
     for (const change of CHANGES) clients.set(change, await prepare(stand, change));
     await Promise.all([...clients].map(([change, client]) => apply(stand, commands, change, client)));

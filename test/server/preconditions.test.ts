@@ -13,7 +13,7 @@ const DOCUMENTS = [...PAGES, '/insights/v1/openapi.json'];
 
 let stand: Stand;
 before(async () => {
-  stand = await openStand({ records: largeRecords(MEGABYTES) });
+  stand = await openStand({ records: largeRecords(MEGABYTES, 2_000) });
 });
 after(() => stand.close());
 

@@ -194,27 +194,32 @@ export async function until(
   const endMs = performance.now() + timeoutMs;
   while (!(await condition())) {
     if (performance.now() > endMs) throw new Error('The condition did not come to hold in time.');
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
-const large = new Map<number, Records>();
+const large = new Map<string, Records>();
+
+/** More than is ever on the way to a client that does not read: its buffers have 4 MB or less. */
+const MORE_THAN_BUFFERS_MB = 12;
 
 /**
- * Records whose export is about `megabytes` of JSON, so that it is sent in many chunks. Memoized.
+ * Records whose export is about `megabytes` of JSON, so that it is sent in many chunks, with events
+ * of `eventBytes` each: the fewer they are, the less their publication takes. Memoized.
  */
-export function largeRecords(megabytes: number): Records {
-  const records = large.get(megabytes) ?? makeLargeRecords(megabytes);
-  large.set(megabytes, records);
+export function largeRecords(megabytes = MORE_THAN_BUFFERS_MB, eventBytes = 20_000): Records {
+  const name = `${megabytes} ${eventBytes}`;
+  const records = large.get(name) ?? makeLargeRecords(megabytes, eventBytes);
+  large.set(name, records);
   return records;
 }
 
-function makeLargeRecords(megabytes: number): Records {
-  const count = Math.ceil((megabytes * 1e6) / 2_000);
+function makeLargeRecords(megabytes: number, eventBytes: number): Records {
+  const count = Math.ceil((megabytes * 1e6) / eventBytes);
   // No two events are alike, so that misplaced bytes are noticed.
   const pins = Array.from({ length: count }, (_, index) => ({
     ...{ id: BigInt(1_000 + index), boardId: 7n, ownerId: 5n, title: `Pin ${index}` },
-    body: `${index} `.repeat(Math.ceil(1_900 / `${index} `.length)),
+    body: `${index} `.repeat(Math.ceil((eventBytes - 100) / `${index} `.length)),
   }));
   return {
     ...WORLD,

@@ -14,7 +14,7 @@ const OTHER = 'lake';
 
 /** A server with a large organization and a small one. */
 async function openTwo(kind: StorageKind, limits: Partial<Limits>): Promise<Stand & { otherKey: string }> {
-  const stand = await openStand({ kind, records: largeRecords(24), limits, heartbeatMs: 200 });
+  const stand = await openStand({ kind, records: largeRecords(12, 2_000), limits, heartbeatMs: 200 });
   await stand.store.createOrganization(OTHER, {});
   await publishRecords(stand.store, OTHER, WORLD);
   return { ...stand, otherKey: await stand.makeKey({ organization: OTHER }) };
@@ -94,7 +94,7 @@ describeOver(READINGS, 'large responses', {}, (kind) => {
     await assertRefused(whole, 429, 'too-many-responses', 'responses-per-key');
     const idle = await stand.get('/a/v1/events', stream);
     const messages = idle.body!.pipeThrough(new TextDecoderStream()).getReader();
-    /** Keeps only what may be the beginning of the name: the stream is larger than 20 MB. */
+    /** Keeps only what may be the beginning of the name: the stream is larger than 10 MB. */
     const readTo = async (wanted: string) => {
       for (let end = ''; !end.includes(wanted); ) {
         const { value } = await messages.read();
@@ -131,12 +131,12 @@ describeOver(READINGS, 'large responses', {}, (kind) => {
     await hold(stand.key);
     await hold(stand.key);
     await hold(second);
-    await publishRecords(stand.store, OTHER, largeRecords(24));
+    await publishRecords(stand.store, OTHER, largeRecords(12, 2_000));
     const byteLength = async () => {
       const { headers } = await stand.get('/a/v1/events', { apikey: stand.otherKey }, 'HEAD');
       return Number(headers.get('content-length'));
     };
-    await until(async () => (await byteLength()) > 20e6);
+    await until(async () => (await byteLength()) > 10e6);
     // The last share, which the first organization may not take.
     await hold(stand.otherKey);
     const busy = askSlowly(stand, '/a/v1/events', { apikey: stand.otherKey });
@@ -171,7 +171,7 @@ describeOver(READINGS, 'five hundred concurrent exports with default limits', {}
 describe('the memory of large responses', () => {
   it('is limited per key, which may always have one response', async (t) => {
     const stand = await openStand({
-      records: largeRecords(24),
+      records: largeRecords(12, 2_000),
       limits: { 'response-memory': 40e6, 'response-memory-per-key': 1e6 },
     });
     t.after(() => stand.close());
