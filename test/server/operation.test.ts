@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { AppError } from '../../src/domain/app-error.ts';
 import type { Store } from '../../src/store/store.ts';
-import { CATALOGS, describeOver } from '../storage.ts';
+import { IS_LONG } from '../long.ts';
+import { CATALOGS, DEFAULT_STORAGE, describeOver } from '../storage.ts';
 import { head, largeRecords, openStand, type Stand, type StandOptions, sendRaw, until } from './stand.ts';
 
 async function withStand(options: StandOptions, test: (stand: Stand) => Promise<void>): Promise<void> {
@@ -13,6 +14,22 @@ async function withStand(options: StandOptions, test: (stand: Stand) => Promise<
   } finally {
     await stand.close();
   }
+}
+
+let shared: Promise<Stand> | undefined;
+let tests = 0;
+after(async () => await (await shared)?.close());
+
+/** With a server of the default options, which these tests share, and an empty log. */
+async function withShared(test: (stand: Stand) => Promise<void>): Promise<void> {
+  shared ??= openStand();
+  const stand = await shared;
+  // After this line there are no more of earlier requests.
+  const id = `before-${++tests}`;
+  await stand.get('/livez', { 'x-request-id': id });
+  await until(() => stand.log.some((line) => line['request_id'] === id));
+  stand.log.length = 0;
+  await test(stand);
 }
 
 function idOf(key: string): string {
@@ -36,7 +53,10 @@ function altered(store: Store, changes: Partial<Store>): Store {
   });
 }
 
-describeOver(CATALOGS, 'a server', {}, (kind) => {
+/** That a server hears of publications in PostgreSQL is shown by `notification.test.ts`, too. */
+const STORAGES = IS_LONG ? CATALOGS : [DEFAULT_STORAGE];
+
+describeOver(STORAGES, 'a server', {}, (kind) => {
   it('serves a first publication soon', () =>
     withStand({ kind, records: undefined }, async (stand) => {
       assert.equal(await (await stand.get('/a/v1/boards')).text(), '[]');
@@ -81,7 +101,7 @@ describeOver(CATALOGS, 'a server', {}, (kind) => {
 
 describe('rate limits', () => {
   it('are off by default', () =>
-    withStand({}, async (stand) => {
+    withShared(async (stand) => {
       const response = await stand.get('/a/v1/boards');
       assert.equal(response.headers.get('ratelimit'), null);
       assert.equal(response.headers.get('ratelimit-policy'), null);
@@ -118,7 +138,7 @@ describe('CORS', () => {
   };
 
   it('is off unless origins are configured', () =>
-    withStand({}, async (stand) => {
+    withShared(async (stand) => {
       const reply = await sendRaw(stand.port, head('OPTIONS', '/a/v1/boards', preflight));
       assert.equal(reply.status, 401);
       assert.ok([...reply.headers.keys()].every((name) => !name.startsWith('access-control')));
@@ -147,7 +167,7 @@ describe('CORS', () => {
 
 describe('a request', () => {
   it('is logged as one line without keys and header fields', () =>
-    withStand({}, async (stand) => {
+    withShared(async (stand) => {
       await stand.get('/a/v1/events/board/7?start=5', {
         'x-request-id': 'r-1',
         'user-agent': 'secret-agent',
@@ -170,7 +190,7 @@ describe('a request', () => {
     }));
 
   it('is logged with the id of a refused key if the key is known', () =>
-    withStand({}, async (stand) => {
+    withShared(async (stand) => {
       const expired = await stand.makeKey({}, Date.now() - 1);
       const revoked = await stand.makeKey();
       await stand.keyring.revoke(idOf(revoked));
@@ -190,7 +210,7 @@ describe('a request', () => {
     }));
 
   it('is logged without users or keys from its path, with any spelling', () =>
-    withStand({}, async (stand) => {
+    withShared(async (stand) => {
       const encodedTwice = stand.key.replace('c', '%2563');
       const encodedOften = stand.key.replace('c', `%${'25'.repeat(40)}63`);
       const shown: readonly [path: string, shown: string][] = [
@@ -221,7 +241,7 @@ describe('a request', () => {
     const forwarded = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7, 127.0.0.2' };
 
     it('is the peer of the connection by default, independent of header fields', () =>
-      withStand({}, async (stand) => {
+      withShared(async (stand) => {
         await stand.get('/livez', forwarded);
         await sendRaw(stand.port, 'nonsense\r\n\r\n');
         const lines = () => stand.log.filter((line) => 'client' in line);
@@ -254,7 +274,7 @@ describe('a request', () => {
   });
 
   it('keeps its request id if that is harmless and gets a new one otherwise, in the response too', () =>
-    withStand({}, async (stand) => {
+    withShared(async (stand) => {
       const idFor = async (given: string) =>
         (await sendRaw(stand.port, head('GET', '/livez', { 'x-request-id': given }))).headers.get(
           'x-request-id',
@@ -294,7 +314,7 @@ describe('a request', () => {
   }
 
   it('gets a response with its duration and a ban on content sniffing', () =>
-    withStand({}, async (stand) => {
+    withShared(async (stand) => {
       for (const path of [
         '/',
         '/docs',
@@ -317,7 +337,7 @@ describe('a request', () => {
 
 describe('a running server', () => {
   it('is alive and ready, and not ready if the store does not respond', async () => {
-    await withStand({}, async (stand) => {
+    await withShared(async (stand) => {
       assert.equal((await fetch(`${stand.url}/livez`)).status, 200);
       assert.equal((await fetch(`${stand.url}/readyz`)).status, 200);
     });
@@ -341,7 +361,7 @@ describe('a running server', () => {
   });
 
   it('lets responses in flight finish when it stops, and accepts no new connections', () =>
-    withStand({ records: largeRecords(24) }, async (stand) => {
+    withStand({ records: largeRecords() }, async (stand) => {
       const response = await stand.get('/a/v1/events');
       const idle = connect(stand.port, '127.0.0.1');
       const closed = new Promise((resolve) => idle.once('close', resolve));
@@ -355,7 +375,7 @@ describe('a running server', () => {
     }));
 
   it('cuts off responses that take too long when it stops', () =>
-    withStand({ records: largeRecords(24), stopTimeoutMs: 200 }, async (stand) => {
+    withStand({ records: largeRecords(), stopTimeoutMs: 200 }, async (stand) => {
       const response = await stand.get('/a/v1/events');
       await stand.stop();
       await assert.rejects(response.text());
