@@ -1,10 +1,11 @@
 /**
- * Thousands of requests over raw sockets, generated from the OpenAPI documents or from random
+ * Many requests over raw sockets, generated from the OpenAPI documents or from random
  * bytes: every response must be one that the document of the variant describes.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc, { type Arbitrary } from 'fast-check';
+import { IS_LONG } from '../long.ts';
 import { runs } from '../model/runs.ts';
 import { openWorld, type World } from '../world.ts';
 import {
@@ -266,11 +267,11 @@ async function checkRevalidation(
   assert.equal((await send('GET', target, again)).status, 304);
 }
 
-/** Checks a property `usual` times, or as often as `CORKBOARD_RUNS` says. */
+/** Checks a property `most` times in a long run, and otherwise a fourth as often. */
 async function property<T>(
-  usual: number,
+  most: number,
   arbitrary: Arbitrary<T>,
   holds: (value: T) => Promise<void>,
 ): Promise<void> {
-  await fc.assert(fc.asyncProperty(arbitrary, holds), runs(usual));
+  await fc.assert(fc.asyncProperty(arbitrary, holds), runs(IS_LONG ? most : most / 4));
 }

@@ -4,6 +4,7 @@ import type { Dataset } from '../../src/dataset/dataset.ts';
 import { startServer } from '../../src/server/start.ts';
 import type { Store } from '../../src/store/store.ts';
 import { publishRecords, WORLD } from '../dataset/small-world.ts';
+import { IS_LONG } from '../long.ts';
 import { openStand, type Stand, until } from './stand.ts';
 
 /** Method calls on the datasets that were opened through `countQuestions`. */
@@ -86,8 +87,8 @@ describe('a small cached response', () => {
   after(() => stand.close());
 
   it('is sent again, and as 304 and to HEAD, without a query of the dataset', async () => {
-    for (const path of PATHS) {
-      for (const form of FORMS) {
+    for (const [at, path] of PATHS.entries()) {
+      for (const form of IS_LONG ? FORMS : [FORMS[0]!, FORMS[1 + (at % (FORMS.length - 1))]!]) {
         const first = await tell(await stand.get(path, form));
         assert.equal(first.status, 200);
         assert.deepEqual(await tell(await stand.get(path, form)), first);
@@ -177,7 +178,10 @@ describe('cached responses for other keys', () => {
       stand.makeKey({ organization: 'other', redact: { ...redact, email: true } }),
       stand.makeKey({ organization: 'other', scope: { boards: [7n], users: 'of-boards' } }),
     ]);
-    const questions = PATHS.flatMap((path) => [{}, FORMS[1], FORMS[3]].map((form) => ({ path, form })));
+    const forms = [{}, FORMS[1], FORMS[3]];
+    const questions = PATHS.flatMap((path, at) =>
+      (IS_LONG ? forms : [forms[at % forms.length]]).map((form) => ({ path, form })),
+    );
     const alone = new Map<string, Told[]>();
     for (const apikey of keys) {
       const server = await startServer({

@@ -7,6 +7,8 @@ import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Body, type Making, openNameless, type Reader } from '../../../src/server/bodies/body.ts';
+import { IS_LONG } from '../../long.ts';
+import { runs } from '../../model/runs.ts';
 
 /**
  * A source of chunks that overwrites them as early as it may. Counts its runs, the open ones, and
@@ -179,7 +181,7 @@ describe('a body', () => {
           });
         },
       ),
-      { numRuns: 60 },
+      runs(IS_LONG ? 60 : 15),
     );
   });
 
