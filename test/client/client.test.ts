@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { type ClientA, type ClientB, openClient, ProblemError } from '../../src/client/client.ts';
 import type { TimeRange } from '../../src/dataset/query.ts';
+import { IS_LONG } from '../long.ts';
 import { answerTo, type ParsedRequest, type Variant } from '../model/answers.ts';
 import { type Json, renderJson } from '../model/json.ts';
 import {
@@ -38,19 +39,24 @@ const RANGES: readonly TimeRange[] = [
   { startMs: Date.UTC(1970, 5, 1), endMs: Date.UTC(2018, 2, 14) },
 ];
 
+/**
+ * As many as there are variants with scopes, so that with one of them for each question and test,
+ * each question has them all.
+ */
+const WISHES = RANGES.flatMap((range) => [undefined, 2].map((pageSize) => ({ range, pageSize })));
+
 describe('the client returns the results of the model', () => {
   for (const variant of ['a', 'b'] as const) {
-    for (const scope of ['full', 'boards', 'users'] as const) {
+    for (const [scopeAt, scope] of (['full', 'boards', 'users'] as const).entries()) {
+      const turn = scopeAt + (variant === 'a' ? 0 : 3);
       it(`in Variant ${variant.toUpperCase()}, with a key of scope "${scope}"`, async () => {
         const client = variant === 'a' ? clientA(world.keys[scope]) : clientB(world.keys[scope]);
-        for (const question of WORLD_QUESTIONS) {
-          for (const range of RANGES) {
-            for (const pageSize of [undefined, 2]) {
-              const answer = await answerOf(client, question, range, pageSize);
-              if (answer === undefined) continue;
-              const expected = answerTo(WORLD_MODEL, WORLD_SCOPES[scope], variant, question, range);
-              assert.deepEqual(answer, asClient(expected), JSON.stringify(question, bigintText));
-            }
+        for (const [at, question] of WORLD_QUESTIONS.entries()) {
+          for (const { range, pageSize } of IS_LONG ? WISHES : [WISHES[(at + turn) % WISHES.length]!]) {
+            const answer = await answerOf(client, question, range, pageSize);
+            if (answer === undefined) continue;
+            const expected = answerTo(WORLD_MODEL, WORLD_SCOPES[scope], variant, question, range);
+            assert.deepEqual(answer, asClient(expected), JSON.stringify(question, bigintText));
           }
         }
       });
