@@ -24,7 +24,15 @@ import { gzipSync } from 'node:zlib';
 import { temporaryFolder } from '../cli/command.ts';
 import { SMALL_BUNDLE } from '../cli/small-bundle.ts';
 import { killRounds, spreadMoments, tellSeed } from '../killing.ts';
-import { countEvents, eventLine, eventsOf, type Following, following, prepare } from './following.ts';
+import {
+  countEvents,
+  eventLine,
+  eventsOf,
+  type Following,
+  followedToEnd,
+  following,
+  prepare,
+} from './following.ts';
 
 const folder = temporaryFolder();
 const BEFORE = 3;
@@ -99,11 +107,13 @@ describe('import FOLDER --follow', () => {
     assert.equal(await countEvents(into), BEFORE + 8);
   });
 
-  it('waits for a file that is being written, and needs no ids', async () => {
+  it('waits for a file that is being written, even with a future time, and needs no ids', async () => {
     const inbox = inboxOf('growing');
     const into = copyOfPrepared('growing');
+    drop(inbox, 'events-1.ndjson', numbered(100, 2));
+    utimesSync(join(inbox, 'events-1.ndjson'), new Date(2100, 1), new Date(2100, 1));
     const follower = following(inbox, [...into, '--every', '2']);
-    const path = join(inbox, 'events.ndjson');
+    const path = join(inbox, 'events-2.ndjson');
     const withoutId = (number: number) => eventLine(number).replace(/"id":\d+,/, '');
     writeFileSync(path, '');
     // A half-written line is not a valid record, and would be refused.
@@ -112,20 +122,9 @@ describe('import FOLDER --follow', () => {
       await delay(50);
       appendFileSync(path, withoutId(number).slice(20));
     }
-    await follower.untilTold(1);
+    await follower.untilTold(2);
     await stop(follower);
-    assert.deepEqual(filesOf(follower), ['events.ndjson 20']);
-  });
-
-  it('imports a file with a future time once no process writes to it', async () => {
-    const inbox = inboxOf('future');
-    const into = copyOfPrepared('future');
-    drop(inbox, 'events.ndjson', numbered(0, 2));
-    utimesSync(join(inbox, 'events.ndjson'), new Date(2100, 1), new Date(2100, 1));
-    const follower = following(inbox, into);
-    await follower.untilTold(1);
-    await stop(follower);
-    assert.deepEqual(filesOf(follower), ['events.ndjson 2']);
+    assert.deepEqual(filesOf(follower), ['events-1.ndjson 2', 'events-2.ndjson 20']);
   });
 
   it('ends at an invalid file, with those before it published; --skip-invalid continues', async () => {
@@ -134,8 +133,7 @@ describe('import FOLDER --follow', () => {
     for (const number of [1, 2, 3]) {
       drop(inbox, `events-${number}.ndjson`, `${eventLine(number)}${number === 2 ? 'no JSON\n' : ''}`);
     }
-    const { ended, told } = following(inbox, into);
-    const { code, stderr } = await ended;
+    const { code, stderr, told } = await followedToEnd(inbox, into);
     assert.equal(code, 1);
     assert.match(stderr, /events-2\.ndjson:2: is not valid JSON/);
     assert.match(stderr, /^corkboard: .*events-2\.ndjson is invalid; nothing of it was published\./m);
@@ -217,7 +215,7 @@ describe('import FOLDER --follow', () => {
     const elsewhere = join(folder, 'elsewhere.ndjson');
     writeFileSync(elsewhere, numbered(0, 2));
     symlinkSync(elsewhere, join(inbox, 'events-1.ndjson'));
-    const refused = await following(inbox, into).ended;
+    const refused = await followedToEnd(inbox, into);
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /events-1.ndjson is a symbolic link.*--follow-symlinks/);
     assert.equal(await countEvents(into), BEFORE);
@@ -242,7 +240,7 @@ describe('import FOLDER --follow', () => {
     writeFileSync(target, 'important');
     rmSync(join(inbox, notes));
     symlinkSync(target, join(inbox, notes));
-    const { code, stderr } = await following(inbox, into).ended;
+    const { code, stderr } = await followedToEnd(inbox, into);
     assert.equal(code, 1);
     assert.match(stderr, /it is a symbolic link/);
     assert.equal(readFileSync(target, 'utf8'), 'important');

@@ -4,25 +4,46 @@
  */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { run, runJson, temporaryFolder } from '../cli/command.ts';
 import { killRounds, spreadMoments, tellSeed } from '../killing.ts';
-import { countEvents, eventLine, eventsOf, type Following, following, prepare } from './following.ts';
+import { IS_LONG } from '../long.ts';
+import {
+  countEvents,
+  eventLine,
+  eventsOf,
+  followedToEnd,
+  following,
+  prepare,
+  type Told,
+} from './following.ts';
 
 const folder = temporaryFolder();
+let prepared: readonly string[];
+before(async () => {
+  prepared = await prepare(folder, 'lines');
+});
+
+/** Options that name a copy of the organization, in a data folder of its own. */
+function copyOfPrepared(name: string): readonly string[] {
+  const data = join(folder, `data-${name}`);
+  cpSync(prepared.at(-1)!, data, { recursive: true });
+  return [...prepared.slice(0, -1), data];
+}
+
 /** The number of events in the small bundle. */
 const BEFORE = 3;
-const KILLS = killRounds(3);
-const TOTAL = 4000;
+const KILLS = killRounds(2);
+const TOTAL = IS_LONG ? 4000 : 2000;
 const numbered = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => eventLine(from + index)).join('');
 
 describe('import - --follow', () => {
   it('publishes arriving lines, reports their number, and publishes the rest at the end of the input', async () => {
-    const into = await prepare(folder, 'stream');
+    const into = copyOfPrepared('stream');
     const { child, told, untilTold, ended } = following('-', into);
     const [one, two] = [numbered(0, 20), numbered(20, 5)];
     child.stdin?.write(one);
@@ -46,7 +67,7 @@ describe('import - --follow', () => {
   });
 
   it('ends at SIGTERM with all whole lines published, and after a restart imports repeated lines once', async () => {
-    const into = await prepare(folder, 'stopped');
+    const into = copyOfPrepared('stopped');
     const first = following('-', into);
     const lines = numbered(0, 30);
     first.child.stdin?.write(eventLine(0));
@@ -56,15 +77,14 @@ describe('import - --follow', () => {
     first.child.kill('SIGTERM');
     assert.equal((await first.ended).code, 0);
     assert.equal(first.told.at(-1)?.lines, 29);
-    const second = following('-', into);
-    second.child.stdin?.end(lines);
-    assert.equal((await second.ended).code, 0);
+    const second = await followedToEnd('-', into, lines);
+    assert.equal(second.code, 0, second.stderr);
     assert.equal(sumOf(second), 1);
     assert.equal(await countEvents(into), BEFORE + 30);
   });
 
   it('stops before an invalid line, publishes those before it, and reports its place in the stream', async () => {
-    const into = await prepare(folder, 'bad');
+    const into = copyOfPrepared('bad');
     const { child, told, untilTold, ended } = following('-', into);
     child.stdin?.write(numbered(0, 10));
     await untilTold(1);
@@ -79,7 +99,7 @@ describe('import - --follow', () => {
   });
 
   it('reports in plain text, too, and says when nothing was new', async () => {
-    const into = await prepare(folder, 'people');
+    const into = copyOfPrepared('people');
     const follow = async () => await run(['import', '-', '--follow', ...into], { input: numbered(0, 2) });
     const [first, second] = [await follow(), await follow()];
     assert.match(first.stdout, /^2 lines, 2\d\d bytes read so far: published as version \S+\n$/);
@@ -87,7 +107,7 @@ describe('import - --follow', () => {
   });
 
   it('publishes nothing if the first line is invalid', async () => {
-    const into = await prepare(folder, 'first');
+    const into = copyOfPrepared('first');
     const { code, stdout, stderr } = await run(['import', '-', '--follow', ...into], {
       input: `{}\n${eventLine(1)}`,
     });
@@ -96,16 +116,15 @@ describe('import - --follow', () => {
   });
 
   it('with --skip-invalid sets invalid lines aside, in all publications and all runs, and continues', async () => {
-    const into = await prepare(folder, 'aside');
+    const into = copyOfPrepared('aside');
     const rejects = join(folder, 'rejects.ndjson');
     const { child, told, untilTold, ended } = following('-', [...into, '--skip-invalid', rejects]);
     child.stdin?.write(`${numbered(0, 2)}no JSON\n`);
     await untilTold(1);
     child.stdin?.end(`${numbered(2, 2)}{"id": "x"}\n${numbered(4, 1)}`);
     assert.equal((await ended).code, 0);
-    const again = following('-', [...into, '--skip-invalid', rejects]);
-    again.child.stdin?.end('worse\n');
-    assert.equal((await again.ended).code, 0);
+    const again = await followedToEnd('-', [...into, '--skip-invalid', rejects], 'worse\n');
+    assert.equal(again.code, 0, again.stderr);
     const set = readFileSync(rejects, 'utf8').trimEnd().split('\n');
     assert.deepEqual(
       set.map((line) => [JSON.parse(line).line, JSON.parse(line).record]),
@@ -122,7 +141,7 @@ describe('import - --follow', () => {
   it(`killed ${KILLS} times at random moments and sent again, ends with every event once`, async (t) => {
     tellSeed(t);
     const moments = spreadMoments(KILLS);
-    const into = await prepare(folder, 'killed');
+    const into = copyOfPrepared('killed');
     let sent = 0;
     let published = 0;
     for (let round = 0; round <= KILLS; round += 1) {
@@ -145,7 +164,7 @@ describe('import - --follow', () => {
       published = round % 4 === 0 || heard === TOTAL ? 0 : heard;
     }
     assert.ok(sent > TOTAL, `sent ${sent} lines, none of them twice`);
-    const control = await prepare(folder, 'control');
+    const control = copyOfPrepared('control');
     await runJson(['import', '-', '--as', 'events', ...control], numbered(0, TOTAL));
     const wanted = await eventsOf(folder, control);
     assert.equal(wanted.length, TOTAL);
@@ -162,11 +181,10 @@ describe('import - --follow', () => {
         object: { id: 'http://x.example/course', definition: { type: 'http://x.example/course' } },
         timestamp: '2026-01-05T08:00:00Z',
       })}\n`;
-    const { child, untilTold, ended } = following('-', ['--as', 'xapi', ...into]);
-    child.stdin?.write(statement(1));
-    await untilTold(1);
-    child.stdin?.end(`${statement(1)}${statement(2)}`);
-    assert.equal((await ended).code, 0);
+    for (const input of [statement(1), `${statement(1)}${statement(2)}`]) {
+      const { code, stderr } = await followedToEnd('-', ['--as', 'xapi', ...into], input);
+      assert.equal(code, 0, stderr);
+    }
     assert.equal(await countEvents(into), 2);
   });
 
@@ -205,6 +223,6 @@ async function send({ stdin, exitCode }: ChildProcess, from: number, isLast: boo
   return TOTAL - from;
 }
 
-function sumOf({ told }: Following): number {
+function sumOf({ told }: { readonly told: readonly Told[] }): number {
   return told.reduce((sum, { eventsAdded }) => sum + eventsAdded, 0);
 }

@@ -5,7 +5,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { runJson, start } from '../cli/command.ts';
+import { run, runJson, start } from '../cli/command.ts';
 import { writeSmallBundle } from '../cli/small-bundle.ts';
 
 /** The report of one publication. */
@@ -28,8 +28,19 @@ export interface Following {
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null; stderr: string }>;
 }
 
+const argumentsOf = (path: string, words: readonly string[]) => {
+  return ['import', path, '--follow', '--every', '0.1', '--json', ...words];
+};
+
+/** Follows in this process, for an input that ends or that is refused. */
+export async function followedToEnd(path: string, words: readonly string[], input = '') {
+  const { code, stdout, stderr } = await run(argumentsOf(path, words), { input });
+  const told: readonly Told[] = (stdout.match(/.+/g) ?? []).map((line) => JSON.parse(line));
+  return { code, stderr, told };
+}
+
 export function following(path: string, words: readonly string[]): Following {
-  const child = start(['import', path, '--follow', '--every', '0.1', '--json', ...words]);
+  const child = start(argumentsOf(path, words));
   const told: Told[] = [];
   let wake = Promise.withResolvers<void>();
   const lines = createInterface({ input: child.stdout! });
