@@ -18,11 +18,14 @@ import { type Deployment, openDeployment } from '../model/deployment.ts';
 import { bundlesUpTo, countEvents, EVENTS_PER_BUNDLE, numberedBundle } from './numbered-bundles.ts';
 
 const COMMAND = join(import.meta.dirname, '../../src/cli/main.ts');
-const ROUNDS = IS_LONG ? 24 : 4;
+const ROUNDS = IS_LONG ? 24 : 2;
 /** Run in sequence, since every round makes the data larger. */
 const SERIES = IS_LONG ? 10 : 1;
 
-/** Fractions of the time that a whole import takes, and numbers of changes in the data folder. */
+/**
+ * Fractions of the time that a whole import takes, and numbers of changes in the data folder.
+ * Rounds alternate between the two.
+ */
 const momentArbitrary = fc.noBias(
   fc.record({
     part: fc.double({ min: 0.2, max: 1.2, noNaN: true }),

@@ -3,9 +3,10 @@
  * each is whole.
  */
 import assert from 'node:assert/strict';
+import { IS_LONG } from '../long.ts';
 import { type Bundle, EMPTY_BUNDLE } from '../model/bundle.ts';
 
-export const EVENTS_PER_BUNDLE = 800;
+export const EVENTS_PER_BUNDLE = IS_LONG ? 800 : 200;
 const USERS = 40n;
 /** According to the default policy, which awards points for the pins that are created here. */
 const POINTS_PER_EVENT = 10;

@@ -10,7 +10,7 @@ import { openWorld, type World } from '../world.ts';
 import { openFront } from './front.ts';
 import { assertMirrored, BOTH_VARIANTS } from './mirrored.ts';
 
-const ROUNDS = killRounds(4);
+const ROUNDS = killRounds(2);
 /** The approximate number of requests of a pull. */
 const REQUESTS = 16;
 
