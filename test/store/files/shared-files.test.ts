@@ -20,6 +20,7 @@ import { VersionStore } from '../../../src/store/files/version-store.ts';
 import { forgetUsers } from '../../../src/store/forgotten.ts';
 import { temporaryFolder } from '../../cli/command.ts';
 import { publishRecords, WORLD } from '../../dataset/small-world.ts';
+import { IS_LONG } from '../../long.ts';
 import { until } from '../../server/stand.ts';
 import { copyDatabase } from '../../shared-servers.ts';
 import { newMigratedDatabase, openCachedStore } from '../../storage.ts';
@@ -28,6 +29,8 @@ import { manyEvents, publishEvents, stage } from '../many-events.ts';
 const NAME = 'school';
 /** Longer than any test. */
 const LONG_LEASE_MS = 600_000;
+/** Enough for several chunks. */
+const FIRST_EVENTS = IS_LONG ? 100_000 : 30_000;
 const busy = { name: 'AppError', code: 'organization-busy' };
 
 const scratch = temporaryFolder();
@@ -159,17 +162,17 @@ describe('an import that is killed before its version is current', () => {
   it('is resumed by the next one if it was the very first', async (t) => {
     const store = await openStore('cache');
     await store.createOrganization(NAME, {});
-    await killBeforeTransaction(await startImporter(1, 100_000));
+    await killBeforeTransaction(await startImporter(1, FIRST_EVENTS));
     const left = (await chunks()).stored;
     assert.equal(await store.currentVersion(NAME), undefined);
-    await publishEvents(store, NAME, 1, 100_000);
+    await publishEvents(store, NAME, 1, FIRST_EVENTS);
     const [row] = await database.rows('SELECT bytes, uploaded_bytes FROM versions');
     const [bytes = 0, uploaded = 0] = (row ?? []).map(Number);
     t.diagnostic(`${uploaded} of ${bytes} bytes were stored again`);
     // The difference is small: mainly the identity of the version.
     assert.ok(left.length > 5 && uploaded < bytes / 2);
     await assertCollected();
-    assert.equal(await eventsAnew(), 100_000);
+    assert.equal(await eventsAnew(), FIRST_EVENTS);
   });
 });
 
@@ -219,12 +222,12 @@ describe('an import that has lost its turn', () => {
     }));
     const store = await openStore('cache');
     await store.createOrganization(NAME, {});
-    for (const first of [1, 10_001, 20_001]) await publishEvents(store, NAME, first, 10_000);
-    const publishing = publishEvents(lateStore, NAME, 30_001, 10_000);
+    for (const first of [1, 2_001, 4_001]) await publishEvents(store, NAME, first, 2_000);
+    const publishing = publishEvents(lateStore, NAME, 6_001, 2_000);
     await collecting;
     await expireLease();
     // Two more: versions that were kept when it looked are no longer kept.
-    for (const first of [40_001, 50_001]) await publishEvents(store, NAME, first, 10_000);
+    for (const first of [8_001, 10_001]) await publishEvents(store, NAME, first, 2_000);
     openGate();
     await publishing;
     const { stored, needed } = await chunks();
@@ -232,8 +235,8 @@ describe('an import that has lost its turn', () => {
       needed.filter((name) => !stored.includes(name)),
       [],
     );
-    assert.equal(await eventsAnew(), 60_000);
-    await publishEvents(store, NAME, 60_001, 1);
+    assert.equal(await eventsAnew(), 12_000);
+    await publishEvents(store, NAME, 12_001, 1);
     await assertCollected();
   });
 });
@@ -409,12 +412,13 @@ describe('the storage for an additional import', () => {
    * version has many chunks.
    */
   const MOST_CHUNKS = 12;
+  const EVENTS = IS_LONG ? 200_000 : 80_000;
 
   it('is a few chunks, however many events there are', async (t) => {
     const store = await openStore('cache');
     await store.createOrganization(NAME, {});
-    await publishEvents(store, NAME, 1, 200_000);
-    await publishEvents(store, NAME, 200_001, 1_000);
+    await publishEvents(store, NAME, 1, EVENTS);
+    await publishEvents(store, NAME, EVENTS + 1, 1_000);
     const versions = await database.rows(
       'SELECT manifest, bytes, uploaded_bytes FROM versions ORDER BY publication',
     );
