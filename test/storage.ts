@@ -32,8 +32,8 @@ export const EMBEDDED = STORAGES[0];
 export const DEFAULT_STORAGE = STORAGES[1];
 /**
  * The two ways to read: directly and from memory. All stores have the same version files. Outside
- * of long runs only the default: that both give the same bytes is shown by the suites over all
- * storages.
+ * of long runs only the default: that both give the same bytes is shown by
+ * `test/contract/same-bytes.test.ts` and `test/properties/`.
  */
 export const READINGS: readonly StorageKind[] = IS_LONG ? [EMBEDDED, DEFAULT_STORAGE] : [DEFAULT_STORAGE];
 /** The two catalogs and keyrings, SQLite and PostgreSQL; the latter with chunks in a bucket. */
@@ -63,9 +63,12 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-/** For behaviour that must not depend on the storage: each test runs once per storage. */
+/**
+ * For behaviour that must not depend on the storage: each test runs over the default one, in long
+ * runs over every one.
+ */
 export function describeOverStorages(name: string, suite: (kind: StorageKind) => void): void {
-  describeOver(STORAGES, name, {}, suite);
+  describeOver(IS_LONG ? STORAGES : [DEFAULT_STORAGE], name, {}, suite);
 }
 
 export function describeOver(

@@ -12,6 +12,7 @@ import type { SiteFolders } from '../../src/server/site/site.ts';
 import { type RunningServer, startServer } from '../../src/server/start.ts';
 import type { VersionStore } from '../../src/store/files/version-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { IS_LONG } from '../long.ts';
 import { DEFAULT_STORAGE, openStorage, type Storage, type StorageKind } from '../storage.ts';
 import type { OrganizationPlan } from './arbitrary.ts';
 import { type Bundle, type BundleRecords, type Format, writeBundle } from './bundle.ts';
@@ -60,6 +61,14 @@ export async function openDeployment(
 export interface BothReadings extends Deployment {
   /** The addresses of two servers over one store: one reads from memory, the other directly. */
   readonly urls: readonly [resident: string, direct: string];
+}
+
+/**
+ * The server for the request number `at`: both in turn. Both in long runs; that they give the same
+ * responses is also shown by `test/contract/same-bytes.test.ts`.
+ */
+export function urlsInTurn({ urls }: BothReadings, at: number): readonly string[] {
+  return IS_LONG ? urls : [urls[at % 2]!];
 }
 
 /** An empty deployment with both servers, so that both serve the same imports. */

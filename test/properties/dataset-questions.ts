@@ -150,15 +150,25 @@ async function textsOf(
   };
 }
 
-export async function assertSameAnswers(stored: Dataset, resident: Dataset, all: readonly Questions[]) {
+/** Compares each of `others` with `stored`. */
+export async function assertSameAnswers(
+  stored: Dataset,
+  others: readonly Dataset[],
+  all: readonly Questions[],
+) {
   for (const { list } of all.slice(0, 2)) {
-    assert.deepEqual(await lookUps(resident, list.scope), await lookUps(stored, list.scope));
+    const expected = await lookUps(stored, list.scope);
+    for (const other of others) assert.deepEqual(await lookUps(other, list.scope), expected);
   }
-  const [ofStored, ofResident] = [renderingsOf(stored), renderingsOf(resident)];
+  const ofStored = renderingsOf(stored);
+  const ofOthers = others.map((dataset) => ({ dataset, rendering: renderingsOf(dataset) }));
   for (const asked of all) {
-    assert.deepEqual(await answersOf(resident, asked), await answersOf(stored, asked));
-    const expected = await textsOf(ofStored(asked.redacted), asked);
-    assert.deepEqual(await textsOf(ofResident(asked.redacted), asked), expected);
+    const expected = await answersOf(stored, asked);
+    const texts = await textsOf(ofStored(asked.redacted), asked);
+    for (const { dataset, rendering } of ofOthers) {
+      assert.deepEqual(await answersOf(dataset, asked), expected);
+      assert.deepEqual(await textsOf(rendering(asked.redacted), asked), texts);
+    }
   }
 }
 

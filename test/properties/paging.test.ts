@@ -7,7 +7,7 @@ import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { organizationArbitrary, scopeArbitrary } from '../model/arbitrary.ts';
 import { EMPTY_BUNDLE, type EventInput } from '../model/bundle.ts';
 import { get, nextOf, urlPathOf } from '../model/client.ts';
-import { type BothReadings, installPlan, openBothReadings } from '../model/deployment.ts';
+import { type BothReadings, installPlan, openBothReadings, urlsInTurn } from '../model/deployment.ts';
 import { EVENT_LISTS } from '../model/questions.ts';
 import { runs } from '../model/runs.ts';
 
@@ -44,9 +44,10 @@ describe('paging', () => {
       async (plan, scope, limit) => {
         const { organization } = await installPlan(deployment, plan);
         const key = await deployment.makeKey(organization, { scope });
-        for (const question of [...EVENT_LISTS, { route: 'users' } as const, { route: 'boards' } as const]) {
+        const lists = [...EVENT_LISTS, { route: 'users' } as const, { route: 'boards' } as const];
+        for (const [at, question] of lists.entries()) {
           const path = urlPathOf('b', question) ?? '';
-          for (const url of deployment.urls) {
+          for (const url of urlsInTurn(deployment, at)) {
             const whole = await get(url + path, key);
             if (whole.status === 200)
               assert.equal(await walk(url, `${path}?limit=${limit}`, key), whole.text, path);
@@ -77,9 +78,9 @@ describe('paging', () => {
         const key = await deployment.makeKey(organization, { scope });
         const walks: { url: string; expected: string; pages: string[]; next: string | undefined }[] = [];
         const begin = async () => {
-          for (const question of EVENT_LISTS) {
+          for (const [at, question] of EVENT_LISTS.entries()) {
             const path = urlPathOf('a', question) ?? '';
-            for (const url of deployment.urls) {
+            for (const url of urlsInTurn(deployment, at)) {
               const whole = await get(url + path, key);
               if (whole.status !== 200) continue;
               const { elements, next } = await readPage(url, `${path}?limit=${limit}`, key);

@@ -92,7 +92,7 @@ describe('a pull', () => {
         }
       },
     );
-    await fc.assert(property, runs(4));
+    await fc.assert(property, runs(2));
   });
 
   async function publish(organization: string, paths: readonly string[]): Promise<boolean> {

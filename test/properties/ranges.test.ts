@@ -7,7 +7,7 @@ import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { pathOf } from '../model/answers.ts';
 import { instantArbitrary, organizationArbitrary } from '../model/arbitrary.ts';
 import { getSame, urlPathOf } from '../model/client.ts';
-import { type BothReadings, installPlan, openBothReadings } from '../model/deployment.ts';
+import { type BothReadings, installPlan, openBothReadings, urlsInTurn } from '../model/deployment.ts';
 import { EVENT_LISTS } from '../model/questions.ts';
 import { runs } from '../model/runs.ts';
 import { visibleUsers } from '../model/scope-model.ts';
@@ -44,9 +44,9 @@ describe('ranges', () => {
       const { organization } = await installPlan(deployment, plan);
       const key = await deployment.makeKey(organization);
       const lists = [...EVENT_LISTS, { route: 'users' } as const, { route: 'boards' } as const];
-      for (const question of lists) {
+      for (const [at, question] of lists.entries()) {
         const ask = async (range: TimeRange) =>
-          getSame(deployment.urls, urlPathOf('a', question, range) ?? '', key);
+          getSame(urlsInTurn(deployment, at), urlPathOf('a', question, range) ?? '', key);
         const whole = await ask({});
         if (whole.status !== 200) continue;
         const parts = await Promise.all(windowsCutAt(instants).map(ask));
@@ -72,10 +72,12 @@ describe('ranges', () => {
       const bundles = plan.bundles.map((bundle) => ({ ...bundle, adjustments: [], points: [] }));
       const { organization, model } = await installPlan(deployment, { ...plan, bundles });
       const key = await deployment.makeKey(organization);
-      for (const { id } of visibleUsers(model, FULL_SCOPE)) {
+      for (const [at, { id }] of visibleUsers(model, FULL_SCOPE).entries()) {
         const question = { route: 'points of a user', id, keyedBy: 'board' } as const;
         const ask = async (range: TimeRange) =>
-          totalsOf((await getSame(deployment.urls, urlPathOf('a', question, range) ?? '', key)).text);
+          totalsOf(
+            (await getSame(urlsInTurn(deployment, at), urlPathOf('a', question, range) ?? '', key)).text,
+          );
         const parts = await Promise.all(windowsCutAt(instants).map(ask));
         for (const [board, total] of await ask({})) {
           const sum = parts.reduce((points, part) => points + (part.get(board) ?? Number.NaN), 0);

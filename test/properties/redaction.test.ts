@@ -11,6 +11,7 @@ import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
 import { UserPseudonyms } from '../../src/render/redaction/user-pseudonyms.ts';
 import type { Route } from '../../src/server/request/route.ts';
 import { publishedBases } from '../../src/server/routes/variants.ts';
+import { IS_LONG } from '../long.ts';
 import { allRedactions, BOARD_IDS, LMS_PROPERTIES } from '../model/arbitrary.ts';
 import { get, nextOf, type Reply } from '../model/client.ts';
 import { type Deployment, holdsRecords, installPlan, openDeployment } from '../model/deployment.ts';
@@ -85,11 +86,21 @@ function pathsOf(base: string, route: Route, users: readonly string[]): string[]
   return paths.flatMap((path) => queries.map((query) => (query === '' ? path : `${path}?${query}`)));
 }
 
+/**
+ * Whether a path is read in a representation: the first path of a route in each, the others in each
+ * third one; all in long runs.
+ */
+function isRead(at: number, turn: number): boolean {
+  return IS_LONG || at === 0 || (at + turn) % 3 === 0;
+}
+
+/** Reads all routes. */
 async function readAll(seen: Seen): Promise<void> {
   for (const { base, route } of ROUTES) {
-    for (const path of pathsOf(base, route, seen.users)) {
+    for (const [at, path] of pathsOf(base, route, seen.users).entries()) {
       const separator = path.includes('?') ? '&' : '?';
-      for (const representation of route.representations) {
+      for (const [turn, representation] of route.representations.entries()) {
+        if (!isRead(at, turn)) continue;
         if (representation === 'event-stream') await readStream(seen, path);
         else if (representation === 'parquet') await readParquet(seen, path);
         else await readPages(seen, `${path}${separator}format=${representation}`, route);
@@ -165,7 +176,7 @@ describe('redaction', () => {
         const { organization } = await installPlan(deployment, plan);
         const key = await deployment.makeKey(organization, { redact, scope });
         const users = (await load<Listed>(key, '/b/v1/users')).map(({ id }) => id);
-        await readAll({ redact, key, users: users.slice(0, 3), url: deployment.url });
+        await readAll({ redact, key, users: users.slice(0, IS_LONG ? 3 : 2), url: deployment.url });
       },
     );
     await fc.assert(property, runs(2));
@@ -187,22 +198,25 @@ describe('redaction', () => {
           })),
         );
         const seen = new Map<string, string>();
-        for (const bundle of [undefined, ...later]) {
+        for (const [version, bundle] of [undefined, ...later].entries()) {
           if (bundle !== undefined) await publish(full, organization, bundle, plan.format);
           const real = await load<Listed>(full, '/b/v1/users');
-          for (const { key, redact } of keys) {
+          for (const [turn, { key, redact }] of keys.entries()) {
             const listed = await load<Listed>(key, '/b/v1/users');
             const expected = real.map(({ id }) => (redact.id ? pseudonyms.ofOne(BigInt(id)) : BigInt(id)));
             assert.deepEqual(
               listed.map(({ id }) => BigInt(id)),
               [...BigInt64Array.from(expected).sort()],
             );
-            await assertPagesAgree(key, listed);
-            await assertPointsInOrder(key);
+            if (IS_LONG || (turn + version) % 2 === 0) {
+              await assertPagesAgree(key, listed);
+              await assertPointsInOrder(key);
+            }
             await assertFound(
               key,
               listed,
               real.map(({ id }) => id),
+              turn,
             );
             for (const { id, email, name } of listed) {
               const known = `${JSON.stringify(redact)} ${id}`;
@@ -244,15 +258,24 @@ describe('redaction', () => {
     );
   }
 
-  /** Users are found by the ids that the key sees, and by no others. */
-  async function assertFound(key: string, listed: Listed, real: readonly string[]): Promise<void> {
+  /**
+   * Users are found by the ids that the key sees, and by no others. Uses the routes in turn, from
+   * number `turn` on; in long runs all for each id.
+   */
+  async function assertFound(
+    key: string,
+    listed: Listed,
+    real: readonly string[],
+    turn: number,
+  ): Promise<void> {
     const shown = new Set(listed.map(({ id }) => id));
-    for (const id of new Set([...shown, ...real])) {
-      for (const path of [
+    for (const [at, id] of [...new Set([...shown, ...real])].entries()) {
+      const paths = [
         `/a/v1/events/user/${id}`,
         `/a/v1/user/${id}/points`,
         `/insights/v1/overview?user=${id}`,
-      ]) {
+      ];
+      for (const path of paths.filter((_, way) => IS_LONG || way === (at + turn) % paths.length)) {
         const { status, text } = await get(deployment.url + path, key);
         assert.equal(status, shown.has(id) ? 200 : 404, `${path} ${text}`);
         const named = [...text.matchAll(/"actor":\{"id":(-?\d+)|"user_id":(-?\d+)|"user":\{"id":(-?\d+)/g)];

@@ -7,7 +7,7 @@ import { IS_LONG } from '../long.ts';
 import { BOARD_IDS, type OrganizationPlan, organizationArbitrary, USER_IDS } from '../model/arbitrary.ts';
 import { EMPTY_BUNDLE } from '../model/bundle.ts';
 import { get, getSame, nextOf, urlPathOf } from '../model/client.ts';
-import { type BothReadings, installPlan, openBothReadings } from '../model/deployment.ts';
+import { type BothReadings, installPlan, openBothReadings, urlsInTurn } from '../model/deployment.ts';
 import type { Model } from '../model/model.ts';
 import { questionsAbout } from '../model/questions.ts';
 import { runs } from '../model/runs.ts';
@@ -99,7 +99,8 @@ describe('scope', () => {
         [resident, 'b'],
         [direct, 'a'],
       ] as const) {
-        for (const question of questionsAbout(model)) {
+        for (const [at, question] of questionsAbout(model).entries()) {
+          if (!IS_LONG && url === direct && at % 2 === 1) continue;
           for (let path = urlPathOf(variant, question); path !== undefined; ) {
             const reply = await get(url + path, key);
             for (const id of idsIn(reply.text)) assert.ok(inside.has(id), `${path} shows ${id}`);
@@ -126,7 +127,8 @@ describe('scope', () => {
         const part = await installPlan(deployment, withoutHidden(plan, whole.model, scope));
         const asked = async (organization: string, granted: Scope) => {
           const key = await deployment.makeKey(organization, { scope: granted });
-          return async (path: string) => (await getSame(deployment.urls, path, key)).text;
+          let at = 0;
+          return async (path: string) => (await getSame(urlsInTurn(deployment, at++), path, key)).text;
         };
         const [inWhole, inPart] = [
           await asked(whole.organization, scope),
