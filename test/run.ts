@@ -1,13 +1,13 @@
 /**
- * Runs the tests: `node test/run.ts [quick|browser|stores|long] [option or file]...`. Without a
- * name it runs everything that a pull request must pass. Options are those of `node --test`, as
- * `--name=value`; files end in `.ts`.
+ * Runs the tests: `node test/run.ts [quick|slow|tools|long] [option or file]...`. Without a name it
+ * runs all tests but the slow ones and those that need tools. Options are those of `node --test`,
+ * as `--name=value`; files end in `.ts`.
  */
 import { spawn } from 'node:child_process';
 import { join, sep } from 'node:path';
 import { environmentOf, type PostgresVersion, readPostgresVersion } from './postgres/versions.ts';
-import { SHARES } from './quick/share.ts';
-import { setsOf, testFiles } from './sets.ts';
+import { filesOf, quickFiles } from './sets.ts';
+import { makeShares } from './shares.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /**
@@ -37,25 +37,27 @@ interface TestRun {
   readonly postgres?: PostgresVersion;
 }
 
-/** The files of sets; quick files are in no set. */
-const filesOf = (isWanted: (sets: readonly string[]) => boolean) =>
-  testFiles().filter((file) => setsOf(file).length > 0 && isWanted(setsOf(file)));
-const allFiles = () => [...SHARES, ...filesOf(() => true)];
+/** More than run at once, so that no core is idle while the last of a few large ones runs. */
+const SHARES = 16;
+
+const quick = () => makeShares(quickFiles(), FILES_AT_ONCE);
+const usual = () => makeShares([...filesOf('stores', 'longer'), ...quickFiles()], SHARES);
+const slow = () => makeShares(filesOf('failures', 'places', 'data'), SHARES);
 
 /** The runs of each name, one after the other. */
 const RUNS: Readonly<Record<string, () => readonly TestRun[]>> = {
-  all: () => [{ files: allFiles() }],
-  quick: () => [{ files: SHARES }],
-  browser: () => [{ files: filesOf((sets) => sets.includes('browser')) }],
-  stores: () => [{ files: [...SHARES, ...filesOf((sets) => !sets.includes('browser'))] }],
+  usual: () => [{ files: usual() }],
+  quick: () => [{ files: quick() }],
+  slow: () => [{ files: slow() }],
+  tools: () => [{ files: filesOf('tools') }],
   long: () => [
     ...(['15', '18'] as const).map((postgres) => ({
-      files: filesOf((sets) => sets.includes('stores')),
+      files: makeShares(filesOf('failures', 'places', 'stores'), SHARES),
       postgres,
     })),
     // Last, so that the output ends with the coverage. The compile cache would falsify it.
     {
-      files: allFiles(),
+      files: [...filesOf('tools'), ...slow(), ...usual()],
       options: COVERAGE,
       environment: { ...LONG, NODE_DISABLE_COMPILE_CACHE: '1' },
     },
@@ -95,7 +97,7 @@ const given = isNamed ? others : process.argv.slice(2);
 const files = given.filter((argument) => argument.endsWith('.ts'));
 const options = given.filter((argument) => !argument.endsWith('.ts'));
 
-for (const run of RUNS[isNamed ? first : 'all']!()) {
+for (const run of RUNS[isNamed ? first : 'usual']!()) {
   const code = await runTests({
     ...run,
     files: files.length > 0 ? files.map((file) => file.replaceAll(sep, '/')) : run.files,

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
 import { describe, it } from 'node:test';
-import { SETS, setsOf, testFiles } from './sets.ts';
+import { filesOf, quickFiles, SETS, setsOf, testFiles } from './sets.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const FILES = testFiles();
 
-/** Imports that start a browser. */
-const BROWSER = /from '\.[\w./-]*\/(browser|visit|shared-stand)\.ts'/;
+/** Imports that start a browser, or look for a program. */
+const TOOLS = /from '\.[\w./-]*\/(browser|visit|shared-stand|blocks)\.ts'/;
 /** Code that starts PostgreSQL or an S3-compatible server, or runs over storages that need them. */
 const SERVERS =
   /from '\.[\w./-]*\/((postgres|s3)\/|shared-servers)|\b(CATALOGS|DIRECT|newMigratedDatabase)\b/;
@@ -36,15 +36,17 @@ describe('test files', () => {
     );
   });
 
-  it('belong to the browser set if and only if they start a browser', () => {
-    const browser = FILES.filter((file) => setsOf(file).includes('browser'));
-    assert.deepEqual(browser, filesWith(BROWSER));
+  it('that start a browser or look for a program need tools', () => {
+    assert.deepEqual(
+      filesWith(TOOLS).filter((file) => !filesOf('tools').includes(file)),
+      [],
+    );
   });
 
   it('are not quick if they need a separate server', () => {
     const needing = filesWith(SERVERS, ALL_STORAGES).filter((file) => file !== 'test/sets.test.ts');
     assert.deepEqual(
-      needing.filter((file) => setsOf(file).length === 0),
+      needing.filter((file) => quickFiles().includes(file)),
       [],
     );
   });

@@ -10,56 +10,68 @@ const ALL_TESTS = 'test/**/*.test.ts';
 
 /** Patterns of files, relative to the root of the checkout; a file belongs to at most one set. */
 export const SETS = {
-  /** Tests that need Chromium. */
-  browser: ['test/client/browser.test.ts', 'test/console/in-chromium.test.ts'],
-  /** Tests that need PostgreSQL or an S3-compatible server, for any storage. */
-  stores: [
-    'test/cli/{backup,bucket,check,copy,copying,forget-pulled,postgres,remove,rename,rules}.test.ts',
-    'test/dataset/resident.test.ts',
+  /** Tests that need Chromium, other languages, or tools of operators. */
+  tools: [
+    'test/cli/monitoring.test.ts',
+    'test/client/browser.test.ts',
+    'test/clients/*.test.ts',
+    'test/console/in-chromium.test.ts',
     'test/deploy.test.ts',
+    'test/recipes/*.test.ts',
+  ],
+  /** Killed processes, several processes at once, and servers that fail. */
+  failures: [
+    'test/cli/{admin,full-disk,killed-remove,killed-rename,killed-restore,processes}.test.ts',
+    'test/cli/{serve,shared-log,temporary-files,workers}.test.ts',
+    'test/import/*.test.ts',
+    'test/organization-folders.test.ts',
+    'test/pull/kill.test.ts',
+    'test/store/{away,bucket-faults,failover,faulty-place}.test.ts',
+  ],
+  /** Commands on whole data folders and databases, and copies between them. */
+  places: [
+    'test/cli/{audit,backup,bucket,check,check-damage,copy,copying,forget-pulled}.test.ts',
+    'test/cli/{postgres,remove,rename,rules}.test.ts',
     'test/export/export.test.ts',
-    'test/keys/{key-rows,postgres-keyring}.test.ts',
-    'test/server/{changed-keys,key-changes,notification,operation,sync-servers}.test.ts',
-    'test/store/*.test.ts',
+    'test/store/{bucket,shared-store}.test.ts',
     'test/store/files/shared-files.test.ts',
     'test/upgrade/*.test.ts',
   ],
-  /** Tests of the built command, of killed processes, and of third-party programs. */
-  programs: [
-    'test/cli/{admin,full-disk,killed-remove,killed-rename,killed-restore,monitoring,node-version,processes,serve,shared-log,temporary-files,workers}.test.ts',
-    'test/client/package.test.ts',
-    'test/clients/*.test.ts',
-    'test/console/announcement.test.ts',
-    'test/import/*.test.ts',
-    'test/ingest/expansion.test.ts',
-    'test/pull/kill.test.ts',
-    'test/recipes/*.test.ts',
-    'test/render/large-answers.test.ts',
-  ],
-  /** Tests with random cases, and with data sets that take long. */
-  cases: [
+  /** Hostile, random, large and real data, and large responses. */
+  data: [
     'test/contract/{long-answers,oulad,same-bytes,stackexchange}.test.ts',
+    'test/dataset/{duckdb,increments,resident}.test.ts',
     'test/fuzz/*.test.ts',
-    'test/ingest/formats/{derivation,hostile,known,properties}.test.ts',
-    'test/properties/*.test.ts',
-    'test/pull/{characters,hostile}.test.ts',
-    'test/server/fuzz.test.ts',
-  ],
-  /** Servers under load, and data through many versions: several seconds each. */
-  load: [
-    'test/cli/{audit,check-damage,versions}.test.ts',
-    'test/client/{client,live,sync}.test.ts',
-    'test/dataset/{duckdb,increments}.test.ts',
-    'test/ingest/deletions.test.ts',
-    'test/ingest/formats/{moodle-log,stack-exchange,xapi}.test.ts',
+    'test/ingest/formats/{derivation,hostile,known,moodle-log,properties}.test.ts',
+    'test/ingest/formats/{stack-exchange,xapi}.test.ts',
     'test/ingest/records/plain-events.test.ts',
-    'test/{layers,organization-folders}.test.ts',
-    'test/pull/{kept,pull}.test.ts',
-    'test/render/{events,parquet}.test.ts',
-    'test/server/{answers,cutting,damaged-versions,excel,kept-bodies}.test.ts',
-    'test/server/{parquet,parquet-shares,preconditions,time-slices}.test.ts',
-    'test/server/{bodies/body,responses/live,traffic/shares}.test.ts',
-    'test/store/version/{earlier-format,publish/layout}.test.ts',
+    'test/layers.test.ts',
+    'test/properties/{histories,imports,resident}.test.ts',
+    'test/pull/{characters,hostile,kept}.test.ts',
+    'test/render/{large-answers,parquet}.test.ts',
+    'test/server/{cutting,fuzz,parquet-shares,time-slices,traffic/shares}.test.ts',
+    'test/store/version/publish/layout.test.ts',
+  ],
+  /** The other tests that need PostgreSQL or an S3-compatible server. */
+  stores: [
+    'test/keys/{key-rows,postgres-keyring}.test.ts',
+    'test/properties/{agreement,insights,paging,parquet,points,pull,ranges}.test.ts',
+    'test/properties/{redaction,scope,sync,unseen-changes}.test.ts',
+    'test/server/{changed-keys,key-changes,notification,operation,sync-servers}.test.ts',
+    'test/store/{bucket-address,build-memory,catalog-file,folder,manifest}.test.ts',
+    'test/store/{migrate,postgres-table}.test.ts',
+  ],
+  /** The other tests that take several seconds. */
+  longer: [
+    'test/cli/{node-version,versions}.test.ts',
+    'test/client/{client,live,package,sync}.test.ts',
+    'test/console/announcement.test.ts',
+    'test/ingest/{deletions,expansion}.test.ts',
+    'test/pull/pull.test.ts',
+    'test/render/events.test.ts',
+    'test/server/{answers,bodies/body,damaged-versions,excel,kept-bodies,parquet}.test.ts',
+    'test/server/{preconditions,responses/live}.test.ts',
+    'test/store/version/earlier-format.test.ts',
   ],
 } as const;
 
@@ -74,6 +86,11 @@ export function testFiles(): readonly string[] {
 export function setsOf(file: string): readonly SetName[] {
   const names = Object.keys(SETS) as SetName[];
   return names.filter((name) => SETS[name].some((pattern) => matchesGlob(file, pattern)));
+}
+
+/** The files of sets. */
+export function filesOf(...sets: readonly SetName[]): readonly string[] {
+  return testFiles().filter((file) => setsOf(file).some((set) => sets.includes(set)));
 }
 
 /** The files in no set. */

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readDescription } from '../../src/backup/backup-folder.ts';
-import { bundleOfEvents, numberedBundle } from '../import/numbered-bundles.ts';
+import { bundleOfEvents, EVENTS_PER_BUNDLE, numberedBundle } from '../import/numbered-bundles.ts';
 import { IS_LONG } from '../long.ts';
 import { type Bundle, EMPTY_BUNDLE, writeBundle } from '../model/bundle.ts';
 import { until } from '../server/stand.ts';
@@ -121,9 +121,9 @@ for (const kind of PLACE_KINDS) {
           ...[organization, events, count],
         ]),
         [
-          ['college', 800, 1],
+          ['college', EVENTS_PER_BUNDLE, 1],
           ['empty', 0, 1],
-          ['school', 800, 2],
+          ['school', EVENTS_PER_BUNDLE, 2],
         ],
       );
       await assertIntact(['--backup', backup]);

@@ -1,3 +1,0 @@
-import { describeShare } from './share.ts';
-
-describeShare(1);
