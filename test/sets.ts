@@ -40,7 +40,7 @@ export const SETS = {
   /** Hostile, random, large and real data, and large responses. */
   data: [
     'test/contract/{long-answers,oulad,same-bytes,stackexchange}.test.ts',
-    'test/dataset/{duckdb,increments,resident}.test.ts',
+    'test/dataset/{duckdb,increments}.test.ts',
     'test/fuzz/*.test.ts',
     'test/ingest/formats/{derivation,hostile,known,moodle-log,properties}.test.ts',
     'test/ingest/formats/{stack-exchange,xapi}.test.ts',
@@ -54,6 +54,7 @@ export const SETS = {
   ],
   /** The other tests that need PostgreSQL or an S3-compatible server. */
   stores: [
+    'test/dataset/resident.test.ts',
     'test/keys/{key-rows,postgres-keyring}.test.ts',
     'test/properties/{agreement,insights,paging,parquet,points,pull,ranges}.test.ts',
     'test/properties/{redaction,scope,sync,unseen-changes}.test.ts',
@@ -63,15 +64,21 @@ export const SETS = {
   ],
   /** The other tests that take several seconds. */
   longer: [
-    'test/cli/{node-version,versions}.test.ts',
+    'test/cli/{export,forget,import-formats,node-version,organizations,pull,versions}.test.ts',
     'test/client/{client,live,package,sync}.test.ts',
     'test/console/announcement.test.ts',
-    'test/ingest/{deletions,expansion}.test.ts',
+    'test/contract/{parquet-again,redacted-ids}.test.ts',
+    'test/dataset/image-keeper.test.ts',
+    'test/ingest/{deletions,expansion,records/nested-events}.test.ts',
     'test/pull/pull.test.ts',
     'test/render/events.test.ts',
-    'test/server/{answers,bodies/body,damaged-versions,excel,kept-bodies,parquet}.test.ts',
-    'test/server/{preconditions,responses/live}.test.ts',
-    'test/store/version/earlier-format.test.ts',
+    'test/server/{access-audit,answers,bodies/body,bodies/compression,caching}.test.ts',
+    'test/server/{damaged-versions,empty-organization,excel,kept-bodies,parquet}.test.ts',
+    'test/server/{preconditions,responses/buffer-pool,responses/live}.test.ts',
+    'test/server/routes/{data-dictionary,insights}.test.ts',
+    'test/server/{traffic/connection,user-points-key}.test.ts',
+    'test/store/files/local-files.test.ts',
+    'test/store/version/{earlier-format,image-file}.test.ts',
   ],
 } as const;
 

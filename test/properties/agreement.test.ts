@@ -38,7 +38,7 @@ describeOverStorages('the reference model', (kind) => {
         await compare(organization, model, 'b', scope, scopedRange);
       },
     );
-    await fc.assert(property, runs(2, kind));
+    await fc.assert(property, runs(6, kind));
   });
 
   async function compare(

@@ -105,6 +105,6 @@ describe('paging', () => {
         }
       },
     );
-    await fc.assert(property, runs(2));
+    await fc.assert(property, runs(6));
   });
 });

@@ -133,7 +133,7 @@ describe('points', () => {
         }
       },
     );
-    await fc.assert(property, runs(2));
+    await fc.assert(property, runs(4));
   });
 
   it('are the same in the maps of boards and users, in ledgers and in their explanations', async () => {

@@ -116,7 +116,7 @@ describe('scope', () => {
         }
       }
     });
-    await fc.assert(property, runs(2));
+    await fc.assert(property, runs(6));
   });
 
   it('has the same lists in ranges, and the same ledgers, as if hidden events did not exist', async () => {
