@@ -37,8 +37,9 @@ export const SETS = {
     'test/store/files/shared-files.test.ts',
     'test/upgrade/*.test.ts',
   ],
-  /** Hostile, random, large and real data, and large responses. */
+  /** Hostile, random, large and real data, large responses, and copies kept up to date. */
   data: [
+    'test/client/sync.test.ts',
     'test/contract/{long-answers,oulad,same-bytes,stackexchange}.test.ts',
     'test/dataset/{duckdb,increments}.test.ts',
     'test/fuzz/*.test.ts',
@@ -46,10 +47,10 @@ export const SETS = {
     'test/ingest/formats/{stack-exchange,xapi}.test.ts',
     'test/ingest/records/plain-events.test.ts',
     'test/layers.test.ts',
-    'test/properties/{histories,imports,resident}.test.ts',
-    'test/pull/{characters,hostile,kept}.test.ts',
+    'test/properties/{histories,imports,resident,unseen-changes}.test.ts',
+    'test/pull/{characters,hostile,kept,pull}.test.ts',
     'test/render/{large-answers,parquet}.test.ts',
-    'test/server/{cutting,fuzz,parquet-shares,time-slices,traffic/shares}.test.ts',
+    'test/server/{cutting,excel,fuzz,parquet-shares,time-slices,traffic/shares}.test.ts',
     'test/store/version/publish/layout.test.ts',
   ],
   /** The other tests that need PostgreSQL or an S3-compatible server. */
@@ -57,7 +58,7 @@ export const SETS = {
     'test/dataset/resident.test.ts',
     'test/keys/{key-rows,postgres-keyring}.test.ts',
     'test/properties/{agreement,insights,paging,parquet,points,pull,ranges}.test.ts',
-    'test/properties/{redaction,scope,sync,unseen-changes}.test.ts',
+    'test/properties/{redaction,scope,sync}.test.ts',
     'test/server/{changed-keys,key-changes,notification,operation,sync-servers}.test.ts',
     'test/store/{bucket-address,build-memory,catalog-file,folder,manifest}.test.ts',
     'test/store/{migrate,postgres-table}.test.ts',
@@ -65,15 +66,14 @@ export const SETS = {
   /** The other tests that take several seconds. */
   longer: [
     'test/cli/{export,forget,import-formats,node-version,organizations,pull,versions}.test.ts',
-    'test/client/{client,live,package,sync}.test.ts',
+    'test/client/{client,live,package}.test.ts',
     'test/console/announcement.test.ts',
     'test/contract/{parquet-again,redacted-ids}.test.ts',
     'test/dataset/image-keeper.test.ts',
     'test/ingest/{deletions,expansion,records/nested-events}.test.ts',
-    'test/pull/pull.test.ts',
     'test/render/events.test.ts',
     'test/server/{access-audit,answers,bodies/body,bodies/compression,caching}.test.ts',
-    'test/server/{damaged-versions,empty-organization,excel,kept-bodies,parquet}.test.ts',
+    'test/server/{damaged-versions,empty-organization,kept-bodies,parquet}.test.ts',
     'test/server/{preconditions,responses/buffer-pool,responses/live}.test.ts',
     'test/server/routes/{data-dictionary,insights}.test.ts',
     'test/server/{traffic/connection,user-points-key}.test.ts',
