@@ -11,7 +11,10 @@ import { pathToFileURL } from 'node:url';
 
 const ROOT = join(import.meta.dirname, '..');
 
-/** Files for the runner, relative to the root; each has the tests of all files of its share. */
+/**
+ * Writes `count` files for the runner into a temporary folder, which goes with this process, and
+ * returns their paths. Each has the tests of its share of `files`, which are relative to the root.
+ */
 export function makeShares(files: readonly string[], count: number): readonly string[] {
   const folder = mkdtempSync(join(tmpdir(), 'corkboard-shares-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -24,6 +27,7 @@ export function makeShares(files: readonly string[], count: number): readonly st
   });
 }
 
+/** Called by the files that `makeShares` writes. */
 export function describeFiles(files: readonly string[]): void {
   for (const file of files) {
     // Hooks at the top level of a file apply to its own tests only.
