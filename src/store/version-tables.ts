@@ -154,6 +154,12 @@ export const REFERRING_COLUMNS = {
   forgotten_boards: { board: 'boards', person: 'users' },
 } as const satisfies Partial<Record<CopiedTable, Readonly<Record<string, ThingTable>>>>;
 
+/** The referring columns of a table, and the tables that they refer to. */
+export function referringColumns(table: CopiedTable): Readonly<Record<string, ThingTable>> {
+  const known: Partial<Record<CopiedTable, Readonly<Record<string, ThingTable>>>> = REFERRING_COLUMNS;
+  return known[table] ?? {};
+}
+
 /** The table with the records of each kind. */
 export const TABLE_OF = {
   ...{ users: 'users', boards: 'boards', pins: 'pins', memberships: 'memberships', events: 'events' },
@@ -165,8 +171,8 @@ export const TABLE_OF = {
  * have no meaning in a different version.
  */
 export function comparableColumns(table: ThingTable): readonly string[] {
-  const referring = table === 'pins' ? Object.keys(REFERRING_COLUMNS.pins) : [];
-  return saidColumns(table).flatMap(([name]) => (referring.includes(name) ? [] : [quoted(name)]));
+  const referring = referringColumns(table);
+  return saidColumns(table).flatMap(([name]) => (name in referring ? [] : [quoted(name)]));
 }
 
 /** The columns of a table that hold fields of records, without the id. */

@@ -1,6 +1,6 @@
 /**
- * The versions of a data folder: each organization has a folder of numbered files, of which
- * its rules say how many are kept. One process at a time publishes an organization.
+ * The versions of a data folder: each organization has a folder of numbered files; its rules say
+ * how many are kept. One process at a time publishes an organization.
  */
 import { existsSync, statSync } from 'node:fs';
 import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';

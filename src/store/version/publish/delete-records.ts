@@ -11,7 +11,7 @@ import {
   type StagedProblem,
 } from '../../staging.ts';
 import type { DeletingOptions } from '../../store.ts';
-import { quoted, REFERRING_COLUMNS, TABLE_OF, type ThingTable } from '../../version-tables.ts';
+import { quoted, referringColumns, TABLE_OF } from '../../version-tables.ts';
 import { countRows, fillTemporary, runRows } from '../database.ts';
 import { emptyDerived } from './derived-tables.ts';
 import { identifiedEvents, insertDeletedEvents, type NameTable } from './event-queries.ts';
@@ -61,7 +61,8 @@ export async function deleteRecords(
       await dropSuperseded(connection, kind);
       gone.push(...named(kind));
     }
-    gone.push(...replaced.filter((each) => each === kind).map(lacking));
+    const whole = replaced.find((each) => each === kind);
+    if (whole !== undefined) gone.push(lacking(whole));
     if (kind === 'events' && expiryMs !== undefined)
       gone.push(`SELECT sequence AS row FROM events WHERE timestamp_ms < ${expiryMs}`);
     const rows = gone.join(' UNION ') || 'SELECT 0 AS row LIMIT 0';
@@ -148,9 +149,7 @@ function lacking(kind: ReplaceableKind): string {
 /** Rows of a kind that stay and refer to a row that does not: `row`, `target` and its index. */
 function referring(kind: RecordKind): readonly string[] {
   const [table, row] = [TABLE_OF[kind], ROW[kind]];
-  const columns: Readonly<Record<string, ThingTable>> =
-    table in REFERRING_COLUMNS ? REFERRING_COLUMNS[table as keyof typeof REFERRING_COLUMNS] : {};
-  return Object.entries(columns).map(
+  return Object.entries(referringColumns(table)).map(
     ([column, target]) => `
       SELECT t.${row} AS row, '${kind}' AS kind, '${target}' AS target, t.${quoted(column)} AS ix FROM ${table} t
       SEMI JOIN gone_${target} g ON g.row = t.${quoted(column)} ANTI JOIN gone_${kind} own ON own.row = t.${row}`,
