@@ -7,7 +7,6 @@ import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   copyFileSync,
-  cpSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -25,6 +24,7 @@ import { temporaryFolder } from '../cli/command.ts';
 import { SMALL_BUNDLE } from '../cli/small-bundle.ts';
 import { killRounds, spreadMoments, tellSeed } from '../killing.ts';
 import {
+  copyPrepared,
   countEvents,
   eventLine,
   eventsOf,
@@ -44,12 +44,7 @@ before(async () => {
   prepared = await prepare(folder, 'school');
 });
 
-/** Options that name a copy of the organization, in a data folder of its own. */
-function copyOfPrepared(name: string): readonly string[] {
-  const data = join(folder, `data-${name}`);
-  cpSync(prepared.at(-1)!, data, { recursive: true });
-  return [...prepared.slice(0, -1), data];
-}
+const copyOfPrepared = (name: string) => copyPrepared(prepared, folder, name);
 
 const numbered = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => eventLine(from + index)).join('');

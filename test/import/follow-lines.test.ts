@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
-import { cpSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,6 +12,7 @@ import { run, runJson, temporaryFolder } from '../cli/command.ts';
 import { killRounds, spreadMoments, tellSeed } from '../killing.ts';
 import { IS_LONG } from '../long.ts';
 import {
+  copyPrepared,
   countEvents,
   eventLine,
   eventsOf,
@@ -27,12 +28,7 @@ before(async () => {
   prepared = await prepare(folder, 'lines');
 });
 
-/** Options that name a copy of the organization, in a data folder of its own. */
-function copyOfPrepared(name: string): readonly string[] {
-  const data = join(folder, `data-${name}`);
-  cpSync(prepared.at(-1)!, data, { recursive: true });
-  return [...prepared.slice(0, -1), data];
-}
+const copyOfPrepared = (name: string) => copyPrepared(prepared, folder, name);
 
 /** The number of events in the small bundle. */
 const BEFORE = 3;

@@ -1,7 +1,7 @@
 /** `corkboard import --follow` as a separate process, with its input and its results. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -81,6 +81,13 @@ export async function prepare(folder: string, organization: string): Promise<rea
   const bundle = writeSmallBundle(join(folder, `bundle-${organization}`));
   await runJson(['import', bundle, ...into]);
   return into;
+}
+
+/** Options that name a copy of a prepared organization, in a data folder of its own. */
+export function copyPrepared(prepared: readonly string[], folder: string, name: string): readonly string[] {
+  const data = join(folder, `data-${name}`);
+  cpSync(prepared.at(-1)!, data, { recursive: true });
+  return [...prepared.slice(0, -1), data];
 }
 
 export async function countEvents(into: readonly string[]): Promise<number> {
