@@ -21,7 +21,7 @@ import { type Bundle, EMPTY_BUNDLE, writeBundle } from '../model/bundle.ts';
 import { until } from '../server/stand.ts';
 import { run, runJson, start, temporaryFolder } from './command.ts';
 import {
-  copyPlace,
+  FilledPlaces,
   newPlace,
   PATHS,
   PLACE_KINDS,
@@ -50,30 +50,22 @@ async function makeKey(place: Place, organization: string, ...more: readonly str
 const idOf = (key: string) => key.split('_')[1]!;
 
 interface Filled {
-  /** Only read by the tests; those that change it use a copy. */
   readonly place: Place;
   readonly keys: readonly string[];
   readonly expected: readonly string[];
   readonly backup: string;
 }
 
-const filled = new Map<PlaceKind, Promise<Filled>>();
-
-/** The place of a kind that all tests share, with a backup of it. */
-async function filledPlace(kind: PlaceKind): Promise<Filled> {
-  const known = filled.get(kind) ?? fillPlace(kind);
-  filled.set(kind, known);
-  return await known;
-}
+const places = new FilledPlaces(folder, fillPlace);
 
 /**
- * Two organizations with data and one without, and their keys. Outside of long runs a database is
- * restored from the backup of a folder.
+ * Two organizations with data and one without, their keys, and a backup of the place. Outside of
+ * long runs a database is restored from the backup of a folder.
  */
 async function fillPlace(kind: PlaceKind): Promise<Filled> {
   const place = await newPlace(kind, folder);
   if (kind === 'database' && !IS_LONG) {
-    const original = await filledPlace('folder');
+    const original = await places.original('folder');
     await runJson(['restore', original.backup, ...place.words]);
     return { ...original, place, backup: await backUp(place) };
   }
@@ -87,12 +79,6 @@ async function fillPlace(kind: PlaceKind): Promise<Filled> {
     await makeKey(place, 'school', '--redact', 'email,name,id'),
   ];
   return { place, keys, expected: await responsesOf(place, keys), backup: await backUp(place) };
-}
-
-/** The same, in a place of its own that the test changes. */
-async function filledCopy(kind: PlaceKind): Promise<Filled> {
-  const original = await filledPlace(kind);
-  return { ...original, place: await copyPlace(original.place, folder) };
 }
 
 async function backUp(place: Place, ...more: readonly string[]): Promise<string> {
@@ -112,7 +98,7 @@ for (const kind of PLACE_KINDS) {
 
   describe(`a backup of a ${kind}`, () => {
     it(`is restored with the same bytes, tags, cursors and keys, to a ${targets.join(' and a ')}`, async () => {
-      const { place, keys, expected, backup } = await filledPlace(kind);
+      const { place, keys, expected, backup } = await places.original(kind);
       // The organization without data has no board.
       assert.equal(expected.filter((line) => !/^\S+ 200 /.test(line)).length, 1);
       assert.equal(statSync(backup).mode & 0o777, 0o700);
@@ -153,7 +139,7 @@ for (const kind of PLACE_KINDS) {
     if (!isWhole) return;
 
     it('that was made during an import is whole', async () => {
-      const { place, keys: all, expected } = await filledCopy(kind);
+      const { place, keys: all, expected } = await places.copy(kind);
       const keys = all.slice(0, 1);
       const before = expected.slice(0, PATHS.length);
       const bundle = newPath('bundle');
@@ -180,7 +166,7 @@ for (const kind of PLACE_KINDS) {
     });
 
     it('does not bring back users or keys when it replaces newer data', async () => {
-      const { place, keys, backup } = await filledCopy(kind);
+      const { place, keys, backup } = await places.copy(kind);
       const late = { id: 99n, email: 'late@x.example', name: 'Late' };
       await load(place, 'school', { ...EMPTY_BUNDLE, users: [late] });
       await run(['forget', '--organization', 'school', '--user', '7,99', ...place.words]);
@@ -211,7 +197,7 @@ for (const kind of PLACE_KINDS) {
     });
 
     it('is restored while a server runs, which then serves the restored data', async () => {
-      const { place, keys, expected, backup } = await filledCopy(kind);
+      const { place, keys, expected, backup } = await places.copy(kind);
       await load(place, 'school', numberedBundle(1));
       await serving(place, async (url) => {
         const later = await responseOf(url, '/a/v1/events', keys[0]!);
@@ -222,7 +208,7 @@ for (const kind of PLACE_KINDS) {
     });
 
     it('contains and restores chosen organizations only', async () => {
-      const { place, keys, expected } = await filledPlace(kind);
+      const { place, keys, expected } = await places.original(kind);
       const backup = await backUp(place, '--organization', 'school');
       const target = await newPlace(kind, folder);
       await load(target, 'other', numberedBundle(2));
@@ -240,7 +226,7 @@ for (const kind of PLACE_KINDS) {
 
 describe('a damaged backup', () => {
   it('is refused by restore and found by check, whichever file is damaged', async () => {
-    const { place } = await filledPlace('folder');
+    const { place } = await places.original('folder');
     // All kinds of files, once each.
     const backup = await backUp(place, '--organization', 'school', '--organization', 'empty');
     const paths = readdirSync(backup, { recursive: true, withFileTypes: true })
@@ -268,7 +254,7 @@ describe('a damaged backup', () => {
   });
 
   it('is not made of damaged data', async () => {
-    const { place } = await filledCopy('folder');
+    const { place } = await places.copy('folder');
     const file = join(place.options.data, 'organizations/school/generations/1.duckdb');
     appendFileSync(file, Buffer.alloc(262_144));
     const backup = newPath('backup');
@@ -280,7 +266,7 @@ describe('a damaged backup', () => {
 
 describe('backup and restore', () => {
   it('refuse folders that they cannot use', async () => {
-    const { place } = await filledPlace('folder');
+    const { place } = await places.original('folder');
     const used = await run(['backup', folder, ...place.words]);
     assert.deepEqual([used.code, /is not empty/.test(used.stderr)], [2, true]);
     const none = await run(['restore', folder, ...place.words]);
@@ -292,7 +278,7 @@ describe('backup and restore', () => {
   });
 
   it('restore the data when its folder was lost', async () => {
-    const { place, keys, expected, backup } = await filledCopy('folder');
+    const { place, keys, expected, backup } = await places.copy('folder');
     rmSync(place.options.data, { recursive: true });
     const { code, stdout } = await run(['restore', backup, ...place.words]);
     assert.equal(code, 0);

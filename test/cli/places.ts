@@ -38,6 +38,31 @@ export async function copyPlace({ options }: Place, folder: string): Promise<Pla
   return databasePlace(data, await copyDatabase(options.database), `${data}-cache`);
 }
 
+/** Places with data, each filled when its kind is first wanted. */
+export class FilledPlaces<Filled extends { readonly place: Place }> {
+  readonly #folder: string;
+  readonly #fill: (kind: PlaceKind) => Promise<Filled>;
+  readonly #originals = new Map<PlaceKind, Promise<Filled>>();
+
+  constructor(folder: string, fill: (kind: PlaceKind) => Promise<Filled>) {
+    this.#folder = folder;
+    this.#fill = fill;
+  }
+
+  /** For tests that only read it. */
+  async original(kind: PlaceKind): Promise<Filled> {
+    const filled = this.#originals.get(kind) ?? this.#fill(kind);
+    this.#originals.set(kind, filled);
+    return await filled;
+  }
+
+  /** In a place of its own, which the test may change. */
+  async copy(kind: PlaceKind): Promise<Filled> {
+    const original = await this.original(kind);
+    return { ...original, place: await copyPlace(original.place, this.#folder) };
+  }
+}
+
 function folderPlace(data: string): Place {
   return { words: ['--data', data], options: { data } };
 }

@@ -9,7 +9,7 @@ import { IS_LONG } from '../long.ts';
 import { until } from '../server/stand.ts';
 import { sharedBucket } from '../shared-servers.ts';
 import { run, runJson, temporaryFolder } from './command.ts';
-import { copyPlace, newPlace, PATHS, type Place, responseOf, responsesOf } from './places.ts';
+import { FilledPlaces, newPlace, PATHS, type Place, responseOf, responsesOf } from './places.ts';
 import { remainsOf } from './remains.ts';
 import { ask, serving } from './serving.ts';
 import { writeSmallBundle } from './small-bundle.ts';
@@ -31,7 +31,7 @@ interface Filled {
 }
 
 const KINDS: Readonly<Record<string, () => Promise<Filled>>> = {
-  'a data folder': filledFolder,
+  'a data folder': () => folders.copy('folder'),
   'a database': async () => fill(await newPlace('database', folder)),
   'a database with a folder of chunks': async () => {
     const shared = join(folder, `chunks-${Math.random()}`);
@@ -48,14 +48,7 @@ const KINDS: Readonly<Record<string, () => Promise<Filled>>> = {
 /** Outside of long runs a server of each catalog: one without a cache, and one with it. */
 const SERVED = IS_LONG ? Object.keys(KINDS) : ['a data folder', 'a database with a bucket'];
 
-let original: Promise<Filled> | undefined;
-
-/** A data folder that the tests may change. */
-async function filledFolder(): Promise<Filled> {
-  original ??= newPlace('folder', folder).then(fill);
-  const { place, keys } = await original;
-  return { place: await copyPlace(place, folder), keys };
-}
+const folders = new FilledPlaces(folder, async (kind) => fill(await newPlace(kind, folder)));
 
 async function withChunksIn(address: string): Promise<Place> {
   const place = await newPlace('database', folder);
@@ -186,7 +179,7 @@ describe('organizations remove', () => {
   let place: Place;
   let key: string;
   before(async () => {
-    const { keys, ...filled } = await filledFolder();
+    const { keys, ...filled } = await folders.copy('folder');
     [key = ''] = keys;
     place = filled.place;
   });

@@ -9,7 +9,7 @@ import { IS_LONG } from '../long.ts';
 import { until } from '../server/stand.ts';
 import { run, runJson, type Surroundings, temporaryFolder } from './command.ts';
 import {
-  copyPlace,
+  FilledPlaces,
   newPlace,
   PATHS,
   PLACE_KINDS,
@@ -39,16 +39,9 @@ interface Filled {
   readonly responses: readonly string[];
 }
 
-const originals = new Map<PlaceKind, Promise<Filled>>();
+const places = new FilledPlaces(folder, fillPlace);
 
-/** A place with the organizations "school" and "other", which the test may change. */
-async function filledPlace(kind: PlaceKind): Promise<Filled> {
-  const filled = originals.get(kind) ?? fillPlace(kind);
-  originals.set(kind, filled);
-  const original = await filled;
-  return { ...original, place: await copyPlace(original.place, folder) };
-}
-
+/** With the organizations "school" and "other". */
 async function fillPlace(kind: PlaceKind): Promise<Filled> {
   const place = await newPlace(kind, folder);
   const keys: string[] = [];
@@ -75,7 +68,7 @@ async function namesIn({ words }: Place): Promise<readonly string[]> {
 for (const kind of PLACE_KINDS) {
   describe(`organizations rename, in a ${kind}`, () => {
     it('keeps data, settings, secret, tokens and keys, and leaves nothing of the former name', async () => {
-      const { place, keys, responses } = await filledPlace(kind);
+      const { place, keys, responses } = await places.copy(kind);
       const shown = await runJson(['organizations', 'show', 'school', ...place.words]);
       const renamed = await runJson(['organizations', 'rename', 'school', 'college', ...place.words]);
       assert.deepEqual([renamed.name, renamed.formerName, renamed.title], ['college', 'school', 'school']);
@@ -100,7 +93,7 @@ for (const kind of PLACE_KINDS) {
     });
 
     it('waits for a publication, whose data is in the renamed organization', async () => {
-      const { place } = await filledPlace(kind);
+      const { place } = await places.copy(kind);
       await withPlace(place.options, true, async ({ store }) => {
         const publication = await store.beginPublication('school', { waitMs: 0 });
         const waits = Promise.withResolvers<void>();
@@ -117,7 +110,7 @@ for (const kind of PLACE_KINDS) {
     });
 
     it('refuses a publication that has waited for it', async () => {
-      const { place } = await filledPlace(kind);
+      const { place } = await places.copy(kind);
       await withPlace(place.options, true, async ({ store }) => {
         let waiting: Promise<unknown> | undefined;
         await store.rename('school', 'college', {
@@ -140,7 +133,7 @@ for (const kind of PLACE_KINDS) {
     if (kind !== 'folder' && !IS_LONG) return;
 
     it('can be repeated, with data that is imported in between', async () => {
-      const { place, keys } = await filledPlace(kind);
+      const { place, keys } = await places.copy(kind);
       for (const [from, to] of [
         ['school', 'two'],
         ['two', 'one'],
@@ -162,7 +155,7 @@ for (const kind of PLACE_KINDS) {
     });
 
     it('refuses names that are taken, in any case, the same or malformed, and unknown organizations', async () => {
-      const { place, keys, responses } = await filledPlace(kind);
+      const { place, keys, responses } = await places.copy(kind);
       for (const [from, to, message] of [
         ['school', 'OTHER', /"other" already exists\. Choose a different name/],
         ['school', 'school', /"school" already exists\. Choose a different name/],
@@ -195,7 +188,7 @@ for (const kind of PLACE_KINDS) {
 
   if (kind === 'folder') {
     it('a renaming that fails after the switch keeps the former name valid until it is repeated, or the organization removed', async () => {
-      const { place, keys, responses } = await filledPlace(kind);
+      const { place, keys, responses } = await places.copy(kind);
       const failing = withPlace(place.options, true, ({ store }) =>
         store.rename('school', 'college', {
           waitMs: 0,
@@ -221,7 +214,7 @@ for (const kind of PLACE_KINDS) {
 
     it('an organization whose renaming has failed can be removed by either name', async () => {
       for (const name of ['school', 'college']) {
-        const { place, keys } = await filledPlace(kind);
+        const { place, keys } = await places.copy(kind);
         const failing = withPlace(place.options, true, ({ store }) =>
           store.rename('school', 'college', {
             waitMs: 0,
@@ -245,7 +238,7 @@ for (const kind of PLACE_KINDS) {
     let keys: readonly string[];
     let server: Serving;
     before(async () => {
-      ({ place, keys } = await filledPlace(kind));
+      ({ place, keys } = await places.copy(kind));
       const t = { after: (end: () => void) => ends.push(end) };
       server = await serving(t, ['serve', '--workers', '1', ...place.words]);
     });
