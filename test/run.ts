@@ -30,7 +30,7 @@ const COVERAGE = [
 ];
 
 interface TestRun {
-  readonly files: readonly string[];
+  readonly files: () => readonly string[];
   readonly options?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   /** Absent: the version of `CORKBOARD_TEST_POSTGRES`. */
@@ -42,22 +42,23 @@ const SHARES = 16;
 
 const quick = () => makeShares(quickFiles(), FILES_AT_ONCE);
 const usual = () => makeShares([...filesOf('stores', 'longer'), ...quickFiles()], SHARES);
+const tools = () => filesOf('tools');
 const slow = () => makeShares(filesOf('failures', 'places', 'data'), SHARES);
 
 /** The runs of each name, one after the other. */
-const RUNS: Readonly<Record<string, () => readonly TestRun[]>> = {
-  usual: () => [{ files: usual() }],
-  quick: () => [{ files: quick() }],
-  slow: () => [{ files: slow() }],
-  tools: () => [{ files: filesOf('tools') }],
-  long: () => [
+const RUNS: Readonly<Record<string, readonly TestRun[]>> = {
+  usual: [{ files: usual }],
+  quick: [{ files: quick }],
+  slow: [{ files: slow }],
+  tools: [{ files: tools }],
+  long: [
     ...(['15', '18'] as const).map((postgres) => ({
-      files: makeShares(filesOf('failures', 'places', 'stores'), SHARES),
+      files: () => makeShares(filesOf('failures', 'places', 'stores'), SHARES),
       postgres,
     })),
     // Last, so that the output ends with the coverage. The compile cache would falsify it.
     {
-      files: [...filesOf('tools'), ...slow(), ...usual()],
+      files: () => [...tools(), ...slow(), ...usual()],
       options: COVERAGE,
       environment: { ...LONG, NODE_DISABLE_COMPILE_CACHE: '1' },
     },
@@ -73,7 +74,7 @@ function runTests({
 }: TestRun): Promise<number> {
   const atOnce = `--test-concurrency=${FILES_AT_ONCE}`;
   const args = ['--test', SHARED_SERVERS, atOnce, '--test-reporter=spec', ...options];
-  const child = spawn(process.execPath, [...args, ...files], {
+  const child = spawn(process.execPath, [...args, ...files()], {
     cwd: ROOT,
     stdio: 'inherit',
     env: {
@@ -94,13 +95,13 @@ function runTests({
 const [first = '', ...others] = process.argv.slice(2);
 const isNamed = Object.hasOwn(RUNS, first);
 const given = isNamed ? others : process.argv.slice(2);
-const files = given.filter((argument) => argument.endsWith('.ts'));
+const files = given.filter((argument) => argument.endsWith('.ts')).map((file) => file.replaceAll(sep, '/'));
 const options = given.filter((argument) => !argument.endsWith('.ts'));
 
-for (const run of RUNS[isNamed ? first : 'usual']!()) {
+for (const run of RUNS[isNamed ? first : 'usual']!) {
   const code = await runTests({
     ...run,
-    files: files.length > 0 ? files.map((file) => file.replaceAll(sep, '/')) : run.files,
+    files: files.length > 0 ? () => files : run.files,
     options: [...(run.options ?? []), ...options],
   });
   process.exitCode ||= code;

@@ -8,7 +8,10 @@ import { join, matchesGlob, sep } from 'node:path';
 const ROOT = join(import.meta.dirname, '..');
 const ALL_TESTS = 'test/**/*.test.ts';
 
-/** Patterns of files, relative to the root of the checkout; a file belongs to at most one set. */
+/**
+ * Patterns of files, relative to the root of the checkout; a file belongs to at most one set.
+ * `run.ts` says which command runs which sets.
+ */
 export const SETS = {
   /** Tests that need Chromium, other languages, or tools of operators. */
   tools: [
@@ -57,10 +60,8 @@ export const SETS = {
   stores: [
     'test/dataset/resident.test.ts',
     'test/keys/{key-rows,postgres-keyring}.test.ts',
-    'test/properties/{agreement,insights,paging,parquet,points,pull,ranges}.test.ts',
-    'test/properties/{redaction,scope,sync}.test.ts',
+    'test/properties/{agreement,sync}.test.ts',
     'test/server/{changed-keys,key-changes,notification,operation,sync-servers}.test.ts',
-    'test/store/{bucket-address,build-memory,catalog-file,folder,manifest}.test.ts',
     'test/store/{migrate,postgres-table}.test.ts',
   ],
   /** The other tests that take several seconds. */
@@ -71,13 +72,14 @@ export const SETS = {
     'test/contract/{parquet-again,redacted-ids}.test.ts',
     'test/dataset/image-keeper.test.ts',
     'test/ingest/{deletions,expansion,records/nested-events}.test.ts',
+    'test/properties/{insights,paging,parquet,points,pull,ranges,redaction,scope}.test.ts',
     'test/render/events.test.ts',
     'test/server/{access-audit,answers,bodies/body,bodies/compression,caching}.test.ts',
     'test/server/{damaged-versions,empty-organization,kept-bodies,parquet}.test.ts',
     'test/server/{preconditions,responses/buffer-pool,responses/live}.test.ts',
     'test/server/routes/{data-dictionary,insights}.test.ts',
     'test/server/{traffic/connection,user-points-key}.test.ts',
-    'test/store/files/local-files.test.ts',
+    'test/store/{folder,files/local-files}.test.ts',
     'test/store/version/{earlier-format,image-file}.test.ts',
   ],
 } as const;
