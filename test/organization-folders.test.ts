@@ -18,7 +18,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { openSqliteKeyring } from '../src/keys/sqlite-keyring.ts';
 import { openFolderStore } from '../src/store/files/open-folder.ts';
 import { openPublished, publishRecords, WORLD } from './dataset/small-world.ts';
@@ -145,6 +147,19 @@ describe('a data folder of an earlier version', () => {
     const codes = await Promise.all(Array.from({ length: AT_ONCE }, () => open(folder)));
     assert.deepEqual(new Set(codes), new Set([0]));
     await assertWhole(folder);
+  });
+
+  it('is not moved while a different process moves it', async () => {
+    const folder = oldFolder(few);
+    const lock = new DatabaseSync(join(folder, '.layout.lock'));
+    lock.exec('BEGIN EXCLUSIVE');
+    const opening = open(folder);
+    // Several times what the process needs. A move that waits cannot fail here.
+    assert.equal(await Promise.race([opening, delay(2_000, 'waits')]), 'waits');
+    assert.equal(existsSync(join(folder, 'acme')), true);
+    lock.close();
+    assert.equal(await opening, 0);
+    await assertWhole(folder, KILLED_NAMES);
   });
 
   it('loses the files of an import by the earlier version that continues after the move', async () => {

@@ -104,6 +104,16 @@ describe('check of a data folder', () => {
     assert.equal(readReserve(place.options.data), 'whole');
   });
 
+  it('finds a recorded digest that is another one, or none', async () => {
+    const place = await filledCopy();
+    const path = join(generations(place), '1.sha256');
+    const digest = readFileSync(path, 'utf8');
+    writeFileSync(path, digest.replace(/[0-9a-f]{64}/, '0'.repeat(64)));
+    await assertDamage(place, /1\.duckdb is not what was published/);
+    writeFileSync(path, digest.slice(1));
+    await assertDamage(place, /1\.sha256 is damaged/);
+  });
+
   it('names versions without a digest in a note', async () => {
     const place = await filledCopy();
     rmSync(join(generations(place), '1.sha256'));

@@ -1,6 +1,8 @@
-/** The contract of scopes for both ways to read, apart from events. */
+/** The contract of scopes for both ways to read: of lists, points and deleted events. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { Dataset } from '../../src/dataset/dataset.ts';
+import type { EventQuery } from '../../src/dataset/query.ts';
 import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
 import { forgetUsers } from '../../src/store/forgotten.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -114,5 +116,43 @@ export function describeScopes(name: string, openStore: () => Promise<Store>): v
       assert.deepEqual(await mapOf({ boards: [8n], users: [1n] }, { user: 0 }), ['1 on 8: 0']);
       await paid.close();
     });
+
+    it('decision 82: applies to deleted events as it did before they were deleted, and so do filters', async () => {
+      await store.createOrganization('emptied', {});
+      const outcome = await publishRecords(store, 'emptied', WORLD);
+      const full = await openPublished(store, 'emptied');
+      const publication = await store.beginPublication('emptied', { waitMs: 0 });
+      const events = WORLD.events?.map((event, line) => ({ ...event, file: 0, line })) ?? [];
+      await publication.stageDeletions('events', events);
+      await publication.check(() => assert.fail('nothing is wrong'));
+      assert.notEqual((await publication.publish()).version, outcome.version);
+      const emptied = await openPublished(store, 'emptied');
+      const query = { scope: FULL_SCOPE, range: {} };
+      for (const [part, count] of [
+        [{}, 5],
+        [{ pinsOnly: true }, 3],
+        [{ board: await full.findBoard(FULL_SCOPE, { by: 'id', value: 7n }) }, 4],
+        [{ actor: await full.findUser(FULL_SCOPE, { by: 'id', value: 3n }) }, 2],
+        [{ range: { startMs: 2_000, endMs: 4_000 } }, 3],
+        [{ scope: { boards: [8n], users: 'all' } }, 1],
+        [{ scope: { boards: 'all', users: [1n] } }, 1],
+        [{ scope: { boards: [7n], users: 'of-boards' } }, 4],
+      ] as const satisfies [object, number][]) {
+        const asked = { ...query, ...part } as EventQuery;
+        const found = await sequencesOf(full, asked);
+        assert.equal(found.length, count);
+        assert.deepEqual([...(await emptied.deletedEvents(asked, full.lastSequence, 5))], found);
+        assert.deepEqual(await sequencesOf(emptied, asked), []);
+      }
+      assert.equal((await emptied.deletedEvents(query, full.lastSequence, 2)).length, 2);
+      await Promise.all([full.close(), emptied.close()]);
+    });
   });
+}
+
+/** Ascending. */
+async function sequencesOf(dataset: Dataset, query: EventQuery): Promise<number[]> {
+  const found: number[] = [];
+  for await (const { sequence } of dataset.events(query)) found.push(...sequence);
+  return found.toSorted((one, other) => one - other);
 }

@@ -253,16 +253,22 @@ describe('a pull', () => {
     await assertSame(organization, world.keys.full, BOTH_VARIANTS);
   });
 
-  it('starts over in the same folder when the source changes', async () => {
-    front = await openFront(world.url, 'tokens');
-    const organization = newMirror();
-    await pullOnly(organization, `${front.url}/a`, world.keys.full);
-    front.asked.length = 0;
-    const files = await pullOnly(organization, `${front.url}/b`, world.keys.full);
-    assert.ok(front.asked.some((path) => path.includes('since=start')));
-    await assertComplete(files, `${front.url}/b`, world.keys.full);
-    await rm(join(mirror.folder, '.pull'), { recursive: true });
-  });
+  for (const [change, base, scope] of [
+    ['source', 'b', 'full'],
+    ['key', 'a', 'boards'],
+  ] as const) {
+    it(`starts over in the same folder when the ${change} changes, and sends nothing of the former one`, async () => {
+      front = await openFront(world.url, 'tokens');
+      const organization = newMirror();
+      await pullOnly(organization, `${front.url}/a`, world.keys.full);
+      front.asked.length = 0;
+      const files = await pullOnly(organization, `${front.url}/${base}`, world.keys[scope]);
+      const tokens = front.asked.map((path) => new URL(path, world.url).searchParams.get('since') ?? 'start');
+      assert.deepEqual(new Set(tokens), new Set(['start']));
+      await assertComplete(files, `${front.url}/${base}`, world.keys[scope]);
+      await rm(join(mirror.folder, '.pull'), { recursive: true });
+    });
+  }
 
   it('publishes nothing until an event names the organization, and then everything', async () => {
     front = await openFront(world.url, 'tokens');
