@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import { setTimeout as delay, setImmediate } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import type { Dataset } from '../../../src/dataset/dataset.ts';
 import type { RecordTable } from '../../../src/dataset/records.ts';
 import { AppError } from '../../../src/domain/app-error.ts';
@@ -53,6 +53,8 @@ class VersionStore implements Pick<Store, Served> {
    */
   readonly versions = new Map<string, string | undefined>();
   secret = new Uint8Array(32);
+  /** How often the entry of an organization was asked for. */
+  asked = 0;
   readonly open: string[] = [];
   /**
    * By organization or version: opening a dataset of the organization, or reading the users of the
@@ -77,6 +79,7 @@ class VersionStore implements Pick<Store, Served> {
   }
 
   async organization(name: string): Promise<OrganizationEntry> {
+    this.asked += 1;
     if (!this.versions.has(name)) throw new AppError('organization-unknown', 'There is none.');
     const settings = { id: 1n, title: '', domain: '', categoryId: 0n, courseLookup: false };
     return {
@@ -140,6 +143,12 @@ describe('datasets in service', () => {
   function watched() {
     const clock = { ms: 0 };
     return { clock, options: { impaired: new Impaired(), now: () => clock.ms, pollMs: 1 } };
+  }
+
+  /** Resolves once everything in service has been polled. */
+  async function polled(store: VersionStore): Promise<void> {
+    const before = store.asked;
+    await until(() => store.asked > before + store.open.length);
   }
 
   async function versionOf(served: Datasets, organization: string): Promise<string> {
@@ -352,7 +361,7 @@ describe('datasets in service', () => {
     Object.assign(lease.dataset, { timeline: {} });
     store.versions.delete('a');
     store.versions.set('b', 'a1');
-    await delay(10);
+    await polled(store);
     assert.equal(await versionOf(datasets, 'a'), 'a1');
     assert.equal(await versionOf(datasets, 'b'), 'a1');
     assert.equal(await versionOf(datasets, 'c'), 'c1', 'it has the same secret, and a different name');
@@ -379,7 +388,7 @@ describe('datasets in service', () => {
     const { store, datasets, told } = serve({ a: 'a1' }, options);
     assert.equal(await versionOf(datasets, 'a'), 'a1');
     store.versions.delete('a');
-    await delay(10);
+    await polled(store);
     assert.deepEqual(store.open, ['a1']);
     clock.ms += 5_000;
     await until(() => store.open.length === 0);
@@ -395,7 +404,7 @@ describe('datasets in service', () => {
     const { store, datasets } = serve({ a: 'a1' }, options);
     assert.equal(await versionOf(datasets, 'a'), 'a1');
     store.versions.delete('a');
-    await delay(10);
+    await polled(store);
     store.secret = new Uint8Array(32).fill(1);
     store.versions.set('a', undefined);
     const lease = await datasets.lease('a');
