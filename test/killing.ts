@@ -1,17 +1,17 @@
 /**
  * How often and when tests kill their processes: a few times, spread over the relevant period, and
- * fifty times with `CORKBOARD_LONG=1`. The moments depend on a seed that the tests print;
+ * twenty-five times with `CORKBOARD_LONG=1`. The moments depend on a seed that the tests print;
  * `CORKBOARD_SEED` repeats a run.
  */
 import type { TestContext } from 'node:test';
 import fc from 'fast-check';
 import { IS_LONG } from './long.ts';
 
-const LONG_ROUNDS = 50;
+const LONG_ROUNDS = 25;
 
 export const seed = Number(process.env['CORKBOARD_SEED'] ?? Date.now() % 2 ** 31);
 
-/** The number of rounds: `usual`, or fifty in a long run. */
+/** The number of rounds: `usual`, or 25 in a long run. */
 export function killRounds(usual: number): number {
   return IS_LONG ? LONG_ROUNDS : usual;
 }

@@ -19,7 +19,7 @@ const SHARED_SERVERS = '--test-global-setup=test/global-setup.ts';
 /** May exceed the number of cores, because tests mostly wait. */
 const FILES_AT_ONCE = 4;
 const WANTED_POSTGRES = readPostgresVersion(process.env['CORKBOARD_TEST_POSTGRES']);
-const LONG = { CORKBOARD_LONG: '1', CORKBOARD_RUNS: '50' };
+const LONG = { CORKBOARD_LONG: '1', CORKBOARD_RUNS: '25' };
 /** Slightly below the coverage of the quick tests, which a long run contains. */
 const COVERAGE = [
   '--experimental-test-coverage',

@@ -17,9 +17,9 @@ import { seed, tellSeed } from '../killing.ts';
 import { IS_LONG } from '../long.ts';
 import { run, runJson, temporaryFolder } from './command.ts';
 
-const FLIPS = IS_LONG ? 200 : 2;
+const FLIPS = IS_LONG ? 30 : 2;
 /** In each file of a version. */
-const FLIPS_OF_VERSION = IS_LONG ? 200 : 1;
+const FLIPS_OF_VERSION = IS_LONG ? 40 : 1;
 const folder = temporaryFolder();
 const original = join(folder, 'data');
 const damaged = join(folder, 'damaged');

@@ -21,7 +21,7 @@ import { newMigratedDatabase } from '../storage.ts';
 import { FaultyPlace, NO_FAULTS } from './faulty-place.ts';
 import { MemoryPlace } from './memory-place.ts';
 
-const ROUNDS = IS_LONG ? 400 : 16;
+const ROUNDS = IS_LONG ? 200 : 16;
 const NAME = 'school';
 const EXPECTED = new Set(['chunks-away', 'data-unreadable']);
 const FAULTS = { away: 0.03, damaged: 0.05, missing: 0.02, stale: 0.3 };
