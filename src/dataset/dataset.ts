@@ -121,6 +121,12 @@ export interface Dataset {
    */
   readonly userOrder?: (() => Promise<UserOrder>) | undefined;
 
+  /**
+   * The bytes of all texts of users, boards and pins, from which the memory of a version is
+   * estimated; absent if they are in memory already.
+   */
+  textBytes?(): Promise<number>;
+
   /** Where the memory image of the version is kept; absent if it has none. */
   readonly image?: ImagePlace | undefined;
 

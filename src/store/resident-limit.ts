@@ -10,16 +10,19 @@ import { machineMemory } from '../system/machine-memory.ts';
  */
 const EVENT_BYTES = 100;
 /**
- * Texts, id, creation time, positions in three indexes, and the value of an LMS property or the LTI
- * and course ids.
+ * Id, creation time, offsets of texts, positions in three indexes, and the value of an LMS property
+ * or the LTI and course ids.
  */
-const NAMED_BYTES = 400;
-/** Texts of usual length, id, and the position in the tally of all events. */
-const PIN_BYTES = 600;
+const NAMED_BYTES = 250;
+/** Id, offsets of texts, and the position in the tally of all events. */
+const PIN_BYTES = 50;
 
-/** Estimates the memory of a version, rather too high than too low. Excludes rendered fragments. */
-export function estimateResidentBytes({ events, users, boards, pins }: Counts): number {
-  return EVENT_BYTES * events + NAMED_BYTES * (users + boards) + PIN_BYTES * pins;
+/**
+ * Estimates the memory of a version, rather too high than too low. Excludes rendered fragments.
+ * `textBytes`: of all texts of users, boards and pins.
+ */
+export function estimateResidentBytes({ events, users, boards, pins }: Counts, textBytes: number): number {
+  return EVENT_BYTES * events + NAMED_BYTES * (users + boards) + PIN_BYTES * pins + textBytes;
 }
 
 /**

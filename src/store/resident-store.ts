@@ -1,5 +1,6 @@
 /** A store whose datasets are loaded into memory when they are opened, as long as they fit. */
 import type { Dataset } from '../dataset/dataset.ts';
+import { heldBytes } from '../dataset/resident/holdings-image.ts';
 import { loadDataset } from '../dataset/resident/load.ts';
 import { estimateResidentBytes } from './resident-limit.ts';
 import type {
@@ -13,7 +14,8 @@ import type {
 
 export interface ResidentOptions {
   /**
-   * Limit for the datasets of all organizations together, by `estimateResidentBytes`. A version and
+   * Limit for the datasets of all organizations together. A dataset counts by
+   * `estimateResidentBytes` while it is loaded, and then by the size of its arrays. A version and
    * its replacement count as one, the larger, although both are in memory until the last response
    * from the old one has ended.
    */
@@ -28,7 +30,7 @@ export function withResidentDatasets(store: Store, options: ResidentOptions): St
 interface MemoryShare {
   /** Its identity, because its name can change. */
   readonly organization: string;
-  readonly bytes: number;
+  bytes: number;
 }
 
 class ResidentStore implements Store {
@@ -54,12 +56,15 @@ class ResidentStore implements Store {
     if (stored === undefined) return undefined;
     let share: MemoryShare | undefined;
     try {
-      share = { organization: await this.#identity(name), bytes: estimateResidentBytes(stored.counts) };
+      const bytes = estimateResidentBytes(stored.counts, (await stored.textBytes?.()) ?? 0);
+      share = { organization: await this.#identity(name), bytes };
       if (share.bytes + this.#bytesBeside(share.organization) > this.#limitBytes) return stored;
       // Reserved before loading, so that two concurrent loads do not use the same free memory.
       const reserved = share;
       this.#shares.add(reserved);
-      return await loadDataset(stored, () => this.#shares.delete(reserved));
+      const dataset = await loadDataset(stored, () => this.#shares.delete(reserved));
+      reserved.bytes = heldBytes(dataset.held);
+      return dataset;
     } catch (error) {
       if (share !== undefined) this.#shares.delete(share);
       await stored.close();

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { after, afterEach, describe, it } from 'node:test';
+import { after, afterEach, before, describe, it } from 'node:test';
 import type { Dataset } from '../../src/dataset/dataset.ts';
+import { heldBytes } from '../../src/dataset/resident/holdings-image.ts';
+import { loadDataset } from '../../src/dataset/resident/load.ts';
 import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { openFolderStore } from '../../src/store/files/open-folder.ts';
 import { defaultResidentLimit, estimateResidentBytes } from '../../src/store/resident-limit.ts';
@@ -27,7 +29,6 @@ after(async () => {
 describeStore('resident', () => openStore(Number.POSITIVE_INFINITY));
 describeScopes('resident', () => openStore(Number.POSITIVE_INFINITY));
 
-const WORLD_BYTES = estimateResidentBytes({ events: 5, users: 5, boards: 3, pins: 1 });
 const EVENT = { type: 'board', action: 'followed', ownerId: 1n, actorId: 1n, boardId: 7n };
 
 /** One more event, which makes a later version of the small world. */
@@ -36,6 +37,20 @@ function laterBy(timestampMs: number): Records {
 }
 
 describe('the limit of resident datasets', () => {
+  /** What the small world counts before and after it is loaded. */
+  let estimated: number;
+  let held: number;
+  before(async () => {
+    await prepare(0, 'acme');
+    const stored = await openPublished(store, 'acme');
+    estimated = estimateResidentBytes(stored.counts, (await stored.textBytes?.()) ?? 0);
+    const loaded = await loadDataset(stored, () => undefined);
+    held = heldBytes(loaded.held);
+    assert.ok(estimated > held);
+    await loaded.close();
+    await store.close();
+  });
+
   const opened: Dataset[] = [];
   let store: Store;
   const open = async (organization: string) => {
@@ -57,7 +72,7 @@ describe('the limit of resident datasets', () => {
   });
 
   it('admits a dataset that fits to the byte, and no larger one', async () => {
-    await prepare(WORLD_BYTES, 'acme');
+    await prepare(estimated, 'acme');
     assert.ok(isResident(await open('acme')));
     await publishRecords(store, 'acme', laterBy(1));
     const larger = await open('acme');
@@ -65,8 +80,8 @@ describe('the limit of resident datasets', () => {
     assert.equal((await eventsInWords(larger)).length, 6);
   });
 
-  it('is shared by the organizations, and closing a dataset frees its share', async () => {
-    await prepare(2 * WORLD_BYTES, 'one', 'two', 'three');
+  it('counts the size of loaded datasets and the estimate of the next one; closing a dataset frees its share', async () => {
+    await prepare(held + estimated, 'one', 'two', 'three');
     const [one, two, three] = [await open('one'), await open('two'), await open('three')];
     assert.deepEqual([one, two, three].map(isResident), [true, true, false]);
     await opened.splice(opened.indexOf(one), 1)[0]?.close();
@@ -74,13 +89,22 @@ describe('the limit of resident datasets', () => {
   });
 
   it('holds for datasets that are opened at the same time', async () => {
-    await prepare(WORLD_BYTES, 'one', 'two');
+    await prepare(estimated, 'one', 'two');
     const both = await Promise.all(['one', 'two'].map(open));
     assert.equal(both.filter(isResident).length, 1);
   });
 
+  it('includes texts of any length', async () => {
+    await prepare(estimated + 5_000, 'acme');
+    assert.ok(isResident(await open('acme')));
+    const pin = { ...WORLD.pins![0]!, body: 'é'.repeat(3_000) };
+    await publishRecords(store, 'acme', { pins: [pin] });
+    assert.ok(!isResident(await open('acme')));
+  });
+
   it('does not count a version in addition to the one that it replaces', async () => {
-    await prepare(2 * WORLD_BYTES + 100, 'acme', 'other');
+    // More than one event takes.
+    await prepare(held + 200 + estimated, 'acme', 'other');
     const before = await open('acme');
     await publishRecords(store, 'acme', laterBy(1));
     const next = await open('acme');

@@ -2,7 +2,7 @@
 
 import type { Dataset } from '../dataset.ts';
 import { type EventRows, eventRowsOf } from '../event-rows.ts';
-import { type Image, type ImageArray, ImageReader, textArrays } from '../image.ts';
+import { type Image, type ImageArray, ImageReader, imageBytes, textArrays } from '../image.ts';
 import type { EventTally } from '../query.ts';
 import { makeRecords, RECORDS, type RecordColumns, type RecordTable } from '../records.ts';
 import { TextColumn } from '../text-column.ts';
@@ -44,6 +44,11 @@ export function imageOf({ records, users, boards, visibility, timeline, tally, s
     ['awards sums', held.earnings.parts.sums],
   ];
   return new Map(arrays);
+}
+
+/** The memory that the data of a version takes, without the names of boards and users in an LMS. */
+export function heldBytes(held: Holdings): number {
+  return imageBytes(imageOf(held));
 }
 
 /** Throws if the image lacks something. `stored` is the version of the image. */

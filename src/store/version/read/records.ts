@@ -40,6 +40,17 @@ export async function* readRecords<T extends RecordTable>(
   }
 }
 
+/** The bytes of all texts of the records, in UTF-8. */
+export async function readTextBytes(database: Database, format: number): Promise<number> {
+  const sums = Object.entries(RECORDS).flatMap(([table, columns]) =>
+    Object.entries(columns)
+      .filter(([, kind]) => kind === 'text' || kind === 'list')
+      .map(([name]) => `SELECT sum(strlen(${name})) FROM ${tableOf(table as RecordTable, format)}`),
+  );
+  const rows = await database.rows(sums.join(' UNION ALL '));
+  return rows.reduce((sum, [bytes]) => sum + Number(bytes ?? 0), 0);
+}
+
 export function idColumn(chunk: DuckDBDataChunk, column: number): BigInt64Array {
   const vector = chunk.getColumnVector(column);
   if (!(vector instanceof DuckDBBigIntVector)) throw new Error(`column ${column} is no BIGINT`);

@@ -26,7 +26,7 @@ import { allOf, type Condition, inRange, inScope, visibleOf, withCreation } from
 import { ImageFile } from './image-file.ts';
 import { readLedger } from './ledger.ts';
 import { readStandings } from './points-totals.ts';
-import { readRecords } from './records.ts';
+import { readRecords, readTextBytes } from './records.ts';
 import { readTables } from './tables.ts';
 import { readSlices, readTally, streamEvents } from './timeline.ts';
 import { HEAD_COLUMNS, headOf, type VersionHead } from './version-head.ts';
@@ -99,6 +99,10 @@ class VersionDataset implements Dataset {
 
   records<T extends RecordTable>(of: T): AsyncIterable<RecordColumns<T>> {
     return readRecords(this.#database, of, this.#format);
+  }
+
+  textBytes(): Promise<number> {
+    return readTextBytes(this.#database, this.#format);
   }
 
   tables(): Tables {
