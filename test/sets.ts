@@ -7,6 +7,8 @@ import { join, matchesGlob, sep } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
 const ALL_TESTS = 'test/**/*.test.ts';
+/** The other versions of PostgreSQL are installed below `test/`. */
+const INSTALLED = '**/node_modules';
 
 /**
  * Patterns of files, relative to the root of the checkout; a file belongs to at most one set.
@@ -88,7 +90,7 @@ export type SetName = keyof typeof SETS;
 
 /** Every test file, relative to the root, with `/`. */
 export function testFiles(): readonly string[] {
-  return globSync(ALL_TESTS, { cwd: ROOT }).map((path) => path.replaceAll(sep, '/'));
+  return globSync(ALL_TESTS, { cwd: ROOT, exclude: [INSTALLED] }).map((path) => path.replaceAll(sep, '/'));
 }
 
 /** The sets that name a file. */
