@@ -35,6 +35,8 @@ const LOGO = `<svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" heigh
 export function renderPage(frame: Frame): string {
   const { page, title, main, isWide = false, productVersion } = frame;
   const to = (path: string) => linkTo(path, page);
+  // The reference brings a header of its own on phones, and a page has one banner.
+  const top = isWide ? 'nav' : 'header';
   const about = page === HOME_PAGE ? 'Corkboard documents' : `${title} · Corkboard`;
   return `<!doctype html>
 <html lang="en">
@@ -48,13 +50,13 @@ ${frame.entries.map((entry) => renderEntry(entry, page)).join('\n')}
 </head>
 <body${isWide ? ' class="is-wide"' : ''}>
 <a class="skip" href="#main">Skip to content</a>
-<header class="top">
+<${top} class="top"${isWide ? ' aria-label="Documents"' : ''}>
 <a class="brand" href="${to(HOME_PAGE)}">${LOGO}Corkboard <span>documents</span></a>
 ${isWide ? '' : `<button type="button" class="menu" popovertarget="pages">Pages</button>`}
 ${page === SEARCH_PAGE ? '' : renderSearchForm(to(SEARCH_PAGE))}
 <a class="top-link" href="${to(REFERENCE_PAGE)}"${page === REFERENCE_PAGE ? ' aria-current="page"' : ''}>API<span> reference</span></a>
 <button type="button" class="theme" hidden></button>
-</header>
+</${top}>
 ${isWide ? main : `<div class="columns">\n${renderNavigation(frame)}\n<main id="main">\n${main}\n<footer>Corkboard ${productVersion}</footer>\n</main>\n${renderHeadings(frame.document)}</div>`}
 </body>
 </html>

@@ -10,6 +10,7 @@ import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { IS_LONG } from '../long.ts';
+import { until } from '../server/stand.ts';
 import { AT_ONCE } from './browser.ts';
 import { stand } from './shared-stand.ts';
 import { BOARD, NEXT_FRAMES, PERSON, type Visit } from './visit.ts';
@@ -137,6 +138,8 @@ async function takePicture(page: Page, name: string): Promise<void> {
 export async function assertFitsPhone({ page }: Visit, name: string): Promise<void> {
   await page.setViewportSize({ width: PHONE, height: 900 });
   await page.evaluate(CHART_IS_REDRAWN);
+  // A large page takes a moment to be narrow.
+  await until(async () => (await page.evaluate(BEYOND)) === 0).catch(() => undefined);
   assert.equal(await page.evaluate(BEYOND), 0, `${name} does not scroll sideways on a phone`);
 }
 
