@@ -53,7 +53,8 @@ class ResidentStore implements Store {
 
   /** Loads the dataset into memory, or returns it unchanged if it does not fit. */
   async #keep(name: string, stored: Dataset | undefined): Promise<Dataset | undefined> {
-    if (stored === undefined) return undefined;
+    // The length of the texts need not be known.
+    if (stored === undefined || this.#limitBytes === 0) return stored;
     let share: MemoryShare | undefined;
     try {
       const bytes = estimateResidentBytes(stored.counts, (await stored.textBytes?.()) ?? 0);
