@@ -1,6 +1,6 @@
 /**
  * How often and when tests kill their processes: a few times, spread over the relevant period, and
- * twenty-five times with `CORKBOARD_LONG=1`. The moments depend on a seed that the tests print;
+ * 25 times with `CORKBOARD_LONG=1`. The moments depend on a seed that the tests print;
  * `CORKBOARD_SEED` repeats a run.
  */
 import type { TestContext } from 'node:test';

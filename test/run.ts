@@ -20,7 +20,7 @@ const SHARED_SERVERS = '--test-global-setup=test/global-setup.ts';
 const FILES_AT_ONCE = 4;
 const WANTED_POSTGRES = readPostgresVersion(process.env['CORKBOARD_TEST_POSTGRES']);
 const LONG = { CORKBOARD_LONG: '1', CORKBOARD_RUNS: '25' };
-/** Slightly below what a long run covers: 99.1, 96.5 and 97.6. */
+/** In percent, slightly below what a long run covers: 99.1, 96.5 and 97.6. */
 const COVERAGE = [
   '--experimental-test-coverage',
   '--test-coverage-include=src/**',

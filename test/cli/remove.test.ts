@@ -143,6 +143,7 @@ for (const [kind, newFilled] of Object.entries(KINDS)) {
       const texts = await textsOf(place, key);
       let isRemoved = false;
       const asking = (async () => {
+        /** Turns since the removal, each of at least `PAUSE_MS`. */
         let later = 0;
         for (;;) {
           if (isRemoved) later += 1;

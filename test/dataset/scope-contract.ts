@@ -6,7 +6,7 @@ import type { EventQuery } from '../../src/dataset/query.ts';
 import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
 import { forgetUsers } from '../../src/store/forgotten.ts';
 import type { Store } from '../../src/store/store.ts';
-import { idsOf, openPublished, publishRecords, WORLD } from './small-world.ts';
+import { idsOf, openPublished, placed, publishRecords, WORLD } from './small-world.ts';
 
 export function describeScopes(name: string, openStore: () => Promise<Store>): void {
   describe(`${name}: a scope`, () => {
@@ -122,29 +122,31 @@ export function describeScopes(name: string, openStore: () => Promise<Store>): v
       const outcome = await publishRecords(store, 'emptied', WORLD);
       const full = await openPublished(store, 'emptied');
       const publication = await store.beginPublication('emptied', { waitMs: 0 });
-      const events = WORLD.events?.map((event, line) => ({ ...event, file: 0, line })) ?? [];
-      await publication.stageDeletions('events', events);
+      await publication.stageDeletions('events', placed(WORLD.events ?? []));
       await publication.check(() => assert.fail('nothing is wrong'));
       assert.notEqual((await publication.publish()).version, outcome.version);
       const emptied = await openPublished(store, 'emptied');
-      const query = { scope: FULL_SCOPE, range: {} };
-      for (const [part, count] of [
+      const everything = { scope: FULL_SCOPE, range: {} };
+      const seven = await full.findBoard(FULL_SCOPE, { by: 'id', value: 7n });
+      const una = await full.findUser(FULL_SCOPE, { by: 'id', value: 3n });
+      const parts: readonly (readonly [Partial<EventQuery>, number])[] = [
         [{}, 5],
         [{ pinsOnly: true }, 3],
-        [{ board: await full.findBoard(FULL_SCOPE, { by: 'id', value: 7n }) }, 4],
-        [{ actor: await full.findUser(FULL_SCOPE, { by: 'id', value: 3n }) }, 2],
+        [{ board: seven ?? -1 }, 4],
+        [{ actor: una ?? -1 }, 2],
         [{ range: { startMs: 2_000, endMs: 4_000 } }, 3],
         [{ scope: { boards: [8n], users: 'all' } }, 1],
         [{ scope: { boards: 'all', users: [1n] } }, 1],
         [{ scope: { boards: [7n], users: 'of-boards' } }, 4],
-      ] as const satisfies [object, number][]) {
-        const asked = { ...query, ...part } as EventQuery;
+      ];
+      for (const [part, count] of parts) {
+        const asked = { ...everything, ...part };
         const found = await sequencesOf(full, asked);
         assert.equal(found.length, count);
         assert.deepEqual([...(await emptied.deletedEvents(asked, full.lastSequence, 5))], found);
         assert.deepEqual(await sequencesOf(emptied, asked), []);
       }
-      assert.equal((await emptied.deletedEvents(query, full.lastSequence, 2)).length, 2);
+      assert.equal((await emptied.deletedEvents(everything, full.lastSequence, 2)).length, 2);
       await Promise.all([full.close(), emptied.close()]);
     });
   });

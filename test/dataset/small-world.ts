@@ -76,7 +76,7 @@ export async function publishRecords(
       'points',
       'adjustments',
     ] as const) {
-      await publication.stage(kind, placed(records[kind] ?? []) as never);
+      await publication.stage(kind, placed<object>(records[kind] ?? []) as never);
     }
     await publication.check((problem) => problems.push(problem));
     return { ...(await publication.publish()), problems };
@@ -85,7 +85,8 @@ export async function publishRecords(
   }
 }
 
-function placed(records: readonly object[]): object[] {
+/** As from one file, a record in each line. */
+export function placed<R extends object>(records: readonly R[]): (R & { file: number; line: number })[] {
   return records.map((record, index) => ({ file: 0, line: index + 1, ...record }));
 }
 
