@@ -130,6 +130,12 @@ export interface Dataset {
   /** Where the memory image of the version is kept; absent if it has none. */
   readonly image?: ImagePlace | undefined;
 
+  /**
+   * Prepares the version for its next opening; may be called before `close`. Absent: it need not be
+   * prepared.
+   */
+  setAside?(): Promise<void>;
+
   /** Frees the resources of the version. Called once, after the last response from it has ended. */
   close(): Promise<void>;
 }

@@ -4,6 +4,7 @@ import { heldBytes } from '../dataset/resident/holdings-image.ts';
 import { loadDataset } from '../dataset/resident/load.ts';
 import { estimateResidentBytes } from './resident-limit.ts';
 import type {
+  MakeRoom,
   OrganizationEntry,
   Publication,
   PublicationOptions,
@@ -22,7 +23,10 @@ export interface ResidentOptions {
   readonly limitBytes: number;
 }
 
-/** Wraps a store. A dataset that does not fit beside those in memory is returned unchanged. */
+/**
+ * Wraps a store. A dataset that does not fit beside those in memory, even after `makeRoom`, is
+ * returned unchanged.
+ */
 export function withResidentDatasets(store: Store, options: ResidentOptions): Store {
   return new ResidentStore(store, options.limitBytes);
 }
@@ -37,14 +41,20 @@ class ResidentStore implements Store {
   readonly #store: Store;
   readonly #limitBytes: number;
   readonly #shares = new Set<MemoryShare>();
+  /** Versions that exceed the limit on their own. */
+  readonly #tooLarge = new Set<string>();
 
   constructor(store: Store, limitBytes: number) {
     this.#store = store;
     this.#limitBytes = limitBytes;
   }
 
-  async openDataset(name: string): Promise<Dataset | undefined> {
-    return await this.#keep(name, await this.#store.openDataset(name));
+  async openDataset(name: string, makeRoom?: MakeRoom): Promise<Dataset | undefined> {
+    return await this.#keep(name, await this.#store.openDataset(name), makeRoom);
+  }
+
+  mayLoad(version: string): boolean {
+    return this.#limitBytes > 0 && !this.#tooLarge.has(version);
   }
 
   async openEarlier(name: string): Promise<Dataset | undefined> {
@@ -52,14 +62,14 @@ class ResidentStore implements Store {
   }
 
   /** Loads the dataset into memory, or returns it unchanged if it does not fit. */
-  async #keep(name: string, stored: Dataset | undefined): Promise<Dataset | undefined> {
+  async #keep(name: string, stored: Dataset | undefined, makeRoom?: MakeRoom): Promise<Dataset | undefined> {
     // The length of the texts need not be known.
     if (stored === undefined || this.#limitBytes === 0) return stored;
     let share: MemoryShare | undefined;
     try {
       const bytes = estimateResidentBytes(stored.counts, (await stored.textBytes?.()) ?? 0);
       share = { organization: await this.#identity(name), bytes };
-      if (share.bytes + this.#bytesBeside(share.organization) > this.#limitBytes) return stored;
+      if (!(await this.#findRoom(share, stored.version, makeRoom))) return stored;
       // Reserved before loading, so that two concurrent loads do not use the same free memory.
       const reserved = share;
       this.#shares.add(reserved);
@@ -71,6 +81,22 @@ class ResidentStore implements Store {
       await stored.close();
       throw error;
     }
+  }
+
+  /** Whether the dataset fits beside the others, at the latest after `makeRoom` has closed some. */
+  async #findRoom(
+    { organization, bytes }: MemoryShare,
+    version: string,
+    makeRoom?: MakeRoom,
+  ): Promise<boolean> {
+    if (bytes > this.#limitBytes) {
+      this.#tooLarge.add(version);
+      return false;
+    }
+    while (bytes + this.#bytesBeside(organization) > this.#limitBytes) {
+      if ((await makeRoom?.()) !== true) return false;
+    }
+    return true;
   }
 
   async #identity(name: string): Promise<string> {

@@ -81,6 +81,9 @@ export interface OrganizationEntry {
   readonly rules: Rules;
 }
 
+/** Closes a dataset in memory that can be opened again. Resolves to false if there is none. */
+export type MakeRoom = () => Promise<boolean>;
+
 export interface Store {
   /** Ascending by name. */
   organizations(): Promise<readonly OrganizationEntry[]>;
@@ -106,8 +109,14 @@ export interface Store {
   watch?(onPublished: (organization: string) => void): () => void;
   /**
    * The dataset of the current version; absent while nothing is published. The caller closes it.
+   * Calls `makeRoom` while there is no room for it in memory.
    */
-  openDataset(name: string): Promise<Dataset | undefined>;
+  openDataset(name: string, makeRoom?: MakeRoom): Promise<Dataset | undefined>;
+  /**
+   * Whether a version that is read from disk may be in memory when it is opened again. Absent: no
+   * version is loaded into memory.
+   */
+  mayLoad?(version: string): boolean;
   /**
    * The latest version before the current one that can be opened, for when the current one cannot
    * (decision 65). Absent when none is kept. It never contains users who have been erased since

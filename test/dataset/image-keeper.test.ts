@@ -50,6 +50,16 @@ it('a version that is closed within a minute gets none, and a small one neither'
   assert.equal(write.mock.callCount(), 0);
 });
 
+it('a version that will be opened again gets one before it is closed, unless it is small', async (t) => {
+  const write = t.mock.method(ImageFile.prototype, 'write', async () => {});
+  for (const organization of ['large', 'small']) {
+    const dataset = await openPublished(store, organization);
+    await dataset.setAside?.();
+    await dataset.close();
+  }
+  assert.equal(write.mock.callCount(), 1);
+});
+
 it('a version that has been served for a minute and a half has one, which the next opening reads', async (t) => {
   await openAndWait(t, 'large', LATE_ENOUGH_MS);
   await until(async () => existsSync(join(folder, 'organizations/large/generations/1.image')));

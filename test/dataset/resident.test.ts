@@ -88,6 +88,30 @@ describe('the limit of resident datasets', () => {
     assert.ok(isResident(await open('three')));
   });
 
+  it('can be met by closing others, as long as there are some and the dataset fits at all', async () => {
+    await prepare(held + estimated, 'one', 'two', 'three');
+    for (const name of ['one', 'two']) await open(name);
+    const closeOne = async () => {
+      const first = opened.shift();
+      await first?.close();
+      return first !== undefined;
+    };
+    const three = await store.openDataset('three', closeOne);
+    assert.ok(three !== undefined && isResident(three));
+    assert.equal(opened.length, 1);
+    opened.push(three);
+    const pin = { ...WORLD.pins![0]!, body: 'é'.repeat(3_000) };
+    await publishRecords(store, 'one', { pins: [pin] });
+    const tooLarge = await store.openDataset('one', closeOne);
+    assert.ok(tooLarge !== undefined && !isResident(tooLarge));
+    assert.equal(opened.length, 2);
+    opened.push(tooLarge);
+    assert.deepEqual(
+      [tooLarge, three].map(({ version }) => store.mayLoad?.(version)),
+      [false, true],
+    );
+  });
+
   it('holds for datasets that are opened at the same time', async () => {
     await prepare(estimated, 'one', 'two');
     const both = await Promise.all(['one', 'two'].map(open));

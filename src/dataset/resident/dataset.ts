@@ -30,6 +30,7 @@ import { findChanged } from './change-set.ts';
 import { type ColumnSizes, tallySelection } from './events.ts';
 import { FirstEvents } from './first-events.ts';
 import type { IdIndex } from './id-index.ts';
+import type { ImageKeeper } from './image-keeper.ts';
 import type { BoardNames, UserNames } from './names.ts';
 import type { PointsIndex } from './points-totals.ts';
 import type { ScopeMask } from './scope-mask.ts';
@@ -69,11 +70,13 @@ export class ResidentDataset implements Dataset {
   readonly held: Holdings;
   readonly #stored: Dataset;
   readonly #onClose: () => void;
+  readonly #keeper: ImageKeeper | undefined;
   readonly #firstEvents: FirstEvents;
   /** Keyed by sequence and user clock. */
   readonly #revisions = new AsyncMemo<Revisions>(KEPT_REVISIONS);
 
-  constructor(stored: Dataset, held: Holdings, onClose: () => void) {
+  /** `keeper` is absent if the version has its image, or cannot have one. */
+  constructor(stored: Dataset, held: Holdings, onClose: () => void, keeper?: ImageKeeper) {
     this.version = stored.version;
     this.organization = stored.organization;
     this.lookups = stored.lookups;
@@ -86,6 +89,7 @@ export class ResidentDataset implements Dataset {
     this.held = held;
     this.#stored = stored;
     this.#onClose = onClose;
+    this.#keeper = keeper;
     this.#firstEvents = new FirstEvents(held.timeline, held.visibility, held.sizes);
   }
 
@@ -178,7 +182,12 @@ export class ResidentDataset implements Dataset {
     return await this.#stored.ledger(query);
   }
 
+  async setAside(): Promise<void> {
+    await this.#keeper?.keepNow();
+  }
+
   async close(): Promise<void> {
+    this.#keeper?.callOff();
     this.#onClose();
     await this.#stored.close();
   }

@@ -1,4 +1,4 @@
-/** Keeps the memory image of a version for the next start of the server. */
+/** Keeps the memory image of a version for its next opening. */
 import { type ImagePlace, imageBytes } from '../image.ts';
 import type { Holdings } from './dataset.ts';
 import { imageOf } from './holdings-image.ts';
@@ -10,11 +10,26 @@ const SPREAD_MS = 30_000;
 /** A smaller version is loaded in a tenth of a second. */
 const LEAST_BYTES = 8 * 1024 * 1024;
 
-/** Writes the image once the version has been served for a while. Returns how to call it off. */
-export function keepImage(place: ImagePlace, held: Holdings): () => void {
-  const image = imageOf(held);
-  if (imageBytes(image) < LEAST_BYTES) return () => {};
-  const timer = setTimeout(() => void place.write(image), SERVED_MS + Math.random() * SPREAD_MS);
-  timer.unref();
-  return () => clearTimeout(timer);
+export class ImageKeeper {
+  readonly #keep: () => Promise<void>;
+  readonly #timer: NodeJS.Timeout | undefined;
+
+  /** Writes the image once the version has been served for a while. */
+  constructor(place: ImagePlace, held: Holdings) {
+    const image = imageOf(held);
+    this.#keep = async () => {
+      if (imageBytes(image) >= LEAST_BYTES) await place.write(image);
+    };
+    this.#timer = setTimeout(() => void this.#keep(), SERVED_MS + Math.random() * SPREAD_MS).unref();
+  }
+
+  /** Writes the image immediately, if it is not too small and there is none. */
+  async keepNow(): Promise<void> {
+    this.callOff();
+    await this.#keep();
+  }
+
+  callOff(): void {
+    clearTimeout(this.#timer);
+  }
 }

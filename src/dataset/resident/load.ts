@@ -9,7 +9,7 @@ import { type Holdings, ResidentDataset } from './dataset.ts';
 import { tallySelection } from './events.ts';
 import { holdingsOf } from './holdings-image.ts';
 import { IdIndex } from './id-index.ts';
-import { keepImage } from './image-keeper.ts';
+import { ImageKeeper } from './image-keeper.ts';
 import { readBoardNames, readUserNames } from './names.ts';
 import { orderStandings, type PointsIndex } from './points-totals.ts';
 import { type BoardPeople, indexBoardPeople, ScopeMask } from './scope-mask.ts';
@@ -29,11 +29,8 @@ export async function loadDataset(stored: Dataset, onClose: () => void): Promise
   const image = await stored.image?.read();
   if (image !== undefined) return new ResidentDataset(stored, await holdingsOf(image, stored), onClose);
   const holdings = await readHoldings(stored);
-  const callOff = stored.image && keepImage(stored.image, holdings);
-  return new ResidentDataset(stored, holdings, () => {
-    callOff?.();
-    onClose();
-  });
+  const keeper = stored.image && new ImageKeeper(stored.image, holdings);
+  return new ResidentDataset(stored, holdings, onClose, keeper);
 }
 
 async function readHoldings(stored: Dataset): Promise<Holdings> {

@@ -15,10 +15,11 @@ import { BodyCache, type BodySlot, measureBudget } from '../bodies/body-cache.ts
 import { type Limits, resolveLimits } from '../limits/limits.ts';
 import type { BoundRequests } from '../request/parsed-request.ts';
 import { deriveSecrets, type Secrets } from '../request/secrets.ts';
-import { type Failure, failureOf, unreadable } from './failure.ts';
+import { failureOf, unreadable } from './failure.ts';
 import { Impaired, type Impairment } from './impaired.ts';
 import { OpenedDataset } from './opened-dataset.ts';
 import { type HeldVersion, ReplacedVersions } from './replaced-versions.ts';
+import { idleInMemory, isEmpty, openByUse, type Served } from './served.ts';
 
 const POLL_MS = 500;
 /** Pause after the store could not report the current version. */
@@ -28,6 +29,12 @@ const RETRY_MS = 5_000;
  * may still carry the former name: other processes can learn of changed keys a second late.
  */
 const FORMER_NAME_MS = 3_000;
+
+/**
+ * A dataset that was used within this time does not leave memory for another one; one that is read
+ * from disk is opened again after this time, in case it fits.
+ */
+const IDLE_MS = 60_000;
 
 /** A hold on one version, from the first to the last byte of a response. */
 export interface DatasetLease {
@@ -66,24 +73,6 @@ export type DatasetNews =
     }
   | { readonly type: 'dataset-failed'; readonly organization: string; readonly error: unknown };
 
-interface Served {
-  /** Changes when the organization is renamed. */
-  organization: string;
-  /** Identifies the organization under any name; differs from that of a later one of its name. */
-  identity: string;
-  secrets: Secrets;
-  current: OpenedDataset | undefined;
-  /** One opening at a time; all requests wait for the same one. */
-  opening: Promise<void> | undefined;
-  /** Absent while the current version is in service, or has not been requested. */
-  failure: Failure | undefined;
-  /** When the store may be asked again for the current version. */
-  retryAtMs: number;
-  /** Since when the store has not known the name; absent: it knows it. */
-  unknownSinceMs: number | undefined;
-  lastLeaseMs: number;
-}
-
 export interface DatasetsOptions {
   /** Number of processes that share the machine. */
   readonly processes?: number | undefined;
@@ -91,6 +80,7 @@ export interface DatasetsOptions {
   /** Records the organizations whose current version cannot be read. */
   readonly impaired?: Impaired;
   readonly limits?: Limits;
+  readonly idleMs?: number;
   readonly now?: () => number;
 }
 
@@ -100,6 +90,7 @@ export class Datasets {
   readonly #tell: (news: DatasetNews) => void;
   readonly #mostOpen: number;
   readonly #impaired: Impaired;
+  readonly #idleMs: number;
   readonly #now: () => number;
   readonly #bodies: BodyCache;
   readonly #thread = new RenderThread();
@@ -121,6 +112,7 @@ export class Datasets {
       pollMs = POLL_MS,
       impaired = new Impaired(),
       limits = resolveLimits(),
+      idleMs = IDLE_MS,
       now = Date.now,
     }: DatasetsOptions = {},
   ) {
@@ -130,6 +122,7 @@ export class Datasets {
     this.#tell = tell;
     this.#mostOpen = limits['open-organizations'];
     this.#impaired = impaired;
+    this.#idleMs = idleMs;
     this.#now = now;
     this.#timer = setInterval(() => this.#pollUnlessPolling(), pollMs).unref();
     this.#endWatch = store.watch?.((organization) => this.#hear(organization));
@@ -152,6 +145,7 @@ export class Datasets {
     const opened = served.current;
     if (opened === undefined) throw unreadable(served.failure);
     opened.hold();
+    this.#loadIfItFits(served, opened);
     return {
       dataset: opened.dataset,
       version: opened,
@@ -173,7 +167,7 @@ export class Datasets {
     for (const entry of this.#served.values()) {
       const served = await entry;
       await served.opening?.catch(() => undefined);
-      if (served.current !== undefined) this.#retire(served, served.current);
+      if (served.current !== undefined) void this.#retire(served, served.current);
       served.current = undefined;
     }
     await Promise.all(this.#closings);
@@ -206,7 +200,7 @@ export class Datasets {
       failure: undefined,
       retryAtMs: 0,
       unknownSinceMs: undefined,
-      lastLeaseMs: 0,
+      ...{ lastLeaseMs: 0, loadAgainAtMs: 0 },
     };
     this.#known.add(served);
     return served;
@@ -246,7 +240,7 @@ export class Datasets {
     // A version that is read from its file needs the folder of the file, which has moved.
     if (current === undefined || current.dataset.timeline !== undefined) return;
     served.current = undefined;
-    this.#retire(served, current);
+    void this.#retire(served, current);
   }
 
   /** Whether a different organization has the name now. */
@@ -264,7 +258,7 @@ export class Datasets {
     if (!this.#known.delete(served)) return;
     this.#served.delete(served.organization.toLowerCase());
     this.#impaired.clear(served.organization);
-    if (served.current !== undefined) this.#retire(served, served.current);
+    if (served.current !== undefined) void this.#retire(served, served.current);
     served.current = undefined;
   }
 
@@ -292,7 +286,7 @@ export class Datasets {
 
   /** Opens the current version; before the first publication, an empty one (decision 67). */
   async #openInForce(organization: string): Promise<Dataset> {
-    const dataset = await this.#store.openDataset(organization);
+    const dataset = await this.#store.openDataset(organization, () => this.#makeRoomInMemory());
     return dataset ?? new EmptyDataset(await this.#store.organization(organization));
   }
 
@@ -327,6 +321,26 @@ export class Datasets {
     if (served.current === undefined) this.#impaired.note(organization, 'unavailable');
   }
 
+  /** Opens a dataset that is read from disk again, now and then, in case it fits into memory. */
+  #loadIfItFits(served: Served, { dataset }: OpenedDataset): void {
+    const { organization, opening, loadAgainAtMs, lastLeaseMs } = served;
+    if (dataset.timeline !== undefined || opening !== undefined || lastLeaseMs < loadAgainAtMs) return;
+    if (isEmpty(served.current) || this.#store.mayLoad?.(dataset.version) !== true) return;
+    served.loadAgainAtMs = lastLeaseMs + this.#idleMs;
+    const openInMemory = async () => {
+      const again = await this.#openInForce(organization);
+      if (again.timeline !== undefined) return again;
+      await again.close();
+      return undefined;
+    };
+    // Requests that read damaged data report it, so this need not.
+    served.opening = this.#putInService(served, openInMemory)
+      .catch(() => undefined)
+      .finally(() => {
+        served.opening = undefined;
+      });
+  }
+
   async #putInService(served: Served, open: () => Promise<Dataset | undefined>): Promise<void> {
     const startMs = performance.now();
     const dataset = await open();
@@ -349,8 +363,9 @@ export class Datasets {
     // organization.
     const replaced = served.current;
     served.current = opened;
-    if (replaced !== undefined) this.#retire(served, replaced);
-    else await this.#makeRoom();
+    served.loadAgainAtMs = performance.now() + this.#idleMs;
+    if (replaced !== undefined) void this.#retire(served, replaced);
+    else this.#makeRoom();
     const ms = performance.now() - startMs;
     this.#tell({ type: 'dataset-opened', organization: served.organization, version: dataset.version, ms });
     opened.hold();
@@ -373,21 +388,34 @@ export class Datasets {
   /**
    * Closes the least recently used dataset when more organizations are open than the limit allows.
    */
-  async #makeRoom(): Promise<void> {
-    const all = await Promise.all([...this.#served.values()].map((entry) => entry.catch(() => undefined)));
-    const open = all.filter((served) => served?.current !== undefined && !isEmpty(served.current));
-    if (open.length <= this.#mostOpen) return;
-    const [oldest] = open.sort((one, other) => (one?.lastLeaseMs ?? 0) - (other?.lastLeaseMs ?? 0));
-    if (oldest?.current === undefined) return;
-    this.#retire(oldest, oldest.current);
-    oldest.current = undefined;
+  #makeRoom(): void {
+    const open = openByUse(this.#known);
+    if (open.length > this.#mostOpen) void this.#setAside(open[0]!);
   }
 
-  #retire({ organization }: Served, opened: OpenedDataset): void {
+  /**
+   * Closes the dataset in memory that was least recently used, if that is a while ago. Returns
+   * whether there is one.
+   */
+  async #makeRoomInMemory(): Promise<boolean> {
+    const idle = idleInMemory(this.#known, performance.now() - this.#idleMs);
+    if (idle !== undefined) await this.#setAside(idle);
+    return idle !== undefined;
+  }
+
+  /** Closes a dataset that is opened again when it is requested. */
+  async #setAside(served: Served): Promise<void> {
+    const { current } = served;
+    served.current = undefined;
+    if (current !== undefined) await this.#retire(served, current, true);
+  }
+
+  /** Resolves when the version is closed, after its last lease; failures are reported. */
+  #retire({ organization }: Served, opened: OpenedDataset, comesBack = false): Promise<void> {
     this.#bodies.forget(opened.dataset);
     const forget = this.replaced.add(organization, opened);
     const closing = opened
-      .retire()
+      .retire(comesBack)
       .then(() => this.#tell({ type: 'dataset-closed', organization, version: opened.dataset.version }))
       .catch((error: unknown) => this.#tell({ type: 'dataset-failed', organization, error }))
       .finally(() => {
@@ -395,6 +423,7 @@ export class Datasets {
         this.#closings.delete(closing);
       });
     this.#closings.add(closing);
+    return closing;
   }
 
   /**
@@ -493,10 +522,6 @@ function isSameName(one: string, other: string): boolean {
 
 function identityOf(secret: Uint8Array): string {
   return Buffer.from(secret).toString('base64');
-}
-
-function isEmpty(opened: OpenedDataset | undefined): opened is OpenedDataset {
-  return opened?.dataset instanceof EmptyDataset;
 }
 
 function notPublished(cause?: unknown): AppError {

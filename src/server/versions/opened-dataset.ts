@@ -37,6 +37,10 @@ export class OpenedDataset implements HeldVersion {
     if (this.#leases === 0) this.#leave?.();
   }
 
+  get isLeased(): boolean {
+    return this.#leases > 0;
+  }
+
   rendering(redact: Redaction): Rendering {
     const kind = redactionText(redact);
     let kept = this.#renderings.get(kind);
@@ -58,13 +62,17 @@ export class OpenedDataset implements HeldVersion {
     }
   }
 
-  /** Closes the version when its last lease has ended. Must be called once. */
-  async retire(): Promise<void> {
+  /**
+   * Closes the version when its last lease has ended. Must be called once. `comesBack`: it will be
+   * opened again.
+   */
+  async retire(comesBack = false): Promise<void> {
     const left = new Promise<void>((resolve) => {
       this.#leave = resolve;
     });
     if (this.#leases === 0) this.#leave?.();
     await left;
+    if (comesBack) await this.dataset.setAside?.();
     await this.dataset.close();
     // Triggers a collection for every version, however small, because versions are replaced often.
     this.#thread.reclaimer.add(Number.POSITIVE_INFINITY);

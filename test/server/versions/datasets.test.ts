@@ -6,11 +6,12 @@ import { afterEach, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Dataset } from '../../../src/dataset/dataset.ts';
 import type { RecordTable } from '../../../src/dataset/records.ts';
+import type { Timeline } from '../../../src/dataset/timeline.ts';
 import { AppError } from '../../../src/domain/app-error.ts';
 import { resolveLimits } from '../../../src/server/limits/limits.ts';
 import { type DatasetNews, Datasets, type DatasetsOptions } from '../../../src/server/versions/datasets.ts';
 import { Impaired } from '../../../src/server/versions/impaired.ts';
-import type { OrganizationEntry, Store } from '../../../src/store/store.ts';
+import type { MakeRoom, OrganizationEntry, Store } from '../../../src/store/store.ts';
 import { PlainDataset } from '../../render/plain-dataset.ts';
 import { worldOf } from '../../render/worlds.ts';
 import { until } from '../stand.ts';
@@ -20,6 +21,10 @@ const REDACT = { email: false, name: false, id: false };
 
 class VersionedDataset extends PlainDataset {
   override readonly version: string;
+  /** Present if the dataset is in memory. No test reads it. */
+  timeline: Timeline | undefined;
+  /** Called before the dataset is closed, if it will be opened again. */
+  onSetAside = () => {};
   readonly #onClose: () => void;
   readonly #reading: Promise<void> | undefined;
 
@@ -35,6 +40,10 @@ class VersionedDataset extends PlainDataset {
     yield* super.records(of);
   }
 
+  async setAside(): Promise<void> {
+    this.onSetAside();
+  }
+
   override async close(): Promise<void> {
     this.#onClose();
   }
@@ -44,7 +53,7 @@ class VersionedDataset extends PlainDataset {
  * The methods of the store that the server uses. A call of any other method is an error of the
  * test.
  */
-type Served = 'organization' | 'currentVersion' | 'openDataset' | 'openEarlier' | 'watch';
+type Served = 'organization' | 'currentVersion' | 'openDataset' | 'openEarlier' | 'mayLoad' | 'watch';
 
 class VersionStore implements Pick<Store, Served> {
   /**
@@ -67,6 +76,11 @@ class VersionStore implements Pick<Store, Served> {
   openings = 0;
   /** Versions that cannot be opened. */
   readonly damaged = new Set<string>();
+  /** The number of datasets that fit into memory; absent: none is loaded into memory. */
+  room: number | undefined;
+  /** Versions of the datasets in memory, and those that were prepared for their next opening. */
+  readonly inMemory = new Set<string>();
+  readonly prepared: string[] = [];
   /** By organization: the previous version. */
   readonly earlier = new Map<string, string>();
 
@@ -98,22 +112,40 @@ class VersionStore implements Pick<Store, Served> {
     return version;
   }
 
-  async openDataset(name: string): Promise<Dataset | undefined> {
+  async openDataset(name: string, makeRoom?: MakeRoom): Promise<Dataset | undefined> {
     await this.waits.get(name);
-    return this.#open(this.versions.get(name));
+    const dataset = this.#open(this.versions.get(name));
+    if (dataset === undefined || this.room === undefined) return dataset;
+    const { version } = dataset;
+    while (this.inMemory.size >= this.room) if ((await makeRoom?.()) !== true) return dataset;
+    this.inMemory.add(version);
+    dataset.timeline = {} as Timeline;
+    dataset.onSetAside = () => void this.prepared.push(version);
+    return dataset;
+  }
+
+  mayLoad(): boolean {
+    return this.room !== undefined;
   }
 
   async openEarlier(name: string): Promise<Dataset | undefined> {
     return this.#open(this.earlier.get(name));
   }
 
-  #open(version: string | undefined): Dataset | undefined {
+  #open(version: string | undefined): VersionedDataset | undefined {
     if (version === undefined) return undefined;
     this.openings += 1;
     if (this.damaged.has(version)) throw new Error(`${version} is damaged`);
     this.open.push(version);
-    const onClose = () => void this.open.splice(this.open.indexOf(version), 1);
-    return new VersionedDataset(version, onClose, this.waits.get(version));
+    const dataset: VersionedDataset = new VersionedDataset(
+      version,
+      () => {
+        this.open.splice(this.open.indexOf(version), 1);
+        if (dataset.timeline !== undefined) this.inMemory.delete(version);
+      },
+      this.waits.get(version),
+    );
+    return dataset;
   }
 }
 
@@ -163,6 +195,43 @@ describe('datasets in service', () => {
     assert.deepEqual(store.open.toSorted(), ['a1', 'c1']);
     (await datasets.lease('b')).end();
     assert.deepEqual(store.open.toSorted(), ['b1', 'c1']);
+  });
+
+  it('leave memory for another one if they have not been used for a while, the least recently used first', async () => {
+    const { store, datasets } = serve({ a: 'a1', b: 'b1', c: 'c1' }, { idleMs: 0 });
+    store.room = 2;
+    for (const name of ['a', 'b', 'a', 'c']) (await datasets.lease(name)).end();
+    assert.deepEqual([...store.inMemory], ['a1', 'c1']);
+    assert.deepEqual(store.prepared, ['b1']);
+    const held = await datasets.lease('a');
+    for (const name of ['c', 'b']) (await datasets.lease(name)).end();
+    // Less recently used than the one that has left, but still in use.
+    assert.deepEqual([...store.inMemory], ['a1', 'b1']);
+    held.end();
+  });
+
+  it('stay in memory for a minute after their last use; others are read from disk', async () => {
+    const { store, datasets } = serve({ a: 'a1', b: 'b1' });
+    store.room = 1;
+    (await datasets.lease('a')).end();
+    const lease = await datasets.lease('b');
+    lease.end();
+    assert.equal(lease.dataset.timeline, undefined);
+    assert.deepEqual([...store.inMemory], ['a1']);
+  });
+
+  it('that are read from disk go into memory later, if there is room when they are used', async () => {
+    const { store, datasets } = serve({ a: 'a1' }, { idleMs: 0 });
+    store.room = 0;
+    const inMemory = async () => {
+      const lease = await datasets.lease('a');
+      lease.end();
+      return lease.dataset.timeline !== undefined;
+    };
+    for (let turn = 0; turn < 5; turn++) assert.equal(await inMemory(), false);
+    store.room = 1;
+    await until(inMemory);
+    await until(() => store.open.length === 1);
   });
 
   it('have the secret of the copy that replaced an organization without data', async () => {
