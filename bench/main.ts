@@ -13,6 +13,7 @@ import { run } from './processes.ts';
 import { Report, renderCircumstances } from './report.ts';
 import { runScenarios } from './run.ts';
 import { runNeighbours } from './scenarios/neighbours.ts';
+import { runOrganizations } from './scenarios/organizations.ts';
 import { runShared } from './scenarios/shared.ts';
 import { runSoak } from './soak/soak.ts';
 
@@ -44,6 +45,7 @@ async function main(options: Options): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-bench-'));
   try {
     if (options.soak) await runSoak({ minutes: options.minutes, folder, signal, report });
+    else if (options.organizations !== undefined) await crowd(options, folder, report, signal);
     else if (options.shared) await share(options, folder, report, signal);
     else if (options.neighbours) await attack(options, folder, report, signal);
     else await measure(options, folder, report, signal);
@@ -95,6 +97,15 @@ async function share(options: Options, folder: string, report: Report, signal: A
   const { minutes, quick } = options;
   await runShared({ minutes, quick, folder, signal, report });
   process.stdout.write(`\n${renderCircumstances(readVersion(), 'fetch')}\n${report.render()}`);
+}
+
+async function crowd(options: Options, folder: string, report: Report, signal: AbortSignal): Promise<void> {
+  const { organizations = 0, minutes } = options;
+  const events = Math.min(...options.events);
+  await runOrganizations({ organizations, events, minutes, folder, signal, report });
+  process.stdout.write(
+    `\n${renderCircumstances(readVersion(), 'connections of its own')}\n${report.render()}`,
+  );
 }
 
 async function attack(options: Options, folder: string, report: Report, signal: AbortSignal): Promise<void> {

@@ -36,6 +36,7 @@ export const HELP = `npm run bench -- [options]
   --soak         instead: mixed load with publications, checked for mixed versions, errors and growing memory
   --minutes N    how long the soak, or --shared, lasts (5)
   --neighbours   instead: one tenant attacks with one key while another one works
+  --organizations N  instead: N organizations of --events events each (100000) on one server, asked at random for --minutes, twice
   --shared       instead: four servers and two importers with 200 organizations on one PostgreSQL, for --minutes
   --workers N    processes of the server that is attacked (1)
   --help         this text
@@ -57,6 +58,8 @@ export interface Options {
   readonly minutes: number;
   readonly neighbours: boolean;
   readonly shared: boolean;
+  /** Absent: the other scenarios run. */
+  readonly organizations: number | undefined;
   readonly workers: number;
   readonly help: boolean;
 }
@@ -79,6 +82,7 @@ export function readOptions(args: readonly string[]): Options {
       minutes: { type: 'string' },
       neighbours: { type: 'boolean', default: false },
       shared: { type: 'boolean', default: false },
+      organizations: { type: 'string' },
       workers: { type: 'string', default: '1' },
       help: { type: 'boolean', default: false },
     },
@@ -86,8 +90,9 @@ export function readOptions(args: readonly string[]): Options {
   const unknown = values.only.find((name) => !SCENARIOS.includes(name));
   if (unknown !== undefined) throw new Error(`--only ${unknown}: there is ${SCENARIOS.join(', ')}.`);
   const { quick } = values;
+  const usualEvents = values.organizations === undefined ? ['1M', '10M'] : ['100k'];
   return {
-    events: (values.events ?? (quick ? ['20000'] : ['1M', '10M'])).map((text) => readCount('events', text)),
+    events: (values.events ?? (quick ? ['20000'] : usualEvents)).map((text) => readCount('events', text)),
     rounds: readCount('rounds', values.rounds ?? (quick ? '1' : '5')),
     only: values.only,
     peers: values.peers || values.only.includes('peers'),
@@ -100,6 +105,8 @@ export function readOptions(args: readonly string[]): Options {
     minutes: readMinutes(values.minutes ?? (quick ? '0.5' : '5')),
     neighbours: values.neighbours,
     shared: values.shared,
+    organizations:
+      values.organizations === undefined ? undefined : readCount('organizations', values.organizations),
     workers: readCount('workers', values.workers),
     help: values.help,
   };

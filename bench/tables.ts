@@ -109,6 +109,11 @@ export const TABLES = {
     note: 'Memory resident in all its processes before, at most, and some seconds after; temporary files at most. "Revoked": from the end of the command until the last byte came for that key, and until its last response ended.',
     header: ['phase', 'before', 'at most', 'after', 'disk', 'responses to the attacker', 'revoked'],
   },
+  organizations: {
+    title: 'Many organizations',
+    note: 'Events of a board of an organization at random, four connections, one worker; "again": the server has been asked for a while. Memory at the end, shared pages divided.',
+    header: ['organizations', 'visits', 'requests', 'p50', 'p90', 'p99', 'slowest', 'memory'],
+  },
   soak: {
     title: 'Answers',
     note: 'All of them read to their end and checked. One of four asks with the tag of the answer before.',
