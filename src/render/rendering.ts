@@ -119,15 +119,12 @@ class DatasetRendering implements Rendering {
 
   async events(query: EventQuery, representation: TextRepresentation, admit?: Admit): Promise<EventsBody> {
     const { page, isHeld } = await readAdmitted(this.dataset, query, admit);
-    const parts = await this.#fragments.eventParts(REPRESENTATIONS[representation].notation);
+    const { notation } = REPRESENTATIONS[representation];
     const frame = listFrame(representation, EVENT_COLUMNS);
     if (isHeld) {
-      return bufferedBody(
-        frame,
-        page.batches.map((batch) => parts.run(batch)),
-        page.next,
-      );
+      return bufferedBody(frame, await this.#fragments.eventRows(notation, page.batches), page.next);
     }
+    const parts = await this.#fragments.eventParts(notation);
     let selection: Selection | undefined;
     const size = await this.#sizes.take(questionOf([query, representation]), async () => {
       const tally = await this.dataset.tally(query);
@@ -174,21 +171,19 @@ class DatasetRendering implements Rendering {
     variant: Variant,
     representation: TextRepresentation,
   ): Promise<ListBody> {
-    const [items, page] = await Promise.all([
-      this.#fragments.listed(of, variant, REPRESENTATIONS[representation].notation),
-      readListPage(this.dataset, of, query, () => this.#fragments.records(of)),
-    ]);
+    const { notation } = REPRESENTATIONS[representation];
+    const page = await readListPage(this.dataset, of, query, () => this.#fragments.records(of));
+    const { fragments, numbers } = await this.#fragments.listed(of, variant, notation, page.indices);
     const frame = listFrame(representation, LIST_FIELDS[of][variant].join());
-    return await longBody(frame, new ListWriter(items, page.indices), page.next);
+    return await longBody(frame, new ListWriter(fragments, numbers), page.next);
   }
 
   async standings(query: StandingsQuery, keyedBy: PointsKey): Promise<RenderedBody> {
-    const [users, boards, standings] = await Promise.all([
-      this.#fragments.identities('users'),
-      this.#fragments.identities('boards'),
-      this.dataset.standings(query),
-    ]);
-    const run = new PointsWriter(standings, keyedBy, users, boards);
+    const standings = await this.dataset.standings(query);
+    const users = await this.#fragments.identities('users', standings.user);
+    const boards = await this.#fragments.identities('boards', standings.board);
+    const numbered = { ...standings, user: users.numbers, board: boards.numbers };
+    const run = new PointsWriter(numbered, keyedBy, users.fragments, boards.fragments);
     return await longBody(JSON_OBJECT, run, undefined);
   }
 

@@ -4,18 +4,27 @@
  * caches of a dataset.
  */
 import type { Dataset } from '../../dataset/dataset.ts';
-import type { ListKind } from '../../dataset/query.ts';
+import type { EventBatch, ListKind } from '../../dataset/query.ts';
 import { joinRecords, type RecordColumns, type RecordTable } from '../../dataset/records.ts';
 import { AsyncMemo } from '../../system/async-memo.ts';
 import { LIST_FIELDS, organizationColumns } from '../text/fields.ts';
 import { type FragmentMemory, openFragmentMemory } from '../text/fragment-memory.ts';
 import { type Fragments, type Halves, renderFragments } from '../text/fragments.ts';
+import type { RowWriter } from '../text/frame.ts';
 import type { Notation } from '../text/notation.ts';
 import type { Variant } from '../text/rendered-body.ts';
-import { EVENT_FORMS } from './event-form.ts';
+import { EVENT_FORMS, type EventForm } from './event-form.ts';
 import { type EventParts, makeEventParts } from './event-writer.ts';
+import { areFew, type NumberedFragments, Occurring, renumberEvents } from './few-records.ts';
 import { renderListed } from './list-writer.ts';
 import { renderIdentity } from './points-writer.ts';
+
+/** From this number of small responses on, the fragments of all records are made meanwhile. */
+const FEW_RESPONSES = 4;
+/** Actor, owner, board and pin. */
+const RECORDS_OF_EVENT = 4;
+
+type RenderRecord = (records: RecordColumns<ListKind>, index: number) => Halves;
 
 /** Columns and fragments of the records of one table. */
 class RecordCache<T extends RecordTable> {
@@ -76,6 +85,12 @@ export class FragmentCache {
   readonly #records: RecordCaches<RecordTable>;
   readonly #memory: FragmentMemory | undefined;
   readonly #parts = new AsyncMemo<EventParts>();
+  /** Names of the fragments that are made. */
+  readonly #ready = new Set<string>();
+  /** By name: the number of responses for which only a few records were rendered. */
+  readonly #few = new Map<string, number>();
+  /** Whether records are in memory as they are rendered, so that a few of them are read at once. */
+  readonly #hasRecords: boolean;
   /**
    * Everything requested so far, by name, so that the cache of the next version can be filled with
    * the same.
@@ -88,6 +103,7 @@ export class FragmentCache {
    */
   constructor(dataset: Dataset, seen: Dataset) {
     this.#dataset = dataset;
+    this.#hasRecords = dataset.timeline !== undefined && seen === dataset;
     const { memory, ...records } = sharedOf(dataset);
     this.#records = { ...records, users: new RecordCache('users', seen) };
     this.#memory = memory;
@@ -100,37 +116,105 @@ export class FragmentCache {
 
   /** The parts of events in one notation. */
   eventParts(notation: Notation): Promise<EventParts> {
-    this.#wanted.set(`events ${notation}`, (cache) => cache.eventParts(notation));
+    const name = `events ${notation}`;
+    this.#wanted.set(name, (cache) => cache.eventParts(notation));
     return this.#parts.take(notation, async () => {
-      const name = `of events ${notation}`;
       const memory = this.#memory;
-      const form = EVENT_FORMS[notation];
-      const organization = form.organization(organizationColumns(this.#dataset.organization));
-      const pin = (...record: Parameters<typeof form.pin>): Halves => {
-        const [head, tail] = form.pin(...record);
-        return [organization + head, tail];
-      };
+      const form = this.#formOf(notation);
       const [people, boards, pins] = await Promise.all([
         this.#records.users.fragments(name, form.user, memory),
         this.#records.boards.fragments(name, form.board, memory),
-        this.#records.pins.fragments(name, pin, memory),
+        this.#records.pins.fragments(name, form.pin, memory),
       ]);
-      return makeEventParts(form, this.#dataset, { people, boards, pins }, memory);
+      const parts = makeEventParts(form, this.#dataset, { people, boards, pins }, memory);
+      this.#ready.add(name);
+      return parts;
     });
   }
 
+  /** The rows of a small response. */
+  async eventRows(notation: Notation, batches: readonly EventBatch[]): Promise<RowWriter[]> {
+    const { users, boards, pins } = this.#dataset.counts;
+    const events = batches.reduce((sum, { count }) => sum + count, 0);
+    const make = () => this.eventParts(notation);
+    if (!this.#isForFew(`events ${notation}`, make, RECORDS_OF_EVENT * events, users + boards + pins)) {
+      const parts = await make();
+      return batches.map((batch) => parts.run(batch));
+    }
+    const few = {
+      users: new Occurring(await this.records('users')),
+      boards: new Occurring(await this.records('boards')),
+      pins: new Occurring(await this.records('pins')),
+    };
+    const renumbered = renumberEvents(batches, few);
+    const form = this.#formOf(notation);
+    const people = few.users.render(form.user);
+    const others = { boards: few.boards.render(form.board), pins: few.pins.render(form.pin) };
+    const parts = makeEventParts(form, this.#dataset, { people, ...others }, undefined);
+    return renumbered.map((batch) => parts.run(batch));
+  }
+
+  /** The organization is part of the head of every pin. */
+  #formOf(notation: Notation): EventForm {
+    const form = EVENT_FORMS[notation];
+    const organization = form.organization(organizationColumns(this.#dataset.organization));
+    const pin = (...record: Parameters<typeof form.pin>): Halves => {
+      const [head, tail] = form.pin(...record);
+      return [organization + head, tail];
+    };
+    return { ...form, pin };
+  }
+
   /** Items of a list (contract 2.6, 2.7). */
-  listed(of: ListKind, variant: Variant, notation: Notation): Promise<Fragments> {
-    const name = `listed ${variant} ${notation}`;
-    this.#wanted.set(`${of} ${name}`, (cache) => cache.listed(of, variant, notation));
+  async listed(
+    of: ListKind,
+    variant: Variant,
+    notation: Notation,
+    indices: Int32Array,
+  ): Promise<NumberedFragments> {
     const fields: readonly string[] = LIST_FIELDS[of][variant];
-    return this.#records[of].fragments(name, (...item) => renderListed(notation, fields, ...item));
+    const render = (...item: Parameters<RenderRecord>) => renderListed(notation, fields, ...item);
+    return await this.#numbered(of, `listed ${variant} ${notation}`, render, indices);
   }
 
   /** Ids and e-mail addresses, as points maps require them. */
-  identities(of: ListKind): Promise<Fragments> {
-    this.#wanted.set(`${of} identities`, (cache) => cache.identities(of));
-    return this.#records[of].fragments('identities', renderIdentity);
+  async identities(of: ListKind, indices: Int32Array): Promise<NumberedFragments> {
+    return await this.#numbered(of, 'identities', renderIdentity, indices);
+  }
+
+  async #numbered(
+    of: ListKind,
+    title: string,
+    render: RenderRecord,
+    indices: Int32Array,
+  ): Promise<NumberedFragments> {
+    const name = `${of} ${title}`;
+    const makeAll = async (cache: FragmentCache) => {
+      const fragments = await cache.#records[of].fragments(title, render);
+      cache.#ready.add(name);
+      return fragments;
+    };
+    this.#wanted.set(name, makeAll);
+    const make = () => makeAll(this);
+    if (!this.#isForFew(name, make, indices.length, this.#dataset.counts[of])) {
+      return { fragments: await make(), numbers: indices };
+    }
+    const few = new Occurring<ListKind>(await this.records(of));
+    const numbers = few.renumber(indices);
+    return { fragments: few.render(render), numbers };
+  }
+
+  /**
+   * Whether a response is made of few records because the fragments are not ready. After some such
+   * responses the fragments of all records are made meanwhile, with `make`.
+   */
+  #isForFew(name: string, make: () => Promise<unknown>, occurring: number, records: number): boolean {
+    if (this.#ready.has(name) || !this.#hasRecords || !areFew(occurring, records)) return false;
+    const responses = 1 + (this.#few.get(name) ?? 0);
+    this.#few.set(name, responses);
+    // A response that needs all fragments reports a failure, so this need not.
+    if (responses >= FEW_RESPONSES) make().catch(() => undefined);
+    return true;
   }
 
   /** Records by index, for responses that are not made of fragments. */
