@@ -131,7 +131,7 @@ test('the thread is started as soon as a large dataset in memory is opened, and 
   const module = new URL('../../src/render/thread/render-thread.ts', import.meta.url).href;
   const script = `import { RenderThread } from '${module}'; new RenderThread().prepare();`;
   // Rejects if the process must be killed.
-  await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { timeout: 60_000 });
+  await promisify(execFile)(process.execPath, ['--eval', script], { timeout: 60_000 });
 });
 
 test('a wrong announced size makes the thread fail, and the bytes never exceed the announced size', async () => {

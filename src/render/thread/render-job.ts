@@ -42,8 +42,7 @@ export type Delivery =
   /** Without a chunk: the job has ended. */
   | { readonly type: 'chunk'; readonly job: number; readonly chunk: Uint8Array | undefined }
   /** The bytes that the rows have produced. */
-  | { readonly type: 'written'; readonly job: number; readonly bytes: Uint8Array }
-  | { readonly type: 'failed'; readonly job: number; readonly message: string };
+  | { readonly type: 'written'; readonly job: number; readonly bytes: Uint8Array };
 
 /**
  * The rows of a job as runs. Write each one before requesting the next. `parts` are those of the

@@ -3,9 +3,10 @@
  * in turn.
  */
 import { parentPort } from 'node:worker_threads';
+import { collectGarbage } from '../../system/memory-reclaimer.ts';
+import { failureOf } from '../../system/worker-thread.ts';
 import { EventParts, type SharedEventParts } from '../fragments/event-writer.ts';
 import { ChunkRing, renderChunksAtOnce } from '../text/frame.ts';
-import { collectGarbage } from './memory-reclaimer.ts';
 import { ParquetFile, type ParquetRows } from './parquet-file.ts';
 import {
   CHUNK_BYTES,
@@ -77,11 +78,7 @@ function partsOf(shared: SharedEventParts): EventParts {
 function fail(job: number, error: unknown): void {
   jobs.delete(job);
   files.delete(job);
-  deliver({
-    type: 'failed',
-    job,
-    message: error instanceof Error ? (error.stack ?? error.message) : String(error),
-  });
+  parentPort?.postMessage(failureOf(job, error));
 }
 
 function deliver(delivery: Delivery): void {

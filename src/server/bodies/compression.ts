@@ -7,7 +7,7 @@
 import type { Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { crc32, createZstdCompress, deflateRaw, gzip, constants as zlib, zstdCompress } from 'node:zlib';
-import { release } from '../../render/thread/memory-reclaimer.ts';
+import { release } from '../../system/memory-reclaimer.ts';
 
 type BodyCompression = 'gzip' | 'zstd';
 
