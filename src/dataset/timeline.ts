@@ -43,6 +43,12 @@ export function isWhole(selection: Selection): boolean {
   return all && !pinsOnly && upToSequence === undefined && since === undefined;
 }
 
+/** Whether the selection is every event of the timeline. */
+export function isEverything(events: EventRows, selection: Selection): boolean {
+  const { rows, from, to } = selection;
+  return rows === undefined && to - from === events.count && isWhole(selection);
+}
+
 export interface ReadOptions {
   readonly limit?: number | undefined;
   /** Whether a batch may be overwritten when the next one is requested. */

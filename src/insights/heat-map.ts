@@ -1,5 +1,9 @@
 /** Activity by hour of the week. */
+import type { Dataset } from '../dataset/dataset.ts';
+import type { EventBatch } from '../dataset/query.ts';
 import { Clock } from './clock.ts';
+import { type Counter, type Counting, sumOf } from './counter.ts';
+import { type Asked, countSelected, kindsOf } from './scan.ts';
 
 const HOUR_MS = 3_600_000;
 const HOURS_OF_DAY = 24;
@@ -7,21 +11,46 @@ const HOURS_OF_WEEK = 7 * HOURS_OF_DAY;
 /** 1 January 1970 was a Thursday. */
 const FIRST_HOUR = 3 * HOURS_OF_DAY;
 
-/** Counts by hour of the week in local time; the first hour is Monday, 0 to 1 o'clock. */
-export class HeatMap {
+/** Events by hour of the week in local time; the first hour is Monday, 0 to 1 o'clock. */
+export async function countHoursOfWeek(dataset: Dataset, asked: Asked, zone: string): Promise<Float64Array> {
+  const wanted = kindsOf(dataset, asked.action);
+  return await sumOf(await countSelected(dataset, asked, HEAT_MAP, { wanted, zone }));
+}
+
+interface HeatMapInput {
+  readonly wanted: Uint8Array;
+  readonly zone: string;
+}
+
+export const HEAT_MAP: Counter<HeatMapInput, Float64Array> = {
+  name: 'heat map',
+  start: (input) => new HeatMap(input),
+};
+
+class HeatMap implements Counting<Float64Array> {
+  readonly #wanted: Uint8Array;
   readonly #clock: Clock;
-  readonly counts = new Float64Array(HOURS_OF_WEEK);
+  readonly #counts = new Float64Array(HOURS_OF_WEEK);
   #fromMs = Number.NaN;
   #toMs = Number.NaN;
   #hour = 0;
 
-  constructor(zone: string) {
+  constructor({ wanted, zone }: HeatMapInput) {
+    this.#wanted = wanted;
     this.#clock = new Clock(zone);
   }
 
-  add(ms: number): void {
-    if (!(ms >= this.#fromMs && ms < this.#toMs)) this.#enter(ms);
-    this.counts[this.#hour]! += 1;
+  see({ count, kind, timestampMs }: EventBatch): void {
+    for (let row = 0; row < count; row++) {
+      if (this.#wanted[kind[row]!] === 0) continue;
+      const ms = timestampMs[row]!;
+      if (!(ms >= this.#fromMs && ms < this.#toMs)) this.#enter(ms);
+      this.#counts[this.#hour]! += 1;
+    }
+  }
+
+  end(): Float64Array {
+    return this.#counts;
   }
 
   #enter(ms: number): void {

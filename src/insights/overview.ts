@@ -1,6 +1,9 @@
 /** A summary of the events in a few counts. */
 import type { Dataset } from '../dataset/dataset.ts';
-import { type Asked, kindsOf, scanEvents } from './scan.ts';
+import type { EventKind } from '../dataset/records.ts';
+import { inSlices } from '../system/time-slice.ts';
+import type { Counter } from './counter.ts';
+import { type Asked, countSelected, kindsOf } from './scan.ts';
 
 export interface Overview {
   readonly events: number;
@@ -16,46 +19,85 @@ export interface Overview {
 
 export async function summarize(dataset: Dataset, asked: Asked): Promise<Overview> {
   const { counts, kinds } = dataset;
-  const wanted = kindsOf(dataset, asked.action);
-  const seen = {
-    people: new Uint8Array(counts.users),
-    boards: new Uint8Array(counts.boards),
-    pins: new Uint8Array(counts.pins),
-  };
-  const ofKind = new Float64Array(kinds.length);
-  let firstMs: number | undefined;
-  let lastMs: number | undefined;
-  await scanEvents(dataset, asked, ({ count, kind, actor, board, pin, timestampMs }) => {
-    for (let row = 0; row < count; row++) {
-      if (wanted[kind[row]!] === 0) continue;
-      ofKind[kind[row]!]! += 1;
-      seen.people[actor[row]!] = 1;
-      seen.boards[board[row]!] = 1;
-      if (pin[row]! >= 0) seen.pins[pin[row]!] = 1;
-      firstMs ??= timestampMs[row]!;
-      lastMs = timestampMs[row]!;
-    }
+  const parts = await countSelected(dataset, asked, OVERVIEW, {
+    counts,
+    wanted: kindsOf(dataset, asked.action),
   });
+  const ofKind = new Float64Array(kinds.length);
+  for (const part of parts) for (const [kind, events] of part.ofKind.entries()) ofKind[kind]! += events;
+  return {
+    events: ofKind.reduce((sum, events) => sum + events, 0),
+    people: await countFlags(parts.map(({ people }) => people)),
+    boards: await countFlags(parts.map(({ boards }) => boards)),
+    pins: await countFlags(parts.map(({ pins }) => pins)),
+    firstMs: parts.find(({ firstMs }) => firstMs !== undefined)?.firstMs,
+    lastMs: parts.findLast(({ lastMs }) => lastMs !== undefined)?.lastMs,
+    actions: actionsOf(kinds, ofKind),
+  };
+}
+
+function actionsOf(kinds: readonly EventKind[], ofKind: Float64Array): Overview['actions'] {
   const ofAction = new Map<string, number>();
   for (const [kind, { action }] of kinds.entries()) {
     if (ofKind[kind] === 0) continue;
     ofAction.set(action, (ofAction.get(action) ?? 0) + ofKind[kind]!);
   }
-  return {
-    events: ofKind.reduce((sum, events) => sum + events, 0),
-    people: countFlags(seen.people),
-    boards: countFlags(seen.boards),
-    pins: countFlags(seen.pins),
-    firstMs,
-    lastMs,
-    actions: [...ofAction]
-      .map(([action, events]) => ({ action, events }))
-      .sort((one, other) => other.events - one.events || (one.action < other.action ? -1 : 1)),
-  };
+  return [...ofAction]
+    .map(([action, events]) => ({ action, events }))
+    .sort((one, other) => other.events - one.events || (one.action < other.action ? -1 : 1));
 }
 
-function countFlags(flags: Uint8Array): number {
+/** The number of indices with a flag in at least one part. */
+async function countFlags(parts: readonly Uint8Array[]): Promise<number> {
+  const [first, ...others] = parts;
   let count = 0;
-  for (let index = 0; index < flags.length; index++) count += flags[index]!;
+  await inSlices(0, first!.length, (from, to) => {
+    for (let index = from; index < to; index++) {
+      let flag = first![index]!;
+      for (const other of others) flag |= other[index]!;
+      count += flag;
+    }
+  });
   return count;
 }
+
+interface OverviewInput {
+  readonly counts: Dataset['counts'];
+  readonly wanted: Uint8Array;
+}
+
+interface OverviewPart {
+  readonly ofKind: Float64Array;
+  /** By index: 1 if it occurs. */
+  readonly people: Uint8Array;
+  readonly boards: Uint8Array;
+  readonly pins: Uint8Array;
+  readonly firstMs: number | undefined;
+  readonly lastMs: number | undefined;
+}
+
+export const OVERVIEW: Counter<OverviewInput, OverviewPart> = {
+  name: 'overview',
+  start({ counts, wanted }) {
+    const ofKind = new Float64Array(wanted.length);
+    const people = new Uint8Array(counts.users);
+    const boards = new Uint8Array(counts.boards);
+    const pins = new Uint8Array(counts.pins);
+    let firstMs: number | undefined;
+    let lastMs: number | undefined;
+    return {
+      see({ count, kind, actor, board, pin, timestampMs }) {
+        for (let row = 0; row < count; row++) {
+          if (wanted[kind[row]!] === 0) continue;
+          ofKind[kind[row]!]! += 1;
+          people[actor[row]!] = 1;
+          boards[board[row]!] = 1;
+          if (pin[row]! >= 0) pins[pin[row]!] = 1;
+          firstMs ??= timestampMs[row]!;
+          lastMs = timestampMs[row]!;
+        }
+      },
+      end: () => ({ ofKind, people, boards, pins, firstMs, lastMs }),
+    };
+  },
+};

@@ -17,7 +17,8 @@ const WEEK_MS = 7 * DAY_MS;
 const FIRST_MONDAY_MS = 4 * DAY_MS;
 
 export class Periods {
-  readonly #interval: Interval;
+  readonly interval: Interval;
+  readonly zone: string;
   readonly #clock: Clock;
   /** The start of each period, ascending. Each period ends where the next one begins. */
   readonly startsMs: number[] = [];
@@ -25,7 +26,8 @@ export class Periods {
   endMs = Number.NEGATIVE_INFINITY;
 
   constructor(interval: Interval, zone: string) {
-    this.#interval = interval;
+    this.interval = interval;
+    this.zone = zone;
     this.#clock = new Clock(zone);
   }
 
@@ -67,18 +69,18 @@ export class Periods {
 
   #startOf(ms: number): number {
     const { offsetMs, fromMs } = this.#clock.stretchAt(ms);
-    const localMs = localStart(this.#interval, ms + offsetMs);
+    const localMs = localStart(this.interval, ms + offsetMs);
     // An hour does not extend beyond a clock change, because it occurs twice if clocks go back.
-    if (this.#interval === 'hour') return Math.max(localMs - offsetMs, fromMs);
+    if (this.interval === 'hour') return Math.max(localMs - offsetMs, fromMs);
     return this.#clock.instantOf(localMs);
   }
 
   #endOf(startMs: number): number {
     const { offsetMs, toMs } = this.#clock.stretchAt(startMs);
     // The clocks may have skipped the nominal start, but by less than the length of the period.
-    const localMs = localStart(this.#interval, startMs + offsetMs);
-    const endMs = localEnd(this.#interval, localMs);
-    if (this.#interval === 'hour') return Math.min(endMs - offsetMs, toMs);
+    const localMs = localStart(this.interval, startMs + offsetMs);
+    const endMs = localEnd(this.interval, localMs);
+    if (this.interval === 'hour') return Math.min(endMs - offsetMs, toMs);
     return this.#clock.instantOf(endMs);
   }
 }

@@ -1,8 +1,10 @@
 /** Boards, users and pins with the most events, or with the latest events. */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { UserOrder } from '../dataset/query.ts';
+import { isEverything } from '../dataset/timeline.ts';
 import { inSlices } from '../system/time-slice.ts';
-import { type Asked, kindsOf, queryOf, scanEvents } from './scan.ts';
+import { type Counter, sumOf } from './counter.ts';
+import { type Asked, countSelected, kindsOf, queryOf } from './scan.ts';
 import { Top } from './top.ts';
 
 export const ORDERS = ['events', 'recent'] as const;
@@ -41,13 +43,41 @@ export async function rank(
 
 /** The number of events by index. */
 export async function countEvents(dataset: Dataset, asked: Asked, by: RankingColumn): Promise<Float64Array> {
-  const { index, count } = (await dataset.tally(queryOf(dataset, asked)))[by];
+  const query = queryOf(dataset, asked);
+  const { timeline } = dataset;
+  if (timeline !== undefined && !isEverything(timeline.events, timeline.select(query))) {
+    const input = { by, size: sizeOf(dataset, by), wanted: kindsOf(dataset, asked.action) };
+    return await sumOf(await countSelected(dataset, asked, OCCURRENCES, input));
+  }
+  // A dataset in memory knows it already, and a store counts faster than this thread.
+  const { index, count } = (await dataset.tally(query))[by];
   const events = new Float64Array(sizeOf(dataset, by));
   await inSlices(0, index.length, (from, to) => {
     for (let place = from; place < to; place++) events[index[place]!] = count[place]!;
   });
   return events;
 }
+
+interface ColumnInput {
+  readonly by: RankingColumn;
+  /** Number of the indices of the column. */
+  readonly size: number;
+  readonly wanted: Uint8Array;
+}
+
+/** By index of a column: its number of events. */
+export const OCCURRENCES: Counter<ColumnInput, Float64Array> = {
+  name: 'occurrences',
+  start({ by, size, wanted }) {
+    const events = new Float64Array(size);
+    return {
+      see({ count, kind, [by]: values }) {
+        for (let row = 0; row < count; row++) if (wanted[kind[row]!] === 1) events[values[row]!]! += 1;
+      },
+      end: () => events,
+    };
+  },
+};
 
 interface Ranking {
   /** By index; by default, the counts. */
@@ -75,17 +105,38 @@ function sizeOf({ counts }: Dataset, column: RankingColumn | 'pin'): number {
   return { board: counts.boards, actor: counts.users, pin: counts.pins }[column];
 }
 
-/** The instant of the latest event by index. */
+/** The instant of the latest event by index; negative infinity if there is none. */
 async function findLast(dataset: Dataset, asked: Asked, by: RankingColumn): Promise<Float64Array> {
-  const wanted = kindsOf(dataset, asked.action);
-  const lastMs = new Float64Array(sizeOf(dataset, by));
-  await scanEvents(dataset, asked, ({ count, kind, timestampMs, [by]: values }) => {
-    for (let row = 0; row < count; row++) {
-      if (wanted[kind[row]!] === 1) lastMs[values[row]!] = timestampMs[row]!;
-    }
-  });
+  const input = { by, size: sizeOf(dataset, by), wanted: kindsOf(dataset, asked.action) };
+  return await latestOf(await countSelected(dataset, asked, LATEST, input));
+}
+
+/** By index, the latest instant, kept in the first of the parts. */
+async function latestOf([first, ...others]: readonly Float64Array[]): Promise<Float64Array> {
+  const lastMs = first!;
+  for (const part of others) {
+    await inSlices(0, lastMs.length, (from, to) => {
+      for (let index = from; index < to; index++) lastMs[index] = Math.max(lastMs[index]!, part[index]!);
+    });
+  }
   return lastMs;
 }
+
+/** By index of a column: the instant of its latest event. */
+export const LATEST: Counter<ColumnInput, Float64Array> = {
+  name: 'latest',
+  start({ by, size, wanted }) {
+    const lastMs = new Float64Array(size).fill(Number.NEGATIVE_INFINITY);
+    return {
+      see({ count, kind, timestampMs, [by]: values }) {
+        for (let row = 0; row < count; row++) {
+          if (wanted[kind[row]!] === 1) lastMs[values[row]!] = timestampMs[row]!;
+        }
+      },
+      end: () => lastMs,
+    };
+  },
+};
 
 type Looked = Pick<Ranked, 'others' | 'lastMs'>;
 
@@ -116,26 +167,64 @@ async function lookAtOnce(
   asked: Asked,
   { by, indices, other }: ToLookAt,
 ): Promise<Looked[]> {
-  const wanted = kindsOf(dataset, asked.action);
-  const others = sizeOf(dataset, other);
   // Positions count from 1; 0 means none.
   const placeOf = new Int32Array(sizeOf(dataset, by));
   for (const [place, index] of indices.entries()) placeOf[index] = place + 1;
-  const seen = new Int32Array(Math.ceil((indices.length * others) / 32));
+  const words = Math.ceil(sizeOf(dataset, other) / 32);
+  const input = { by, other, placeOf, places: indices.length, words, wanted: kindsOf(dataset, asked.action) };
+  const parts = await countSelected(dataset, asked, PAIRS, input);
+  const lastMs = await latestOf(parts.map((part) => part.lastMs));
   const counts = new Int32Array(indices.length);
-  const lastMs = new Float64Array(indices.length);
-  await scanEvents(dataset, asked, ({ count, kind, timestampMs, [by]: ranked, [other]: values }) => {
-    for (let row = 0; row < count; row++) {
-      const index = ranked[row]!;
-      const place = index < 0 ? -1 : placeOf[index]! - 1;
-      if (place < 0 || wanted[kind[row]!] === 0) continue;
-      lastMs[place] = timestampMs[row]!;
-      const pair = place * others + values[row]!;
-      const bit = 1 << (pair & 31);
-      if ((seen[pair >> 5]! & bit) !== 0) continue;
-      seen[pair >> 5]! |= bit;
-      counts[place]! += 1;
+  await inSlices(0, parts[0]!.seen.length, (from, to) => {
+    for (let at = from; at < to; at++) {
+      let seen = 0;
+      for (const part of parts) seen |= part.seen[at]!;
+      if (seen !== 0) counts[Math.floor(at / words)]! += bitsOf(seen);
     }
   });
   return indices.map((_, place) => ({ others: counts[place]!, lastMs: lastMs[place]! }));
+}
+
+interface PairsInput extends Omit<ToLookAt, 'indices'> {
+  /** By index in `by`: 1 + position of the index among those to look up; 0 if it is not one. */
+  readonly placeOf: Int32Array;
+  readonly places: number;
+  /** Words of 32 bits for one position: a bit for each index in `other`. */
+  readonly words: number;
+  readonly wanted: Uint8Array;
+}
+
+interface PairsPart {
+  /** By position, then by index in `other`: whether an event has both. */
+  readonly seen: Int32Array;
+  /** By position: the instant of the latest event. */
+  readonly lastMs: Float64Array;
+}
+
+export const PAIRS: Counter<PairsInput, PairsPart> = {
+  name: 'pairs',
+  start({ by, other, placeOf, places, words, wanted }) {
+    const seen = new Int32Array(places * words);
+    const lastMs = new Float64Array(places).fill(Number.NEGATIVE_INFINITY);
+    return {
+      see({ count, kind, timestampMs, [by]: ranked, [other]: values }) {
+        for (let row = 0; row < count; row++) {
+          const index = ranked[row]!;
+          const place = index < 0 ? -1 : placeOf[index]! - 1;
+          if (place < 0 || wanted[kind[row]!] === 0) continue;
+          lastMs[place] = timestampMs[row]!;
+          const value = values[row]!;
+          seen[place * words + (value >>> 5)]! |= 1 << (value & 31);
+        }
+      },
+      end: () => ({ seen, lastMs }),
+    };
+  },
+};
+
+/** The number of bits that are set in a word of 32 bits. */
+function bitsOf(word: number): number {
+  const twos = word - ((word >>> 1) & 0x55555555);
+  const fours = (twos & 0x33333333) + ((twos >>> 2) & 0x33333333);
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }

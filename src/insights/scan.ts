@@ -4,6 +4,8 @@ import type { EventBatch, EventQuery, TimeRange } from '../dataset/query.ts';
 import { streamSelection } from '../dataset/timeline.ts';
 import type { Scope } from '../domain/scope.ts';
 import { slice } from '../system/time-slice.ts';
+import type { CountThreads } from './count-threads.ts';
+import type { Counter } from './counter.ts';
 
 /** Selects the events that count. An absent field does not restrict them. */
 export interface Asked {
@@ -13,6 +15,30 @@ export interface Asked {
   readonly board?: number | undefined;
   readonly user?: number | undefined;
   readonly action?: string | undefined;
+  /** Count large selections of events in memory; absent: this thread counts alone. */
+  readonly threads?: CountThreads | undefined;
+}
+
+/**
+ * Counts all selected events and returns the parts of the count, in the order of the events. The
+ * events include those of other actions; `kindsOf` says which to count.
+ */
+export async function countSelected<Input, Part>(
+  dataset: Dataset,
+  asked: Asked,
+  counter: Counter<Input, Part>,
+  input: Input,
+): Promise<Part[]> {
+  const { timeline, version } = dataset;
+  if (timeline !== undefined && asked.threads !== undefined) {
+    const selection = timeline.select(queryOfAll(asked));
+    if (asked.threads.areFasterFor(selection)) {
+      return await asked.threads.count({ version, events: timeline.events, selection }, counter, input);
+    }
+  }
+  const counting = counter.start(input);
+  await scanEvents(dataset, asked, (batch) => counting.see(batch));
+  return [counting.end()];
 }
 
 /**
@@ -22,15 +48,10 @@ export interface Asked {
  */
 export async function scanEvents(
   dataset: Dataset,
-  { scope, range, board, user }: Omit<Asked, 'action'>,
+  asked: Omit<Asked, 'action'>,
   see: (batch: EventBatch) => Promise<void> | void,
 ): Promise<void> {
-  const query = {
-    scope,
-    range,
-    ...(board !== undefined && { board }),
-    ...(user !== undefined && { actor: user }),
-  };
+  const query = queryOfAll(asked);
   const { timeline } = dataset;
   const batches =
     timeline === undefined
@@ -43,11 +64,17 @@ export async function scanEvents(
 }
 
 /** The query for exactly the selected events, including the action. */
-export function queryOf(dataset: Dataset, { scope, range, board, user, action }: Asked): EventQuery {
+export function queryOf(dataset: Dataset, asked: Asked): EventQuery {
+  const { action } = asked;
   const wanted = kindsOf(dataset, action);
   const kinds = action === undefined ? undefined : [...wanted.keys()].filter((kind) => wanted[kind] === 1);
+  return { ...queryOfAll(asked), kinds };
+}
+
+/** The query for the selected events of all actions. */
+function queryOfAll({ scope, range, board, user }: Omit<Asked, 'action'>): EventQuery {
   return {
-    ...{ scope, range, kinds },
+    ...{ scope, range },
     ...(board !== undefined && { board }),
     ...(user !== undefined && { actor: user }),
   };

@@ -8,6 +8,13 @@ import { inSlices } from '../system/time-slice.ts';
 /** Counts in all series of a response: 10,000 periods of 50 series, or 500 periods of 1,000. */
 const MOST_FIGURES = 500_000;
 
+/** Counts of a group in a period; each position is one count. */
+export interface GroupCounts {
+  readonly periods: Int32Array;
+  readonly groups: Int32Array;
+  readonly counts: Int32Array;
+}
+
 export class SeriesCounts {
   /** Counts of the current period, by group. */
   readonly #now: Int32Array;
@@ -34,15 +41,34 @@ export class SeriesCounts {
   /** Ends the current period; -1 if there is none. */
   leave(period: number): void {
     for (const group of this.#met) {
-      const count = this.#now[group]!;
-      if (this.totals[group] === 0) this.#shown += 1;
-      this.totals[group]! += count;
-      this.#periods.push(period);
-      this.#groups.push(group);
-      this.#counts.push(count);
+      this.#keep(period, group, this.#now[group]!);
       this.#now[group] = 0;
     }
     this.#met.length = 0;
+  }
+
+  /** The counts above 0 of the periods that have ended. */
+  get counts(): GroupCounts {
+    return {
+      periods: Int32Array.from(this.#periods),
+      groups: Int32Array.from(this.#groups),
+      counts: Int32Array.from(this.#counts),
+    };
+  }
+
+  /** Adds counts whose period 0 is the period at `from`. */
+  async addAll({ periods, groups, counts }: GroupCounts, from: number): Promise<void> {
+    await inSlices(0, counts.length, (first, end) => {
+      for (let at = first; at < end; at++) this.#keep(from + periods[at]!, groups[at]!, counts[at]!);
+    });
+  }
+
+  #keep(period: number, group: number, count: number): void {
+    if (this.totals[group] === 0) this.#shown += 1;
+    this.totals[group]! += count;
+    this.#periods.push(period);
+    this.#groups.push(group);
+    this.#counts.push(count);
   }
 
   /** Throws `range-too-fine` if the groups with events have too many counts in these periods. */
@@ -59,7 +85,7 @@ export class SeriesCounts {
   async inPeriods(periods: number): Promise<readonly (Int32Array | undefined)[]> {
     const series = Array.from(this.totals, (total) => (total > 0 ? new Int32Array(periods) : undefined));
     await inSlices(0, this.#counts.length, (from, to) => {
-      for (let at = from; at < to; at++) series[this.#groups[at]!]![this.#periods[at]!] = this.#counts[at]!;
+      for (let at = from; at < to; at++) series[this.#groups[at]!]![this.#periods[at]!]! += this.#counts[at]!;
     });
     return series;
   }

@@ -25,7 +25,7 @@ import {
 } from '../query.ts';
 import type { RecordColumns, RecordTable } from '../records.ts';
 import type { Tables } from '../tables.ts';
-import { isWhole, streamSelection } from '../timeline.ts';
+import { isEverything, streamSelection } from '../timeline.ts';
 import { findChanged } from './change-set.ts';
 import { type ColumnSizes, tallySelection } from './events.ts';
 import { FirstEvents } from './first-events.ts';
@@ -112,9 +112,8 @@ export class ResidentDataset implements Dataset {
   async tally(query: Omit<EventQuery, 'limit'>): Promise<EventTally> {
     const { tally, sizes } = this.held;
     const selection = this.timeline.select(query);
-    const { rows, from, to } = selection;
-    if (rows === undefined && to - from === tally.events && isWhole(selection)) return tally;
-    return await tallySelection(this.timeline.events, selection, sizes);
+    const { events } = this.timeline;
+    return isEverything(events, selection) ? tally : await tallySelection(events, selection, sizes);
   }
 
   async list(of: ListKind, query: ListQuery): Promise<Int32Array> {

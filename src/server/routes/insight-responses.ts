@@ -1,7 +1,9 @@
 /** The responses of the insights: results of `src/insights`, with the field names of the API. */
 import { EARLIEST_INSTANT_MS, formatInstant, LATEST_INSTANT_MS } from '../../domain/instant.ts';
-import { type Activity, countActivity, countHoursOfWeek, countReturning } from '../../insights/activity.ts';
+import { type Activity, countActivity, countReturning } from '../../insights/activity.ts';
+import { countThreads } from '../../insights/count-threads.ts';
 import { type Groups, groupsOf, noGroups } from '../../insights/groups.ts';
+import { countHoursOfWeek } from '../../insights/heat-map.ts';
 import { countInteractions } from '../../insights/interactions.ts';
 import { summarize } from '../../insights/overview.ts';
 import { measureParticipation } from '../../insights/participation.ts';
@@ -191,7 +193,8 @@ function* ledgerLines(...explained: Parameters<typeof explainLines>) {
 /** Throws `not-found` for a board or a user that the key may not see. */
 async function eventsCounted(ask: Ask): Promise<Asked> {
   const { start, end, action } = ask.parameters;
-  return { scope: ask.scope, range: { startMs: start, endMs: end }, ...(await findNamed(ask)), action };
+  const range = { startMs: start, endMs: end };
+  return { scope: ask.scope, range, ...(await findNamed(ask)), action, threads: countThreads };
 }
 
 function periodsAsked({ parameters: { interval = 'day', zone = 'UTC' } }: Ask): Periods {

@@ -1,0 +1,30 @@
+/**
+ * Counts over events that can be taken in parts: each part counts consecutive events, on any
+ * thread, and the parts are combined in their order.
+ */
+import type { EventBatch } from '../dataset/query.ts';
+import { inSlices } from '../system/time-slice.ts';
+
+/** `Input` and `Part` can be sent to a different thread: plain objects, arrays, typed arrays. */
+export interface Counter<Input, Part> {
+  /** Unique: a thread finds the counter by its name. */
+  readonly name: string;
+  start(input: Input): Counting<Part>;
+}
+
+export interface Counting<Part> {
+  /** Counts the events of a batch, which come after those of the batch before. */
+  see(batch: EventBatch): Promise<void> | void;
+  end(): Part;
+}
+
+/** By index, the sum of the counts, all of the same length; kept in the first. */
+export async function sumOf([first, ...others]: readonly Float64Array[]): Promise<Float64Array> {
+  const sum = first!;
+  for (const counts of others) {
+    await inSlices(0, sum.length, (from, to) => {
+      for (let index = from; index < to; index++) sum[index]! += counts[index]!;
+    });
+  }
+  return sum;
+}
