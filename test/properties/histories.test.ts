@@ -24,7 +24,7 @@ import { get, urlPathOf } from '../model/client.ts';
 import { type Deletions, deleteFrom, deletionRecords, lackingIn, NO_DELETIONS } from '../model/deletions.ts';
 import { type Deployment, holdsRecords, installPlan, openDeployment } from '../model/deployment.ts';
 import { renderJson } from '../model/json.ts';
-import { absorb, type Model } from '../model/model.ts';
+import { absorb, eventOf, type Model } from '../model/model.ts';
 import { EVENT_LISTS, questionsAbout } from '../model/questions.ts';
 import { runs } from '../model/runs.ts';
 import { CATALOGS, describeOver, STORAGES } from '../storage.ts';
@@ -124,7 +124,7 @@ describeOver(IS_LONG ? STORAGES : CATALOGS, 'a history of changes', {}, (kind) =
         const tables = await openTables(organization, tablesAsked);
         for (const { change, syncs } of steps) {
           if (change.does === 'keep') firstMs = startOfDay(change.instantMs);
-          const { next: all, load } = take(change, kept, later, plan.format);
+          const { next: all, load } = take(change, kept, later, plan.format, firstMs);
           if (load === undefined) continue;
           const next = { ...all, events: all.events.filter(({ timestampMs }) => timestampMs >= firstMs) };
           const isPublished = await served(key, () => load(organization));
@@ -160,12 +160,16 @@ describeOver(IS_LONG ? STORAGES : CATALOGS, 'a history of changes', {}, (kind) =
     );
   }
 
-  /** The model after a step, and the import that makes it; absent when there is none. */
+  /**
+   * The model after a step, and the import that makes it; absent when there is none. Imported events
+   * before `firstMs` are too old to be kept.
+   */
   function take(
     step: Change,
     kept: readonly Model[],
     later: readonly (typeof EMPTY_BUNDLE)[],
     format: 'csv' | 'ndjson',
+    firstMs: number,
   ) {
     const [model] = kept as [Model];
     const bundle = later[step.does === 'import' ? step.place % later.length : 0] ?? EMPTY_BUNDLE;
@@ -207,7 +211,8 @@ describeOver(IS_LONG ? STORAGES : CATALOGS, 'a history of changes', {}, (kind) =
     const left = deleteFrom(model, lacking);
     if (!holdsRecords(bundle) || refersToMissing(left, bundle)) return { next: model, load: undefined };
     return {
-      next: absorb(left, bundle),
+      // An event that is too old is ignored, so a later one in the bundle may have its id.
+      next: absorb(left, { ...bundle, events: bundle.events.filter((event) => isSince(event, firstMs)) }),
       load: (organization: string) =>
         deployment.load(organization, bundle, format, { cascades: true, replaced: kinds }),
     };
@@ -255,6 +260,10 @@ describeOver(IS_LONG ? STORAGES : CATALOGS, 'a history of changes', {}, (kind) =
 });
 
 const DAY_MS = 86_400_000;
+
+function isSince(event: Parameters<typeof eventOf>[0], firstMs: number): boolean {
+  return eventOf(event).timestampMs >= firstMs;
+}
 
 function startOfDay(instantMs: number): number {
   return instantMs - (instantMs % DAY_MS);
