@@ -12,14 +12,15 @@ import { pathToFileURL } from 'node:url';
 const ROOT = join(import.meta.dirname, '..');
 
 /**
- * Writes `count` files for the runner into a temporary folder, which goes with this process, and
- * returns their paths. Each has the tests of its share of `files`, which are relative to the root.
+ * Writes at most `count` files for the runner into a temporary folder, which goes with this
+ * process, and returns their paths. Each has the tests of its share of `files`, which are relative
+ * to the root.
  */
 export function makeShares(files: readonly string[], count: number): readonly string[] {
   const folder = mkdtempSync(join(tmpdir(), 'corkboard-shares-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const own = JSON.stringify(pathToFileURL(import.meta.filename));
-  return Array.from({ length: count }, (_, place) => {
+  return Array.from({ length: Math.min(count, files.length) }, (_, place) => {
     const share = files.filter((_file, at) => at % count === place);
     const path = join(folder, `share-${place}.mjs`);
     writeFileSync(path, `import { describeFiles } from ${own};\ndescribeFiles(${JSON.stringify(share)});\n`);

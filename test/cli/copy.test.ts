@@ -13,6 +13,7 @@ import { until } from '../server/stand.ts';
 import { newMigratedDatabase } from '../storage.ts';
 import { run, runJson, start, temporaryFolder } from './command.ts';
 import { writeSmallBundle } from './small-bundle.ts';
+import '../without-coverage.ts';
 
 const PASSWORD = 's3cret-p4ss';
 /** Enough events that a copy takes a while. */

@@ -24,6 +24,7 @@ import {
   responsesOf,
   serving,
 } from './places.ts';
+import '../without-coverage.ts';
 
 const ROUNDS = killRounds(1);
 const NAMES = ['college', 'school'] as const;

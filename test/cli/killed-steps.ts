@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { IS_LONG } from '../long.ts';
 import type { Place } from './places.ts';
+import '../without-coverage.ts';
 
 const MAIN = join(import.meta.dirname, 'killed-command.ts');
 const DAY = Math.floor(Date.now() / 86_400_000);

@@ -12,6 +12,7 @@ import { until } from '../server/stand.ts';
 import { run, runJson, runProcess, temporaryFolder } from './command.ts';
 import { ask, type Serving, serving } from './serving.ts';
 import { writeSmallBundle } from './small-bundle.ts';
+import '../without-coverage.ts';
 
 const PASSWORD = 's3cret-p4ss';
 const BOARDS = '[{"id":7,"title":"Rhetoric"},{"id":9007199254740993,"title":"Far"}]';

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
 import { until } from '../server/stand.ts';
 import { run, start, temporaryFolder } from './command.ts';
+import '../without-coverage.ts';
 
 const folder = temporaryFolder();
 const data = join(folder, 'data');

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { it } from 'node:test';
+import '../without-coverage.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/cli/main.js');
 

@@ -33,6 +33,7 @@ import {
   following,
   prepare,
 } from './following.ts';
+import '../without-coverage.ts';
 
 const folder = temporaryFolder();
 const BEFORE = 3;

@@ -21,6 +21,7 @@ import {
   prepare,
   type Told,
 } from './following.ts';
+import '../without-coverage.ts';
 
 const folder = temporaryFolder();
 let prepared: readonly string[];

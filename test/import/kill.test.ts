@@ -16,6 +16,7 @@ import { writeBundle } from '../model/bundle.ts';
 import { get } from '../model/client.ts';
 import { type Deployment, openDeployment } from '../model/deployment.ts';
 import { bundlesUpTo, countEvents, EVENTS_PER_BUNDLE, numberedBundle } from './numbered-bundles.ts';
+import '../without-coverage.ts';
 
 const COMMAND = join(import.meta.dirname, '../../src/cli/main.ts');
 const ROUNDS = IS_LONG ? 24 : 2;

@@ -161,8 +161,8 @@ describeOver(IS_LONG ? STORAGES : CATALOGS, 'a history of changes', {}, (kind) =
   }
 
   /**
-   * The model after a step, and the import that makes it; absent when there is none. Imported events
-   * before `firstMs` are too old to be kept.
+   * The model after a step, and the import that makes it; absent when there is none. Imported
+   * events before `firstMs` are too old to be kept.
    */
   function take(
     step: Change,

@@ -9,6 +9,7 @@ import { type Deployment, openDeployment } from '../model/deployment.ts';
 import { openWorld, type World } from '../world.ts';
 import { openFront } from './front.ts';
 import { assertMirrored, BOTH_VARIANTS } from './mirrored.ts';
+import '../without-coverage.ts';
 
 const ROUNDS = killRounds(2);
 /** The approximate number of requests of a pull. */

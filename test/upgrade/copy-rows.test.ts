@@ -29,6 +29,7 @@ import { newDatabase } from '../shared-servers.ts';
 import { migrateDatabase, openCachedStore } from '../storage.ts';
 import { type Captured, DUMP, type Fixture, INCREMENTS, readFixture } from './captured.ts';
 import { assertSameAsFirst } from './comparison.ts';
+import '../without-coverage.ts';
 
 const SCRIPT = join(import.meta.dirname, '../../upgrade/copy-rows.ts');
 const PASSWORD = 's3cret-p4ss';

@@ -25,6 +25,7 @@ import { until } from '../../server/stand.ts';
 import { copyDatabase } from '../../shared-servers.ts';
 import { newMigratedDatabase, openCachedStore } from '../../storage.ts';
 import { manyEvents, publishEvents, stage } from '../many-events.ts';
+import '../../without-coverage.ts';
 
 const NAME = 'school';
 /** Longer than any test. */

@@ -9,6 +9,7 @@ import { after, before, beforeEach, it } from 'node:test';
 import type { Image } from '../../../src/dataset/image.ts';
 import { ImageFile } from '../../../src/store/version/read/image-file.ts';
 import { killRounds, momentsToKill, tellSeed } from '../../killing.ts';
+import '../../without-coverage.ts';
 
 const IMAGE: Image = new Map<string, Int32Array | Uint32Array | Float64Array | BigInt64Array | Uint8Array>([
   ['integers', Int32Array.of(1, -2, 2 ** 31 - 1)],
