@@ -16,6 +16,8 @@ export function imageBytes(image: Image): number {
 
 /** Where the image of a version is kept. */
 export interface ImagePlace {
+  /** The size of the image in bytes, before it is verified; undefined if there is none. */
+  size(): Promise<number | undefined>;
   /**
    * The arrays are in shared memory. Undefined if there is no image of this version, or if it is
    * damaged or has a different format.

@@ -15,8 +15,8 @@ import type {
 
 export interface ResidentOptions {
   /**
-   * Limit for the datasets of all organizations together. A dataset counts by
-   * `estimateResidentBytes` while it is loaded, and then by the size of its arrays. A version and
+   * Limit for the datasets of all organizations together. A dataset counts by the size of its
+   * image, or by `estimateResidentBytes`, while it is loaded, and then by its arrays. A version and
    * its replacement count as one, the larger, although both are in memory until the last response
    * from the old one has ended.
    */
@@ -67,8 +67,7 @@ class ResidentStore implements Store {
     if (stored === undefined || this.#limitBytes === 0) return stored;
     let share: MemoryShare | undefined;
     try {
-      const bytes = estimateResidentBytes(stored.counts, (await stored.textBytes?.()) ?? 0);
-      share = { organization: await this.#identity(name), bytes };
+      share = { organization: await this.#identity(name), bytes: await expectedBytes(stored) };
       if (!(await this.#findRoom(share, stored.version, makeRoom))) return stored;
       // Reserved before loading, so that two concurrent loads do not use the same free memory.
       const reserved = share;
@@ -143,4 +142,10 @@ class ResidentStore implements Store {
   async close(): Promise<void> {
     await this.#store.close();
   }
+}
+
+/** The memory that a dataset will take; known without a query if it has an image. */
+async function expectedBytes(stored: Dataset): Promise<number> {
+  const imageBytes = await stored.image?.size();
+  return imageBytes ?? estimateResidentBytes(stored.counts, (await stored.textBytes?.()) ?? 0);
 }

@@ -1,11 +1,12 @@
 /** When the memory image of a version is written. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it, type TestContext } from 'node:test';
 import { openFolderStore } from '../../src/store/files/open-folder.ts';
+import { estimateResidentBytes } from '../../src/store/resident-limit.ts';
 import { withResidentDatasets } from '../../src/store/resident-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { ImageFile } from '../../src/store/version/read/image-file.ts';
@@ -71,4 +72,17 @@ it('a version that has been served for a minute and a half has one, which the ne
   const again = await openPublished(store, 'large');
   assert.equal(again.timeline?.events.count, SIZES.large);
   await again.close();
+});
+
+it('a version with an image counts by its size while it is loaded, not by an estimate', async () => {
+  const image = join(folder, 'organizations/large/generations/1.image');
+  const { size } = await stat(image);
+  for (const limitBytes of [size, size - 1]) {
+    const limited = withResidentDatasets(await openFolderStore(folder), { limitBytes });
+    const dataset = await openPublished(limited, 'large');
+    assert.equal(dataset.timeline !== undefined, limitBytes === size);
+    assert.ok(estimateResidentBytes(dataset.counts, 0) > limitBytes);
+    await dataset.close();
+    await limited.close();
+  }
 });

@@ -4,7 +4,7 @@
  * that. It can be deleted at any time.
  */
 import { createHash, type Hash, randomUUID } from 'node:crypto';
-import { access, type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
+import { access, type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { endianness } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { type Image, type ImageArray, type ImagePlace, imageBytes } from '../../../dataset/image.ts';
@@ -53,6 +53,10 @@ export class ImageFile implements ImagePlace {
     this.#path = path;
     this.#version = version;
     this.#versionPath = versionPath;
+  }
+
+  async size(): Promise<number | undefined> {
+    return (await stat(this.#path).catch(() => undefined))?.size;
   }
 
   async read(): Promise<Image | undefined> {
