@@ -4,7 +4,6 @@ import { heldBytes } from '../dataset/resident/holdings-image.ts';
 import { loadDataset } from '../dataset/resident/load.ts';
 import { estimateResidentBytes } from './resident-limit.ts';
 import type {
-  MakeRoom,
   OrganizationEntry,
   Publication,
   PublicationOptions,
@@ -23,10 +22,7 @@ export interface ResidentOptions {
   readonly limitBytes: number;
 }
 
-/**
- * Wraps a store. A dataset that does not fit beside those in memory, even after `makeRoom`, is
- * returned unchanged.
- */
+/** Wraps a store. A dataset that does not fit beside those in memory is returned unchanged. */
 export function withResidentDatasets(store: Store, options: ResidentOptions): Store {
   return new ResidentStore(store, options.limitBytes);
 }
@@ -41,20 +37,27 @@ class ResidentStore implements Store {
   readonly #store: Store;
   readonly #limitBytes: number;
   readonly #shares = new Set<MemoryShare>();
-  /** Versions that exceed the limit on their own. */
-  readonly #tooLarge = new Set<string>();
+  /** The share of a dataset in memory, and what one that is read from disk would take. */
+  readonly #held = new WeakMap<Dataset, MemoryShare>();
+  readonly #wanted = new WeakMap<Dataset, MemoryShare>();
 
   constructor(store: Store, limitBytes: number) {
     this.#store = store;
     this.#limitBytes = limitBytes;
   }
 
-  async openDataset(name: string, makeRoom?: MakeRoom): Promise<Dataset | undefined> {
-    return await this.#keep(name, await this.#store.openDataset(name), makeRoom);
+  async openDataset(name: string): Promise<Dataset | undefined> {
+    return await this.#keep(name, await this.#store.openDataset(name));
   }
 
-  mayLoad(version: string): boolean {
-    return this.#limitBytes > 0 && !this.#tooLarge.has(version);
+  missingBytes(dataset: Dataset): number | undefined {
+    const share = this.#wanted.get(dataset);
+    if (share === undefined || share.bytes > this.#limitBytes) return undefined;
+    return share.bytes + this.#bytesBeside(share.organization) - this.#limitBytes;
+  }
+
+  heldBytes(dataset: Dataset): number {
+    return this.#held.get(dataset)?.bytes ?? 0;
   }
 
   async openEarlier(name: string): Promise<Dataset | undefined> {
@@ -62,40 +65,26 @@ class ResidentStore implements Store {
   }
 
   /** Loads the dataset into memory, or returns it unchanged if it does not fit. */
-  async #keep(name: string, stored: Dataset | undefined, makeRoom?: MakeRoom): Promise<Dataset | undefined> {
+  async #keep(name: string, stored: Dataset | undefined): Promise<Dataset | undefined> {
     // The length of the texts need not be known.
     if (stored === undefined || this.#limitBytes === 0) return stored;
     let share: MemoryShare | undefined;
     try {
       share = { organization: await this.#identity(name), bytes: await expectedBytes(stored) };
-      if (!(await this.#findRoom(share, stored.version, makeRoom))) return stored;
+      this.#wanted.set(stored, share);
+      if (share.bytes + this.#bytesBeside(share.organization) > this.#limitBytes) return stored;
       // Reserved before loading, so that two concurrent loads do not use the same free memory.
       const reserved = share;
       this.#shares.add(reserved);
       const dataset = await loadDataset(stored, () => this.#shares.delete(reserved));
       reserved.bytes = heldBytes(dataset.held);
+      this.#held.set(dataset, reserved);
       return dataset;
     } catch (error) {
       if (share !== undefined) this.#shares.delete(share);
       await stored.close();
       throw error;
     }
-  }
-
-  /** Whether the dataset fits beside the others, at the latest after `makeRoom` has closed some. */
-  async #findRoom(
-    { organization, bytes }: MemoryShare,
-    version: string,
-    makeRoom?: MakeRoom,
-  ): Promise<boolean> {
-    if (bytes > this.#limitBytes) {
-      this.#tooLarge.add(version);
-      return false;
-    }
-    while (bytes + this.#bytesBeside(organization) > this.#limitBytes) {
-      if ((await makeRoom?.()) !== true) return false;
-    }
-    return true;
   }
 
   async #identity(name: string): Promise<string> {

@@ -81,9 +81,6 @@ export interface OrganizationEntry {
   readonly rules: Rules;
 }
 
-/** Closes a dataset in memory that can be opened again. Resolves to false if there is none. */
-export type MakeRoom = () => Promise<boolean>;
-
 export interface Store {
   /** Ascending by name. */
   organizations(): Promise<readonly OrganizationEntry[]>;
@@ -109,14 +106,15 @@ export interface Store {
   watch?(onPublished: (organization: string) => void): () => void;
   /**
    * The dataset of the current version; absent while nothing is published. The caller closes it.
-   * Calls `makeRoom` while there is no room for it in memory.
    */
-  openDataset(name: string, makeRoom?: MakeRoom): Promise<Dataset | undefined>;
+  openDataset(name: string): Promise<Dataset | undefined>;
   /**
-   * Whether a version that is read from disk may be in memory when it is opened again. Absent: no
-   * version is loaded into memory.
+   * How many bytes must leave memory so that this dataset, which is read from disk, is in memory
+   * when it is opened again; 0 or less if it fits. Absent, or undefined: it will not be.
    */
-  mayLoad?(version: string): boolean;
+  missingBytes?(dataset: Dataset): number | undefined;
+  /** The memory of a dataset in memory, in bytes; 0 for one that is read from disk. */
+  heldBytes?(dataset: Dataset): number;
   /**
    * The latest version before the current one that can be opened, for when the current one cannot
    * (decision 65). Absent when none is kept. It never contains users who have been erased since

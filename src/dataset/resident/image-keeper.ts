@@ -17,13 +17,16 @@ export class ImageKeeper {
   /** Writes the image once the version has been served for a while. */
   constructor(place: ImagePlace, held: Holdings) {
     const image = imageOf(held);
+    let kept: Promise<void> | undefined;
     this.#keep = async () => {
-      if (imageBytes(image) >= LEAST_BYTES) await place.write(image);
+      if (imageBytes(image) < LEAST_BYTES) return;
+      kept ??= place.write(image);
+      await kept;
     };
     this.#timer = setTimeout(() => void this.#keep(), SERVED_MS + Math.random() * SPREAD_MS).unref();
   }
 
-  /** Writes the image immediately, if it is not too small and there is none. */
+  /** Resolves when the image is written, immediately if it was not yet begun. */
   async keepNow(): Promise<void> {
     this.callOff();
     await this.#keep();

@@ -30,11 +30,10 @@ const RETRY_MS = 5_000;
  */
 const FORMER_NAME_MS = 3_000;
 
-/**
- * A dataset that was used within this time does not leave memory for another one; one that is read
- * from disk is opened again after this time, in case it fits.
- */
+/** A dataset that was used within this time does not leave memory for another one. */
 const IDLE_MS = 60_000;
+/** Pause before the server looks again whether a dataset that is on disk fits into memory. */
+const LOOK_MS = 1_000;
 
 /** A hold on one version, from the first to the last byte of a response. */
 export interface DatasetLease {
@@ -154,7 +153,10 @@ export class Datasets {
       rendering: (redact) => opened.rendering(redact),
       slot: (etag) => this.#bodies.slot(opened.dataset, etag),
       failed: (error) => this.#noteDamage(served, opened, error),
-      end: () => opened.release(),
+      end: () => {
+        served.lastLeaseMs = performance.now();
+        opened.release();
+      },
     };
   }
 
@@ -167,6 +169,7 @@ export class Datasets {
     for (const entry of this.#served.values()) {
       const served = await entry;
       await served.opening?.catch(() => undefined);
+      await served.loading;
       if (served.current !== undefined) void this.#retire(served, served.current);
       served.current = undefined;
     }
@@ -200,7 +203,7 @@ export class Datasets {
       failure: undefined,
       retryAtMs: 0,
       unknownSinceMs: undefined,
-      ...{ lastLeaseMs: 0, loadAgainAtMs: 0 },
+      ...{ lastLeaseMs: 0, loading: undefined, loadAtMs: 0 },
     };
     this.#known.add(served);
     return served;
@@ -286,7 +289,7 @@ export class Datasets {
 
   /** Opens the current version; before the first publication, an empty one (decision 67). */
   async #openInForce(organization: string): Promise<Dataset> {
-    const dataset = await this.#store.openDataset(organization, () => this.#makeRoomInMemory());
+    const dataset = await this.#store.openDataset(organization);
     return dataset ?? new EmptyDataset(await this.#store.organization(organization));
   }
 
@@ -321,27 +324,46 @@ export class Datasets {
     if (served.current === undefined) this.#impaired.note(organization, 'unavailable');
   }
 
-  /** Opens a dataset that is read from disk again, now and then, in case it fits into memory. */
-  #loadIfItFits(served: Served, { dataset }: OpenedDataset): void {
-    const { organization, opening, loadAgainAtMs, lastLeaseMs } = served;
-    if (dataset.timeline !== undefined || opening !== undefined || lastLeaseMs < loadAgainAtMs) return;
-    if (isEmpty(served.current) || this.#store.mayLoad?.(dataset.version) !== true) return;
-    served.loadAgainAtMs = lastLeaseMs + this.#idleMs;
-    const openInMemory = async () => {
-      const again = await this.#openInForce(organization);
-      if (again.timeline !== undefined) return again;
-      await again.close();
-      return undefined;
-    };
+  /**
+   * Opens a dataset that is read from disk again, in memory, if it fits there, or would without
+   * others that have not been used for a while. No request waits for that.
+   */
+  #loadIfItFits(served: Served, opened: OpenedDataset): void {
+    const { opening, loading, failure, loadAtMs, lastLeaseMs } = served;
+    if (lastLeaseMs < loadAtMs || opening !== undefined || loading !== undefined) return;
+    served.loadAtMs = lastLeaseMs + LOOK_MS;
+    const bytes = failure === undefined ? this.#store.missingBytes?.(opened.dataset) : undefined;
+    if (bytes === undefined) return;
+    const sinceMs = lastLeaseMs - this.#idleMs;
+    const heldBytes = (dataset: Dataset) => this.#store.heldBytes?.(dataset) ?? 0;
+    const idle = idleInMemory(this.#known, { bytes, sinceMs }, heldBytes);
+    if (idle === undefined) return;
     // Requests that read damaged data report it, so this need not.
-    served.opening = this.#putInService(served, openInMemory)
+    served.loading = this.#load(served, opened, idle)
       .catch(() => undefined)
       .finally(() => {
-        served.opening = undefined;
+        served.loading = undefined;
       });
   }
 
-  async #putInService(served: Served, open: () => Promise<Dataset | undefined>): Promise<void> {
+  async #load(served: Served, opened: OpenedDataset, idle: readonly Served[]): Promise<void> {
+    await Promise.all(idle.map((one) => this.#setAside(one)));
+    const isWanted = () => served.current === opened && served.opening === undefined;
+    const openInMemory = async () => {
+      const dataset = await this.#openInForce(served.organization);
+      if (dataset.timeline !== undefined) return dataset;
+      await dataset.close();
+      return undefined;
+    };
+    if (isWanted()) await this.#putInService(served, openInMemory, isWanted);
+  }
+
+  /** `isWanted`: whether it is still to be put into service when it has been opened. */
+  async #putInService(
+    served: Served,
+    open: () => Promise<Dataset | undefined>,
+    isWanted = () => true,
+  ): Promise<void> {
     const startMs = performance.now();
     const dataset = await open();
     if (dataset === undefined) return;
@@ -354,7 +376,7 @@ export class Datasets {
     try {
       // Nothing prepared for a different organization may be used.
       if (before !== undefined && identity === served.identity) await opened.warmLike(before);
-      if (!this.#known.has(served)) throw notPublished();
+      if (!this.#known.has(served) || !isWanted()) throw notPublished();
     } catch (error) {
       await opened.retire();
       throw error;
@@ -363,7 +385,6 @@ export class Datasets {
     // organization.
     const replaced = served.current;
     served.current = opened;
-    served.loadAgainAtMs = performance.now() + this.#idleMs;
     if (replaced !== undefined) void this.#retire(served, replaced);
     else this.#makeRoom();
     const ms = performance.now() - startMs;
@@ -391,16 +412,6 @@ export class Datasets {
   #makeRoom(): void {
     const open = openByUse(this.#known);
     if (open.length > this.#mostOpen) void this.#setAside(open[0]!);
-  }
-
-  /**
-   * Closes the dataset in memory that was least recently used, if that is a while ago. Returns
-   * whether there is one.
-   */
-  async #makeRoomInMemory(): Promise<boolean> {
-    const idle = idleInMemory(this.#known, performance.now() - this.#idleMs);
-    if (idle !== undefined) await this.#setAside(idle);
-    return idle !== undefined;
   }
 
   /** Closes a dataset that is opened again when it is requested. */

@@ -1,4 +1,5 @@
 /** An organization in service, and which of them is to leave memory first. */
+import type { Dataset } from '../../dataset/dataset.ts';
 import { EmptyDataset } from '../../store/empty-dataset.ts';
 import type { Secrets } from '../request/secrets.ts';
 import type { Failure } from './failure.ts';
@@ -20,8 +21,10 @@ export interface Served {
   /** Since when the store has not known the name; absent: it knows it. */
   unknownSinceMs: number | undefined;
   lastLeaseMs: number;
-  /** When a dataset that is read from disk may be opened again, in case it fits into memory. */
-  loadAgainAtMs: number;
+  /** Opening the version in service again, in memory, while it is read from disk. */
+  loading: Promise<void> | undefined;
+  /** When to look again whether it fits into memory. */
+  loadAtMs: number;
 }
 
 /** An organization whose dataset is open. */
@@ -38,12 +41,26 @@ function isOpen(served: Served): served is OpenServed {
   return served.current !== undefined && !isEmpty(served.current);
 }
 
-/** The least recently used dataset in memory, if it has not been used since `sinceMs`. */
-export function idleInMemory(all: Iterable<Served>, sinceMs: number): OpenServed | undefined {
-  return openByUse(all).find(({ current, opening, lastLeaseMs }) => {
-    const isIdle = lastLeaseMs <= sinceMs && !current.isLeased && opening === undefined;
-    return isIdle && current.dataset.timeline !== undefined;
-  });
+/**
+ * The datasets in memory that have not been used since `sinceMs`, least recently used first, as
+ * many as take `bytes` together; undefined if all of them take less.
+ */
+export function idleInMemory(
+  all: Iterable<Served>,
+  { bytes, sinceMs }: { readonly bytes: number; readonly sinceMs: number },
+  heldBytes: (dataset: Dataset) => number,
+): Served[] | undefined {
+  const idle: Served[] = [];
+  let missing = bytes;
+  for (const served of openByUse(all)) {
+    if (missing <= 0) break;
+    const { current, opening, lastLeaseMs } = served;
+    const held = heldBytes(current.dataset);
+    if (held === 0 || lastLeaseMs > sinceMs || current.isLeased || opening !== undefined) continue;
+    idle.push(served);
+    missing -= held;
+  }
+  return missing > 0 ? undefined : idle;
 }
 
 export function isEmpty(opened: OpenedDataset | undefined): opened is OpenedDataset {

@@ -11,7 +11,7 @@ import { AppError } from '../../../src/domain/app-error.ts';
 import { resolveLimits } from '../../../src/server/limits/limits.ts';
 import { type DatasetNews, Datasets, type DatasetsOptions } from '../../../src/server/versions/datasets.ts';
 import { Impaired } from '../../../src/server/versions/impaired.ts';
-import type { MakeRoom, OrganizationEntry, Store } from '../../../src/store/store.ts';
+import type { OrganizationEntry, Store } from '../../../src/store/store.ts';
 import { PlainDataset } from '../../render/plain-dataset.ts';
 import { worldOf } from '../../render/worlds.ts';
 import { until } from '../stand.ts';
@@ -53,7 +53,14 @@ class VersionedDataset extends PlainDataset {
  * The methods of the store that the server uses. A call of any other method is an error of the
  * test.
  */
-type Served = 'organization' | 'currentVersion' | 'openDataset' | 'openEarlier' | 'mayLoad' | 'watch';
+type Served =
+  | 'organization'
+  | 'currentVersion'
+  | 'openDataset'
+  | 'openEarlier'
+  | 'missingBytes'
+  | 'heldBytes'
+  | 'watch';
 
 class VersionStore implements Pick<Store, Served> {
   /**
@@ -72,8 +79,9 @@ class VersionStore implements Pick<Store, Served> {
   readonly waits = new Map<string, Promise<void>>();
   /** Each delays one of the next results of `currentVersion`, in order. */
   readonly lateAnswers: Promise<void>[] = [];
-  /** How often a dataset was opened. */
+  /** How often a dataset was opened, and how often one was asked for. */
   openings = 0;
+  asksToOpen = 0;
   /** Versions that cannot be opened. */
   readonly damaged = new Set<string>();
   /** The number of datasets that fit into memory; absent: none is loaded into memory. */
@@ -112,20 +120,26 @@ class VersionStore implements Pick<Store, Served> {
     return version;
   }
 
-  async openDataset(name: string, makeRoom?: MakeRoom): Promise<Dataset | undefined> {
+  async openDataset(name: string): Promise<Dataset | undefined> {
+    this.asksToOpen += 1;
     await this.waits.get(name);
     const dataset = this.#open(this.versions.get(name));
-    if (dataset === undefined || this.room === undefined) return dataset;
+    if (dataset === undefined || this.inMemory.size >= (this.room ?? 0)) return dataset;
     const { version } = dataset;
-    while (this.inMemory.size >= this.room) if ((await makeRoom?.()) !== true) return dataset;
     this.inMemory.add(version);
     dataset.timeline = {} as Timeline;
     dataset.onSetAside = () => void this.prepared.push(version);
     return dataset;
   }
 
-  mayLoad(): boolean {
-    return this.room !== undefined;
+  /** Each dataset takes one byte. */
+  missingBytes(dataset: Dataset): number | undefined {
+    if (this.room === undefined || dataset.timeline !== undefined) return undefined;
+    return this.inMemory.size + 1 - this.room;
+  }
+
+  heldBytes({ timeline }: Dataset): number {
+    return timeline === undefined ? 0 : 1;
   }
 
   async openEarlier(name: string): Promise<Dataset | undefined> {
@@ -198,40 +212,77 @@ describe('datasets in service', () => {
   });
 
   it('leave memory for another one if they have not been used for a while, the least recently used first', async () => {
-    const { store, datasets } = serve({ a: 'a1', b: 'b1', c: 'c1' }, { idleMs: 0 });
+    const { store, datasets } = serve({ a: 'a1', b: 'b1', c: 'c1', d: 'd1' }, { idleMs: 0 });
     store.room = 2;
-    for (const name of ['a', 'b', 'a', 'c']) (await datasets.lease(name)).end();
+    for (const name of ['a', 'b', 'a']) (await datasets.lease(name)).end();
+    const lease = await datasets.lease('c');
+    // No request waits until there is room.
+    assert.equal(lease.dataset.timeline, undefined);
+    lease.end();
+    await until(() => store.inMemory.has('c1'));
     assert.deepEqual([...store.inMemory], ['a1', 'c1']);
     assert.deepEqual(store.prepared, ['b1']);
     const held = await datasets.lease('a');
-    for (const name of ['c', 'b']) (await datasets.lease(name)).end();
+    for (const name of ['c', 'd']) (await datasets.lease(name)).end();
+    await until(() => store.inMemory.has('d1'));
     // Less recently used than the one that has left, but still in use.
-    assert.deepEqual([...store.inMemory], ['a1', 'b1']);
+    assert.deepEqual([...store.inMemory], ['a1', 'd1']);
     held.end();
   });
 
-  it('stay in memory for a minute after their last use; others are read from disk', async () => {
+  it('stay in memory for a minute after their last use, and if all of them would not be enough', async () => {
     const { store, datasets } = serve({ a: 'a1', b: 'b1' });
     store.room = 1;
-    (await datasets.lease('a')).end();
-    const lease = await datasets.lease('b');
-    lease.end();
-    assert.equal(lease.dataset.timeline, undefined);
+    for (const name of ['a', 'b']) (await datasets.lease(name)).end();
+    await setImmediate();
     assert.deepEqual([...store.inMemory], ['a1']);
+    const other = serve({ a: 'a1', b: 'b1' }, { idleMs: 0 });
+    other.store.room = 1;
+    other.store.missingBytes = () => 2;
+    for (const name of ['a', 'b']) (await other.datasets.lease(name)).end();
+    await setImmediate();
+    assert.deepEqual([...other.store.inMemory], ['a1']);
+    await datasets.close();
   });
 
-  it('that are read from disk go into memory later, if there is room when they are used', async () => {
-    const { store, datasets } = serve({ a: 'a1' }, { idleMs: 0 });
+  it('that are read from disk go into memory when there is room', async () => {
+    const { store, datasets } = serve({ a: 'a1' });
     store.room = 0;
-    const inMemory = async () => {
+    const first = await datasets.lease('a');
+    first.end();
+    assert.equal(first.dataset.timeline, undefined);
+    store.room = 1;
+    await until(async () => {
       const lease = await datasets.lease('a');
       lease.end();
       return lease.dataset.timeline !== undefined;
-    };
-    for (let turn = 0; turn < 5; turn++) assert.equal(await inMemory(), false);
-    store.room = 1;
-    await until(inMemory);
+    });
     await until(() => store.open.length === 1);
+    assert.equal(store.openings, 2);
+  });
+
+  it('that go into memory do not replace a version that was published meanwhile', async () => {
+    const { store, datasets, next } = serve({ a: 'a1' }, { pollMs: 1 });
+    store.room = 0;
+    (await datasets.lease('a')).end();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    store.waits.set('a', promise);
+    store.room = 1;
+    await until(async () => {
+      (await datasets.lease('a')).end();
+      return store.asksToOpen === 2;
+    });
+    store.waits.delete('a');
+    const opened = next('dataset-opened');
+    store.versions.set('a', 'a2');
+    await opened;
+    const lease = await datasets.lease('a');
+    lease.end();
+    resolve();
+    await until(() => store.openings === 3 && store.open.length === 1);
+    const last = await datasets.lease('a');
+    last.end();
+    assert.equal(last.dataset, lease.dataset);
   });
 
   it('have the secret of the copy that replaced an organization without data', async () => {
