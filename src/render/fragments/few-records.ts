@@ -5,9 +5,9 @@
  */
 import type { EventBatch } from '../../dataset/query.ts';
 import type { RecordColumns, RecordTable } from '../../dataset/records.ts';
-import { type Fragments, fragmentsOf, type Halves } from '../text/fragments.ts';
+import { type Fragments, fragmentsOfFew, type Halves } from '../text/fragments.ts';
 
-/** Rendering this many records takes a few milliseconds. */
+/** Rendering this many records takes a few milliseconds, unless their texts are long. */
 const FEW_RECORDS = 1024;
 /** If there are fewer records for each that occurs, all of them are rendered almost as fast. */
 const LEAST_RECORDS = 4;
@@ -42,9 +42,9 @@ export class Occurring<T extends RecordTable> {
     });
   }
 
-  /** Fragments by number. */
-  render(halvesOf: (records: RecordColumns<T>, index: number) => Halves): Fragments {
-    return fragmentsOf(Array.from(this.#numbers.keys(), (index) => halvesOf(this.#records, index)));
+  /** Fragments by number, in time slices. */
+  async render(halvesOf: (records: RecordColumns<T>, index: number) => Halves): Promise<Fragments> {
+    return await fragmentsOfFew(this.#numbers.keys(), (index) => halvesOf(this.#records, index));
   }
 }
 

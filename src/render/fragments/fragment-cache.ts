@@ -92,7 +92,7 @@ export class FragmentCache {
   /** Whether records are in memory as they are rendered, so that a few of them are read at once. */
   readonly #hasRecords: boolean;
   /**
-   * Everything requested so far, by name, so that the cache of the next version can be filled with
+   * All fragments made so far, by name, so that the cache of the next version can be filled with
    * the same.
    */
   readonly #wanted = new Map<string, (cache: FragmentCache) => Promise<unknown>>();
@@ -148,9 +148,12 @@ export class FragmentCache {
     };
     const renumbered = renumberEvents(batches, few);
     const form = this.#formOf(notation);
-    const people = few.users.render(form.user);
-    const others = { boards: few.boards.render(form.board), pins: few.pins.render(form.pin) };
-    const parts = makeEventParts(form, this.#dataset, { people, ...others }, undefined);
+    const fragments = {
+      people: await few.users.render(form.user),
+      boards: await few.boards.render(form.board),
+      pins: await few.pins.render(form.pin),
+    };
+    const parts = makeEventParts(form, this.#dataset, fragments, undefined);
     return renumbered.map((batch) => parts.run(batch));
   }
 
@@ -194,14 +197,16 @@ export class FragmentCache {
       cache.#ready.add(name);
       return fragments;
     };
-    this.#wanted.set(name, makeAll);
-    const make = () => makeAll(this);
+    const make = () => {
+      this.#wanted.set(name, makeAll);
+      return makeAll(this);
+    };
     if (!this.#isForFew(name, make, indices.length, this.#dataset.counts[of])) {
       return { fragments: await make(), numbers: indices };
     }
     const few = new Occurring<ListKind>(await this.records(of));
     const numbers = few.renumber(indices);
-    return { fragments: few.render(render), numbers };
+    return { fragments: await few.render(render), numbers };
   }
 
   /**

@@ -130,6 +130,19 @@ export async function renderFragments<R extends { readonly id: BigInt64Array }>(
   return builder.finish();
 }
 
+/** Fragments of a few records, in time slices: their texts can be long. */
+export async function fragmentsOfFew(
+  indices: Iterable<number>,
+  render: (index: number) => Halves,
+): Promise<Fragments> {
+  const builder = new FragmentsBuilder(undefined);
+  for (const index of indices) {
+    builder.add(...render(index));
+    if (slice.isOver()) await slice.pass();
+  }
+  return builder.finish();
+}
+
 /** Fragments of a few texts, without yielding. */
 export function fragmentsOf(texts: Iterable<Halves>, memory?: FragmentMemory): Fragments {
   const builder = new FragmentsBuilder(memory);
