@@ -37,7 +37,7 @@ export class Periods {
    * `range-too-fine`.
    */
   async reach(ms: number): Promise<void> {
-    if (this.startsMs.length === 0) this.#add(this.#startOf(ms));
+    if (this.startsMs.length === 0) this.#add(this.#firstStart(ms));
     while (ms >= this.endMs) {
       this.#add(this.endMs);
       if (slice.isOver()) await slice.pass();
@@ -65,6 +65,16 @@ export class Periods {
     }
     this.startsMs.push(startMs);
     this.endMs = this.#endOf(startMs);
+  }
+
+  /**
+   * The start of the period that contains the instant. After clocks have gone back across the start
+   * of a day, its local time is in the day before, but it is not.
+   */
+  #firstStart(ms: number): number {
+    const startMs = this.#startOf(ms);
+    const endMs = this.#endOf(startMs);
+    return endMs <= ms ? endMs : startMs;
   }
 
   #startOf(ms: number): number {

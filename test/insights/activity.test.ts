@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { AppError } from '../../src/domain/app-error.ts';
 import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { countActivity } from '../../src/insights/activity.ts';
-import { groupsOf } from '../../src/insights/groups.ts';
+import { groupsOf, noGroups } from '../../src/insights/groups.ts';
 import { Periods } from '../../src/insights/periods.ts';
 import { SeriesCounts } from '../../src/insights/series.ts';
 import { PlainDataset } from '../render/plain-dataset.ts';
@@ -85,4 +85,20 @@ it('series equal a plain count, and only groups with events count towards the li
     assert.throws(() => counts.refuseTooMany(most + 1), isRefused);
   });
   await fc.assert(property);
+});
+
+it('activity begins with the day of its first event, also when clocks go back across midnight', async () => {
+  // At 00:01 on 29 October, the clocks of St. John's showed 23:01 again.
+  const midnightMs = Date.UTC(2006, 9, 29, 2, 30);
+  const world = worldOf(1);
+  const timestampMs = midnightMs + 15 * 60_000;
+  const dataset = new PlainDataset({ ...world, events: [{ ...world.events[0]!, timestampMs }] });
+  for (const startMs of [undefined, midnightMs, midnightMs - HOUR_MS]) {
+    const asked = { scope: FULL_SCOPE, range: { startMs } };
+    const periods = new Periods('day', 'America/St_Johns');
+    const { people, events, startsMs } = await countActivity(dataset, asked, periods, noGroups(dataset));
+    assert.equal(startsMs.at(-1), midnightMs);
+    assert.deepEqual(people.at(-1), 1);
+    assert.equal(events[0]?.at(-1), 1);
+  }
 });
