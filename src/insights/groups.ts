@@ -1,5 +1,6 @@
 /** Splits counts into groups: one group for each value of a column of events. */
 import type { Dataset } from '../dataset/dataset.ts';
+import { sharedIntegers } from '../dataset/shared-arrays.ts';
 import { inSlices } from '../system/time-slice.ts';
 import { countEvents, topOf } from './ranking.ts';
 import type { Asked } from './scan.ts';
@@ -48,7 +49,7 @@ function groupWords(words: readonly string[]): Pick<Groups, 'groupOf' | 'names'>
 }
 
 function groupIndices(count: number, indices: readonly number[]): Groups {
-  const groupOf = new Int32Array(count).fill(indices.length);
+  const groupOf = sharedIntegers(count).fill(indices.length);
   for (const [place, index] of indices.entries()) groupOf[index] = place;
   return { column: 'board', groupOf, names: [...indices, undefined] };
 }
@@ -67,7 +68,7 @@ function rolesOf(dataset: Dataset): Promise<Groups> {
 }
 
 async function readRoles(dataset: Dataset): Promise<Groups> {
-  const groupOf = new Int32Array(dataset.counts.users);
+  const groupOf = sharedIntegers(dataset.counts.users);
   const places = new Map<string, number>();
   let user = 0;
   for await (const { role } of dataset.records('users')) {

@@ -1,6 +1,7 @@
 /** Boards, users and pins with the most events, or with the latest events. */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { UserOrder } from '../dataset/query.ts';
+import { sharedIntegers } from '../dataset/shared-arrays.ts';
 import { isEverything } from '../dataset/timeline.ts';
 import { inSlices } from '../system/time-slice.ts';
 import { type Counter, sumOf } from './counter.ts';
@@ -168,7 +169,7 @@ async function lookAtOnce(
   { by, indices, other }: ToLookAt,
 ): Promise<Looked[]> {
   // Positions count from 1; 0 means none.
-  const placeOf = new Int32Array(sizeOf(dataset, by));
+  const placeOf = sharedIntegers(sizeOf(dataset, by));
   for (const [place, index] of indices.entries()) placeOf[index] = place + 1;
   const words = Math.ceil(sizeOf(dataset, other) / 32);
   const input = { by, other, placeOf, places: indices.length, words, wanted: kindsOf(dataset, asked.action) };

@@ -3,8 +3,8 @@
  */
 import { slice } from '../../system/time-slice.ts';
 import type { Revisions } from '../query.ts';
+import { sharedIntegers } from '../shared-arrays.ts';
 import { changedRows, rowHasChanged, type Timeline } from '../timeline.ts';
-import { sharedIntegers } from './shared-arrays.ts';
 
 /** More rows are not listed: reading all rows takes no longer. */
 const MOST_LISTED = 65_536;

@@ -3,7 +3,7 @@
  * bytes per row.
  */
 import { inSlices } from '../../system/time-slice.ts';
-import { sharedIntegers } from './shared-arrays.ts';
+import { sharedIntegers } from '../shared-arrays.ts';
 
 export interface RowIndex {
   /** The rows of value `v` are at `[offsets[v], offsets[v + 1])` of `rows`. */

@@ -6,10 +6,10 @@
 import type { Scope } from '../../domain/scope.ts';
 import { atOnce, inSlices, inSlicesOf, type Steps } from '../../system/time-slice.ts';
 import { joinIntegers } from '../columns.ts';
+import { sharedFlags } from '../shared-arrays.ts';
 import type { PairRows } from '../tables.ts';
 import type { IdIndex } from './id-index.ts';
 import { indexRows, type RowIndex } from './row-index.ts';
-import { sharedFlags } from './shared-arrays.ts';
 
 /** Flags by index, 1 for visible; absent if everything is visible. */
 export interface View {

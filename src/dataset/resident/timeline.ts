@@ -13,10 +13,10 @@ import {
 } from '../event-rows.ts';
 import type { EventPosition, EventQuery, TimeRange } from '../query.ts';
 import type { Selection } from '../selection.ts';
+import { sharedIntegers } from '../shared-arrays.ts';
 import { changedRows, flagsOf, type Timeline } from '../timeline.ts';
 import { indexRows, placesOf, type RowIndex } from './row-index.ts';
 import type { ScopeMask, View } from './scope-mask.ts';
-import { sharedIntegers } from './shared-arrays.ts';
 
 /**
  * The rows of a scope are listed only up to this number and this share of all rows, because one
