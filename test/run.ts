@@ -79,7 +79,7 @@ function runTests({
   const args = ['--test', SHARED_SERVERS, atOnce, '--test-reporter=spec', ...options];
   const child = spawn(process.execPath, [...args, ...files()], {
     cwd: ROOT,
-    stdio: ['inherit', 'pipe', 'inherit'],
+    stdio: ['inherit', options.includes(COVERAGE[0]!) ? 'pipe' : 'inherit', 'inherit'],
     env: {
       NODE_COMPILE_CACHE: COMPILE_CACHE,
       ...environment,
@@ -91,10 +91,12 @@ function runTests({
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => child.kill(signal));
   // The runner only warns if it cannot report the coverage, and then compares no thresholds.
   let isUnreported = false;
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    isUnreported ||= line.includes('Could not report code coverage');
-    process.stdout.write(`${line}\n`);
-  });
+  if (child.stdout !== null) {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      isUnreported ||= line.includes('Could not report code coverage');
+      process.stdout.write(`${line}\n`);
+    });
+  }
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => resolve(isUnreported ? 1 : (code ?? 1)));

@@ -1,5 +1,5 @@
 /**
- * Imported by tests that kill processes: these write no coverage. A coverage file that is cut off
- * while it is written would keep the runner from reporting any.
+ * Imported by tests that kill processes: the processes that this one starts write no coverage. A
+ * coverage file that is cut off while it is written would keep the runner from reporting any.
  */
 delete process.env['NODE_V8_COVERAGE'];
