@@ -9,10 +9,10 @@ import { inSlices } from '../system/time-slice.ts';
 export interface Counter<Input, Part> {
   /** Unique: a thread finds the counter by its name. */
   readonly name: string;
-  start(input: Input): Counting<Part>;
+  start(input: Input): RunningCount<Part>;
 }
 
-export interface Counting<Part> {
+export interface RunningCount<Part> {
   /** Counts the events of a batch, which come after those of the batch before. */
   see(batch: EventBatch): Promise<void> | void;
   end(): Part;

@@ -2,7 +2,7 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import type { EventBatch } from '../dataset/query.ts';
 import { Clock } from './clock.ts';
-import { type Counter, type Counting, sumOf } from './counter.ts';
+import { type Counter, type RunningCount, sumOf } from './counter.ts';
 import { type Asked, countSelected, kindsOf } from './scan.ts';
 
 const HOUR_MS = 3_600_000;
@@ -27,7 +27,7 @@ export const HEAT_MAP: Counter<HeatMapInput, Float64Array> = {
   start: (input) => new HeatMap(input),
 };
 
-class HeatMap implements Counting<Float64Array> {
+class HeatMap implements RunningCount<Float64Array> {
   readonly #wanted: Uint8Array;
   readonly #clock: Clock;
   readonly #counts = new Float64Array(HOURS_OF_WEEK);

@@ -1,7 +1,7 @@
 /** Counts events and their actors by period, in parts that can be combined. */
 import type { EventBatch } from '../dataset/query.ts';
 import { inSlices } from '../system/time-slice.ts';
-import type { Counter, Counting } from './counter.ts';
+import type { Counter, RunningCount } from './counter.ts';
 import type { Groups } from './groups.ts';
 import { type Interval, Periods } from './periods.ts';
 import { type GroupCounts, SeriesCounts } from './series.ts';
@@ -39,7 +39,7 @@ export const PERIODS: Counter<PeriodsInput, PeriodsPart> = {
   start: (input) => new PeriodsCounting(input),
 };
 
-class PeriodsCounting implements Counting<PeriodsPart> {
+class PeriodsCounting implements RunningCount<PeriodsPart> {
   readonly #input: PeriodsInput;
   readonly #periods: Periods;
   readonly #series: SeriesCounts;

@@ -6,7 +6,7 @@ export interface OfJob {
 }
 
 /** Reply to a message whose job has failed. */
-export interface Failure extends OfJob {
+export interface JobFailure extends OfJob {
   readonly type: 'failed';
   readonly message: string;
 }
@@ -60,7 +60,7 @@ export class WorkerThread<Order, Reply extends OfJob> {
   #start(): Worker {
     if (this.#worker !== undefined) return this.#worker;
     const worker = new Worker(this.#main, { resourceLimits: this.#limits });
-    worker.on('message', (reply: Reply | Failure) => this.#receive(worker, reply));
+    worker.on('message', (reply: Reply | JobFailure) => this.#receive(worker, reply));
     worker.on('error', (error) => this.#fail(worker, error));
     worker.on('exit', () => this.#fail(worker, new Error('The thread has ended.')));
     this.#worker = worker;
@@ -85,7 +85,7 @@ export class WorkerThread<Order, Reply extends OfJob> {
     return promise;
   }
 
-  #receive(worker: Worker, reply: Reply | Failure): void {
+  #receive(worker: Worker, reply: Reply | JobFailure): void {
     if (this.#worker !== worker) return;
     const awaited = this.#awaited.get(reply.job);
     const first = awaited?.shift();
@@ -114,12 +114,12 @@ export interface ThreadJob<Order, Reply> {
   ask(order: Order): Promise<Reply>;
 }
 
-function isFailure(reply: OfJob): reply is Failure {
+function isFailure(reply: OfJob): reply is JobFailure {
   return 'type' in reply && reply.type === 'failed';
 }
 
 /** The failure of a job, with the place of the error. */
-export function failureOf(job: number, error: unknown): Failure {
+export function failureOf(job: number, error: unknown): JobFailure {
   const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { type: 'failed', job, message };
 }

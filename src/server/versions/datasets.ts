@@ -15,11 +15,12 @@ import { BodyCache, type BodySlot, measureBudget } from '../bodies/body-cache.ts
 import { type Limits, resolveLimits } from '../limits/limits.ts';
 import type { BoundRequests } from '../request/parsed-request.ts';
 import { deriveSecrets, type Secrets } from '../request/secrets.ts';
-import { failureOf, unreadable } from './failure.ts';
+import { failureOf, notPublished, unreadable } from './failure.ts';
 import { Impaired, type Impairment } from './impaired.ts';
+import { MemoryLoader } from './memory-loader.ts';
 import { OpenedDataset } from './opened-dataset.ts';
 import { type HeldVersion, ReplacedVersions } from './replaced-versions.ts';
-import { idleInMemory, isEmpty, openByUse, type Served } from './served.ts';
+import { identityOf, isEmpty, isSameName, openByUse, type Served } from './served.ts';
 
 const POLL_MS = 500;
 /** Pause after the store could not report the current version. */
@@ -29,11 +30,6 @@ const RETRY_MS = 5_000;
  * may still carry the former name: other processes can learn of changed keys a second late.
  */
 const FORMER_NAME_MS = 3_000;
-
-/** A dataset that was used within this time does not leave memory for another one. */
-const IDLE_MS = 60_000;
-/** Pause before the server looks again whether a dataset that is on disk fits into memory. */
-const LOOK_MS = 1_000;
 
 /** A hold on one version, from the first to the last byte of a response. */
 export interface DatasetLease {
@@ -79,7 +75,7 @@ export interface DatasetsOptions {
   /** Records the organizations whose current version cannot be read. */
   readonly impaired?: Impaired;
   readonly limits?: Limits;
-  readonly idleMs?: number;
+  readonly idleMs?: number | undefined;
   readonly now?: () => number;
 }
 
@@ -89,7 +85,7 @@ export class Datasets {
   readonly #tell: (news: DatasetNews) => void;
   readonly #mostOpen: number;
   readonly #impaired: Impaired;
-  readonly #idleMs: number;
+  readonly #loader: MemoryLoader;
   readonly #now: () => number;
   readonly #bodies: BodyCache;
   readonly #thread = new RenderThread();
@@ -111,7 +107,7 @@ export class Datasets {
       pollMs = POLL_MS,
       impaired = new Impaired(),
       limits = resolveLimits(),
-      idleMs = IDLE_MS,
+      idleMs,
       now = Date.now,
     }: DatasetsOptions = {},
   ) {
@@ -121,7 +117,11 @@ export class Datasets {
     this.#tell = tell;
     this.#mostOpen = limits['open-organizations'];
     this.#impaired = impaired;
-    this.#idleMs = idleMs;
+    this.#loader = new MemoryLoader({
+      ...{ store, all: this.#known, idleMs },
+      setAside: (served) => this.#setAside(served),
+      replace: (served, isWanted) => this.#loadAgain(served, isWanted),
+    });
     this.#now = now;
     this.#timer = setInterval(() => this.#pollUnlessPolling(), pollMs).unref();
     this.#endWatch = store.watch?.((organization) => this.#hear(organization));
@@ -144,7 +144,7 @@ export class Datasets {
     const opened = served.current;
     if (opened === undefined) throw unreadable(served.failure);
     opened.hold();
-    this.#loadIfItFits(served, opened);
+    this.#loader.loadIfItFits(served, opened);
     return {
       dataset: opened.dataset,
       version: opened,
@@ -324,31 +324,7 @@ export class Datasets {
     if (served.current === undefined) this.#impaired.note(organization, 'unavailable');
   }
 
-  /**
-   * Opens a dataset that is read from disk again, in memory, if it fits there, or would without
-   * others that have not been used for a while. No request waits for that.
-   */
-  #loadIfItFits(served: Served, opened: OpenedDataset): void {
-    const { opening, loading, failure, loadAtMs, lastLeaseMs } = served;
-    if (lastLeaseMs < loadAtMs || opening !== undefined || loading !== undefined) return;
-    served.loadAtMs = lastLeaseMs + LOOK_MS;
-    const bytes = failure === undefined ? this.#store.missingBytes?.(opened.dataset) : undefined;
-    if (bytes === undefined) return;
-    const sinceMs = lastLeaseMs - this.#idleMs;
-    const heldBytes = (dataset: Dataset) => this.#store.heldBytes?.(dataset) ?? 0;
-    const idle = idleInMemory(this.#known, { bytes, sinceMs }, heldBytes);
-    if (idle === undefined) return;
-    // Requests that read damaged data report it, so this need not.
-    served.loading = this.#load(served, opened, idle)
-      .catch(() => undefined)
-      .finally(() => {
-        served.loading = undefined;
-      });
-  }
-
-  async #load(served: Served, opened: OpenedDataset, idle: readonly Served[]): Promise<void> {
-    await Promise.all(idle.map((one) => this.#setAside(one)));
-    const isWanted = () => served.current === opened && served.opening === undefined;
+  async #loadAgain(served: Served, isWanted: () => boolean): Promise<void> {
     const openInMemory = async () => {
       const dataset = await this.#openInForce(served.organization);
       if (dataset.timeline !== undefined) return dataset;
@@ -525,20 +501,4 @@ export class Datasets {
 function isUnknown(error: unknown): boolean {
   if (!(error instanceof AppError)) return false;
   return error.code === 'organization-unknown' || error.code === 'not-published';
-}
-
-function isSameName(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
-}
-
-function identityOf(secret: Uint8Array): string {
-  return Buffer.from(secret).toString('base64');
-}
-
-function notPublished(cause?: unknown): AppError {
-  return new AppError(
-    'not-published',
-    'This server does not have the organization of the key yet. Try again when it has been restored.',
-    { cause },
-  );
 }

@@ -43,3 +43,11 @@ export function unreadable(failure: Failure | undefined): AppError {
     { cause: failure?.error },
   );
 }
+
+export function notPublished(cause?: unknown): AppError {
+  return new AppError(
+    'not-published',
+    'This server does not have the organization of the key yet. Try again when it has been restored.',
+    { cause },
+  );
+}

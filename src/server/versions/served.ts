@@ -66,3 +66,13 @@ export function idleInMemory(
 export function isEmpty(opened: OpenedDataset | undefined): opened is OpenedDataset {
   return opened?.dataset instanceof EmptyDataset;
 }
+
+/** The secret of an organization as a key of maps. */
+export function identityOf(secret: Uint8Array): string {
+  return Buffer.from(secret).toString('base64');
+}
+
+/** Names of organizations ignore case. */
+export function isSameName(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}

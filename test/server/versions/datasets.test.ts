@@ -4,185 +4,24 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import type { Dataset } from '../../../src/dataset/dataset.ts';
-import type { RecordTable } from '../../../src/dataset/records.ts';
-import type { Timeline } from '../../../src/dataset/timeline.ts';
 import { AppError } from '../../../src/domain/app-error.ts';
 import { resolveLimits } from '../../../src/server/limits/limits.ts';
-import { type DatasetNews, Datasets, type DatasetsOptions } from '../../../src/server/versions/datasets.ts';
+import type { Datasets, DatasetsOptions } from '../../../src/server/versions/datasets.ts';
 import { Impaired } from '../../../src/server/versions/impaired.ts';
-import type { OrganizationEntry, Store } from '../../../src/store/store.ts';
-import { PlainDataset } from '../../render/plain-dataset.ts';
-import { worldOf } from '../../render/worlds.ts';
 import { until } from '../stand.ts';
+import { serveVersions, VersionedDataset, type VersionStore } from './version-store.ts';
 
 const mostOpen = (count: number) => resolveLimits({ 'open-organizations': count });
 const REDACT = { email: false, name: false, id: false };
-
-class VersionedDataset extends PlainDataset {
-  override readonly version: string;
-  /** Present if the dataset is in memory. No test reads it. */
-  timeline: Timeline | undefined;
-  /** Called before the dataset is closed, if it will be opened again. */
-  onSetAside = () => {};
-  readonly #onClose: () => void;
-  readonly #reading: Promise<void> | undefined;
-
-  constructor(version: string, onClose: () => void, reading: Promise<void> | undefined) {
-    super(worldOf(2));
-    this.version = version;
-    this.#onClose = onClose;
-    this.#reading = reading;
-  }
-
-  override async *records<T extends RecordTable>(of: T) {
-    if (of === 'users') await this.#reading;
-    yield* super.records(of);
-  }
-
-  async setAside(): Promise<void> {
-    this.onSetAside();
-  }
-
-  override async close(): Promise<void> {
-    this.#onClose();
-  }
-}
-
-/**
- * The methods of the store that the server uses. A call of any other method is an error of the
- * test.
- */
-type Served =
-  | 'organization'
-  | 'currentVersion'
-  | 'openDataset'
-  | 'openEarlier'
-  | 'missingBytes'
-  | 'heldBytes'
-  | 'watch';
-
-class VersionStore implements Pick<Store, Served> {
-  /**
-   * Current versions by organization. Absent: the organization does not exist; `undefined`: it has
-   * no data.
-   */
-  readonly versions = new Map<string, string | undefined>();
-  secret = new Uint8Array(32);
-  /** How often the entry of an organization was asked for. */
-  asked = 0;
-  readonly open: string[] = [];
-  /**
-   * By organization or version: opening a dataset of the organization, or reading the users of the
-   * version, takes until the promise is fulfilled.
-   */
-  readonly waits = new Map<string, Promise<void>>();
-  /** Each delays one of the next results of `currentVersion`, in order. */
-  readonly lateAnswers: Promise<void>[] = [];
-  /** How often a dataset was opened, and how often one was asked for. */
-  openings = 0;
-  asksToOpen = 0;
-  /** Versions that cannot be opened. */
-  readonly damaged = new Set<string>();
-  /** The number of datasets that fit into memory; absent: none is loaded into memory. */
-  room: number | undefined;
-  /** Versions of the datasets in memory, and those that were prepared for their next opening. */
-  readonly inMemory = new Set<string>();
-  readonly prepared: string[] = [];
-  /** By organization: the previous version. */
-  readonly earlier = new Map<string, string>();
-
-  /** Current subscribers. */
-  readonly watching = new Set<(organization: string) => void>();
-
-  watch(onPublished: (organization: string) => void): () => void {
-    this.watching.add(onPublished);
-    return () => this.watching.delete(onPublished);
-  }
-
-  async organization(name: string): Promise<OrganizationEntry> {
-    this.asked += 1;
-    if (!this.versions.has(name)) throw new AppError('organization-unknown', 'There is none.');
-    const settings = { id: 1n, title: '', domain: '', categoryId: 0n, courseLookup: false };
-    return {
-      name,
-      settings: { ...settings, lmsUserProperties: [], userPointsKey: 'user-id', policy: '' },
-      version: this.versions.get(name),
-      secret: this.secret,
-      derivedIds: 'keyed' as const,
-      rules: {},
-    };
-  }
-
-  async currentVersion(name: string): Promise<string | undefined> {
-    const version = (await this.organization(name)).version;
-    await this.lateAnswers.shift();
-    return version;
-  }
-
-  async openDataset(name: string): Promise<Dataset | undefined> {
-    this.asksToOpen += 1;
-    await this.waits.get(name);
-    const dataset = this.#open(this.versions.get(name));
-    if (dataset === undefined || this.inMemory.size >= (this.room ?? 0)) return dataset;
-    const { version } = dataset;
-    this.inMemory.add(version);
-    dataset.timeline = {} as Timeline;
-    dataset.onSetAside = () => void this.prepared.push(version);
-    return dataset;
-  }
-
-  /** Each dataset takes one byte. */
-  missingBytes(dataset: Dataset): number | undefined {
-    if (this.room === undefined || dataset.timeline !== undefined) return undefined;
-    return this.inMemory.size + 1 - this.room;
-  }
-
-  heldBytes({ timeline }: Dataset): number {
-    return timeline === undefined ? 0 : 1;
-  }
-
-  async openEarlier(name: string): Promise<Dataset | undefined> {
-    return this.#open(this.earlier.get(name));
-  }
-
-  #open(version: string | undefined): VersionedDataset | undefined {
-    if (version === undefined) return undefined;
-    this.openings += 1;
-    if (this.damaged.has(version)) throw new Error(`${version} is damaged`);
-    this.open.push(version);
-    const dataset: VersionedDataset = new VersionedDataset(
-      version,
-      () => {
-        this.open.splice(this.open.indexOf(version), 1);
-        if (dataset.timeline !== undefined) this.inMemory.delete(version);
-      },
-      this.waits.get(version),
-    );
-    return dataset;
-  }
-}
 
 describe('datasets in service', () => {
   let datasets: Datasets | undefined;
   afterEach(() => datasets?.close());
 
   function serve(versions: Record<string, string>, options: DatasetsOptions = {}) {
-    const store = new VersionStore();
-    for (const [name, version] of Object.entries(versions)) store.versions.set(name, version);
-    const waiting: { news: DatasetNews['type']; resolve: () => void }[] = [];
-    const told: DatasetNews[] = [];
-    datasets = new Datasets(
-      store as Partial<Store> as Store,
-      (one) => {
-        told.push(one);
-        for (const { news, resolve } of waiting) if (news === one.type) resolve();
-      },
-      options,
-    );
-    const next = (news: DatasetNews['type']) =>
-      new Promise<void>((resolve) => waiting.push({ news, resolve }));
-    return { store, datasets, next, told };
+    const served = serveVersions(versions, options);
+    datasets = served.datasets;
+    return served;
   }
 
   /** A clock that is moved by hand, and a record of impaired organizations. */
@@ -209,80 +48,6 @@ describe('datasets in service', () => {
     assert.deepEqual(store.open.toSorted(), ['a1', 'c1']);
     (await datasets.lease('b')).end();
     assert.deepEqual(store.open.toSorted(), ['b1', 'c1']);
-  });
-
-  it('leave memory for another one if they have not been used for a while, the least recently used first', async () => {
-    const { store, datasets } = serve({ a: 'a1', b: 'b1', c: 'c1', d: 'd1' }, { idleMs: 0 });
-    store.room = 2;
-    for (const name of ['a', 'b', 'a']) (await datasets.lease(name)).end();
-    const lease = await datasets.lease('c');
-    // No request waits until there is room.
-    assert.equal(lease.dataset.timeline, undefined);
-    lease.end();
-    await until(() => store.inMemory.has('c1'));
-    assert.deepEqual([...store.inMemory], ['a1', 'c1']);
-    assert.deepEqual(store.prepared, ['b1']);
-    const held = await datasets.lease('a');
-    for (const name of ['c', 'd']) (await datasets.lease(name)).end();
-    await until(() => store.inMemory.has('d1'));
-    // Less recently used than the one that has left, but still in use.
-    assert.deepEqual([...store.inMemory], ['a1', 'd1']);
-    held.end();
-  });
-
-  it('stay in memory for a minute after their last use, and if all of them would not be enough', async () => {
-    const { store, datasets } = serve({ a: 'a1', b: 'b1' });
-    store.room = 1;
-    for (const name of ['a', 'b']) (await datasets.lease(name)).end();
-    await setImmediate();
-    assert.deepEqual([...store.inMemory], ['a1']);
-    const other = serve({ a: 'a1', b: 'b1' }, { idleMs: 0 });
-    other.store.room = 1;
-    other.store.missingBytes = () => 2;
-    for (const name of ['a', 'b']) (await other.datasets.lease(name)).end();
-    await setImmediate();
-    assert.deepEqual([...other.store.inMemory], ['a1']);
-    await datasets.close();
-  });
-
-  it('that are read from disk go into memory when there is room', async () => {
-    const { store, datasets } = serve({ a: 'a1' });
-    store.room = 0;
-    const first = await datasets.lease('a');
-    first.end();
-    assert.equal(first.dataset.timeline, undefined);
-    store.room = 1;
-    await until(async () => {
-      const lease = await datasets.lease('a');
-      lease.end();
-      return lease.dataset.timeline !== undefined;
-    });
-    await until(() => store.open.length === 1);
-    assert.equal(store.openings, 2);
-  });
-
-  it('that go into memory do not replace a version that was published meanwhile', async () => {
-    const { store, datasets, next } = serve({ a: 'a1' }, { pollMs: 1 });
-    store.room = 0;
-    (await datasets.lease('a')).end();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    store.waits.set('a', promise);
-    store.room = 1;
-    await until(async () => {
-      (await datasets.lease('a')).end();
-      return store.asksToOpen === 2;
-    });
-    store.waits.delete('a');
-    const opened = next('dataset-opened');
-    store.versions.set('a', 'a2');
-    await opened;
-    const lease = await datasets.lease('a');
-    lease.end();
-    resolve();
-    await until(() => store.openings === 3 && store.open.length === 1);
-    const last = await datasets.lease('a');
-    last.end();
-    assert.equal(last.dataset, lease.dataset);
   });
 
   it('have the secret of the copy that replaced an organization without data', async () => {
