@@ -1,6 +1,7 @@
 /** Reads the events that the insights count. */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { EventBatch, EventQuery, TimeRange } from '../dataset/query.ts';
+import type { Selection } from '../dataset/selection.ts';
 import { streamSelection } from '../dataset/timeline.ts';
 import type { Scope } from '../domain/scope.ts';
 import { slice } from '../system/time-slice.ts';
@@ -30,14 +31,13 @@ export async function countSelected<Input, Part>(
   input: Input,
 ): Promise<Part[]> {
   const { timeline, version } = dataset;
-  if (timeline !== undefined && asked.threads !== undefined) {
-    const selection = timeline.select(queryOfAll(asked));
-    if (asked.threads.areFasterFor(selection)) {
-      return await asked.threads.count({ version, events: timeline.events, selection }, counter, input);
-    }
+  const query = queryOfAll(asked);
+  const selection = timeline?.select(query);
+  if (timeline !== undefined && selection !== undefined && asked.threads?.areFasterFor(selection) === true) {
+    return await asked.threads.count({ version, events: timeline.events, selection }, counter, input);
   }
   const counting = counter.start(input);
-  await scanEvents(dataset, asked, (batch) => counting.see(batch));
+  await seeAll(batchesOf(dataset, query, selection), (batch) => counting.see(batch));
   return [counting.end()];
 }
 
@@ -52,11 +52,23 @@ export async function scanEvents(
   see: (batch: EventBatch) => Promise<void> | void,
 ): Promise<void> {
   const query = queryOfAll(asked);
-  const { timeline } = dataset;
-  const batches =
-    timeline === undefined
-      ? dataset.events(query)
-      : streamSelection(timeline.events, timeline.select(query), { reused: true });
+  await seeAll(batchesOf(dataset, query, dataset.timeline?.select(query)), see);
+}
+
+/** `selection` is that of the query; absent if the events are not in memory. */
+function batchesOf(
+  dataset: Dataset,
+  query: EventQuery,
+  selection: Selection | undefined,
+): AsyncIterable<EventBatch> {
+  if (dataset.timeline === undefined || selection === undefined) return dataset.events(query);
+  return streamSelection(dataset.timeline.events, selection, { reused: true });
+}
+
+async function seeAll(
+  batches: AsyncIterable<EventBatch>,
+  see: (batch: EventBatch) => Promise<void> | void,
+): Promise<void> {
   for await (const batch of batches) {
     await see(batch);
     if (slice.isOver()) await slice.pass();

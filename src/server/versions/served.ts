@@ -1,4 +1,4 @@
-/** An organization in service, and which of them is to leave memory first. */
+/** The state of an organization in service, and which organizations leave memory first. */
 import type { Dataset } from '../../dataset/dataset.ts';
 import { EmptyDataset } from '../../store/empty-dataset.ts';
 import type { Secrets } from '../request/secrets.ts';
