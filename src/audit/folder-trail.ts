@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { AppError } from '../domain/app-error.ts';
 import { openSqliteCatalog, type SqliteCatalog } from '../store/catalog/sqlite-catalog.ts';
 import { lockFile } from '../store/files/file-lock.ts';
-import { syncFolder } from '../system/folder-sync.ts';
+import { synchronize } from '../system/synchronize.ts';
 import { type AuditHead, CHAIN_START, chainRecord, readChained } from './audit-record.ts';
 import type { AuditEntry, AuditTrail, StoredLine } from './audit-trail.ts';
 import { linesOf, numberedFiles, numberedName, tailOf } from './line-files.ts';
@@ -124,7 +124,7 @@ class FolderTrail implements AuditTrail {
     } finally {
       await file.close();
     }
-    if (name !== end.file) await syncFolder(this.#folder);
+    if (name !== end.file) await synchronize(this.#folder);
   }
 }
 

@@ -2,6 +2,7 @@
 import { createReadStream, readdirSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasCode } from '../system/file-errors.ts';
 
 const LINE_END = 0x0a;
 const NUMBER_DIGITS = 12;
@@ -31,7 +32,7 @@ export function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    if (hasCode(error, 'ENOENT')) return [];
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AppError } from '../domain/app-error.ts';
-import { syncFolder } from './folder-sync.ts';
+import { synchronize } from './synchronize.ts';
 
 /**
  * Lets `fill` write a new folder, and renames it to `folder`, durably, when that is done. A process
@@ -19,10 +19,10 @@ export async function writeNewFolder<T>(
   await mkdir(unfinished, { mode: 0o700 }).catch((error: unknown) => refuse(folder, error));
   try {
     const result = await fill(unfinished);
-    await syncFolder(unfinished);
+    await synchronize(unfinished);
     await rmdir(place).catch(() => undefined);
     await rename(unfinished, place).catch((error: unknown) => refuse(folder, error));
-    await syncFolder(dirname(place));
+    await synchronize(dirname(place));
     return result;
   } finally {
     await rm(unfinished, { recursive: true, force: true });

@@ -17,6 +17,7 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { AppError } from '../domain/app-error.ts';
+import { hasCode, isMissing } from './file-errors.ts';
 
 const ORGANIZATIONS = 'organizations';
 /**
@@ -126,13 +127,9 @@ function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
+    if (isMissing(error)) return [];
     throw error;
   }
-}
-
-function hasCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }
 
 function synchronize(folder: string): void {

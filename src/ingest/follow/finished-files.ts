@@ -8,6 +8,7 @@ import { constants, createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../domain/app-error.ts';
+import { hasCode } from '../../system/file-errors.ts';
 import { type FileIdentity, openFound } from '../input/found-file.ts';
 import { refuseFile } from '../input/refuse-file.ts';
 
@@ -99,7 +100,7 @@ export class FinishedFiles {
         await notes.close();
       }
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+      if (hasCode(error, 'ENOENT')) return '';
       return refuseFile(this.#path, error);
     }
   }

@@ -7,6 +7,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, stat } from 'node:fs/promises';
 import { AppError } from '../../domain/app-error.ts';
+import { hasCode } from '../../system/file-errors.ts';
 import { refuseFile } from './refuse-file.ts';
 
 /** Identifies a file in the file system, even if its name is later given to a different file. */
@@ -27,7 +28,7 @@ export interface FoundFile {
  */
 export async function lookAt(path: string, followsLinks: boolean): Promise<FoundFile | 'folder' | 'none'> {
   const entry = await (followsLinks ? stat(path) : lstat(path)).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     return refuseFile(path, error);
   });
   if (entry === undefined) return 'none';

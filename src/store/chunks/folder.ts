@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, open, opendir, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../domain/app-error.ts';
-import { syncFolder } from '../../system/folder-sync.ts';
+import { synchronize } from '../../system/synchronize.ts';
 import { assertChunkNames, assertChunkPrefix } from './chunk-name.ts';
 import { CHUNK_NAME, type ChunkPlace } from './chunk-place.ts';
 
@@ -54,7 +54,7 @@ class ChunkFolder implements ChunkPlace {
     await translated(async () => {
       await this.#prepareFolder(dirname(path));
       await writeWhole(path, bytes);
-      await syncFolder(dirname(path));
+      await synchronize(dirname(path));
     });
   }
 
@@ -85,7 +85,7 @@ class ChunkFolder implements ChunkPlace {
       await translated(() => Promise.all(batch.map((name) => rm(join(this.#folder, name), { force: true }))));
     }
     for (const folder of new Set(names.map((name) => dirname(name)))) {
-      await this.#unlessAbsent(() => syncFolder(join(this.#folder, folder)));
+      await this.#unlessAbsent(() => synchronize(join(this.#folder, folder)));
       for await (const entries of this.#entries(folder))
         await removeLeftovers(join(this.#folder, folder), entries);
     }
@@ -102,7 +102,7 @@ class ChunkFolder implements ChunkPlace {
     await this.#unlessAbsent(() => rmdir(path)).catch((error: unknown) => {
       if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'EEXIST') throw error;
     });
-    await translated(() => syncFolder(this.#folder));
+    await translated(() => synchronize(this.#folder));
   }
 
   async close(): Promise<void> {}
@@ -120,7 +120,7 @@ class ChunkFolder implements ChunkPlace {
       },
     );
     if (!made && this.#synchronized.has(folder)) return;
-    await syncFolder(this.#folder);
+    await synchronize(this.#folder);
     this.#synchronized.add(folder);
   }
 

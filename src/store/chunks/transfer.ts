@@ -1,6 +1,7 @@
 /** Transfers chunks between a file and their place, in parallel, and verifies their digests. */
 import type { FileHandle } from 'node:fs/promises';
 import { AppError } from '../../domain/app-error.ts';
+import { inParallel } from '../../system/in-parallel.ts';
 import type { ChunkPlace } from './chunk-place.ts';
 import {
   CHUNK_BYTES,
@@ -50,9 +51,7 @@ export async function upload(
   const known = new Map(stored);
   const chunks: NamedChunk[] = [];
   let uploaded = 0;
-  const indices = Array.from({ length: chunkCount(fileBytes) }, (_, index) => index);
-  // One more worker than useful transfers: it computes digests while the others wait.
-  await inParallel(indices, place.parallel + 1, async (index, buffer) => {
+  const uploadWith = (buffer: Buffer) => async (index: number) => {
     const bytes = await readChunk(file, index, fileBytes, buffer);
     const digest = digestOf(bytes);
     const isNew = !known.has(digest);
@@ -64,14 +63,18 @@ export async function upload(
       uploaded += bytes.length;
     }
     onChunk?.(bytes.length);
-  });
+  };
+  // One more worker than useful transfers: it computes digests while the others wait.
+  await inParallel(Array(chunkCount(fileBytes)).keys(), place.parallel + 1, () =>
+    uploadWith(Buffer.allocUnsafe(CHUNK_BYTES)),
+  );
   return { chunks, bytes: uploaded };
 }
 
 /** Writes chunks into the file. Throws `data-unreadable` when one is missing or damaged. */
 export async function download(chunks: readonly PlacedChunk[], transfer: Transfer): Promise<void> {
   const { place, folder, file, fileBytes, onChunk } = transfer;
-  await inParallel(chunks, place.parallel, async (chunk) => {
+  await inParallel(chunks, place.parallel, () => async (chunk) => {
     const { start, length } = chunkSpan(chunk.index, fileBytes);
     const bytes = await fetchVerified(place, chunkName(folder, chunk), chunk.digest);
     await file.write(bytes, 0, length, start);
@@ -89,7 +92,7 @@ export interface Move {
 /** Copies chunks by their names to a different place. Throws the errors of `download`. */
 export async function moveChunks(names: readonly string[], { source, target, onChunk }: Move): Promise<void> {
   let done = 0;
-  await inParallel(names, Math.min(source.parallel, target.parallel), async (name) => {
+  await inParallel(names, Math.min(source.parallel, target.parallel), () => async (name) => {
     await target.put(name, await fetchVerified(source, name, digestIn(name)));
     done += 1;
     onChunk(done);
@@ -108,32 +111,4 @@ async function fetchVerified(place: ChunkPlace, name: string, digest: string): P
       ? `A stored chunk of the version is missing (${name}). Restore it from a backup, or publish again.`
       : `A stored chunk of the version is damaged (${name}). Restore it from a backup, or publish again.`,
   );
-}
-
-/**
- * Runs `work` for each item, at most `parallel` at a time, each run with its own buffer. The first
- * failure ends it.
- */
-async function inParallel<T>(
-  items: readonly T[],
-  parallel: number,
-  work: (item: T, buffer: Buffer) => Promise<void>,
-): Promise<void> {
-  const rest = items.values();
-  const signal = { failed: false };
-  const run = async () => {
-    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-    for (const item of rest) {
-      if (signal.failed) return;
-      await work(item, buffer);
-    }
-  };
-  const runs = Array.from({ length: Math.min(parallel, items.length) }, () =>
-    run().catch((error: unknown) => {
-      signal.failed = true;
-      throw error;
-    }),
-  );
-  const results = await Promise.allSettled(runs);
-  for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
