@@ -89,7 +89,7 @@ describe('a flipped bit', () => {
   it('in any file without rows is found by check', async (t) => {
     tellSeed(t);
     const files = (await readdir(join(original, 'organizations'), { recursive: true })).filter((path) =>
-      /(\.duckdb|\.sha256|oldest)$/.test(path),
+      /(\.duckdb|\.manifest|oldest)$/.test(path),
     );
     assert.equal(files.length, 5);
     const expected = await readVersion(original);
@@ -98,7 +98,7 @@ describe('a flipped bit', () => {
         flip(join('organizations', path), at);
         const { code, stdout } = await run(['check', '--data', damaged]);
         assert.equal(code, 1, `${path} at ${at}: ${stdout}`);
-        assert.match(stdout, /^Damage: .*(\d\.(duckdb|sha256)|oldest)/m);
+        assert.match(stdout, /^Damage: .*(\d\.(duckdb|manifest)|oldest)/m);
         const read = await readVersion(damaged).catch(() => undefined);
         if (read !== undefined) assert.deepEqual(read, expected, `${path} at ${at} is read`);
       }

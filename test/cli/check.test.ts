@@ -8,6 +8,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { Client } from 'pg';
 import { keepReserve, readReserve } from '../../src/keys/disk-reserve.ts';
 import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
+import { digestFile } from '../../src/system/file-digest.ts';
 import { isLogDamaged } from '../../src/system/write-ahead-log.ts';
 import { run, runJson, temporaryFolder } from './command.ts';
 import { copyPlace, newPlace, type Place, responsesOf } from './places.ts';
@@ -68,7 +69,7 @@ describe('check of a data folder', () => {
   it('finds a version that is a different one, and one that never became current', async () => {
     const place = await filledCopy();
     const other = await newFilledPlace('folder');
-    for (const suffix of ['duckdb', 'sha256']) {
+    for (const suffix of ['duckdb', 'manifest']) {
       copyFileSync(join(generations(other), `1.${suffix}`), join(generations(place), `1.${suffix}`));
       copyFileSync(join(generations(other), `1.${suffix}`), join(generations(other), `2.${suffix}`));
     }
@@ -107,16 +108,25 @@ describe('check of a data folder', () => {
   it('finds a recorded digest that is another one, or none', async () => {
     const place = await filledCopy();
     const path = join(generations(place), '1.sha256');
-    const digest = readFileSync(path, 'utf8');
-    writeFileSync(path, digest.replace(/[0-9a-f]{64}/, '0'.repeat(64)));
+    const manifest = join(generations(place), '1.manifest');
+    const damaged = readFileSync(manifest);
+    damaged[20] = damaged[20]! ^ 1;
+    writeFileSync(manifest, damaged);
+    await assertDamage(place, /1\.manifest is damaged/);
+    // As an earlier release has recorded it.
+    rmSync(manifest);
+    const { sha256 } = await digestFile(join(generations(place), '1.duckdb'));
+    writeFileSync(path, `${sha256}  1.duckdb\n`);
+    assert.equal((await runJson(['check', ...place.words])).findings.length, 0);
+    writeFileSync(path, `${'0'.repeat(64)}  1.duckdb\n`);
     await assertDamage(place, /1\.duckdb is not what was published/);
-    writeFileSync(path, digest.slice(1));
+    writeFileSync(path, `${'0'.repeat(63)}  1.duckdb\n`);
     await assertDamage(place, /1\.sha256 is damaged/);
   });
 
   it('names versions without a digest in a note', async () => {
     const place = await filledCopy();
-    rmSync(join(generations(place), '1.sha256'));
+    rmSync(join(generations(place), '1.manifest'));
     const { ok, findings } = await runJson(['check', ...place.words]);
     assert.deepEqual([ok, findings.length, findings[0].level], [true, 1, 'note']);
     assert.match(findings[0].message, /1\.duckdb has no recorded digest/);

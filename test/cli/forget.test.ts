@@ -42,9 +42,9 @@ describe('forget', () => {
   it('that is killed before it has removed earlier versions is completed by the next one', async () => {
     const generations = join(data, 'organizations', 'school', 'generations');
     copyFileSync(join(generations, '3.duckdb'), join(generations, '2.duckdb'));
-    assert.deepEqual(readdirSync(generations).toSorted(), ['2.duckdb', '3.duckdb', '3.sha256', 'oldest']);
+    assert.deepEqual(readdirSync(generations).toSorted(), ['2.duckdb', '3.duckdb', '3.manifest', 'oldest']);
     await runJson(['forget', '--user', '2', ...school]);
-    assert.deepEqual(readdirSync(generations).toSorted(), ['3.duckdb', '3.sha256', 'oldest']);
+    assert.deepEqual(readdirSync(generations).toSorted(), ['3.duckdb', '3.manifest', 'oldest']);
   });
 
   it('changes nothing for a user who was forgotten before, and refuses an unknown user', async () => {

@@ -4,6 +4,7 @@ import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { digestsOf } from '../../src/store/chunks/chunk-digests.ts';
 import { CHUNK_NAME } from '../../src/store/chunks/chunk-place.ts';
 import {
   CHUNK_BYTES,
@@ -12,7 +13,6 @@ import {
   chunkSpan,
   decodeManifest,
   digestOf,
-  digestsOf,
   encodeManifest,
   readChunk,
 } from '../../src/store/chunks/manifest.ts';
@@ -95,6 +95,33 @@ describe('the chunks of a file', () => {
       }
     });
     await fc.assert(property, { ...runs(40) });
+  });
+
+  it('have the same digests if they are compared with those of a similar file', async () => {
+    const [path, other] = [join(folder, 'next'), join(folder, 'before')];
+    const changes = fc.array(fc.nat(6 * CHUNK_BYTES), { maxLength: 4 });
+    const property = fc.asyncProperty(sizeArbitrary, sizeArbitrary, changes, async (size, before, places) => {
+      await writeFile(other, noise(before, 1));
+      const bytes = noise(size, 1);
+      for (const place of places) if (place < size) bytes[place] = bytes[place]! ^ 1;
+      await writeFile(path, bytes);
+      const similar = { ...(await digestsOf(other)), path: other };
+      assert.deepEqual(await digestsOf(path, { similar }), await digestsOf(path));
+    });
+    await fc.assert(property, { ...runs(40) });
+  });
+
+  it('are compared with the file, not with what is known about it', async () => {
+    const [path, other] = [join(folder, 'next'), join(folder, 'damaged')];
+    const bytes = noise(3 * CHUNK_BYTES, 1);
+    await writeFile(other, bytes);
+    const similar = { ...(await digestsOf(other)), path: other };
+    bytes[CHUNK_BYTES] = bytes[CHUNK_BYTES]! ^ 1;
+    await writeFile(path, bytes);
+    await writeFile(other, bytes);
+    // A chunk that the disk has changed keeps the digest with which it was published.
+    assert.deepEqual((await digestsOf(path, { similar })).digests, similar.digests);
+    assert.notDeepEqual((await digestsOf(path)).digests, similar.digests);
   });
 
   it('are not read from a file that has been truncated', async () => {

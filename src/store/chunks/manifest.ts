@@ -4,7 +4,7 @@
  * chunks of the blocks that it writes.
  */
 import { hash } from 'node:crypto';
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 
 const HEADER_BYTES = 12 * 1024;
 export const CHUNK_BYTES = 256 * 1024;
@@ -60,24 +60,6 @@ export function chunkCount(fileBytes: number): number {
 
 export function digestOf(bytes: Uint8Array): string {
   return hash('sha256', bytes, 'hex');
-}
-
-/** The digests of a file, in order. */
-export async function digestsOf(
-  path: string,
-): Promise<{ readonly bytes: number; readonly digests: string[] }> {
-  const file = await open(path, 'r');
-  try {
-    const { size } = await file.stat();
-    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-    const digests: string[] = [];
-    for (let index = 0; index < chunkCount(size); index++) {
-      digests.push(digestOf(await readChunk(file, index, size, buffer)));
-    }
-    return { bytes: size, digests };
-  } finally {
-    await file.close();
-  }
 }
 
 /** Reads a chunk into the buffer. Throws when the file is shorter than expected. */

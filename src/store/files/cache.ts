@@ -16,15 +16,11 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isMissing } from '../../system/file-errors.ts';
+import { differingChunks, digestsOf } from '../chunks/chunk-digests.ts';
 import type { ChunkPlace } from '../chunks/chunk-place.ts';
-import {
-  decodeManifest,
-  digestsOf,
-  encodeManifest,
-  type Manifest,
-  type NamedChunk,
-} from '../chunks/manifest.ts';
-import { download, type PlacedChunk } from '../chunks/transfer.ts';
+import { decodeManifest, encodeManifest, type Manifest, type NamedChunk } from '../chunks/manifest.ts';
+import { download } from '../chunks/transfer.ts';
 import type { VersionFile } from '../version/read/version-dataset.ts';
 import { lockFile } from './file-lock.ts';
 
@@ -210,7 +206,11 @@ export class VersionCache {
     const file = await open(partial, held.length === 0 ? 'wx' : 'r+', 0o600);
     try {
       await file.truncate(manifest.bytes);
-      const lacking = differing(manifest.chunks, held);
+      const [wanted, known] = [manifest.chunks, held].map((chunks) => chunks.map(({ digest }) => digest));
+      const lacking = differingChunks(wanted!, known!).map((index) => ({
+        ...manifest.chunks[index]!,
+        index,
+      }));
       await download(lacking, { place, folder, file, fileBytes: manifest.bytes });
       await file.sync();
     } finally {
@@ -293,13 +293,6 @@ export class VersionCache {
   }
 }
 
-/** Chunks that differ from the one at the same position in `held`. */
-function differing(wanted: readonly NamedChunk[], held: readonly NamedChunk[]): readonly PlacedChunk[] {
-  return wanted.flatMap(({ digest, epoch }, index) =>
-    digest === held[index]?.digest ? [] : [{ digest, epoch, index }],
-  );
-}
-
 function manifestPath(path: string): string {
   return path.replace(/\.duckdb$/, '.manifest');
 }
@@ -335,8 +328,4 @@ async function namesIn(folder: string): Promise<readonly string[]> {
     if (isMissing(error)) return [];
     throw error;
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }

@@ -1,7 +1,6 @@
 /** Checks the files of an organization in a data folder. */
 import { stat } from 'node:fs/promises';
 import { AppError } from '../../domain/app-error.ts';
-import { digestFile } from '../../system/file-digest.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { checkVersion } from '../version/read/version-check.ts';
 import { type CheckReport, reasonOf } from './check-report.ts';
@@ -71,12 +70,12 @@ async function checkFile(
 ): Promise<void> {
   const path = versions.file(publication);
   try {
-    const recorded = await versions.recordedDigest(publication);
-    if (recorded === undefined) {
+    const isAsPublished = await versions.isAsPublished(publication, report.onBytes);
+    if (isAsPublished === undefined) {
       report.note(
         `${path} has no recorded digest: an earlier version of Corkboard wrote it. Blocks without data cannot be verified; the next import writes a file with a digest.`,
       );
-    } else if ((await digestFile(path, report.onBytes)).sha256 !== recorded) {
+    } else if (!isAsPublished) {
       report.damage(`${path} is not what was published. ${remedy}`);
     }
     const spillFolder = versions.spillFolder('reading');

@@ -6,7 +6,6 @@ import { existsSync, statSync } from 'node:fs';
 import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../domain/app-error.ts';
-import { digestFile } from '../../system/file-digest.ts';
 import { organizationFolder } from '../../system/organization-folders.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { Copy, SqliteCatalog } from '../catalog/sqlite-catalog.ts';
@@ -26,6 +25,7 @@ import { LockFileGone, lockFile } from './file-lock.ts';
 import { checkLocalFiles } from './local-check.ts';
 import { LocalNextVersion, type LocalTurn } from './local-next-version.ts';
 import { refuseKeys } from './refused-keys.ts';
+import { LEAST_SPARE_BYTES } from './spare-version.ts';
 import {
   type AdoptOptions,
   type BeginOptions,
@@ -46,10 +46,13 @@ const REMOVAL_RETRIES = 5;
 export class LocalFiles implements VersionFiles {
   readonly #dataFolder: string;
   readonly #catalog: SqliteCatalog;
+  readonly #leastSpareBytes: number;
 
-  constructor(dataFolder: string, catalog: SqliteCatalog) {
+  /** `leastSpareBytes`: size of a version from which on it has a spare. */
+  constructor(dataFolder: string, catalog: SqliteCatalog, leastSpareBytes = LEAST_SPARE_BYTES) {
     this.#dataFolder = dataFolder;
     this.#catalog = catalog;
+    this.#leastSpareBytes = leastSpareBytes;
   }
 
   async current({ name, publication }: CatalogEntry): Promise<VersionFile | undefined> {
@@ -206,10 +209,10 @@ export class LocalFiles implements VersionFiles {
 
   async verify({ entry, file }: Original): Promise<void> {
     if (file === undefined || entry.publication === undefined) return;
-    const recorded = await this.#versions(entry.name).recordedDigest(entry.publication);
-    // Without a digest, at least every block with data is compared with DuckDB's checksums.
-    if (recorded === undefined) await checkVersion(file);
-    else if ((await digestFile(file.path)).sha256 !== recorded) {
+    const isAsPublished = await this.#versions(entry.name).isAsPublished(entry.publication);
+    // Without digests, at least every block with data is compared with DuckDB's checksums.
+    if (isAsPublished === undefined) await checkVersion(file);
+    else if (!isAsPublished) {
       throw new AppError(
         'data-unreadable',
         `The data of ${entry.name} is damaged: ${file.path} is not what was published. Restore it from a backup.`,
@@ -334,7 +337,7 @@ export class LocalFiles implements VersionFiles {
   }
 
   #versions(name: string): VersionFolder {
-    return new VersionFolder(organizationFolder(this.#dataFolder, name));
+    return new VersionFolder(organizationFolder(this.#dataFolder, name), this.#leastSpareBytes);
   }
 
   async #lock(name: string, options: PublicationOptions): Promise<() => void> {
@@ -377,6 +380,6 @@ function fileOf(versions: VersionFolder, publication: number): VersionFile {
   return {
     path: versions.file(publication),
     spillFolder: versions.spillFolder('reading'),
-    release: () => undefined,
+    release: versions.registerReader(publication),
   };
 }

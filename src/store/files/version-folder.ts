@@ -4,22 +4,22 @@
  */
 import { hash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import {
-  copyFile,
-  link,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
+import { copyFile, link, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { AppError } from '../../domain/app-error.ts';
-import { digestFile, readDigests, renderDigests } from '../../system/file-digest.ts';
+import { isMissing } from '../../system/file-errors.ts';
+import { synchronize } from '../../system/synchronize.ts';
+import { type DigestedFile, digestsOf } from '../chunks/chunk-digests.ts';
 import { KEPT_VERSIONS, type Rules } from '../store.ts';
+import {
+  encodeDigests,
+  isAsRecorded,
+  isDamaged,
+  manifestName,
+  readChunkDigests,
+  readIfExists,
+} from './recorded-digests.ts';
+import { SpareVersion } from './spare-version.ts';
+import { registerReader } from './version-readers.ts';
 
 const REMOVAL_RETRIES = 5;
 
@@ -31,8 +31,8 @@ const OLDEST = 'oldest';
 const OLDEST_TEXT = /^(\d+)(?: ([0-9a-f]{64})\n)?$/;
 
 const PUBLISHED = /^(\d+)\.duckdb$/;
-/** A version, its digest, or its memory image. */
-const OF_VERSION = /^(\d+)\.(?:duckdb|sha256|image)$/;
+/** A version, its digests, its memory image, or the list of its readers, which SQLite locks. */
+const OF_VERSION = /^(\d+)\.(?:duckdb|manifest|sha256|image|readers(?:-journal)?)$/;
 /** The image of a version, or one that is being written. */
 const IMAGE = /^(\d+)\.image(?:\.|$)/;
 /** DuckDB's temporary files of a process that reads a version. */
@@ -40,9 +40,13 @@ const SPILLED = /^reading-.*\.tmp$/;
 
 export class VersionFolder {
   readonly #folder: string;
+  readonly #spare: SpareVersion;
+  /** The version from which the next one is built. */
+  #copied: number | undefined;
 
-  constructor(organizationFolder: string) {
+  constructor(organizationFolder: string, leastSpareBytes: number) {
     this.#folder = join(organizationFolder, 'generations');
+    this.#spare = new SpareVersion(this.#folder, leastSpareBytes);
   }
 
   file(generation: number): string {
@@ -51,6 +55,14 @@ export class VersionFolder {
 
   image(generation: number): string {
     return join(this.#folder, `${generation}.image`);
+  }
+
+  /**
+   * Registers a reader of a version, and returns the function that ends it. Call it before the file
+   * is opened.
+   */
+  registerReader(generation: number): () => void {
+    return registerReader(this.#spare.readers(generation));
   }
 
   path(name: string): string {
@@ -82,9 +94,10 @@ export class VersionFolder {
       for (const folder of [organization, organizations, dirname(organizations)]) await synchronize(folder);
     }
     await this.discard();
-    if (current !== undefined) {
-      await copyFile(this.file(current), this.building, constants.COPYFILE_FICLONE);
-    }
+    this.#copied = current;
+    if (current === undefined || (await this.#spare.take(current, this.building))) return;
+    await this.#spare.drop();
+    await copyFile(this.file(current), this.building, constants.COPYFILE_FICLONE);
   }
 
   /**
@@ -98,14 +111,14 @@ export class VersionFolder {
   }
 
   /**
-   * Records the digest of the finished file and renames it, durably. The catalog makes it current
+   * Records the digests of the finished file and renames it, durably. The catalog makes it current
    * later.
    */
   async settle(generation: number): Promise<void> {
-    await synchronize(this.building);
-    const { sha256 } = await digestFile(this.building);
-    const digests = new Map([[`${generation}.duckdb`, sha256]]);
-    await this.#write(`${generation}.sha256`, renderDigests(digests));
+    const similar = await this.#digested(this.#copied);
+    const [digests] = await Promise.all([digestsOf(this.building, { similar }), synchronize(this.building)]);
+    await this.#write(manifestName(generation), encodeDigests(digests));
+    if (this.#spare.isFor(digests.bytes)) await writeFile(this.#spare.readers(generation), '');
     await rename(this.building, this.file(generation));
     await synchronize(this.#folder);
   }
@@ -128,7 +141,7 @@ export class VersionFolder {
   /** Deletes leftovers of a publication that did not end. Requires the publication lock. */
   async discard(): Promise<void> {
     for (const name of await readdir(this.#folder)) {
-      if (name.endsWith('.sha256.tmp')) await this.#remove(name);
+      if (name.endsWith('.manifest.tmp')) await this.#remove(name);
       if (name.startsWith('next.building') || name.startsWith('building-')) await this.#remove(name);
     }
   }
@@ -144,16 +157,30 @@ export class VersionFolder {
 
   /**
    * Deletes versions that are too old to be kept by the rules, or never became current, and the
-   * images of all but the current one.
+   * images of all but the current one. One of these versions may become the spare.
    */
   async prune(current: number, rules: Rules): Promise<void> {
     const oldest = Math.max(await this.#oldestKept(current, rules), await this.#oldest());
+    await this.#makeSpare(current, oldest);
     for (const name of await readdir(this.#folder)) {
       const generation = Number(OF_VERSION.exec(name)?.[1] ?? current);
       if (Number(IMAGE.exec(name)?.[1] ?? current) !== current) await this.#remove(name);
       else if (generation > current || (generation < oldest && generation !== current))
         await this.#remove(name);
     }
+  }
+
+  /**
+   * The latest version that is not kept any longer has the most chunks in common with the current
+   * one.
+   */
+  async #makeSpare(current: number, oldest: number): Promise<void> {
+    const retired = (await this.before(current)).find((generation) => generation < oldest);
+    // Without a spare the next publication copies the current version.
+    if (retired !== undefined) {
+      await this.#spare.make(retired, current, `${this.building}.spare`).catch(() => undefined);
+    }
+    await this.#spare.drop(current);
   }
 
   /** The number of the oldest version that the rules keep. */
@@ -179,20 +206,20 @@ export class VersionFolder {
       .sort((one, other) => other - one);
   }
 
-  /** The digest that was recorded when the version was published. Absent in earlier versions. */
-  async recordedDigest(generation: number): Promise<string | undefined> {
-    const text = await readIfExists(join(this.#folder, `${generation}.sha256`));
-    if (text === undefined) return undefined;
-    const digest = readDigests(text)?.get(`${generation}.duckdb`);
-    if (digest === undefined) throw isDamaged(join(this.#folder, `${generation}.sha256`));
-    return digest;
+  /**
+   * Whether the file of a version is what was published; absent if that is not known. Throws
+   * `data-unreadable` when the record of its digests is damaged.
+   */
+  async isAsPublished(generation: number, onBytes?: (bytes: number) => void): Promise<boolean | undefined> {
+    return await isAsRecorded(this.#folder, generation, onBytes);
   }
 
   /** Names of files that no version needs, and no reader has. Requires the publication lock. */
   async leftOvers(current: number | undefined): Promise<readonly string[]> {
     const kept = new Set(current === undefined ? [] : [current, ...(await this.before(current))]);
+    const spare = current === undefined ? undefined : await this.#spare.nameFor(current);
     return (await this.#names()).filter((name) => {
-      if (name === OLDEST || SPILLED.test(name)) return false;
+      if (name === OLDEST || name === spare || SPILLED.test(name)) return false;
       const [, generation] = OF_VERSION.exec(name) ?? IMAGE.exec(name) ?? [];
       return generation === undefined || !kept.has(Number(generation));
     });
@@ -200,7 +227,15 @@ export class VersionFolder {
 
   /** Deletes a version that never became current. */
   async drop(generation: number): Promise<void> {
-    for (const suffix of ['duckdb', 'sha256']) await this.#remove(`${generation}.${suffix}`);
+    const names = [`${generation}.duckdb`, manifestName(generation), `${generation}.readers`];
+    for (const name of names) await this.#remove(name);
+  }
+
+  async #digested(generation: number | undefined): Promise<DigestedFile | undefined> {
+    if (generation === undefined) return undefined;
+    // If they are damaged, `check` says so. Nothing else depends on them.
+    const known = await readChunkDigests(this.#folder, generation).catch(() => undefined);
+    return known && { ...known, path: this.file(generation) };
   }
 
   async #names(): Promise<readonly string[]> {
@@ -215,7 +250,7 @@ export class VersionFolder {
   /** Throws `data-unreadable` when the file is damaged. */
   async #oldest(): Promise<number> {
     const path = join(this.#folder, OLDEST);
-    const text = await readIfExists(path);
+    const text = (await readIfExists(path))?.toString();
     if (text === undefined) return 0;
     const [, number, digest] = OLDEST_TEXT.exec(text) ?? [];
     if (number === undefined || (digest ?? hash('sha256', number)) !== hash('sha256', number)) {
@@ -225,9 +260,9 @@ export class VersionFolder {
   }
 
   /** Replaces a file durably, once the folder is synchronized. */
-  async #write(name: string, text: string): Promise<void> {
+  async #write(name: string, content: string | Uint8Array): Promise<void> {
     const file = join(this.#folder, name);
-    await writeFile(`${file}.tmp`, text);
+    await writeFile(`${file}.tmp`, content);
     await synchronize(`${file}.tmp`);
     await rename(`${file}.tmp`, file);
   }
@@ -235,26 +270,6 @@ export class VersionFolder {
   async #remove(name: string): Promise<void> {
     await rm(join(this.#folder, name), { recursive: true, force: true });
   }
-}
-
-function isDamaged(path: string): AppError {
-  return new AppError(
-    'data-unreadable',
-    `The file ${path} is damaged. Restore it from a backup, or restore the organization with "corkboard restore --replace".`,
-  );
-}
-
-async function readIfExists(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 async function linkOrCopy(from: string, to: string): Promise<void> {
@@ -265,14 +280,5 @@ async function linkOrCopy(from: string, to: string): Promise<void> {
     if (isMissing(error)) return;
     await copyFile(from, to, constants.COPYFILE_FICLONE);
     await synchronize(to);
-  }
-}
-
-async function synchronize(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

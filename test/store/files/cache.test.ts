@@ -5,13 +5,8 @@ import { mkdir, open, readFile, stat, utimes, writeFile } from 'node:fs/promises
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  CHUNK_BYTES,
-  chunkName,
-  chunkSpan,
-  digestsOf,
-  type Manifest,
-} from '../../../src/store/chunks/manifest.ts';
+import { digestsOf } from '../../../src/store/chunks/chunk-digests.ts';
+import { CHUNK_BYTES, chunkName, chunkSpan, type Manifest } from '../../../src/store/chunks/manifest.ts';
 import { upload } from '../../../src/store/chunks/transfer.ts';
 import { type SharedVersion, VersionCache } from '../../../src/store/files/cache.ts';
 import { temporaryFolder } from '../../cli/command.ts';
