@@ -5,6 +5,7 @@
 
 import type { Scope } from '../domain/scope.ts';
 import type { Unseen } from '../domain/user-clocks.ts';
+import type { DatasetChanges } from './changes.ts';
 import type { ImagePlace } from './image.ts';
 import type {
   BoardName,
@@ -126,6 +127,12 @@ export interface Dataset {
    * estimated; absent if they are in memory already.
    */
   textBytes?(): Promise<number>;
+
+  /**
+   * What this version has that an earlier one in memory had not. Undefined if that is not known, or
+   * too much. Absent if it is never known.
+   */
+  changesSince?(before: Dataset): Promise<DatasetChanges | undefined>;
 
   /** Where the memory image of the version is kept; absent if it has none. */
   readonly image?: ImagePlace | undefined;

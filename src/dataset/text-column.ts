@@ -78,6 +78,14 @@ export class TextColumn {
     return this.#offsets.length - 1;
   }
 
+  /** The texts `[from, to)`; their bytes are not copied. */
+  range(from: number, to: number): TextColumn {
+    const { bytes, isJson } = this.parts;
+    const [start, end] = [this.#offsets[from]!, this.#offsets[to]!];
+    const offsets = this.#offsets.subarray(from, to + 1).map((offset) => offset - start);
+    return new TextColumn({ bytes: bytes.subarray(start, end), offsets, isJson });
+  }
+
   get isJson(): boolean {
     return this.parts.isJson;
   }

@@ -69,7 +69,8 @@ export interface Rendering {
   describedPins(): Promise<(index: number) => Described>;
   /**
    * Prepares everything that events in JSON require, and everything that was requested from the
-   * rendering `before`, so that no request waits for it.
+   * rendering `before`, so that no small response waits for it. Returns before that if small
+   * responses need not wait.
    */
   warm(before?: Rendering): Promise<void>;
 }
@@ -205,6 +206,13 @@ class DatasetRendering implements Rendering {
   }
 
   async warm(before?: Rendering): Promise<void> {
+    const making = this.#makeLike(before);
+    // A response that needs what cannot be made reports that.
+    if (this.#fragments.rendersFew) making.catch(() => undefined);
+    else await making;
+  }
+
+  async #makeLike(before: Rendering | undefined): Promise<void> {
     await this.#fragments.eventParts('json');
     await this.dataset.userOrder?.();
     if (before instanceof DatasetRendering) await this.#fragments.fillLike(before.#fragments);

@@ -1,7 +1,8 @@
 /** A store whose datasets are loaded into memory when they are opened, as long as they fit. */
 import type { Dataset } from '../dataset/dataset.ts';
+import type { ResidentDataset } from '../dataset/resident/dataset.ts';
 import { heldBytes } from '../dataset/resident/holdings-image.ts';
-import { loadDataset } from '../dataset/resident/load.ts';
+import { followDataset, loadDataset } from '../dataset/resident/load.ts';
 import { estimateResidentBytes } from './resident-limit.ts';
 import type {
   OrganizationEntry,
@@ -40,6 +41,8 @@ class ResidentStore implements Store {
   /** The share of a dataset in memory, and what one that is read from disk would take. */
   readonly #held = new WeakMap<Dataset, MemoryShare>();
   readonly #wanted = new WeakMap<Dataset, MemoryShare>();
+  /** The version of each organization that was loaded last, until it is closed. */
+  readonly #latest = new Map<string, ResidentDataset>();
 
   constructor(store: Store, limitBytes: number) {
     this.#store = store;
@@ -76,7 +79,7 @@ class ResidentStore implements Store {
       // Reserved before loading, so that two concurrent loads do not use the same free memory.
       const reserved = share;
       this.#shares.add(reserved);
-      const dataset = await loadDataset(stored, () => this.#shares.delete(reserved));
+      const dataset = await this.#load(stored, reserved);
       reserved.bytes = heldBytes(dataset.held);
       this.#held.set(dataset, reserved);
       return dataset;
@@ -85,6 +88,21 @@ class ResidentStore implements Store {
       await stored.close();
       throw error;
     }
+  }
+
+  async #load(stored: Dataset, share: MemoryShare): Promise<ResidentDataset> {
+    const { organization } = share;
+    const latest = this.#latest.get(organization);
+    const onClose = () => {
+      this.#shares.delete(share);
+      if (this.#latest.get(organization) === dataset) this.#latest.delete(organization);
+    };
+    const dataset =
+      latest === undefined
+        ? await loadDataset(stored, onClose)
+        : await followDataset(latest, stored, onClose);
+    this.#latest.set(organization, dataset);
+    return dataset;
   }
 
   async #identity(name: string): Promise<string> {

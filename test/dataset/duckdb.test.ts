@@ -53,7 +53,7 @@ describe('the version files of the embedded store', () => {
     const store = await openFolderStore(folder);
     const generations = join(folder, ACME);
     const files = async () => (await readdir(generations)).sort();
-    const versions = (...names: number[]) => names.flatMap((n) => [`${n}.duckdb`, `${n}.sha256`]);
+    const versions = (...names: number[]) => names.flatMap((n) => [`${n}.duckdb`, `${n}.manifest`]);
     assert.deepEqual(await files(), versions(1, 2, 3));
     await writeFile(join(generations, 'next.building'), 'left by a process that was killed');
     await writeFile(join(generations, '9.duckdb'), 'settled, but never put in force');

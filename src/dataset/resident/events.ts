@@ -1,7 +1,7 @@
 /** Counts over the events of a selection. */
 import { inSlices } from '../../system/time-slice.ts';
 import type { EventRows } from '../event-rows.ts';
-import type { EventTally, Occurrences } from '../query.ts';
+import type { EventBatch, EventTally, Occurrences } from '../query.ts';
 import type { Selection } from '../selection.ts';
 import { isWhole, openFound, streamSelection } from '../timeline.ts';
 
@@ -43,6 +43,27 @@ export async function tallySelection(
   };
 }
 
+/** The tally of all events after others were added. `sizes` are those afterwards. */
+export async function growTally(
+  before: EventTally,
+  added: EventBatch,
+  sizes: ColumnSizes,
+): Promise<EventTally> {
+  const grow = (column: TalliedColumn, values: number) => {
+    const count = new DenseCount(values, before[column]);
+    count.add(added[column]);
+    return count;
+  };
+  const counts = {
+    kind: grow('kind', sizes.kinds),
+    actor: grow('actor', sizes.users),
+    owner: grow('owner', sizes.users),
+    board: grow('board', sizes.boards),
+    pin: grow('pin', sizes.pins),
+  };
+  return { events: before.events + added.count, ...(await occurrencesOf(counts)) };
+}
+
 type TalliedColumn = Exclude<keyof EventTally, 'events' | 'selection'>;
 
 async function occurrencesOf(counts: Readonly<Record<TalliedColumn, Count>>) {
@@ -69,11 +90,14 @@ function openCount(values: number, rows: number): Count {
   return rows < values / 8 ? new SparseCount() : new DenseCount(values);
 }
 
+const NOTHING: Occurrences = { index: new Int32Array(), count: new Float64Array() };
+
 class DenseCount implements Count {
   readonly #counts: Float64Array;
 
-  constructor(values: number) {
+  constructor(values: number, { index, count }: Occurrences = NOTHING) {
     this.#counts = new Float64Array(values);
+    for (let place = 0; place < index.length; place++) this.#counts[index[place]!] = count[place]!;
   }
 
   add(values: Int32Array): void {

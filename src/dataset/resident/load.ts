@@ -7,6 +7,7 @@ import { type EventRows, makeEventRows, setEventRows } from '../event-rows.ts';
 import { joinRecords } from '../records.ts';
 import { type Holdings, ResidentDataset } from './dataset.ts';
 import { tallySelection } from './events.ts';
+import { growHoldings, isComplete } from './grow.ts';
 import { holdingsOf } from './holdings-image.ts';
 import { IdIndex } from './id-index.ts';
 import { ImageKeeper } from './image-keeper.ts';
@@ -29,6 +30,23 @@ export async function loadDataset(stored: Dataset, onClose: () => void): Promise
   const image = await stored.image?.read();
   if (image !== undefined) return new ResidentDataset(stored, await holdingsOf(image, stored), onClose);
   const holdings = await readHoldings(stored);
+  const keeper = stored.image && new ImageKeeper(stored.image, holdings);
+  return new ResidentDataset(stored, holdings, onClose, keeper);
+}
+
+/**
+ * Like `loadDataset`, but from an earlier version in memory and what has changed since, if that is
+ * known.
+ */
+export async function followDataset(
+  before: ResidentDataset,
+  stored: Dataset,
+  onClose: () => void,
+): Promise<ResidentDataset> {
+  const changes = await stored.changesSince?.(before);
+  if (changes === undefined || !isComplete(before.held, changes, stored))
+    return await loadDataset(stored, onClose);
+  const holdings = await growHoldings(before.held, changes, stored);
   const keeper = stored.image && new ImageKeeper(stored.image, holdings);
   return new ResidentDataset(stored, holdings, onClose, keeper);
 }

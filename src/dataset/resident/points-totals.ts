@@ -37,8 +37,7 @@ export async function orderStandings(
     gather(read, byBoard.rows, standings, from, to);
     for (let row = from; row < to; row++) imported[row] = flags[byBoard.rows[row]!]!;
   });
-  const byUser = await indexRows(standings.user, users.count);
-  await orderRows(byUser, (row) => boards.ranks[standings.board[row]!]!);
+  const byUser = await indexByUser(standings, users, boards);
   const ordered = { standings, offsets: byBoard.offsets, byUser };
   return new PointsIndex({
     ...ordered,
@@ -46,6 +45,13 @@ export async function orderStandings(
     earnings: await readEarnings(earned, ordered, users),
     policyOf: readPolicies(policy, boards),
   });
+}
+
+/** The rows of each user, ascending by board id. */
+export async function indexByUser(standings: Standings, users: IdIndex, boards: IdIndex): Promise<RowIndex> {
+  const byUser = await indexRows(standings.user, users.count);
+  await orderRows(byUser, (row) => boards.ranks[standings.board[row]!]!);
+  return byUser;
 }
 
 async function readEarnings(

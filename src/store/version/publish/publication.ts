@@ -22,6 +22,7 @@ import {
 import { text } from '../../stored-values.ts';
 import { countRows, Database, prepareThreads, runRows, setMemory } from '../database.ts';
 import { readSettings, writeVersion } from '../version-row.ts';
+import { recordChangedBoards } from './changed-boards.ts';
 import { checkStaged } from './checks.ts';
 import { compact } from './compact.ts';
 import { type Deleted, type DeletingRun, deleteRecords, leaveOutExpired } from './delete-records.ts';
@@ -185,7 +186,10 @@ export class DuckdbPublication implements Publication {
     if (isAnew) await countAllAsNew(this.#connection);
     await deriveTables(this.#connection, isAnew || this.#next.publication === undefined);
     const { policy } = this.#settings;
-    await publishPoints(this.#connection, policy, policy !== position.policy || isAnew);
+    const hasNewPolicy = policy !== position.policy;
+    await publishPoints(this.#connection, policy, hasNewPolicy || isAnew);
+    const changesAll = hasNewPolicy || isAnew || this.#rolledBack !== undefined;
+    await recordChangedBoards(this.#connection, position.publication, changesAll);
     await restoreOrder(this.#connection);
     await this.#writeVersion({ version, publishedMs }, position);
     const about = { ...this.#cause, changes, counts };

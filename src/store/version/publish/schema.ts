@@ -13,13 +13,15 @@ import { type CopiedTable, quoted, TABLE_NAMES, type Type, VERSION_TABLES } from
 import { MISSING_STANDINGS } from './points-tables.ts';
 
 /** Increment on every change of the schema. */
-export const FORMAT = 7;
+export const FORMAT = 8;
 /** The earliest format that can be read. The next publication upgrades the file to `FORMAT`. */
 const EARLIEST_FORMAT = 3;
 /** The format that added the other clocks of users. */
 const FORMAT_OF_CLOCKS = 4;
 /** The format that added deleted events and the history of publications. */
 const FORMAT_OF_HISTORY = 7;
+/** The format that added the boards that publications have changed. */
+const FORMAT_OF_CHANGED_BOARDS = 8;
 
 const commentOf = (format: number) => `Corkboard generation, format ${format}`;
 
@@ -47,6 +49,11 @@ CREATE TABLE deleted_events (
 -- All publications up to this version (decision 83); "about" is JSON.
 CREATE TABLE publications (publication INTEGER, version VARCHAR, published_ms BIGINT, about VARCHAR);`;
 
+const CHANGED_BOARDS = `
+-- The boards whose users, points or awards each of the latest publications has changed (decision
+-- 47); null: it may have changed all of them.
+CREATE TABLE changed_boards (publication INTEGER, boards INTEGER[]);`;
+
 export const GENERATION_SCHEMA = `
 CREATE TABLE version (
   version VARCHAR, published_ms BIGINT, publication INTEGER, last_sequence BIGINT,
@@ -61,6 +68,7 @@ ${createTable('actor_events', ORDERED_EVENTS)}
 -- Rows that were appended to a table without continuing its order.
 CREATE TABLE out_of_order (name VARCHAR, rows BIGINT);
 ${HISTORY}
+${CHANGED_BOARDS}
 `;
 
 interface Added {
@@ -90,6 +98,7 @@ const STEPS: Readonly<Record<number, string>> = {
   // Users who were paid without acting had no points total.
   5: `INSERT INTO standings ${MISSING_STANDINGS};`,
   6: HISTORY,
+  7: CHANGED_BOARDS,
 };
 
 /**
@@ -118,6 +127,11 @@ export function hasClocks(format: number): boolean {
 /** Whether a file has deleted events and the history of publications. */
 export function hasHistory(format: number): boolean {
   return format >= FORMAT_OF_HISTORY;
+}
+
+/** Whether a file tells which boards publications have changed. */
+export function hasChangedBoards(format: number): boolean {
+  return format >= FORMAT_OF_CHANGED_BOARDS;
 }
 
 /**

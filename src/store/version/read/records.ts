@@ -21,16 +21,22 @@ const READ = {
   flag: { sql: (column: string) => column, copy: flagColumn },
 } as const;
 
-/** In the order of their indices. `format` is the format of the file. */
+/**
+ * In the order of their indices. `format` is the format of the file. `since`: only records that are
+ * new or have changed since that sequence.
+ */
 export async function* readRecords<T extends RecordTable>(
   database: Database,
   table: T,
   format: number,
+  since?: number,
 ): AsyncGenerator<RecordColumns<T>, void> {
   const columns = Object.entries(RECORDS[table]);
   const list = columns.map(([name, kind]) => READ[kind].sql(COMPUTED[name] ?? name));
   const source = `${tableOf(table, format)} AS ${table}`;
-  for await (const chunk of database.stream(`SELECT ${list.join(', ')} FROM ${source} ORDER BY ix`)) {
+  const where = since === undefined ? '' : `WHERE revised > ${since}`;
+  const sql = `SELECT ${list.join(', ')} FROM ${source} ${where} ORDER BY ix`;
+  for await (const chunk of database.stream(sql)) {
     let at = 0;
     yield await makeRecords(table, async (_, kind) => {
       // Copying thousands of texts takes long enough to yield in between.

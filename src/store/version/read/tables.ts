@@ -1,13 +1,20 @@
 /** Streams the tables of a version as columns. */
 import type { DuckDBDataChunk } from '@duckdb/node-api';
-import type { Tables } from '../../../dataset/tables.ts';
+import type { PairRows, Tables } from '../../../dataset/tables.ts';
 import { text } from '../../stored-values.ts';
-import { type Database, doubleColumn, integerColumn } from '../database.ts';
+import { type Database, doubleColumn, integerColumn, type StatementParameters } from '../database.ts';
 import { flagColumn, idColumn } from './records.ts';
 
-export function readTables(database: Database): Tables {
-  async function* stream<Rows>(sql: string, rows: (chunk: DuckDBDataChunk) => Rows): AsyncGenerator<Rows> {
-    for await (const chunk of database.stream(sql)) yield rows(chunk);
+/** `boards`: only rows of these boards, in tables whose rows belong to boards. */
+export function readTables(database: Database, boards?: Int32Array): Tables {
+  const parameters = boards === undefined ? {} : { boards: Array.from(boards, BigInt) };
+  const sources = boards === undefined ? WHOLE : OF_BOARDS;
+  async function* stream<Rows>(
+    sql: string,
+    rows: (chunk: DuckDBDataChunk) => Rows,
+    used: StatementParameters = {},
+  ): AsyncGenerator<Rows> {
+    for await (const chunk of database.stream(sql, used)) yield rows(chunk);
   }
   return {
     ids: (of) => stream(`SELECT id FROM ${of} ORDER BY ix`, (chunk) => idColumn(chunk, 0)),
@@ -17,40 +24,55 @@ export function readTables(database: Database): Tables {
         property: textColumn(chunk, 1),
         value: textColumn(chunk, 2),
       })),
-    boardPeople: () =>
-      stream(BOARD_PEOPLE, (chunk) => ({ board: integerColumn(chunk, 0), user: integerColumn(chunk, 1) })),
+    boardPeople: () => stream(boardPeople(sources), pairsOf, parameters),
     standings: () =>
-      stream(STANDINGS, (chunk) => ({
-        count: chunk.rowCount,
-        board: integerColumn(chunk, 0),
-        user: integerColumn(chunk, 1),
-        totalPoints: doubleColumn(chunk, 2),
-        participationScore: doubleColumn(chunk, 3),
-        imported: flagColumn(chunk, 4),
-      })),
+      stream(
+        standings(sources),
+        (chunk) => ({
+          ...{ count: chunk.rowCount, ...pairsOf(chunk) },
+          totalPoints: doubleColumn(chunk, 2),
+          participationScore: doubleColumn(chunk, 3),
+          imported: flagColumn(chunk, 4),
+        }),
+        parameters,
+      ),
     earnings: () =>
-      stream(EARNINGS, (chunk) => ({
-        board: integerColumn(chunk, 0),
-        user: integerColumn(chunk, 1),
-        timestampMs: doubleColumn(chunk, 2),
-        points: doubleColumn(chunk, 3),
-      })),
+      stream(
+        earnings(sources),
+        (chunk) => ({
+          ...pairsOf(chunk),
+          timestampMs: doubleColumn(chunk, 2),
+          points: doubleColumn(chunk, 3),
+        }),
+        parameters,
+      ),
   };
 }
 
 const PROPERTIES = 'SELECT person, property, value FROM user_properties';
-const BOARD_PEOPLE = 'SELECT board, person FROM board_people';
-const STANDINGS = `
+
+/** What a query reads in place of a table. */
+type Sources = (table: 'board_people' | 'standings' | 'imported_points' | 'awards' | 'adjustments') => string;
+
+const WHOLE: Sources = (table) => table;
+const OF_BOARDS: Sources = (table) => `(FROM ${table} WHERE board IN (SELECT unnest($boards)))`;
+
+const boardPeople = (from: Sources) => `SELECT board, person FROM ${from('board_people')}`;
+const standings = (from: Sources) => `
   SELECT board, person, s.total_points::DOUBLE, s.participation_score::DOUBLE, i.total_points IS NOT NULL
-  FROM standings s LEFT JOIN imported_points i USING (board, person)`;
-const EARNINGS = `
+  FROM ${from('standings')} s LEFT JOIN ${from('imported_points')} i USING (board, person)`;
+const earnings = (from: Sources) => `
   SELECT board, person, timestamp_ms::DOUBLE, points::DOUBLE
   FROM (
-    SELECT board, person, timestamp_ms, points FROM awards WHERE outcome = 'counted'
-    UNION ALL SELECT board, person, timestamp_ms, points FROM adjustments
+    SELECT board, person, timestamp_ms, points FROM ${from('awards')} WHERE outcome = 'counted'
+    UNION ALL SELECT board, person, timestamp_ms, points FROM ${from('adjustments')}
   )
-  SEMI JOIN standings USING (board, person)
-  ANTI JOIN imported_points USING (board, person)`;
+  SEMI JOIN ${from('standings')} USING (board, person)
+  ANTI JOIN ${from('imported_points')} USING (board, person)`;
+
+function pairsOf(chunk: DuckDBDataChunk): PairRows {
+  return { board: integerColumn(chunk, 0), user: integerColumn(chunk, 1) };
+}
 
 function textColumn(chunk: DuckDBDataChunk, column: number): string[] {
   return chunk.getColumnValues(column).map(text);

@@ -6,7 +6,7 @@
 import type { DuckDBDataChunk } from '@duckdb/node-api';
 import type { EventBatch, EventQuery, EventTally, Occurrences } from '../../../dataset/query.ts';
 import { slice } from '../../../system/time-slice.ts';
-import { type Database, doubleColumn, integerColumn, joinedDoubles } from '../database.ts';
+import { type Database, doubleColumn, integerColumn, joinedDoubles, joinedIntegers } from '../database.ts';
 import { inBulkLane } from '../parquet/bulk-lane.ts';
 import { allOf, type Condition, ofEvents } from './conditions.ts';
 
@@ -60,6 +60,22 @@ export async function* streamEvents(
     // A slice that is not consumed any more must neither outlive the response nor fail unhandled.
     await ahead?.catch(() => undefined);
   }
+}
+
+/** All events with a larger sequence, in the order of the timeline. */
+export async function readEventsSince(database: Database, sequence: number): Promise<EventBatch> {
+  const where = { sql: 'sequence > $since', parameters: { since: BigInt(sequence) } };
+  const chunks = await database.chunks(eventsSql(where), where.parameters);
+  return {
+    count: chunks.reduce((sum, { rowCount }) => sum + rowCount, 0),
+    kind: await joinedIntegers(chunks, 0),
+    actor: await joinedIntegers(chunks, 1),
+    owner: await joinedIntegers(chunks, 2),
+    board: await joinedIntegers(chunks, 3),
+    pin: await joinedIntegers(chunks, 4),
+    timestampMs: await joinedDoubles(chunks, 5),
+    sequence: await joinedDoubles(chunks, 6),
+  };
 }
 
 function readSlice(database: Database, where: Condition): Promise<DuckDBDataChunk[]> {

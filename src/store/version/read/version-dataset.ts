@@ -1,4 +1,5 @@
 /** A published version, read directly from its DuckDB file: implements the `Dataset` port. */
+import type { DatasetChanges } from '../../../dataset/changes.ts';
 import type { Counts, Dataset, Ledger, Lookups, UserPointsKey } from '../../../dataset/dataset.ts';
 import {
   type BoardName,
@@ -22,6 +23,7 @@ import { clockOf, type Unseen } from '../../../domain/user-clocks.ts';
 import { Database, joinedIntegers, type StatementParameters } from '../database.ts';
 import { hasClocks, hasHistory, readFormat, tableOf } from '../publish/schema.ts';
 import { readDeletedEvents, readForgotten, readRevisions } from './change-set.ts';
+import { readChanges } from './changes.ts';
 import { allOf, type Condition, inRange, inScope, visibleOf, withCreation } from './conditions.ts';
 import { ImageFile } from './image-file.ts';
 import { readLedger } from './ledger.ts';
@@ -107,6 +109,10 @@ class VersionDataset implements Dataset {
 
   tables(): Tables {
     return readTables(this.#database);
+  }
+
+  async changesSince(before: Dataset): Promise<DatasetChanges | undefined> {
+    return await readChanges(this.#database, this.#format, before, this);
   }
 
   /** In files of earlier formats without all clocks, every change of a user counts. */

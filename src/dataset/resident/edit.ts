@@ -1,0 +1,184 @@
+/**
+ * Edits of columns: the rows that stay are copied from the column before, in runs, and new rows
+ * come between them or in place of others.
+ */
+import { slice } from '../../system/time-slice.ts';
+import { sharedIntegers } from '../shared-arrays.ts';
+import { TextColumn } from '../text-column.ts';
+import { firstPlace } from './row-index.ts';
+
+interface Run {
+  /** Whether the rows are those of the new column, or of the one before. */
+  readonly isNew: boolean;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The rows of a column after an edit. No run is empty. */
+export type Edit = readonly Run[];
+
+/** Rows `[from, to)` that new ones replace. */
+interface ReplacedRows {
+  readonly from: number;
+  readonly to: number;
+  /** The number of new rows. */
+  readonly count: number;
+}
+
+/** Rows copied between two checks of the clock. */
+const ROWS_AT_ONCE = 16_384;
+/** The rows that could be copied in the time that a run takes by itself. */
+const ROWS_PER_RUN = 16;
+
+/**
+ * Replaces rows of a column of `length` rows. The replaced ranges ascend and do not overlap; the
+ * new rows are in the order of the ranges.
+ */
+function editOf(length: number, replaced: Iterable<ReplacedRows>): Edit {
+  const runs: Run[] = [];
+  let kept = 0;
+  let come = 0;
+  for (const { from, to, count } of replaced) {
+    addRun(runs, { isNew: false, from: kept, to: from });
+    addRun(runs, { isNew: true, from: come, to: come + count });
+    kept = to;
+    come += count;
+  }
+  addRun(runs, { isNew: false, from: kept, to: length });
+  return runs;
+}
+
+/** Extends the last run if the rows follow it. */
+function addRun(runs: Run[], run: Run): void {
+  if (run.from === run.to) return;
+  const last = runs.at(-1);
+  if (last?.isNew === run.isNew && last.to === run.from) runs[runs.length - 1] = { ...last, to: run.to };
+  else runs.push(run);
+}
+
+/** Inserts one row before each of the given rows, which ascend. */
+export function insertionsBefore(length: number, places: Int32Array): Edit {
+  return editOf(
+    length,
+    Array.from(places, (place) => ({ from: place, to: place, count: 1 })),
+  );
+}
+
+/** Replaces single rows, and appends those that do not exist. `rows` ascend. */
+export function replacementsOf(length: number, rows: Int32Array): Edit {
+  return editOf(
+    length,
+    Array.from(rows, (row) => ({
+      ...{ from: Math.min(row, length), to: Math.min(row + 1, length), count: 1 },
+    })),
+  );
+}
+
+/**
+ * Takes some rows from a new column that numbers them in the same way, and all that it has beyond
+ * the earlier `length`. `rows` ascend; `count` is the length of the new column.
+ */
+export function updatesOf(length: number, rows: Int32Array, count: number): Edit {
+  const runs: Run[] = [];
+  let at = 0;
+  for (const row of rows) {
+    if (row >= length) break;
+    addRun(runs, { isNew: false, from: at, to: row });
+    addRun(runs, { isNew: true, from: row, to: row + 1 });
+    at = row + 1;
+  }
+  addRun(runs, { isNew: false, from: at, to: length });
+  addRun(runs, { isNew: true, from: length, to: count });
+  return runs;
+}
+
+export function lengthAfter(edit: Edit): number {
+  return edit.reduce((sum, { from, to }) => sum + to - from, 0);
+}
+
+/**
+ * Calls `work` for all runs, or parts of them, in time slices. `at`: the row after the edit at
+ * which the run begins.
+ */
+export async function inRuns(edit: Edit, work: (run: Run, at: number) => void): Promise<void> {
+  let at = 0;
+  let done = 0;
+  for (const { isNew, from, to } of edit) {
+    for (let start = from; start < to; start += ROWS_AT_ONCE) {
+      const end = Math.min(start + ROWS_AT_ONCE, to);
+      work({ isNew, from: start, to: end }, at);
+      at += end - start;
+      done += end - start + ROWS_PER_RUN;
+      if (done < ROWS_AT_ONCE) continue;
+      done = 0;
+      if (slice.isOver()) await slice.pass();
+    }
+  }
+}
+
+interface Column<Self> {
+  subarray(from: number, to: number): Self;
+  set(values: Self, at: number): void;
+}
+
+/**
+ * Fills `target`, which has room for the rows after the edit. A row takes `stride` elements.
+ */
+export async function editColumn<C extends Column<C>>(
+  edit: Edit,
+  before: C,
+  added: C,
+  target: C,
+  stride = 1,
+): Promise<C> {
+  await inRuns(edit, ({ isNew, from, to }, at) => {
+    target.set((isNew ? added : before).subarray(from * stride, to * stride), at * stride);
+  });
+  return target;
+}
+
+/** The result is in shared memory. */
+export async function editTexts(edit: Edit, before: TextColumn, added: TextColumn): Promise<TextColumn> {
+  const parts: TextColumn[] = [];
+  await inRuns(edit, ({ isNew, from, to }) => parts.push((isNew ? added : before).range(from, to)));
+  return await TextColumn.join(parts, before.isJson);
+}
+
+/**
+ * The offsets of groups of rows, such as those of a `RowIndex`, after an edit of the groups.
+ */
+export async function editOffsets(edit: Edit, before: Int32Array, added: Int32Array): Promise<Int32Array> {
+  const offsets = sharedIntegers(lengthAfter(edit) + 1);
+  await inRuns(edit, ({ isNew, from, to }, at) => {
+    const source = isNew ? added : before;
+    const shift = offsets[at]! - source[from]!;
+    for (let group = from; group < to; group++) offsets[at + group - from + 1] = source[group + 1]! + shift;
+  });
+  return offsets;
+}
+
+/** The edit of the rows of groups that corresponds to an edit of the groups. */
+export function rowsOf(edit: Edit, before: Int32Array, added: Int32Array): Edit {
+  const runs: Run[] = [];
+  for (const { isNew, from, to } of edit) {
+    const offsets = isNew ? added : before;
+    addRun(runs, { isNew, from: offsets[from]!, to: offsets[to]! });
+  }
+  return runs;
+}
+
+/**
+ * The places before which new values belong in an order, behind equal ones. `isAfter`: whether what
+ * is at a place comes after the new value `added`; the new ones are in order.
+ */
+export function placesIn(
+  length: number,
+  count: number,
+  isAfter: (place: number, added: number) => boolean,
+): Int32Array {
+  const places = new Int32Array(count);
+  for (let added = 0; added < count; added++) {
+    places[added] = firstPlace(places[added - 1] ?? 0, length, (place) => isAfter(place, added));
+  }
+  return places;
+}

@@ -1,0 +1,36 @@
+/** The numbers that the rows of a timeline have after others were inserted. */
+export class RowNumbers {
+  /** The earlier rows before which the new ones come, ascending. */
+  readonly places: Int32Array;
+  /**
+   * By the leading bits of an earlier row: the number of new rows before the first row with these
+   * bits. The table is small, so that rows can be looked up in any order; one number for each row
+   * would be read from memory each time.
+   */
+  readonly #starts: Int32Array;
+  readonly #shift: number;
+
+  /** `length`: the number of earlier rows. */
+  constructor(places: Int32Array, length: number) {
+    this.places = places;
+    this.#shift = Math.max(0, Math.ceil(Math.log2((length + 1) / (places.length + 1))));
+    this.#starts = new Int32Array((length >>> this.#shift) + 1);
+    let inserted = 0;
+    for (let start = 0; start < this.#starts.length; start++) {
+      while (inserted < places.length && places[inserted]! < start << this.#shift) inserted += 1;
+      this.#starts[start] = inserted;
+    }
+  }
+
+  ofEarlier(row: number): number {
+    const { places } = this;
+    let inserted = this.#starts[row >>> this.#shift]!;
+    while (inserted < places.length && places[inserted]! <= row) inserted += 1;
+    return row + inserted;
+  }
+
+  /** `row`: the number among the new rows. */
+  ofNew(row: number): number {
+    return this.places[row]! + row;
+  }
+}
