@@ -20,8 +20,7 @@ export interface DigestedFile extends ChunkDigests {
 
 interface DigestOptions {
   /**
-   * A file with mostly the same chunks. Comparing a chunk with it is several times as fast as
-   * computing a digest.
+   * A file with mostly the same chunks. Comparing a chunk is faster than computing its digest.
    */
   readonly similar?: DigestedFile | undefined;
   /** Called with the number of bytes read since its last call. */
@@ -38,14 +37,14 @@ export async function digestsOf(
   try {
     const { size } = await file.stat();
     const digests: string[] = [];
+    // A chunk of the similar file that cannot be read is different.
+    const readOther = async (index: number, buffer: Buffer) =>
+      other && (await readChunk(other, index, similar!.bytes, buffer).catch(() => undefined));
     const digestWith = (buffer: Buffer, otherBuffer: Buffer) => async (index: number) => {
       const chunk = await readChunk(file, index, size, buffer);
       const known = similar?.digests[index];
-      const isKnown =
-        known !== undefined &&
-        other !== undefined &&
-        chunk.equals(await readChunk(other, index, similar!.bytes, otherBuffer));
-      digests[index] = isKnown ? known : digestOf(chunk);
+      const held = known === undefined ? undefined : await readOther(index, otherBuffer);
+      digests[index] = held?.equals(chunk) === true ? known! : digestOf(chunk);
       onBytes?.(chunk.length);
     };
     await inParallel(Array(chunkCount(size)).keys(), PARALLEL, () =>

@@ -2,6 +2,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { AppError } from '../../domain/app-error.ts';
 import { inParallel } from '../../system/in-parallel.ts';
+import { writeWhole } from '../../system/write-whole.ts';
 import type { ChunkPlace } from './chunk-place.ts';
 import {
   CHUNK_BYTES,
@@ -77,7 +78,7 @@ export async function download(chunks: readonly PlacedChunk[], transfer: Transfe
   await inParallel(chunks, place.parallel, () => async (chunk) => {
     const { start, length } = chunkSpan(chunk.index, fileBytes);
     const bytes = await fetchVerified(place, chunkName(folder, chunk), chunk.digest);
-    await file.write(bytes, 0, length, start);
+    await writeWhole(file, bytes, start);
     onChunk?.(length);
   });
 }

@@ -69,6 +69,7 @@ async function checkFile(
   report: CheckReport,
 ): Promise<void> {
   const path = versions.file(publication);
+  const release = versions.registerReader(publication);
   try {
     const isAsPublished = await versions.isAsPublished(publication, report.onBytes);
     if (isAsPublished === undefined) {
@@ -86,5 +87,7 @@ async function checkFile(
     }
   } catch (error) {
     report.damage(`${path} cannot be read (${reasonOf(error)}). ${remedy}`);
+  } finally {
+    release();
   }
 }

@@ -92,6 +92,11 @@ export class LocalFiles implements VersionFiles {
       for (const original of originals) staged.push(await this.#stage(original, options));
       await options.beforeCurrent?.();
       await this.#catalog.adopt(staged);
+      for (const { versions, publication, original } of staged) {
+        // The next publication deletes what cannot be deleted now.
+        if (publication !== undefined)
+          await versions.prune(publication, original.rules).catch(() => undefined);
+      }
     } catch (error) {
       for (const { versions, publication } of staged) {
         if (publication !== undefined) await versions.drop(publication);
@@ -99,10 +104,6 @@ export class LocalFiles implements VersionFiles {
       throw error;
     } finally {
       for (const { release } of staged) release();
-    }
-    for (const { versions, publication, original } of staged) {
-      // The next publication deletes what cannot be deleted now.
-      if (publication !== undefined) await versions.prune(publication, original.rules).catch(() => undefined);
     }
   }
 

@@ -50,13 +50,18 @@ export class LocalNextVersion implements NextVersion {
     // Before the version becomes current: if the process dies after that, the next pruning deletes
     // all earlier versions.
     if (forgets) await this.#versions.keepFrom(publication);
+    await this.#versions.expectReaders(publication);
     await this.#versions.settle(publication);
     await this.#catalog.publish(this.entry.name, { settings, publication, version });
-    this.#end();
-    // The version is current: files that cannot be deleted now are deleted by the next publication.
-    // But an erasure must not count as done while earlier files exist; repeating it deletes them.
-    const pruning = this.#versions.prune(publication, this.entry.rules);
-    await (forgets ? pruning : pruning.catch(() => undefined));
+    try {
+      // The version is current: files that cannot be deleted now are deleted by the next
+      // publication. But an erasure must not count as done while earlier files exist; repeating it
+      // deletes them.
+      const pruning = this.#versions.prune(publication, this.entry.rules);
+      await (forgets ? pruning : pruning.catch(() => undefined));
+    } finally {
+      this.#end();
+    }
   }
 
   async configure(settings: Settings): Promise<void> {

@@ -6,9 +6,11 @@
  *     <digest of the manifest of the current version>.spare
  */
 import { hash } from 'node:crypto';
-import { open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { constants, existsSync } from 'node:fs';
+import { access, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { synchronize } from '../../system/synchronize.ts';
+import { writeWhole } from '../../system/write-whole.ts';
 import { type ChunkDigests, differingChunks } from '../chunks/chunk-digests.ts';
 import { chunkSpan, readChunk } from '../chunks/manifest.ts';
 import { isOpenElsewhere } from '../version/publish/open-elsewhere.ts';
@@ -45,12 +47,11 @@ export class SpareVersion {
     return digests && nameOf(digests);
   }
 
-  /** Moves the spare of a version to `target`, and returns whether there was one. */
+  /** Moves the spare of a version to `target`, and returns whether there was one to change. */
   async take(publication: number, target: string): Promise<boolean> {
     const name = await this.nameFor(publication);
-    if (name === undefined || !(await isOnlyLink(join(this.#folder, name)))) return false;
-    await rename(join(this.#folder, name), target);
-    return true;
+    if (name === undefined || !existsSync(join(this.#folder, name))) return false;
+    return await this.#withdraw(join(this.#folder, name), target);
   }
 
   /**
@@ -62,17 +63,36 @@ export class SpareVersion {
     const [held, wanted] = [await this.#digests(retired), await this.#digests(current)];
     const file = join(this.#folder, `${retired}.duckdb`);
     if (held === undefined || wanted === undefined || !this.isFor(wanted.bytes)) return;
-    if (!(await isOnlyLink(file))) return;
-    // Under its name nothing opens it.
-    if (!(await withoutReaders(this.readers(retired), () => rename(file, partial)))) return;
     try {
-      if (await isOpenElsewhere(partial)) return;
+      // Under its name nothing opens it.
+      const isUnread = await withoutReaders(this.readers(retired), async () => await rename(file, partial));
+      if (!isUnread || !(await this.#withdraw(partial, partial)) || (await isOpenElsewhere(partial))) return;
       await writeChunks(partial, join(this.#folder, `${current}.duckdb`), held, wanted);
       await synchronize(partial);
       await rename(partial, join(this.#folder, nameOf(wanted)));
+      await synchronize(this.#folder);
     } finally {
       await rm(partial, { force: true });
     }
+  }
+
+  /**
+   * Takes away the name of a file that is to be changed, durably: after a power failure, nothing
+   * changed may have that name. Returns whether it can be changed; otherwise it is gone.
+   */
+  async #withdraw(file: string, target: string): Promise<boolean> {
+    await rename(file, target);
+    await synchronize(this.#folder);
+    // Backup programs and renaming add links to a file, which must not change then. A command of a
+    // different user may have written it.
+    const isOurs =
+      (await stat(target)).nlink === 1 &&
+      (await access(target, constants.W_OK).then(
+        () => true,
+        () => false,
+      ));
+    if (!isOurs) await rm(target);
+    return isOurs;
   }
 
   /** Deletes all spares but that of the given version. */
@@ -94,11 +114,6 @@ function nameOf(digests: ChunkDigests): string {
   return `${hash('sha256', encodeDigests(digests)).slice(0, 32)}.spare`;
 }
 
-/** Backup programs and renaming add links to a file, which must not change then. */
-async function isOnlyLink(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.nlink === 1;
-}
-
 async function writeChunks(
   target: string,
   source: string,
@@ -109,8 +124,8 @@ async function writeChunks(
   try {
     await to.truncate(bytes);
     for (const index of differingChunks(digests, held.digests)) {
-      const { start, length } = chunkSpan(index, bytes);
-      await to.write(await readChunk(from, index, bytes), 0, length, start);
+      const { start } = chunkSpan(index, bytes);
+      await writeWhole(to, await readChunk(from, index, bytes), start);
     }
   } finally {
     await to.close();

@@ -30,6 +30,7 @@ const REMOVAL_RETRIES = 5;
 const OLDEST = 'oldest';
 const OLDEST_TEXT = /^(\d+)(?: ([0-9a-f]{64})\n)?$/;
 
+const UNFINISHED_DIGESTS = /\.(?:manifest|sha256)\.tmp$/;
 const PUBLISHED = /^(\d+)\.duckdb$/;
 /** A version, its digests, its memory image, or the list of its readers, which SQLite locks. */
 const OF_VERSION = /^(\d+)\.(?:duckdb|manifest|sha256|image|readers(?:-journal)?)$/;
@@ -43,6 +44,8 @@ export class VersionFolder {
   readonly #spare: SpareVersion;
   /** The version from which the next one is built. */
   #copied: number | undefined;
+  /** Whether the file system clones files; then no spare is needed. */
+  #isCloned = false;
 
   constructor(organizationFolder: string, leastSpareBytes: number) {
     this.#folder = join(organizationFolder, 'generations');
@@ -95,9 +98,11 @@ export class VersionFolder {
     }
     await this.discard();
     this.#copied = current;
-    if (current === undefined || (await this.#spare.take(current, this.building))) return;
+    if (current === undefined) return;
+    this.#isCloned = await clone(this.file(current), this.building);
+    if (this.#isCloned || (await this.#spare.take(current, this.building))) return;
     await this.#spare.drop();
-    await copyFile(this.file(current), this.building, constants.COPYFILE_FICLONE);
+    await copyFile(this.file(current), this.building);
   }
 
   /**
@@ -118,9 +123,17 @@ export class VersionFolder {
     const similar = await this.#digested(this.#copied);
     const [digests] = await Promise.all([digestsOf(this.building, { similar }), synchronize(this.building)]);
     await this.#write(manifestName(generation), encodeDigests(digests));
-    if (this.#spare.isFor(digests.bytes)) await writeFile(this.#spare.readers(generation), '');
     await rename(this.building, this.file(generation));
     await synchronize(this.#folder);
+  }
+
+  /**
+   * Lets readers of the finished file register, if it is large, so that it can become a spare. Call
+   * it before `settle`.
+   */
+  async expectReaders(generation: number): Promise<void> {
+    const { size } = await stat(this.building);
+    if (this.#spare.isFor(size)) await writeFile(this.#spare.readers(generation), '');
   }
 
   /**
@@ -141,7 +154,7 @@ export class VersionFolder {
   /** Deletes leftovers of a publication that did not end. Requires the publication lock. */
   async discard(): Promise<void> {
     for (const name of await readdir(this.#folder)) {
-      if (name.endsWith('.manifest.tmp')) await this.#remove(name);
+      if (UNFINISHED_DIGESTS.test(name)) await this.#remove(name);
       if (name.startsWith('next.building') || name.startsWith('building-')) await this.#remove(name);
     }
   }
@@ -177,7 +190,7 @@ export class VersionFolder {
   async #makeSpare(current: number, oldest: number): Promise<void> {
     const retired = (await this.before(current)).find((generation) => generation < oldest);
     // Without a spare the next publication copies the current version.
-    if (retired !== undefined) {
+    if (retired !== undefined && !this.#isCloned) {
       await this.#spare.make(retired, current, `${this.building}.spare`).catch(() => undefined);
     }
     await this.#spare.drop(current);
@@ -269,6 +282,17 @@ export class VersionFolder {
 
   async #remove(name: string): Promise<void> {
     await rm(join(this.#folder, name), { recursive: true, force: true });
+  }
+}
+
+/** Returns whether the file system can make a copy that shares its blocks with the original. */
+async function clone(from: string, to: string): Promise<boolean> {
+  try {
+    await copyFile(from, to, constants.COPYFILE_FICLONE_FORCE);
+    return true;
+  } catch {
+    // Any other failure happens again when it is copied.
+    return false;
   }
 }
 

@@ -26,8 +26,12 @@ export function registerReader(path: string): () => void {
   return () => database.close();
 }
 
-/** Runs `work` if there are no readers, and lets none begin meanwhile. Returns whether it ran. */
+/**
+ * Runs `work` if there are no readers, and lets none begin meanwhile. Returns whether it ran; it
+ * does not if readers are not registered.
+ */
 export async function withoutReaders(path: string, work: () => Promise<void>): Promise<boolean> {
+  if (!existsSync(path)) return false;
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
     database.exec('BEGIN EXCLUSIVE');

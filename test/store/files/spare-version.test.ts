@@ -23,7 +23,7 @@ import { temporaryFolder } from '../../cli/command.ts';
 import { eventsInWords, openPublished, publishRecords } from '../../dataset/small-world.ts';
 import { publishEvents } from '../many-events.ts';
 
-const EVENTS = 3_000;
+const EVENTS = 500;
 const root = temporaryFolder();
 let data: string;
 
@@ -188,6 +188,16 @@ describe('the spare of a version', () => {
     await publishTimes(store, 1);
     assert.deepEqual(spares(), []);
     await assertIntact(store);
+  });
+
+  it('is not made of a version whose readers were not registered because it was small', async (t) => {
+    const store = await newSchool(t, Number.POSITIVE_INFINITY);
+    await publishTimes(store, 3);
+    const later = openStore(t);
+    await publishTimes(later, 3);
+    assert.deepEqual(spares(), []);
+    await publishTimes(later, 1);
+    assert.equal(spares().length, 1);
   });
 
   it('is not made of small versions', async (t) => {

@@ -10,6 +10,7 @@ import { basename, dirname, join } from 'node:path';
 import { type Image, type ImageArray, type ImagePlace, imageBytes } from '../../../dataset/image.ts';
 import { freeDiskBytes } from '../../../system/free-disk.ts';
 import { slice } from '../../../system/time-slice.ts';
+import { writeWhole } from '../../../system/write-whole.ts';
 
 /** Increment when the arrays or their meaning change: servers then write new images. */
 const FORMAT = 1;
@@ -115,15 +116,14 @@ async function writeImage(file: FileHandle, version: string, image: Image): Prom
     await writePart(file, hash, new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
     await writePart(file, hash, new Uint8Array(paddingOf(array.byteLength)));
   }
-  await file.write(hash.digest());
+  await writeWhole(file, hash.digest());
 }
 
 async function writePart(file: FileHandle, hash: Hash, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
     const piece = bytes.subarray(at, at + PIECE_BYTES);
     hash.update(piece);
-    let written = 0;
-    while (written < piece.length) written += (await file.write(piece.subarray(written))).bytesWritten;
+    await writeWhole(file, piece);
     if (slice.isOver()) await slice.pass();
   }
 }

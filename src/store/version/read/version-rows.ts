@@ -61,8 +61,11 @@ class DuckdbRows implements VersionRows {
   }
 
   async close(): Promise<void> {
-    this.#opened?.database.close();
-    this.#opened?.release();
+    try {
+      this.#opened?.database.close();
+    } finally {
+      this.#opened?.release();
+    }
   }
 }
 
