@@ -17,6 +17,8 @@ export interface DatasetChanges {
   /** New events, in the order of the timeline. */
   readonly events: EventBatch;
   readonly records: { readonly [T in RecordTable]: ChangedRecords<T> };
+  /** Whether users or their LMS properties are new or have changed. */
+  readonly hasUsers: boolean;
   /** Boards on which users, points totals or awards are new or have changed, ascending. */
   readonly boards: Int32Array;
   /** All rows of these boards. */

@@ -69,8 +69,7 @@ export interface Rendering {
   describedPins(): Promise<(index: number) => Described>;
   /**
    * Prepares everything that events in JSON require, and everything that was requested from the
-   * rendering `before`, so that no small response waits for it. Returns before that if small
-   * responses need not wait.
+   * rendering `before`, so that no request waits for it.
    */
   warm(before?: Rendering): Promise<void>;
 }
@@ -206,13 +205,6 @@ class DatasetRendering implements Rendering {
   }
 
   async warm(before?: Rendering): Promise<void> {
-    const making = this.#makeLike(before);
-    // A response that needs what cannot be made reports that.
-    if (this.#fragments.rendersFew) making.catch(() => undefined);
-    else await making;
-  }
-
-  async #makeLike(before: Rendering | undefined): Promise<void> {
     await this.#fragments.eventParts('json');
     await this.dataset.userOrder?.();
     if (before instanceof DatasetRendering) await this.#fragments.fillLike(before.#fragments);

@@ -73,7 +73,11 @@ class ResidentStore implements Store {
     if (stored === undefined || this.#limitBytes === 0) return stored;
     let share: MemoryShare | undefined;
     try {
-      share = { organization: await this.#identity(name), bytes: await expectedBytes(stored) };
+      const organization = await this.#identity(name);
+      const latest = this.#latest.get(organization);
+      // The next version takes about as much. Its texts would have to be read to know.
+      const bytes = latest === undefined ? await expectedBytes(stored) : heldBytes(latest.held);
+      share = { organization, bytes };
       this.#wanted.set(stored, share);
       if (share.bytes + this.#bytesBeside(share.organization) > this.#limitBytes) return stored;
       // Reserved before loading, so that two concurrent loads do not use the same free memory.
@@ -98,9 +102,9 @@ class ResidentStore implements Store {
       if (this.#latest.get(organization) === dataset) this.#latest.delete(organization);
     };
     const dataset =
-      latest === undefined
-        ? await loadDataset(stored, onClose)
-        : await followDataset(latest, stored, onClose);
+      // If that fails, reading the whole version tells whether it is damaged.
+      (latest && (await followDataset(latest, stored, onClose).catch(() => undefined))) ??
+      (await loadDataset(stored, onClose));
     this.#latest.set(organization, dataset);
     return dataset;
   }

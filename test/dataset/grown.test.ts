@@ -79,8 +79,9 @@ async function openGrown(
   earlier: ResidentDataset,
 ): Promise<{ readonly dataset: ResidentDataset; readonly isKnown: boolean }> {
   const stored: Dataset = await openPublished(store, name);
-  const isKnown = (await stored.changesSince?.(earlier)) !== undefined;
-  return { dataset: await followDataset(earlier, stored, () => undefined), isKnown };
+  const followed = await followDataset(earlier, stored, () => undefined);
+  const dataset = followed ?? (await loadDataset(stored, () => undefined));
+  return { dataset, isKnown: followed !== undefined };
 }
 
 /** Publishes the steps, and follows them. Returns how many versions were made from earlier ones. */
@@ -88,12 +89,13 @@ async function follow(steps: readonly Step[]): Promise<number> {
   const name = await newOrganization();
   const followed: ResidentDataset[] = [];
   let known = 0;
-  for (const { records, policy } of steps) {
+  for (const [step, { records, policy }] of steps.entries()) {
     await publishRecords(store, name, records, policy === undefined ? {} : { policy });
     if ((await store.currentVersion(name)) === undefined) continue;
     const whole = await openWhole(name);
-    // From the version before, and from the first one.
-    for (const earlier of new Set([followed.at(-1), followed[0]])) {
+    // From the version before, and the last one from the first one, too.
+    const from = step === steps.length - 1 ? [followed[0], followed.at(-1)] : [followed.at(-1)];
+    for (const earlier of new Set(from)) {
       if (earlier === undefined) continue;
       const { dataset, isKnown } = await openGrown(name, earlier);
       assert.deepEqual(inOrder(dataset.held), inOrder(whole.held));
@@ -114,7 +116,7 @@ describe('a version in memory that was made from an earlier one', () => {
     const property = fc.asyncProperty(stepsArbitrary, async (steps) => {
       known += await follow(steps);
     });
-    await fc.assert(property, runs(8));
+    await fc.assert(property, runs(3));
     assert.ok(known > 0, 'some versions were made from earlier ones');
   });
 
@@ -127,6 +129,10 @@ describe('a version in memory that was made from an earlier one', () => {
       WORLD,
       { users: [{ id: 1n, email: 'other@x.example', firstName: 'Longer than before' }] },
       { users: [{ id: 2n, email: 'two@x.example', lms: { sis: 'B-2' } }] },
+      // The name of one user becomes that of another one, then of no one.
+      { users: [{ id: 2n, lms: { sis: '' } }] },
+      { users: [{ id: 3n, lms: { sis: 'B-2' } }] },
+      { users: [{ id: 3n, lms: { sis: '' } }] },
       {
         boards: [
           { id: 6n, title: 'Six', ltiId: 'lti-6' },
@@ -195,7 +201,7 @@ describe('a version in memory that was made from an earlier one', () => {
     );
     const connection = await instance.connect();
     await connection.run(
-      "DROP TABLE changed_boards; COMMENT ON TABLE version IS 'Corkboard generation, format 7'",
+      "DROP TABLE version_changes; COMMENT ON TABLE version IS 'Corkboard generation, format 7'",
     );
     connection.closeSync();
     instance.closeSync();

@@ -2,7 +2,7 @@
  * Edits of columns: the rows that stay are copied from the column before, in runs, and new rows
  * come between them or in place of others.
  */
-import { slice } from '../../system/time-slice.ts';
+import { inSlices, slice } from '../../system/time-slice.ts';
 import { sharedIntegers } from '../shared-arrays.ts';
 import { TextColumn } from '../text-column.ts';
 import { firstPlace } from './row-index.ts';
@@ -25,8 +25,11 @@ interface ReplacedRows {
   readonly count: number;
 }
 
-/** Rows copied between two checks of the clock. */
+/** Rows copied between two checks of the clock; texts are longer. */
 const ROWS_AT_ONCE = 16_384;
+const TEXTS_AT_ONCE = 1_024;
+/** Binary searches between two checks of the clock. */
+export const SEARCHES_AT_ONCE = 512;
 /** The rows that could be copied in the time that a run takes by itself. */
 const ROWS_PER_RUN = 16;
 
@@ -68,9 +71,7 @@ export function insertionsBefore(length: number, places: Int32Array): Edit {
 export function replacementsOf(length: number, rows: Int32Array): Edit {
   return editOf(
     length,
-    Array.from(rows, (row) => ({
-      ...{ from: Math.min(row, length), to: Math.min(row + 1, length), count: 1 },
-    })),
+    Array.from(rows, (row) => ({ from: Math.min(row, length), to: Math.min(row + 1, length), count: 1 })),
   );
 }
 
@@ -100,16 +101,20 @@ export function lengthAfter(edit: Edit): number {
  * Calls `work` for all runs, or parts of them, in time slices. `at`: the row after the edit at
  * which the run begins.
  */
-export async function inRuns(edit: Edit, work: (run: Run, at: number) => void): Promise<void> {
+export async function inRuns(
+  edit: Edit,
+  work: (run: Run, at: number) => void,
+  rowsAtOnce = ROWS_AT_ONCE,
+): Promise<void> {
   let at = 0;
   let done = 0;
   for (const { isNew, from, to } of edit) {
-    for (let start = from; start < to; start += ROWS_AT_ONCE) {
-      const end = Math.min(start + ROWS_AT_ONCE, to);
+    for (let start = from; start < to; start += rowsAtOnce) {
+      const end = Math.min(start + rowsAtOnce, to);
       work({ isNew, from: start, to: end }, at);
       at += end - start;
       done += end - start + ROWS_PER_RUN;
-      if (done < ROWS_AT_ONCE) continue;
+      if (done < rowsAtOnce) continue;
       done = 0;
       if (slice.isOver()) await slice.pass();
     }
@@ -140,7 +145,8 @@ export async function editColumn<C extends Column<C>>(
 /** The result is in shared memory. */
 export async function editTexts(edit: Edit, before: TextColumn, added: TextColumn): Promise<TextColumn> {
   const parts: TextColumn[] = [];
-  await inRuns(edit, ({ isNew, from, to }) => parts.push((isNew ? added : before).range(from, to)));
+  const add = ({ isNew, from, to }: Run) => parts.push((isNew ? added : before).range(from, to));
+  await inRuns(edit, add, TEXTS_AT_ONCE);
   return await TextColumn.join(parts, before.isJson);
 }
 
@@ -171,14 +177,17 @@ export function rowsOf(edit: Edit, before: Int32Array, added: Int32Array): Edit 
  * The places before which new values belong in an order, behind equal ones. `isAfter`: whether what
  * is at a place comes after the new value `added`; the new ones are in order.
  */
-export function placesIn(
+export async function placesIn(
   length: number,
   count: number,
   isAfter: (place: number, added: number) => boolean,
-): Int32Array {
+): Promise<Int32Array> {
   const places = new Int32Array(count);
-  for (let added = 0; added < count; added++) {
-    places[added] = firstPlace(places[added - 1] ?? 0, length, (place) => isAfter(place, added));
-  }
+  const find = (from: number, to: number) => {
+    for (let added = from; added < to; added++) {
+      places[added] = firstPlace(places[added - 1] ?? 0, length, (place) => isAfter(place, added));
+    }
+  };
+  await inSlices(0, count, find, SEARCHES_AT_ONCE);
   return places;
 }

@@ -49,17 +49,17 @@ export async function growTally(
   added: EventBatch,
   sizes: ColumnSizes,
 ): Promise<EventTally> {
-  const grow = (column: TalliedColumn, values: number) => {
-    const count = new DenseCount(values, before[column]);
+  const grow = async (column: TalliedColumn, values: number) => {
+    const count = await DenseCount.of(values, before[column]);
     count.add(added[column]);
     return count;
   };
   const counts = {
-    kind: grow('kind', sizes.kinds),
-    actor: grow('actor', sizes.users),
-    owner: grow('owner', sizes.users),
-    board: grow('board', sizes.boards),
-    pin: grow('pin', sizes.pins),
+    kind: await grow('kind', sizes.kinds),
+    actor: await grow('actor', sizes.users),
+    owner: await grow('owner', sizes.users),
+    board: await grow('board', sizes.boards),
+    pin: await grow('pin', sizes.pins),
   };
   return { events: before.events + added.count, ...(await occurrencesOf(counts)) };
 }
@@ -90,14 +90,20 @@ function openCount(values: number, rows: number): Count {
   return rows < values / 8 ? new SparseCount() : new DenseCount(values);
 }
 
-const NOTHING: Occurrences = { index: new Int32Array(), count: new Float64Array() };
-
 class DenseCount implements Count {
   readonly #counts: Float64Array;
 
-  constructor(values: number, { index, count }: Occurrences = NOTHING) {
+  constructor(values: number) {
     this.#counts = new Float64Array(values);
-    for (let place = 0; place < index.length; place++) this.#counts[index[place]!] = count[place]!;
+  }
+
+  /** Continues from earlier counts. */
+  static async of(values: number, { index, count }: Occurrences): Promise<DenseCount> {
+    const made = new DenseCount(values);
+    await inSlices(0, index.length, (from, to) => {
+      for (let place = from; place < to; place++) made.#counts[index[place]!] = count[place]!;
+    });
+    return made;
   }
 
   add(values: Int32Array): void {

@@ -24,6 +24,7 @@ import {
   placesIn,
   replacementsOf,
   rowsOf,
+  SEARCHES_AT_ONCE,
   updatesOf,
 } from './edit.ts';
 import { growTally } from './events.ts';
@@ -48,8 +49,12 @@ export async function growHoldings(
     boards: await growRecords('boards', before.records.boards, changes.records.boards),
     pins: await growRecords('pins', before.records.pins, changes.records.pins),
   };
-  const users = await growIds(before.users, records.users);
-  const boards = await growIds(before.boards, records.boards);
+  const users = isUnchanged(changes.records.users)
+    ? before.users
+    : await growIds(before.users, records.users);
+  const boards = isUnchanged(changes.records.boards)
+    ? before.boards
+    : await growIds(before.boards, records.boards);
   const visibility = new ScopeMask(boards, users, await growPeople(before, changes, sizes.boards));
   return {
     records,
@@ -121,15 +126,16 @@ async function editIntegers(edit: Edit, before: Int32Array, added: Int32Array): 
 /** New records have the indices behind the earlier ones. */
 async function growIds({ byId }: IdIndex, records: Users | Boards): Promise<IdIndex> {
   const { id } = records;
-  const added = Int32Array.from({ length: id.length - byId.length }, (_, place) => byId.length + place);
-  added.sort((one, other) => (id[one]! < id[other]! ? -1 : 1));
-  const places = placesIn(byId.length, added.length, (place, row) => id[byId[place]!]! > id[added[row]!]!);
-  const edit = insertionsBefore(byId.length, places);
-  return await IdIndex.of(records, added.length === 0 ? byId : await editIntegers(edit, byId, added));
+  const ids = id.slice(byId.length).sort();
+  const places = await placesIn(byId.length, ids.length, (place, row) => id[byId[place]!]! > ids[row]!);
+  const indices = new Map<bigint, number>();
+  for (let index = byId.length; index < id.length; index++) indices.set(id[index]!, index);
+  const added = Int32Array.from(ids, (one) => indices.get(one)!);
+  return await IdIndex.of(records, await editIntegers(insertionsBefore(byId.length, places), byId, added));
 }
 
-async function growUserNames(before: Holdings, { records }: DatasetChanges, stored: Dataset) {
-  return isUnchanged(records.users) ? before.userNames : await readUserNames(stored.tables().properties());
+async function growUserNames(before: Holdings, { hasUsers }: DatasetChanges, stored: Dataset) {
+  return hasUsers ? await readUserNames(stored.tables().properties()) : before.userNames;
 }
 
 async function growPeople(
@@ -161,7 +167,7 @@ async function growTimeline(
   { sizes, visibility, lastSequence }: Later,
 ): Promise<ResidentTimeline> {
   // New events are behind those of the same instant, because their sequences are larger.
-  const places = placesIn(
+  const places = await placesIn(
     events.count,
     added.count,
     (place, row) => timestampOf(events, place) > added.timestampMs[row]!,
@@ -194,13 +200,17 @@ async function growIndex(
   numbers: RowNumbers,
 ): Promise<RowIndex> {
   const added = await indexRows(values, count);
-  const placeOf = (row: number) => {
-    const value = values[row]!;
-    const from = offsetsBefore[value] ?? before.length;
-    const to = offsetsBefore[value + 1] ?? before.length;
-    return firstPlace(from, to, (place) => before[place]! >= numbers.places[row]!);
+  const places = new Int32Array(added.rows.length);
+  const find = (first: number, end: number) => {
+    for (let at = first; at < end; at++) {
+      const row = added.rows[at]!;
+      const from = offsetsBefore[values[row]!] ?? before.length;
+      const to = offsetsBefore[values[row]! + 1] ?? before.length;
+      places[at] = firstPlace(from, to, (place) => before[place]! >= numbers.places[row]!);
+    }
   };
-  const edit = insertionsBefore(before.length, added.rows.map(placeOf));
+  await inSlices(0, places.length, find, SEARCHES_AT_ONCE);
+  const edit = insertionsBefore(before.length, places);
   const rows = sharedIntegers(lengthAfter(edit));
   await inRuns(edit, ({ isNew, from, to }, at) => {
     if (isNew) for (let place = from; place < to; place++) rows[at++] = numbers.ofNew(added.rows[place]!);

@@ -35,17 +35,16 @@ export async function loadDataset(stored: Dataset, onClose: () => void): Promise
 }
 
 /**
- * Like `loadDataset`, but from an earlier version in memory and what has changed since, if that is
- * known.
+ * Like `loadDataset`, but from an earlier version in memory and what has changed since. Undefined
+ * if that is not known.
  */
 export async function followDataset(
   before: ResidentDataset,
   stored: Dataset,
   onClose: () => void,
-): Promise<ResidentDataset> {
+): Promise<ResidentDataset | undefined> {
   const changes = await stored.changesSince?.(before);
-  if (changes === undefined || !isComplete(before.held, changes, stored))
-    return await loadDataset(stored, onClose);
+  if (changes === undefined || !isComplete(before.held, changes, stored)) return undefined;
   const holdings = await growHoldings(before.held, changes, stored);
   const keeper = stored.image && new ImageKeeper(stored.image, holdings);
   return new ResidentDataset(stored, holdings, onClose, keeper);

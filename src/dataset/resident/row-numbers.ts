@@ -4,8 +4,8 @@ export class RowNumbers {
   readonly places: Int32Array;
   /**
    * By the leading bits of an earlier row: the number of new rows before the first row with these
-   * bits. The table is small, so that rows can be looked up in any order; one number for each row
-   * would be read from memory each time.
+   * bits; behind the last one, the number of all. The table is small, so that rows can be looked up
+   * in any order; one number for each row would be read from memory each time.
    */
   readonly #starts: Int32Array;
   readonly #shift: number;
@@ -14,7 +14,7 @@ export class RowNumbers {
   constructor(places: Int32Array, length: number) {
     this.places = places;
     this.#shift = Math.max(0, Math.ceil(Math.log2((length + 1) / (places.length + 1))));
-    this.#starts = new Int32Array((length >>> this.#shift) + 1);
+    this.#starts = new Int32Array((length >>> this.#shift) + 2);
     let inserted = 0;
     for (let start = 0; start < this.#starts.length; start++) {
       while (inserted < places.length && places[inserted]! < start << this.#shift) inserted += 1;
@@ -24,8 +24,15 @@ export class RowNumbers {
 
   ofEarlier(row: number): number {
     const { places } = this;
-    let inserted = this.#starts[row >>> this.#shift]!;
-    while (inserted < places.length && places[inserted]! <= row) inserted += 1;
+    const bits = row >>> this.#shift;
+    // Mostly these are one or two; all can be among the same few rows.
+    let inserted = this.#starts[bits]!;
+    let end = this.#starts[bits + 1]!;
+    while (inserted < end) {
+      const middle = (inserted + end) >>> 1;
+      if (places[middle]! > row) end = middle;
+      else inserted = middle + 1;
+    }
     return row + inserted;
   }
 

@@ -90,7 +90,7 @@ export class FragmentCache {
   /** By name: the number of responses for which only a few records were rendered. */
   readonly #few = new Map<string, number>();
   /** Whether records are in memory as they are rendered, so that a few of them are read at once. */
-  readonly rendersFew: boolean;
+  readonly #hasRecords: boolean;
   /**
    * All fragments made so far, by name, so that the cache of the next version can be filled with
    * the same.
@@ -103,7 +103,7 @@ export class FragmentCache {
    */
   constructor(dataset: Dataset, seen: Dataset) {
     this.#dataset = dataset;
-    this.rendersFew = dataset.timeline !== undefined && seen === dataset;
+    this.#hasRecords = dataset.timeline !== undefined && seen === dataset;
     const { memory, ...records } = sharedOf(dataset);
     this.#records = { ...records, users: new RecordCache('users', seen) };
     this.#memory = memory;
@@ -214,7 +214,7 @@ export class FragmentCache {
    * responses the fragments of all records are made meanwhile, with `make`.
    */
   #isForFew(name: string, make: () => Promise<unknown>, occurring: number, records: number): boolean {
-    if (this.#ready.has(name) || !this.rendersFew || !areFew(occurring, records)) return false;
+    if (this.#ready.has(name) || !this.#hasRecords || !areFew(occurring, records)) return false;
     const responses = 1 + (this.#few.get(name) ?? 0);
     this.#few.set(name, responses);
     // A response that needs all fragments reports a failure, so this need not.

@@ -23,7 +23,7 @@ async function makeEarlier(file: string, format: 3 | 4 | 5): Promise<void> {
   const connection = await instance.connect();
   await connection.run(`DELETE FROM standings WHERE (board, person) NOT IN
     (SELECT board, person FROM board_people WHERE present)`);
-  await connection.run('DROP TABLE deleted_events; DROP TABLE publications; DROP TABLE changed_boards;');
+  await connection.run('DROP TABLE deleted_events; DROP TABLE publications; DROP TABLE version_changes;');
   if (format < 5) await connection.run('ALTER TABLE version DROP COLUMN user_points_key');
   if (format === 3) {
     for (const clock of LATER_USER_CLOCKS) await connection.run(`ALTER TABLE users DROP COLUMN ${clock}`);

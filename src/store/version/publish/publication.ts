@@ -22,7 +22,6 @@ import {
 import { text } from '../../stored-values.ts';
 import { countRows, Database, prepareThreads, runRows, setMemory } from '../database.ts';
 import { readSettings, writeVersion } from '../version-row.ts';
-import { recordChangedBoards } from './changed-boards.ts';
 import { checkStaged } from './checks.ts';
 import { compact } from './compact.ts';
 import { type Deleted, type DeletingRun, deleteRecords, leaveOutExpired } from './delete-records.ts';
@@ -37,6 +36,7 @@ import { publishPoints } from './points-tables.ts';
 import { CURRENT, changesOfRollback, type RolledBack, rollBack } from './roll-back.ts';
 import { bringUpToDate, GENERATION_SCHEMA, readFormat } from './schema.ts';
 import { StagingTables } from './staging-tables.ts';
+import { recordChanges } from './version-changes.ts';
 
 /** Called when a publication has taken effect, with the settings that are in force from then on. */
 type OnPublished = (outcome: Outcome, settings: Settings) => Promise<void>;
@@ -188,10 +188,13 @@ export class DuckdbPublication implements Publication {
     const { policy } = this.#settings;
     const hasNewPolicy = policy !== position.policy;
     await publishPoints(this.#connection, policy, hasNewPolicy || isAnew);
-    const changesAll = hasNewPolicy || isAnew || this.#rolledBack !== undefined;
-    await recordChangedBoards(this.#connection, position.publication, changesAll);
     await restoreOrder(this.#connection);
-    await this.#writeVersion({ version, publishedMs }, position);
+    const lastSequence = await this.#writeVersion({ version, publishedMs }, position);
+    await recordChanges(this.#connection, {
+      ...{ version, before: position.version, lastSequence },
+      hasUsers: changes.users.added + changes.users.changed > 0,
+      ofAllBoards: hasNewPolicy || isAnew || this.#rolledBack !== undefined,
+    });
     const about = { ...this.#cause, changes, counts };
     await recordPublication(
       this.#connection,
@@ -225,8 +228,9 @@ export class DuckdbPublication implements Publication {
     return this.#merged;
   }
 
-  async #position(): Promise<MergePosition & { readonly policy: string | undefined }> {
-    const [row] = await runRows(this.#connection, 'SELECT last_sequence, policy FROM version');
+  /** `version` and `policy` are those of the file when the publication began. */
+  async #position(): Promise<MergePosition & FileState> {
+    const [row] = await runRows(this.#connection, 'SELECT last_sequence, policy, version FROM version');
     const [current] =
       this.#next.current === undefined
         ? [row]
@@ -235,6 +239,7 @@ export class DuckdbPublication implements Publication {
       publication: (this.#next.publication ?? 0) + 1,
       lastSequence: Number(current?.[0] ?? 0),
       policy: row === undefined ? undefined : text(row[1]),
+      version: row === undefined ? undefined : text(row[2]),
     };
   }
 
@@ -260,15 +265,18 @@ export class DuckdbPublication implements Publication {
     await this.#connection.run(`UPDATE boards SET revised = ${nextSequence(position)}`);
   }
 
-  /** The sequence advances even without new events, for records that were changed. */
+  /**
+   * Returns the last sequence. It advances even without new events, for records that were changed.
+   */
   async #writeVersion(
     made: { readonly version: string; readonly publishedMs: number },
     position: MergePosition,
-  ): Promise<void> {
+  ): Promise<number> {
     const [row] = await runRows(this.#connection, 'SELECT max(sequence) FROM events');
     const lastSequence = Math.max(Number(row?.[0] ?? 0), nextSequence(position));
     const facts = { ...made, publication: position.publication, lastSequence };
     await writeVersion(this.#connection, this.#settings, facts);
+    return lastSequence;
   }
 
   #close(): void {
@@ -278,6 +286,12 @@ export class DuckdbPublication implements Publication {
     this.#connection.closeSync();
     this.#database.close();
   }
+}
+
+/** Absent before the first publication. */
+interface FileState {
+  readonly policy: string | undefined;
+  readonly version: string | undefined;
 }
 
 /** Creates the tables of a new file, or brings those of an earlier format up to date. */

@@ -20,8 +20,8 @@ const EARLIEST_FORMAT = 3;
 const FORMAT_OF_CLOCKS = 4;
 /** The format that added deleted events and the history of publications. */
 const FORMAT_OF_HISTORY = 7;
-/** The format that added the boards that publications have changed. */
-const FORMAT_OF_CHANGED_BOARDS = 8;
+/** The format that added what the latest publications have changed. */
+const FORMAT_OF_CHANGES = 8;
 
 const commentOf = (format: number) => `Corkboard generation, format ${format}`;
 
@@ -49,10 +49,12 @@ CREATE TABLE deleted_events (
 -- All publications up to this version (decision 83); "about" is JSON.
 CREATE TABLE publications (publication INTEGER, version VARCHAR, published_ms BIGINT, about VARCHAR);`;
 
-const CHANGED_BOARDS = `
--- The boards whose users, points or awards each of the latest publications has changed (decision
--- 47); null: it may have changed all of them.
-CREATE TABLE changed_boards (publication INTEGER, boards INTEGER[]);`;
+const VERSION_CHANGES = `
+-- What the latest publications have changed (decision 47): each from the version "before", whether
+-- users or their LMS properties, and the boards whose users, points or awards; null: maybe all.
+CREATE TABLE version_changes (
+  version VARCHAR, before VARCHAR, last_sequence BIGINT, has_users BOOLEAN, boards INTEGER[]
+);`;
 
 export const GENERATION_SCHEMA = `
 CREATE TABLE version (
@@ -68,7 +70,7 @@ ${createTable('actor_events', ORDERED_EVENTS)}
 -- Rows that were appended to a table without continuing its order.
 CREATE TABLE out_of_order (name VARCHAR, rows BIGINT);
 ${HISTORY}
-${CHANGED_BOARDS}
+${VERSION_CHANGES}
 `;
 
 interface Added {
@@ -98,7 +100,7 @@ const STEPS: Readonly<Record<number, string>> = {
   // Users who were paid without acting had no points total.
   5: `INSERT INTO standings ${MISSING_STANDINGS};`,
   6: HISTORY,
-  7: CHANGED_BOARDS,
+  7: VERSION_CHANGES,
 };
 
 /**
@@ -129,9 +131,9 @@ export function hasHistory(format: number): boolean {
   return format >= FORMAT_OF_HISTORY;
 }
 
-/** Whether a file tells which boards publications have changed. */
-export function hasChangedBoards(format: number): boolean {
-  return format >= FORMAT_OF_CHANGED_BOARDS;
+/** Whether a file tells what publications have changed. */
+export function hasChanges(format: number): boolean {
+  return format >= FORMAT_OF_CHANGES;
 }
 
 /**

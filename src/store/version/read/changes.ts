@@ -2,10 +2,11 @@
 import type { ChangedRecords, DatasetChanges } from '../../../dataset/changes.ts';
 import type { Dataset } from '../../../dataset/dataset.ts';
 import { joinRecords, type RecordTable } from '../../../dataset/records.ts';
+import { text } from '../../stored-values.ts';
 import { type Database, joinedIntegers } from '../database.ts';
-import { hasChangedBoards } from '../publish/schema.ts';
+import { hasChanges } from '../publish/schema.ts';
 import { readRecords } from './records.ts';
-import { readTables } from './tables.ts';
+import { CHANGED_BOARDS, readTables } from './tables.ts';
 import { readEventsSince } from './timeline.ts';
 
 /** With more changes, reading the whole version takes hardly longer. */
@@ -19,40 +20,74 @@ export async function readChanges(
   database: Database,
   format: number,
   before: Dataset,
-  after: Pick<Dataset, 'counts'>,
+  after: Pick<Dataset, 'version' | 'counts'>,
 ): Promise<DatasetChanges | undefined> {
-  if (after.counts.events - before.counts.events > MOST_CHANGES) return undefined;
-  const boards = hasChangedBoards(format) ? await readChangedBoards(database, before.version) : undefined;
-  if (boards === undefined || boards.length > MOST_CHANGES) return undefined;
-  const events = await readEventsSince(database, before.lastSequence);
-  const [users, changedBoards, pins] = [
-    await readChanged(database, 'users', format, before.lastSequence),
-    await readChanged(database, 'boards', format, before.lastSequence),
-    await readChanged(database, 'pins', format, before.lastSequence),
-  ];
-  if (users === undefined || changedBoards === undefined || pins === undefined) return undefined;
-  const records = { users, boards: changedBoards, pins };
-  return { events, records, boards, ofBoards: readTables(database, boards) };
+  const { lastSequence } = before;
+  if (after.counts.events - before.counts.events > MOST_CHANGES || !hasChanges(format)) return undefined;
+  const publications = await publicationsBetween(database, before.version, after.version);
+  if (publications === undefined) return undefined;
+  const boards = await joinedIntegers(
+    await database.chunks(`SELECT DISTINCT board FROM (${CHANGED_BOARDS}) ORDER BY board`, {
+      since: BigInt(lastSequence),
+    }),
+    0,
+  );
+  if (boards.length > MOST_CHANGES) return undefined;
+  const records = await readChangedRecords(database, format, lastSequence);
+  if (records === undefined) return undefined;
+  return {
+    events: await readEventsSince(database, lastSequence),
+    records,
+    hasUsers: publications.some(({ hasUsers }) => hasUsers),
+    boards,
+    ofBoards: readTables(database, lastSequence),
+  };
+}
+
+interface ChangingPublication {
+  readonly before: string | undefined;
+  readonly hasUsers: boolean;
 }
 
 /**
- * The boards that all publications after a version have changed, ascending. Undefined if the
- * version is not among the earlier ones of this file, or if one of them may have changed all.
+ * The publications that lead from one version to a later one. Undefined if there are none, or if
+ * one of them may have changed all boards. Numbers of publications can occur twice in a file that
+ * was restored, versions cannot.
  */
-async function readChangedBoards(database: Database, version: string): Promise<Int32Array | undefined> {
-  const [row] = await database.rows(
-    `SELECT count(*) = max(p.last) - min(p.before) AND count(*) = count(c.boards)
-     FROM (SELECT max(publication) AS last, max(publication) FILTER (version = $version) AS before FROM publications) p
-     JOIN changed_boards c ON c.publication > p.before`,
-    { version },
+async function publicationsBetween(
+  database: Database,
+  from: string,
+  to: string,
+): Promise<readonly ChangingPublication[] | undefined> {
+  const rows = await database.rows(
+    'SELECT version, before, has_users FROM version_changes WHERE boards IS NOT NULL',
   );
-  if (row?.[0] !== true) return undefined;
-  const chunks = await database.chunks(
-    `SELECT DISTINCT unnest(boards) AS board FROM changed_boards
-     WHERE publication > (SELECT publication FROM publications WHERE version = $version) ORDER BY board`,
-    { version },
+  const publications = new Map(
+    rows.map(([version, before, hasUsers]) => [
+      text(version),
+      { before: before === null ? undefined : text(before), hasUsers: hasUsers === true },
+    ]),
   );
-  return await joinedIntegers(chunks, 0);
+  const found: ChangingPublication[] = [];
+  for (let version = to; version !== from; ) {
+    const publication = publications.get(version);
+    if (publication?.before === undefined) return undefined;
+    found.push(publication);
+    version = publication.before;
+  }
+  return found.length === 0 ? undefined : found;
+}
+
+async function readChangedRecords(
+  database: Database,
+  format: number,
+  sequence: number,
+): Promise<DatasetChanges['records'] | undefined> {
+  const users = await readChanged(database, 'users', format, sequence);
+  const boards = await readChanged(database, 'boards', format, sequence);
+  const pins = await readChanged(database, 'pins', format, sequence);
+  if (users === undefined || boards === undefined || pins === undefined) return undefined;
+  return { users, boards, pins };
 }
 
 async function readChanged<T extends RecordTable>(

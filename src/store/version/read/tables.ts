@@ -5,10 +5,13 @@ import { text } from '../../stored-values.ts';
 import { type Database, doubleColumn, integerColumn, type StatementParameters } from '../database.ts';
 import { flagColumn, idColumn } from './records.ts';
 
-/** `boards`: only rows of these boards, in tables whose rows belong to boards. */
-export function readTables(database: Database, boards?: Int32Array): Tables {
-  const parameters = boards === undefined ? {} : { boards: Array.from(boards, BigInt) };
-  const sources = boards === undefined ? WHOLE : OF_BOARDS;
+/**
+ * `since`: only rows of boards that later publications have changed, in tables whose rows belong to
+ * boards.
+ */
+export function readTables(database: Database, since?: number): Tables {
+  const parameters = since === undefined ? {} : { since: BigInt(since) };
+  const sources = since === undefined ? WHOLE : OF_BOARDS;
   async function* stream<Rows>(
     sql: string,
     rows: (chunk: DuckDBDataChunk) => Rows,
@@ -51,11 +54,15 @@ export function readTables(database: Database, boards?: Int32Array): Tables {
 
 const PROPERTIES = 'SELECT person, property, value FROM user_properties';
 
+/** The boards that publications after the sequence `$since` have changed. */
+export const CHANGED_BOARDS =
+  'SELECT unnest(boards) AS board FROM version_changes WHERE last_sequence > $since';
+
 /** What a query reads in place of a table. */
 type Sources = (table: 'board_people' | 'standings' | 'imported_points' | 'awards' | 'adjustments') => string;
 
 const WHOLE: Sources = (table) => table;
-const OF_BOARDS: Sources = (table) => `(FROM ${table} WHERE board IN (SELECT unnest($boards)))`;
+const OF_BOARDS: Sources = (table) => `(FROM ${table} WHERE board IN (${CHANGED_BOARDS}))`;
 
 const boardPeople = (from: Sources) => `SELECT board, person FROM ${from('board_people')}`;
 const standings = (from: Sources) => `

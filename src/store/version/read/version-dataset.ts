@@ -192,8 +192,11 @@ class VersionDataset implements Dataset {
   }
 
   async close(): Promise<void> {
-    this.#database.close();
-    this.#release();
+    try {
+      this.#database.close();
+    } finally {
+      this.#release();
+    }
   }
 
   /**
