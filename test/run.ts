@@ -20,7 +20,7 @@ const SHARED_SERVERS = '--test-global-setup=test/global-setup.ts';
 /** May exceed the number of cores, because tests mostly wait. */
 const FILES_AT_ONCE = 4;
 const WANTED_POSTGRES = readPostgresVersion(process.env['CORKBOARD_TEST_POSTGRES']);
-const LONG = { CORKBOARD_LONG: '1', CORKBOARD_RUNS: '25' };
+const LONG = { CORKBOARD_LONG: '1', CORKBOARD_RUNS: '16' };
 /** In percent, slightly below what a long run covers: 99.1, 96.5 and 97.6. */
 const COVERAGE = [
   '--experimental-test-coverage',

@@ -29,7 +29,7 @@ const ROUNDS = IS_LONG ? 24 : 3;
 /**
  * Run in sequence, each with its own servers and database, since every round makes the data larger.
  */
-const SERIES = IS_LONG ? 6 : 1;
+const SERIES = IS_LONG ? 4 : 1;
 /** Bundles 0 and 1 are imported without kills. */
 const FIRST = 2;
 const RECOVERED_MS = 60_000;

@@ -21,7 +21,7 @@ import '../without-coverage.ts';
 const COMMAND = join(import.meta.dirname, '../../src/cli/main.ts');
 const ROUNDS = IS_LONG ? 24 : 2;
 /** Run in sequence, since every round makes the data larger. */
-const SERIES = IS_LONG ? 10 : 1;
+const SERIES = IS_LONG ? 5 : 1;
 
 /**
  * Fractions of the time that a whole import takes, and numbers of changes in the data folder.
