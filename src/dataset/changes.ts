@@ -12,6 +12,13 @@ export interface ChangedRecords<T extends RecordTable> {
   readonly records: RecordColumns<T>;
 }
 
+/** From which earlier version in memory a version was made. */
+export interface Origin {
+  readonly version: string;
+  /** Indices of the records that are new or have changed since, ascending. */
+  readonly records: { readonly [T in RecordTable]: Int32Array };
+}
+
 /** Nothing has been deleted. */
 export interface DatasetChanges {
   /** New events, in the order of the timeline. */

@@ -5,7 +5,7 @@
 
 import type { Scope } from '../domain/scope.ts';
 import type { Unseen } from '../domain/user-clocks.ts';
-import type { DatasetChanges } from './changes.ts';
+import type { DatasetChanges, Origin } from './changes.ts';
 import type { ImagePlace } from './image.ts';
 import type {
   BoardName,
@@ -114,6 +114,9 @@ export interface Dataset {
    * anything.
    */
   readonly timeline?: Timeline | undefined;
+
+  /** Absent unless the version was made from an earlier one in memory. */
+  readonly origin?: Origin | undefined;
 
   /**
    * The order of users in lists and points maps, if it is not that of the ids in the store. It also

@@ -15,6 +15,15 @@ export interface Organization {
   readonly categoryId: bigint;
 }
 
+export function areSameOrganization(one: Organization, other: Organization): boolean {
+  return (
+    one.id === other.id &&
+    one.title === other.title &&
+    one.domain === other.domain &&
+    one.categoryId === other.categoryId
+  );
+}
+
 /**
  * Kind of an event: the type of its object and the action. The type `pin` means that the event has
  * a pin.

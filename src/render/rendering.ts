@@ -14,7 +14,7 @@ import { bufferedBody, longBody } from './fragments/buffered-body.ts';
 import { answerChanges, EventNames } from './fragments/changes.ts';
 import { EVENT_COLUMNS } from './fragments/event-form.ts';
 import type { EventParts } from './fragments/event-writer.ts';
-import { FragmentCache } from './fragments/fragment-cache.ts';
+import { FragmentCache, growCaches } from './fragments/fragment-cache.ts';
 import { ListWriter, readListPage } from './fragments/list-writer.ts';
 import { type PointsKey, PointsWriter } from './fragments/points-writer.ts';
 import { ParquetTables } from './parquet-tables.ts';
@@ -87,6 +87,14 @@ export interface Describing {
  */
 export function openRendering(dataset: Dataset, redacting: Redacting, thread?: RenderThread): Rendering {
   return new DatasetRendering(dataset, redacting, thread);
+}
+
+/**
+ * Lets the renderings of a version use fragments of an earlier one from which it was made. Call it
+ * before a rendering of the version is opened, and `warm` with the earlier renderings.
+ */
+export function growRenderings(dataset: Dataset, earlier: Dataset): void {
+  growCaches(dataset, earlier);
 }
 
 const KEPT_SIZES = 256;
@@ -205,6 +213,7 @@ class DatasetRendering implements Rendering {
   }
 
   async warm(before?: Rendering): Promise<void> {
+    if (before instanceof DatasetRendering) this.#fragments.growFrom(before.#fragments);
     await this.#fragments.eventParts('json');
     await this.dataset.userOrder?.();
     if (before instanceof DatasetRendering) await this.#fragments.fillLike(before.#fragments);

@@ -73,11 +73,7 @@ class ResidentStore implements Store {
     if (stored === undefined || this.#limitBytes === 0) return stored;
     let share: MemoryShare | undefined;
     try {
-      const organization = await this.#identity(name);
-      const latest = this.#latest.get(organization);
-      // The next version takes about as much. Its texts would have to be read to know.
-      const bytes = latest === undefined ? await expectedBytes(stored) : heldBytes(latest.held);
-      share = { organization, bytes };
+      share = { organization: await this.#identity(name), bytes: await expectedBytes(stored) };
       this.#wanted.set(stored, share);
       if (share.bytes + this.#bytesBeside(share.organization) > this.#limitBytes) return stored;
       // Reserved before loading, so that two concurrent loads do not use the same free memory.

@@ -1,5 +1,6 @@
 /** The port of a store: its organizations, their published datasets, and new publications. */
 import type { Counts, Dataset, UserPointsKey } from '../dataset/dataset.ts';
+import { areSameOrganization } from '../dataset/records.ts';
 import type {
   DeletionOf,
   EventColumns,
@@ -27,12 +28,7 @@ export interface Settings {
 
 /** Whether both settings show the same organization in events; every event contains it. */
 export function isSameOrganization(one: Settings, other: Settings): boolean {
-  return (
-    one.id === other.id &&
-    one.title === other.title &&
-    one.domain === other.domain &&
-    one.categoryId === other.categoryId
-  );
+  return areSameOrganization(one, other);
 }
 
 /**

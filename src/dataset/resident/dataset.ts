@@ -7,6 +7,7 @@ import { NO_REDACTION } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
 import { clockOf, type Unseen } from '../../domain/user-clocks.ts';
 import { AsyncMemo } from '../../system/async-memo.ts';
+import type { Origin } from '../changes.ts';
 import type { Dataset, Ledger } from '../dataset.ts';
 import {
   type BoardName,
@@ -68,6 +69,7 @@ export class ResidentDataset implements Dataset {
   readonly kinds;
   readonly timeline: ResidentTimeline;
   readonly held: Holdings;
+  readonly origin: Origin | undefined;
   readonly #stored: Dataset;
   readonly #onClose: () => void;
   readonly #keeper: ImageKeeper | undefined;
@@ -76,7 +78,12 @@ export class ResidentDataset implements Dataset {
   readonly #revisions = new AsyncMemo<Revisions>(KEPT_REVISIONS);
 
   /** `keeper` is absent if the version has its image, or cannot have one. */
-  constructor(stored: Dataset, held: Holdings, onClose: () => void, keeper?: ImageKeeper) {
+  constructor(
+    stored: Dataset,
+    held: Holdings,
+    onClose: () => void,
+    { keeper, origin }: { readonly keeper?: ImageKeeper | undefined; readonly origin?: Origin } = {},
+  ) {
     this.version = stored.version;
     this.organization = stored.organization;
     this.lookups = stored.lookups;
@@ -87,6 +94,7 @@ export class ResidentDataset implements Dataset {
     this.kinds = stored.kinds;
     this.timeline = held.timeline;
     this.held = held;
+    this.origin = origin;
     this.#stored = stored;
     this.#onClose = onClose;
     this.#keeper = keeper;

@@ -214,7 +214,7 @@ async function growIndex(
   const rows = sharedIntegers(lengthAfter(edit));
   await inRuns(edit, ({ isNew, from, to }, at) => {
     if (isNew) for (let place = from; place < to; place++) rows[at++] = numbers.ofNew(added.rows[place]!);
-    else for (let place = from; place < to; place++) rows[at++] = numbers.ofEarlier(before[place]!);
+    else numbers.ofEarlier(before.subarray(from, to), rows, at);
   });
   const offsets = sharedIntegers(count + 1);
   await inSlices(0, count + 1, (from, to) => {

@@ -10,6 +10,8 @@ export class IdIndex {
   readonly byId: Int32Array;
   /** Position of each index in that order. */
   readonly ranks: Int32Array;
+  /** Whether the ids ascend with the indices. */
+  readonly isInOrder: boolean;
   readonly #ids: BigInt64Array;
   /** `created_at` of the import by index; NaN if it gave none. */
   readonly #createdMs: Float64Array;
@@ -18,6 +20,7 @@ export class IdIndex {
     this.count = ids.length;
     this.byId = byId;
     this.ranks = ranks;
+    this.isInOrder = byId.every((index, place) => index === place);
     this.#ids = ids;
     this.#createdMs = createdMs;
   }

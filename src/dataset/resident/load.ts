@@ -31,7 +31,7 @@ export async function loadDataset(stored: Dataset, onClose: () => void): Promise
   if (image !== undefined) return new ResidentDataset(stored, await holdingsOf(image, stored), onClose);
   const holdings = await readHoldings(stored);
   const keeper = stored.image && new ImageKeeper(stored.image, holdings);
-  return new ResidentDataset(stored, holdings, onClose, keeper);
+  return new ResidentDataset(stored, holdings, onClose, { keeper });
 }
 
 /**
@@ -47,7 +47,12 @@ export async function followDataset(
   if (changes === undefined || !isComplete(before.held, changes, stored)) return undefined;
   const holdings = await growHoldings(before.held, changes, stored);
   const keeper = stored.image && new ImageKeeper(stored.image, holdings);
-  return new ResidentDataset(stored, holdings, onClose, keeper);
+  const { users, boards, pins } = changes.records;
+  const records = { users: users.indices, boards: boards.indices, pins: pins.indices };
+  return new ResidentDataset(stored, holdings, onClose, {
+    keeper,
+    origin: { version: before.version, records },
+  });
 }
 
 async function readHoldings(stored: Dataset): Promise<Holdings> {

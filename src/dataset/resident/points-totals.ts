@@ -50,7 +50,8 @@ export async function orderStandings(
 /** The rows of each user, ascending by board id. */
 export async function indexByUser(standings: Standings, users: IdIndex, boards: IdIndex): Promise<RowIndex> {
   const byUser = await indexRows(standings.user, users.count);
-  await orderRows(byUser, (row) => boards.ranks[standings.board[row]!]!);
+  // The rows are in the order of the boards, so those of each user are, too.
+  if (!boards.isInOrder) await orderRows(byUser, (row) => boards.ranks[standings.board[row]!]!);
   return byUser;
 }
 

@@ -1,3 +1,6 @@
+/** Entries of the table for each new row: in most of them no search is needed. */
+const ENTRIES_PER_ROW = 8;
+
 /** The numbers that the rows of a timeline have after others were inserted. */
 export class RowNumbers {
   /** The earlier rows before which the new ones come, ascending. */
@@ -13,7 +16,7 @@ export class RowNumbers {
   /** `length`: the number of earlier rows. */
   constructor(places: Int32Array, length: number) {
     this.places = places;
-    this.#shift = Math.max(0, Math.ceil(Math.log2((length + 1) / (places.length + 1))));
+    this.#shift = Math.max(0, Math.ceil(Math.log2((length + 1) / (ENTRIES_PER_ROW * (places.length + 1)))));
     this.#starts = new Int32Array((length >>> this.#shift) + 2);
     let inserted = 0;
     for (let start = 0; start < this.#starts.length; start++) {
@@ -22,18 +25,23 @@ export class RowNumbers {
     }
   }
 
-  ofEarlier(row: number): number {
-    const { places } = this;
-    const bits = row >>> this.#shift;
-    // Mostly these are one or two; all can be among the same few rows.
-    let inserted = this.#starts[bits]!;
-    let end = this.#starts[bits + 1]!;
-    while (inserted < end) {
-      const middle = (inserted + end) >>> 1;
-      if (places[middle]! > row) end = middle;
-      else inserted = middle + 1;
+  /** Writes the numbers of earlier rows to `target`, from `at` on. */
+  ofEarlier(rows: Int32Array, target: Int32Array, at: number): void {
+    const places = this.places;
+    const starts = this.#starts;
+    const shift = this.#shift;
+    for (let place = 0; place < rows.length; place++) {
+      const row = rows[place]!;
+      let inserted = starts[row >>> shift]!;
+      let end = starts[(row >>> shift) + 1]!;
+      // Mostly there is none; all can be among the same few rows.
+      while (inserted < end) {
+        const middle = (inserted + end) >>> 1;
+        if (places[middle]! > row) end = middle;
+        else inserted = middle + 1;
+      }
+      target[at + place] = row + inserted;
     }
-    return row + inserted;
   }
 
   /** `row`: the number among the new rows. */

@@ -5,11 +5,16 @@
  */
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { EventBatch, ListKind } from '../../dataset/query.ts';
-import { joinRecords, type RecordColumns, type RecordTable } from '../../dataset/records.ts';
+import {
+  areSameOrganization,
+  joinRecords,
+  type RecordColumns,
+  type RecordTable,
+} from '../../dataset/records.ts';
 import { AsyncMemo } from '../../system/async-memo.ts';
 import { LIST_FIELDS, organizationColumns } from '../text/fields.ts';
 import { type FragmentMemory, openFragmentMemory } from '../text/fragment-memory.ts';
-import { type Fragments, type Halves, renderFragments } from '../text/fragments.ts';
+import { type Fragments, growFragments, type Halves, renderFragments } from '../text/fragments.ts';
 import type { RowWriter } from '../text/frame.ts';
 import type { Notation } from '../text/notation.ts';
 import type { Variant } from '../text/rendered-body.ts';
@@ -21,6 +26,8 @@ import { renderIdentity } from './points-writer.ts';
 
 /** From this number of small responses on, the fragments of all records are made meanwhile. */
 const FEW_RESPONSES = 4;
+/** The share of all records of which replaced fragments may stay in memory. */
+const REPLACED_SHARE = 1 / 4;
 /** Actor, owner, board and pin. */
 const RECORDS_OF_EVENT = 4;
 
@@ -32,6 +39,10 @@ class RecordCache<T extends RecordTable> {
   readonly #dataset: Dataset;
   readonly #columns = new AsyncMemo<RecordColumns<T>>();
   readonly #fragments = new AsyncMemo<Fragments>();
+  /** Fragments that are made, by name. */
+  readonly #made = new Map<string, Fragments>();
+  /** Those of the version from which this one was made, until they are used. */
+  #earlier = new Map<string, Fragments>();
 
   constructor(table: T, dataset: Dataset) {
     this.#table = table;
@@ -49,9 +60,30 @@ class RecordCache<T extends RecordTable> {
     render: (records: RecordColumns<T>, index: number) => Halves,
     memory?: FragmentMemory,
   ): Promise<Fragments> {
-    return this.#fragments.take(name, () =>
-      renderFragments(this.#dataset.records(this.#table), render, memory),
-    );
+    return this.#fragments.take(name, async () => {
+      const made = await this.#make(name, render, memory);
+      this.#made.set(name, made);
+      return made;
+    });
+  }
+
+  /** From now on, fragments are made from those of `earlier`, as far as it has them. */
+  growFrom(earlier: RecordCache<T>): void {
+    this.#earlier = new Map(earlier.#made);
+  }
+
+  async #make(
+    name: string,
+    render: (records: RecordColumns<T>, index: number) => Halves,
+    memory: FragmentMemory | undefined,
+  ): Promise<Fragments> {
+    const earlier = this.#earlier.get(name);
+    this.#earlier.delete(name);
+    const changed = this.#dataset.origin?.records[this.#table];
+    if (earlier === undefined || changed === undefined)
+      return await renderFragments(this.#dataset.records(this.#table), render, memory);
+    const records = await this.columns();
+    return await growFragments(earlier, changed, (index) => render(records, index), memory);
   }
 }
 
@@ -63,6 +95,10 @@ type RecordCaches<T extends RecordTable> = { readonly [Table in T]: RecordCache<
  */
 interface SharedCaches extends RecordCaches<'boards' | 'pins'> {
   readonly memory: FragmentMemory | undefined;
+  /** The version whose caches these were made from, if any. */
+  readonly grownFrom: string | undefined;
+  /** Records whose fragments were replaced in the memory since it was opened. */
+  readonly replaced: number;
 }
 
 const shared = new WeakMap<Dataset, SharedCaches>();
@@ -75,9 +111,33 @@ function sharedOf(dataset: Dataset): SharedCaches {
     boards: new RecordCache('boards', dataset),
     pins: new RecordCache('pins', dataset),
     memory: openFragmentMemory(users + boards + pins),
+    ...{ grownFrom: undefined, replaced: 0 },
   };
   shared.set(dataset, made);
   return made;
+}
+
+/**
+ * Lets a version that was made from an earlier one use the memory of its fragments, unless too much
+ * of that is for fragments that were replaced. Call it before a cache of the version is made.
+ */
+export function growCaches(dataset: Dataset, earlier: Dataset): void {
+  const { origin, organization, counts } = dataset;
+  const before = shared.get(earlier);
+  if (origin?.version !== earlier.version || before === undefined) return;
+  const { users, boards, pins } = origin.records;
+  const replaced = before.replaced + users.length + boards.length + pins.length;
+  const isTooMuch = replaced > REPLACED_SHARE * (counts.users + counts.boards + counts.pins);
+  // The organization is part of fragments.
+  if (isTooMuch || !areSameOrganization(organization, earlier.organization)) return;
+  const made = {
+    boards: new RecordCache('boards', dataset),
+    pins: new RecordCache('pins', dataset),
+    ...{ memory: before.memory, grownFrom: earlier.version, replaced },
+  };
+  made.boards.growFrom(before.boards);
+  made.pins.growFrom(before.pins);
+  shared.set(dataset, made);
 }
 
 export class FragmentCache {
@@ -107,6 +167,15 @@ export class FragmentCache {
     const { memory, ...records } = sharedOf(dataset);
     this.#records = { ...records, users: new RecordCache('users', seen) };
     this.#memory = memory;
+  }
+
+  /**
+   * From now on, fragments of users are made from those of `other`, the cache of an earlier version
+   * under the same redaction, if `growCaches` was called for both versions.
+   */
+  growFrom(other: FragmentCache): void {
+    const isGrown = shared.get(this.#dataset)?.grownFrom === other.#dataset.version;
+    if (isGrown) this.#records.users.growFrom(other.#records.users);
   }
 
   /** Makes everything that was requested from `other`. */

@@ -53,6 +53,7 @@ class RedactedDataset implements Dataset {
   readonly lastSequence;
   readonly kinds;
   readonly timeline;
+  readonly origin;
   readonly #dataset: Dataset;
   readonly #redacting: Redacting;
   /** Present if ids are redacted. */
@@ -69,6 +70,7 @@ class RedactedDataset implements Dataset {
     this.lastSequence = dataset.lastSequence;
     this.kinds = dataset.kinds;
     this.timeline = dataset.timeline;
+    this.origin = dataset.origin;
     this.#dataset = dataset;
     this.#redacting = redacting;
     const users = redacting.id ? new UserPseudonyms(redacting.secret) : undefined;

@@ -130,6 +130,40 @@ export async function renderFragments<R extends { readonly id: BigInt64Array }>(
   return builder.finish();
 }
 
+/**
+ * Fragments of which only those at `indices`, which ascend, are rendered; the others are earlier
+ * ones. In time slices. `memory` is that of the earlier ones.
+ */
+export async function growFragments(
+  earlier: Fragments,
+  indices: Int32Array,
+  render: (index: number) => Halves,
+  memory: FragmentMemory | undefined,
+): Promise<Fragments> {
+  const before = earlier.share();
+  const builder = new FragmentsBuilder(memory, before.blocks.slice(memory === undefined ? 0 : 1));
+  try {
+    for (const index of indices) {
+      builder.add(...render(index));
+      if (slice.isOver()) await slice.pass();
+    }
+  } catch (error) {
+    builder.giveBack();
+    throw error;
+  }
+  const added = builder.finish().share();
+  const count = Math.max(earlier.count, (indices.at(-1) ?? -1) + 1);
+  const places = placesOf(count);
+  places.set(before.places);
+  let total = before.total + added.total;
+  for (const [nth, index] of indices.entries()) {
+    if (index < earlier.count) total -= earlier.size(index);
+    places.set(added.places.subarray(nth * PLACE_LENGTH, (nth + 1) * PLACE_LENGTH), index * PLACE_LENGTH);
+  }
+  const largest = Math.max(before.largest, added.largest);
+  return new Fragments({ ...added, places, total, largest });
+}
+
 /** Fragments of a few records, in time slices: their texts can be long. */
 export async function fragmentsOfFew(
   indices: Iterable<number>,
@@ -150,9 +184,13 @@ export function fragmentsOf(texts: Iterable<Halves>, memory?: FragmentMemory): F
   return builder.finish();
 }
 
+function placesOf(count: number): Uint32Array {
+  return new Uint32Array(new SharedArrayBuffer(count * PLACE_LENGTH * Uint32Array.BYTES_PER_ELEMENT));
+}
+
 class FragmentsBuilder {
   readonly #memory: FragmentMemory | undefined;
-  readonly #ownBlocks: SharedArrayBuffer[] = [];
+  readonly #ownBlocks: SharedArrayBuffer[];
   readonly #places: Uint32Array[] = [];
   #count = 0;
   #largest = 0;
@@ -169,8 +207,10 @@ class FragmentsBuilder {
   #isOwn = false;
   #nextBlockBytes = FIRST_BLOCK_BYTES;
 
-  constructor(memory: FragmentMemory | undefined) {
+  /** `blocks`: those of earlier fragments, which come before new ones. */
+  constructor(memory: FragmentMemory | undefined, blocks: readonly SharedArrayBuffer[] = []) {
     this.#memory = memory;
+    this.#ownBlocks = [...blocks];
   }
 
   add(head: string, tail = ''): void {
@@ -198,11 +238,10 @@ class FragmentsBuilder {
 
   finish(): Fragments {
     this.#closeBlock();
-    const length = this.#count * PLACE_LENGTH;
-    const places = new Uint32Array(new SharedArrayBuffer(length * Uint32Array.BYTES_PER_ELEMENT));
+    const places = placesOf(this.#count);
     for (const [nth, some] of this.#places.entries()) {
       const at = nth * some.length;
-      places.set(some.subarray(0, length - at), at);
+      places.set(some.subarray(0, places.length - at), at);
     }
     const blocks = this.#memory ? [this.#memory.memory.buffer, ...this.#ownBlocks] : this.#ownBlocks;
     const isGathered = this.#memory !== undefined && this.#ownBlocks.length === 0;

@@ -4,7 +4,7 @@
  */
 import type { Dataset } from '../../dataset/dataset.ts';
 import { type Redaction, redactionText } from '../../domain/redaction.ts';
-import { openRendering, type Rendering } from '../../render/rendering.ts';
+import { growRenderings, openRendering, type Rendering } from '../../render/rendering.ts';
 import type { RenderThread } from '../../render/thread/render-thread.ts';
 import { BoundRequests } from '../request/parsed-request.ts';
 import type { Secrets } from '../request/secrets.ts';
@@ -57,6 +57,7 @@ export class OpenedDataset implements HeldVersion {
    * and must not wait.
    */
   async warmLike(before: OpenedDataset): Promise<void> {
+    growRenderings(this.dataset, before.dataset);
     for (const { redact, rendering } of before.#renderings.values()) {
       await this.rendering(redact).warm(rendering);
     }
