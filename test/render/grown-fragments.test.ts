@@ -126,7 +126,10 @@ describe('fragments that were made from those of an earlier version', () => {
       rendered.push(index);
       return [`new ${index}`];
     };
-    const grown = await growFragments(earlier, Int32Array.of(1, 3), render, memory);
+    const change = { indices: Int32Array.of(1, 3), count: 4 };
+    const gap = { indices: Int32Array.of(1, 3), count: 5 };
+    await assert.rejects(growFragments(earlier, gap, render, memory), /5 fragments are not 3 and 1/);
+    const grown = await growFragments(earlier, change, render, memory);
     assert.deepEqual(rendered, [1, 3]);
     const texts = [0, 1, 2, 3].map((index) => grown.head(index) + grown.tail(index));
     assert.deepEqual(texts, ['a', 'new 1', 'c', 'new 3']);

@@ -26,8 +26,11 @@ import { renderIdentity } from './points-writer.ts';
 
 /** From this number of small responses on, the fragments of all records are made meanwhile. */
 const FEW_RESPONSES = 4;
-/** The share of all records of which replaced fragments may stay in memory. */
-const REPLACED_SHARE = 1 / 4;
+/** By how much the memory of fragments may grow, in parts of it and beyond that, in bytes. */
+const GROWTH_SHARE = 1 / 4;
+const GROWTH_BYTES = 4 * 1024 * 1024;
+/** With more blocks, fragments are rendered again. */
+const MOST_BLOCKS = 64;
 /** Actor, owner, board and pin. */
 const RECORDS_OF_EVENT = 4;
 
@@ -79,11 +82,24 @@ class RecordCache<T extends RecordTable> {
   ): Promise<Fragments> {
     const earlier = this.#earlier.get(name);
     this.#earlier.delete(name);
-    const changed = this.#dataset.origin?.records[this.#table];
-    if (earlier === undefined || changed === undefined)
-      return await renderFragments(this.#dataset.records(this.#table), render, memory);
-    const records = await this.columns();
-    return await growFragments(earlier, changed, (index) => render(records, index), memory);
+    // If that fails, rendering all of them reports the reason.
+    const grown = earlier && (await this.#grow(earlier, render, memory).catch(() => undefined));
+    return grown ?? (await renderFragments(this.#dataset.records(this.#table), render, memory));
+  }
+
+  async #grow(
+    earlier: Fragments,
+    render: (records: RecordColumns<T>, index: number) => Halves,
+    memory: FragmentMemory | undefined,
+  ): Promise<Fragments | undefined> {
+    const { origin, counts } = this.#dataset;
+    const changed = origin?.records[this.#table];
+    if (changed === undefined || earlier.blocks.length > MOST_BLOCKS) return undefined;
+    if (changed.length === 0 && earlier.count === counts[this.#table]) return earlier;
+    // Not kept, because a redacted dataset makes them each time.
+    const records = await joinRecords(this.#table, this.#dataset.records(this.#table));
+    const change = { indices: changed, count: counts[this.#table] };
+    return await growFragments(earlier, change, (index) => render(records, index), memory);
   }
 }
 
@@ -97,8 +113,8 @@ interface SharedCaches extends RecordCaches<'boards' | 'pins'> {
   readonly memory: FragmentMemory | undefined;
   /** The version whose caches these were made from, if any. */
   readonly grownFrom: string | undefined;
-  /** Records whose fragments were replaced in the memory since it was opened. */
-  readonly replaced: number;
+  /** The bytes taken from the memory before fragments of a later version were placed in it. */
+  readonly firstBytes: number | undefined;
 }
 
 const shared = new WeakMap<Dataset, SharedCaches>();
@@ -111,7 +127,7 @@ function sharedOf(dataset: Dataset): SharedCaches {
     boards: new RecordCache('boards', dataset),
     pins: new RecordCache('pins', dataset),
     memory: openFragmentMemory(users + boards + pins),
-    ...{ grownFrom: undefined, replaced: 0 },
+    ...{ grownFrom: undefined, firstBytes: undefined },
   };
   shared.set(dataset, made);
   return made;
@@ -119,21 +135,21 @@ function sharedOf(dataset: Dataset): SharedCaches {
 
 /**
  * Lets a version that was made from an earlier one use the memory of its fragments, unless too much
- * of that is for fragments that were replaced. Call it before a cache of the version is made.
+ * of that is for fragments of earlier versions. Call it before a cache of the version is made.
  */
 export function growCaches(dataset: Dataset, earlier: Dataset): void {
-  const { origin, organization, counts } = dataset;
   const before = shared.get(earlier);
-  if (origin?.version !== earlier.version || before === undefined) return;
-  const { users, boards, pins } = origin.records;
-  const replaced = before.replaced + users.length + boards.length + pins.length;
-  const isTooMuch = replaced > REPLACED_SHARE * (counts.users + counts.boards + counts.pins);
+  if (dataset.origin?.version !== earlier.version || before === undefined) return;
+  const { memory } = before;
+  const takenBytes = memory?.takenBytes ?? 0;
+  const firstBytes = before.firstBytes ?? takenBytes;
+  const isTooMuch = takenBytes > (1 + GROWTH_SHARE) * firstBytes + GROWTH_BYTES;
   // The organization is part of fragments.
-  if (isTooMuch || !areSameOrganization(organization, earlier.organization)) return;
+  if (isTooMuch || !areSameOrganization(dataset.organization, earlier.organization)) return;
   const made = {
     boards: new RecordCache('boards', dataset),
     pins: new RecordCache('pins', dataset),
-    ...{ memory: before.memory, grownFrom: earlier.version, replaced },
+    ...{ memory, grownFrom: earlier.version, firstBytes },
   };
   made.boards.growFrom(before.boards);
   made.pins.growFrom(before.pins);

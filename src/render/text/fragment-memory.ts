@@ -39,6 +39,11 @@ export class FragmentMemory {
     return start;
   }
 
+  /** The bytes that were allocated so far. */
+  get takenBytes(): number {
+    return this.#end;
+  }
+
   /**
    * Makes a range available to the next `take` of the same size, because rendering into it has
    * failed.

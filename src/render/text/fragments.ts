@@ -2,7 +2,7 @@
  * Fragments: the bytes of users, boards, pins and so on, by index. They are rendered once, then
  * copied into every response that contains them.
  */
-import { slice } from '../../system/time-slice.ts';
+import { inSlices, slice } from '../../system/time-slice.ts';
 import type { FragmentMemory } from './fragment-memory.ts';
 
 /** The text of a fragment. It has a tail if something can be inserted between the two halves. */
@@ -130,38 +130,52 @@ export async function renderFragments<R extends { readonly id: BigInt64Array }>(
   return builder.finish();
 }
 
+/** The records whose fragments are new or differ from earlier ones. */
+interface ChangedFragments {
+  /** Ascending. */
+  readonly indices: Int32Array;
+  /** The number of all fragments. */
+  readonly count: number;
+}
+
 /**
- * Fragments of which only those at `indices`, which ascend, are rendered; the others are earlier
- * ones. In time slices. `memory` is that of the earlier ones.
+ * Renders only the fragments that have changed; the others are earlier ones. In time slices.
+ * `memory` is that of the earlier ones. Throws if a fragment would be missing.
  */
 export async function growFragments(
   earlier: Fragments,
-  indices: Int32Array,
+  { indices, count }: ChangedFragments,
   render: (index: number) => Halves,
   memory: FragmentMemory | undefined,
 ): Promise<Fragments> {
+  const added = indices.filter((index) => index >= earlier.count).length;
+  if (earlier.count + added !== count)
+    throw new Error(`${count} fragments are not ${earlier.count} and ${added}`);
   const before = earlier.share();
   const builder = new FragmentsBuilder(memory, before.blocks.slice(memory === undefined ? 0 : 1));
   try {
+    const places = placesOf(count);
+    places.set(before.places);
     for (const index of indices) {
       builder.add(...render(index));
       if (slice.isOver()) await slice.pass();
     }
+    const rendered = builder.finish().share();
+    let total = before.total + rendered.total;
+    await inSlices(0, indices.length, (from, to) => {
+      for (let nth = from; nth < to; nth++) {
+        const index = indices[nth]!;
+        if (index < earlier.count) total -= earlier.size(index);
+        for (let part = 0; part < PLACE_LENGTH; part++) {
+          places[index * PLACE_LENGTH + part] = rendered.places[nth * PLACE_LENGTH + part]!;
+        }
+      }
+    });
+    return new Fragments({ ...rendered, places, total, largest: Math.max(before.largest, rendered.largest) });
   } catch (error) {
     builder.giveBack();
     throw error;
   }
-  const added = builder.finish().share();
-  const count = Math.max(earlier.count, (indices.at(-1) ?? -1) + 1);
-  const places = placesOf(count);
-  places.set(before.places);
-  let total = before.total + added.total;
-  for (const [nth, index] of indices.entries()) {
-    if (index < earlier.count) total -= earlier.size(index);
-    places.set(added.places.subarray(nth * PLACE_LENGTH, (nth + 1) * PLACE_LENGTH), index * PLACE_LENGTH);
-  }
-  const largest = Math.max(before.largest, added.largest);
-  return new Fragments({ ...added, places, total, largest });
 }
 
 /** Fragments of a few records, in time slices: their texts can be long. */

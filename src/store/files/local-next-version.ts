@@ -74,8 +74,11 @@ export class LocalNextVersion implements NextVersion {
 
   async discard(): Promise<void> {
     if (this.#hasEnded) return;
-    await this.#versions.discard();
-    this.#end();
+    try {
+      await this.#versions.discard();
+    } finally {
+      this.#end();
+    }
   }
 
   #end(): void {

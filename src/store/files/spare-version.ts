@@ -120,15 +120,10 @@ async function writeChunks(
   held: ChunkDigests,
   { bytes, digests }: ChunkDigests,
 ): Promise<void> {
-  const [to, from] = [await open(target, 'r+'), await open(source, 'r')];
-  try {
-    await to.truncate(bytes);
-    for (const index of differingChunks(digests, held.digests)) {
-      const { start } = chunkSpan(index, bytes);
-      await writeWhole(to, await readChunk(from, index, bytes), start);
-    }
-  } finally {
-    await to.close();
-    await from.close();
+  await using from = await open(source, 'r');
+  await using to = await open(target, 'r+');
+  await to.truncate(bytes);
+  for (const index of differingChunks(digests, held.digests)) {
+    await writeWhole(to, await readChunk(from, index, bytes), chunkSpan(index, bytes).start);
   }
 }
