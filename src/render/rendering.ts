@@ -14,7 +14,7 @@ import { bufferedBody, longBody } from './fragments/buffered-body.ts';
 import { answerChanges, EventNames } from './fragments/changes.ts';
 import { EVENT_COLUMNS } from './fragments/event-form.ts';
 import type { EventParts } from './fragments/event-writer.ts';
-import { FragmentCache, growCaches } from './fragments/fragment-cache.ts';
+import { FragmentCache } from './fragments/fragment-cache.ts';
 import { ListWriter, readListPage } from './fragments/list-writer.ts';
 import { type PointsKey, PointsWriter } from './fragments/points-writer.ts';
 import { ParquetTables } from './parquet-tables.ts';
@@ -83,18 +83,16 @@ export interface Describing {
 
 /**
  * Redaction applies to everything that the rendering makes (decision 22). With a thread, large
- * responses from a dataset in memory are rendered on that thread.
+ * responses from a dataset in memory are rendered on that thread. `earlier`: the rendering of an
+ * earlier version under the same redaction, from which fragments are taken that have not changed.
  */
-export function openRendering(dataset: Dataset, redacting: Redacting, thread?: RenderThread): Rendering {
-  return new DatasetRendering(dataset, redacting, thread);
-}
-
-/**
- * Lets the renderings of a version use fragments of an earlier one from which it was made. Call it
- * before a rendering of the version is opened, and `warm` with the earlier renderings.
- */
-export function growRenderings(dataset: Dataset, earlier: Dataset): void {
-  growCaches(dataset, earlier);
+export function openRendering(
+  dataset: Dataset,
+  redacting: Redacting,
+  thread?: RenderThread,
+  earlier?: Rendering,
+): Rendering {
+  return new DatasetRendering(dataset, redacting, thread, earlier);
 }
 
 const KEPT_SIZES = 256;
@@ -116,9 +114,15 @@ class DatasetRendering implements Rendering {
   readonly #thread: RenderThread | undefined;
   readonly #names: EventNames;
 
-  constructor(dataset: Dataset, redacting: Redacting, thread: RenderThread | undefined) {
+  constructor(
+    dataset: Dataset,
+    redacting: Redacting,
+    thread: RenderThread | undefined,
+    earlier: Rendering | undefined,
+  ) {
     this.dataset = redactDataset(dataset, redacting);
-    this.#fragments = new FragmentCache(dataset, this.dataset);
+    const fragments = earlier instanceof DatasetRendering ? earlier.#fragments : undefined;
+    this.#fragments = new FragmentCache(dataset, this.dataset, fragments);
     this.tables = new ParquetTables(this.dataset, this.#fragments, thread);
     this.#thread = thread;
     this.#names = new EventNames(redacting.secret);
@@ -213,7 +217,6 @@ class DatasetRendering implements Rendering {
   }
 
   async warm(before?: Rendering): Promise<void> {
-    if (before instanceof DatasetRendering) this.#fragments.growFrom(before.#fragments);
     await this.#fragments.eventParts('json');
     await this.dataset.userOrder?.();
     if (before instanceof DatasetRendering) await this.#fragments.fillLike(before.#fragments);

@@ -2,7 +2,7 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import type { ResidentDataset } from '../dataset/resident/dataset.ts';
 import { heldBytes } from '../dataset/resident/holdings-image.ts';
-import { followDataset, loadDataset } from '../dataset/resident/load.ts';
+import { growDataset, loadDataset } from '../dataset/resident/load.ts';
 import { estimateResidentBytes } from './resident-limit.ts';
 import type {
   OrganizationEntry,
@@ -99,7 +99,7 @@ class ResidentStore implements Store {
     };
     const dataset =
       // If that fails, reading the whole version tells whether it is damaged.
-      (latest && (await followDataset(latest, stored, onClose).catch(() => undefined))) ??
+      (latest && (await growDataset(latest, stored, onClose).catch(() => undefined))) ??
       (await loadDataset(stored, onClose));
     this.#latest.set(organization, dataset);
     return dataset;

@@ -10,7 +10,7 @@ import fc from 'fast-check';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Holdings, ResidentDataset } from '../../src/dataset/resident/dataset.ts';
 import { imageOf } from '../../src/dataset/resident/holdings-image.ts';
-import { followDataset, loadDataset } from '../../src/dataset/resident/load.ts';
+import { growDataset, loadDataset } from '../../src/dataset/resident/load.ts';
 import { openFolderStore } from '../../src/store/files/open-folder.ts';
 import type { VersionStore } from '../../src/store/files/version-store.ts';
 import { forgottenUser } from '../../src/store/forgotten.ts';
@@ -79,7 +79,7 @@ async function openGrown(
   earlier: ResidentDataset,
 ): Promise<{ readonly dataset: ResidentDataset; readonly isKnown: boolean }> {
   const stored: Dataset = await openPublished(store, name);
-  const followed = await followDataset(earlier, stored, () => undefined);
+  const followed = await growDataset(earlier, stored, () => undefined);
   const dataset = followed ?? (await loadDataset(stored, () => undefined));
   return { dataset, isKnown: followed !== undefined };
 }

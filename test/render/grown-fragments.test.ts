@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { followDataset, loadDataset } from '../../src/dataset/resident/load.ts';
+import { growDataset, loadDataset } from '../../src/dataset/resident/load.ts';
 import { FULL_SCOPE } from '../../src/domain/scope.ts';
-import { growRenderings, openRendering, type Rendering } from '../../src/render/rendering.ts';
+import { openRendering, type Rendering } from '../../src/render/rendering.ts';
 import { openFragmentMemory } from '../../src/render/text/fragment-memory.ts';
 import { fragmentsOf, growFragments } from '../../src/render/text/fragments.ts';
 import { openFolderStore } from '../../src/store/files/open-folder.ts';
@@ -70,8 +70,8 @@ async function bytesOf(rendering: Rendering): Promise<readonly string[]> {
   return await Promise.all(responses.map((response) => textOf(response)));
 }
 
-function openAll(dataset: Dataset): readonly Rendering[] {
-  return REDACTIONS.map((redaction) => openRendering(dataset, redaction));
+function openAll(dataset: Dataset, earlier: readonly Rendering[] = []): readonly Rendering[] {
+  return REDACTIONS.map((redaction, at) => openRendering(dataset, redaction, undefined, earlier[at]));
 }
 
 describe('fragments that were made from those of an earlier version', () => {
@@ -85,10 +85,9 @@ describe('fragments that were made from those of an earlier version', () => {
       for (const rendering of renderings) await bytesOf(rendering);
       for (const records of changes(size)) {
         await publishRecords(store, name, records);
-        const followed = await followDataset(earlier, await openPublished(store, name), () => undefined);
+        const followed = await growDataset(earlier, await openPublished(store, name), () => undefined);
         assert.ok(followed !== undefined);
-        growRenderings(followed, earlier);
-        const grown = openAll(followed);
+        const grown = openAll(followed, renderings);
         for (const [at, rendering] of grown.entries()) await rendering.warm(renderings[at]);
         const whole = await loadDataset(await openPublished(store, name), () => undefined);
         for (const [at, rendering] of openAll(whole).entries()) {
@@ -106,12 +105,12 @@ describe('fragments that were made from those of an earlier version', () => {
     await store.createOrganization('titled', { title: 'Before' });
     await publishRecords(store, 'titled', firstRecords(20));
     const earlier = await loadDataset(await openPublished(store, 'titled'), () => undefined);
-    const [rendering] = openAll(earlier);
+    const renderings = openAll(earlier);
+    const [rendering] = renderings;
     await bytesOf(rendering!);
     await publishRecords(store, 'titled', {}, { title: 'Afterwards' });
-    const followed = await followDataset(earlier, await openPublished(store, 'titled'), () => undefined);
-    growRenderings(followed!, earlier);
-    const [grown] = openAll(followed!);
+    const followed = await growDataset(earlier, await openPublished(store, 'titled'), () => undefined);
+    const [grown] = openAll(followed!, renderings);
     await grown!.warm(rendering);
     const [events] = await bytesOf(grown!);
     assert.ok(!events!.includes('Before') && events!.includes('Afterwards'));

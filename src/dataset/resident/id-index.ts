@@ -10,8 +10,6 @@ export class IdIndex {
   readonly byId: Int32Array;
   /** Position of each index in that order. */
   readonly ranks: Int32Array;
-  /** Whether the ids ascend with the indices. */
-  readonly isInOrder: boolean;
   readonly #ids: BigInt64Array;
   /** `created_at` of the import by index; NaN if it gave none. */
   readonly #createdMs: Float64Array;
@@ -20,7 +18,6 @@ export class IdIndex {
     this.count = ids.length;
     this.byId = byId;
     this.ranks = ranks;
-    this.isInOrder = byId.every((index, place) => index === place);
     this.#ids = ids;
     this.#createdMs = createdMs;
   }
@@ -36,6 +33,15 @@ export class IdIndex {
   find(id: bigint): number | undefined {
     const place = this.#placeFrom(id);
     return this.#ids[place] === id ? this.byId[place] : undefined;
+  }
+
+  /** Whether the ids ascend with the indices. In time slices. */
+  async isInOrder(): Promise<boolean> {
+    let misplaced = 0;
+    await inSlices(0, this.count, (from, to) => {
+      for (let place = from; place < to; place++) if (this.byId[place] !== place) misplaced += 1;
+    });
+    return misplaced === 0;
   }
 
   /**

@@ -38,7 +38,7 @@ export async function loadDataset(stored: Dataset, onClose: () => void): Promise
  * Like `loadDataset`, but from an earlier version in memory and what has changed since. Undefined
  * if that is not known.
  */
-export async function followDataset(
+export async function growDataset(
   before: ResidentDataset,
   stored: Dataset,
   onClose: () => void,

@@ -51,7 +51,7 @@ export async function orderStandings(
 export async function indexByUser(standings: Standings, users: IdIndex, boards: IdIndex): Promise<RowIndex> {
   const byUser = await indexRows(standings.user, users.count);
   // The rows are in the order of the boards, so those of each user are, too.
-  if (!boards.isInOrder) await orderRows(byUser, (row) => boards.ranks[standings.board[row]!]!);
+  if (!(await boards.isInOrder())) await orderRows(byUser, (row) => boards.ranks[standings.board[row]!]!);
   return byUser;
 }
 

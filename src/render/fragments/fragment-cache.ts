@@ -45,11 +45,13 @@ class RecordCache<T extends RecordTable> {
   /** Fragments that are made, by name. */
   readonly #made = new Map<string, Fragments>();
   /** Those of the version from which this one was made, until they are used. */
-  #earlier = new Map<string, Fragments>();
+  readonly #earlier: Map<string, Fragments>;
 
-  constructor(table: T, dataset: Dataset) {
+  /** `earlier`: of the version from which the dataset was made. */
+  constructor(table: T, dataset: Dataset, earlier?: RecordCache<T>) {
     this.#table = table;
     this.#dataset = dataset;
+    this.#earlier = new Map(earlier === undefined ? [] : earlier.#made);
   }
 
   columns(): Promise<RecordColumns<T>> {
@@ -68,11 +70,6 @@ class RecordCache<T extends RecordTable> {
       this.#made.set(name, made);
       return made;
     });
-  }
-
-  /** From now on, fragments are made from those of `earlier`, as far as it has them. */
-  growFrom(earlier: RecordCache<T>): void {
-    this.#earlier = new Map(earlier.#made);
   }
 
   async #make(
@@ -112,48 +109,49 @@ type RecordCaches<T extends RecordTable> = { readonly [Table in T]: RecordCache<
 interface SharedCaches extends RecordCaches<'boards' | 'pins'> {
   readonly memory: FragmentMemory | undefined;
   /** The version whose caches these were made from, if any. */
-  readonly grownFrom: string | undefined;
+  readonly origin: string | undefined;
   /** The bytes taken from the memory before fragments of a later version were placed in it. */
   readonly firstBytes: number | undefined;
 }
 
 const shared = new WeakMap<Dataset, SharedCaches>();
 
-function sharedOf(dataset: Dataset): SharedCaches {
+function sharedOf(dataset: Dataset, earlier: Dataset | undefined): SharedCaches {
   const known = shared.get(dataset);
   if (known !== undefined) return known;
-  const { users, boards, pins } = dataset.counts;
-  const made = {
-    boards: new RecordCache('boards', dataset),
-    pins: new RecordCache('pins', dataset),
-    memory: openFragmentMemory(users + boards + pins),
-    ...{ grownFrom: undefined, firstBytes: undefined },
-  };
+  const made = (earlier && grownFrom(dataset, earlier)) ?? openCaches(dataset);
   shared.set(dataset, made);
   return made;
 }
 
+function openCaches(dataset: Dataset): SharedCaches {
+  const { users, boards, pins } = dataset.counts;
+  return {
+    boards: new RecordCache('boards', dataset),
+    pins: new RecordCache('pins', dataset),
+    memory: openFragmentMemory(users + boards + pins),
+    ...{ origin: undefined, firstBytes: undefined },
+  };
+}
+
 /**
- * Lets a version that was made from an earlier one use the memory of its fragments, unless too much
- * of that is for fragments of earlier versions. Call it before a cache of the version is made.
+ * Caches in the memory of those of an earlier version. Undefined if the dataset was not made from
+ * it, or if too much of the memory is for fragments that have been replaced.
  */
-export function growCaches(dataset: Dataset, earlier: Dataset): void {
+function grownFrom(dataset: Dataset, earlier: Dataset): SharedCaches | undefined {
   const before = shared.get(earlier);
-  if (dataset.origin?.version !== earlier.version || before === undefined) return;
+  // The organization is part of fragments.
+  const isSame = areSameOrganization(dataset.organization, earlier.organization);
+  if (dataset.origin?.version !== earlier.version || before === undefined || !isSame) return undefined;
   const { memory } = before;
   const takenBytes = memory?.takenBytes ?? 0;
   const firstBytes = before.firstBytes ?? takenBytes;
-  const isTooMuch = takenBytes > (1 + GROWTH_SHARE) * firstBytes + GROWTH_BYTES;
-  // The organization is part of fragments.
-  if (isTooMuch || !areSameOrganization(dataset.organization, earlier.organization)) return;
-  const made = {
-    boards: new RecordCache('boards', dataset),
-    pins: new RecordCache('pins', dataset),
-    ...{ memory, grownFrom: earlier.version, firstBytes },
+  if (takenBytes > (1 + GROWTH_SHARE) * firstBytes + GROWTH_BYTES) return undefined;
+  return {
+    boards: new RecordCache('boards', dataset, before.boards),
+    pins: new RecordCache('pins', dataset, before.pins),
+    ...{ memory, origin: earlier.version, firstBytes },
   };
-  made.boards.growFrom(before.boards);
-  made.pins.growFrom(before.pins);
-  shared.set(dataset, made);
 }
 
 export class FragmentCache {
@@ -175,23 +173,20 @@ export class FragmentCache {
 
   /**
    * `seen` is `dataset` after redaction. Fragments that redaction does not change are made from
-   * `dataset` and shared by all redactions.
+   * `dataset` and shared by all redactions. `earlier`: the cache of an earlier version under the
+   * same redaction, from which fragments are taken that have not changed.
    */
-  constructor(dataset: Dataset, seen: Dataset) {
+  constructor(dataset: Dataset, seen: Dataset, earlier?: FragmentCache) {
     this.#dataset = dataset;
     this.#hasRecords = dataset.timeline !== undefined && seen === dataset;
-    const { memory, ...records } = sharedOf(dataset);
-    this.#records = { ...records, users: new RecordCache('users', seen) };
+    const { memory, boards, pins, origin } = sharedOf(
+      dataset,
+      earlier === undefined ? undefined : earlier.#dataset,
+    );
+    const isGrown = earlier !== undefined && origin === earlier.#dataset.version;
+    const users = new RecordCache('users', seen, isGrown ? earlier.#records.users : undefined);
+    this.#records = { boards, pins, users };
     this.#memory = memory;
-  }
-
-  /**
-   * From now on, fragments of users are made from those of `other`, the cache of an earlier version
-   * under the same redaction, if `growCaches` was called for both versions.
-   */
-  growFrom(other: FragmentCache): void {
-    const isGrown = shared.get(this.#dataset)?.grownFrom === other.#dataset.version;
-    if (isGrown) this.#records.users.growFrom(other.#records.users);
   }
 
   /** Makes everything that was requested from `other`. */

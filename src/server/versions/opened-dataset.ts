@@ -4,7 +4,7 @@
  */
 import type { Dataset } from '../../dataset/dataset.ts';
 import { type Redaction, redactionText } from '../../domain/redaction.ts';
-import { growRenderings, openRendering, type Rendering } from '../../render/rendering.ts';
+import { openRendering, type Rendering } from '../../render/rendering.ts';
 import type { RenderThread } from '../../render/thread/render-thread.ts';
 import { BoundRequests } from '../request/parsed-request.ts';
 import type { Secrets } from '../request/secrets.ts';
@@ -41,12 +41,13 @@ export class OpenedDataset implements HeldVersion {
     return this.#leases > 0;
   }
 
-  rendering(redact: Redaction): Rendering {
+  /** `earlier`: the rendering of an earlier version under the same redaction. */
+  rendering(redact: Redaction, earlier?: Rendering): Rendering {
     const kind = redactionText(redact);
     let kept = this.#renderings.get(kind);
     if (kept === undefined) {
       const redacting = { ...redact, secret: this.#secrets.pseudonym };
-      kept = { redact, rendering: openRendering(this.dataset, redacting, this.#thread) };
+      kept = { redact, rendering: openRendering(this.dataset, redacting, this.#thread, earlier) };
       this.#renderings.set(kind, kept);
     }
     return kept.rendering;
@@ -57,9 +58,8 @@ export class OpenedDataset implements HeldVersion {
    * and must not wait.
    */
   async warmLike(before: OpenedDataset): Promise<void> {
-    growRenderings(this.dataset, before.dataset);
     for (const { redact, rendering } of before.#renderings.values()) {
-      await this.rendering(redact).warm(rendering);
+      await this.rendering(redact, rendering).warm(rendering);
     }
   }
 

@@ -17,6 +17,7 @@ import { constants } from 'node:fs';
 import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMissing } from '../../system/file-errors.ts';
+import { namesIn } from '../../system/if-exists.ts';
 import { differingChunks, digestsOf } from '../chunks/chunk-digests.ts';
 import type { ChunkPlace } from '../chunks/chunk-place.ts';
 import { decodeManifest, encodeManifest, type Manifest, type NamedChunk } from '../chunks/manifest.ts';
@@ -319,13 +320,4 @@ async function touch(path: string): Promise<void> {
 async function remove(path: string): Promise<void> {
   await rm(manifestPath(path), { force: true });
   await rm(path, { force: true });
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
 }

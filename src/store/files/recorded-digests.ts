@@ -7,11 +7,10 @@
  *     <publication>.sha256      of earlier releases
  */
 import { hash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../domain/app-error.ts';
 import { digestFile, readDigests } from '../../system/file-digest.ts';
-import { isMissing } from '../../system/file-errors.ts';
+import { readIfExists } from '../../system/if-exists.ts';
 import { type ChunkDigests, digestsOf } from '../chunks/chunk-digests.ts';
 import { decodeManifest, encodeManifest } from '../chunks/manifest.ts';
 
@@ -71,15 +70,6 @@ async function readFileDigest(folder: string, publication: number): Promise<stri
   const digest = readDigests(text.toString())?.get(`${publication}.duckdb`);
   if (digest === undefined) throw isDamaged(path);
   return digest;
-}
-
-export async function readIfExists(path: string): Promise<Buffer | undefined> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
 }
 
 export function isDamaged(path: string): AppError {

@@ -65,8 +65,8 @@ export class SpareVersion {
     if (held === undefined || wanted === undefined || !this.isFor(wanted.bytes)) return;
     try {
       // Under its name nothing opens it.
-      const isUnread = await withoutReaders(this.readers(retired), async () => await rename(file, partial));
-      if (!isUnread || !(await this.#withdraw(partial, partial)) || (await isOpenElsewhere(partial))) return;
+      const isFree = await withoutReaders(this.readers(retired), () => this.#withdraw(file, partial));
+      if (isFree !== true || (await isOpenElsewhere(partial))) return;
       await writeChunks(partial, join(this.#folder, `${current}.duckdb`), held, wanted);
       await synchronize(partial);
       await rename(partial, join(this.#folder, nameOf(wanted)));

@@ -7,6 +7,7 @@ import { constants } from 'node:fs';
 import { copyFile, link, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isMissing } from '../../system/file-errors.ts';
+import { namesIn, readIfExists } from '../../system/if-exists.ts';
 import { synchronize } from '../../system/synchronize.ts';
 import { type DigestedFile, digestsOf } from '../chunks/chunk-digests.ts';
 import { KEPT_VERSIONS, type Rules } from '../store.ts';
@@ -16,7 +17,6 @@ import {
   isDamaged,
   manifestName,
   readChunkDigests,
-  readIfExists,
 } from './recorded-digests.ts';
 import { SpareVersion } from './spare-version.ts';
 import { registerReader } from './version-readers.ts';
@@ -143,7 +143,7 @@ export class VersionFolder {
   async linkFrom(other: VersionFolder): Promise<void> {
     await rm(this.#folder, { recursive: true, force: true });
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    for (const name of await other.#names()) {
+    for (const name of await namesIn(other.#folder)) {
       if (name !== OLDEST && !OF_VERSION.test(name)) continue;
       await linkOrCopy(join(other.#folder, name), join(this.#folder, name));
     }
@@ -231,7 +231,7 @@ export class VersionFolder {
   async leftOvers(current: number | undefined): Promise<readonly string[]> {
     const kept = new Set(current === undefined ? [] : [current, ...(await this.before(current))]);
     const spare = current === undefined ? undefined : await this.#spare.nameFor(current);
-    return (await this.#names()).filter((name) => {
+    return (await namesIn(this.#folder)).filter((name) => {
       if (name === OLDEST || name === spare || SPILLED.test(name)) return false;
       const [, generation] = OF_VERSION.exec(name) ?? IMAGE.exec(name) ?? [];
       return generation === undefined || !kept.has(Number(generation));
@@ -249,15 +249,6 @@ export class VersionFolder {
     // If they are damaged, `check` says so. Nothing else depends on them.
     const known = await readChunkDigests(this.#folder, generation).catch(() => undefined);
     return known && { ...known, path: this.file(generation) };
-  }
-
-  async #names(): Promise<readonly string[]> {
-    try {
-      return await readdir(this.#folder);
-    } catch (error) {
-      if (isMissing(error)) return [];
-      throw error;
-    }
   }
 
   /** Throws `data-unreadable` when the file is damaged. */

@@ -27,21 +27,20 @@ export function registerReader(path: string): () => void {
 }
 
 /**
- * Runs `work` if there are no readers, and lets none begin meanwhile. Returns whether it ran; it
- * does not if readers are not registered.
+ * Runs `work` if there are no readers, and lets none begin meanwhile. Undefined if there are, or if
+ * readers of the version are not registered.
  */
-export async function withoutReaders(path: string, work: () => Promise<void>): Promise<boolean> {
-  if (!existsSync(path)) return false;
+export async function withoutReaders<T>(path: string, work: () => Promise<T>): Promise<T | undefined> {
+  if (!existsSync(path)) return undefined;
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
     database.exec('BEGIN EXCLUSIVE');
   } catch {
     database.close();
-    return false;
+    return undefined;
   }
   try {
-    await work();
-    return true;
+    return await work();
   } finally {
     database.close();
   }

@@ -7,8 +7,8 @@ import { runRows } from '../database.ts';
 
 /** A server that is further behind reads the whole version. */
 const KEPT_VERSIONS = 16;
-/** With more boards, reading the whole version takes hardly longer. */
-const MOST_BOARDS = 65_536;
+/** With more boards, events or records, reading the whole version takes hardly longer. */
+export const MOST_CHANGES = 65_536;
 
 interface VersionChanges {
   readonly version: string;
@@ -38,6 +38,6 @@ export async function recordChanges(connection: DuckDBConnection, changes: Versi
 /** Null for more boards than are worth it, and after the upgrade of a file. */
 const BOARDS = `
   SELECT CASE
-    WHEN count(*) <= ${MOST_BOARDS} AND (SELECT count(*) FROM version_changes) > 0 THEN coalesce(list(board), [])
+    WHEN count(*) <= ${MOST_CHANGES} AND (SELECT count(*) FROM version_changes) > 0 THEN coalesce(list(board), [])
   END
   FROM (SELECT board FROM touched_people UNION SELECT board FROM touched_standings)`;

@@ -5,12 +5,10 @@ import { joinRecords, type RecordTable } from '../../../dataset/records.ts';
 import { text } from '../../stored-values.ts';
 import { type Database, joinedIntegers } from '../database.ts';
 import { hasChanges } from '../publish/schema.ts';
+import { MOST_CHANGES } from '../publish/version-changes.ts';
 import { readRecords } from './records.ts';
 import { CHANGED_BOARDS, readTables } from './tables.ts';
 import { readEventsSince } from './timeline.ts';
-
-/** With more changes, reading the whole version takes hardly longer. */
-const MOST_CHANGES = 65_536;
 
 /**
  * Undefined if anything was deleted, if more has changed than is worth it, or if the file does not
