@@ -62,17 +62,41 @@ export function digestOf(bytes: Uint8Array): string {
   return hash('sha256', bytes, 'hex');
 }
 
+/** Consecutive chunks. */
+export interface Stretch {
+  readonly first: number;
+  readonly count: number;
+}
+
 /** Reads a chunk into the buffer. Throws when the file is shorter than expected. */
 export async function readChunk(
   file: FileHandle,
   index: number,
   fileBytes: number,
-  buffer: Buffer = Buffer.allocUnsafe(CHUNK_BYTES),
+  buffer?: Buffer,
 ): Promise<Buffer> {
-  const { start, length } = chunkSpan(index, fileBytes);
+  const [chunk] = await readChunks(file, { first: index, count: 1 }, fileBytes, buffer);
+  return chunk!;
+}
+
+/**
+ * Reads `count` consecutive chunks into the buffer at once, or as many as there are. Throws when
+ * the file is shorter than expected.
+ */
+export async function readChunks(
+  file: FileHandle,
+  { first, count }: Stretch,
+  fileBytes: number,
+  buffer: Buffer = Buffer.allocUnsafe(count * CHUNK_BYTES),
+): Promise<readonly Buffer[]> {
+  const spans = Array.from({ length: Math.min(count, chunkCount(fileBytes) - first) }, (_, at) =>
+    chunkSpan(first + at, fileBytes),
+  );
+  const start = spans[0]?.start ?? 0;
+  const length = spans.reduce((sum, span) => sum + span.length, 0);
   const { bytesRead } = await file.read(buffer, 0, length, start);
   if (bytesRead !== length) throw new Error('a version file is shorter than it was when it was opened');
-  return buffer.subarray(0, length);
+  return spans.map((span) => buffer.subarray(span.start - start, span.start - start + span.length));
 }
 
 /** Size of the file, then epoch and digest of each chunk; integers are big-endian. */

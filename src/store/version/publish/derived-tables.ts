@@ -4,7 +4,7 @@
  * of them.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { appendInOrder, emptyOrdered } from './layout.ts';
+import { appendInOrder, emptyOrdered, type RowsOf, rowsOfPairs, wholeTable } from './layout.ts';
 
 /**
  * Updates the tables after a merge. Points come later, because they depend on the users of boards.
@@ -15,8 +15,7 @@ export async function deriveTables(connection: DuckDBConnection, all: boolean): 
   await connection.run(created('user', 'actor', all));
   await connection.run(created('board', 'board', all));
   await connection.run(TOUCHED_PEOPLE);
-  const touched = all ? '' : 'SEMI JOIN touched_people USING (board, person)';
-  await appendInOrder(connection, 'board_people', boardPeople(touched));
+  await appendInOrder(connection, 'board_people', boardPeople(all ? wholeTable : rowsOfTouched));
 }
 
 /** Empties the tables, which must then be computed from all records. */
@@ -30,13 +29,13 @@ export async function emptyDerived(connection: DuckDBConnection): Promise<void> 
  * A record without `created_at` never had one, so its earlier row holds its first event so far.
  */
 function created(thing: 'user' | 'board', column: 'actor' | 'board', all: boolean): string {
+  const touched = `SELECT ix FROM first_events UNION SELECT ix FROM ${thing}s WHERE id IN (SELECT id FROM staged_${thing}s)`;
   return `
     CREATE OR REPLACE TEMP TABLE touched_created AS
-    SELECT t.ix, coalesce(t.created_ms, least(c.created_ms, e.first_ms)) AS created_ms
-    FROM ${thing}s t
-    LEFT JOIN ${thing}_created c ON c.ix = t.ix
-    LEFT JOIN (SELECT ${column} AS ix, min(timestamp_ms) AS first_ms FROM new_events GROUP BY ALL) e ON e.ix = t.ix
-    WHERE ${all ? 'true' : `e.ix IS NOT NULL OR t.id IN (SELECT id FROM staged_${thing}s)`};
+    WITH first_events AS (SELECT ${column} AS ix, min(timestamp_ms) AS first_ms FROM new_events GROUP BY ALL),
+    touched AS (FROM ${thing}s ${all ? '' : `SEMI JOIN (${touched}) USING (ix)`})
+    SELECT ix, coalesce(t.created_ms, least(c.created_ms, e.first_ms)) AS created_ms
+    FROM touched t LEFT JOIN ${thing}_created c USING (ix) LEFT JOIN first_events e USING (ix);
     DELETE FROM ${thing}_created WHERE ix IN (SELECT ix FROM touched_created);
     INSERT INTO ${thing}_created FROM touched_created ORDER BY ix;`;
 }
@@ -55,25 +54,28 @@ const TOUCHED_PEOPLE = `
     UNION ALL SELECT board, person, 2 FROM fresh_points
   ) GROUP BY board, person;
   CREATE OR REPLACE TEMP TABLE known_people AS
-    SELECT p.rowid AS row, p.* FROM board_people p
-    SEMI JOIN touched_people t ON t.board = p.board AND t.person = p.person;
+    FROM ${rowsOfPairs('touched_people', 'board_people', 'rowid AS row, *')};
   DELETE FROM board_people WHERE rowid IN (SELECT row FROM known_people);`;
+
+const rowsOfTouched: RowsOf = (table) => rowsOfPairs('touched_people', table);
+
+const FOLLOWS = `(
+  SELECT board, actor AS person, k.action = 'followed' AS follows, timestamp_ms, sequence
+  FROM board_events JOIN kinds k ON k.ix = kind
+  WHERE k.type = 'board' AND k.action IN ('followed', 'unfollowed'))`;
 
 /**
  * One aggregate instead of joins: it holds less in memory, and writes to disk what is too much.
- * `touched`: restricts rows to pairs of `touched_people`.
+ * `rowsOf`: restricts rows to pairs of `touched_people`.
  */
-const boardPeople = (touched: string) => `
+const boardPeople = (rowsOf: RowsOf) => `
   SELECT board, person,
     max(claim) = 2 OR coalesce(bool_or(follows), max(claim) = 1 OR coalesce(bool_or(present), false)) AS present
   FROM (
     SELECT board, person, claim, NULL::BOOLEAN AS follows, NULL::BOOLEAN AS present FROM touched_people
     UNION ALL SELECT board, person, NULL, NULL, present FROM known_people
     UNION ALL SELECT board, person, 2, NULL, NULL
-      FROM (FROM memberships UNION ALL SELECT board, person FROM imported_points) ${touched}
-    UNION ALL SELECT board, person, NULL,
-      arg_max(k.action = 'followed', {moment: timestamp_ms, place: sequence}), NULL
-      FROM (SELECT board, actor AS person, kind, timestamp_ms, sequence FROM events) ${touched}
-      JOIN kinds k ON k.ix = kind
-      WHERE k.type = 'board' AND k.action IN ('followed', 'unfollowed') GROUP BY board, person
+      FROM ${rowsOf('(FROM memberships UNION ALL SELECT board, person FROM imported_points)')}
+    UNION ALL SELECT board, person, NULL, arg_max(follows, {moment: timestamp_ms, place: sequence}), NULL
+      FROM ${rowsOf(FOLLOWS)} GROUP BY board, person
   ) GROUP BY board, person`;

@@ -27,6 +27,23 @@ export const EVENT_TABLES = ['events', 'board_events', 'actor_events'] as const;
  */
 const SHARE_OUT_OF_ORDER = 1 / 16;
 
+/** A query over a table, or a part of it, with `board` and `person`. */
+export type RowsOf = (table: string) => string;
+
+export const wholeTable: RowsOf = (table) => table;
+
+/**
+ * The rows of a table whose board and user are among those of the table `pairs`. Boards are
+ * compared first, because that is faster and leaves few rows.
+ */
+export function rowsOfPairs(pairs: string, table: string, columns = '*'): string {
+  return `(
+    WITH of_boards AS MATERIALIZED (
+      SELECT ${columns} FROM ${table} SEMI JOIN (SELECT DISTINCT board FROM ${pairs}) USING (board)
+    )
+    FROM of_boards SEMI JOIN ${pairs} USING (board, person))`;
+}
+
 /**
  * Appends the rows of a query, which names its columns, and returns their number. `continues`: none
  * of them sorts before an existing row.

@@ -7,7 +7,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { type Policy, readPolicy } from '../../../points/policy.ts';
 import { participationScoreSql } from '../../../points/score-sql.ts';
 import { runRows } from '../database.ts';
-import { appendInOrder, emptyOrdered } from './layout.ts';
+import { appendInOrder, emptyOrdered, type RowsOf, rowsOfPairs, wholeTable } from './layout.ts';
 import { fillPolicies } from './policy-tables.ts';
 
 /**
@@ -36,11 +36,7 @@ export async function publishPoints(
   await connection.run(REPLACED);
   await appendInOrder(connection, 'awards', AWARDS);
   if (!all) await connection.run(TOUCHED_STANDINGS);
-  await appendInOrder(
-    connection,
-    'standings',
-    standings(all ? '' : 'SEMI JOIN touched_standings USING (board, person)'),
-  );
+  await appendInOrder(connection, 'standings', standings(all ? wholeTable : rowsOfTouched));
 }
 
 function countsWords(policy: Policy): boolean {
@@ -124,26 +120,25 @@ const TOUCHED_STANDINGS = `
   UNION SELECT board, person FROM candidates
   UNION SELECT board, person FROM fresh_adjustments;
   DELETE FROM standings WHERE rowid IN (
-    SELECT s.rowid FROM standings s SEMI JOIN touched_standings t ON t.board = s.board AND t.person = s.person);`;
+    SELECT row FROM ${rowsOfPairs('touched_standings', 'standings', 'rowid AS row, *')});`;
 
-/**
- * Points totals of users with points on a board. `touched` may exclude rows of a table with `board`
- * and `person`.
- */
-function standings(touched: string): string {
+const rowsOfTouched: RowsOf = (table) => rowsOfPairs('touched_standings', table);
+
+/** Points totals of users with points on a board. `rowsOf`: the pairs of which they are wanted. */
+function standings(rowsOf: RowsOf): string {
   return `
     WITH earned AS (
       SELECT board, person, sum(points) AS points FROM (
-        SELECT board, person, points FROM awards WHERE outcome = 'counted'
-        UNION ALL SELECT board, person, points FROM adjustments
-      ) ${touched} GROUP BY board, person
+        SELECT board, person, points FROM ${rowsOf('awards')} WHERE outcome = 'counted'
+        UNION ALL SELECT board, person, points FROM ${rowsOf('adjustments')}
+      ) GROUP BY board, person
     ),
-    ${paidOwners(touched)},
+    ${paidOwners(rowsOf)},
     totals AS (
       SELECT board, person, greatest(coalesce(e.points, 0), 0)::BIGINT AS total_points
       FROM (
-        SELECT board, person FROM board_people ${touched} WHERE present
-        UNION SELECT board, person FROM adjustments ${touched}
+        SELECT board, person FROM ${rowsOf('board_people')} WHERE present
+        UNION SELECT board, person FROM ${rowsOf('adjustments')}
         UNION SELECT board, person FROM paid_owners
       ) LEFT JOIN earned e USING (board, person)
     )
@@ -157,17 +152,19 @@ function standings(touched: string): string {
  * Users who have an award on a board and never acted there (decision 72). Users who acted and are
  * not present have left. Erased users can still own what others act on (decision 54).
  */
-const paidOwners = (touched: string) => `
+const paidOwners = (rowsOf: RowsOf) => `
     owners AS MATERIALIZED (
-      SELECT board, person FROM board_people ${touched} SEMI JOIN awards USING (board, person)
+      SELECT board, person FROM ${rowsOf('board_people')} SEMI JOIN ${rowsOf('awards')} USING (board, person)
       WHERE NOT present AND person NOT IN (SELECT ix FROM users WHERE forgotten)
     ),
     paid_owners AS (
       FROM owners ANTI JOIN (
-        SELECT DISTINCT e.board, e.actor AS person FROM events e
+        SELECT DISTINCT e.board, e.actor AS person FROM board_events e
         SEMI JOIN owners o ON o.board = e.board AND o.person = e.actor
       ) USING (board, person)
     )`;
 
 /** Points totals that files of format 5 and earlier lack. */
-export const MISSING_STANDINGS = standings('ANTI JOIN standings USING (board, person)');
+export const MISSING_STANDINGS = standings(
+  (table) => `(FROM ${table} ANTI JOIN standings USING (board, person))`,
+);

@@ -272,8 +272,12 @@ export class DuckdbPublication implements Publication {
     made: { readonly version: string; readonly publishedMs: number },
     position: MergePosition,
   ): Promise<number> {
-    const [row] = await runRows(this.#connection, 'SELECT max(sequence) FROM events');
-    const lastSequence = Math.max(Number(row?.[0] ?? 0), nextSequence(position));
+    const next = nextSequence(position);
+    const [row] = await runRows(
+      this.#connection,
+      `SELECT max(sequence) FROM events WHERE sequence >= ${next}`,
+    );
+    const lastSequence = Math.max(Number(row?.[0] ?? 0), next);
     const facts = { ...made, publication: position.publication, lastSequence };
     await writeVersion(this.#connection, this.#settings, facts);
     return lastSequence;
