@@ -5,12 +5,14 @@
  * memory, so a different thread can read them without a copy.
  */
 import type { EventBatch } from './query.ts';
+import { growableMemory } from './shared-arrays.ts';
 
 /**
  * A row takes 40 bytes. The 64-bit fields come first, so that they are aligned; one word is unused.
  */
 export const ROW_WORDS = 10;
 const ROW_DOUBLES = ROW_WORDS / 2;
+const ROW_BYTES = ROW_WORDS * Int32Array.BYTES_PER_ELEMENT;
 
 /** Offsets of the fields in a row: the first two in doubles, the others in 32-bit words. */
 const TIMESTAMP_MS = 0;
@@ -28,16 +30,35 @@ export interface EventRows {
   readonly doubles: Float64Array;
 }
 
-/** All fields are 0. */
+/** All fields are 0. The memory can grow. */
 export function makeEventRows(count: number): EventRows {
-  const memory = new SharedArrayBuffer(count * ROW_WORDS * Int32Array.BYTES_PER_ELEMENT);
-  return { count, words: new Int32Array(memory), doubles: new Float64Array(memory) };
+  return rowsIn(growableMemory(count * ROW_BYTES), count);
 }
 
 /** Rows that `words` holds completely. */
 export function eventRowsOf(words: Int32Array): EventRows {
   const doubles = new Float64Array(words.buffer, words.byteOffset, words.length / 2);
   return { count: words.length / ROW_WORDS, words, doubles };
+}
+
+function rowsIn(memory: SharedArrayBuffer, count: number): EventRows {
+  return eventRowsOf(new Int32Array(memory, 0, count * ROW_WORDS));
+}
+
+/**
+ * These rows and those of a batch behind them, in the same memory, where `rows` stay as they are.
+ * Undefined if the memory cannot grow, or has other rows behind these.
+ */
+export function extendEventRows(rows: EventRows, batch: EventBatch): EventRows | undefined {
+  const memory = rows.words.buffer;
+  const count = rows.count + batch.count;
+  if (!(memory instanceof SharedArrayBuffer) || !memory.growable) return undefined;
+  if (memory.byteLength !== rows.count * ROW_BYTES || memory.maxByteLength < count * ROW_BYTES)
+    return undefined;
+  memory.grow(count * ROW_BYTES);
+  const extended = rowsIn(memory, count);
+  setEventRows(extended, batch, rows.count);
+  return extended;
 }
 
 /** Writes a batch to the rows from `at` on; there must be enough rows. */
@@ -102,7 +123,7 @@ export class BatchMemory {
   constructor(capacity: number) {
     // The columns have the order of the fields of a row, so that the same offsets serve for both.
     // They share one allocation, because for few rows several would take longer than the gathering.
-    const memory = new ArrayBuffer(capacity * ROW_WORDS * Int32Array.BYTES_PER_ELEMENT);
+    const memory = new ArrayBuffer(capacity * ROW_BYTES);
     const doubles = (place: number) => new Float64Array(memory, place * capacity * 8, capacity);
     const words = (place: number) => new Int32Array(memory, place * capacity * 4, capacity);
     this.#batch = {

@@ -7,3 +7,10 @@ export function sharedIntegers(length: number): Int32Array {
 export function sharedFlags(length: number): Uint8Array {
   return new Uint8Array(new SharedArrayBuffer(length));
 }
+
+/**
+ * Memory that can grow by a quarter where it is. Until it does, that quarter takes only addresses.
+ */
+export function growableMemory(byteLength: number): SharedArrayBuffer {
+  return new SharedArrayBuffer(byteLength, { maxByteLength: Math.ceil(byteLength * 1.25) });
+}

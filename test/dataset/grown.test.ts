@@ -172,6 +172,35 @@ describe('a version in memory that was made from an earlier one', () => {
     await earlier.close();
   });
 
+  it('has its events in the memory of the earlier one if new ones are behind all others', async () => {
+    const name = await newOrganization();
+    await publishRecords(store, name, WORLD);
+    const opened = [await openWhole(name)];
+    // The memory of five events has room for a sixth one.
+    const growths = [
+      { from: 0, timestampMs: 9_000, isShared: true },
+      { from: 1, timestampMs: 9_001, isShared: false },
+      { from: 0, timestampMs: 9_002, isShared: false },
+      { from: 3, timestampMs: 9_003, isShared: true },
+      { from: 4, timestampMs: 1, isShared: false },
+    ];
+    for (const [step, { from, timestampMs, isShared }] of growths.entries()) {
+      await publishRecords(store, name, { events: [{ ...EVENT, timestampMs }] });
+      const earlier = opened[from]!;
+      const before = structuredClone(inOrder(earlier.held).arrays);
+      const { dataset, isKnown } = await openGrown(name, earlier);
+      assert.ok(isKnown);
+      const memory = ({ held }: ResidentDataset) => held.timeline.events.words.buffer;
+      assert.equal(memory(dataset) === memory(earlier), isShared, `growth ${step}`);
+      assert.deepEqual(inOrder(earlier.held).arrays, before);
+      const whole = await openWhole(name);
+      assert.deepEqual(inOrder(dataset.held), inOrder(whole.held));
+      await whole.close();
+      opened.push(dataset);
+    }
+    for (const dataset of opened) await dataset.close();
+  });
+
   it('is read as a whole after deletions, erasures, changes of the policy, and going back', async () => {
     const name = await newOrganization();
     await publishRecords(store, name, WORLD);

@@ -7,7 +7,14 @@ import { inSlices } from '../../system/time-slice.ts';
 import type { ChangedRecords, DatasetChanges } from '../changes.ts';
 import { collectRuns } from '../columns.ts';
 import type { Dataset } from '../dataset.ts';
-import { type EventRows, makeEventRows, ROW_WORDS, setEventRows, timestampOf } from '../event-rows.ts';
+import {
+  type EventRows,
+  extendEventRows,
+  makeEventRows,
+  ROW_WORDS,
+  setEventRows,
+  timestampOf,
+} from '../event-rows.ts';
 import type { EventBatch } from '../query.ts';
 import { type Boards, makeRecords, type RecordColumns, type RecordTable, type Users } from '../records.ts';
 import { sharedFlags, sharedIntegers } from '../shared-arrays.ts';
@@ -184,6 +191,9 @@ async function growTimeline(
 
 async function growEvents(before: EventRows, batch: EventBatch, places: Int32Array): Promise<EventRows> {
   if (batch.count === 0) return before;
+  const areLatest = places[0] === before.count;
+  const extended = areLatest ? extendEventRows(before, batch) : undefined;
+  if (extended !== undefined) return extended;
   const added = makeEventRows(batch.count);
   setEventRows(added, batch, 0);
   const edit = insertionsBefore(before.count, places);

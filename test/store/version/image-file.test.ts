@@ -6,8 +6,9 @@ import { access, copyFile, mkdtemp, readdir, readFile, rm, stat, writeFile } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, it } from 'node:test';
+import { eventRowsOf, extendEventRows, makeEventRows } from '../../../src/dataset/event-rows.ts';
 import type { Image } from '../../../src/dataset/image.ts';
-import { ImageFile } from '../../../src/store/version/read/image-file.ts';
+import { ImageFile, LEAST_GROWING_BYTES } from '../../../src/store/version/read/image-file.ts';
 import { killRounds, momentsToKill, tellSeed } from '../../killing.ts';
 import '../../without-coverage.ts';
 
@@ -20,6 +21,13 @@ const IMAGE: Image = new Map<string, Int32Array | Uint32Array | Float64Array | B
   // More than one piece, which does not end with a whole one.
   ['many', Uint32Array.from({ length: 1_500_001 }, (_, at) => at)],
 ]);
+
+const ONE_EVENT = {
+  count: 1,
+  ...{ timestampMs: Float64Array.of(1), sequence: Float64Array.of(1) },
+  ...{ kind: Int32Array.of(0), actor: Int32Array.of(0), owner: Int32Array.of(0) },
+  ...{ board: Int32Array.of(0), pin: Int32Array.of(-1) },
+};
 
 let folder: string;
 let versionPath: string;
@@ -46,6 +54,16 @@ it('is read as it was written, into memory that threads share, by its owner only
   if (process.platform !== 'win32') {
     assert.equal((await stat(join(folder, '1.image'))).mode & 0o777, 0o600);
   }
+});
+
+it('is read into memory that can grow if it is large', async () => {
+  const events = makeEventRows(LEAST_GROWING_BYTES / 40 + 1);
+  await imageOf('large', '3.image').write(new Map([['events', events.words]]));
+  const words = (await imageOf('large', '3.image').read())?.get('events');
+  assert.ok(words instanceof Int32Array);
+  const extended = extendEventRows(eventRowsOf(words), ONE_EVENT);
+  assert.equal(extended?.count, events.count + 1);
+  assert.equal(extended.words.buffer, words.buffer);
 });
 
 it('is written once, and is not that of a different version', async () => {
