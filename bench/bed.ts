@@ -1,15 +1,19 @@
 /** One set of data, imported and served by the product: the starting point of every scenario. */
+import { globSync, statSync } from 'node:fs';
 import { cp, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Community } from './community.ts';
 import { type Corkboard, importFiles, makeKey, migrate, type Program, startCorkboard } from './corkboard.ts';
 import type { LoadClient } from './load.ts';
 import { readProcessTree } from './memory.ts';
 import type { Report } from './report.ts';
-import { fetchAnswer, type Target } from './site.ts';
+import { fetchAnswer, readEntityTag, type Target } from './site.ts';
 
 /** Data with more events is measured in fewer rounds and checked with fewer decoders. */
 const LARGE_EVENTS = 3_000_000;
+const LOOK_EVERY_MS = 5;
+const LATEST_MS = 300_000;
 
 export function isLarge({ community }: Pick<Ground, 'community'>): boolean {
   return community.events > LARGE_EVENTS;
@@ -90,6 +94,32 @@ export async function openBed(
 export async function askOnce(bed: Pick<Bed, 'product' | 'firstPath'>, signal: AbortSignal): Promise<void> {
   const product = { ...bed.product, headers: { ...bed.product.headers, connection: 'close' } };
   await fetchAnswer(product, bed.firstPath, signal);
+}
+
+/** The size of a file of the latest version that has one; undefined if none has. */
+export function fileBytes(
+  { dataDir }: Pick<Ground, 'dataDir'>,
+  extension: 'duckdb' | 'image',
+): number | undefined {
+  const names = globSync(`organizations/*/generations/*.${extension}`, { cwd: dataDir });
+  const last = names.toSorted((one, other) => publicationOf(one) - publicationOf(other)).at(-1);
+  return last === undefined ? undefined : statSync(join(dataDir, last)).size;
+}
+
+function publicationOf(path: string): number {
+  return Number.parseInt(basename(path), 10);
+}
+
+/**
+ * Resolves to the time in milliseconds until the entity tag of all events is no longer `before`.
+ */
+export async function untilTaken(product: Target, before: string, signal: AbortSignal): Promise<number> {
+  const startMs = performance.now();
+  while ((await readEntityTag(product, '/a/v1/events', signal)) === before) {
+    if (performance.now() - startMs > LATEST_MS) throw new Error('The version was not taken up.');
+    await pause(LOOK_EVERY_MS);
+  }
+  return performance.now() - startMs;
 }
 
 /** Copies the data to a different folder, as if it had never been served. */

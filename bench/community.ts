@@ -18,6 +18,9 @@ export const FIRST_BOARD = 1_001;
 const FIRST_PIN = 5_000_001;
 const START_MS = Date.UTC(2025, 0, 6, 6);
 const SPAN_MS = 300 * 86_400_000;
+/** Events are out of order by at most as much. */
+const SHUFFLED_MS = 600_000;
+const LATEST_MS = 3_600_000;
 const PART_BYTES = 256 * 1024;
 
 const GIVEN =
@@ -28,6 +31,13 @@ const WORDS =
   'reading board class note answer question week project model source lesson group theory example method result field ' +
   'paper chapter figure because which together against between without another further change learn write compare';
 const ACTIONS = ['visited', 'visited', 'visited', 'visited', 'visited', 'commented', 'liked', 'bookmarked'];
+
+interface TimeSpan {
+  readonly startMs: number;
+  readonly lengthMs: number;
+}
+
+const WHOLE_TIME: TimeSpan = { startMs: START_MS, lengthMs: SPAN_MS };
 
 export interface Community {
   readonly events: number;
@@ -84,12 +94,34 @@ export function windows({ events }: Community, count: number): { startMs: number
   });
 }
 
-/** Writes events to import after the community, spread over its boards and its whole time span. */
-export async function writeIncrement(file: string, community: Community, count: number): Promise<void> {
-  const lines = eventLines(makeRandom(6), { ...community, events: count });
+/** The middle half of the time span, slightly different each time. */
+export function halves(count: number): { startMs: number; endMs: number }[] {
+  return Array.from({ length: count }, (_, at) => {
+    const startMs = START_MS + SPAN_MS / 4 + at;
+    return { startMs, endMs: startMs + SPAN_MS / 2 };
+  });
+}
+
+export interface Increment {
+  /** Increments with different numbers have different events. */
+  readonly number?: number;
+  /** Whether they are later than all others, or spread over the whole time span. */
+  readonly isLatest?: boolean;
+}
+
+/** Writes events to import after the community, spread over its boards. */
+export async function writeIncrement(
+  file: string,
+  community: Community,
+  count: number,
+  { number = 0, isLatest = false }: Increment = {},
+): Promise<void> {
+  const before = community.events + number * count;
+  const time = isLatest ? { startMs: START_MS + (number + 1) * SPAN_MS, lengthMs: LATEST_MS } : WHOLE_TIME;
+  const lines = eventLines(makeRandom(6 + number), { ...community, events: count }, time);
   const later = function* (): Generator<string> {
     // They get new ids: without an id, an equal record would be the same event.
-    for (const line of lines) yield line.replace(/^\d+/, (id) => `${community.events + Number(id)}`);
+    for (const line of lines) yield line.replace(/^\d+/, (id) => `${before + Number(id)}`);
   };
   await writeLines(file, later());
 }
@@ -149,11 +181,15 @@ function* pinLines(random: Random, { boards, users }: Community, moreCharacters:
 }
 
 /** Mostly in order of time, as a platform would export them; the actors follow Zipf's law. */
-function* eventLines(random: Random, { events, boards, users }: Community): Generator<string> {
+function* eventLines(
+  random: Random,
+  { events, boards, users }: Community,
+  { startMs, lengthMs }: TimeSpan = WHOLE_TIME,
+): Generator<string> {
   yield 'id,type,action,owner_id,actor_id,board_id,pin_id,timestamp';
   for (let event = 0; event < events; event++) {
     const board = random.below(boards);
-    const instantMs = START_MS + Math.floor((event / events) * SPAN_MS) + random.below(600_000);
+    const instantMs = startMs + Math.floor((event / events) * lengthMs) + random.below(SHUFFLED_MS);
     const place = `${FIRST_BOARD + board}`;
     const time = new Date(instantMs).toISOString().replace('Z', '+00:00');
     const actor = FIRST_USER + random.skewed(users);
@@ -185,8 +221,8 @@ export function ownerOf(pin: number, { users }: Pick<Community, 'users'>): numbe
 }
 
 /** The time span of the events of any community. */
-export function timeSpan(): { readonly startMs: number; readonly lengthMs: number } {
-  return { startMs: START_MS, lengthMs: SPAN_MS };
+export function timeSpan(): TimeSpan {
+  return WHOLE_TIME;
 }
 
 const vocabulary = WORDS.split(' ');

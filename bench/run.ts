@@ -12,7 +12,7 @@ import { measureAgainst } from './scenarios/against.ts';
 import { measureBlocking } from './scenarios/blocking.ts';
 import { measureExports } from './scenarios/exports.ts';
 import { measureGrowth } from './scenarios/growth.ts';
-import { addImport, measureIncrement, measureNestedImport } from './scenarios/imports.ts';
+import { addImport, measureIncrements, measureNestedImport } from './scenarios/imports.ts';
 import { measureInsights } from './scenarios/insights.ts';
 import { measureMixed } from './scenarios/mixed.ts';
 import { measurePeers } from './scenarios/peers.ts';
@@ -63,7 +63,7 @@ export async function runScenarios(run: RowWriter, folder: string): Promise<void
   await part('peers', 'Comparable servers', (place) => measurePeers(run, events, place));
 }
 
-/** Keeps the data of all sizes until the largest has been compared with the smallest. */
+/** Keeps the data of all sizes until each has been compared with the next smaller one. */
 async function measureSizes(run: RowWriter, sizes: readonly number[], folder: string): Promise<void> {
   await inFolder(join(folder, 'sizes'), async (place) => {
     const grounds: Ground[] = [];
@@ -73,9 +73,9 @@ async function measureSizes(run: RowWriter, sizes: readonly number[], folder: st
       const measure = () => measureCommunity(run, events, home);
       grounds.push(await remarkStolen(run.report, size(events), measure));
     }
-    const [smallest, largest] = [grounds[0]!, grounds.at(-1)!];
-    if (smallest === largest) return;
-    await remarkStolen(run.report, 'Growth', () => measureGrowth(run, smallest, largest));
+    await remarkStolen(run.report, 'Growth', async () => {
+      for (const [at, larger] of grounds.slice(1).entries()) await measureGrowth(run, grounds[at]!, larger);
+    });
   });
 }
 
@@ -92,13 +92,13 @@ async function measureCommunity(run: RowWriter, events: number, folder: string):
   await rm(bundle, { recursive: true });
   const inForce = await countEvents(ground.dataDir, signal);
   report.check(title, `the import holds ${events.toLocaleString('en')} events`, inForce === events);
-  if (run.chosen('import')) addImport(run, title, 'flat CSV', events, imported);
+  if (run.chosen('import')) addImport(run, ground, 'flat CSV', events, imported);
   if (run.chosen('start')) await measureStart(ground, run);
   const aside = await hasRoom(run, ground);
   if (anyChosen(run, ['plain', 'gzip', 'zstd'])) await measureExports(ground, run, aside);
   await measureServed(run, ground, aside);
   if (run.chosen('import')) {
-    await measureIncrement(ground, run);
+    await measureIncrements(ground, run);
     if (events <= NESTED_EVENTS) await measureNestedImport(ground, run);
   }
   return ground;
@@ -160,7 +160,7 @@ async function measureOulad(run: RowWriter, folder: string): Promise<void> {
   run.report.say('OULAD: importing');
   const { ground, ...imported } = await prepareGround({ ...OULAD_DATA, folder }, [OULAD], run.signal);
   const events = await countEvents(ground.dataDir, run.signal);
-  addImport(run, 'OULAD', 'flat CSV, gzip', events, imported);
+  addImport(run, ground, 'flat CSV, gzip', events, imported);
   const counted = { ...ground, community: { ...ground.community, events } };
   const plan = { ...run, chosen: (name: string) => name === 'plain' || name === 'gzip' };
   await measureExports(counted, plan, await hasRoom(run, counted));

@@ -31,6 +31,7 @@ export const TABLES = {
   user: { title: 'Events of a user', note: SMALL_NOTE, header: SMALL_HEADER },
   window: { title: 'Events of a time window', note: SMALL_NOTE, header: SMALL_HEADER },
   points: { title: "A board's points", note: SMALL_NOTE, header: SMALL_HEADER },
+  range: { title: "A board's points in half of the time", note: SMALL_NOTE, header: SMALL_HEADER },
   unchanged: { title: 'Nothing new: 304', note: SMALL_NOTE, header: SMALL_HEADER },
   mixed: {
     title: 'Ten exports and small requests together',
@@ -49,8 +50,8 @@ export const TABLES = {
   },
   import: {
     title: 'Import',
-    note: 'The whole command, from its start to its end.',
-    header: ['data', 'what', 'events/s', 'time', 'peak memory'],
+    note: 'The whole command, from its start to its end. 1,000 more events: of all times, the first ones before there is a spare file; "latest": later than all others. Taken up: from the end of the import until a server with one worker shows them. "On disk": the file of the version.',
+    header: ['data', 'what', 'events/s', 'time', 'taken up', 'peak memory', 'on disk'],
   },
   start: {
     title: 'Start-up',
@@ -61,14 +62,15 @@ export const TABLES = {
       'a million events',
       'listening',
       'from its image',
+      'image',
       'memory at rest',
       'an event',
     ],
   },
   growth: {
     title: 'Growth',
-    note: 'The larger data against the smaller one. Small requests: one connection, rendered each time, both servers in the same rounds.',
-    header: ['what', 'ratio', 'smaller', 'larger'],
+    note: 'The larger data against the next smaller ones. Small requests: one connection, rendered each time, both servers in the same rounds.',
+    header: ['data', 'what', 'ratio', 'smaller', 'larger'],
   },
   stores: {
     title: 'Stores',

@@ -15,6 +15,7 @@ type Paths = ReadonlyMap<Bed, readonly string[]>;
 
 /** All other scenarios must have run with `smaller` and `larger`. */
 export async function measureGrowth(plan: Plan, smaller: Ground, larger: Ground): Promise<void> {
+  const data = `${smaller.title} to ${larger.title}`;
   const kinds = SMALL_KINDS.filter((kind) => plan.chosen(kind));
   if (kinds.length > 0 || plan.chosen('unchanged')) {
     await using before = await openBed(smaller, plan.signal);
@@ -22,21 +23,26 @@ export async function measureGrowth(plan: Plan, smaller: Ground, larger: Ground)
     const beds = [before, after];
     for (const kind of kinds) {
       const paths = new Map(beds.map((bed) => [bed, questionsOf(kind, bed.community)]));
-      await addSmall(plan, `one ${kind} request`, paths, 200);
+      await addSmall(plan, { data, what: `one ${kind} request` }, paths, 200);
     }
     if (plan.chosen('unchanged')) {
-      await addSmall(plan, '304', new Map(beds.map((bed) => [bed, [ALL_EVENTS]])), 304);
+      await addSmall(plan, { data, what: '304' }, new Map(beds.map((bed) => [bed, [ALL_EVENTS]])), 304);
     }
   }
-  addLinear(plan.report, smaller, larger);
+  addLinear(plan.report, data, smaller, larger);
 }
 
-async function addSmall(plan: Plan, what: string, paths: Paths, status: 200 | 304): Promise<void> {
-  plan.report.say(`growth: ${what}`);
+async function addSmall(
+  plan: Plan,
+  { data, what }: { readonly data: string; readonly what: string },
+  paths: Paths,
+  status: 200 | 304,
+): Promise<void> {
+  plan.report.say(`growth, ${data}: ${what}`);
   const [before, after] = await measureAlone(plan, paths, status);
   const value = ratioOf(after, before, 'p50Ms');
   const times = [before, after].map((outcome) => duration(outcome?.median.p50Ms));
-  plan.report.addRow('growth', what, ratio(value), ...times);
+  plan.report.addRow('growth', data, what, ratio(value), ...times);
 }
 
 /**
@@ -64,7 +70,7 @@ async function measureAlone(plan: Plan, paths: Paths, status: 200 | 304): Promis
   });
 }
 
-function addLinear(report: Report, smaller: Ground, larger: Ground): void {
+function addLinear(report: Report, data: string, smaller: Ground, larger: Ground): void {
   const add = (what: string, name: string): void => {
     const [before, after] = [smaller, larger].map(({ title, community }) => {
       const total = report.figure(`${title}/${name}`);
@@ -73,6 +79,7 @@ function addLinear(report: Report, smaller: Ground, larger: Ground): void {
     if (before === undefined || after === undefined) return;
     report.addRow(
       'growth',
+      data,
       `${what}, a million events`,
       ratio(after / before),
       duration(before),

@@ -1,24 +1,42 @@
 /** Imports: flat CSV, the nested events of an export, and a few events added to many. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { copyGround, type Ground, openBed, type Plan, prepareGround } from '../bed.ts';
+import { copyGround, fileBytes, type Ground, openBed, type Plan, prepareGround, untilTaken } from '../bed.ts';
 import { readFileContent } from '../checks.ts';
 import { writeIncrement } from '../community.ts';
 import { importFiles } from '../corkboard.ts';
 import { download } from '../curl.ts';
+import { readEntityTag } from '../site.ts';
 import { bytes, duration, rate } from '../table.ts';
 
 const INCREMENT_EVENTS = 1_000;
+const INCREMENTS = [
+  { what: '1,000 more events, first', isLatest: false },
+  { what: '1,000 more events', isLatest: false },
+  { what: '1,000 latest events', isLatest: true },
+];
+
+interface Imported {
+  readonly elapsedMs: number;
+  readonly peakBytes: number | undefined;
+  /** Absent if no server waits for it. */
+  readonly takenUpMs?: number;
+}
 
 export function addImport(
   plan: Plan,
-  title: string,
+  ground: Ground,
   what: string,
   events: number,
-  { elapsedMs, peakBytes }: { readonly elapsedMs: number; readonly peakBytes: number | undefined },
+  { elapsedMs, peakBytes, takenUpMs }: Imported,
 ): void {
   const perSecond = (events / elapsedMs) * 1000;
-  plan.report.addRow('import', title, what, rate(perSecond), duration(elapsedMs), bytes(peakBytes));
+  const { title } = ground;
+  plan.report.addRow(
+    'import',
+    ...[title, what, rate(perSecond), duration(elapsedMs), duration(takenUpMs)],
+    ...[bytes(peakBytes), bytes(fileBytes(ground, 'duckdb'))],
+  );
   plan.report.setFigure(`${title}/import/${what}`, perSecond);
 }
 
@@ -39,7 +57,7 @@ export async function measureNestedImport(ground: Ground, plan: Plan): Promise<v
     imports.push(await prepareGround(about, [file], signal));
   }
   const middle = imports.toSorted((one, other) => one.elapsedMs - other.elapsedMs)[imports.length >> 1]!;
-  addImport(plan, ground.title, 'nested NDJSON', ground.community.events, middle);
+  addImport(plan, middle.ground, 'nested NDJSON', ground.community.events, middle);
   // Only the last import still exists.
   await exportTo(imports.at(-1)!.ground, copy, signal);
   const [before, after] = [await readFileContent(file), await readFileContent(copy)];
@@ -51,14 +69,25 @@ export async function measureNestedImport(ground: Ground, plan: Plan): Promise<v
   for (const path of [file, copy, about.folder]) await rm(path, { recursive: true });
 }
 
-/** Imports into a copy of the data, so that it stays unchanged for other scenarios. */
-export async function measureIncrement(ground: Ground, plan: Plan): Promise<void> {
-  plan.report.say(`${ground.title}: import of a few events onto many`);
+/**
+ * Imports into a copy of the data, so that it stays unchanged for other scenarios, while a server
+ * has it.
+ */
+export async function measureIncrements(ground: Ground, plan: Plan): Promise<void> {
+  const { report, signal } = plan;
+  report.say(`${ground.title}: imports of a few events onto many`);
   const copy = await copyGround(ground, 'increment-data');
   const file = join(ground.folder, 'events-more.csv');
-  await writeIncrement(file, ground.community, INCREMENT_EVENTS);
-  const what = `${INCREMENT_EVENTS.toLocaleString('en')} more events`;
-  addImport(plan, ground.title, what, INCREMENT_EVENTS, await importFiles([file], copy.dataDir, plan.signal));
+  {
+    await using bed = await openBed(copy, signal, '--workers', '1');
+    for (const [number, { what, isLatest }] of INCREMENTS.entries()) {
+      await writeIncrement(file, ground.community, INCREMENT_EVENTS, { number, isLatest });
+      const before = await readEntityTag(bed.product, '/a/v1/events', signal);
+      const imported = await importFiles([file], copy.dataDir, signal);
+      const takenUpMs = await untilTaken(bed.product, before, signal);
+      addImport(plan, copy, what, INCREMENT_EVENTS, { ...imported, takenUpMs });
+    }
+  }
   for (const path of [file, copy.dataDir]) await rm(path, { recursive: true });
 }
 

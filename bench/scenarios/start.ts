@@ -2,9 +2,8 @@
  * The time from the start of a server to its first response, from the version and from its memory
  * image, and its memory after that.
  */
-import { globSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import { askOnce, type Ground, isLarge, openBed, type Plan } from '../bed.ts';
+import { askOnce, fileBytes, type Ground, isLarge, openBed, type Plan } from '../bed.ts';
 import { startCorkboard } from '../corkboard.ts';
 import { settledPss } from '../memory.ts';
 import { median } from '../statistics.ts';
@@ -26,7 +25,9 @@ export async function measureStart(ground: Ground, plan: Plan): Promise<void> {
   report.addRow(
     'start',
     ...[ground.title, duration(answerMs), duration((answerMs / events) * 1e6), duration(listeningMs)],
-    ...[fromImage === undefined ? '' : duration(fromImage.answerMs)],
+    ...(fromImage === undefined
+      ? ['', '']
+      : [duration(fromImage.answerMs), bytes(fileBytes(ground, 'image'))]),
     ...[bytes(rest), bytes(rest && rest / events)],
   );
   report.setFigure(`${ground.title}/start/ms`, answerMs);
@@ -53,7 +54,7 @@ async function waitForImage(ground: Ground, signal: AbortSignal): Promise<boolea
   await using _bed = await openBed(ground, signal);
   const startMs = performance.now();
   while (performance.now() - startMs < IMAGE_MS) {
-    if (globSync('organizations/*/generations/*.image', { cwd: ground.dataDir }).length > 0) return true;
+    if (fileBytes(ground, 'image') !== undefined) return true;
     await setTimeout(1_000, undefined, { signal });
   }
   return false;

@@ -5,10 +5,9 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import { startBucket, type TestBucket } from '../../test/s3/server.ts';
-import { askOnce, type Ground, isLarge, type Plan } from '../bed.ts';
+import { askOnce, type Ground, isLarge, type Plan, untilTaken } from '../bed.ts';
 import { writeIncrement } from '../community.ts';
 import {
   importFiles,
@@ -26,8 +25,6 @@ import { readEntityTag, type Target } from '../site.ts';
 import { duration, ratio } from '../table.ts';
 
 const INCREMENT_EVENTS = 1_000;
-const LOOK_EVERY_MS = 5;
-const LATEST_MS = 60_000;
 
 type Figure = 'importMs' | 'moreMs' | 'takenUpMs' | 'emptyMs' | 'againMs';
 
@@ -156,15 +153,6 @@ async function measureStart(
   await using server = await startCorkboard(place, signal, { program, options: ['--workers', '1'] });
   const product: Target = { name: 'corkboard', port: server.port, headers: { apikey: key } };
   await askOnce({ product, firstPath }, signal);
-  return performance.now() - startMs;
-}
-
-async function untilTaken(product: Target, before: string, signal: AbortSignal): Promise<number> {
-  const startMs = performance.now();
-  while ((await readEntityTag(product, '/a/v1/events', signal)) === before) {
-    if (performance.now() - startMs > LATEST_MS) throw new Error('The version was not taken up.');
-    await pause(LOOK_EVERY_MS);
-  }
   return performance.now() - startMs;
 }
 
