@@ -39,6 +39,17 @@ export function readFileContent(file: string): Promise<Content> {
   return readContent(createReadStream(file, { highWaterMark: READ_BYTES }));
 }
 
+/** The same of the response to a GET, whose size can exceed the disk. Throws if curl fails. */
+export async function readResponseContent(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<Content> {
+  const words = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
+  const content = await decode('curl', ['--silent', '--show-error', '--fail', ...words, url]);
+  if (content === undefined) throw new Error(`curl could not read ${url}.`);
+  return content;
+}
+
 /** Decompresses a body with `gzip`, `zstd`, Python and curl, and compares it with the plain one. */
 export async function checkCompressed(
   data: string,
@@ -108,6 +119,7 @@ async function checkInBrowser(
 const PYTHON =
   'import gzip,shutil,sys; shutil.copyfileobj(gzip.open(sys.argv[1]), sys.stdout.buffer, 1 << 20)';
 
+/** The content of what a program writes; undefined if the program fails. */
 async function decode(program: string, args: readonly string[]): Promise<Content | undefined> {
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'ignore'] });
   const ended = once(child, 'close');

@@ -73,6 +73,7 @@ async function measureSizes(run: RowWriter, sizes: readonly number[], folder: st
       const measure = () => measureCommunity(run, events, home);
       grounds.push(await remarkStolen(run.report, size(events), measure));
     }
+    if (grounds.length === 1) return;
     await remarkStolen(run.report, 'Growth', async () => {
       for (const [at, larger] of grounds.slice(1).entries()) await measureGrowth(run, grounds[at]!, larger);
     });

@@ -4,7 +4,7 @@
  */
 import { open, rm } from 'node:fs/promises';
 import { type Bed, copyGround, type Ground, isLarge, openBed, type Plan } from '../bed.ts';
-import { type Content, checkCompressed, readFileContent } from '../checks.ts';
+import { type Content, checkCompressed, readResponseContent } from '../checks.ts';
 import { type DownloadFigures, download } from '../curl.ts';
 import { type MemoryAboveIdle, measureAboveIdle, readProcessTree } from '../memory.ts';
 import { measureRounds, type Outcome, ratioOf } from '../rounds.ts';
@@ -34,14 +34,16 @@ async function measurePlain(ground: Ground, plan: Plan, aside: boolean): Promise
   await using site = await Site.make(`${ground.folder}/export`);
   await using bed = await openBed(ground, signal);
   const first = await download(request(bed.product, 'identity', signal));
-  const file = site.pathOf(fileName('identity'));
-  await download({ ...request(bed.product, 'identity', signal), file });
-  const plain = await readFileContent(file);
+  const { url, headers } = request(bed.product, 'identity', signal);
+  const plain = await readResponseContent(url, headers ?? {});
   const { events } = ground.community;
   report.check(title, `the export has ${events.toLocaleString('en')} events`, plain.events === events);
   if (!plan.chosen('plain')) return plain;
-  await site.addFile(fileName('identity'));
-  if (!aside) await rm(file);
+  if (aside) {
+    const name = fileName('identity');
+    await download({ ...request(bed.product, 'identity', signal), file: site.pathOf(name) });
+    await site.addFile(name);
+  }
   const others = aside ? await site.open(signal) : [];
   await settle(bed, plan);
   const outcomes = await measure(bed, plan, others, 'identity');
