@@ -1,7 +1,7 @@
 /** The digests of all chunks of a file. */
 import { open } from 'node:fs/promises';
 import { inParallel } from '../../system/in-parallel.ts';
-import { CHUNK_BYTES, chunkCount, digestOf, readChunks, type Stretch } from './manifest.ts';
+import { CHUNK_BYTES, type ChunkRange, chunkCount, digestOf, readChunks } from './manifest.ts';
 
 /** Reading ahead while the digest of a chunk is computed. */
 const PARALLEL = 4;
@@ -40,22 +40,22 @@ export async function digestsOf(
     const { size } = await file.stat();
     const digests: string[] = [];
     // Chunks of the similar file that cannot be read are different.
-    const readOther = async (stretch: Stretch, buffer: Buffer) =>
-      other && (await readChunks(other, stretch, similar!.bytes, buffer).catch(() => undefined));
+    const readOther = async (range: ChunkRange, buffer: Buffer) =>
+      other && (await readChunks(other, range, similar!.bytes, buffer).catch(() => undefined));
     const digestWith = (buffer: Buffer, otherBuffer: Buffer) => async (first: number) => {
-      const stretch = { first, count: AT_ONCE };
-      const chunks = await readChunks(file, stretch, size, buffer);
-      const held = await readOther(stretch, otherBuffer);
+      const range = { first, count: AT_ONCE };
+      const chunks = await readChunks(file, range, size, buffer);
+      const held = await readOther(range, otherBuffer);
       for (const [at, chunk] of chunks.entries()) {
         const isKnown = held?.[at]?.equals(chunk) === true;
         digests[first + at] = isKnown ? similar!.digests[first + at]! : digestOf(chunk);
         onBytes?.(chunk.length);
       }
     };
-    const stretches = Math.ceil(chunkCount(size) / AT_ONCE);
+    const ranges = Math.ceil(chunkCount(size) / AT_ONCE);
     const newBuffer = () => Buffer.allocUnsafe(AT_ONCE * CHUNK_BYTES);
     await inParallel(
-      Array.from({ length: stretches }, (_, stretch) => stretch * AT_ONCE),
+      Array.from({ length: ranges }, (_, range) => range * AT_ONCE),
       PARALLEL,
       () => digestWith(newBuffer(), newBuffer()),
     );

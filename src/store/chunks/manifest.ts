@@ -63,7 +63,7 @@ export function digestOf(bytes: Uint8Array): string {
 }
 
 /** Consecutive chunks. */
-export interface Stretch {
+export interface ChunkRange {
   readonly first: number;
   readonly count: number;
 }
@@ -85,7 +85,7 @@ export async function readChunk(
  */
 export async function readChunks(
   file: FileHandle,
-  { first, count }: Stretch,
+  { first, count }: ChunkRange,
   fileBytes: number,
   buffer: Buffer = Buffer.allocUnsafe(count * CHUNK_BYTES),
 ): Promise<readonly Buffer[]> {
