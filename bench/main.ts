@@ -12,6 +12,7 @@ import { renderPlot } from './plot.ts';
 import { run } from './processes.ts';
 import { Report, renderCircumstances } from './report.ts';
 import { runScenarios } from './run.ts';
+import { writeFigures } from './scaling/figures.ts';
 import { runNeighbours } from './scenarios/neighbours.ts';
 import { runOrganizations } from './scenarios/organizations.ts';
 import { runShared } from './scenarios/shared.ts';
@@ -81,6 +82,7 @@ async function measure(options: Options, folder: string, report: Report, signal:
   process.stdout.write(`\n${text}`);
   if (options.quick || options.only.length > 0 || options.against !== undefined) return;
   await writeFile(RESULTS, text);
+  writeFigures({ events: options.events, cores: availableParallelism(), values: report.figures() });
   await writeFile(PLOT, renderPlot(report, options.events));
 }
 

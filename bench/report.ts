@@ -54,6 +54,10 @@ export class Report {
     return [...this.#figures.keys()].filter((name) => name.startsWith(start));
   }
 
+  figures(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#figures);
+  }
+
   render(): string {
     const tables = Object.entries(TABLES).flatMap(([name, { title, note, header }]) => {
       const rows = this.#rows.get(name as TableName);

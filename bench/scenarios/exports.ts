@@ -57,6 +57,7 @@ async function measurePlain(ground: Ground, plan: Plan, aside: boolean): Promise
   addRow(bed, plan, 'plain', `${title}, unchanged data again`, outcomes, memory, speed);
   report.setFigure(`${title}/plain`, ratioOf(outcomes[1], outcomes[0], 'totalMs'));
   report.setFigure(`${title}/plain/first/ms`, first.totalMs);
+  report.setFigure(`${title}/plain/bytes`, first.bytes);
   report.setFigure(`${title}/plain/ms`, outcomes[0]?.median.totalMs);
   report.setFigure(`${title}/plain/node`, ratioOf(outcomes.at(-1), outcomes[0], 'totalMs'));
   return plain;
@@ -161,6 +162,7 @@ async function measureAgain(
   plan.report.setFigure(`${bed.title}/${encoding}`, ratioOf(outcomes[1], outcomes[0], 'totalMs'));
   plan.report.setFigure(`${bed.title}/${encoding}/ms`, outcomes[0]?.median.totalMs);
   plan.report.setFigure(`${bed.title}/${encoding}/first/ms`, first.totalMs);
+  plan.report.setFigure(`${bed.title}/${encoding}/bytes`, outcomes[0]?.median.bytes);
 }
 
 async function check(

@@ -32,12 +32,16 @@ export function addImport(
 ): void {
   const perSecond = (events / elapsedMs) * 1000;
   const { title } = ground;
+  const fileSize = fileBytes(ground, 'duckdb');
   plan.report.addRow(
     'import',
     ...[title, what, rate(perSecond), duration(elapsedMs), duration(takenUpMs)],
-    ...[bytes(peakBytes), bytes(fileBytes(ground, 'duckdb'))],
+    ...[bytes(peakBytes), bytes(fileSize)],
   );
-  plan.report.setFigure(`${title}/import/${what}`, perSecond);
+  plan.report.setFigure(`${title}/import/${what}/ms`, elapsedMs);
+  plan.report.setFigure(`${title}/import/${what}/taken up/ms`, takenUpMs);
+  plan.report.setFigure(`${title}/import/${what}/peak/bytes`, peakBytes);
+  plan.report.setFigure(`${title}/import/${what}/file/bytes`, fileSize);
 }
 
 /**

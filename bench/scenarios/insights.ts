@@ -33,6 +33,7 @@ export async function measureInsights(bed: Bed, plan: Plan): Promise<void> {
       taken.push(await download({ url, headers: bed.product.headers, signal: plan.signal }));
     }
     const times = taken.slice(1).map(({ totalMs }) => totalMs);
+    plan.report.setFigure(`${bed.title}/insights/${title}/ms`, median(times));
     plan.report.addRow(
       'insights',
       ...[bed.title, title, duration(median(times)), duration(Math.max(...times)), bytes(taken[0]!.bytes)],

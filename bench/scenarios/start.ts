@@ -31,6 +31,8 @@ export async function measureStart(ground: Ground, plan: Plan): Promise<void> {
     ...[bytes(rest), bytes(rest && rest / events)],
   );
   report.setFigure(`${ground.title}/start/ms`, answerMs);
+  report.setFigure(`${ground.title}/start/rest/bytes`, rest);
+  report.setFigure(`${ground.title}/start/image/bytes`, fileBytes(ground, 'image'));
   if (fromImage !== undefined) report.setFigure(`${ground.title}/start again/ms`, fromImage.answerMs);
 }
 
