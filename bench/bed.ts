@@ -13,7 +13,7 @@ import { fetchAnswer, readEntityTag, type Target } from './site.ts';
 /** Data with more events is measured in fewer rounds and checked with fewer decoders. */
 const LARGE_EVENTS = 3_000_000;
 const LOOK_EVERY_MS = 5;
-const LATEST_MS = 300_000;
+const TIMEOUT_MS = 300_000;
 
 export function isLarge({ community }: Pick<Ground, 'community'>): boolean {
   return community.events > LARGE_EVENTS;
@@ -96,10 +96,10 @@ export async function askOnce(bed: Pick<Bed, 'product' | 'firstPath'>, signal: A
   await fetchAnswer(product, bed.firstPath, signal);
 }
 
-/** The size of a file of the latest version that has one; undefined if none has. */
+/** The size of the file of the latest version that has one; undefined if none has. */
 export function fileBytes(
   { dataDir }: Pick<Ground, 'dataDir'>,
-  extension: 'duckdb' | 'image',
+  extension: 'duckdb' | 'image' | 'spare',
 ): number | undefined {
   const names = globSync(`organizations/*/generations/*.${extension}`, { cwd: dataDir });
   const last = names.toSorted((one, other) => publicationOf(one) - publicationOf(other)).at(-1);
@@ -116,7 +116,7 @@ function publicationOf(path: string): number {
 export async function untilTaken(product: Target, before: string, signal: AbortSignal): Promise<number> {
   const startMs = performance.now();
   while ((await readEntityTag(product, '/a/v1/events', signal)) === before) {
-    if (performance.now() - startMs > LATEST_MS) throw new Error('The version was not taken up.');
+    if (performance.now() - startMs > TIMEOUT_MS) throw new Error('The version was not taken up.');
     await pause(LOOK_EVERY_MS);
   }
   return performance.now() - startMs;

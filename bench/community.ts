@@ -95,7 +95,7 @@ export function windows({ events }: Community, count: number): { startMs: number
 }
 
 /** The middle half of the time span, slightly different each time. */
-export function halves(count: number): { startMs: number; endMs: number }[] {
+export function halfRanges(count: number): { startMs: number; endMs: number }[] {
   return Array.from({ length: count }, (_, at) => {
     const startMs = START_MS + SPAN_MS / 4 + at;
     return { startMs, endMs: startMs + SPAN_MS / 2 };

@@ -1,5 +1,5 @@
 /** Small requests of each kind, different enough that no response comes from a cache. */
-import { boardIds, type Community, halves, userIds, windows } from './community.ts';
+import { boardIds, type Community, halfRanges, userIds, windows } from './community.ts';
 
 export const SMALL_KINDS = ['board', 'user', 'window', 'points', 'range'] as const;
 export type SmallKind = (typeof SMALL_KINDS)[number];
@@ -27,7 +27,7 @@ export function questionsOf(kind: SmallKind, community: Community): string[] {
         .map((id) => `/a/v1/board/${id}/points`);
     case 'range': {
       const boards = boardIds(community).slice(0, MOST_QUESTIONS);
-      return halves(boards.length).map(
+      return halfRanges(boards.length).map(
         ({ startMs, endMs }, at) => `/a/v1/board/${boards[at]}/points?start=${startMs}&end=${endMs}`,
       );
     }

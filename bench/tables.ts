@@ -50,7 +50,7 @@ export const TABLES = {
   },
   import: {
     title: 'Import',
-    note: 'The whole command, from its start to its end. 1,000 more events: of all times, the first ones before there is a spare file; "latest": later than all others. Taken up: from the end of the import until a server with one worker shows them. "On disk": the file of the version.',
+    note: 'The whole command, from its start to its end. 1,000 more events: of all times, the first ones before there is a spare file, the others with one; "latest": later than all others. Taken up: from the end of the import until a server with one worker shows them. "On disk": the file of the version.',
     header: ['data', 'what', 'events/s', 'time', 'taken up', 'peak memory', 'on disk'],
   },
   start: {
@@ -69,7 +69,7 @@ export const TABLES = {
   },
   growth: {
     title: 'Growth',
-    note: 'The larger data against the next smaller ones. Small requests: one connection, rendered each time, both servers in the same rounds.',
+    note: 'The larger data against the next smaller one. Small requests: one connection, rendered each time, both servers in the same rounds.',
     header: ['data', 'what', 'ratio', 'smaller', 'larger'],
   },
   stores: {
