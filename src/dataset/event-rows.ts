@@ -30,7 +30,7 @@ export interface EventRows {
   readonly doubles: Float64Array;
 }
 
-/** All fields are 0. The memory can grow. */
+/** All fields are 0. */
 export function makeEventRows(count: number): EventRows {
   return rowsIn(growableMemory(count * ROW_BYTES), count);
 }
@@ -46,8 +46,8 @@ function rowsIn(memory: SharedArrayBuffer, count: number): EventRows {
 }
 
 /**
- * These rows and those of a batch behind them, in the same memory, where `rows` stay as they are.
- * Undefined if the memory cannot grow, or has other rows behind these.
+ * Appends a batch in the same memory and returns all rows; `rows` does not change. Undefined if the
+ * memory cannot grow or already has later rows.
  */
 export function extendEventRows(rows: EventRows, batch: EventBatch): EventRows | undefined {
   const memory = rows.words.buffer;

@@ -6,6 +6,9 @@ import { TextColumn } from './text-column.ts';
 
 export type ImageArray = Int32Array | Uint32Array | Float64Array | BigInt64Array | Uint8Array;
 
+/** The array of events, read into memory that can grow: later versions append their events. */
+export const EVENTS = 'events';
+
 /** In the order in which they are written. */
 export type Image = ReadonlyMap<string, ImageArray>;
 

@@ -11,6 +11,7 @@ import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Holdings, ResidentDataset } from '../../src/dataset/resident/dataset.ts';
 import { imageOf } from '../../src/dataset/resident/holdings-image.ts';
 import { growDataset, loadDataset } from '../../src/dataset/resident/load.ts';
+import { LEAST_GROWABLE_BYTES } from '../../src/dataset/shared-arrays.ts';
 import { openFolderStore } from '../../src/store/files/open-folder.ts';
 import type { VersionStore } from '../../src/store/files/version-store.ts';
 import { forgottenUser } from '../../src/store/forgotten.ts';
@@ -174,18 +175,23 @@ describe('a version in memory that was made from an earlier one', () => {
 
   it('has its events in the memory of the earlier one if new ones are behind all others', async () => {
     const name = await newOrganization();
+    const eventsAt = (timestampMs: number, count: number) => ({
+      events: Array.from({ length: count }, (_, at) => ({ ...EVENT, timestampMs: timestampMs + at })),
+    });
+    const many = Math.ceil(LEAST_GROWABLE_BYTES / 40);
     await publishRecords(store, name, WORLD);
+    await publishRecords(store, name, eventsAt(10_000, many));
     const opened = [await openWhole(name)];
-    // The memory of five events has room for a sixth one.
+    // There is room for a quarter more.
     const growths = [
-      { from: 0, timestampMs: 9_000, isShared: true },
-      { from: 1, timestampMs: 9_001, isShared: false },
-      { from: 0, timestampMs: 9_002, isShared: false },
-      { from: 3, timestampMs: 9_003, isShared: true },
-      { from: 4, timestampMs: 1, isShared: false },
+      { from: 0, timestampMs: 20_000, count: 1, isShared: true },
+      { from: 1, timestampMs: 20_001, count: many / 2, isShared: false },
+      { from: 0, timestampMs: 30_000, count: 1, isShared: false },
+      { from: 3, timestampMs: 30_001, count: 1, isShared: true },
+      { from: 4, timestampMs: 1, count: 1, isShared: false },
     ];
-    for (const [step, { from, timestampMs, isShared }] of growths.entries()) {
-      await publishRecords(store, name, { events: [{ ...EVENT, timestampMs }] });
+    for (const [step, { from, timestampMs, count, isShared }] of growths.entries()) {
+      await publishRecords(store, name, eventsAt(timestampMs, count));
       const earlier = opened[from]!;
       const before = structuredClone(inOrder(earlier.held).arrays);
       const { dataset, isKnown } = await openGrown(name, earlier);

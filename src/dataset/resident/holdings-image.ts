@@ -2,7 +2,7 @@
 
 import type { Dataset } from '../dataset.ts';
 import { type EventRows, eventRowsOf } from '../event-rows.ts';
-import { type Image, type ImageArray, ImageReader, imageBytes, textArrays } from '../image.ts';
+import { EVENTS, type Image, type ImageArray, ImageReader, imageBytes, textArrays } from '../image.ts';
 import type { EventTally } from '../query.ts';
 import { makeRecords, RECORDS, type RecordColumns, type RecordTable } from '../records.ts';
 import { TextColumn } from '../text-column.ts';
@@ -25,7 +25,7 @@ export function imageOf({ records, users, boards, visibility, timeline, tally, s
     ['users by id', users.byId],
     ['boards by id', boards.byId],
     ...indexArrays('board people', visibility.boardPeople),
-    ['events', timeline.events.words],
+    [EVENTS, timeline.events.words],
     ...indexArrays('events by board', timeline.byBoard),
     ...indexArrays('events by actor', timeline.byActor),
     ...TALLIED.flatMap((column) => [
@@ -62,7 +62,7 @@ export async function holdingsOf(image: Image, stored: Dataset): Promise<Holding
   const users = await IdIndex.of(records.users, reader.integers('users by id'));
   const boards = await IdIndex.of(records.boards, reader.integers('boards by id'));
   const visibility = new ScopeMask(boards, users, indexOf(reader, 'board people'));
-  const events = eventRowsOf(reader.integers('events'));
+  const events = eventRowsOf(reader.integers(EVENTS));
   if (events.count !== stored.counts.events) throw new Error('an image has events of a different version');
   return {
     records,

@@ -12,13 +12,13 @@ export class RowNumbers {
    */
   readonly #starts: Int32Array;
   readonly #shift: number;
-  /** Whether earlier rows keep their numbers. */
-  readonly #areKept: boolean;
+  /** Whether earlier rows keep their numbers, because all new ones come last. */
+  readonly #numbersStay: boolean;
 
   /** `length`: the number of earlier rows. */
   constructor(places: Int32Array, length: number) {
     this.places = places;
-    this.#areKept = (places[0] ?? length) === length;
+    this.#numbersStay = (places[0] ?? length) === length;
     this.#shift = Math.max(0, Math.ceil(Math.log2((length + 1) / (ENTRIES_PER_ROW * (places.length + 1)))));
     this.#starts = new Int32Array((length >>> this.#shift) + 2);
     let inserted = 0;
@@ -30,7 +30,7 @@ export class RowNumbers {
 
   /** Writes the numbers of earlier rows to `target`, from `at` on. */
   ofEarlier(rows: Int32Array, target: Int32Array, at: number): void {
-    if (this.#areKept) {
+    if (this.#numbersStay) {
       target.set(rows, at);
       return;
     }

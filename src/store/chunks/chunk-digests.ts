@@ -1,12 +1,13 @@
 /** The digests of all chunks of a file. */
 import { open } from 'node:fs/promises';
 import { inParallel } from '../../system/in-parallel.ts';
+import { slice } from '../../system/time-slice.ts';
 import { CHUNK_BYTES, type ChunkRange, chunkCount, digestOf, readChunks } from './manifest.ts';
 
 /** Reading ahead while the digest of a chunk is computed. */
 const PARALLEL = 4;
 /** Chunks that are read at once: the call takes as long as copying two or three of them. */
-const AT_ONCE = 8;
+const CHUNKS_PER_READ = 8;
 
 export interface ChunkDigests {
   /** Size of the file. */
@@ -40,24 +41,25 @@ export async function digestsOf(
     const { size } = await file.stat();
     const digests: string[] = [];
     // Chunks of the similar file that cannot be read are different.
-    const readOther = async (range: ChunkRange, buffer: Buffer) =>
+    const readOther = async (range: ChunkRange, buffer: Buffer | undefined) =>
       other && (await readChunks(other, range, similar!.bytes, buffer).catch(() => undefined));
-    const digestWith = (buffer: Buffer, otherBuffer: Buffer) => async (first: number) => {
-      const range = { first, count: AT_ONCE };
+    const digestWith = (buffer: Buffer, otherBuffer: Buffer | undefined) => async (first: number) => {
+      const range = { first, count: CHUNKS_PER_READ };
       const chunks = await readChunks(file, range, size, buffer);
       const held = await readOther(range, otherBuffer);
       for (const [at, chunk] of chunks.entries()) {
         const isKnown = held?.[at]?.equals(chunk) === true;
         digests[first + at] = isKnown ? similar!.digests[first + at]! : digestOf(chunk);
         onBytes?.(chunk.length);
+        if (slice.isOver()) await slice.pass();
       }
     };
-    const ranges = Math.ceil(chunkCount(size) / AT_ONCE);
-    const newBuffer = () => Buffer.allocUnsafe(AT_ONCE * CHUNK_BYTES);
+    const ranges = Math.ceil(chunkCount(size) / CHUNKS_PER_READ);
+    const newBuffer = () => Buffer.allocUnsafe(Math.min(CHUNKS_PER_READ, chunkCount(size)) * CHUNK_BYTES);
     await inParallel(
-      Array.from({ length: ranges }, (_, range) => range * AT_ONCE),
+      Array.from({ length: ranges }, (_, range) => range * CHUNKS_PER_READ),
       PARALLEL,
-      () => digestWith(newBuffer(), newBuffer()),
+      () => digestWith(newBuffer(), other && newBuffer()),
     );
     return { bytes: size, digests };
   } finally {

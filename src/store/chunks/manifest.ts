@@ -93,7 +93,8 @@ export async function readChunks(
     chunkSpan(first + at, fileBytes),
   );
   const start = spans[0]?.start ?? 0;
-  const length = spans.reduce((sum, span) => sum + span.length, 0);
+  const last = spans.at(-1);
+  const length = last === undefined ? 0 : last.start + last.length - start;
   const { bytesRead } = await file.read(buffer, 0, length, start);
   if (bytesRead !== length) throw new Error('a version file is shorter than it was when it was opened');
   return spans.map((span) => buffer.subarray(span.start - start, span.start - start + span.length));

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { after, before, beforeEach, it } from 'node:test';
 import { eventRowsOf, extendEventRows, makeEventRows } from '../../../src/dataset/event-rows.ts';
 import type { Image } from '../../../src/dataset/image.ts';
-import { ImageFile, LEAST_GROWING_BYTES } from '../../../src/store/version/read/image-file.ts';
+import { LEAST_GROWABLE_BYTES } from '../../../src/dataset/shared-arrays.ts';
+import { ImageFile } from '../../../src/store/version/read/image-file.ts';
 import { killRounds, momentsToKill, tellSeed } from '../../killing.ts';
 import '../../without-coverage.ts';
 
@@ -56,8 +57,8 @@ it('is read as it was written, into memory that threads share, by its owner only
   }
 });
 
-it('is read into memory that can grow if it is large', async () => {
-  const events = makeEventRows(LEAST_GROWING_BYTES / 40 + 1);
+it('has its events in memory that can grow', async () => {
+  const events = makeEventRows(Math.ceil(LEAST_GROWABLE_BYTES / 40));
   await imageOf('large', '3.image').write(new Map([['events', events.words]]));
   const words = (await imageOf('large', '3.image').read())?.get('events');
   assert.ok(words instanceof Int32Array);

@@ -4,7 +4,7 @@
  * of them.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { appendInOrder, emptyOrdered, type RowsOf, rowsOfPairs, wholeTable } from './layout.ts';
+import { allRows, appendInOrder, emptyOrdered, type RowFilter, rowsOfPairs } from './layout.ts';
 
 /**
  * Updates the tables after a merge. Points come later, because they depend on the users of boards.
@@ -15,7 +15,7 @@ export async function deriveTables(connection: DuckDBConnection, all: boolean): 
   await connection.run(created('user', 'actor', all));
   await connection.run(created('board', 'board', all));
   await connection.run(TOUCHED_PEOPLE);
-  await appendInOrder(connection, 'board_people', boardPeople(all ? wholeTable : rowsOfTouched));
+  await appendInOrder(connection, 'board_people', boardPeople(all ? allRows : ofTouchedPeople));
 }
 
 /** Empties the tables, which must then be computed from all records. */
@@ -57,7 +57,7 @@ const TOUCHED_PEOPLE = `
     FROM ${rowsOfPairs('touched_people', 'board_people', 'rowid AS row, *')};
   DELETE FROM board_people WHERE rowid IN (SELECT row FROM known_people);`;
 
-const rowsOfTouched: RowsOf = (table) => rowsOfPairs('touched_people', table);
+const ofTouchedPeople: RowFilter = (table) => rowsOfPairs('touched_people', table);
 
 const FOLLOWS = `(
   SELECT board, actor AS person, k.action = 'followed' AS follows, timestamp_ms, sequence
@@ -66,9 +66,9 @@ const FOLLOWS = `(
 
 /**
  * One aggregate instead of joins: it holds less in memory, and writes to disk what is too much.
- * `rowsOf`: restricts rows to pairs of `touched_people`.
+ * `rowsOf`: restricts rows to the pairs of `touched_people`.
  */
-const boardPeople = (rowsOf: RowsOf) => `
+const boardPeople = (rowsOf: RowFilter) => `
   SELECT board, person,
     max(claim) = 2 OR coalesce(bool_or(follows), max(claim) = 1 OR coalesce(bool_or(present), false)) AS present
   FROM (

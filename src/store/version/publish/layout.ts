@@ -27,14 +27,14 @@ export const EVENT_TABLES = ['events', 'board_events', 'actor_events'] as const;
  */
 const SHARE_OUT_OF_ORDER = 1 / 16;
 
-/** A query over a table, or a part of it, with `board` and `person`. */
-export type RowsOf = (table: string) => string;
+/** Returns a query for the rows to read of a table with `board` and `person`. */
+export type RowFilter = (table: string) => string;
 
-export const wholeTable: RowsOf = (table) => table;
+export const allRows: RowFilter = (table) => table;
 
 /**
- * The rows of a table whose board and user are among those of the table `pairs`. Boards are
- * compared first, because that is faster and leaves few rows.
+ * The rows of a table whose board and user are a pair in the table `pairs`. Boards are compared
+ * first, which is faster, and mostly leaves few rows.
  */
 export function rowsOfPairs(pairs: string, table: string, columns = '*'): string {
   return `(

@@ -7,7 +7,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { type Policy, readPolicy } from '../../../points/policy.ts';
 import { participationScoreSql } from '../../../points/score-sql.ts';
 import { runRows } from '../database.ts';
-import { appendInOrder, emptyOrdered, type RowsOf, rowsOfPairs, wholeTable } from './layout.ts';
+import { allRows, appendInOrder, emptyOrdered, type RowFilter, rowsOfPairs } from './layout.ts';
 import { fillPolicies } from './policy-tables.ts';
 
 /**
@@ -36,7 +36,7 @@ export async function publishPoints(
   await connection.run(REPLACED);
   await appendInOrder(connection, 'awards', AWARDS);
   if (!all) await connection.run(TOUCHED_STANDINGS);
-  await appendInOrder(connection, 'standings', standings(all ? wholeTable : rowsOfTouched));
+  await appendInOrder(connection, 'standings', standings(all ? allRows : ofTouchedStandings));
 }
 
 function countsWords(policy: Policy): boolean {
@@ -114,18 +114,33 @@ const AWARDS = `
     week_ms
   FROM earned JOIN board_policies USING (board) JOIN policies l USING (policy)`;
 
+/** The tables from which points totals are computed, with the columns that are used. */
+const TOTALLED = {
+  awards: 'board, person, points, outcome',
+  adjustments: 'board, person, points',
+  board_people: 'board, person, present',
+};
+
 const TOUCHED_STANDINGS = `
   CREATE OR REPLACE TEMP TABLE touched_standings AS
   SELECT board, person FROM touched_people
   UNION SELECT board, person FROM candidates
   UNION SELECT board, person FROM fresh_adjustments;
   DELETE FROM standings WHERE rowid IN (
-    SELECT row FROM ${rowsOfPairs('touched_standings', 'standings', 'rowid AS row, *')});`;
+    SELECT row FROM ${rowsOfPairs('touched_standings', 'standings', 'rowid AS row, *')});
+  ${Object.entries(TOTALLED)
+    .map(
+      ([table, columns]) =>
+        `CREATE OR REPLACE TEMP TABLE touched_${table} AS FROM ${rowsOfPairs('touched_standings', table, columns)};`,
+    )
+    .join(' ')}`;
 
-const rowsOfTouched: RowsOf = (table) => rowsOfPairs('touched_standings', table);
+const ofTouchedStandings: RowFilter = (table) => `touched_${table}`;
 
-/** Points totals of users with points on a board. `rowsOf`: the pairs of which they are wanted. */
-function standings(rowsOf: RowsOf): string {
+/**
+ * Points totals of users with points on a board. `rowsOf`: restricts rows to the pairs to compute.
+ */
+function standings(rowsOf: RowFilter): string {
   return `
     WITH earned AS (
       SELECT board, person, sum(points) AS points FROM (
@@ -152,7 +167,7 @@ function standings(rowsOf: RowsOf): string {
  * Users who have an award on a board and never acted there (decision 72). Users who acted and are
  * not present have left. Erased users can still own what others act on (decision 54).
  */
-const paidOwners = (rowsOf: RowsOf) => `
+const paidOwners = (rowsOf: RowFilter) => `
     owners AS MATERIALIZED (
       SELECT board, person FROM ${rowsOf('board_people')} SEMI JOIN ${rowsOf('awards')} USING (board, person)
       WHERE NOT present AND person NOT IN (SELECT ix FROM users WHERE forgotten)

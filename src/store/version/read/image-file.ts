@@ -7,7 +7,7 @@ import { createHash, type Hash, randomUUID } from 'node:crypto';
 import { access, type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { endianness } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { type Image, type ImageArray, type ImagePlace, imageBytes } from '../../../dataset/image.ts';
+import { EVENTS, type Image, type ImageArray, type ImagePlace, imageBytes } from '../../../dataset/image.ts';
 import { growableMemory } from '../../../dataset/shared-arrays.ts';
 import { freeDiskBytes } from '../../../system/free-disk.ts';
 import { slice } from '../../../system/time-slice.ts';
@@ -30,8 +30,6 @@ const TYPES: Readonly<Record<string, ArrayType>> = {
 };
 
 const ALIGNED = 8;
-/** Smaller memory is copied in milliseconds, and Linux limits the number of reservations. */
-export const LEAST_GROWING_BYTES = 16 * 1024 * 1024;
 const DIGEST_BYTES = 32;
 /** Free disk that an image leaves to imports and keys: once more its own size. */
 const ROOM = 2;
@@ -143,7 +141,8 @@ async function readImage(file: FileHandle, version: string): Promise<Image | und
   const image = new Map<string, ImageArray>();
   let at = header.bytes.length;
   for (const [place, { name, type, length }] of header.value.arrays.entries()) {
-    const memory = memoryOf(lengths[place]!);
+    const bytes = lengths[place]!;
+    const memory = name === EVENTS ? growableMemory(bytes) : new SharedArrayBuffer(bytes);
     if (!(await readPart(file, hash, new Uint8Array(memory), at))) return undefined;
     image.set(name, new TYPES[type]!(memory, 0, length));
     at += memory.byteLength;
@@ -151,11 +150,6 @@ async function readImage(file: FileHandle, version: string): Promise<Image | und
   const digest = Buffer.alloc(DIGEST_BYTES);
   const { bytesRead } = await file.read(digest, 0, DIGEST_BYTES, at);
   return bytesRead === DIGEST_BYTES && digest.equals(hash.digest()) ? image : undefined;
-}
-
-/** The events of later versions are added to large memory. */
-function memoryOf(bytes: number): SharedArrayBuffer {
-  return bytes < LEAST_GROWING_BYTES ? new SharedArrayBuffer(bytes) : growableMemory(bytes);
 }
 
 /** In the file, with the padding. Throws for an unknown type. */
