@@ -9,10 +9,13 @@ import {
   BatchMemory,
   boardOf,
   type EventRows,
+  type EventView,
   kindOf,
   ownerOf,
   pinOf,
   sequenceOf,
+  viewOfBatch,
+  viewRows,
 } from './event-rows.ts';
 import type { EventBatch, EventQuery, Revisions } from './query.ts';
 import type { ChangedRows, FoundPositions, Selection } from './selection.ts';
@@ -79,6 +82,28 @@ export function* readSelection(
     memory = reused ? memory.clear() : new BatchMemory(Math.min(size, to - at, left));
   }
   if (memory.count > 0) yield memory.batch;
+}
+
+/**
+ * As `readSelection`, without copying rows if all are selected. A view is valid until the next one.
+ */
+export function* viewSelection(events: EventRows, selection: Selection): Generator<EventView, void> {
+  const { from, to, rows } = selection;
+  if (!isWhole(selection) || rows !== undefined) {
+    for (const batch of readSelection(events, selection, { reused: true })) yield viewOfBatch(batch);
+    return;
+  }
+  for (let at = from; at < to; at += STREAMED_ROWS)
+    yield viewRows(events, at, Math.min(at + STREAMED_ROWS, to));
+}
+
+/** As `viewSelection`, in time slices. */
+export async function* streamViews(events: EventRows, selection: Selection): AsyncGenerator<EventView, void> {
+  for (let from = selection.from; from < selection.to; from += STREAMED_ROWS) {
+    if (slice.isOver()) await slice.pass();
+    const to = Math.min(from + STREAMED_ROWS, selection.to);
+    yield* viewSelection(events, { ...selection, from, to });
+  }
 }
 
 /** As `readSelection`, in time slices. */

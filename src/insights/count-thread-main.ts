@@ -1,6 +1,6 @@
 /** The code of a thread that counts events. */
 import { parentPort } from 'node:worker_threads';
-import { readSelection } from '../dataset/timeline.ts';
+import { viewSelection } from '../dataset/timeline.ts';
 import { AppError } from '../domain/app-error.ts';
 import { collectGarbage } from '../system/memory-reclaimer.ts';
 import { failureOf } from '../system/worker-thread.ts';
@@ -47,7 +47,7 @@ async function reply(order: CountOrder): Promise<void> {
 async function count({ counter, input, events, selection }: CountOrder): Promise<unknown> {
   const counting = COUNTERS.get(counter)?.start(input);
   if (counting === undefined) throw new Error(`There is no counter ${counter}.`);
-  for (const batch of readSelection(events, selection, { reused: true })) await counting.see(batch);
+  for (const view of viewSelection(events, selection)) await counting.see(view);
   return counting.end();
 }
 

@@ -2,7 +2,7 @@
  * Counts over events that can be taken in parts: each part counts consecutive events, on any
  * thread, and the parts are combined in their order.
  */
-import type { EventBatch } from '../dataset/query.ts';
+import type { EventView } from '../dataset/event-rows.ts';
 import { inSlices } from '../system/time-slice.ts';
 
 /** `Input` and `Part` can be sent to a different thread: plain objects, arrays, typed arrays. */
@@ -13,8 +13,8 @@ export interface Counter<Input, Part> {
 }
 
 export interface RunningCount<Part> {
-  /** Counts the events of a batch, which come after those of the batch before. */
-  see(batch: EventBatch): Promise<void> | void;
+  /** Counts the events of a view, which come after those of the view before. */
+  see(view: EventView): Promise<void> | void;
   end(): Part;
 }
 

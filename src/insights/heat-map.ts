@@ -1,6 +1,6 @@
 /** Activity by hour of the week. */
 import type { Dataset } from '../dataset/dataset.ts';
-import type { EventBatch } from '../dataset/query.ts';
+import type { EventView } from '../dataset/event-rows.ts';
 import { Clock } from './clock.ts';
 import { type Counter, type RunningCount, sumOf } from './counter.ts';
 import { type Asked, countSelected, kindsOf } from './scan.ts';
@@ -40,10 +40,10 @@ class HeatMap implements RunningCount<Float64Array> {
     this.#clock = new Clock(zone);
   }
 
-  see({ count, kind, timestampMs }: EventBatch): void {
+  see({ count, step, instantStep, kind, timestampMs }: EventView): void {
     for (let row = 0; row < count; row++) {
-      if (this.#wanted[kind[row]!] === 0) continue;
-      const ms = timestampMs[row]!;
+      if (this.#wanted[kind[row * step]!] === 0) continue;
+      const ms = timestampMs[row * instantStep]!;
       if (!(ms >= this.#fromMs && ms < this.#toMs)) this.#enter(ms);
       this.#counts[this.#hour]! += 1;
     }

@@ -86,15 +86,16 @@ export const OVERVIEW: Counter<OverviewInput, OverviewPart> = {
     let firstMs: number | undefined;
     let lastMs: number | undefined;
     return {
-      see({ count, kind, actor, board, pin, timestampMs }) {
+      see({ count, step, instantStep, kind, actor, board, pin, timestampMs }) {
         for (let row = 0; row < count; row++) {
-          if (wanted[kind[row]!] === 0) continue;
-          ofKind[kind[row]!]! += 1;
-          people[actor[row]!] = 1;
-          boards[board[row]!] = 1;
-          if (pin[row]! >= 0) pins[pin[row]!] = 1;
-          firstMs ??= timestampMs[row]!;
-          lastMs = timestampMs[row]!;
+          const at = row * step;
+          if (wanted[kind[at]!] === 0) continue;
+          ofKind[kind[at]!]! += 1;
+          people[actor[at]!] = 1;
+          boards[board[at]!] = 1;
+          if (pin[at]! >= 0) pins[pin[at]!] = 1;
+          firstMs ??= timestampMs[row * instantStep]!;
+          lastMs = timestampMs[row * instantStep]!;
         }
       },
       end: () => ({ ofKind, people, boards, pins, firstMs, lastMs }),

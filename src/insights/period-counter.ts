@@ -1,5 +1,5 @@
 /** Counts events and their actors by period, in parts that can be combined. */
-import type { EventBatch } from '../dataset/query.ts';
+import type { EventView } from '../dataset/event-rows.ts';
 import { inSlices } from '../system/time-slice.ts';
 import type { Counter, RunningCount } from './counter.ts';
 import type { Groups } from './groups.ts';
@@ -69,17 +69,19 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
     this.#known = new Int32Array(users);
   }
 
-  async see(batch: EventBatch): Promise<void> {
-    await this.#reachAll(batch);
-    const from = this.#seeBefore(batch);
+  async see(view: EventView): Promise<void> {
+    await this.#reachAll(view);
+    const from = this.#seeBefore(view);
     const { wanted, column, groupOf } = this.#input;
     const [series, seenIn] = [this.#series, this.#seenIn];
-    const { count, kind, actor, timestampMs, [column]: values } = batch;
+    const { count, step, instantStep, kind, actor, timestampMs, [column]: values } = view;
     for (let row = from; row < count; row++) {
-      if (wanted[kind[row]!] === 0) continue;
-      if (timestampMs[row]! >= this.#endMs) this.#enter(timestampMs[row]!);
-      series.add(groupOf[values[row]!]!);
-      const person = actor[row]!;
+      const at = row * step;
+      if (wanted[kind[at]!] === 0) continue;
+      const ms = timestampMs[row * instantStep]!;
+      if (ms >= this.#endMs) this.#enter(ms);
+      series.add(groupOf[values[at]!]!);
+      const person = actor[at]!;
       if (seenIn[person] !== this.#period + 1) this.#meet(person);
     }
     series.refuseTooMany(this.#periods.startsMs.length);
@@ -96,15 +98,16 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
   }
 
   /** Adds the periods of those events that count and are not before `fromMs`. */
-  async #reachAll({ count, kind, timestampMs }: EventBatch): Promise<void> {
+  async #reachAll({ count, step, instantStep, kind, timestampMs }: EventView): Promise<void> {
     const { wanted, fromMs } = this.#input;
+    const msAt = (row: number) => timestampMs[row * instantStep]!;
     let last = count - 1;
-    while (last >= 0 && wanted[kind[last]!] === 0) last -= 1;
-    if (last < 0 || timestampMs[last]! < Math.max(fromMs, this.#periods.endMs)) return;
+    while (last >= 0 && wanted[kind[last * step]!] === 0) last -= 1;
+    if (last < 0 || msAt(last) < Math.max(fromMs, this.#periods.endMs)) return;
     let first = 0;
-    while (wanted[kind[first]!] === 0 || timestampMs[first]! < fromMs) first += 1;
-    await this.#periods.reach(timestampMs[first]!);
-    await this.#periods.reach(timestampMs[last]!);
+    while (wanted[kind[first * step]!] === 0 || msAt(first) < fromMs) first += 1;
+    await this.#periods.reach(msAt(first));
+    await this.#periods.reach(msAt(last));
     while (this.#people.length < this.#periods.startsMs.length) {
       this.#people.push(0);
       this.#newcomers.push(0);
@@ -112,11 +115,12 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
   }
 
   /** Notes the actors of the events before `fromMs`. Returns the number of these events. */
-  #seeBefore({ count, kind, actor, timestampMs }: EventBatch): number {
+  #seeBefore({ count, step, instantStep, kind, actor, timestampMs }: EventView): number {
     const { wanted, fromMs } = this.#input;
     let row = 0;
-    for (; row < count && timestampMs[row]! < fromMs; row++) {
-      if (wanted[kind[row]!] === 1 && this.#isNew(actor[row]!)) this.#knownBefore += 1;
+    for (; row < count && timestampMs[row * instantStep]! < fromMs; row++) {
+      const at = row * step;
+      if (wanted[kind[at]!] === 1 && this.#isNew(actor[at]!)) this.#knownBefore += 1;
     }
     return row;
   }

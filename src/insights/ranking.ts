@@ -72,8 +72,10 @@ export const OCCURRENCES: Counter<ColumnInput, Float64Array> = {
   start({ by, size, wanted }) {
     const events = new Float64Array(size);
     return {
-      see({ count, kind, [by]: values }) {
-        for (let row = 0; row < count; row++) if (wanted[kind[row]!] === 1) events[values[row]!]! += 1;
+      see({ count, step, kind, [by]: values }) {
+        for (let at = 0; at < count * step; at += step) {
+          if (wanted[kind[at]!] === 1) events[values[at]!]! += 1;
+        }
       },
       end: () => events,
     };
@@ -129,9 +131,10 @@ export const LATEST: Counter<ColumnInput, Float64Array> = {
   start({ by, size, wanted }) {
     const lastMs = new Float64Array(size).fill(Number.NEGATIVE_INFINITY);
     return {
-      see({ count, kind, timestampMs, [by]: values }) {
+      see({ count, step, instantStep, kind, timestampMs, [by]: values }) {
         for (let row = 0; row < count; row++) {
-          if (wanted[kind[row]!] === 1) lastMs[values[row]!] = timestampMs[row]!;
+          const at = row * step;
+          if (wanted[kind[at]!] === 1) lastMs[values[at]!] = timestampMs[row * instantStep]!;
         }
       },
       end: () => lastMs,
@@ -208,13 +211,14 @@ export const PAIRS: Counter<PairsInput, PairsPart> = {
     const seen = new Int32Array(places * words);
     const lastMs = new Float64Array(places).fill(Number.NEGATIVE_INFINITY);
     return {
-      see({ count, kind, timestampMs, [by]: ranked, [other]: values }) {
+      see({ count, step, instantStep, kind, timestampMs, [by]: ranked, [other]: values }) {
         for (let row = 0; row < count; row++) {
-          const index = ranked[row]!;
+          const at = row * step;
+          const index = ranked[at]!;
           const place = index < 0 ? -1 : placeOf[index]! - 1;
-          if (place < 0 || wanted[kind[row]!] === 0) continue;
-          lastMs[place] = timestampMs[row]!;
-          const value = values[row]!;
+          if (place < 0 || wanted[kind[at]!] === 0) continue;
+          lastMs[place] = timestampMs[row * instantStep]!;
+          const value = values[at]!;
           seen[place * words + (value >>> 5)]! |= 1 << (value & 31);
         }
       },

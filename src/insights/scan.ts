@@ -1,8 +1,9 @@
 /** Reads the events that the insights count. */
 import type { Dataset } from '../dataset/dataset.ts';
+import { type EventView, viewOfBatch } from '../dataset/event-rows.ts';
 import type { EventBatch, EventQuery, TimeRange } from '../dataset/query.ts';
 import type { Selection } from '../dataset/selection.ts';
-import { streamSelection } from '../dataset/timeline.ts';
+import { streamSelection, streamViews } from '../dataset/timeline.ts';
 import type { Scope } from '../domain/scope.ts';
 import { slice } from '../system/time-slice.ts';
 import type { CountThreads } from './count-threads.ts';
@@ -37,8 +38,19 @@ export async function countSelected<Input, Part>(
     return await asked.threads.count({ version, events: timeline.events, selection }, counter, input);
   }
   const counting = counter.start(input);
-  await seeAll(batchesOf(dataset, query, selection), (batch) => counting.see(batch));
+  await seeAll(viewsOf(dataset, query, selection), (view) => counting.see(view));
   return [counting.end()];
+}
+
+/** `selection` is that of the query; absent if the events are not in memory. */
+async function* viewsOf(
+  dataset: Dataset,
+  query: EventQuery,
+  selection: Selection | undefined,
+): AsyncGenerator<EventView> {
+  const { timeline } = dataset;
+  if (timeline !== undefined && selection !== undefined) yield* streamViews(timeline.events, selection);
+  else for await (const batch of dataset.events(query)) yield viewOfBatch(batch);
 }
 
 /**
@@ -51,26 +63,21 @@ export async function scanEvents(
   asked: Omit<Asked, 'action'>,
   see: (batch: EventBatch) => Promise<void> | void,
 ): Promise<void> {
+  const { timeline } = dataset;
   const query = queryOfAll(asked);
-  await seeAll(batchesOf(dataset, query, dataset.timeline?.select(query)), see);
+  const batches =
+    timeline === undefined
+      ? dataset.events(query)
+      : streamSelection(timeline.events, timeline.select(query), { reused: true });
+  await seeAll(batches, see);
 }
 
-/** `selection` is that of the query; absent if the events are not in memory. */
-function batchesOf(
-  dataset: Dataset,
-  query: EventQuery,
-  selection: Selection | undefined,
-): AsyncIterable<EventBatch> {
-  if (dataset.timeline === undefined || selection === undefined) return dataset.events(query);
-  return streamSelection(dataset.timeline.events, selection, { reused: true });
-}
-
-async function seeAll(
-  batches: AsyncIterable<EventBatch>,
-  see: (batch: EventBatch) => Promise<void> | void,
+async function seeAll<Seen>(
+  seen: AsyncIterable<Seen>,
+  see: (one: Seen) => Promise<void> | void,
 ): Promise<void> {
-  for await (const batch of batches) {
-    await see(batch);
+  for await (const one of seen) {
+    await see(one);
     if (slice.isOver()) await slice.pass();
   }
 }

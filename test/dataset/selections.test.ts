@@ -1,33 +1,44 @@
-/** A selection reads the same events again when it is narrowed to the positions found in it. */
+/** Selections of events in memory: narrowed to what was found in them, and viewed in place. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { makeEventRows, setEventRows } from '../../src/dataset/event-rows.ts';
+import {
+  type EventRows,
+  type EventView,
+  makeEventRows,
+  setEventRows,
+  viewOfBatch,
+} from '../../src/dataset/event-rows.ts';
 import type { EventBatch } from '../../src/dataset/query.ts';
 import { tallySelection } from '../../src/dataset/resident/events.ts';
 import type { Selection } from '../../src/dataset/selection.ts';
-import { readSelection } from '../../src/dataset/timeline.ts';
+import { readSelection, streamViews, viewSelection } from '../../src/dataset/timeline.ts';
 
 const COUNT = 5_000;
 const SIZES = { kinds: 4, users: 6, boards: 3, pins: 5 };
 
-const events = makeEventRows(COUNT);
-const numbers = (below: number, least = 0) =>
-  Int32Array.from({ length: COUNT }, (_, row) => ((row * 7919) % (below - least)) + least);
-setEventRows(
-  events,
-  {
-    count: COUNT,
-    kind: numbers(SIZES.kinds),
-    actor: numbers(SIZES.users),
-    owner: numbers(SIZES.users - 1),
-    board: numbers(SIZES.boards),
-    pin: numbers(SIZES.pins, -1),
-    timestampMs: Float64Array.from({ length: COUNT }, (_, row) => row),
-    sequence: Float64Array.from({ length: COUNT }, (_, row) => (row * 31) % COUNT),
-  },
-  0,
-);
+function makeEvents(count: number): EventRows {
+  const events = makeEventRows(count);
+  const numbers = (below: number, least = 0) =>
+    Int32Array.from({ length: count }, (_, row) => ((row * 7919) % (below - least)) + least);
+  setEventRows(
+    events,
+    {
+      count,
+      kind: numbers(SIZES.kinds),
+      actor: numbers(SIZES.users),
+      owner: numbers(SIZES.users - 1),
+      board: numbers(SIZES.boards),
+      pin: numbers(SIZES.pins, -1),
+      timestampMs: Float64Array.from({ length: count }, (_, row) => row),
+      sequence: Float64Array.from({ length: count }, (_, row) => (row * 31) % count),
+    },
+    0,
+  );
+  return events;
+}
+
+const events = makeEvents(COUNT);
 
 const flags = (length: number) =>
   fc.option(
@@ -71,4 +82,36 @@ test('a tally finds the same events as its selection, in every subrange', async 
       );
     }),
   );
+});
+
+/** All that a view says, event by event. */
+function eventsOf({ count, step, instantStep, ...columns }: EventView): number[][] {
+  return Array.from({ length: count }, (_, row) => [
+    columns.timestampMs[row * instantStep]!,
+    ...(['kind', 'actor', 'board', 'pin'] as const).map((field) => columns[field][row * step]!),
+  ]);
+}
+
+function copiedEvents(rows: EventRows, selection: Selection): number[][] {
+  return Array.from(readSelection(rows, selection), (batch) => eventsOf(viewOfBatch(batch))).flat();
+}
+
+test('a selection is viewed as it is read', () => {
+  fc.assert(
+    fc.property(selections, (selection) => {
+      const viewed = Array.from(viewSelection(events, selection), eventsOf).flat();
+      assert.deepEqual(viewed, copiedEvents(events, selection));
+    }),
+  );
+});
+
+test('more events than one view has are viewed in order', async () => {
+  const many = makeEvents(70_001);
+  const whole = { from: 3, to: 70_001 };
+  const expected = copiedEvents(many, whole);
+  assert.equal(expected.length, 69_998);
+  assert.deepEqual(Array.from(viewSelection(many, whole), eventsOf).flat(), expected);
+  const streamed: number[][] = [];
+  for await (const view of streamViews(many, whole)) streamed.push(...eventsOf(view));
+  assert.deepEqual(streamed, expected);
 });
