@@ -39,7 +39,7 @@ export async function readSlices(database: Database): Promise<Float64Array> {
 export async function* streamEvents(
   database: Database,
   query: EventQuery,
-  slices: Float64Array,
+  findSlices: () => Promise<Float64Array>,
 ): AsyncGenerator<EventBatch> {
   const where = ofEvents(query);
   if (query.limit !== undefined || query.board !== undefined || query.actor !== undefined) {
@@ -50,7 +50,7 @@ export async function* streamEvents(
   }
   let ahead: Promise<DuckDBDataChunk[]> | undefined;
   try {
-    for (const slice of slicesOf(query, slices)) {
+    for (const slice of slicesOf(query, await findSlices())) {
       const present: Promise<DuckDBDataChunk[]> | undefined = ahead;
       ahead = readSlice(database, allOf(where, slice));
       if (present !== undefined) yield* batchesOf(await present);

@@ -20,6 +20,7 @@ import type { Tables } from '../../../dataset/tables.ts';
 import { NO_REDACTION } from '../../../domain/redaction.ts';
 import type { Scope } from '../../../domain/scope.ts';
 import { clockOf, type Unseen } from '../../../domain/user-clocks.ts';
+import { AsyncMemo } from '../../../system/async-memo.ts';
 import { Database, joinedIntegers, type StatementParameters } from '../database.ts';
 import { hasClocks, hasHistory, readFormat, tableOf } from '../publish/schema.ts';
 import { readDeletedEvents, readForgotten, readRevisions } from './change-set.ts';
@@ -63,11 +64,6 @@ export async function openVersionDataset(file: VersionFile): Promise<Dataset> {
   }
 }
 
-interface Head extends VersionHead {
-  /** Instants that divide the timeline into slices of about equal length, ascending. */
-  readonly slices: Float64Array;
-}
-
 class VersionDataset implements Dataset {
   readonly version: string;
   readonly organization: Organization;
@@ -78,12 +74,18 @@ class VersionDataset implements Dataset {
   readonly lastSequence: number;
   readonly kinds: readonly EventKind[];
   readonly image: ImageFile | undefined;
-  readonly #slices: Float64Array;
+  /** Known from the first export on that reads the file. */
+  readonly #slices = new AsyncMemo<Float64Array>();
   readonly #database: Database;
   readonly #format: number;
   readonly #release: () => void;
 
-  constructor(database: Database, head: Head, format: number, { path, imagePath, release }: VersionFile) {
+  constructor(
+    database: Database,
+    head: VersionHead,
+    format: number,
+    { path, imagePath, release }: VersionFile,
+  ) {
     this.#database = database;
     this.#format = format;
     this.#release = release;
@@ -96,7 +98,6 @@ class VersionDataset implements Dataset {
     this.counts = head.counts;
     this.lastSequence = head.lastSequence;
     this.kinds = head.kinds;
-    this.#slices = head.slices;
   }
 
   records<T extends RecordTable>(of: T): AsyncIterable<RecordColumns<T>> {
@@ -138,7 +139,7 @@ class VersionDataset implements Dataset {
   }
 
   events(query: EventQuery): AsyncIterable<EventBatch> {
-    return streamEvents(this.#database, query, this.#slices);
+    return streamEvents(this.#database, query, () => this.#slices.take('', () => readSlices(this.#database)));
   }
 
   async tally(query: Omit<EventQuery, 'limit'>): Promise<EventTally> {
@@ -216,7 +217,7 @@ class VersionDataset implements Dataset {
   }
 }
 
-async function readHead(database: Database, format: number): Promise<Head> {
+async function readHead(database: Database, format: number): Promise<VersionHead> {
   const [row] = await database.rows(`SELECT ${HEAD_COLUMNS} FROM ${tableOf('version', format)}`);
   if (row === undefined) throw new Error('the generation names no version');
   const [counts = []] = await database.rows(
@@ -224,5 +225,5 @@ async function readHead(database: Database, format: number): Promise<Head> {
        (SELECT count(*) FROM pins)`,
   );
   const kinds = await database.rows('SELECT type, action FROM kinds ORDER BY ix');
-  return { ...headOf(row, counts, kinds), slices: await readSlices(database) };
+  return headOf(row, counts, kinds);
 }
