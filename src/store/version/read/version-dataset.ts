@@ -1,4 +1,5 @@
 /** A published version, read directly from its DuckDB file: implements the `Dataset` port. */
+import { stat } from 'node:fs/promises';
 import type { DatasetChanges } from '../../../dataset/changes.ts';
 import type { Counts, Dataset, Ledger, Lookups, UserPointsKey } from '../../../dataset/dataset.ts';
 import {
@@ -21,6 +22,7 @@ import { NO_REDACTION } from '../../../domain/redaction.ts';
 import type { Scope } from '../../../domain/scope.ts';
 import { clockOf, type Unseen } from '../../../domain/user-clocks.ts';
 import { AsyncMemo } from '../../../system/async-memo.ts';
+import { machineMemory } from '../../../system/machine-memory.ts';
 import { Database, joinedIntegers, type StatementParameters } from '../database.ts';
 import { hasClocks, hasHistory, readFormat, tableOf } from '../publish/schema.ts';
 import { readDeletedEvents, readForgotten, readRevisions } from './change-set.ts';
@@ -34,7 +36,10 @@ import { readTables } from './tables.ts';
 import { readSlices, readTally, streamEvents } from './timeline.ts';
 import { HEAD_COLUMNS, headOf, type VersionHead } from './version-head.ts';
 
-/** Memory that DuckDB may use for queries of one version before it spills to disk. */
+/**
+ * Memory that DuckDB may use for queries of one version before it spills to disk. With a gigabyte,
+ * reading a version of a hundred million events into memory can fail.
+ */
 const MEMORY_BYTES = 1024e6;
 
 /** The file of a version, which never changes. */
@@ -53,7 +58,9 @@ export async function openVersionDataset(file: VersionFile): Promise<Dataset> {
   const { path, spillFolder, release } = file;
   let database: Database | undefined;
   try {
-    database = await Database.open(path, { readOnly: true, memoryBytes: MEMORY_BYTES, spillFolder });
+    const size = (await stat(path).catch(() => undefined))?.size ?? 0;
+    const memoryBytes = Math.max(MEMORY_BYTES, Math.min(size / 2, machineMemory() / 8));
+    database = await Database.open(path, { readOnly: true, memoryBytes, spillFolder });
     const asked = database;
     const format = await readFormat(async (sql) => await asked.rows(sql));
     return new VersionDataset(database, await readHead(database, format), format, file);
