@@ -110,6 +110,7 @@ async function follow(steps: readonly Step[]): Promise<number> {
 }
 
 const EVENT = { type: 'board', action: 'followed', ownerId: 1n, actorId: 1n, boardId: 7n } as const;
+const EVENT_AFTER = { ...EVENT, timestampMs: 9_000 };
 
 describe('a version in memory that was made from an earlier one', () => {
   it('is the same as one that was read as a whole', async () => {
@@ -117,7 +118,9 @@ describe('a version in memory that was made from an earlier one', () => {
     const property = fc.asyncProperty(stepsArbitrary, async (steps) => {
       known += await follow(steps);
     });
-    await fc.assert(property, runs(3));
+    // A few random ones may all be read as a whole, such as after changes of the policy.
+    const examples: [readonly Step[]][] = [[[{ records: WORLD }, { records: { events: [EVENT_AFTER] } }]]];
+    await fc.assert(property, { ...runs(4), examples });
     assert.ok(known > 0, 'some versions were made from earlier ones');
   });
 
