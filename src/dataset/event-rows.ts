@@ -107,13 +107,13 @@ export function pinOf({ words }: EventRows, row: number): number {
 }
 
 /**
- * Events whose columns need not be copied: the values of event `i` are at `i * step`, and its
- * instant is at `i * instantStep`. Their other fields are as in `EventBatch`.
+ * Events whose columns need not be copied: the values of event `i` are at `i * stride`, and its
+ * instant is at `i * instantStride`. Their other fields are as in `EventBatch`.
  */
 export interface EventView
   extends Pick<EventBatch, 'count' | 'kind' | 'actor' | 'board' | 'pin' | 'timestampMs'> {
-  readonly step: number;
-  readonly instantStep: number;
+  readonly stride: number;
+  readonly instantStride: number;
 }
 
 /** Rows `[from, to)` where they are. */
@@ -121,14 +121,20 @@ export function viewRows({ words, doubles }: EventRows, from: number, to: number
   const column = (field: number) => words.subarray(from * ROW_WORDS + field, to * ROW_WORDS);
   return {
     count: to - from,
-    ...{ step: ROW_WORDS, kind: column(KIND), actor: column(ACTOR), board: column(BOARD), pin: column(PIN) },
-    instantStep: ROW_DOUBLES,
+    ...{
+      stride: ROW_WORDS,
+      kind: column(KIND),
+      actor: column(ACTOR),
+      board: column(BOARD),
+      pin: column(PIN),
+    },
+    instantStride: ROW_DOUBLES,
     timestampMs: doubles.subarray(from * ROW_DOUBLES + TIMESTAMP_MS, to * ROW_DOUBLES),
   };
 }
 
 export function viewOfBatch(batch: EventBatch): EventView {
-  return { ...batch, step: 1, instantStep: 1 };
+  return { ...batch, stride: 1, instantStride: 1 };
 }
 
 /** One field of all rows; the value of row `r` is at `r * ROW_WORDS`. */

@@ -40,10 +40,10 @@ class HeatMap implements RunningCount<Float64Array> {
     this.#clock = new Clock(zone);
   }
 
-  see({ count, step, instantStep, kind, timestampMs }: EventView): void {
+  see({ count, stride, instantStride, kind, timestampMs }: EventView): void {
     for (let row = 0; row < count; row++) {
-      if (this.#wanted[kind[row * step]!] === 0) continue;
-      const ms = timestampMs[row * instantStep]!;
+      if (this.#wanted[kind[row * stride]!] === 0) continue;
+      const ms = timestampMs[row * instantStride]!;
       if (!(ms >= this.#fromMs && ms < this.#toMs)) this.#enter(ms);
       this.#counts[this.#hour]! += 1;
     }

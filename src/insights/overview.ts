@@ -86,16 +86,16 @@ export const OVERVIEW: Counter<OverviewInput, OverviewPart> = {
     let firstMs: number | undefined;
     let lastMs: number | undefined;
     return {
-      see({ count, step, instantStep, kind, actor, board, pin, timestampMs }) {
+      see({ count, stride, instantStride, kind, actor, board, pin, timestampMs }) {
         for (let row = 0; row < count; row++) {
-          const at = row * step;
+          const at = row * stride;
           if (wanted[kind[at]!] === 0) continue;
           ofKind[kind[at]!]! += 1;
           people[actor[at]!] = 1;
           boards[board[at]!] = 1;
           if (pin[at]! >= 0) pins[pin[at]!] = 1;
-          firstMs ??= timestampMs[row * instantStep]!;
-          lastMs = timestampMs[row * instantStep]!;
+          firstMs ??= timestampMs[row * instantStride]!;
+          lastMs = timestampMs[row * instantStride]!;
         }
       },
       end: () => ({ ofKind, people, boards, pins, firstMs, lastMs }),

@@ -74,11 +74,11 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
     const from = this.#seeBefore(view);
     const { wanted, column, groupOf } = this.#input;
     const [series, seenIn] = [this.#series, this.#seenIn];
-    const { count, step, instantStep, kind, actor, timestampMs, [column]: values } = view;
+    const { count, stride, instantStride, kind, actor, timestampMs, [column]: values } = view;
     for (let row = from; row < count; row++) {
-      const at = row * step;
+      const at = row * stride;
       if (wanted[kind[at]!] === 0) continue;
-      const ms = timestampMs[row * instantStep]!;
+      const ms = timestampMs[row * instantStride]!;
       if (ms >= this.#endMs) this.#enter(ms);
       series.add(groupOf[values[at]!]!);
       const person = actor[at]!;
@@ -98,14 +98,14 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
   }
 
   /** Adds the periods of those events that count and are not before `fromMs`. */
-  async #reachAll({ count, step, instantStep, kind, timestampMs }: EventView): Promise<void> {
+  async #reachAll({ count, stride, instantStride, kind, timestampMs }: EventView): Promise<void> {
     const { wanted, fromMs } = this.#input;
-    const msAt = (row: number) => timestampMs[row * instantStep]!;
+    const msAt = (row: number) => timestampMs[row * instantStride]!;
     let last = count - 1;
-    while (last >= 0 && wanted[kind[last * step]!] === 0) last -= 1;
+    while (last >= 0 && wanted[kind[last * stride]!] === 0) last -= 1;
     if (last < 0 || msAt(last) < Math.max(fromMs, this.#periods.endMs)) return;
     let first = 0;
-    while (wanted[kind[first * step]!] === 0 || msAt(first) < fromMs) first += 1;
+    while (wanted[kind[first * stride]!] === 0 || msAt(first) < fromMs) first += 1;
     await this.#periods.reach(msAt(first));
     await this.#periods.reach(msAt(last));
     while (this.#people.length < this.#periods.startsMs.length) {
@@ -115,11 +115,11 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
   }
 
   /** Notes the actors of the events before `fromMs`. Returns the number of these events. */
-  #seeBefore({ count, step, instantStep, kind, actor, timestampMs }: EventView): number {
+  #seeBefore({ count, stride, instantStride, kind, actor, timestampMs }: EventView): number {
     const { wanted, fromMs } = this.#input;
     let row = 0;
-    for (; row < count && timestampMs[row * instantStep]! < fromMs; row++) {
-      const at = row * step;
+    for (; row < count && timestampMs[row * instantStride]! < fromMs; row++) {
+      const at = row * stride;
       if (wanted[kind[at]!] === 1 && this.#isNew(actor[at]!)) this.#knownBefore += 1;
     }
     return row;

@@ -72,8 +72,8 @@ export const OCCURRENCES: Counter<ColumnInput, Float64Array> = {
   start({ by, size, wanted }) {
     const events = new Float64Array(size);
     return {
-      see({ count, step, kind, [by]: values }) {
-        for (let at = 0; at < count * step; at += step) {
+      see({ count, stride, kind, [by]: values }) {
+        for (let at = 0; at < count * stride; at += stride) {
           if (wanted[kind[at]!] === 1) events[values[at]!]! += 1;
         }
       },
@@ -131,10 +131,10 @@ export const LATEST: Counter<ColumnInput, Float64Array> = {
   start({ by, size, wanted }) {
     const lastMs = new Float64Array(size).fill(Number.NEGATIVE_INFINITY);
     return {
-      see({ count, step, instantStep, kind, timestampMs, [by]: values }) {
+      see({ count, stride, instantStride, kind, timestampMs, [by]: values }) {
         for (let row = 0; row < count; row++) {
-          const at = row * step;
-          if (wanted[kind[at]!] === 1) lastMs[values[at]!] = timestampMs[row * instantStep]!;
+          const at = row * stride;
+          if (wanted[kind[at]!] === 1) lastMs[values[at]!] = timestampMs[row * instantStride]!;
         }
       },
       end: () => lastMs,
@@ -211,13 +211,13 @@ export const PAIRS: Counter<PairsInput, PairsPart> = {
     const seen = new Int32Array(places * words);
     const lastMs = new Float64Array(places).fill(Number.NEGATIVE_INFINITY);
     return {
-      see({ count, step, instantStep, kind, timestampMs, [by]: ranked, [other]: values }) {
+      see({ count, stride, instantStride, kind, timestampMs, [by]: ranked, [other]: values }) {
         for (let row = 0; row < count; row++) {
-          const at = row * step;
+          const at = row * stride;
           const index = ranked[at]!;
           const place = index < 0 ? -1 : placeOf[index]! - 1;
           if (place < 0 || wanted[kind[at]!] === 0) continue;
-          lastMs[place] = timestampMs[row * instantStep]!;
+          lastMs[place] = timestampMs[row * instantStride]!;
           const value = values[at]!;
           seen[place * words + (value >>> 5)]! |= 1 << (value & 31);
         }
