@@ -36,10 +36,7 @@ import { readTables } from './tables.ts';
 import { readSlices, readTally, streamEvents } from './timeline.ts';
 import { HEAD_COLUMNS, headOf, type VersionHead } from './version-head.ts';
 
-/**
- * Memory that DuckDB may use for queries of one version before it spills to disk. With a gigabyte,
- * reading a version of a hundred million events into memory can fail.
- */
+/** Memory that DuckDB may use for queries of one version before it spills to disk. */
 const MEMORY_BYTES = 1024e6;
 
 /** The file of a version, which never changes. */
@@ -58,8 +55,7 @@ export async function openVersionDataset(file: VersionFile): Promise<Dataset> {
   const { path, spillFolder, release } = file;
   let database: Database | undefined;
   try {
-    const size = (await stat(path).catch(() => undefined))?.size ?? 0;
-    const memoryBytes = Math.max(MEMORY_BYTES, Math.min(size / 2, machineMemory() / 8));
+    const memoryBytes = await memoryFor(path);
     database = await Database.open(path, { readOnly: true, memoryBytes, spillFolder });
     const asked = database;
     const format = await readFormat(async (sql) => await asked.rows(sql));
@@ -69,6 +65,15 @@ export async function openVersionDataset(file: VersionFile): Promise<Dataset> {
     release();
     throw error;
   }
+}
+
+/**
+ * More for a large file: with a gigabyte, reading a hundred million events into memory failed after
+ * some publications.
+ */
+async function memoryFor(path: string): Promise<number> {
+  const size = (await stat(path).catch(() => undefined))?.size ?? 0;
+  return Math.max(MEMORY_BYTES, Math.min(size / 2, machineMemory() / 8));
 }
 
 class VersionDataset implements Dataset {
@@ -81,7 +86,7 @@ class VersionDataset implements Dataset {
   readonly lastSequence: number;
   readonly kinds: readonly EventKind[];
   readonly image: ImageFile | undefined;
-  /** Known from the first export on that reads the file. */
+  /** Read for the first export that streams from the file. */
   readonly #slices = new AsyncMemo<Float64Array>();
   readonly #database: Database;
   readonly #format: number;
@@ -146,7 +151,9 @@ class VersionDataset implements Dataset {
   }
 
   events(query: EventQuery): AsyncIterable<EventBatch> {
-    return streamEvents(this.#database, query, () => this.#slices.take('', () => readSlices(this.#database)));
+    return streamEvents(this.#database, query, () =>
+      this.#slices.take('slices', () => readSlices(this.#database)),
+    );
   }
 
   async tally(query: Omit<EventQuery, 'limit'>): Promise<EventTally> {
