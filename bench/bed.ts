@@ -111,7 +111,8 @@ function publicationOf(path: string): number {
 }
 
 /**
- * Resolves to the time in milliseconds until the entity tag of all events is no longer `before`.
+ * The milliseconds until the entity tag of all events is no longer `before`. Throws after five
+ * minutes.
  */
 export async function untilTaken(product: Target, before: string, signal: AbortSignal): Promise<number> {
   const startMs = performance.now();

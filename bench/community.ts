@@ -117,7 +117,7 @@ export async function writeIncrement(
   { number = 0, isLatest = false }: Increment = {},
 ): Promise<void> {
   const before = community.events + number * count;
-  const time = isLatest ? { startMs: START_MS + (number + 1) * SPAN_MS, lengthMs: LATEST_MS } : WHOLE_TIME;
+  const time = isLatest ? { startMs: START_MS + (number + 2) * SPAN_MS, lengthMs: LATEST_MS } : WHOLE_TIME;
   const lines = eventLines(makeRandom(6 + number), { ...community, events: count }, time);
   const later = function* (): Generator<string> {
     // They get new ids: without an id, an equal record would be the same event.

@@ -82,7 +82,7 @@ async function measure(options: Options, folder: string, report: Report, signal:
   process.stdout.write(`\n${text}`);
   if (options.quick || options.only.length > 0 || options.against !== undefined) return;
   await writeFile(RESULTS, text);
-  writeFigures({ events: options.events, cores: availableParallelism(), values: report.figures() });
+  writeFigures({ events: options.events, values: report.figures() });
   await writeFile(PLOT, renderPlot(report, options.events));
 }
 

@@ -8,7 +8,6 @@ const FILE = join(import.meta.dirname, 'figures.json');
 export interface Figures {
   /** The measured sizes, in events. */
   readonly events: readonly number[];
-  readonly cores: number;
   /** By names of the form `1 M/start/ms`. */
   readonly values: Readonly<Record<string, number>>;
 }
