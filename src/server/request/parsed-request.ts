@@ -101,7 +101,8 @@ export class BoundRequests {
   #sealed: string | undefined;
 
   constructor(version: Pick<Dataset, 'version' | 'lastSequence'>, secrets: Secrets) {
-    this.#version = version;
+    // Requests that are kept must not keep the whole version.
+    this.#version = { version: version.version, lastSequence: version.lastSequence };
     this.#secrets = secrets;
   }
 
