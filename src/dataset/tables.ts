@@ -22,8 +22,8 @@ export interface Tables {
    */
   standings(): AsyncIterable<StandingRows>;
   /**
-   * The counted awards and adjustments that points totals of a range sum up (decision 37), for
-   * pairs that have a points total that is not imported, in no order.
+   * The counted awards and adjustments, in no order. Points totals of a range sum up those of pairs
+   * that have a points total that is not imported (decision 37).
    */
   earnings(): AsyncIterable<EarningRows>;
 }

@@ -5,16 +5,14 @@
 import { inSlices } from '../../system/time-slice.ts';
 import { joinDoubles, joinIntegers } from '../columns.ts';
 import type { TimeRange } from '../query.ts';
-import type { EarningRows } from '../tables.ts';
 import { firstPlace, indexRows, orderRows } from './row-index.ts';
 
-export async function joinAwardHistories(parts: readonly EarningRows[]): Promise<EarningRows> {
-  return {
-    board: await joinIntegers(parts.map((part) => part.board)),
-    user: await joinIntegers(parts.map((part) => part.user)),
-    timestampMs: await joinDoubles(parts.map((part) => part.timestampMs)),
-    points: await joinDoubles(parts.map((part) => part.points)),
-  };
+/** Counted awards and adjustments, in no order. */
+export interface Earned {
+  /** The points total that each belongs to. */
+  readonly standing: Int32Array;
+  readonly timestampMs: Float64Array;
+  readonly points: Float64Array;
 }
 
 interface AwardParts {
@@ -34,11 +32,11 @@ export class AwardHistory {
     this.parts = parts;
   }
 
-  /**
-   * `standings` is the number of points totals; entry `e` belongs to points total `standing[e]`.
-   */
-  static async of(standing: Int32Array, { timestampMs, points }: EarningRows, standings: number) {
-    const index = await indexRows(standing, standings);
+  /** `standings` is the number of points totals. */
+  static async of(parts: readonly Earned[], standings: number) {
+    const timestampMs = await joinDoubles(parts.map((part) => part.timestampMs));
+    const points = await joinDoubles(parts.map((part) => part.points));
+    const index = await indexRows(await joinIntegers(parts.map((part) => part.standing)), standings);
     await orderRows(index, (row) => timestampMs[row]!);
     const { offsets, rows } = index;
     const instants = new Float64Array(rows.length);

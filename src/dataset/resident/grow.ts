@@ -252,8 +252,7 @@ async function growPoints(
     boards.count === groupsOf(held.offsets) && users.count === groupsOf(held.byUser.offsets);
   if (changed.length === 0 && hasSameGroups) return before;
   const parts = await collectRuns(ofBoards.standings());
-  const earned = await collectRuns(ofBoards.earnings());
-  const { held: added } = await orderStandings(parts, earned, users, boards, policy);
+  const { held: added } = await orderStandings(parts, ofBoards.earnings(), users, boards, policy);
   const groups = updatesOf(groupsOf(held.offsets), changed, boards.count);
   const edit = rowsOf(groups, held.offsets, added.offsets);
   const [from, to] = [held.standings, added.standings];

@@ -111,5 +111,5 @@ async function readPeople(stored: Dataset): Promise<BoardPeople> {
 async function readPoints(stored: Dataset, users: IdIndex, boards: IdIndex): Promise<PointsIndex> {
   const tables = stored.tables();
   const standings = await collectRuns(tables.standings());
-  return await orderStandings(standings, await collectRuns(tables.earnings()), users, boards, stored.policy);
+  return await orderStandings(standings, tables.earnings(), users, boards, stored.policy);
 }

@@ -4,11 +4,11 @@
  */
 import { type BoardPolicy, policyOf, readPolicy } from '../../points/policy.ts';
 import { participationScore, totalPoints } from '../../points/score.ts';
-import { inSlices } from '../../system/time-slice.ts';
+import { inSlices, slice } from '../../system/time-slice.ts';
 import { joinDoubles, joinFlags, joinIntegers } from '../columns.ts';
 import { isBounded, type Standings, type StandingsQuery, type TimeRange } from '../query.ts';
 import type { EarningRows, StandingRows } from '../tables.ts';
-import { AwardHistory, joinAwardHistories } from './award-history.ts';
+import { AwardHistory, type Earned } from './award-history.ts';
 import type { IdIndex } from './id-index.ts';
 import { firstPlace, indexRows, orderRows, placesOf, type RowIndex } from './row-index.ts';
 import type { View } from './scope-mask.ts';
@@ -17,13 +17,10 @@ const NO_ONE: Standings = standingsOf(0);
 /** Sums between two checks of the clock; each sum takes two searches. */
 const SUMS_AT_ONCE = 1_024;
 
-/**
- * Sorts points totals and their awards. `policy` is the policy of the version as text. Throws if an
- * award belongs to a user who is not on the board.
- */
+/** Sorts points totals and their awards. `policy` is the policy of the version as text. */
 export async function orderStandings(
   parts: readonly StandingRows[],
-  earned: readonly EarningRows[],
+  earned: AsyncIterable<EarningRows>,
   users: IdIndex,
   boards: IdIndex,
   policy: string,
@@ -42,7 +39,7 @@ export async function orderStandings(
   return new PointsIndex({
     ...ordered,
     imported,
-    earnings: await readEarnings(earned, ordered, users),
+    earnings: await readEarnings(earned, { ...ordered, imported }, users),
     policyOf: readPolicies(policy, boards),
   });
 }
@@ -56,21 +53,37 @@ export async function indexByUser(standings: Standings, users: IdIndex, boards: 
 }
 
 async function readEarnings(
-  parts: readonly EarningRows[],
-  ordered: OrderedTotals,
+  earned: AsyncIterable<EarningRows>,
+  totals: Pick<TotalsHeld, 'standings' | 'offsets' | 'imported'>,
   users: IdIndex,
 ): Promise<AwardHistory> {
-  const earned = await joinAwardHistories(parts);
-  const { board, user } = earned;
-  const standing = new Int32Array(board.length);
-  await inSlices(0, board.length, (from, to) => {
-    for (let row = from; row < to; row++) {
-      const { place, found } = findStanding(ordered, users, board[row]!, user[row]!);
-      if (!found) throw new Error('a version holds earnings of a user who is not on the board');
-      standing[row] = place;
-    }
-  });
-  return await AwardHistory.of(standing, earned, ordered.standings.count);
+  const parts: Earned[] = [];
+  for await (const batch of earned) {
+    if (slice.isOver()) await slice.pass();
+    parts.push(earnedOf(batch, totals, users));
+  }
+  return await AwardHistory.of(parts, totals.standings.count);
+}
+
+/** Leaves out the rows of users who have no points total on the board, or an imported one. */
+function earnedOf(
+  { board, user, timestampMs, points }: EarningRows,
+  totals: Pick<TotalsHeld, 'standings' | 'offsets' | 'imported'>,
+  users: IdIndex,
+): Earned {
+  const standing: number[] = [];
+  const rows: number[] = [];
+  for (let row = 0; row < board.length; row++) {
+    const { place, found } = findStanding(totals, users, board[row]!, user[row]!);
+    if (!found || totals.imported[place] === 1) continue;
+    standing.push(place);
+    rows.push(row);
+  }
+  return {
+    standing: Int32Array.from(standing),
+    timestampMs: Float64Array.from(rows, (row) => timestampMs[row]!),
+    points: Float64Array.from(rows, (row) => points[row]!),
+  };
 }
 
 /** The position of the points total of a pair, or the position at which it would be inserted. */

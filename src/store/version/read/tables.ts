@@ -69,13 +69,8 @@ const standings = (from: Sources) => `
   SELECT board, person, s.total_points::DOUBLE, s.participation_score::DOUBLE, i.total_points IS NOT NULL
   FROM ${from('standings')} s LEFT JOIN ${from('imported_points')} i USING (board, person)`;
 const earnings = (from: Sources) => `
-  SELECT board, person, timestamp_ms::DOUBLE, points::DOUBLE
-  FROM (
-    SELECT board, person, timestamp_ms, points FROM ${from('awards')} WHERE outcome = 'counted'
-    UNION ALL SELECT board, person, timestamp_ms, points FROM ${from('adjustments')}
-  )
-  SEMI JOIN ${from('standings')} USING (board, person)
-  ANTI JOIN ${from('imported_points')} USING (board, person)`;
+  SELECT board, person, timestamp_ms::DOUBLE, points::DOUBLE FROM ${from('awards')} WHERE outcome = 'counted'
+  UNION ALL SELECT board, person, timestamp_ms::DOUBLE, points::DOUBLE FROM ${from('adjustments')}`;
 
 function pairsOf(chunk: DuckDBDataChunk): PairRows {
   return { board: integerColumn(chunk, 0), user: integerColumn(chunk, 1) };

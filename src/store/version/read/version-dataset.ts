@@ -1,5 +1,4 @@
 /** A published version, read directly from its DuckDB file: implements the `Dataset` port. */
-import { stat } from 'node:fs/promises';
 import type { DatasetChanges } from '../../../dataset/changes.ts';
 import type { Counts, Dataset, Ledger, Lookups, UserPointsKey } from '../../../dataset/dataset.ts';
 import {
@@ -22,7 +21,6 @@ import { NO_REDACTION } from '../../../domain/redaction.ts';
 import type { Scope } from '../../../domain/scope.ts';
 import { clockOf, type Unseen } from '../../../domain/user-clocks.ts';
 import { AsyncMemo } from '../../../system/async-memo.ts';
-import { machineMemory } from '../../../system/machine-memory.ts';
 import { Database, joinedIntegers, type StatementParameters } from '../database.ts';
 import { hasClocks, hasHistory, readFormat, tableOf } from '../publish/schema.ts';
 import { readDeletedEvents, readForgotten, readRevisions } from './change-set.ts';
@@ -55,8 +53,7 @@ export async function openVersionDataset(file: VersionFile): Promise<Dataset> {
   const { path, spillFolder, release } = file;
   let database: Database | undefined;
   try {
-    const memoryBytes = await memoryFor(path);
-    database = await Database.open(path, { readOnly: true, memoryBytes, spillFolder });
+    database = await Database.open(path, { readOnly: true, memoryBytes: MEMORY_BYTES, spillFolder });
     const asked = database;
     const format = await readFormat(async (sql) => await asked.rows(sql));
     return new VersionDataset(database, await readHead(database, format), format, file);
@@ -65,15 +62,6 @@ export async function openVersionDataset(file: VersionFile): Promise<Dataset> {
     release();
     throw error;
   }
-}
-
-/**
- * More for a large file: with a gigabyte, reading a hundred million events into memory failed after
- * some publications.
- */
-async function memoryFor(path: string): Promise<number> {
-  const size = (await stat(path).catch(() => undefined))?.size ?? 0;
-  return Math.max(MEMORY_BYTES, Math.min(size / 2, machineMemory() / 8));
 }
 
 class VersionDataset implements Dataset {
