@@ -75,7 +75,9 @@ async function measureSizes(run: RowWriter, sizes: readonly number[], folder: st
     }
     if (grounds.length === 1) return;
     await remarkStolen(run.report, 'Growth', async () => {
-      for (const [at, larger] of grounds.slice(1).entries()) await measureGrowth(run, grounds[at]!, larger);
+      for (const [at, larger] of grounds.slice(1).entries()) {
+        await attempt(run, larger.title, () => measureGrowth(run, grounds[at]!, larger));
+      }
     });
   });
 }
@@ -94,15 +96,31 @@ async function measureCommunity(run: RowWriter, events: number, folder: string):
   const inForce = await countEvents(ground.dataDir, signal);
   report.check(title, `the import holds ${events.toLocaleString('en')} events`, inForce === events);
   if (run.chosen('import')) addImport(run, ground, 'flat CSV', events, imported);
-  if (run.chosen('start')) await measureStart(ground, run);
+  // One that fails, say for lack of memory, must not lose the figures of hours.
+  const stage = (work: () => Promise<void>) => attempt(run, title, work);
+  if (run.chosen('start')) await stage(() => measureStart(ground, run));
   const aside = await hasRoom(run, ground);
-  if (anyChosen(run, ['plain', 'gzip', 'zstd'])) await measureExports(ground, run, aside);
-  await measureServed(run, ground, aside);
+  if (anyChosen(run, ['plain', 'gzip', 'zstd'])) await stage(() => measureExports(ground, run, aside));
+  await stage(() => measureServed(run, ground, aside));
   if (run.chosen('import')) {
-    await measureIncrements(ground, run);
-    if (events <= NESTED_EVENTS) await measureNestedImport(ground, run);
+    await stage(() => measureIncrements(ground, run));
+    if (events <= NESTED_EVENTS) await stage(() => measureNestedImport(ground, run));
   }
   return ground;
+}
+
+/** Reports a failure as a check that has failed. */
+async function attempt(
+  { report, signal }: RowWriter,
+  title: string,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    signal.throwIfAborted();
+    report.check(title, `all scenarios end: ${error instanceof Error ? error.message : error}`, false);
+  }
 }
 
 async function measureServed(run: RowWriter, ground: Ground, aside: boolean): Promise<void> {
