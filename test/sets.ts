@@ -30,7 +30,7 @@ export const SETS = {
     'test/cli/{serve,shared-log,temporary-files,workers}.test.ts',
     'test/import/*.test.ts',
     'test/organization-folders.test.ts',
-    'test/pull/kill.test.ts',
+    'test/{pull,sync}/kill.test.ts',
     'test/store/{away,bucket-faults,failover,faulty-place}.test.ts',
   ],
   /** Commands on whole data folders and databases, and copies between them. */
@@ -60,6 +60,7 @@ export const SETS = {
   ],
   /** The other tests that need PostgreSQL or an S3-compatible server. */
   stores: [
+    'test/{cli,sync}/sync.test.ts',
     'test/dataset/resident.test.ts',
     'test/keys/{key-rows,postgres-keyring}.test.ts',
     'test/properties/{agreement,sync}.test.ts',

@@ -19,6 +19,7 @@ import { addPrefetchCommand } from './commands/prefetch.ts';
 import { addPullCommand } from './commands/pull.ts';
 import { addRestoreCommand } from './commands/restore.ts';
 import { addServeCommand } from './commands/serve.ts';
+import { addSyncCommand } from './commands/sync.ts';
 import { addRollbackCommand, addVersionsCommands } from './commands/versions.ts';
 import { beginCommand } from './process/audit.ts';
 import { DEFAULT_CACHE_BYTES, defaultCache } from './process/storage.ts';
@@ -80,6 +81,7 @@ export function buildProgram(): Command {
   addImportCommand(program);
   addExportCommand(program);
   addPullCommand(program);
+  addSyncCommand(program);
   addOrganizationsCommands(program);
   addKeysCommands(program);
   addPointsCommands(program);

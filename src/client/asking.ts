@@ -2,6 +2,7 @@
  * Requests for the content of the API: lists as one stream or page by page (decision 18), and maps
  * as a whole.
  */
+import { AnswerError } from './errors.ts';
 import { nextCursor } from './headers.ts';
 import { MEDIA_TYPES } from './media-types.ts';
 import { type Message, readElements, readMessages, readWhole } from './reading.ts';
@@ -85,7 +86,7 @@ export function openAsking(origin: Origin, retry: RetryOptions): Asking {
       do {
         const one = await page(path, { ...query, limit: String(pageSize), cursor }, signal);
         yield* one.elements as readonly T[];
-        cursor = one.cursor;
+        cursor = nextAfter(cursor, one);
       } while (cursor !== undefined);
     },
     async *messages(path, query, signal) {
@@ -99,6 +100,12 @@ export function openAsking(origin: Origin, retry: RetryOptions): Asking {
         signal,
       ),
   };
+}
+
+/** The cursor of the next page, after the page with this one. Throws `AnswerError` for a circle. */
+export function nextAfter(cursor: string | undefined, page: Pick<Page, 'cursor'>): string | undefined {
+  if (cursor === undefined || page.cursor !== cursor) return page.cursor;
+  throw new AnswerError('unreadable', 'A page of the response is its own next page.');
 }
 
 /** Writes a `Date` as ISO 8601: the server would read a number before March 1973 as seconds. */

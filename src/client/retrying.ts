@@ -37,12 +37,12 @@ export async function retrying<T>(
   options: RetryOptions,
   signal: AbortSignal | undefined,
 ): Promise<T> {
-  const { retries = 5, isPassing = passesByItself, onRetry } = options;
+  const { retries = 5, isPassing: passes = isPassing, onRetry } = options;
   for (let tried = 1; ; tried += 1) {
     try {
       return await attempt();
     } catch (error) {
-      if (tried > retries || !(error instanceof CorkboardError && isPassing(error))) throw error;
+      if (tried > retries || !(error instanceof CorkboardError && passes(error))) throw error;
       const pauseMs = pauseBefore(error, tried, options);
       if (pauseMs === undefined) throw error;
       onRetry?.({ error, attempt: tried, pauseMs });
@@ -51,7 +51,8 @@ export async function retrying<T>(
   }
 }
 
-function passesByItself(error: CorkboardError): boolean {
+/** Whether an error is transient, unless the caller knows better. */
+export function isPassing(error: CorkboardError): boolean {
   if (error instanceof ProblemError) return PASSING_STATUSES.has(error.status);
   return error instanceof AnswerError && (error.code === 'unreachable' || error.code === 'cut-short');
 }

@@ -2,7 +2,7 @@
  * Keeps a copy of events up to date (decision 19): the changes since a sync token, in batches to
  * apply one after the other.
  */
-import type { Asking } from './asking.ts';
+import { type Asking, nextAfter } from './asking.ts';
 import { AnswerError, ProblemError } from './errors.ts';
 import type { Id } from './exact.ts';
 import { pause } from './retrying.ts';
@@ -83,7 +83,7 @@ async function* walk<E>(
     if (isNews) yield { startsAnew, ...changes, token: isLast ? syncToken : undefined };
     if (isLast) return syncToken;
     startsAnew = false;
-    cursor = page.cursor;
+    cursor = nextAfter(cursor, page);
   }
 }
 

@@ -237,6 +237,7 @@ type CommandCode =
   | 'import-refused'
   | 'restore-refused'
   | 'removal-refused'
+  | 'copy-refused'
   | 'file-unreadable'
   | 'source-refused';
 

@@ -5,57 +5,67 @@
  */
 import { type Static, Type } from 'typebox';
 import { PROBLEM_CODES } from '../../domain/app-error.ts';
+import { FIELD_NOTES } from '../../domain/field-notes.ts';
+
+const {
+  event: EVENT,
+  person: PERSON,
+  organization: ORGANIZATION,
+  pin: PIN,
+  board: BOARD,
+  user: USER,
+} = FIELD_NOTES;
 
 const Id = (description: string) =>
   Type.Integer({ format: 'int64', description: `${description} Can exceed 2^53: keep all digits.` });
 
 export const Person = Type.Object(
   {
-    id: Id('User identifier.'),
-    email: Type.String({ description: 'E-mail address of the user, or a stable pseudonym.' }),
-    name: Type.String({ description: 'Display name, or a stable pseudonym.' }),
-    role: Type.String({ description: 'Platform role.', examples: ['coadmin', 'user'] }),
-    class_role: Type.String({ description: 'Role in a class.', examples: ['instructor'] }),
+    id: Id(PERSON.id),
+    email: Type.String({ description: PERSON.email }),
+    name: Type.String({ description: PERSON.name }),
+    role: Type.String({ description: PERSON.role, examples: ['coadmin', 'user'] }),
+    class_role: Type.String({ description: PERSON.class_role, examples: ['instructor'] }),
   },
   { title: 'Person', description: 'Owner or actor of an event.' },
 );
 
 export const Organization = Type.Object(
   {
-    id: Id('Organization.'),
-    name: Type.String({ description: 'Name of the organization.' }),
-    domain: Type.String({ description: 'Domain of the organization.' }),
-    category_id: Id('Category.'),
+    id: Id(ORGANIZATION.id),
+    name: Type.String({ description: ORGANIZATION.name }),
+    domain: Type.String({ description: ORGANIZATION.domain }),
+    category_id: Id(ORGANIZATION.category_id),
   },
   { title: 'Organization' },
 );
 
 export const Pin = Type.Object(
   {
-    id: Id('Pin.'),
-    activity: Type.String({ description: 'Repeats the action of the event.' }),
-    title: Type.String({ description: 'Title of the pin.' }),
-    body: Type.String({ description: 'Text of the pin.' }),
-    web_url: Type.String({ description: 'URL of the linked web page.' }),
-    image_url: Type.String({ description: 'URL of an image.' }),
-    tags: Type.Array(Type.String(), { description: 'Tags of the pin.' }),
+    id: Id(PIN.id),
+    activity: Type.String({ description: PIN.activity }),
+    title: Type.String({ description: PIN.title }),
+    body: Type.String({ description: PIN.body }),
+    web_url: Type.String({ description: PIN.web_url }),
+    image_url: Type.String({ description: PIN.image_url }),
+    tags: Type.Array(Type.String(), { description: PIN.tags }),
   },
   { title: 'Pin' },
 );
 
 export const BoardRef = Type.Object(
   {
-    id: Id('Board.'),
-    title: Type.String({ description: 'Title of the board.' }),
-    category: Type.String({ description: 'Category of the board.' }),
+    id: Id(BOARD.id),
+    title: Type.String({ description: BOARD.title }),
+    category: Type.String({ description: BOARD.category }),
   },
   { title: 'BoardRef' },
 );
 
 export const Event = Type.Object(
   {
-    type: Type.String({ description: 'Kind of object acted on.', examples: ['pin', 'board'] }),
-    action: Type.String({ description: 'What the actor did.', examples: ['visited', 'followed'] }),
+    type: Type.String({ description: EVENT.type, examples: ['pin', 'board'] }),
+    action: Type.String({ description: EVENT.action, examples: ['visited', 'followed'] }),
     owner: Person,
     actor: Person,
     organization: Organization,
@@ -64,7 +74,7 @@ export const Event = Type.Object(
     timestamp: Type.String({
       format: 'date-time',
       pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}\\+00:00$',
-      description: 'When the event happened.',
+      description: EVENT.timestamp,
     }),
     sync_id: Type.Optional(
       Type.String({
@@ -134,12 +144,8 @@ export const BoardOfVariantB = Type.Object(
 export const UserOfVariantA = Type.Object(
   {
     id: Id('User.'),
-    first_name: Type.String({
-      description: 'First name. If imported without one: the display name up to its last space.',
-    }),
-    last_name: Type.String({
-      description: 'Last name. If imported without one: the display name after its last space.',
-    }),
+    first_name: Type.String({ description: USER.first_name }),
+    last_name: Type.String({ description: USER.last_name }),
     email: Person.properties.email,
   },
   { title: 'User' },

@@ -1,0 +1,115 @@
+/**
+ * Brings a copy up to date (decision 90): the changes of events since the sync token of the copy,
+ * and the lists of users and boards if they have changed, in one transaction.
+ */
+import { AppError } from '../domain/app-error.ts';
+import type { CopyState, CopyTarget, CopyWriting } from './copy-target.ts';
+import { eventRow, listRow } from './rows.ts';
+import type { SyncSource } from './source.ts';
+import { BOARDS, type CopyRow, type CopyTable, EVENTS, USERS } from './tables.ts';
+
+export interface SyncCounts {
+  /** Whether everything was copied: the copy was new, or its token was no longer valid. */
+  startedAnew: boolean;
+  /** Events that were added or replaced. */
+  events: number;
+  /** Events that the server has deleted, and users whom it has erased. */
+  deletedEvents: number;
+  erasedUsers: number;
+  /** The size of the list; undefined if it has not changed. */
+  users: number | undefined;
+  boards: number | undefined;
+}
+
+const LISTED_ROWS = 10_000;
+
+/**
+ * Throws `copy-refused` if the copy belongs to a different server, and the errors of the source and
+ * of the target. Then the copy is unchanged.
+ */
+export async function sync(
+  source: SyncSource,
+  target: CopyTarget,
+  tell: (events: number) => void = () => undefined,
+): Promise<SyncCounts> {
+  const counts: SyncCounts = {
+    ...{ startedAnew: false, events: 0, deletedEvents: 0, erasedUsers: 0 },
+    ...{ users: undefined, boards: undefined },
+  };
+  await target.transact(async (copy, before) => {
+    checkSource(source, before);
+    return {
+      source: source.base,
+      token: await applyChanges(source, copy, before?.token, counts, tell),
+      usersTag: await applyList(source, copy, USERS, before?.usersTag, counts),
+      boardsTag: await applyList(source, copy, BOARDS, before?.boardsTag, counts),
+    };
+  });
+  return counts;
+}
+
+function checkSource({ base }: SyncSource, before: CopyState | undefined): void {
+  if (before === undefined || before.source === base) return;
+  throw new AppError(
+    'copy-refused',
+    `The target is a copy of ${before.source}. Use that URL, or a different target.`,
+  );
+}
+
+/** Returns the sync token after the changes. */
+async function applyChanges(
+  source: SyncSource,
+  copy: CopyWriting,
+  token: string | undefined,
+  counts: SyncCounts,
+  tell: (events: number) => void,
+): Promise<string> {
+  let reached = token;
+  for await (const batch of source.changes(token)) {
+    if (batch.startsAnew) {
+      await copy.clear(EVENTS);
+      Object.assign(counts, { startedAnew: true, events: 0, deletedEvents: 0, erasedUsers: 0 });
+    }
+    await copy.remove(EVENTS, 'actor_id', batch.forgotten);
+    await copy.remove(EVENTS, EVENTS.key, batch.deleted);
+    await copy.put(EVENTS, lastOfEach(EVENTS, batch.events.map(eventRow)));
+    counts.events += batch.events.length;
+    counts.deletedEvents += batch.deleted.length;
+    counts.erasedUsers += batch.forgotten.length;
+    tell(counts.events);
+    reached = batch.token ?? reached;
+  }
+  if (reached === undefined) throw new Error('a change set ended without a sync token');
+  return reached;
+}
+
+/** Returns the entity tag of the list. */
+async function applyList(
+  source: SyncSource,
+  copy: CopyWriting,
+  table: CopyTable<'users' | 'boards'>,
+  tag: string | undefined,
+  counts: SyncCounts,
+): Promise<string | undefined> {
+  const list = await source.list(table.name, tag);
+  if (list === undefined) return tag;
+  await copy.clear(table);
+  let rows: CopyRow[] = [];
+  let count = 0;
+  const flush = async () => {
+    await copy.put(table, lastOfEach(table, rows));
+    count += rows.length;
+    rows = [];
+  };
+  for await (const element of list.elements) {
+    rows.push(listRow(table, element));
+    if (rows.length === LISTED_ROWS) await flush();
+  }
+  await flush();
+  counts[table.name] = count;
+  return list.tag;
+}
+
+function lastOfEach({ key }: CopyTable, rows: readonly CopyRow[]): readonly CopyRow[] {
+  return [...new Map(rows.map((row) => [row[key], row])).values()];
+}

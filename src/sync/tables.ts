@@ -1,0 +1,80 @@
+/**
+ * The tables of a copy, the same in every target. Events have the columns that they have as CSV and
+ * Parquet, and `sync_id`. Users and boards have the fields of both variants; those that the variant
+ * of the server lacks are null.
+ */
+import { FIELD_NOTES } from '../domain/field-notes.ts';
+import { EVENT_SECTIONS, LIST_FIELDS } from '../render/text/fields.ts';
+
+/** `integer` has 64 bits; `texts` is a list of texts. */
+export type ColumnType = 'integer' | 'text' | 'instant' | 'texts';
+
+export interface CopyColumn {
+  readonly name: string;
+  readonly type: ColumnType;
+  readonly note: string;
+}
+
+export interface CopyTable<Name extends string = 'events' | 'users' | 'boards'> {
+  readonly name: Name;
+  readonly note: string;
+  /** The column that identifies a row. */
+  readonly key: string;
+  readonly columns: readonly CopyColumn[];
+  /** The columns by which rows are mostly looked for. */
+  readonly indexed: readonly string[];
+}
+
+/** By column name. Integers are decimal digits, instants ISO 8601. */
+export type CopyRow = Readonly<Record<string, string | readonly string[] | null>>;
+
+const TYPES: Readonly<Record<string, ColumnType>> = {
+  id: 'integer',
+  category_id: 'integer',
+  tags: 'texts',
+  timestamp: 'instant',
+};
+
+function columnOf(prefix: string, field: string, notes: Readonly<Record<string, string>>): CopyColumn {
+  return { name: prefix + field, type: TYPES[field] ?? 'text', note: notes[field] ?? '' };
+}
+
+const { event, person, organization, pin, board, user } = FIELD_NOTES;
+const SECTION_NOTES = { kind: event, owner: person, actor: person, organization, pin, activity: pin, board };
+
+export const EVENTS: CopyTable<'events'> = {
+  name: 'events',
+  note: 'What users have done, with the current names of users, boards and pins.',
+  key: 'sync_id',
+  columns: [
+    { name: 'sync_id', type: 'text', note: 'Identifies the event, even if its other columns change.' },
+    ...EVENT_SECTIONS.flatMap(({ of, prefix, fields }) =>
+      fields.map((field) => columnOf(prefix, field, SECTION_NOTES[of])),
+    ),
+    columnOf('', 'timestamp', event),
+  ],
+  indexed: ['timestamp', 'board_id', 'actor_id'],
+};
+
+export const USERS: CopyTable<'users'> = {
+  name: 'users',
+  note: 'The users of the organization.',
+  key: 'id',
+  columns: bothVariants('users', user),
+  indexed: ['email'],
+};
+
+export const BOARDS: CopyTable<'boards'> = {
+  name: 'boards',
+  note: 'The boards of the organization.',
+  key: 'id',
+  columns: bothVariants('boards', board),
+  indexed: [],
+};
+
+export const TABLES: readonly CopyTable[] = [EVENTS, USERS, BOARDS];
+
+function bothVariants(of: keyof typeof LIST_FIELDS, notes: Readonly<Record<string, string>>): CopyColumn[] {
+  const fields = new Set<string>([...LIST_FIELDS[of].b, ...LIST_FIELDS[of].a]);
+  return [...fields].map((field) => columnOf('', field, notes));
+}

@@ -1,0 +1,85 @@
+/** The statements that all targets share. Their names never need escaping within quotes. */
+import { AppError } from '../../domain/app-error.ts';
+import type { CopyState } from '../copy-target.ts';
+import { type ColumnType, type CopyTable, TABLES } from '../tables.ts';
+
+/** Names of the SQL types of a target. */
+export type ColumnTypes = Readonly<Record<ColumnType, string>>;
+
+/** The columns of the one row with the state of the copy; all are texts. */
+export const STATE_COLUMNS = ['source', 'token', 'users_tag', 'boards_tag'] as const;
+export const STATE_TABLE = 'corkboard_sync';
+export const SELECT_STATE = `SELECT ${STATE_COLUMNS.join(', ')} FROM ${STATE_TABLE}`;
+
+/**
+ * Throws `copy-refused` if there are tables with the names of those of a copy that are none: they
+ * would be emptied. `existing`: the tables that there are.
+ */
+export function refuseOthers(existing: readonly string[]): void {
+  const foreign = TABLES.find(({ name }) => existing.includes(name));
+  if (foreign === undefined || existing.includes(STATE_TABLE)) return;
+  throw new AppError(
+    'copy-refused',
+    `The target has a table "${foreign.name}" that is none of a copy. Use an empty one, or a different schema (--schema).`,
+  );
+}
+
+/** `copy-refused`, with the reason of the database. */
+export function refusedBy(what: string, error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new AppError('copy-refused', `${what} (${reason}).`, { cause: error });
+}
+
+export function quoted(name: string): string {
+  return `"${name}"`;
+}
+
+export function namesOf({ columns }: CopyTable): string {
+  return columns.map(({ name }) => quoted(name)).join(', ');
+}
+
+/** A text as an SQL literal. */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** The type of a column of the table. */
+export function typeOf({ columns }: CopyTable, name: string): ColumnType {
+  return columns.find((column) => column.name === name)?.type ?? 'text';
+}
+
+/** Statements that describe a table and its columns. */
+export function commentsOn({ name, note, columns }: CopyTable): string {
+  const comments = columns.map(
+    (column) => `COMMENT ON COLUMN ${name}.${quoted(column.name)} IS ${literal(column.note)};`,
+  );
+  return `COMMENT ON TABLE ${name} IS ${literal(note)}; ${comments.join(' ')}`;
+}
+
+/** Statements that make the indexes of a table. */
+export function indexesOf({ name, indexed }: CopyTable): string {
+  return indexed
+    .map((column) => `CREATE INDEX IF NOT EXISTS ${name}_${column} ON ${name} (${quoted(column)});`)
+    .join(' ');
+}
+
+/** Name and type of each column. */
+export function columnsOf({ columns }: CopyTable, types: ColumnTypes): string[] {
+  return columns.map(({ name, type }) => `${quoted(name)} ${types[type]}`);
+}
+
+export function stateValues({ source, token, usersTag, boardsTag }: CopyState): (string | null)[] {
+  return [source, token, usersTag ?? null, boardsTag ?? null];
+}
+
+/** `row`: the values of `SELECT_STATE`. */
+export function stateOf(row: readonly unknown[] | undefined): CopyState | undefined {
+  const [source, token, usersTag, boardsTag] = row ?? [];
+  if (typeof source !== 'string' || typeof token !== 'string') return undefined;
+  return { source, token, usersTag: textOf(usersTag), boardsTag: textOf(boardsTag) };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,102 @@
+/** A copy in an SQLite file. Others can read it meanwhile. */
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import type { CopyTarget, CopyWriting } from '../copy-target.ts';
+import { type CopyColumn, type CopyRow, type CopyTable, TABLES } from '../tables.ts';
+import {
+  type ColumnTypes,
+  indexesOf,
+  namesOf,
+  quoted,
+  refusedBy,
+  refuseOthers,
+  SELECT_STATE,
+  STATE_COLUMNS,
+  STATE_TABLE,
+  stateOf,
+  stateValues,
+  typeOf,
+} from './sql.ts';
+
+/** Instants are ISO 8601 in UTC; lists of texts are JSON. */
+const TYPES: ColumnTypes = { integer: 'INTEGER', text: 'TEXT', instant: 'TEXT', texts: 'TEXT' };
+const BUSY_TIMEOUT_MS = 5_000;
+
+/** Creates the file and its tables if they do not exist. Throws `copy-refused`. */
+export async function openSqliteTarget(path: string): Promise<CopyTarget> {
+  const database = openDatabase(path);
+  const run = (sql: string) => database.exec(sql);
+  return {
+    async transact(change) {
+      // Keeps other writers out from now on.
+      run('BEGIN IMMEDIATE');
+      try {
+        const select = database.prepare(SELECT_STATE);
+        select.setReturnArrays(true);
+        const before = select.get() as unknown as readonly unknown[] | undefined;
+        const state = await change(writingOf(database), stateOf(before));
+        run(`DELETE FROM ${STATE_TABLE}`);
+        database.prepare(`INSERT INTO ${STATE_TABLE} VALUES (?, ?, ?, ?)`).run(...stateValues(state));
+        run('COMMIT');
+      } catch (error) {
+        if (database.isTransaction) run('ROLLBACK');
+        throw error;
+      }
+    },
+    async close() {
+      database.close();
+    },
+  };
+}
+
+function openDatabase(path: string): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+    // Erased rows are overwritten with zeros.
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON');
+    const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+    refuseOthers(tables.map(({ name }) => String(name)));
+    const state = STATE_COLUMNS.map((name) => `${name} TEXT`).join(', ');
+    database.exec(`CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (${state}); ${TABLES.map(tableSql).join('')}`);
+    return database;
+  } catch (error) {
+    database?.close();
+    throw refusedBy('Cannot open the SQLite file', error);
+  }
+}
+
+/** SQLite keeps the comments with the definition of the table. */
+function tableSql(table: CopyTable): string {
+  const { name, note, key, columns } = table;
+  const lines = columns.map((column) => {
+    const isKey = column.name === key ? ' PRIMARY KEY NOT NULL' : '';
+    return `${quoted(column.name)} ${TYPES[column.type]}${isKey} /* ${column.note} */`;
+  });
+  return `CREATE TABLE IF NOT EXISTS ${name} ( /* ${note} */\n${lines.join(',\n')}); ${indexesOf(table)}`;
+}
+
+function writingOf(database: DatabaseSync): CopyWriting {
+  return {
+    async clear({ name }) {
+      database.exec(`DELETE FROM ${name}`);
+    },
+    async put(table, rows) {
+      const places = table.columns.map(() => '?').join(', ');
+      const insert = database.prepare(
+        `INSERT OR REPLACE INTO ${table.name} (${namesOf(table)}) VALUES (${places})`,
+      );
+      for (const row of rows) insert.run(...table.columns.map((column) => cellOf(column, row)));
+    },
+    async remove(table, column, values) {
+      const remove = database.prepare(`DELETE FROM ${table.name} WHERE ${quoted(column)} = ?`);
+      const isInteger = typeOf(table, column) === 'integer';
+      for (const value of values) remove.run(isInteger ? BigInt(value) : value);
+    },
+  };
+}
+
+function cellOf({ name, type }: CopyColumn, row: CopyRow): SQLInputValue {
+  const value = row[name] ?? null;
+  if (typeof value === 'string') return type === 'integer' ? BigInt(value) : value;
+  return value === null ? null : JSON.stringify(value);
+}

@@ -1,0 +1,123 @@
+/** `corkboard sync` as a command: its sources of the key, its targets, and its output. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, before, it } from 'node:test';
+import { PLACES } from '../sync/copies.ts';
+import { exported, sortedTexts } from '../sync/exported.ts';
+import { openWorld, type World } from '../world.ts';
+import { run, start, temporaryFolder } from './command.ts';
+
+const folder = temporaryFolder();
+let world: World;
+let url: string;
+before(async () => {
+  world = await openWorld();
+  url = `${world.url}/a`;
+});
+after(() => world.close());
+
+it('sync writes what the key can see, and then says that nothing has changed', async () => {
+  const keyFile = join(folder, 'key');
+  writeFileSync(keyFile, `${world.keys.full}\n`);
+  for (const kind of PLACES) {
+    const place = await kind.make(folder);
+    const words = ['sync', url, '--to', place.address, '--key-file', keyFile];
+    const first = await run(words);
+    assert.equal(first.code, 0, first.stderr);
+    const { events, users, boards } = await exported(url, world.keys.full);
+    const [copied, listed] = [
+      `${events.length} events copied`,
+      `${users.length} users, ${boards.length} boards`,
+    ];
+    assert.ok(first.stdout.startsWith(`${copied}, ${listed} (`), first.stdout);
+    const rows = (await place.rows('events')).map(({ sync_id, ...row }) => row);
+    assert.deepEqual(sortedTexts(rows), sortedTexts(events));
+    assert.deepEqual(sortedTexts(await place.rows('users')), sortedTexts(users));
+    assert.equal((await run(words)).stdout, 'Nothing has changed.\n');
+    const { seconds, ...counts } = JSON.parse((await run([...words, '--json'])).stdout);
+    assert.equal(typeof seconds, 'number');
+    assert.deepEqual(counts, {
+      ...{ startedAnew: false, events: 0, deletedEvents: 0, erasedUsers: 0, users: null, boards: null },
+    });
+  }
+});
+
+it('sync accepts the key from the environment and from standard input, and both variants', async () => {
+  const to = ['--to', `sqlite:${join(folder, 'inputs.sqlite')}`];
+  const environment = { CORKBOARD_SYNC_KEY: world.keys.full };
+  const ways = [
+    await run(['sync', url, ...to], { environment }),
+    await run(['sync', `${url}/v1/`, ...to, '--key', '-'], { input: world.keys.full }),
+    await run(['sync', `${world.url}/b`, '--to', `sqlite:${join(folder, 'b.sqlite')}`], { environment }),
+  ];
+  for (const { code, stderr } of ways) assert.equal(code, 0, stderr);
+  assert.equal(ways[1]?.stdout, 'Nothing has changed.\n');
+});
+
+it('sync refuses targets and schemas that there are not, and keys on the command line', async () => {
+  const environment = { CORKBOARD_SYNC_KEY: world.keys.full };
+  const sqlite = ['--to', `sqlite:${join(folder, 'misuse.sqlite')}`];
+  for (const [words, code, reason] of [
+    [[url, '--to', 'mysql://u:secret@h/d'], 2, /must be like duckdb:/],
+    [[url, '--to', 'duckdb:'], 2, /must be like duckdb:/],
+    [[url], 2, /required option '--to/],
+    [[url, ...sqlite, '--schema', 'Not; one'], 2, /A schema has lower-case letters/],
+    [[url, ...sqlite, '--key', world.keys.full], 2, /visible in the process list/],
+    [['ftp://host/a', ...sqlite], 2, /must be like https:/],
+    [[url, '--to', `duckdb:${join(folder, 'none', 'x.duckdb')}`], 1, /Cannot open the DuckDB file/],
+    [[url, '--to', `sqlite:${join(folder, 'none', 'x.sqlite')}`], 1, /Cannot open the SQLite file/],
+    [[url, '--to', 'postgres://someone:secret@127.0.0.1:1/none'], 1, /database cannot be reached now/],
+    [[url, '--to', 'postgres://host:99999/none'], 1, /Cannot use the database/],
+    [[`${world.url}/none`, ...sqlite], 1, /there is no API at this URL/],
+  ] as const) {
+    const result = await run(['sync', ...words], { environment });
+    assert.equal(result.code, code, result.stderr);
+    assert.match(result.stderr, reason);
+    assert.ok(!result.stderr.includes('secret') && !result.stderr.includes(world.keys.full), result.stderr);
+  }
+});
+
+it('sync makes files that only their owner can read, and leaves other tables alone', async () => {
+  const environment = { CORKBOARD_SYNC_KEY: world.keys.full };
+  for (const scheme of ['duckdb', 'sqlite']) {
+    const path = join(folder, `private.${scheme}`);
+    const { code, stderr } = await run(['sync', url, '--to', `${scheme}:${path}`], { environment });
+    assert.equal(code, 0, stderr);
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+  }
+  for (const kind of PLACES) {
+    const place = await kind.make(folder);
+    await place.run('CREATE TABLE users (id BIGINT); INSERT INTO users VALUES (7);');
+    const { code, stderr } = await run(['sync', url, '--to', place.address], { environment });
+    assert.equal(code, 1);
+    assert.match(stderr, /has a table "users" that is none of a copy/);
+    assert.equal((await place.rows('users')).length, 1);
+  }
+});
+
+it('sync reports a refused key in one sentence', async () => {
+  const words = ['sync', url, '--to', `sqlite:${join(folder, 'refused.sqlite')}`, '--key', '-'];
+  const { code, stderr } = await run(words, { input: world.keys.revoked });
+  assert.equal(code, 1);
+  assert.match(stderr, /^corkboard: Cannot read from the server: it responded with status 401\. The key is/);
+});
+
+it('sync --every repeats until a signal ends it', async () => {
+  const words = ['sync', url, '--to', `sqlite:${join(folder, 'every.sqlite')}`, '--every', '1s', '--json'];
+  const child = start(words, { CORKBOARD_SYNC_KEY: world.keys.full });
+  const ended = once(child, 'close');
+  const seen: { readonly startedAnew: boolean }[] = [];
+  for await (const line of createInterface({ input: child.stdout! })) {
+    seen.push(JSON.parse(line));
+    if (seen.length === 3) child.kill('SIGTERM');
+  }
+  await ended;
+  assert.equal(child.exitCode, 0);
+  assert.deepEqual(
+    seen.slice(0, 3).map(({ startedAnew }) => startedAnew),
+    [true, false, false],
+  );
+});
