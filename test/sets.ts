@@ -55,7 +55,8 @@ export const SETS = {
     'test/properties/{histories,imports,resident,unseen-changes}.test.ts',
     'test/pull/{characters,hostile,kept,pull}.test.ts',
     'test/render/{large-answers,parquet}.test.ts',
-    'test/server/{cutting,excel,fuzz,parquet-shares,time-slices,traffic/shares}.test.ts',
+    'test/server/{cutting,excel,fuzz,parquet-shares,remote-parquet,time-slices}.test.ts',
+    'test/server/traffic/shares.test.ts',
     'test/store/version/publish/layout.test.ts',
   ],
   /** The other tests that need PostgreSQL or an S3-compatible server. */
@@ -77,7 +78,7 @@ export const SETS = {
     'test/ingest/{deletions,expansion,records/nested-events}.test.ts',
     'test/properties/{insights,paging,parquet,points,pull,ranges,redaction,scope}.test.ts',
     'test/render/events.test.ts',
-    'test/server/{access-audit,answers,bodies/body,bodies/compression,caching}.test.ts',
+    'test/server/{access-audit,answers,byte-ranges,bodies/body,bodies/compression,caching}.test.ts',
     'test/server/{damaged-versions,empty-organization,kept-bodies,parquet}.test.ts',
     'test/server/{preconditions,responses/buffer-pool,responses/live}.test.ts',
     'test/server/routes/{data-dictionary,insights}.test.ts',

@@ -27,6 +27,7 @@ export type ProblemCode =
   | 'request-timeout'
   | 'precondition-failed'
   | 'uri-too-long'
+  | 'range-unsatisfiable'
   | 'rate-limited'
   | 'too-many-responses'
   | 'too-many-own-streams'

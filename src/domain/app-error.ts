@@ -141,6 +141,11 @@ export const PROBLEMS = {
     remedy: 'Send the request without `If-Match`, or with the current entity tag of the response.',
   },
   'uri-too-long': { status: 414, title: 'URI too long', remedy: 'Shorten the URL to at most 8 KiB.' },
+  'range-unsatisfiable': {
+    status: 416,
+    title: 'Range not satisfiable',
+    remedy: 'Ask for one range that begins before the end of the response. `Content-Range` tells its length.',
+  },
   'rate-limited': {
     status: 429,
     title: 'Too many requests',

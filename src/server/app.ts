@@ -29,6 +29,7 @@ import { LoggedPaths } from './observability/logged-path.ts';
 import { createMetrics, type Metrics } from './observability/metrics.ts';
 import { createObserver, watchRequest } from './observability/observe.ts';
 import { authenticate, keyOf } from './request/authenticate.ts';
+import { rangeAsked } from './request/byte-range.ts';
 import {
   acceptsNothingNew,
   cachingFields,
@@ -157,7 +158,7 @@ export function buildApp(options: AppOptions): App {
     try {
       const { walk, place, since, etag, syncToken } = lease.questions.bind(question, key);
       const caching = cachingFields(etag, syncToken, request.headers);
-      const content = { 'content-type': contentTypeOf(representation) };
+      const content = { 'content-type': contentTypeOf(representation), 'accept-ranges': 'bytes' };
       const known = request.headers['if-none-match'];
       const slot = lease.slot(etag);
       const found = slot.findReady();
@@ -166,11 +167,12 @@ export function buildApp(options: AppOptions): App {
       }
       using large = shares.underWay.placeOf(request, lease.version);
       const isLasting = parameters.limit === undefined && since === undefined;
-      const exchange = { request, reply, encoding, place: large, slot, isLasting };
+      const range = rangeAsked(request, etag);
+      const exchange = { request, reply, encoding, place: large, slot, isLasting, range };
       if (found !== undefined) {
         await shares.underWay.confirmKey(request);
         reply.headers({ ...caching, ...content, ...linkToNext(target, found.next) });
-        return await sendFound({ ...exchange, next: found.next }, found);
+        return await sendFound({ ...exchange, next: found.next }, found, shares.parquet);
       }
       if (lease.dataset.timeline === undefined) endTurn = await shares.turns.take(key);
       // The client may have disconnected while the request waited.

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -81,6 +84,25 @@ async function answerTo(path: string): Promise<string> {
   return await response.text();
 }
 
+/** Passes requests on, and cuts the first response. `asked` gets the `Range` of each request. */
+async function openCuttingFront(asked: (string | undefined)[]) {
+  const server = createServer((incoming, outgoing) => {
+    asked.push(incoming.headers.range);
+    const { host, ...headers } = incoming.headers;
+    const path = new URL(baseUrl).pathname + (incoming.url ?? '');
+    const passed = request(new URL(path, baseUrl), { headers }, (response) => {
+      outgoing.writeHead(response.statusCode ?? 0, response.headers);
+      if (asked.length > 1) response.pipe(outgoing);
+      else response.once('data', (bytes) => outgoing.write(bytes, () => outgoing.destroy()));
+    });
+    passed.end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, close: () => server.close() };
+}
+
 /** The number of occurrences of each text. */
 function tallied(texts: Iterable<string>): Map<string, number> {
   const counts = new Map<string, number>();
@@ -96,7 +118,7 @@ describe('docs/recipes.md', () => {
       unknown.map(({ name }) => name),
       [],
     );
-    assert.equal(RECIPES.length, 14);
+    assert.equal(RECIPES.length, 15);
   });
 });
 
@@ -129,6 +151,19 @@ describe('the recipe with curl', { skip: lacking(CURL, JQ) }, () => {
     connection.closeSync();
     await lines('Download as Parquet 1');
     assert.equal(statSync(path).mtimeMs, mtimeMs, 'a response without a body leaves the file');
+  });
+
+  it('continues an interrupted download', async (t) => {
+    const asked: (string | undefined)[] = [];
+    const front = await openCuttingFront(asked);
+    t.after(() => front.close());
+    const name = 'Continue an interrupted download 1';
+    const { code, stdout, stderr } = await run(name, [], front.url);
+    assert.equal(code, 0, stderr);
+    assert.equal(stdout.trim(), String(events.length));
+    assert.equal(written('events.ndjson'), await answerTo('/v1/events?format=ndjson'));
+    assert.equal(asked.length, 2);
+    assert.match(asked[1] ?? '', /^bytes=[1-9]\d*-$/);
   });
 
   it('downloads a month as CSV', async () => {

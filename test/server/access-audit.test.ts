@@ -62,9 +62,12 @@ describe('the access records of a server', () => {
     for (const path of ['/a/v1/users?format=parquet', '/insights/v1/overview'])
       await (await stand.get(path)).arrayBuffer();
     await stand.get('/a/v1/users', { 'if-none-match': '*' });
+    for (const range of ['bytes=0-', 'bytes=1-', 'bytes=999999-'])
+      await (await stand.get('/a/v1/users?format=ndjson', { range })).arrayBuffer();
     await stand.close();
     const rows = recordsIn(accessFolder).map((record) => record.rows);
-    assert.deepEqual(rows, [...expected, expected[2], undefined, undefined]);
+    const ofRanges = [expected[2], undefined, undefined];
+    assert.deepEqual(rows, [...expected, expected[2], undefined, undefined, ...ofRanges]);
   });
 
   it('that are lost are counted in a metric, while the server continues', async () => {

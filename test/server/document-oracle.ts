@@ -105,8 +105,9 @@ export function openOracle(published: OpenApiDocument): Oracle {
       const operations = path === undefined ? Object.values(document.paths) : [document.paths[path]];
       const documented = operations.flatMap((operation) => Object.keys(operation?.get.responses ?? {}));
       assert.ok(documented.includes('default'));
+      // 206 is described with 200: generators would merge a response without a schema with it.
       assert.ok(
-        documented.includes(String(reply.status)) || OTHER_REFUSALS.statuses.includes(reply.status),
+        documented.includes(reply.status === 206 ? '200' : String(reply.status)) || OTHER_REFUSALS.statuses.includes(reply.status),
         `${reply.status} is not documented: ${reply.body}`,
       );
       assert.ok(reply.headers.get('x-request-id'));
@@ -121,6 +122,11 @@ export function openOracle(published: OpenApiDocument): Oracle {
           assert.equal(Number(reply.headers.get('content-length')), reply.body.length);
           if (path !== undefined) checkBody(path, reply, type);
         }
+      } else if (reply.status === 206) {
+        const [, from, last] =
+          /^bytes (\d+)-(\d+)\/\d+$/.exec(reply.headers.get('content-range') ?? '') ?? [];
+        assert.equal(reply.body.length, Number(last) - Number(from) + 1);
+        assert.match(reply.headers.get('etag') ?? '', /^"[\w-]+"$/);
       } else if (reply.status === 304) {
         assert.equal(reply.body, '');
         assert.match(reply.headers.get('etag') ?? '', /^"[\w-]+"$/);

@@ -75,9 +75,10 @@ export interface Reader extends AsyncDisposable {
   whole(signal: AbortSignal): Promise<boolean>;
   /**
    * Yields the bytes from `from` on; must be called once. A chunk may be overwritten once the
-   * second chunk after it is requested. Throws when the source fails.
+   * second chunk after it is requested. Throws when the source fails. Ends early when `gone` is
+   * aborted while it waits for bytes.
    */
-  read(from?: number): AsyncGenerator<Uint8Array, void>;
+  read(from?: number, gone?: AbortSignal): AsyncGenerator<Uint8Array, void>;
 }
 
 type State = 'growing' | 'complete' | 'failed' | 'given-up' | 'abandoned';
@@ -99,10 +100,12 @@ export class Body {
   #file: FileHandle | undefined;
   #filling: Promise<void> | undefined;
   /**
-   * The chunk that could not be written, and the source of all that follow; for the first reader
-   * that gets there.
+   * The chunk that could not be written, its position, and the source of all that follow; for the
+   * first reader that gets there.
    */
-  #rest: { readonly chunk: Uint8Array; readonly source: AsyncIterator<Uint8Array> } | undefined;
+  #rest:
+    | { readonly at: number; readonly chunk: Uint8Array; readonly source: AsyncIterator<Uint8Array> }
+    | undefined;
   #writtenBytes = 0;
   #takenBytes = 0;
   #isReleased: boolean;
@@ -154,9 +157,9 @@ export class Body {
     const reader: Reader = {
       position: 0,
       whole: (signal) => this.#waitForAll(signal),
-      read: (from = 0) => {
+      read: (from = 0, gone) => {
         reader.position = from;
-        return this.#read(reader);
+        return this.#read(reader, gone);
       },
       [Symbol.asyncDispose]: () => this.#leave(reader),
     };
@@ -228,7 +231,7 @@ export class Body {
         }
         if (this.isIdle) break;
         if (!(await this.#write(value))) {
-          this.#rest = { chunk: value, source };
+          this.#rest = { at: this.#writtenBytes, chunk: value, source };
           this.#end('given-up');
           return;
         }
@@ -309,9 +312,9 @@ export class Body {
     return !signal.aborted;
   }
 
-  async *#read(reader: Reader): AsyncGenerator<Uint8Array, void> {
+  async *#read(reader: Reader, gone: AbortSignal | undefined): AsyncGenerator<Uint8Array, void> {
     const written = new FileReader(reader.position);
-    for (;;) {
+    while (gone?.aborted !== true) {
       // Checked in the same turn as the state, so that no bytes are written in between.
       const reading = this.#file && written.next(this.#file, this.#writtenBytes);
       if (reading !== undefined) {
@@ -328,30 +331,48 @@ export class Body {
       } else if (this.#state === 'failed') {
         throw this.#error;
       } else {
-        yield* this.#readOn(reader);
+        yield* this.#readOn(reader, gone);
         return;
       }
     }
   }
 
   /** Yields the bytes after those on disk: a failing disk costs time, not the response. */
-  async *#readOn({ position }: Reader): AsyncGenerator<Uint8Array, void> {
+  async *#readOn({ position }: Reader, gone: AbortSignal | undefined): AsyncGenerator<Uint8Array, void> {
     const rest = this.#rest;
-    if (rest !== undefined) {
-      this.#rest = undefined;
-      try {
-        yield rest.chunk;
-        yield* { [Symbol.asyncIterator]: () => rest.source };
-      } finally {
-        await rest.source.return?.();
-      }
+    if (rest === undefined) {
+      yield* bytesFrom(this.#make!(), position, gone);
       return;
     }
-    let skipped = position;
-    for await (const chunk of this.#make!()) {
-      if (chunk.length > skipped) yield chunk.subarray(skipped);
-      skipped = Math.max(0, skipped - chunk.length);
+    this.#rest = undefined;
+    const { at, chunk, source } = rest;
+    const all = async function* (): AsyncGenerator<Uint8Array, void> {
+      yield chunk;
+      yield* { [Symbol.asyncIterator]: () => source };
+    };
+    try {
+      // A reader of a later part may get here first.
+      yield* bytesFrom(all(), position - at, gone);
+    } finally {
+      await source.return?.();
     }
+  }
+}
+
+/**
+ * The bytes after the first `skipped` ones. Ends early when `gone` is aborted, because nothing is
+ * written meanwhile that would notice it.
+ */
+export async function* bytesFrom(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  skipped: number,
+  gone?: AbortSignal,
+): AsyncGenerator<Uint8Array, void> {
+  let left = skipped;
+  for await (const chunk of chunks) {
+    if (gone?.aborted) return;
+    if (chunk.length > left) yield chunk.subarray(left);
+    left = Math.max(0, left - chunk.length);
   }
 }
 

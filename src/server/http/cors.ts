@@ -5,8 +5,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ALLOWED_METHODS } from './methods.ts';
 
 const EXPOSED_FIELDS =
-  'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, ' + 'Sync-Token, X-Request-Id';
-const ALLOWED_FIELDS = 'apikey, authorization, accept, if-none-match, last-event-id, x-request-id';
+  'Accept-Ranges, Content-Range, ETag, Link, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, ' +
+  'Sync-Token, X-Request-Id';
+const ALLOWED_FIELDS =
+  'apikey, authorization, accept, if-none-match, if-range, last-event-id, range, x-request-id';
 const PREFLIGHT_SECONDS = 600;
 
 /** Lets pages of a configured origin read the response, whatever its status. */

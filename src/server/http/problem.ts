@@ -65,8 +65,11 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
       ? error.message
       : `${PROBLEMS[code].title}. ${PROBLEMS[code].remedy}`;
   const { shownPath } = new RequestTarget(request.originalUrl);
+  // Only this problem is about the range.
+  if (code !== 'range-unsatisfiable') reply.removeHeader('content-range');
   // These header fields belong to the response that could not be made.
   return reply
+    .removeHeader('accept-ranges')
     .removeHeader('etag')
     .removeHeader('content-encoding')
     .removeHeader('content-length')

@@ -54,7 +54,11 @@ export const LIMITS = {
     default: { share: 1 / 4, of: 'response-memory' },
     help: 'the same, per key',
   },
-  'parquet-files': { unit: 'count', default: 6, help: 'Parquet files of more than 2,048 rows being written' },
+  'parquet-files': {
+    unit: 'count',
+    default: 6,
+    help: 'Parquet files of more than 2,048 rows, and responses up to a range, being made',
+  },
   'parquet-files-per-organization': { unit: 'count', default: 3, help: 'the same, per organization' },
   'parquet-files-per-key': {
     unit: 'count',

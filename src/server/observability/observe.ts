@@ -137,7 +137,7 @@ export function createObserver(
     const key = visit.key ?? visit.refusedKey;
     if (access !== undefined && key !== undefined) {
       const { representation } = visit;
-      const rows = status === 200 && method === 'GET' ? visit.rows : undefined;
+      const rows = [200, 206].includes(status) && method === 'GET' ? visit.rows : undefined;
       access.add({ ...accessOf(key), method, route, representation, status, rows, bytes });
     }
     if (!logsRequests && visit.failure === undefined) return;

@@ -45,12 +45,12 @@ export function acceptsNothingNew(ifNoneMatch: string | undefined): boolean {
 /**
  * Must be called before a response is sent. Returns `precondition-failed` when `If-Match` does not
  * name its entity tag. Tags are compared strongly, and only if the response would otherwise be a
- * 200 or 304 (RFC 9110, 13.1.1 and 13.2). `If-Unmodified-Since` has no effect, because no response
- * has a `Last-Modified`.
+ * 200, 206 or 304 (RFC 9110, 13.1.1 and 13.2). `If-Unmodified-Since` has no effect, because no
+ * response has a `Last-Modified`.
  */
 export function unmetMatch({ headers }: FastifyRequest, reply: FastifyReply): AppError | undefined {
   const { 'if-match': expected } = headers;
-  if (expected === undefined || ![200, 304].includes(reply.statusCode)) return undefined;
+  if (expected === undefined || ![200, 206, 304].includes(reply.statusCode)) return undefined;
   if (expected.trim() === '*' || namesTagStrongly(expected, reply.getHeader('etag'))) return undefined;
   return new AppError(
     'precondition-failed',

@@ -10,11 +10,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/app-error.ts';
 import type { Chunk } from '../../render/text/chunk.ts';
 import type { UnsizedBody } from '../../render/text/rendered-body.ts';
-import { Body, type Reader } from '../bodies/body.ts';
+import { Body, bytesFrom, type Reader } from '../bodies/body.ts';
 import type { BodySlot, SmallBody } from '../bodies/body-cache.ts';
 import { type BodyChunks, compress, compressSmall, writeChunk } from '../bodies/compression.ts';
 import type { Visit } from '../observability/observe.ts';
 import { keyOf } from '../request/authenticate.ts';
+import { type ByteRange, firstBytes, type RangeAsked, takePart } from '../request/byte-range.ts';
 import { unmetMatch } from '../request/conditional.ts';
 import type { Encoding } from '../request/negotiation.ts';
 import type { AnyAnswer, SizedAnswer } from '../request/route.ts';
@@ -39,11 +40,14 @@ export interface Exchange {
   readonly next: string | undefined;
   /** Whether the same request is likely to be repeated. Pages and syncs are not. */
   readonly isLasting: boolean;
+  /** The bytes that are asked for; absent: all. */
+  readonly range: RangeAsked | undefined;
 }
 
 /**
- * Sends a 200 whose other header fields are already in the reply. Resolves when the last byte of a
- * large response has been sent. Throws before the first byte when a large response is refused.
+ * Sends a 200 or 206 whose other header fields are already in the reply. Resolves when the last
+ * byte of a large response has been sent. Throws before the first byte when a large response is
+ * refused.
  */
 export function sendAnswer(
   exchange: Exchange,
@@ -51,7 +55,7 @@ export function sendAnswer(
   places: ParquetPlaces,
 ): Promise<FastifyReply> {
   exchange.request.visit.rows = answer.rows;
-  return 'pieces' in answer ? sendParquet(exchange, answer, places) : sendSized(exchange, answer);
+  return 'pieces' in answer ? sendParquet(exchange, answer, places) : sendSized(exchange, answer, places);
 }
 
 /** The size is known only when the whole file has been made, so HEAD makes it, too. */
@@ -62,24 +66,23 @@ async function sendParquet(
 ): Promise<FastifyReply> {
   const { request, reply, place, slot, next } = exchange;
   const key = keyOf(request);
-  const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort());
+  const gone = goneOf(reply);
   if (isLargeFile(answer)) place.begin(PARQUET_BYTES);
   while (!reply.raw.destroyed) {
     let body = slot.find();
     const isOwn = body === undefined;
     if (body === undefined) {
-      const turn = isLargeFile(answer) ? await places.enter(key, gone.signal) : undefined;
-      if (gone.signal.aborted) turn?.[Symbol.dispose]();
-      if (gone.signal.aborted) break;
+      const turn = isLargeFile(answer) ? await places.enter(key, gone) : undefined;
+      if (gone.aborted) turn?.[Symbol.dispose]();
+      if (gone.aborted) break;
       body = slot.find();
       if (body === undefined) body = slot.begin(places.beginning(answer, next, key, turn))!;
       else turn?.[Symbol.dispose]();
     }
-    if (!(body instanceof Body)) return sendFinished(reply, body.bytes, 'identity');
+    if (!(body instanceof Body)) return sendFinished(exchange, body.bytes);
     await using reader = body.join();
     try {
-      if (await reader.whole(gone.signal)) return await sendBody(exchange, body, reader);
+      if (await reader.whole(gone)) return await sendBody(exchange, body, reader, places);
     } catch (error) {
       // The refusal of a body for a different key does not apply to this key; try again.
       if (isOwn || !(error instanceof AppError)) throw refusalOf(error);
@@ -93,29 +96,59 @@ async function sendParquet(
  * Sends a body that was made before, or is being made for other requests. Otherwise like
  * `sendAnswer`.
  */
-export async function sendFound(exchange: Exchange, found: SmallBody | Body): Promise<FastifyReply> {
+export async function sendFound(
+  exchange: Exchange,
+  found: SmallBody | Body,
+  places: ParquetPlaces,
+): Promise<FastifyReply> {
   exchange.request.visit.rows = found.rows;
-  if (!(found instanceof Body)) return sendFinished(exchange.reply, found.bytes, exchange.encoding);
+  if (!(found instanceof Body)) return sendFinished(exchange, found.bytes);
   await using reader = found.join();
-  return await sendBody(exchange, found, reader);
+  return await sendBody(exchange, found, reader, places);
 }
 
-async function sendBody(exchange: Exchange, body: Body, reader: Reader): Promise<FastifyReply> {
+/** Aborted when the client has disconnected, or the response was cut. */
+function goneOf(reply: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  return gone.signal;
+}
+
+async function sendBody(
+  exchange: Exchange,
+  body: Body,
+  reader: Reader,
+  places: ParquetPlaces,
+): Promise<FastifyReply> {
   const { bytes, byteLength, heldBytes, next, rows } = body;
-  if (bytes === undefined) return await sendLarge(exchange, { byteLength, heldBytes }, () => reader.read());
+  if (bytes === undefined) {
+    const isKnown = exchange.encoding === 'identity' || body.isComplete;
+    const large = { byteLength: isKnown ? byteLength : undefined, heldBytes };
+    const read: ReadPart = (part, gone) => reader.read(part?.from, gone);
+    return await sendLarge(exchange, large, read, body.isComplete ? undefined : places);
+  }
   exchange.slot.keep({ bytes, next, rows }, true);
-  return sendFinished(exchange.reply, bytes, exchange.encoding);
+  return sendFinished(exchange, bytes);
 }
 
-async function sendSized(exchange: Exchange, answer: SizedAnswer): Promise<FastifyReply> {
+async function sendSized(
+  exchange: Exchange,
+  answer: SizedAnswer,
+  places: ParquetPlaces,
+): Promise<FastifyReply> {
   const { encoding, slot, next, isLasting } = exchange;
   const { byteLength, heldBytes = byteLength } = answer;
   // A response to HEAD includes the length of the body, so small bodies are made for both methods.
   if (byteLength <= SMALL_ANSWER_BYTES) return await sendSmall(exchange, answer);
-  if (exchange.request.method === 'HEAD') return sendHead(exchange, byteLength);
   const isPlain = encoding === 'identity';
+  if (exchange.request.method === 'HEAD') return sendHead(exchange, isPlain ? byteLength : undefined);
   const make = () => (isPlain ? answer.chunks() : compress(answer.chunks(), encoding));
+  const large = { byteLength: isPlain ? byteLength : undefined, heldBytes };
   const found = slot.find();
+  // Made for a part of the response, a body would be given up again.
+  if (exchange.range !== undefined && isPlain && !(found instanceof Body)) {
+    return await sendLarge(exchange, large, (part, gone) => bytesFrom(make(), part?.from ?? 0, gone), places);
+  }
   const body =
     found instanceof Body
       ? found
@@ -124,46 +157,86 @@ async function sendSized(exchange: Exchange, answer: SizedAnswer): Promise<Fasti
           byteLength: isPlain ? byteLength : undefined,
         });
   await using reader = body?.join();
-  return await sendLarge(exchange, { byteLength, heldBytes }, () => reader?.read() ?? make());
+  return await sendLarge(exchange, large, (part, gone) => reader?.read(part?.from, gone) ?? make(), places);
 }
 
-/** `byteLength` is the length before compression. */
+/** Bytes before the part are skipped, until `gone` is aborted. */
+type ReadPart = (part: ByteRange | undefined, gone: AbortSignal) => BodyChunks;
+
+/** Fewer bytes before a part are made at once, however many others do the same. */
+const FEW_SKIPPED_BYTES = 4 * 1024 * 1024;
+
+/**
+ * `byteLength` is absent while the length of a compressed body is unknown. `places`: absent if the
+ * bytes are there; otherwise those before the part may have to be made.
+ */
 async function sendLarge(
   exchange: Exchange,
   { byteLength, heldBytes }: { readonly byteLength: number | undefined; readonly heldBytes: number },
-  read: () => BodyChunks,
+  read: ReadPart,
+  places: ParquetPlaces | undefined,
 ): Promise<FastifyReply> {
-  const { request, reply, place } = exchange;
+  const { request, reply, place, range } = exchange;
   if (request.method === 'HEAD') return sendHead(exchange, byteLength);
-  place.begin(heldBytes);
-  describeLarge(exchange, byteLength);
-  const response = takeOver(request, reply);
+  const part = takePart(request, reply, range, byteLength);
+  const gone = goneOf(reply);
+  const skips = places !== undefined && part !== undefined && part.from > FEW_SKIPPED_BYTES;
+  let turn = skips ? await places.enter(keyOf(request), gone) : undefined;
+  const endTurn = () => {
+    turn?.[Symbol.dispose]();
+    turn = undefined;
+  };
   try {
-    // A failure destroys the response: the client sees a cut connection, not a partial array
-    // (decision 16).
-    await writeChunks(watchSource(read(), request.visit), response);
-  } catch {
-    // `watchSource` has recorded a failure of the source. Otherwise the client has disconnected,
-    // which is not an error.
+    if (gone.aborted) return reply.hijack();
+    place.begin(heldBytes);
+    describeLarge(exchange, part === undefined ? plainLength(exchange, byteLength) : part.to - part.from);
+    const response = takeOver(request, reply);
+    // The client learns of the status before what precedes the part has been made.
+    if (skips) response.flushHeaders();
+    const bytes = read(part, gone);
+    const source = part === undefined ? bytes : firstBytes(bytes, part.to - part.from);
+    await writeWatched(source, request.visit, response, endTurn);
+  } finally {
+    endTurn();
   }
   return reply;
 }
 
+/**
+ * A failure destroys the response: the client sees a cut connection, not a partial array
+ * (decision 16). `onFirst`: called before the first chunk is written.
+ */
+async function writeWatched(
+  source: BodyChunks,
+  visit: Visit,
+  response: ServerResponse,
+  onFirst: () => void,
+): Promise<void> {
+  try {
+    await writeChunks(watchSource(source, visit, onFirst), response);
+  } catch {
+    // `watchSource` has recorded a failure of the source. Otherwise the client has disconnected,
+    // which is not an error.
+  }
+}
+
 function sendHead(exchange: Exchange, byteLength: number | undefined): FastifyReply {
-  describeLarge(exchange, byteLength);
+  describeLarge(exchange, plainLength(exchange, byteLength));
   return exchange.reply.send();
 }
 
-function describeLarge({ reply, encoding }: Exchange, byteLength: number | undefined): void {
-  reply.code(200);
-  if (encoding !== 'identity') reply.header('content-encoding', encoding);
-  else if (byteLength !== undefined) reply.header('content-length', byteLength);
+/** Compressed responses have no length, also once it is known (decision 16). */
+function plainLength({ encoding }: Exchange, byteLength: number | undefined): number | undefined {
+  return encoding === 'identity' ? byteLength : undefined;
 }
 
-async function sendSmall(
-  { reply, encoding, slot, next }: Exchange,
-  answer: SizedAnswer,
-): Promise<FastifyReply> {
+function describeLarge({ reply, encoding }: Exchange, byteLength: number | undefined): void {
+  if (encoding !== 'identity') reply.header('content-encoding', encoding);
+  if (byteLength !== undefined) reply.header('content-length', byteLength);
+}
+
+async function sendSmall(exchange: Exchange, answer: SizedAnswer): Promise<FastifyReply> {
+  const { reply, encoding, slot, next } = exchange;
   const { byteLength } = answer;
   const memory = buffers.take(byteLength);
   const plain = await collect(answer, memory);
@@ -171,13 +244,14 @@ async function sendSmall(
   const bytes = encoding === 'identity' ? plain : await compressSmall(plain, encoding);
   if (encoding !== 'identity') buffers.giveBack(memory, byteLength);
   slot.keep({ bytes, next, rows: answer.rows });
-  return sendFinished(reply, bytes, encoding);
+  return sendFinished(exchange, bytes);
 }
 
-/** Sends a small 200 whose bytes are complete and already compressed. */
-function sendFinished(reply: FastifyReply, bytes: Buffer, encoding: Encoding): FastifyReply {
+/** Sends a small response whose bytes are complete and already compressed. */
+function sendFinished({ request, reply, encoding, range }: Exchange, bytes: Buffer): FastifyReply {
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
-  return reply.code(200).send(bytes);
+  const part = takePart(request, reply, range, bytes.length);
+  return reply.send(part === undefined ? bytes : bytes.subarray(part.from, part.to));
 }
 
 /**
@@ -278,9 +352,16 @@ async function writeChunks(source: AsyncIterable<Uint8Array>, target: Writable):
 }
 
 /** Records a failure before the response is cut because of it. */
-async function* watchSource(chunks: BodyChunks, visit: Visit): AsyncGenerator<Uint8Array, void> {
+async function* watchSource(
+  chunks: BodyChunks,
+  visit: Visit,
+  onFirst: () => void,
+): AsyncGenerator<Uint8Array, void> {
   try {
-    yield* chunks;
+    for await (const chunk of chunks) {
+      onFirst();
+      yield chunk;
+    }
   } catch (error) {
     visit.failure = error;
     throw error;

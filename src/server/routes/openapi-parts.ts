@@ -12,6 +12,10 @@ export const RESPONSE_HEADERS = {
     'Entity tag of this response; send it as `If-None-Match` to check cheaply whether it has changed.',
     '"R6CpOyKZ8Vw"',
   ),
+  'Accept-Ranges': text(
+    'A part of this response can be requested with `Range`, and is sent as 206 with `Content-Range`. With `If-Range` and the entity tag it is sent only if the response has not changed.',
+    'bytes',
+  ),
   'Cache-Control': text(
     'Clients may keep responses and must revalidate them; `no-store` for pages of this server.',
     'private, no-cache',
@@ -89,6 +93,7 @@ const OTHER_REASONS: Readonly<Record<number, string>> = {
   408: 'the request took too long to arrive',
   412: 'the entity tag in `If-Match` is not that of the response',
   414: 'the URL is longer than 8 KiB',
+  416: 'the response has no such range of bytes',
   431: 'the headers are larger than 16 KiB',
   500: 'internal error; the log of the server has it under the request id',
   501: 'unknown method',

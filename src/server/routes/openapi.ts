@@ -111,7 +111,7 @@ function describeRoute(route: Route, operationId: string, components: Map<string
     responses: {
       200: {
         description: 'The requested data.',
-        headers: describeHeaders([...headers, ...RATE_LIMIT_HEADERS]),
+        headers: describeHeaders([...headers, 'Accept-Ranges', ...RATE_LIMIT_HEADERS]),
         content: describeContent(route, components),
       },
       304: {

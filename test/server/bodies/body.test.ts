@@ -129,6 +129,8 @@ interface Plan {
   readonly pause: number;
   /** The reader leaves when it has this number of bytes. */
   readonly leavesAt: number;
+  /** Its first byte; may be far ahead of what is made. */
+  readonly from: number;
 }
 
 const READERS = fc.array(
@@ -136,6 +138,7 @@ const READERS = fc.array(
     startsAfter: fc.nat(20),
     pause: fc.nat(5),
     leavesAt: fc.oneof(fc.constant(Number.POSITIVE_INFINITY), fc.nat(6_000_000)),
+    from: fc.oneof(fc.constant(0), fc.nat(12_000_000)),
   }),
   { minLength: 1, maxLength: 5 },
 );
@@ -155,16 +158,17 @@ describe('a body', () => {
           const place = new Place(roomBytes);
           await withFullDisk(diskBytes, async () => {
             const body = new Body(source.making(), place);
-            const ended = plans.map(async ({ startsAfter, pause, leavesAt }) => {
+            const ended = plans.map(async ({ startsAfter, pause, leavesAt, from }) => {
               await using reader = body.join();
               await turns(startsAfter);
-              const read = await readAll(reader, () => turns(pause), 0, leavesAt).catch(
+              const read = await readAll(reader, () => turns(pause), from, leavesAt).catch(
                 (error: Error) => error,
               );
               assert.ok(place.taken <= roomBytes);
               if (read instanceof Error) assert.match(read.message, /the source has failed/);
-              else assert.ok(read.equals(source.bytes.subarray(0, read.length)));
-              if (!(read instanceof Error) && read.length < leavesAt) assert.equal(read.length, length);
+              else assert.ok(read.equals(source.bytes.subarray(from, from + read.length)));
+              if (!(read instanceof Error) && read.length < leavesAt)
+                assert.equal(read.length, Math.max(0, length - from));
               if (read instanceof Error) assert.ok(failsAfter < length);
             });
             for (const end of await Promise.allSettled(ended))
@@ -235,6 +239,22 @@ describe('a body', () => {
     assert.equal(source.open, 0);
     assert.ok(source.made < 10_000_000);
     assert.deepEqual([place.hasLeft, body.isComplete, place.taken], [true, false, 0]);
+  });
+
+  it('lets a reader that waits for its first byte leave', async () => {
+    const source = new Source(40_000_000, 500_000);
+    const body = new Body(source.making(), new Place(1e9));
+    const gone = new AbortController();
+    {
+      await using reader = body.join();
+      const chunks = reader.read(39_000_000, gone.signal);
+      const first = chunks.next();
+      await turns(3);
+      gone.abort();
+      assert.equal((await first).done, true);
+    }
+    assert.equal(source.open, 0);
+    assert.ok(source.made < 30_000_000, `${source.made} were made`);
   });
 
   it('has no name on the disk', async () => {
