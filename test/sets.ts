@@ -22,6 +22,7 @@ export const SETS = {
     'test/clients/*.test.ts',
     'test/console/in-chromium.test.ts',
     'test/deploy.test.ts',
+    'test/python/*.test.ts',
     'test/recipes/*.test.ts',
   ],
   /** Killed processes, several processes at once, and servers that fail. */
