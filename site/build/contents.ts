@@ -31,7 +31,7 @@ export const GROUPS: readonly Group[] = [
   {
     title: 'How-to guides',
     purpose: 'Steps towards one goal',
-    sources: ['docs/recipes.md', 'docs/operations.md', 'docs/sync.md', 'docs/pull.md', 'CONTRIBUTING.md'],
+    sources: ['docs/recipes.md', 'docs/operations.md', 'docs/sync.md', 'docs/gradebooks.md', 'docs/pull.md', 'CONTRIBUTING.md'],
   },
   {
     title: 'Reference',

@@ -75,6 +75,9 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
   'corkboard keys revoke': ['--organization', '--json'],
   'corkboard points': [],
   'corkboard points explain': ['--organization', '--board', '--user', '--json'],
+  'corkboard points export': [
+    ...['--organization', '--board', '--for', '--value', '--column', '--id', '--start', '--end'],
+  ],
   'corkboard copy': ['--from', '--to', '--organization', '--no-keys', '--json'],
   'corkboard backup': ['--organization', '--json'],
   'corkboard restore': ['--organization', '--replace', '--json'],

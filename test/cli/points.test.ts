@@ -48,3 +48,68 @@ describe('points explain', () => {
     }
   });
 });
+
+describe('points export', () => {
+  const data = ['--organization', 'college', '--data', join(folder, 'graded')];
+  const exported = (...words: readonly string[]) =>
+    run(['points', 'export', '--board', '7', ...data, ...words]);
+
+  before(async () => {
+    const users =
+      'id,email,name,first_name,last_name,lms.login\n1,ada@x.example,,Ada,King,S-1\n2,bob@x.example,Bo Li,,,\n3,eve@x.example,Eve E,,,\n';
+    await runJson([
+      'import',
+      writeSmallBundle(join(folder, 'graded-bundle'), { 'users.csv': users }),
+      ...data,
+    ]);
+    const configure = ['organizations', 'configure', 'college', '--lms-user-properties', 'login'];
+    assert.equal((await run([...configure, ...data.slice(2)])).code, 0);
+  });
+
+  it('writes a file for the system, with the users of the board in the order of their ids', async () => {
+    const { code, stdout, stderr } = await exported(
+      '--for',
+      'canvas',
+      '--value',
+      'points',
+      '--column',
+      'Pins',
+    );
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(stdout.split('\r\n'), [
+      '"Student","ID","SIS User ID","SIS Login ID","Section","Pins"',
+      '"    Points Possible","","","","","100"',
+      '"King, Ada","","","ada@x.example","","10"',
+      '"Li, Bo","","","bob@x.example","","5"',
+      '',
+    ]);
+  });
+
+  it('knows users by an LMS property, and leaves out those without one', async () => {
+    const { stdout, stderr } = await exported('--for', 'moodle', '--id', 'login');
+    assert.equal(stdout, '"ID number","Participation"\r\n"S-1","10"\r\n');
+    assert.match(stderr, /^1 user left out, without a value of login\./);
+  });
+
+  it('counts points of a time range', async () => {
+    const { stdout } = await exported('--start', '2024-01-02T00:00:00Z');
+    const [, ...rows] = stdout.trimEnd().split('\r\n');
+    assert.deepEqual(rows, [
+      '"1","ada@x.example","Ada","King","0","0"',
+      '"2","bob@x.example","Bo","Li","5","5"',
+    ]);
+  });
+
+  it('refuses what does not exist', async () => {
+    for (const [words, code, message] of [
+      [['--board', '8'], 1, /has no board 8/],
+      [['--id', 'none'], 2, /has no LMS property none. It has: login/],
+      [['--for', 'other'], 2, /canvas, moodle, blackboard, brightspace, generic/],
+      [['--start', '2026-01-02T00:00:00Z', '--end', '2026-01-01T00:00:00Z'], 2, /must not be later/],
+    ] as const) {
+      const result = await exported(...words);
+      assert.deepEqual([result.code, result.stdout], [code, ''], result.stderr);
+      assert.match(result.stderr, message);
+    }
+  });
+});

@@ -1,15 +1,27 @@
-/** `corkboard points`: explains the points totals of the API (decision 27). */
-import type { Command } from 'commander';
-import type { Ledger } from '../../dataset/dataset.ts';
+/**
+ * `corkboard points`: explains the points totals of the API (decision 27), and writes them for
+ * gradebooks (decision 92).
+ */
+import { type Command, Option } from 'commander';
+import type { Dataset, Ledger } from '../../dataset/dataset.ts';
 import { AppError } from '../../domain/app-error.ts';
 import { FULL_SCOPE } from '../../domain/scope.ts';
+import {
+  GRADEBOOKS,
+  GRADED_VALUES,
+  type Gradebook,
+  type GradebookColumn,
+  type GradedUser,
+  type GradedValue,
+  gradebookOf,
+} from '../../points/gradebook.ts';
 import { type BoardPolicy, policyOf, readPolicy } from '../../points/policy.ts';
 import type { Store } from '../../store/store.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { type StorageOptions, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
-import { readIdentifier } from '../terminal/options.ts';
-import { type JsonOption, printResult } from '../terminal/output.ts';
+import { readIdentifier, readInstant, readLine } from '../terminal/options.ts';
+import { countOf, type JsonOption, printResult, remark } from '../terminal/output.ts';
 
 interface ExplainOptions extends StorageOptions, JsonOption {
   readonly organization: string;
@@ -18,7 +30,9 @@ interface ExplainOptions extends StorageOptions, JsonOption {
 }
 
 export function addPointsCommands(program: Command): void {
-  const points = program.command('points').description('Explain points totals.');
+  const points = program
+    .command('points')
+    .description('Explain points totals, and write them for gradebooks.');
   const example = 'corkboard points explain --organization school --board 7 --user 12';
   addExamples(points, [example]);
   const explain = points
@@ -35,6 +49,110 @@ export function addPointsCommands(program: Command): void {
       explainPoints(await chooseOrganization(command.optsWithGlobals())),
     );
   addExamples(explain, [example, `${example} --json`]);
+  addExportCommand(points);
+}
+
+interface GradebookOptions extends StorageOptions {
+  readonly organization: string;
+  readonly board: bigint;
+  readonly for: Gradebook;
+  readonly value: GradedValue;
+  readonly column: string;
+  /** Absent: users are known by their e-mail address. */
+  readonly id?: string;
+  readonly start?: number;
+  readonly end?: number;
+}
+
+function addExportCommand(points: Command): void {
+  const command = points
+    .command('export')
+    .summary('Write the points of a board for a gradebook.')
+    .description(
+      'Write the points of all users on a board to standard output, as a CSV file that the gradebook of a learning management system imports. docs/gradebooks.md describes the columns and how to import them.',
+    )
+    .addOption(organizationOption('name of the organization'))
+    .requiredOption('--board <id>', 'id of the board', readIdentifier)
+    .addOption(
+      new Option('--for <system>', 'the system that imports the file').choices(GRADEBOOKS).default('generic'),
+    )
+    .addOption(
+      new Option('--value <value>', 'participation score, or total points')
+        .choices(GRADED_VALUES)
+        .default('score'),
+    )
+    .option('--column <title>', 'title of the column in the gradebook', readLine, 'Participation')
+    .option(
+      '--id <property>',
+      'LMS property with the id by which the system knows users; otherwise the e-mail address',
+    )
+    .option('--start <time>', 'only points from this time on', readInstant)
+    .option('--end <time>', 'only points before this time', readInstant)
+    .action(async (_options: unknown, command: Command) =>
+      exportPoints(await chooseOrganization(command.optsWithGlobals())),
+    );
+  addExamples(command, [
+    'corkboard points export --organization school --board 7 --for canvas > grades.csv',
+    'corkboard points export --organization school --board 7 --for moodle --id sis_user_id --value points',
+  ]);
+}
+
+async function exportPoints(options: GradebookOptions): Promise<void> {
+  const { start, end } = options;
+  if (start !== undefined && end !== undefined && start > end)
+    throw new AppError('option-malformed', 'The start must not be later than the end.');
+  const { users, most } = await withStore(options, (store) => readGraded(store, options));
+  const byLmsId = options.id !== undefined;
+  const column: GradebookColumn = { title: options.column, value: options.value, most, byLmsId };
+  const known = byLmsId ? users.filter(({ lmsId }) => lmsId !== undefined) : users;
+  process.stdout.write(gradebookOf(options.for, column, known));
+  const unknown = users.length - known.length;
+  if (unknown > 0) remark(`${countOf(unknown, 'user')} left out, without a value of ${options.id}.`);
+}
+
+async function readGraded(store: Store, options: GradebookOptions) {
+  const { organization, board, id, start, end } = options;
+  const { name, settings } = await store.organization(organization);
+  if (id !== undefined && !settings.lmsUserProperties.includes(id)) {
+    const known = settings.lmsUserProperties.join(', ') || 'none';
+    throw new AppError('option-malformed', `${name} has no LMS property ${id}. It has: ${known}.`);
+  }
+  return await withDataset(store, name, async (dataset) => {
+    const index = await findBoard(dataset, name, board);
+    const range = { startMs: start, endMs: end };
+    const standings = await dataset.standings({ scope: FULL_SCOPE, range, of: { board: index } });
+    const { goal, participationScore } = policyOf(readPolicy(dataset.policy), board);
+    const most = options.value === 'score' && participationScore === 'percent' ? 100 : goal;
+    const rows = new Map(Array.from(standings.user, (user, row) => [user, row]));
+    const users: GradedUser[] = [];
+    const lmsIds = await lmsIdsOf(dataset, id);
+    let user = 0;
+    for await (const batch of dataset.records('users')) {
+      for (let at = 0; at < batch.id.length; at++, user++) {
+        const row = rows.get(user);
+        if (row === undefined) continue;
+        users[row] = {
+          ...{ id: batch.id[at]!, email: batch.email.at(at), lmsId: lmsIds.get(user) },
+          ...{ firstName: batch.first_name.at(at), lastName: batch.last_name.at(at) },
+          ...{
+            totalPoints: standings.totalPoints[row]!,
+            participationScore: standings.participationScore[row]!,
+          },
+        };
+      }
+    }
+    return { users, most };
+  });
+}
+
+/** By index of the user: the value of the property. */
+async function lmsIdsOf(dataset: Dataset, name: string | undefined): Promise<ReadonlyMap<number, string>> {
+  const values = new Map<number, string>();
+  if (name === undefined) return values;
+  for await (const { user, property, value } of dataset.tables().properties()) {
+    for (const [row, one] of property.entries()) if (one === name) values.set(user[row]!, value[row]!);
+  }
+  return values;
 }
 
 async function explainPoints(options: ExplainOptions): Promise<void> {
@@ -49,6 +167,16 @@ async function readLedger(
   { organization, board, user }: ExplainOptions,
 ): Promise<{ ledger: Ledger; policy: BoardPolicy }> {
   const { name } = await store.organization(organization);
+  return await withDataset(store, name, async (dataset) => {
+    const boardIndex = await findBoard(dataset, name, board);
+    const userIndex = await dataset.findUser(FULL_SCOPE, { by: 'id', value: user });
+    if (userIndex === undefined) throw new AppError('not-found', `${name} has no user ${user}.`);
+    const ledger = await dataset.ledger({ scope: FULL_SCOPE, board: boardIndex, user: userIndex });
+    return { ledger, policy: policyOf(readPolicy(dataset.policy), board) };
+  });
+}
+
+async function withDataset<T>(store: Store, name: string, use: (dataset: Dataset) => Promise<T>): Promise<T> {
   const dataset = await store.openDataset(name);
   if (dataset === undefined) {
     throw new AppError(
@@ -57,13 +185,14 @@ async function readLedger(
     );
   }
   try {
-    const boardIndex = await dataset.findBoard(FULL_SCOPE, { by: 'id', value: board });
-    if (boardIndex === undefined) throw new AppError('not-found', `${name} has no board ${board}.`);
-    const userIndex = await dataset.findUser(FULL_SCOPE, { by: 'id', value: user });
-    if (userIndex === undefined) throw new AppError('not-found', `${name} has no user ${user}.`);
-    const ledger = await dataset.ledger({ scope: FULL_SCOPE, board: boardIndex, user: userIndex });
-    return { ledger, policy: policyOf(readPolicy(dataset.policy), board) };
+    return await use(dataset);
   } finally {
     await dataset.close();
   }
+}
+
+async function findBoard(dataset: Dataset, name: string, board: bigint): Promise<number> {
+  const index = await dataset.findBoard(FULL_SCOPE, { by: 'id', value: board });
+  if (index !== undefined) return index;
+  throw new AppError('not-found', `${name} has no board ${board}.`);
 }

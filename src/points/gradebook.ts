@@ -1,0 +1,104 @@
+/**
+ * Points of a board as files that gradebooks import (decision 92), as the public documentation of
+ * these systems describes them. Every cell is in quotes, which all of them accept and Blackboard
+ * requires.
+ */
+
+export const GRADEBOOKS = ['canvas', 'moodle', 'blackboard', 'brightspace', 'generic'] as const;
+export type Gradebook = (typeof GRADEBOOKS)[number];
+
+export const GRADED_VALUES = ['score', 'points'] as const;
+export type GradedValue = (typeof GRADED_VALUES)[number];
+
+export interface GradedUser {
+  readonly id: bigint;
+  readonly email: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  /** The id by which the system knows the user; absent if users are known by e-mail address. */
+  readonly lmsId?: string | undefined;
+  readonly totalPoints: number;
+  readonly participationScore: number;
+}
+
+export interface GradebookColumn {
+  /** The title of the column in the gradebook. */
+  readonly title: string;
+  readonly value: GradedValue;
+  /** The value that counts as everything. */
+  readonly most: number;
+  /** Whether users are known by `lmsId`. */
+  readonly byLmsId: boolean;
+}
+
+interface GradebookForm {
+  header(column: GradebookColumn): readonly string[];
+  /** Rows before those of users. */
+  readonly before?: (column: GradebookColumn) => readonly (readonly string[])[];
+  row(user: GradedUser, value: string): readonly string[];
+}
+
+const FORMS: Readonly<Record<Gradebook, GradebookForm>> = {
+  canvas: {
+    header: ({ title }) => ['Student', 'ID', 'SIS User ID', 'SIS Login ID', 'Section', title],
+    before: ({ most }) => [['    Points Possible', '', '', '', '', String(most)]],
+    row: (user, value) => [safeName(lastNameFirst(user)), '', user.lmsId ?? '', user.email, '', value],
+  },
+  moodle: {
+    header: ({ title, byLmsId }) => [byLmsId ? 'ID number' : 'Email address', title],
+    row: (user, value) => [user.lmsId ?? user.email, value],
+  },
+  blackboard: {
+    header: ({ title }) => ['Last Name', 'First Name', 'Username', title],
+    row: (user, value) => [
+      ...[safeName(user.lastName), safeName(user.firstName)],
+      ...[user.lmsId ?? user.email, value],
+    ],
+  },
+  brightspace: {
+    header: ({ title, byLmsId }) => [
+      byLmsId ? 'OrgDefinedId' : 'Username',
+      `${title} Points Grade`,
+      'End-of-Line Indicator',
+    ],
+    row: (user, value) => [user.lmsId ?? user.email, value, '#'],
+  },
+  generic: {
+    header: ({ byLmsId }) => [
+      ...['user_id', 'email', 'first_name', 'last_name'],
+      ...(byLmsId ? ['lms_id'] : []),
+      ...['total_points', 'participation_score'],
+    ],
+    row: ({ id, email, firstName, lastName, lmsId, totalPoints, participationScore }) => [
+      ...[String(id), email, safeName(firstName), safeName(lastName)],
+      ...(lmsId === undefined ? [] : [lmsId]),
+      ...[String(totalPoints), String(participationScore)],
+    ],
+  },
+};
+
+/** The file as CSV (RFC 4180). */
+export function gradebookOf(
+  gradebook: Gradebook,
+  column: GradebookColumn,
+  users: readonly GradedUser[],
+): string {
+  const { header, before, row } = FORMS[gradebook];
+  const value = (user: GradedUser) =>
+    String(column.value === 'score' ? user.participationScore : user.totalPoints);
+  const rows = [header(column), ...(before?.(column) ?? []), ...users.map((user) => row(user, value(user)))];
+  return rows.map((cells) => `${cells.map(quoted).join(',')}\r\n`).join('');
+}
+
+function lastNameFirst({ firstName, lastName }: GradedUser): string {
+  return [lastName, firstName].filter((name) => name !== '').join(', ');
+}
+
+/** Teachers open the files in spreadsheets. Systems do not look at names. */
+function safeName(name: string): string {
+  return /^[\s]*[=+\-@\uff1d\uff0b\uff0d\uff20]/.test(name) ? `'${name}` : name;
+}
+
+function quoted(cell: string): string {
+  return `"${cell.replaceAll('"', '""')}"`;
+}
