@@ -31,7 +31,14 @@ export const GROUPS: readonly Group[] = [
   {
     title: 'How-to guides',
     purpose: 'Steps towards one goal',
-    sources: ['docs/recipes.md', 'docs/operations.md', 'docs/sync.md', 'docs/gradebooks.md', 'docs/pull.md', 'CONTRIBUTING.md'],
+    sources: [
+      'docs/recipes.md',
+      'docs/operations.md',
+      'docs/sync.md',
+      'docs/gradebooks.md',
+      'docs/pull.md',
+      'CONTRIBUTING.md',
+    ],
   },
   {
     title: 'Reference',
@@ -57,6 +64,7 @@ export const GROUPS: readonly Group[] = [
     purpose: 'How it works, and why',
     sources: [
       'docs/points.md',
+      'docs/scaling.md',
       'SECURITY.md',
       'ARCHITECTURE.md',
       'docs/decisions.md',

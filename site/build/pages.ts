@@ -140,9 +140,13 @@ function renderReference(apis: readonly string[], isStatic: boolean): string {
 </div>`;
 }
 
+/** Has thousands of numbers and hardly a word to search for. */
+const TABLES_OF_FIGURES = 'bench/results.md';
+
 function indexOf(documents: ReadonlyMap<string, Document>): MiniSearch<SectionEntry> {
   const index = new MiniSearch<SectionEntry>(SEARCH_OPTIONS);
   for (const [source, { title, sections }] of documents) {
+    if (source === TABLES_OF_FIGURES) continue;
     const page = pageOf(source) ?? '';
     for (const { heading, html } of sections) {
       const anchor = heading === undefined || heading.level === 1 ? '' : `#${heading.anchor}`;

@@ -107,7 +107,8 @@ export function openOracle(published: OpenApiDocument): Oracle {
       assert.ok(documented.includes('default'));
       // 206 is described with 200: generators would merge a response without a schema with it.
       assert.ok(
-        documented.includes(reply.status === 206 ? '200' : String(reply.status)) || OTHER_REFUSALS.statuses.includes(reply.status),
+        documented.includes(reply.status === 206 ? '200' : String(reply.status)) ||
+          OTHER_REFUSALS.statuses.includes(reply.status),
         `${reply.status} is not documented: ${reply.body}`,
       );
       assert.ok(reply.headers.get('x-request-id'));
