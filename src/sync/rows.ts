@@ -1,51 +1,55 @@
-/** From the elements of responses to rows of a copy. */
-import { AnswerError } from '../client/errors.ts';
+/** From the elements of responses to rows of a copy. Throws `source-refused` for other records. */
+import { AppError } from '../domain/app-error.ts';
 import { EVENT_SECTIONS } from '../render/text/fields.ts';
-import { type CopyRow, type CopyTable, EVENTS } from './tables.ts';
+import { type ColumnType, type CopyRow, type CopyTable, EVENTS } from './tables.ts';
 
 type ElementFields = Readonly<Record<string, unknown>>;
 
-/** Throws `AnswerError` if the element is no event of a change set. */
+/** `element`: an event of a change set. */
 export function eventRow(element: unknown): CopyRow {
   const event = fieldsOf(element);
-  const row: Record<string, CopyRow[string]> = { timestamp: cellOf(event, 'timestamp') };
-  row[EVENTS.key] = keyOf(event, EVENTS.key);
+  const cells: Record<string, unknown> = {
+    [EVENTS.key]: event[EVENTS.key],
+    timestamp: event['timestamp'],
+  };
   for (const { of, prefix, fields } of EVENT_SECTIONS) {
     const section = of === 'kind' ? event : event[of === 'activity' ? 'pin' : of];
-    const from = section === undefined ? undefined : fieldsOf(section);
-    for (const field of fields) row[prefix + field] = from === undefined ? null : cellOf(from, field);
+    const from = section === undefined ? {} : fieldsOf(section);
+    for (const field of fields) cells[prefix + field] = from[field];
   }
-  return row;
+  return rowOf(EVENTS, cells);
 }
 
-/** Throws `AnswerError` if the element has no key. */
-export function listRow({ columns, key }: CopyTable, element: unknown): CopyRow {
-  const fields = fieldsOf(element);
-  keyOf(fields, key);
-  return Object.fromEntries(columns.map(({ name }) => [name, cellOf(fields, name)]));
+export function listRow(table: CopyTable, element: unknown): CopyRow {
+  return rowOf(table, fieldsOf(element));
+}
+
+function rowOf({ columns, key }: CopyTable, cells: ElementFields): CopyRow {
+  if (cells[key] === undefined) throw otherRecords();
+  return Object.fromEntries(columns.map(({ name, type }) => [name, cellOf(type, cells[name])]));
 }
 
 function fieldsOf(value: unknown): ElementFields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as ElementFields;
-  throw unreadable();
+  throw otherRecords();
 }
 
-function keyOf(fields: ElementFields, key: string): string {
-  const value = fields[key];
-  if (typeof value === 'string') return value;
-  throw unreadable();
+const IS_OF_TYPE: Readonly<Record<ColumnType, (value: unknown) => boolean>> = {
+  integer: (value) => typeof value === 'string' && /^-?\d{1,19}$/.test(value),
+  text: (value) => typeof value === 'string',
+  instant: (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value)),
+  texts: (value) => Array.isArray(value) && value.every((text) => typeof text === 'string'),
+};
+
+function cellOf(type: ColumnType, value: unknown): CopyRow[string] {
+  if (value === undefined || value === null) return null;
+  if (IS_OF_TYPE[type](value)) return value as CopyRow[string];
+  throw otherRecords();
 }
 
-function cellOf(fields: ElementFields, name: string): CopyRow[string] {
-  const value = fields[name] ?? null;
-  if (value === null || typeof value === 'string' || isTexts(value)) return value;
-  throw unreadable();
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((text) => typeof text === 'string');
-}
-
-function unreadable(): AnswerError {
-  return new AnswerError('unreadable', 'The response has records that are none of Corkboard.');
+function otherRecords(): AppError {
+  return new AppError(
+    'source-refused',
+    'The server sends records that are not those of Corkboard. Check the URL, and the versions of both.',
+  );
 }

@@ -16,7 +16,7 @@ const PAGE_SIZE = 10_000;
 export interface SyncedList {
   /** Absent if the server sent none. */
   readonly tag: string | undefined;
-  readonly elements: AsyncIterable<unknown>;
+  readonly pages: AsyncIterable<readonly unknown[]>;
 }
 
 export interface SyncSource {
@@ -56,7 +56,8 @@ export function openSource(url: string, key: string, options: SourceOptions = {}
       const path = of === 'users' ? PATHS.listUsers : PATHS.listBoards;
       const first = await readPage(path, undefined, tag);
       if (first === undefined) return undefined;
-      return { tag: first.tag, elements: followPages(first, (cursor) => readPage(path, cursor, undefined)) };
+      const next = (cursor: string) => readPage(path, cursor, undefined);
+      return { tag: first.tag, pages: told(followPages(first, next)) };
     },
   };
 }
@@ -82,10 +83,10 @@ async function pageOf(origin: Origin, request: Request): Promise<SyncedPage | un
 async function* followPages(
   first: SyncedPage,
   read: (cursor: string) => Promise<SyncedPage | undefined>,
-): AsyncGenerator<unknown, void> {
+): AsyncGenerator<readonly unknown[], void> {
   let cursor: string | undefined;
   for (let page: SyncedPage | undefined = first; page !== undefined; ) {
-    yield* page.elements;
+    yield page.elements;
     cursor = nextAfter(cursor, page);
     page = cursor === undefined ? undefined : await read(cursor);
   }
@@ -111,9 +112,9 @@ export function passes(error: unknown): boolean {
   return isOfServer || error.code === 'database-away';
 }
 
-async function* told<T>(elements: AsyncIterable<T>): AsyncGenerator<T, void> {
+async function* told<T>(parts: AsyncIterable<T>): AsyncGenerator<T, void> {
   try {
-    yield* elements;
+    yield* parts;
   } catch (error) {
     refuse(error);
   }

@@ -21,8 +21,6 @@ export interface SyncCounts {
   boards: number | undefined;
 }
 
-const LISTED_ROWS = 10_000;
-
 /**
  * Throws `copy-refused` if the copy belongs to a different server, and the errors of the source and
  * of the target. Then the copy is unchanged.
@@ -94,18 +92,12 @@ async function applyList(
   const list = await source.list(table.name, tag);
   if (list === undefined) return tag;
   await copy.clear(table);
-  let rows: CopyRow[] = [];
   let count = 0;
-  const flush = async () => {
+  for await (const elements of list.pages) {
+    const rows = elements.map((element) => listRow(table, element));
     await copy.put(table, lastOfEach(table, rows));
     count += rows.length;
-    rows = [];
-  };
-  for await (const element of list.elements) {
-    rows.push(listRow(table, element));
-    if (rows.length === LISTED_ROWS) await flush();
   }
-  await flush();
   counts[table.name] = count;
   return list.tag;
 }

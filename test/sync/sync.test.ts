@@ -119,12 +119,40 @@ for (const kind of PLACES) {
       await assertWhole(place, followed);
     });
 
+    it('is unchanged if the server sends other records', async () => {
+      await followed.add(...SOME);
+      const source = sourceOf(followed);
+      await update(place, source);
+      const [event] = await all(openClient({ ...followed, key: followed.key, variant: 'a' }).events());
+      const odd = [
+        { ...event },
+        { ...event, sync_id: 'x', timestamp: 'soon' },
+        { ...event, sync_id: 'x', actor: { ...event?.actor, id: 'seven' } },
+        { ...event, sync_id: 'x', board: 'Seven' },
+      ];
+      const batch = { startsAnew: true, forgotten: [], deleted: [], token: 'new' };
+      const sources: SyncSource[] = odd.map((one) => ({
+        ...source,
+        async *changes() {
+          yield { ...batch, events: [one as never] };
+        },
+      }));
+      const pages = { tag: undefined, pages: listOf([[{ title: 'No id' }]]) };
+      sources.push({ ...source, list: async () => pages });
+      for (const one of sources) await assert.rejects(update(place, one), { code: 'source-refused' });
+      await assertWhole(place, followed);
+    });
+
     it('belongs to one server', async () => {
       await update(place, sourceOf(followed));
       const other = { ...sourceOf(followed), base: 'https://other.example.org/a' };
       await assert.rejects(update(place, other), { code: 'copy-refused', message: /copy of http:/ });
     });
   });
+}
+
+async function* listOf<T>(parts: readonly T[]): AsyncGenerator<T> {
+  yield* parts;
 }
 
 function broken(): Promise<never> {
