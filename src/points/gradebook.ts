@@ -1,8 +1,9 @@
 /**
  * Points of a board as files that gradebooks import (decision 92), as the public documentation of
  * these systems describes them. Every cell is in quotes, which all of them accept and Blackboard
- * requires.
+ * requires. Teachers open the files in spreadsheets, so names are no formulas.
  */
+import { defuse } from '../domain/formula.ts';
 
 export const GRADEBOOKS = ['canvas', 'moodle', 'blackboard', 'brightspace', 'generic'] as const;
 export type Gradebook = (typeof GRADEBOOKS)[number];
@@ -42,7 +43,7 @@ const FORMS: Readonly<Record<Gradebook, GradebookForm>> = {
   canvas: {
     header: ({ title }) => ['Student', 'ID', 'SIS User ID', 'SIS Login ID', 'Section', title],
     before: ({ most }) => [['    Points Possible', '', '', '', '', String(most)]],
-    row: (user, value) => [safeName(lastNameFirst(user)), '', user.lmsId ?? '', user.email, '', value],
+    row: (user, value) => [defuse(lastNameFirst(user)), '', user.lmsId ?? '', user.email, '', value],
   },
   moodle: {
     header: ({ title, byLmsId }) => [byLmsId ? 'ID number' : 'Email address', title],
@@ -51,7 +52,7 @@ const FORMS: Readonly<Record<Gradebook, GradebookForm>> = {
   blackboard: {
     header: ({ title }) => ['Last Name', 'First Name', 'Username', title],
     row: (user, value) => [
-      ...[safeName(user.lastName), safeName(user.firstName)],
+      ...[defuse(user.lastName), defuse(user.firstName)],
       ...[user.lmsId ?? user.email, value],
     ],
   },
@@ -70,7 +71,7 @@ const FORMS: Readonly<Record<Gradebook, GradebookForm>> = {
       ...['total_points', 'participation_score'],
     ],
     row: ({ id, email, firstName, lastName, lmsId, totalPoints, participationScore }) => [
-      ...[String(id), email, safeName(firstName), safeName(lastName)],
+      ...[String(id), email, defuse(firstName), defuse(lastName)],
       ...(lmsId === undefined ? [] : [lmsId]),
       ...[String(totalPoints), String(participationScore)],
     ],
@@ -92,11 +93,6 @@ export function gradebookOf(
 
 function lastNameFirst({ firstName, lastName }: GradedUser): string {
   return [lastName, firstName].filter((name) => name !== '').join(', ');
-}
-
-/** Teachers open the files in spreadsheets. Systems do not look at names. */
-function safeName(name: string): string {
-  return /^[\s]*[=+\-@\uff1d\uff0b\uff0d\uff20]/.test(name) ? `'${name}` : name;
 }
 
 function quoted(cell: string): string {

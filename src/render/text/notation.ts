@@ -2,6 +2,7 @@
  * Values as text: members of a JSON object without whitespace, and cells of a CSV row (RFC 4180),
  * with a variant for spreadsheets.
  */
+import { defuse } from '../../domain/formula.ts';
 import { escapeLineEnds } from '../../domain/json-text.ts';
 import type { FieldColumn, FieldColumns } from './fields.ts';
 
@@ -64,15 +65,4 @@ function renderCell(notation: TableNotation, column: FieldColumn, index: number)
   const plain = column.at(index);
   const text = notation === 'excel' ? defuse(plain) : plain;
   return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-/**
- * The start of a formula: a sign, which may be full-width, at the beginning of the text or after a
- * separator of any locale, optionally after spaces. Runs in linear time.
- */
-const BEFORE_FORMULA = /(^|[,;"\t\r\n])(?= *[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
-
-/** Inserts an apostrophe before formulas, and before a tab or line break at the beginning. */
-function defuse(text: string): string {
-  return text.replace(BEFORE_FORMULA, "$1'").replace(/^(?=[\t\r\n])/, "'");
 }

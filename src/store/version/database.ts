@@ -15,6 +15,7 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import { AppError } from '../../domain/app-error.ts';
+import { literal } from '../../domain/sql-literal.ts';
 import { slice } from '../../system/time-slice.ts';
 
 /** Parameters by name; a list of ids is one value. */
@@ -132,14 +133,13 @@ export class Database {
 
 /** Attaches files to all connections, and removes the access to all others. */
 async function attach(instance: DuckDBInstance, files: Readonly<Record<string, string>>): Promise<void> {
-  const quoted = (path: string) => `'${path.replaceAll("'", "''")}'`;
   const connection = await instance.connect();
   try {
     // DuckDB looks for a write-ahead log beside each file.
-    const allowed = Object.values(files).flatMap((path) => [quoted(path), quoted(`${path}.wal`)]);
+    const allowed = Object.values(files).flatMap((path) => [literal(path), literal(`${path}.wal`)]);
     await connection.run(`SET allowed_paths = [${allowed.join(', ')}]; SET enable_external_access = false;`);
     for (const [name, path] of Object.entries(files))
-      await connection.run(`ATTACH ${quoted(path)} AS ${name} (READ_ONLY)`);
+      await connection.run(`ATTACH ${literal(path)} AS ${name} (READ_ONLY)`);
   } catch (error) {
     instance.closeSync();
     throw describeDamage(error);

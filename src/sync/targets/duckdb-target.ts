@@ -1,12 +1,12 @@
 /** A copy in a DuckDB file. DuckDB allows one process at a time to open it for writing. */
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { literal } from '../../domain/sql-literal.ts';
 import type { CopyTarget, CopyWriting } from '../copy-target.ts';
 import { type CopyRow, type CopyTable, TABLES } from '../tables.ts';
 import {
   type ColumnTypes,
   columnsOf,
   commentsOn,
-  literal,
   namesOf,
   quoted,
   refusedBy,

@@ -1,5 +1,6 @@
 /** The statements that all targets share. Their names never need escaping within quotes. */
 import { AppError } from '../../domain/app-error.ts';
+import { literal } from '../../domain/sql-literal.ts';
 import type { CopyState } from '../copy-target.ts';
 import { type ColumnType, type CopyTable, TABLES } from '../tables.ts';
 
@@ -37,11 +38,6 @@ export function quoted(name: string): string {
 
 export function namesOf({ columns }: CopyTable): string {
   return columns.map(({ name }) => quoted(name)).join(', ');
-}
-
-/** A text as an SQL literal. */
-export function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** The type of a column of the table. */

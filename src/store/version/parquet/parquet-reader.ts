@@ -1,8 +1,9 @@
 /** Reads the rows of a Parquet file as JSON, for an import. */
 import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
 import { AppError } from '../../../domain/app-error.ts';
+import { literal } from '../../../domain/sql-literal.ts';
 import { refusalOfFooter } from './parquet-footer.ts';
-import { literal, openScratchDatabase } from './scratch-database.ts';
+import { openScratchDatabase } from './scratch-database.ts';
 
 export interface ParquetRow {
   /** Number of the row, from 1. */

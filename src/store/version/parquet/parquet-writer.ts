@@ -1,6 +1,7 @@
 /** Writes Parquet files from records in NDJSON, for an export. */
 import { chmod } from 'node:fs/promises';
-import { literal, openScratchDatabase } from './scratch-database.ts';
+import { literal } from '../../../domain/sql-literal.ts';
+import { openScratchDatabase } from './scratch-database.ts';
 
 /** More than the largest record that an import accepts, as JSON. */
 const LARGEST_RECORD_BYTES = 64 * 1024 * 1024;

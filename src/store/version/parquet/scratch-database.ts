@@ -2,6 +2,7 @@
  * A separate in-memory DuckDB for reading or writing whole files. It can open only the given files.
  */
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { literal } from '../../../domain/sql-literal.ts';
 
 const MEMORY_LIMIT = '512MB';
 
@@ -38,9 +39,4 @@ export async function openScratchDatabase(
     database[Symbol.dispose]();
     throw error;
   }
-}
-
-/** A text as an SQL literal. */
-export function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }

@@ -1,7 +1,8 @@
 /** Rewrites a DuckDB file, so that it contains no remains of deleted rows. */
 import { rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { literal, openScratchDatabase } from '../parquet/scratch-database.ts';
+import { literal } from '../../../domain/sql-literal.ts';
+import { openScratchDatabase } from '../parquet/scratch-database.ts';
 
 /** Keeps only the content of tables, in its order. The file must not be open. */
 export async function compact(file: string): Promise<void> {
