@@ -168,11 +168,12 @@ export function buildApp(options: AppOptions): App {
       using large = shares.underWay.placeOf(request, lease.version);
       const isLasting = parameters.limit === undefined && since === undefined;
       const range = rangeAsked(request, etag);
-      const exchange = { request, reply, encoding, place: large, slot, isLasting, range };
+      const places = shares.parquet;
+      const exchange = { request, reply, encoding, place: large, slot, isLasting, range, places };
       if (found !== undefined) {
         await shares.underWay.confirmKey(request);
         reply.headers({ ...caching, ...content, ...linkToNext(target, found.next) });
-        return await sendFound({ ...exchange, next: found.next }, found, shares.parquet);
+        return await sendFound({ ...exchange, next: found.next }, found);
       }
       if (lease.dataset.timeline === undefined) endTurn = await shares.turns.take(key);
       // The client may have disconnected while the request waited.
@@ -196,7 +197,7 @@ export function buildApp(options: AppOptions): App {
       reply.headers({ ...caching, ...content, ...linkToNext(target, next) });
       await shares.underWay.confirmKey(request);
       refuseRecalled(lease.version);
-      return await sendAnswer({ ...exchange, next }, answer, shares.parquet);
+      return await sendAnswer({ ...exchange, next }, answer);
     } catch (error) {
       lease.failed(error);
       throw error;

@@ -42,6 +42,8 @@ export interface Exchange {
   readonly isLasting: boolean;
   /** The bytes that are asked for; absent: all. */
   readonly range: RangeAsked | undefined;
+  /** For what is made before anything is sent. */
+  readonly places: ParquetPlaces;
 }
 
 /**
@@ -49,22 +51,14 @@ export interface Exchange {
  * byte of a large response has been sent. Throws before the first byte when a large response is
  * refused.
  */
-export function sendAnswer(
-  exchange: Exchange,
-  answer: AnyAnswer,
-  places: ParquetPlaces,
-): Promise<FastifyReply> {
+export function sendAnswer(exchange: Exchange, answer: AnyAnswer): Promise<FastifyReply> {
   exchange.request.visit.rows = answer.rows;
-  return 'pieces' in answer ? sendParquet(exchange, answer, places) : sendSized(exchange, answer, places);
+  return 'pieces' in answer ? sendParquet(exchange, answer) : sendSized(exchange, answer);
 }
 
 /** The size is known only when the whole file has been made, so HEAD makes it, too. */
-async function sendParquet(
-  exchange: Exchange,
-  answer: UnsizedBody<unknown>,
-  places: ParquetPlaces,
-): Promise<FastifyReply> {
-  const { request, reply, place, slot, next } = exchange;
+async function sendParquet(exchange: Exchange, answer: UnsizedBody<unknown>): Promise<FastifyReply> {
+  const { request, reply, place, slot, next, places } = exchange;
   const key = keyOf(request);
   const gone = goneOf(reply);
   if (isLargeFile(answer)) place.begin(PARQUET_BYTES);
@@ -82,7 +76,7 @@ async function sendParquet(
     if (!(body instanceof Body)) return sendFinished(exchange, body.bytes);
     await using reader = body.join();
     try {
-      if (await reader.whole(gone)) return await sendBody(exchange, body, reader, places);
+      if (await reader.whole(gone)) return await sendBody(exchange, body, reader);
     } catch (error) {
       // The refusal of a body for a different key does not apply to this key; try again.
       if (isOwn || !(error instanceof AppError)) throw refusalOf(error);
@@ -96,15 +90,11 @@ async function sendParquet(
  * Sends a body that was made before, or is being made for other requests. Otherwise like
  * `sendAnswer`.
  */
-export async function sendFound(
-  exchange: Exchange,
-  found: SmallBody | Body,
-  places: ParquetPlaces,
-): Promise<FastifyReply> {
+export async function sendFound(exchange: Exchange, found: SmallBody | Body): Promise<FastifyReply> {
   exchange.request.visit.rows = found.rows;
   if (!(found instanceof Body)) return sendFinished(exchange, found.bytes);
   await using reader = found.join();
-  return await sendBody(exchange, found, reader, places);
+  return await sendBody(exchange, found, reader);
 }
 
 /** Aborted when the client has disconnected, or the response was cut. */
@@ -114,40 +104,30 @@ function goneOf(reply: FastifyReply): AbortSignal {
   return gone.signal;
 }
 
-async function sendBody(
-  exchange: Exchange,
-  body: Body,
-  reader: Reader,
-  places: ParquetPlaces,
-): Promise<FastifyReply> {
+async function sendBody(exchange: Exchange, body: Body, reader: Reader): Promise<FastifyReply> {
   const { bytes, byteLength, heldBytes, next, rows } = body;
   if (bytes === undefined) {
     const isKnown = exchange.encoding === 'identity' || body.isComplete;
-    const large = { byteLength: isKnown ? byteLength : undefined, heldBytes };
-    const read: ReadPart = (part, gone) => reader.read(part?.from, gone);
-    return await sendLarge(exchange, large, read, body.isComplete ? undefined : places);
+    const large = { byteLength: isKnown ? byteLength : undefined, heldBytes, isMade: body.isComplete };
+    return await sendLarge(exchange, large, (part, gone) => reader.read(part?.from, gone));
   }
   exchange.slot.keep({ bytes, next, rows }, true);
   return sendFinished(exchange, bytes);
 }
 
-async function sendSized(
-  exchange: Exchange,
-  answer: SizedAnswer,
-  places: ParquetPlaces,
-): Promise<FastifyReply> {
+async function sendSized(exchange: Exchange, answer: SizedAnswer): Promise<FastifyReply> {
   const { encoding, slot, next, isLasting } = exchange;
   const { byteLength, heldBytes = byteLength } = answer;
   // A response to HEAD includes the length of the body, so small bodies are made for both methods.
   if (byteLength <= SMALL_ANSWER_BYTES) return await sendSmall(exchange, answer);
   const isPlain = encoding === 'identity';
-  if (exchange.request.method === 'HEAD') return sendHead(exchange, isPlain ? byteLength : undefined);
+  if (exchange.request.method === 'HEAD') return sendHead(exchange, byteLength);
   const make = () => (isPlain ? answer.chunks() : compress(answer.chunks(), encoding));
-  const large = { byteLength: isPlain ? byteLength : undefined, heldBytes };
+  const large = { byteLength: isPlain ? byteLength : undefined, heldBytes, isMade: false };
   const found = slot.find();
   // Made for a part of the response, a body would be given up again.
   if (exchange.range !== undefined && isPlain && !(found instanceof Body)) {
-    return await sendLarge(exchange, large, (part, gone) => bytesFrom(make(), part?.from ?? 0, gone), places);
+    return await sendLarge(exchange, large, (part, gone) => bytesFrom(make(), part?.from ?? 0, gone));
   }
   const body =
     found instanceof Body
@@ -157,7 +137,7 @@ async function sendSized(
           byteLength: isPlain ? byteLength : undefined,
         });
   await using reader = body?.join();
-  return await sendLarge(exchange, large, (part, gone) => reader?.read(part?.from, gone) ?? make(), places);
+  return await sendLarge(exchange, large, (part, gone) => reader?.read(part?.from, gone) ?? make());
 }
 
 /** Bytes before the part are skipped, until `gone` is aborted. */
@@ -166,21 +146,24 @@ type ReadPart = (part: ByteRange | undefined, gone: AbortSignal) => BodyChunks;
 /** Fewer bytes before a part are made at once, however many others do the same. */
 const FEW_SKIPPED_BYTES = 4 * 1024 * 1024;
 
-/**
- * `byteLength` is absent while the length of a compressed body is unknown. `places`: absent if the
- * bytes are there; otherwise those before the part may have to be made.
- */
+interface LargeBody {
+  /** Absent while the length of a compressed body is unknown. */
+  readonly byteLength: number | undefined;
+  readonly heldBytes: number;
+  /** Whether all bytes are there. Otherwise those before a part have to be made first. */
+  readonly isMade: boolean;
+}
+
 async function sendLarge(
   exchange: Exchange,
-  { byteLength, heldBytes }: { readonly byteLength: number | undefined; readonly heldBytes: number },
+  { byteLength, heldBytes, isMade }: LargeBody,
   read: ReadPart,
-  places: ParquetPlaces | undefined,
 ): Promise<FastifyReply> {
-  const { request, reply, place, range } = exchange;
+  const { request, reply, place, range, places } = exchange;
   if (request.method === 'HEAD') return sendHead(exchange, byteLength);
   const part = takePart(request, reply, range, byteLength);
   const gone = goneOf(reply);
-  const skips = places !== undefined && part !== undefined && part.from > FEW_SKIPPED_BYTES;
+  const skips = !isMade && part !== undefined && part.from > FEW_SKIPPED_BYTES;
   let turn = skips ? await places.enter(keyOf(request), gone) : undefined;
   const endTurn = () => {
     turn?.[Symbol.dispose]();

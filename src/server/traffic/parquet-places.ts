@@ -1,6 +1,7 @@
 /**
- * Limits the number of Parquet files that are made at once for keys, organizations and the process,
- * and the disk space of these files until they have been sent (decision 60).
+ * Limits how many responses are made at once before anything of them is sent, for keys,
+ * organizations and the process: Parquet files, and what precedes a range of bytes (decision 91).
+ * Also limits the disk space of Parquet files until they have been sent (decision 60).
  */
 import { AppError } from '../../domain/app-error.ts';
 import type { KeyEntry } from '../../keys/keyring.ts';
@@ -43,9 +44,9 @@ export class ParquetPlaces {
   }
 
   /**
-   * A place for making a file. Must be disposed of when the file is complete. Waits only for files
-   * of the same key; if others have taken the places, the request is refused. Absent when the
-   * client has disconnected.
+   * A place for making a file, or up to a range. Must be disposed of once, when that is done. Waits
+   * only for those of the same key; if others have taken the places, the request is refused. Absent
+   * when the client has disconnected.
    */
   async enter(key: KeyEntry, gone: AbortSignal): Promise<Disposable | undefined> {
     const place = await this.#wait(key, gone);
