@@ -100,7 +100,6 @@ export class DuckdbPublication implements Publication {
     });
     try {
       const connection = await database.connect();
-      await connection.run(SKIP_ROW_GROUPS);
       await prepareTables(connection, next.publication === undefined);
       const staging = await StagingTables.create(connection);
       return new DuckdbPublication(next, { database, connection, staging, limitBytes, cause, onPublished });
@@ -298,12 +297,6 @@ interface FileState {
   readonly policy: string | undefined;
   readonly version: string | undefined;
 }
-
-/**
- * Lets joins with up to this many rows skip the row groups that contain none of them. Publications
- * of a few events look for some thousand rows in large tables; by default it is 50.
- */
-const SKIP_ROW_GROUPS = 'SET dynamic_or_filter_threshold = 10000';
 
 /** Creates the tables of a new file, or brings those of an earlier format up to date. */
 async function prepareTables(connection: DuckDBConnection, isNew: boolean): Promise<void> {
