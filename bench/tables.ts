@@ -50,7 +50,7 @@ export const TABLES = {
   },
   import: {
     title: 'Import',
-    note: 'The whole command, from its start to its end. 1,000 more events: of all times, the first ones before there is a spare file, the others with one; "latest": later than all others. Taken up: from the end of the import until a server with one worker shows them. "On disk": the file of the version.',
+    note: 'The whole command, from start to end. "1,000 more events": events of all times, added to the rest; "first": before there is a spare file. "1,000 latest events": later than all others. "Taken up": the time from the end of the import until a server with one worker shows them. "On disk": the file of the version.',
     header: ['data', 'what', 'events/s', 'time', 'taken up', 'peak memory', 'on disk'],
   },
   start: {
