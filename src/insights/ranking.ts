@@ -1,8 +1,9 @@
 /** Boards, users and pins with the most events, or with the latest events. */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { UserOrder } from '../dataset/query.ts';
+import type { Selection } from '../dataset/selection.ts';
 import { sharedIntegers } from '../dataset/shared-arrays.ts';
-import { isEverything } from '../dataset/timeline.ts';
+import { isEverything, streamSelection } from '../dataset/timeline.ts';
 import { inSlices } from '../system/time-slice.ts';
 import { type Counter, sumOf } from './counter.ts';
 import { type Asked, countSelected, kindsOf, queryOf } from './scan.ts';
@@ -144,8 +145,14 @@ export const LATEST: Counter<ColumnInput, Float64Array> = {
 
 type Looked = Pick<Ranked, 'others' | 'lastMs'>;
 
-/** Pairs of a ranked index and a value of `other` in one scan: one bit each, 16 MB together. */
-const MOST_PAIRS = 2 ** 27;
+/**
+ * Pairs of a ranked index and a value of `other` in one scan, one bit each: 16 MB on each thread,
+ * or a byte for each event in memory, so that a scan of many events is not repeated often.
+ */
+const LEAST_PAIRS = 2 ** 27;
+const PAIRS_PER_EVENT = 8;
+/** Reading a row here and there takes this many times as long as reading it in a scan. */
+const SCATTERED_COST = 16;
 
 interface ToLookAt {
   readonly by: RankingColumn | 'pin';
@@ -157,11 +164,57 @@ interface ToLookAt {
 
 /** By position in `indices`: the number of distinct values of `other`, and the latest event. */
 export async function lookAt(dataset: Dataset, asked: Asked, { by, indices, other }: ToLookAt) {
+  const pairs = Math.max(LEAST_PAIRS, PAIRS_PER_EVENT * (dataset.timeline?.events.count ?? 0));
+  const atOnce = Math.max(1, Math.floor(pairs / Math.max(1, sizeOf(dataset, other))));
+  const scans = Math.ceil(indices.length / atOnce);
+  const selections = selectEach(dataset, asked, by, indices, scans);
+  if (selections !== undefined) return await lookAtEach(dataset, selections, other);
   const looked: Looked[] = [];
-  const atOnce = Math.max(1, Math.floor(MOST_PAIRS / Math.max(1, sizeOf(dataset, other))));
   for (let first = 0; first < indices.length; first += atOnce) {
     const some = indices.slice(first, first + atOnce);
     looked.push(...(await lookAtOnce(dataset, asked, { by, indices: some, other })));
+  }
+  return looked;
+}
+
+/** The events of each index; undefined if reading these takes longer than `scans` scans. */
+function selectEach(
+  dataset: Dataset,
+  asked: Asked,
+  by: ToLookAt['by'],
+  indices: readonly number[],
+  scans: number,
+): Selection[] | undefined {
+  const { timeline } = dataset;
+  if (timeline === undefined || by === 'pin') return undefined;
+  const query = queryOf(dataset, asked);
+  const all = timeline.select(query);
+  const selections = indices.map((index) => timeline.select({ ...query, [by]: index }));
+  const rows = selections.reduce((sum, { from, to }) => sum + to - from, 0);
+  return rows * SCATTERED_COST <= (all.to - all.from) * scans ? selections : undefined;
+}
+
+/** As `lookAt`, for the selections of a timeline. */
+async function lookAtEach(
+  dataset: Dataset,
+  selections: readonly Selection[],
+  other: RankingColumn,
+): Promise<Looked[]> {
+  // By index in `other`: the last selection in which it occurred, counted from 1.
+  const lastSeen = new Int32Array(sizeOf(dataset, other));
+  const looked: Looked[] = [];
+  for (const selection of selections) {
+    const number = looked.length + 1;
+    let [others, lastMs] = [0, Number.NEGATIVE_INFINITY];
+    const batches = streamSelection(dataset.timeline!.events, selection, { reused: true });
+    for await (const { count, timestampMs, [other]: values } of batches) {
+      for (let row = 0; row < count; row++) {
+        if (lastSeen[values[row]!] !== number) others += 1;
+        lastSeen[values[row]!] = number;
+      }
+      lastMs = timestampMs[count - 1]!;
+    }
+    looked.push({ others, lastMs });
   }
   return looked;
 }
