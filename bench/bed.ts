@@ -99,7 +99,7 @@ export async function askOnce(bed: Pick<Bed, 'product' | 'firstPath'>, signal: A
 /** The size of the file of the latest version that has one; undefined if none has. */
 export function fileBytes(
   { dataDir }: Pick<Ground, 'dataDir'>,
-  extension: 'duckdb' | 'image' | 'spare',
+  extension: 'duckdb' | 'image' | 'image.fragments' | 'spare',
 ): number | undefined {
   const names = globSync(`organizations/*/generations/*.${extension}`, { cwd: dataDir });
   const last = names.toSorted((one, other) => publicationOf(one) - publicationOf(other)).at(-1);

@@ -12,6 +12,10 @@ import { bytes, duration } from '../table.ts';
 /** A server writes it within a minute and a half, which writing takes longer for large versions. */
 const IMAGE_MS = 240_000;
 const LEAST_EVENTS = 200_000;
+/** Smaller data have too few fragments to be kept. */
+const LEAST_EVENTS_FOR_FRAGMENTS = 1_000_000;
+/** After this number of small responses the server makes the fragments of all records. */
+const RESPONSES = 8;
 
 export async function measureStart(ground: Ground, plan: Plan): Promise<void> {
   const { report, signal } = plan;
@@ -50,13 +54,16 @@ async function startOften(ground: Ground, { rounds, signal }: Plan) {
   return { answerMs: median(answersMs), listeningMs: median(listeningMs) };
 }
 
-/** Serves the version until it has an image; returns false if it gets none, being small. */
+/** Uses the version until it has its images; returns false if it gets none, being small. */
 async function waitForImage(ground: Ground, signal: AbortSignal): Promise<boolean> {
   if (ground.community.events < LEAST_EVENTS) return false;
-  await using _bed = await openBed(ground, signal);
+  await using bed = await openBed(ground, signal);
+  for (let response = 0; response < RESPONSES; response++) await askOnce(bed, signal);
+  const hasFragments = ground.community.events >= LEAST_EVENTS_FOR_FRAGMENTS;
+  const expected = ['image', ...(hasFragments ? ['image.fragments' as const] : [])] as const;
   const startMs = performance.now();
   while (performance.now() - startMs < IMAGE_MS) {
-    if (fileBytes(ground, 'image') !== undefined) return true;
+    if (expected.every((extension) => fileBytes(ground, extension) !== undefined)) return true;
     await setTimeout(1_000, undefined, { signal });
   }
   return false;

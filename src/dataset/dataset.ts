@@ -141,6 +141,12 @@ export interface Dataset {
   readonly image?: ImagePlace | undefined;
 
   /**
+   * Where its fragments are kept. A version in memory writes them once it has been served for a
+   * while.
+   */
+  readonly fragmentImage?: ImagePlace | undefined;
+
+  /**
    * Prepares the version for its next opening; may be called before `close`. Absent: it need not be
    * prepared.
    */

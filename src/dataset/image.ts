@@ -17,7 +17,13 @@ export function imageBytes(image: Image): number {
   return Array.from(image.values()).reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
-/** Where the image of a version is kept. */
+/**
+ * Memory into which an array of at most `bytes` bytes is read, at its start; undefined for memory
+ * of its own.
+ */
+export type MemoryFor = (name: string, bytes: number) => SharedArrayBuffer | undefined;
+
+/** Where the image of a version, or of its fragments, is kept. */
 export interface ImagePlace {
   /** The size of the image in bytes, before it is verified; undefined if there is none. */
   size(): Promise<number | undefined>;
@@ -25,7 +31,7 @@ export interface ImagePlace {
    * The arrays are in shared memory. Undefined if there is no image of this version, or if it is
    * damaged or has a different format.
    */
-  read(): Promise<Image | undefined>;
+  read(memoryFor?: MemoryFor): Promise<Image | undefined>;
   /** In time slices. Does nothing if there is one already, no room for it, or no permission. */
   write(image: Image): Promise<void>;
 }
@@ -40,6 +46,10 @@ export class ImageReader {
 
   integers(name: string): Int32Array {
     return this.#take(name, Int32Array);
+  }
+
+  positions(name: string): Uint32Array {
+    return this.#take(name, Uint32Array);
   }
 
   doubles(name: string): Float64Array {

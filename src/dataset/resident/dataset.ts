@@ -9,6 +9,7 @@ import { clockOf, type Unseen } from '../../domain/user-clocks.ts';
 import { AsyncMemo } from '../../system/async-memo.ts';
 import type { Origin } from '../changes.ts';
 import type { Dataset, Ledger } from '../dataset.ts';
+import type { ImagePlace } from '../image.ts';
 import {
   type BoardName,
   type EventBatch,
@@ -31,7 +32,7 @@ import { findChanged } from './change-set.ts';
 import { type ColumnSizes, tallySelection } from './events.ts';
 import { FirstEvents } from './first-events.ts';
 import type { IdIndex } from './id-index.ts';
-import type { ImageKeeper } from './image-keeper.ts';
+import { ImageKeeper } from './image-keeper.ts';
 import type { BoardNames, UserNames } from './names.ts';
 import type { PointsIndex } from './points-totals.ts';
 import type { ScopeMask } from './scope-mask.ts';
@@ -72,17 +73,18 @@ export class ResidentDataset implements Dataset {
   readonly origin: Origin | undefined;
   readonly #stored: Dataset;
   readonly #onClose: () => void;
-  readonly #keeper: ImageKeeper | undefined;
+  readonly fragmentImage: ImagePlace | undefined;
+  readonly #keeper: ImageKeeper;
   readonly #firstEvents: FirstEvents;
   /** Keyed by sequence and user clock. */
   readonly #revisions = new AsyncMemo<Revisions>(KEPT_REVISIONS);
 
-  /** `keeper` is absent if the version has its image, or cannot have one. */
+  /** `keeper` writes the image of the version, unless it has one or cannot have one. */
   constructor(
     stored: Dataset,
     held: Holdings,
     onClose: () => void,
-    { keeper, origin }: { readonly keeper?: ImageKeeper | undefined; readonly origin?: Origin } = {},
+    { keeper = new ImageKeeper(), origin }: { readonly keeper?: ImageKeeper; readonly origin?: Origin } = {},
   ) {
     this.version = stored.version;
     this.organization = stored.organization;
@@ -97,6 +99,7 @@ export class ResidentDataset implements Dataset {
     this.origin = origin;
     this.#stored = stored;
     this.#onClose = onClose;
+    this.fragmentImage = stored.fragmentImage && keeper.later(stored.fragmentImage);
     this.#keeper = keeper;
     this.#firstEvents = new FirstEvents(held.timeline, held.visibility, held.sizes);
   }
@@ -190,11 +193,11 @@ export class ResidentDataset implements Dataset {
   }
 
   async setAside(): Promise<void> {
-    await this.#keeper?.keepNow();
+    await this.#keeper.keepNow();
   }
 
   async close(): Promise<void> {
-    this.#keeper?.callOff();
+    this.#keeper.callOff();
     this.#onClose();
     await this.#stored.close();
   }

@@ -1,7 +1,5 @@
-/** Keeps the memory image of a version for its next opening. */
-import { type ImagePlace, imageBytes } from '../image.ts';
-import type { Holdings } from './dataset.ts';
-import { imageOf } from './holdings-image.ts';
+/** Keeps the memory images of a version for its next opening. */
+import { type Image, type ImagePlace, imageBytes } from '../image.ts';
 
 /** A version that is replaced sooner is not worth writing all of it once more. */
 const SERVED_MS = 60_000;
@@ -11,28 +9,40 @@ const SPREAD_MS = 30_000;
 const LEAST_BYTES = 8 * 1024 * 1024;
 
 export class ImageKeeper {
-  readonly #keep: () => Promise<void>;
-  readonly #timer: NodeJS.Timeout | undefined;
+  /** For each image, what writes it unless it is written already. */
+  readonly #writes: (() => Promise<void>)[] = [];
+  readonly #timers: NodeJS.Timeout[] = [];
+  #isOver = false;
 
   /** Writes the image once the version has been served for a while. */
-  constructor(place: ImagePlace, held: Holdings) {
-    const image = imageOf(held);
+  keep(place: ImagePlace, image: Image): void {
+    if (this.#isOver || imageBytes(image) < LEAST_BYTES) return;
     let kept: Promise<void> | undefined;
-    this.#keep = async () => {
-      if (imageBytes(image) < LEAST_BYTES) return;
+    const write = async () => {
       kept ??= place.write(image);
       await kept;
     };
-    this.#timer = setTimeout(() => void this.#keep(), SERVED_MS + Math.random() * SPREAD_MS).unref();
+    this.#writes.push(write);
+    this.#timers.push(setTimeout(() => void write(), SERVED_MS + Math.random() * SPREAD_MS).unref());
   }
 
-  /** Resolves when the image is written, immediately if it was not yet begun. */
+  /** Resolves when the images are written, immediately if no writing was begun yet. */
   async keepNow(): Promise<void> {
     this.callOff();
-    await this.#keep();
+    for (const write of this.#writes) await write();
   }
 
   callOff(): void {
-    clearTimeout(this.#timer);
+    this.#isOver = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+
+  /** The same place, but images are written once the version has been served for a while. */
+  later(place: ImagePlace): ImagePlace {
+    return {
+      size: () => place.size(),
+      read: (memoryFor) => place.read(memoryFor),
+      write: async (image) => this.keep(place, image),
+    };
   }
 }

@@ -8,7 +8,7 @@ import { joinRecords } from '../records.ts';
 import { type Holdings, ResidentDataset } from './dataset.ts';
 import { tallySelection } from './events.ts';
 import { growHoldings, isComplete } from './grow.ts';
-import { holdingsOf } from './holdings-image.ts';
+import { holdingsOf, imageOf } from './holdings-image.ts';
 import { IdIndex } from './id-index.ts';
 import { ImageKeeper } from './image-keeper.ts';
 import { readBoardNames, readUserNames } from './names.ts';
@@ -30,8 +30,7 @@ export async function loadDataset(stored: Dataset, onClose: () => void): Promise
   const image = await stored.image?.read();
   if (image !== undefined) return new ResidentDataset(stored, await holdingsOf(image, stored), onClose);
   const holdings = await readHoldings(stored);
-  const keeper = stored.image && new ImageKeeper(stored.image, holdings);
-  return new ResidentDataset(stored, holdings, onClose, { keeper });
+  return new ResidentDataset(stored, holdings, onClose, { keeper: keep(stored, holdings) });
 }
 
 /**
@@ -46,13 +45,18 @@ export async function growDataset(
   const changes = await stored.changesSince?.(before);
   if (changes === undefined || !isComplete(before.held, changes, stored)) return undefined;
   const holdings = await growHoldings(before.held, changes, stored);
-  const keeper = stored.image && new ImageKeeper(stored.image, holdings);
   const { users, boards, pins } = changes.records;
   const records = { users: users.indices, boards: boards.indices, pins: pins.indices };
   return new ResidentDataset(stored, holdings, onClose, {
-    keeper,
+    keeper: keep(stored, holdings),
     origin: { version: before.version, records },
   });
+}
+
+function keep({ image }: Dataset, holdings: Holdings): ImageKeeper {
+  const keeper = new ImageKeeper();
+  if (image !== undefined) keeper.keep(image, imageOf(holdings));
+  return keeper;
 }
 
 async function readHoldings(stored: Dataset): Promise<Holdings> {

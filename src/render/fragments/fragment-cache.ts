@@ -4,6 +4,7 @@
  * caches of a dataset.
  */
 import type { Dataset } from '../../dataset/dataset.ts';
+import type { ImagePlace } from '../../dataset/image.ts';
 import type { EventBatch, ListKind } from '../../dataset/query.ts';
 import {
   areSameOrganization,
@@ -21,6 +22,7 @@ import type { Variant } from '../text/rendered-body.ts';
 import { EVENT_FORMS, type EventForm } from './event-form.ts';
 import { type EventParts, makeEventParts } from './event-writer.ts';
 import { areFew, type NumberedFragments, Occurring, renumberEvents } from './few-records.ts';
+import { imageOfFragments, readKeptFragments } from './kept-fragments.ts';
 import { renderListed } from './list-writer.ts';
 import { renderIdentity } from './points-writer.ts';
 
@@ -64,9 +66,10 @@ class RecordCache<T extends RecordTable> {
     name: string,
     render: (records: RecordColumns<T>, index: number) => Halves,
     memory?: FragmentMemory,
+    kept?: Fragments,
   ): Promise<Fragments> {
     return this.#fragments.take(name, async () => {
-      const made = await this.#make(name, render, memory);
+      const made = kept ?? (await this.#make(name, render, memory));
       this.#made.set(name, made);
       return made;
     });
@@ -201,15 +204,26 @@ export class FragmentCache {
     return this.#parts.take(notation, async () => {
       const memory = this.#memory;
       const form = this.#formOf(notation);
+      const place = this.#placeFor(notation);
+      const kept = place && memory && (await readKeptFragments(place, memory));
       const [people, boards, pins] = await Promise.all([
-        this.#records.users.fragments(name, form.user, memory),
-        this.#records.boards.fragments(name, form.board, memory),
-        this.#records.pins.fragments(name, form.pin, memory),
+        this.#records.users.fragments(name, form.user, memory, kept?.users),
+        this.#records.boards.fragments(name, form.board, memory, kept?.boards),
+        this.#records.pins.fragments(name, form.pin, memory, kept?.pins),
       ]);
+      if (kept === undefined && memory !== undefined) {
+        const image = imageOfFragments({ users: people, boards, pins }, memory);
+        if (image !== undefined) await place?.write(image);
+      }
       const parts = makeEventParts(form, this.#dataset, { people, boards, pins }, memory);
       this.#ready.add(name);
       return parts;
     });
+  }
+
+  /** Where fragments in a notation are kept: only those that most responses need. */
+  #placeFor(notation: Notation): ImagePlace | undefined {
+    return notation === 'json' && this.#hasRecords ? this.#dataset.fragmentImage : undefined;
   }
 
   /** The rows of a small response. */

@@ -1,13 +1,20 @@
 /**
- * The memory image of a version as a file beside it: a line with the names, types and lengths of
- * the arrays as JSON, then the arrays, each at a multiple of eight bytes, then the SHA-256 of all
- * that. It can be deleted at any time.
+ * The memory image of a version, or of its fragments, as a file beside it: a line with the names,
+ * types and lengths of the arrays as JSON, then the arrays, each at a multiple of eight bytes, then
+ * the SHA-256 of all that. It can be deleted at any time.
  */
 import { createHash, type Hash, randomUUID } from 'node:crypto';
 import { access, type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { endianness } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { EVENTS, type Image, type ImageArray, type ImagePlace, imageBytes } from '../../../dataset/image.ts';
+import {
+  EVENTS,
+  type Image,
+  type ImageArray,
+  type ImagePlace,
+  imageBytes,
+  type MemoryFor,
+} from '../../../dataset/image.ts';
 import { growableMemory } from '../../../dataset/shared-arrays.ts';
 import { freeDiskBytes } from '../../../system/free-disk.ts';
 import { slice } from '../../../system/time-slice.ts';
@@ -40,9 +47,14 @@ const MOST_HEADER_BYTES = 64 * 1024;
 interface Header {
   readonly format: number;
   readonly endianness: string;
-  /** The version that it is the image of. */
+  /** The version that it is the image of, and for fragments what rendered them. */
   readonly version: string;
   readonly arrays: readonly { readonly name: string; readonly type: string; readonly length: number }[];
+}
+
+/** The image of fragments, beside that of the version. */
+export function fragmentsPath(imagePath: string): string {
+  return `${imagePath}.fragments`;
 }
 
 export class ImageFile implements ImagePlace {
@@ -50,7 +62,7 @@ export class ImageFile implements ImagePlace {
   readonly #version: string;
   readonly #versionPath: string;
 
-  /** `versionPath` is the file of the version. */
+  /** `versionPath` is the file of the version; an image of a different `version` is not read. */
   constructor(path: string, version: string, versionPath: string) {
     this.#path = path;
     this.#version = version;
@@ -61,10 +73,10 @@ export class ImageFile implements ImagePlace {
     return (await stat(this.#path).catch(() => undefined))?.size;
   }
 
-  async read(): Promise<Image | undefined> {
+  async read(memoryFor?: MemoryFor): Promise<Image | undefined> {
     try {
       await using file = await open(this.#path, 'r');
-      const image = await readImage(file, this.#version);
+      const image = await readImage(file, this.#version, memoryFor);
       if (image !== undefined) return image;
     } catch {
       // Whatever is wrong with it, the version itself can be read instead.
@@ -97,9 +109,10 @@ export class ImageFile implements ImagePlace {
    */
   async #removePartial(): Promise<void> {
     const folder = dirname(this.#path);
+    const own = basename(this.#path);
     for (const name of await readdir(folder)) {
-      const isPartial = name.startsWith(`${basename(this.#path)}.`) && name.endsWith('.tmp');
-      if (isPartial) await rm(join(folder, name), { force: true });
+      const isPartial = name.startsWith(`${own}.`) && name.endsWith('.tmp');
+      if (isPartial && !name.startsWith(fragmentsPath(own))) await rm(join(folder, name), { force: true });
     }
   }
 }
@@ -130,7 +143,11 @@ async function writePart(file: FileHandle, hash: Hash, bytes: Uint8Array): Promi
 }
 
 /** Undefined if it is not a whole image of the version. */
-async function readImage(file: FileHandle, version: string): Promise<Image | undefined> {
+async function readImage(
+  file: FileHandle,
+  version: string,
+  memoryFor: MemoryFor | undefined,
+): Promise<Image | undefined> {
   const header = await readHeader(file);
   if (header === undefined || header.value.version !== version) return undefined;
   // Before any memory is taken, because a damaged header can name any length.
@@ -142,14 +159,18 @@ async function readImage(file: FileHandle, version: string): Promise<Image | und
   let at = header.bytes.length;
   for (const [place, { name, type, length }] of header.value.arrays.entries()) {
     const bytes = lengths[place]!;
-    const memory = name === EVENTS ? growableMemory(bytes) : new SharedArrayBuffer(bytes);
-    if (!(await readPart(file, hash, new Uint8Array(memory), at))) return undefined;
+    const memory = memoryFor?.(name, bytes) ?? memoryOf(name, bytes);
+    if (!(await readPart(file, hash, new Uint8Array(memory, 0, bytes), at))) return undefined;
     image.set(name, new TYPES[type]!(memory, 0, length));
-    at += memory.byteLength;
+    at += bytes;
   }
   const digest = Buffer.alloc(DIGEST_BYTES);
   const { bytesRead } = await file.read(digest, 0, DIGEST_BYTES, at);
   return bytesRead === DIGEST_BYTES && digest.equals(hash.digest()) ? image : undefined;
+}
+
+function memoryOf(name: string, bytes: number): SharedArrayBuffer {
+  return name === EVENTS ? growableMemory(bytes) : new SharedArrayBuffer(bytes);
 }
 
 /** In the file, with the padding. Throws for an unknown type. */

@@ -21,12 +21,13 @@ import { NO_REDACTION } from '../../../domain/redaction.ts';
 import type { Scope } from '../../../domain/scope.ts';
 import { clockOf, type Unseen } from '../../../domain/user-clocks.ts';
 import { AsyncMemo } from '../../../system/async-memo.ts';
+import { readProductVersion } from '../../../system/product-version.ts';
 import { Database, joinedIntegers, type StatementParameters } from '../database.ts';
 import { hasClocks, hasHistory, readFormat, tableOf } from '../publish/schema.ts';
 import { readDeletedEvents, readForgotten, readRevisions } from './change-set.ts';
 import { readChanges } from './changes.ts';
 import { allOf, type Condition, inRange, inScope, visibleOf, withCreation } from './conditions.ts';
-import { ImageFile } from './image-file.ts';
+import { fragmentsPath, ImageFile } from './image-file.ts';
 import { readLedger } from './ledger.ts';
 import { readStandings } from './points-totals.ts';
 import { readRecords, readTextBytes } from './records.ts';
@@ -74,6 +75,7 @@ class VersionDataset implements Dataset {
   readonly lastSequence: number;
   readonly kinds: readonly EventKind[];
   readonly image: ImageFile | undefined;
+  readonly fragmentImage: ImageFile | undefined;
   /** Read for the first export that streams from the file. */
   readonly #slices = new AsyncMemo<Float64Array>();
   readonly #database: Database;
@@ -90,7 +92,12 @@ class VersionDataset implements Dataset {
     this.#format = format;
     this.#release = release;
     this.version = head.version;
-    this.image = imagePath === undefined ? undefined : new ImageFile(imagePath, head.version, path);
+    if (imagePath !== undefined) {
+      this.image = new ImageFile(imagePath, head.version, path);
+      // A different release can render differently.
+      const rendered = `${head.version} by ${readProductVersion()}`;
+      this.fragmentImage = new ImageFile(fragmentsPath(imagePath), rendered, path);
+    }
     this.organization = head.organization;
     this.lookups = head.lookups;
     this.userPointsKey = head.userPointsKey;
