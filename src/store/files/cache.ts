@@ -6,6 +6,7 @@
  *
  *     <folder of the organization>/<publication>.duckdb    the version
  *     <folder of the organization>/<publication>.manifest  its manifest; written last
+ *     <folder of the organization>/<publication>.image     its memory image (decision 81)
  *     <folder of the organization>/cache.lock              held while a version is assembled
  *
  * Several processes may share the folder. When it exceeds its limit, the least recently used
@@ -15,7 +16,7 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isMissing } from '../../system/file-errors.ts';
 import { namesIn } from '../../system/if-exists.ts';
 import { differingChunks, digestsOf } from '../chunks/chunk-digests.ts';
@@ -90,6 +91,7 @@ export class VersionCache {
     this.#spillFolders.add(spillFolder);
     return {
       path,
+      imagePath: imagePathOf(path),
       spillFolder,
       release: () => {
         this.#spillFolders.delete(spillFolder);
@@ -192,6 +194,7 @@ export class VersionCache {
         await rm(partial, { force: true });
       }
       await writeManifest(path, wanted.manifest);
+      await this.#dropImages(wanted);
       await this.#dropSpilled(wanted.folder);
     } finally {
       unlock();
@@ -258,6 +261,13 @@ export class VersionCache {
     }
   }
 
+  /** Deletes the images of earlier versions. */
+  async #dropImages({ folder, publication: current }: SharedVersion): Promise<void> {
+    for (const { publication, path } of await this.#versionsOf(folder)) {
+      if (publication < current) await removeImages(path);
+    }
+  }
+
   async #versionsOf(folder: string) {
     const names = await namesIn(join(this.#root, folder));
     return names.flatMap((name) => {
@@ -274,7 +284,7 @@ export class VersionCache {
     const files = await Promise.all(
       versions.map(async ({ path }) => {
         const { size = 0, atimeMs = 0 } = (await stat(path).catch(() => undefined)) ?? {};
-        return { path, size, atimeMs };
+        return { path, size: size + (await bytesOfImages(path)), atimeMs };
       }),
     );
     let bytes = files.reduce((sum, { size }) => sum + size, 0);
@@ -316,8 +326,31 @@ async function touch(path: string): Promise<void> {
   await utimes(path, new Date(), mtime);
 }
 
+function imagePathOf(path: string): string {
+  return path.replace(/\.duckdb$/, '.image');
+}
+
+/** The image of a version, that of its fragments, and those that are being written. */
+async function imagesOf(path: string): Promise<readonly string[]> {
+  const image = imagePathOf(path);
+  const names = await namesIn(dirname(path));
+  return names.map((name) => join(dirname(path), name)).filter((file) => `${file}.`.startsWith(`${image}.`));
+}
+
+async function bytesOfImages(path: string): Promise<number> {
+  const sizes = (await imagesOf(path)).map(
+    async (image) => (await stat(image).catch(() => undefined))?.size ?? 0,
+  );
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+async function removeImages(path: string): Promise<void> {
+  for (const image of await imagesOf(path)) await rm(image, { force: true });
+}
+
 /** The manifest first: without it the file does not count. */
 async function remove(path: string): Promise<void> {
   await rm(manifestPath(path), { force: true });
+  await removeImages(path);
   await rm(path, { force: true });
 }

@@ -121,6 +121,20 @@ describe('a version', () => {
     assert.equal(place.gets.length, CHUNKS);
   });
 
+  it('has its images beside it until there is a later one', async () => {
+    const { imagePath, release } = await cache.fetch(await share(1, [1, 2, 3, 4, 5, 6]));
+    const images = ['1.image', '1.image.fragments', '1.image.fragments.0.tmp'];
+    for (const name of images) await writeFile(join(root, FOLDER, name), '');
+    assert.equal(imagePath, join(root, FOLDER, '1.image'));
+    release();
+    assert.deepEqual(files(), ['1.duckdb', ...images, '1.manifest']);
+    await assertFetched(await share(12, [1, 2, 3, 4, 5, 60]));
+    await writeFile(join(root, FOLDER, '12.image'), '');
+    assert.deepEqual(files(), ['1.duckdb', '1.manifest', '12.duckdb', '12.image', '12.manifest']);
+    await cache.dropBefore(FOLDER, 13);
+    assert.deepEqual(files(), []);
+  });
+
   it('is not built from an earlier one that is damaged, or whose manifest is', async () => {
     await assertFetched(await share(1, [1, 2, 3, 4, 5, 6]));
     await assertFetched(await share(2, [1, 2, 3, 4, 5, 60]));
