@@ -29,6 +29,7 @@ export const MEANINGS: Readonly<Record<string, string>> = {
   'Course viewed': 'board.visited',
   'Course section viewed': 'board.visited',
   'User enrolled in course': 'board.followed',
+  'User unenrolled from course': 'board.unfollowed',
   'Course module viewed': 'pin.visited',
   'Course module created': 'pin.created',
   'Course module instance list viewed': 'board.visited',
@@ -49,6 +50,7 @@ export const MEANINGS: Readonly<Record<string, string>> = {
 };
 
 const ACTOR = /^The user with id '(\d+)'/;
+/** Also matches `unenrolled`. */
 const ENROLLED = /enrolled the user with id '(\d+)'/;
 const COURSE = /(?:course with (?:the )?id '|at course: )(\d+)/;
 const MODULE = /course module (?:with )?id '(\d+)'/;
@@ -138,7 +140,10 @@ class MoodleLog implements Translator {
     return this.#derivation.eventNumberOf(`moodle ${repeat} ${row}`);
   }
 
-  /** On enrolment the enrolled user is the actor, not the user who enrols them. */
+  /**
+   * On enrolment and unenrolment, the actor is the user who is enrolled or unenrolled, not the user
+   * who does it.
+   */
   #actorOf(record: FormatSource, name?: string): NamedPerson | undefined {
     const description = wordOf(record['Description']);
     const enrolled = name === undefined ? undefined : ENROLLED.exec(description)?.[1];

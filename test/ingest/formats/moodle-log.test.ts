@@ -28,6 +28,7 @@ function rowsOf(path: string): readonly Row[] {
 const EXPECTED: Readonly<Record<string, string>> = {
   'Course viewed': 'board.visited',
   'User enrolled in course': 'board.followed',
+  'User unenrolled from course': 'board.unfollowed',
   'Course module viewed': 'pin.visited',
   'Course module created': 'pin.created',
   'The status of the submission has been viewed.': 'pin.visited',
@@ -42,7 +43,7 @@ function isEvent(row: Row): boolean {
 
 function actorOf(row: Row): string {
   const ids = [...(row['Description'] ?? '').matchAll(/user with id '(\d+)'/g)].map(([, id]) => id ?? '');
-  return (row['Event name'] === 'User enrolled in course' ? ids[1] : ids[0]) ?? '';
+  return (/^User (?:un)?enrolled /.test(row['Event name'] ?? '') ? ids[1] : ids[0]) ?? '';
 }
 
 function courseOf(rows: readonly Row[]): string {
@@ -146,6 +147,29 @@ describe('a log of Moodle', () => {
     assert.equal(found('boards', 111n)?.title, 'Chemistry');
     assert.equal(found('pins', 9n)?.title, 'Acids');
     assert.equal(found('pins', 9n)?.ownerId, 0n);
+  });
+
+  it('has an unfollow by the unenrolled user for each unenrolment', async (t) => {
+    const enrolment = (time: string, what: string) =>
+      row(
+        time,
+        `User ${what} course`,
+        `The user with id '5' ${what.replace(/ .*/, '')} the user with id '4' using the enrolment method 'manual' ${what.replace(/.* /, '')} the course with id '111'.`,
+      ).replace(',-,-,', ',Teacher,Ada Lovelace,');
+    const { report, records, events } = await imported(t, [
+      enrolment('18/10/21, 12:39', 'unenrolled from'),
+      enrolment('17/10/21, 12:39', 'enrolled in'),
+    ]);
+    assert.deepEqual(report.translated?.dropped, []);
+    assert.deepEqual(
+      events.map(({ type, action, actorId, boardId }) => [`${type}.${action}`, actorId, boardId]),
+      [
+        ['board.unfollowed', 4n, 111n],
+        ['board.followed', 4n, 111n],
+      ],
+    );
+    const names = records.map(({ record }) => Reflect.get(record, 'name'));
+    assert.ok(names.includes('Ada Lovelace') && !names.includes('Teacher'));
   });
 
   it('is read like any other if its lines end at carriage returns', async (t) => {
