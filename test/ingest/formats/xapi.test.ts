@@ -71,7 +71,7 @@ describe('video statements', { skip: whyWithout('xapi') }, () => {
       verb.id
         .split('/')
         .at(-1)
-        ?.replace(/^(?:initialized|interacted)$/, 'visited') ?? '';
+        ?.replace(/^initialized$/, 'started') ?? '';
     assert.deepEqual(tally(events.map((event) => event.action)), tally(wanted.map(action)));
     assert.deepEqual(
       counts(events.map(({ actorId }) => actorId)),
@@ -121,6 +121,20 @@ describe('a statement', () => {
       ['users', 'ada@x.example'],
       ['users', 'user-N@openid.invalid'],
     ]);
+  });
+
+  it('that starts an activity or interacts with it is no visit, unless it is mapped to one', async (t) => {
+    const verbs = ['experienced', 'launched', 'initialized', 'interacted'];
+    const statements = verbs.map((verb) => ({
+      ...{ ...STATEMENT, id: verb, verb: { id: `http://adlnet.gov/expapi/verbs/${verb}` } },
+    }));
+    const actionsOf = ({ events }: Awaited<ReturnType<typeof imported>>) =>
+      events.map(({ action }) => action).sort();
+    const plain = await imported(t, statements);
+    assert.deepEqual(actionsOf(plain), ['interacted', 'started', 'visited', 'visited']);
+    const mapping = { initialized: 'pin.visited', interacted: 'pin.visited' };
+    const mapped = await imported(t, statements, { mapping });
+    assert.deepEqual(actionsOf(mapped), verbs.fill('visited'));
   });
 
   it('about a course is an event on the board', async (t) => {
