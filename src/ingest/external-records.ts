@@ -92,17 +92,18 @@ export class ExternalRecords {
   }
 
   *#userOf(person: NamedPerson, at: Staged): Generator<ThingRecord> {
-    const { createdAt } = person;
+    const { classRole, createdAt } = person;
     const address = this.#detailOf('users', person.id, person.email);
     const name = this.#detailOf('users', person.id, person.name);
     this.#describe('users', person.id);
-    if (address === undefined && name === undefined && createdAt === undefined) return;
+    if ([address, name, classRole, createdAt].every((given) => given === undefined)) return;
     yield {
       kind: 'users',
       record: {
         ...{ ...at, id: person.id },
         email: email.read(address, 'e-mail address', false),
         name: text.read(name, 'name of the person', false),
+        classRole: text.read(classRole, 'class role of the person', false),
         ...(createdAt !== undefined && { createdMs: instant.read(createdAt, 'date of the person', false) }),
       },
     };

@@ -5,6 +5,7 @@
  */
 import { Refusal } from '../fields/refusal.ts';
 import { addressOf, courseOf, Entities, iriOf, isCourse, isDescription } from './caliper-entities.ts';
+import { classRoleOf } from './caliper-roles.ts';
 import {
   type Derivation,
   type Detail,
@@ -117,12 +118,22 @@ class Envelopes implements Translator {
     const derivation = this.#derivation;
     return {
       ...{ id: derivation.eventNumberOf(id.toLowerCase()), ...meaning, timestamp },
-      ...{ actor: this.#personOf(who), owner: this.#ownerOf(subject, entities) },
+      ...{ actor: this.#actorOf(who, event, entities), owner: this.#ownerOf(subject, entities) },
       board: { id: derivation.numberOf('board', courseId), title: nameOf(course) },
       ...(meaning.type === 'pin' && {
         pin: pinOf(derivation, iriOf(subject), nameOf(subject), bodyOf(subject)),
       }),
     };
+  }
+
+  /** The actor, with the class role in the membership of the event, if that is the actor's. */
+  #actorOf(who: FormatSource, event: FormatSource, entities: Entities): NamedPerson {
+    const membership = entities.find(event['membership']);
+    const member = membership === undefined ? undefined : entities.find(membership['member']);
+    if (membership === undefined || (member !== undefined && iriOf(member) !== iriOf(who))) {
+      return this.#personOf(who);
+    }
+    return { ...this.#personOf({ ...member, ...who }), classRole: classRoleOf(membership) };
   }
 
   #ownerOf({ creators }: FormatSource, entities: Entities): NamedPerson | undefined {

@@ -34,6 +34,8 @@ export interface NamedPerson {
   readonly id: bigint;
   readonly email: Detail;
   readonly name: Detail;
+  /** Absent if the source does not say it; then a known one is kept. */
+  readonly classRole?: string | undefined;
   /** ISO 8601 with an offset. */
   readonly createdAt?: string | undefined;
 }

@@ -213,6 +213,62 @@ describe('envelopes of Caliper', () => {
     }
   });
 
+  it('give the actor the class role in the membership of the event', async (t) => {
+    const LIS = 'http://purl.imsglobal.org/vocab/lis/v2/membership';
+    const { id } = EVENT.actor;
+    const membership = (roles: unknown, more: object = {}) => ({
+      ...{ id: `${SECTION.id}/rosters/1`, type: 'Membership', member: id, organization: SECTION.id },
+      ...{ roles, status: 'Active', ...more },
+    });
+    for (const [roles, expected, more] of [
+      [['Learner'], 'student'],
+      [['Learner', 'Instructor'], 'instructor'],
+      [['Instructor', 'Instructor#TeachingAssistantSection'], 'teaching-assistant'],
+      [[`${LIS}#Learner`], 'student'],
+      [[`${LIS}/Instructor#TeachingAssistant`, `${LIS}#Instructor`], 'teaching-assistant'],
+      [['Mentor#Tutor', 7, null], 'mentor'],
+      [['Learner'], 'student', { member: { id, type: 'Person' }, status: undefined }],
+      [['Learner'], undefined, { status: 'Inactive' }],
+      [['Learner'], undefined, { member: 'https://x.example/users/9' }],
+      [['constructor'], undefined],
+      ['Learner', undefined],
+      [undefined, undefined],
+    ] as const) {
+      const { said, report } = await imported(t, [view(1, { membership: membership(roles, more) })]);
+      assert.deepEqual(report.problems, []);
+      assert.deepEqual(said('users', 'classRole'), expected === undefined ? [] : [expected], `${roles}`);
+    }
+    const described = [
+      entity('Membership', membership([]).id, membership(['Instructor'])),
+      view(1, { membership: membership([]).id }),
+      view(2, { object: SECTION.id }),
+    ];
+    const { records, said } = await imported(t, [envelope(described)]);
+    assert.deepEqual(said('users', 'classRole'), ['instructor']);
+    const roles = records.filter(({ record }) => Reflect.get(record, 'classRole') !== undefined);
+    assert.equal(roles.length, 1, 'an event without a membership keeps the class role');
+  });
+
+  it('give a person the address in other identifiers, in the identifier, or of the member', async (t) => {
+    const at = (actor: object, more: object = {}) =>
+      view(1, { actor: { type: 'Person', ...actor }, ...more });
+    const { id } = EVENT.actor;
+    const member = { id, type: 'Person', otherIdentifiers: ADDRESSES };
+    for (const [event, expected] of [
+      [at({ id, otherIdentifiers: ADDRESSES }), 'ada@x.example'],
+      [at({ id: 'mailto:Ada@x.example' }), 'Ada@x.example'],
+      [at({ id: 'mailto:a@x.example', otherIdentifiers: ADDRESSES }), 'ada@x.example'],
+      [at({ id }, { membership: { id: 'urn:m', type: 'Membership', member } }), 'ada@x.example'],
+      [at({ id: 'mailto:ada@x.example?subject=Hello' }), '.invalid'],
+      [at({ id: 'https://x.example/users/ada@x.example' }), '.invalid'],
+    ] as const) {
+      const { said, report } = await imported(t, [event]);
+      assert.deepEqual(report.problems, []);
+      const [address = ''] = said('users', 'email').filter((one) => one !== 'unknown@owner.invalid');
+      assert.ok(address === expected || (expected === '.invalid' && address.endsWith(expected)), address);
+    }
+  });
+
   it('may contain only entities, or an entity may be on its own, and later envelopes refer to them', async (t) => {
     const { report, said } = await imported(t, [
       envelope([entity('Person', EVENT.actor.id, { name: 'Ada' })], 'v1p1'),

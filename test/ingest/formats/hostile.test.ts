@@ -37,6 +37,9 @@ const ENVELOPE = {
       ...{ actor: { id: 'https://x.example/users/1', type: 'Person', name: 'Ada' }, action: 'Viewed' },
       ...{ object: { id: 'https://x.example/page', creators: [{ id: 'https://x.example/users/2' }] } },
       ...{ group: SECTION, eventTime: '2016-11-15T10:15:00.000Z' },
+      membership: {
+        ...{ id: 'urn:uuid:2', member: 'https://x.example/users/1', status: 'Active', roles: ['Learner'] },
+      },
     },
     {
       ...{ id: 'https://x.example/users/2', type: 'Person', name: 'Bob' },

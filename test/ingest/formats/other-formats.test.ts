@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { PROFILES } from '../../../src/ingest/formats/caliper.ts';
+import { CLASS_ROLES } from '../../../src/ingest/formats/caliper-roles.ts';
 import { DEEDS } from '../../../src/ingest/formats/discourse.ts';
 import { FORMATS } from '../../../src/ingest/formats/formats.ts';
 import { MEANINGS } from '../../../src/ingest/formats/moodle-log.ts';
@@ -20,7 +21,7 @@ const CALIPER = Object.fromEntries(
 
 for (const [format, meanings] of [
   ['moodle-log', MEANINGS],
-  ['caliper', CALIPER],
+  ['caliper', { ...CALIPER, ...CLASS_ROLES }],
   ['discourse', DEEDS],
   ['stack-exchange', INTERACTIONS],
   ['xapi', ACTIONS],

@@ -79,6 +79,14 @@ const entity: fc.Arbitrary<FormatSource> = fc.tuple(page, person, context).chain
     .chain((one) => partial({ '@context': at }).map((more) => ({ ...more, ...one }))),
 );
 
+/** Each person has the same role in all courses. */
+const membershipOf = (number: number) =>
+  personEntity(number).chain((member) =>
+    partial({ member, status: 'Active', roles: [number === 1 ? 'Instructor' : 'Learner'] }).map((more) => ({
+      ...{ id: `urn:${number}`, type: 'Membership', ...more },
+    })),
+  );
+
 const PROFILES = [
   { type: 'ViewEvent', action: 'Viewed' },
   { type: 'NavigationEvent', action: 'NavigatedTo' },
@@ -99,7 +107,7 @@ const event = (number: number): fc.Arbitrary<FormatSource> =>
           }),
         ),
         group: fc.option(courseEntity(courseOf(about)), { nil: undefined }),
-        more: partial({ edApp: 'https://x.example', membership: { id: 'urn:1', type: 'Membership' } }),
+        more: membershipOf(who).chain((membership) => partial({ edApp: 'https://x.example', membership })),
       })
       .map(({ about: { profile, object }, more, ...told }) =>
         plain({
