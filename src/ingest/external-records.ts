@@ -92,28 +92,36 @@ export class ExternalRecords {
   }
 
   *#userOf(person: NamedPerson, at: Staged): Generator<ThingRecord> {
-    const { classRole, createdAt } = person;
+    const { role, classRole, createdAt } = person;
     const address = this.#detailOf('users', person.id, person.email);
     const name = this.#detailOf('users', person.id, person.name);
     this.#describe('users', person.id);
-    if ([address, name, classRole, createdAt].every((given) => given === undefined)) return;
+    if ([address, name, role, classRole, createdAt].every((given) => given === undefined)) return;
     yield {
       kind: 'users',
       record: {
         ...{ ...at, id: person.id },
         email: email.read(address, 'e-mail address', false),
         name: text.read(name, 'name of the person', false),
+        role: text.read(role, 'role of the person', false),
         classRole: text.read(classRole, 'class role of the person', false),
         ...(createdAt !== undefined && { createdMs: instant.read(createdAt, 'date of the person', false) }),
       },
     };
   }
 
-  *#boardOf({ id, title }: ForeignBoard, at: Staged): Generator<ThingRecord> {
-    const read = this.#detailOf('boards', id, title);
+  *#boardOf({ id, title, category }: ForeignBoard, at: Staged): Generator<ThingRecord> {
+    const boardTitle = this.#detailOf('boards', id, title);
     this.#describe('boards', id);
-    if (read === undefined) return;
-    yield { kind: 'boards', record: { ...at, id, title: text.read(read, 'title of the board', false) } };
+    if (boardTitle === undefined && category === undefined) return;
+    yield {
+      kind: 'boards',
+      record: {
+        ...{ ...at, id },
+        title: text.read(boardTitle, 'title of the board', false),
+        category: text.read(category, 'category of the board', false),
+      },
+    };
   }
 
   #detailOf(thing: Thing, id: bigint, { text, isGiven }: Detail): string | undefined {

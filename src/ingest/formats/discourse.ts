@@ -1,9 +1,24 @@
 /**
  * Responses of Discourse, each a JSON document: topics with their posts, single posts, categories,
- * users, and the likes of users; and the list of users, which administrators export as CSV.
- * Documents refer to each other. The type of a document is recognized by its members (decision 69).
+ * users, and the likes and accepted answers in user actions; and the list of users, which
+ * administrators export as CSV. Documents refer to each other.
  */
 import { Refusal } from '../fields/refusal.ts';
+import {
+  actionsOf,
+  categoriesOf,
+  isDeleted,
+  isFirst,
+  isPost,
+  isTopic,
+  isUser,
+  listedRoleOf,
+  PARENT,
+  postsOf,
+  singlePostsOf,
+  staffRoleOf,
+  typeOf,
+} from './discourse-documents.ts';
 import {
   type Derivation,
   type Detail,
@@ -33,6 +48,7 @@ export const DEEDS: Readonly<Record<string, string>> = {
   topic: 'pin.created',
   reply: 'pin.commented',
   like: 'pin.liked',
+  solution: 'pin.accepted',
 };
 
 /** Kinds of posts that are dropped, by `post_type`. */
@@ -41,11 +57,16 @@ const POST_TYPES: Readonly<Record<string, string>> = {
   3: 'a note of the system',
   4: 'a whisper',
 };
-/**
- * Values of `action_type` in user actions: likes given, and likes received, which are the same
- * likes.
- */
-const LIKES: ReadonlySet<unknown> = new Set([1, 2]);
+const LIKE_GIVEN = 1;
+const LIKE_RECEIVED = 2;
+/** Of the plugin for accepted answers. */
+const SOLVED = 15;
+/** Deeds by `action_type` of user actions. A like given and a like received are the same like. */
+const ACTIONS: ReadonlyMap<unknown, string> = new Map([
+  [LIKE_GIVEN, 'like'],
+  [LIKE_RECEIVED, 'like'],
+  [SOLVED, 'solution'],
+]);
 
 export const discourse: Format = {
   name: 'discourse',
@@ -55,12 +76,11 @@ export const discourse: Format = {
   open: (options, derivation) => new Documents(options, derivation),
 };
 
-/** Members that all posts have, and no other document. */
-const OF_POSTS = ['id', 'username', 'topic_id', 'post_number'];
-/** Members that only accounts have: a mention of a user has no more than an id and a user name. */
-const OF_ACCOUNTS = ['trust_level', 'email'];
-/** Members of posts and of actions on them that no user has. */
-const OF_NO_USER = ['topic_id', 'post_id', 'post_number', 'user_id'];
+/** A category as described by the documents, with the category that it is part of. */
+interface Category {
+  readonly name: string;
+  readonly parentId: bigint | undefined;
+}
 
 /** A topic as described by the documents. A detail that none of them contains is undefined. */
 interface Topic {
@@ -77,9 +97,13 @@ class Documents implements Translator {
   readonly #topics = new Map<bigint, Topic>();
   /** Topics as described by single posts; used if no document contains the topic. */
   readonly #topicsOfPosts = new Map<bigint, Topic>();
-  readonly #categories = new Map<bigint, string>();
+  readonly #categories = new Map<bigint, Category>();
   /** Posts contained in any document. */
   readonly #posts = new Set<bigint>();
+  /** Posts that a user action accepts as an answer. */
+  readonly #solutions = new Set<bigint>();
+  /** Roles in lists of users, which take precedence over those in posts. */
+  readonly #roles = new Map<bigint, string>();
 
   constructor({ mapping = {} }: FormatOptions, derivation: Derivation) {
     this.#meanings = { ...DEEDS, ...mapping };
@@ -87,17 +111,27 @@ class Documents implements Translator {
   }
 
   survey(record: FormatSource): void {
-    for (const category of categoriesOf(record) ?? []) {
-      const id = idOf(category, 'id');
-      const name = wordOf(category['name']);
-      if (name !== '') this.#categories.set(id, name);
-    }
+    for (const category of categoriesOf(record) ?? []) this.#surveyCategory(category);
     if (isTopic(record)) {
       // A document with further posts of a topic has no title.
       if (typeof record['title'] === 'string') learn(this.#topics, idOf(record, 'id'), topicOf(record));
       for (const post of postsOf(record)) this.#posts.add(idOf(post, 'id'));
     }
     for (const post of singlePostsOf(record)) this.#surveySinglePost(post);
+    for (const action of actionsOf(record)) {
+      if (action['action_type'] === SOLVED) this.#solutions.add(idOf(action, 'post_id'));
+    }
+    const role = isUser(record) ? listedRoleOf(record) : undefined;
+    if (role !== undefined) this.#roles.set(idOf(record, 'id'), role);
+  }
+
+  #surveyCategory(category: FormatSource): void {
+    const id = idOf(category, 'id');
+    const known = this.#categories.get(id);
+    this.#categories.set(id, {
+      name: wordOf(category['name']) || (known?.name ?? ''),
+      parentId: idIfAny(category, PARENT) ?? known?.parentId,
+    });
   }
 
   #surveySinglePost(post: FormatSource): void {
@@ -110,15 +144,14 @@ class Documents implements Translator {
 
   translate(record: FormatSource): readonly Translation[] {
     if (isTopic(record)) return this.#translateTopic(record);
-    if (isPost(record)) return [this.#translateSinglePost(record, '')];
-    const { user_actions: actions, latest_posts: posts } = record;
-    if (posts !== undefined) {
-      return objectsOf(posts, 'latest_posts').map((post, place) =>
+    if (isPost(record)) return this.#translateSinglePost(record, '');
+    if ('latest_posts' in record) {
+      return singlePostsOf(record).flatMap((post, place) =>
         this.#translateSinglePost(post, `latest_posts.${place}.`),
       );
     }
-    if (actions !== undefined) {
-      return objectsOf(actions, 'user_actions').map((action, place) =>
+    if ('user_actions' in record) {
+      return actionsOf(record).map((action, place) =>
         this.#translateAction(action, `user_actions.${place}.`),
       );
     }
@@ -127,7 +160,10 @@ class Documents implements Translator {
     if (categories !== undefined) {
       return categories.map((one) => ({ describes: 'boards', board: this.#boardOf(idOf(one, 'id')) }));
     }
-    if (isUser(record)) return [{ describes: 'users', person: listedPerson(record) }];
+    if (isUser(record)) {
+      const person = listedPerson(record);
+      return [{ describes: 'users', person: { ...person, role: this.#roles.get(person.id) } }];
+    }
     throw new Refusal(
       '',
       'is not a topic, a post, categories, user actions or a user; a user has an id, a username, ' +
@@ -138,7 +174,7 @@ class Documents implements Translator {
   #translateTopic(record: FormatSource): readonly Translation[] {
     const id = idOf(record, 'id');
     const posts = postsOf(record);
-    const translated = posts.map((post, place) =>
+    const translated = posts.flatMap((post, place) =>
       this.#translatePost(id, post, `post_stream.posts.${place}.`),
     );
     const { stream } = memberOf(record, 'post_stream');
@@ -148,11 +184,21 @@ class Documents implements Translator {
     return [...translated, ...listed.filter(isMissing).map(() => ({ dropped }))];
   }
 
-  #translateSinglePost(post: FormatSource, before: string): Translation {
+  #translateSinglePost(post: FormatSource, before: string): readonly Translation[] {
     return this.#translatePost(idOf(post, 'topic_id', `${before}topic_id`), post, before);
   }
 
-  #translatePost(topicId: bigint, post: FormatSource, before: string): Translation {
+  /** A post says that it is the accepted answer, but neither by whom nor since when. */
+  #translatePost(topicId: bigint, post: FormatSource, before: string): readonly Translation[] {
+    const written = this.#translateWriting(topicId, post, before);
+    const isMissing = post['accepted_answer'] === true && !this.#solutions.has(idOf(post, 'id'));
+    if (!isMissing || 'dropped' in written) return [written];
+    const dropped =
+      'is an accepted answer, but in no file is who accepted it: request user actions, with filter=15';
+    return [written, { dropped }];
+  }
+
+  #translateWriting(topicId: bigint, post: FormatSource, before: string): Translation {
     const id = idOf(post, 'id', `${before}id`);
     const number = idOf(post, 'post_number', `${before}post_number`);
     const timestamp = textOf(post, 'created_at', `${before}created_at`);
@@ -164,7 +210,8 @@ class Documents implements Translator {
     const deed = number === 1n ? 'topic' : 'reply';
     if (userId === undefined) return { dropped: `names no user: ${deed}` };
     const eventId = this.#derivation.eventNumberOf(`discourse post ${id}`);
-    const actor = personOf(userId, post['name'], post['username']);
+    const role = this.#roles.get(userId) ?? staffRoleOf(post);
+    const actor = { ...personOf(userId, post['name'], post['username']), role };
     const body = wordOf(post['raw']) || wordOf(post['cooked']) || undefined;
     return this.#eventOf(deed, {
       ...{ id: eventId, topicId, actor, timestamp },
@@ -175,13 +222,18 @@ class Documents implements Translator {
   #translateAction(action: FormatSource, before: string): Translation {
     const timestamp = textOf(action, 'created_at', `${before}created_at`);
     const { action_type: type } = action;
-    if (!LIKES.has(type)) return { dropped: `is not a like, but a user action of type ${typeOf(type)}` };
+    const deed = ACTIONS.get(type);
+    if (deed === undefined) {
+      return {
+        dropped: `is neither a like nor an accepted answer, but a user action of type ${typeOf(type)}`,
+      };
+    }
     const topicId = idOf(action, 'topic_id', `${before}topic_id`);
     const post = idOf(action, 'post_id', `${before}post_id`);
     const who = idOf(action, 'acting_user_id', `${before}acting_user_id`);
     const actor = personOf(who, action['acting_name'], action['acting_username']);
-    const id = this.#derivation.eventNumberOf(`discourse like ${post} ${who}`);
-    return this.#eventOf('like', { id, topicId, actor, timestamp, body: undefined });
+    const id = this.#derivation.eventNumberOf(`discourse ${deed} ${post} ${who}`);
+    return this.#eventOf(deed, { id, topicId, actor, timestamp, body: undefined });
   }
 
   #eventOf(deed: string, { topicId, body, ...event }: Deed): Translation {
@@ -198,7 +250,9 @@ class Documents implements Translator {
   }
 
   #boardOf(id: bigint): ForeignBoard {
-    return { id, title: detailOf(this.#categories.get(id), `Category ${id}`) };
+    const { name, parentId } = this.#categories.get(id) ?? {};
+    const parent = parentId === undefined ? undefined : this.#categories.get(parentId);
+    return { id, title: detailOf(name, `Category ${id}`), category: parent?.name || undefined };
   }
 }
 
@@ -208,62 +262,6 @@ interface Deed {
   readonly actor: NamedPerson;
   readonly timestamp: string;
   readonly body: string | undefined;
-}
-
-/** A number or a text; empty for an object, because not every object can be converted to text. */
-function typeOf(value: unknown): string {
-  return typeof value === 'object' ? '' : String(value);
-}
-
-function isTopic(record: FormatSource): boolean {
-  return 'post_stream' in record;
-}
-
-function isPost(record: FormatSource): boolean {
-  return OF_POSTS.every((member) => member in record);
-}
-
-/** The posts of a document other than a topic. */
-function singlePostsOf(record: FormatSource): readonly FormatSource[] {
-  if (isPost(record)) return [record];
-  return 'latest_posts' in record ? objectsOf(record['latest_posts'], 'latest_posts') : [];
-}
-
-function isUser(record: FormatSource): boolean {
-  return (
-    ['id', 'username'].every((member) => member in record) &&
-    OF_ACCOUNTS.some((member) => member in record) &&
-    !OF_NO_USER.some((member) => member in record)
-  );
-}
-
-function postsOf(topic: FormatSource): readonly FormatSource[] {
-  return objectsOf(memberOf(topic, 'post_stream')['posts'], 'post_stream.posts');
-}
-
-/** From `/categories.json` or `/site.json`, with subcategories. Undefined for other documents. */
-function categoriesOf(record: FormatSource): readonly FormatSource[] | undefined {
-  const listed = isObject(record['category_list']) ? record['category_list'] : record;
-  if (!('categories' in listed)) return undefined;
-  return objectsOf(listed['categories'], 'categories').flatMap((category) => {
-    const { subcategory_list: below } = category;
-    return Array.isArray(below) ? [category, ...objectsOf(below, 'subcategory_list')] : [category];
-  });
-}
-
-/** Throws `Refusal`. */
-function objectsOf(list: unknown, name: string): readonly FormatSource[] {
-  if (Array.isArray(list) && list.every(isObject)) return list;
-  throw new Refusal(name, 'must be a list of objects');
-}
-
-/** Deleted by a moderator, or by its author, in which case it remains in place for a day. */
-function isDeleted(post: FormatSource): boolean {
-  return wordOf(post['deleted_at']) !== '' || post['user_deleted'] === true;
-}
-
-function isFirst(post: FormatSource): boolean {
-  return post['post_number'] === 1;
 }
 
 function topicOf(record: FormatSource): Topic {

@@ -34,7 +34,9 @@ export interface NamedPerson {
   readonly id: bigint;
   readonly email: Detail;
   readonly name: Detail;
-  /** Absent if the source does not say it; then a known one is kept. */
+  /** Absent if the source does not give it; then a known one is kept. */
+  readonly role?: string | undefined;
+  /** As `role`. */
   readonly classRole?: string | undefined;
   /** ISO 8601 with an offset. */
   readonly createdAt?: string | undefined;
@@ -43,6 +45,8 @@ export interface NamedPerson {
 export interface ForeignBoard {
   readonly id: bigint;
   readonly title: Detail;
+  /** Absent if the source does not give it; then a known one is kept. */
+  readonly category?: string | undefined;
 }
 
 export interface ForeignPin {

@@ -167,7 +167,7 @@ describe('documents of Discourse', () => {
       'is part of a private message': 1,
       'belongs to a topic without a category': 1,
       'is about a topic that is in none of the files: reply': 1,
-      'is not a like, but a user action of type 5': 1,
+      'is neither a like nor an accepted answer, but a user action of type 5': 1,
       'is about a topic that is in none of the files: like': 1,
     });
   });
@@ -197,6 +197,101 @@ describe('documents of Discourse', () => {
         '1 id: is not in the header, so the file is not',
       ],
     );
+  });
+
+  it('give staff a role, and everyone in a list that says who is staff', async (t) => {
+    const list =
+      'id,username,trust_level,admin,moderator\n7,user7,2,true,false\n8,user8,2,false,true\n9,user9,0,false,false\n';
+    const posts = [
+      post(10, 1, 7, { admin: true, moderator: true, staff: true }),
+      post(11, 2, 8, { admin: false, moderator: true, staff: true }),
+      post(12, 3, 9, { admin: false, moderator: false, staff: false }),
+    ];
+    const rolesIn = async (files: Readonly<Record<string, string>>) => {
+      const { found, report } = await imported(t, files);
+      assert.deepEqual(report.problems, []);
+      return [7n, 8n, 9n].map((id) => found('users', id)['role']);
+    };
+    const topics = written(topic(1, posts));
+    assert.deepEqual(await rolesIn({ 'user-list.csv': list }), ['admin', 'moderator', 'user']);
+    assert.deepEqual(await rolesIn({ '1.json': topics }), ['admin', 'moderator', undefined]);
+    assert.deepEqual(await rolesIn({ '1.json': topics, 'user-list.csv': USERS }), [
+      ...['admin', 'moderator', undefined],
+    ]);
+    const staff = [
+      { id: 7, username: 'user7', trust_level: 2, admin: false, moderator: false },
+      { id: 8, username: 'user8', trust_level: 2, admin: true, moderator: false },
+      { id: 9, username: 'user9', trust_level: 2, moderator: false },
+    ];
+    for (const name of ['0.json', '2.json']) {
+      const roles = await rolesIn({ '1.json': topics, [name]: written(staff) });
+      assert.deepEqual(roles, ['user', 'admin', undefined], 'the list takes precedence');
+    }
+  });
+
+  it('put a board into the category that its own is part of', async (t) => {
+    const nested = {
+      categories: [
+        {
+          ...{ id: 5, name: 'Science', parent_category_id: null },
+          subcategory_list: [{ id: 6, name: 'Physics', subcategory_list: [{ id: 7, name: 'Optics' }] }],
+        },
+      ],
+    };
+    const flat = {
+      categories: [
+        { id: 7, name: 'Optics', parent_category_id: 6 },
+        { id: 6, name: 'Physics', parent_category_id: 5 },
+        { id: 5, name: 'Science' },
+        { id: 8, name: 'Lost', parent_category_id: 99 },
+      ],
+    };
+    for (const document of [nested, flat]) {
+      const { found, report } = await imported(t, { 'categories.json': written(document) });
+      assert.deepEqual(report.problems, []);
+      assert.deepEqual(
+        [5n, 6n, 7n].map((id) => found('boards', id)).map(({ title, category }) => [title, category]),
+        [
+          ['Science', undefined],
+          ['Physics', 'Science'],
+          ['Optics', 'Physics'],
+        ],
+      );
+      assert.equal(found('boards', 8n)['category'], undefined);
+    }
+  });
+
+  it('have an event for each accepted answer if a user action says by whom and when', async (t) => {
+    const posts = [post(10, 1, 7), post(11, 2, 8, { accepted_answer: true }), post(12, 3, 9)];
+    const files = { '1.json': written(topic(1, posts)), 'post.json': written(posts[1]) };
+    const missing =
+      'is an accepted answer, but in no file is who accepted it: request user actions, with filter=15';
+    const without = await imported(t, files);
+    assert.deepEqual(without.dropped, { [missing]: 2 });
+    assert.equal(without.events.length, 4);
+    const solved = { ...like(11, 7, 15), created_at: at(55) };
+    const { events, dropped, found } = await imported(t, {
+      ...files,
+      'solved.json': written({ user_actions: [solved] }),
+    });
+    assert.deepEqual(dropped, {});
+    assert.deepEqual(
+      events
+        .filter(({ action }) => action === 'accepted')
+        .map(({ type, actorId, ownerId, boardId, pinId, timestampMs }) =>
+          [type, actorId, ownerId, boardId, pinId, timestampMs].join(' '),
+        ),
+      [`pin 7 7 5 1 ${Date.parse(at(55))}`],
+    );
+    assert.equal(found('users', 7n)['name'], 'Name 7');
+    const mapped = await imported(
+      t,
+      { ...files, 'solved.json': written({ user_actions: [solved] }) },
+      {
+        mapping: { solution: null },
+      },
+    );
+    assert.deepEqual(mapped.dropped, { 'is mapped to null: solution': 1 });
   });
 
   it('may be single posts, as in /posts/ID.json, which describe their topic but no user', async (t) => {

@@ -51,21 +51,34 @@ const TOPIC = {
   ...{ id: 1, title: 'Sky', archetype: 'regular', category_id: 5, tags: ['sky', { name: 'blue' }] },
   details: { created_by: { id: 7, username: 'ada' } },
   post_stream: {
-    posts: [{ id: 10, post_number: 1, post_type: 1, user_id: 7, created_at: '2024-05-01T10:00:00Z' }],
+    posts: [
+      {
+        ...{ id: 10, post_number: 1, post_type: 1, user_id: 7, created_at: '2024-05-01T10:00:00Z' },
+        ...{ admin: true, accepted_answer: true },
+      },
+    ],
     stream: [10, 11],
   },
 };
 const LIKES = {
   user_actions: [
     { action_type: 1, created_at: '2024-05-01T10:00:00Z', post_id: 10, topic_id: 1, acting_user_id: 8 },
+    { action_type: 15, created_at: '2024-05-01T10:00:00Z', post_id: 11, topic_id: 1, acting_user_id: 7 },
   ],
 };
 const POST = {
   ...{ id: 20, post_number: 2, topic_id: 2, topic_title: 'Sea', category_id: 5, user_id: 7, username: 'ada' },
   created_at: '2024-05-01T10:00:00Z',
 };
-const USER = { id: 7, username: 'ada', trust_level: 1, created_at: '2024-05-01T10:00:00Z' };
-const CATEGORIES = { category_list: { categories: [{ id: 5, name: 'P', subcategory_list: [{ id: 6 }] }] } };
+const USER = {
+  ...{ id: 7, username: 'ada', trust_level: 1, created_at: '2024-05-01T10:00:00Z' },
+  ...{ admin: false, moderator: true },
+};
+const CATEGORIES = {
+  category_list: {
+    categories: [{ id: 5, name: 'P', parent_category_id: 4, subcategory_list: [{ id: 6 }] }],
+  },
+};
 
 /** Values that no record should contain, as JSON. */
 const hostile = fc.oneof(

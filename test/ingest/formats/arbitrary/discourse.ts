@@ -20,6 +20,8 @@ const categoryOf = (topic: number) => 4 + courseOf(topic);
 /** A user has the same name everywhere; one in four has only the user name. */
 const nameOf = (who: number) => (who === 4 ? '' : `Given person ${who}`);
 const namesOf = (who: number) => ({ name: nameOf(who), username: `user${who}` });
+/** The first user is an administrator, the second a moderator. */
+const staffOf = (who: number) => ({ admin: who === 1, moderator: who === 2 });
 const unnamed = { name: '', username: '' };
 
 /** The post with this number in a topic: always the same post, more or less complete. */
@@ -31,7 +33,7 @@ const post = (topic: number, number: number): fc.Arbitrary<FormatSource> => {
     .tuple(fc.constantFrom(namesOf(who), unnamed), partial({ raw: text, cooked: text, reads: 5 }))
     .map(([names, more]) => ({
       ...{ id, post_number: number, topic_id: topic, user_id: who, created_at: momentOf(id) },
-      ...{ ...names, ...more },
+      ...{ ...names, ...more, ...staffOf(who) },
       ...(id % 7 === 0 && { post_type: 3 }),
       ...(id % 5 === 0 && { user_deleted: true }),
     }));
@@ -71,14 +73,17 @@ const categories = partial({ name: 'Given course 5' }).map((more) => ({
 }));
 
 const like = fc.tuple(page, postNumber, person).chain(([about, number, who]) =>
-  fc.constantFrom(1, 2, 5).map((type) => ({
+  fc.constantFrom(1, 2, 5, 15).map((type) => ({
     ...{ action_type: type, created_at: momentOf(about), post_id: 100 * about + number, topic_id: about },
     ...{ acting_user_id: who, acting_name: nameOf(who), acting_username: `user${who}` },
   })),
 );
 
 const user = person.chain((who) =>
-  partial({ email: `person${who}@x.example`, created_at: '2020-10-18T13:05:11Z' }).map((more) => ({
+  partial({
+    ...{ email: `person${who}@x.example`, created_at: '2020-10-18T13:05:11Z' },
+    ...staffOf(who),
+  }).map((more) => ({
     ...{ id: who, ...namesOf(who), trust_level: 1 },
     ...more,
   })),
