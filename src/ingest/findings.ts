@@ -19,6 +19,12 @@ export interface ReportedProblem {
   readonly reason: string;
 }
 
+interface FindingsOptions {
+  readonly linesBefore?: number | undefined;
+  /** Called for each problem, also for those after the first hundred. */
+  readonly onProblem?: ((problem: ReportedProblem) => void) | undefined;
+}
+
 const REPORTED = 100;
 const BUFFERED_LINES = 1000;
 
@@ -28,15 +34,21 @@ export class Findings {
   readonly #names: readonly string[];
   readonly #rejects: RejectsFile | undefined;
   readonly #linesBefore: number;
+  readonly #onProblem: ((problem: ReportedProblem) => void) | undefined;
 
   /**
    * `names` are the names of the inputs; a problem refers to one by its index. `linesBefore` is the
    * number of lines of each input that earlier imports read; it is added to line numbers.
    */
-  constructor(names: readonly string[], rejects: RejectsFile | undefined, linesBefore = 0) {
+  constructor(
+    names: readonly string[],
+    rejects: RejectsFile | undefined,
+    { linesBefore = 0, onProblem }: FindingsOptions = {},
+  ) {
     this.#names = names;
     this.#rejects = rejects;
     this.#linesBefore = linesBefore;
+    this.#onProblem = onProblem;
   }
 
   add({ file, line: place, field, reason, raw }: StagedProblem): void {
@@ -44,6 +56,7 @@ export class Findings {
     const problem = { file: this.#names[file] ?? '', line, field, reason };
     this.count += 1;
     if (this.first.length < REPORTED) this.first.push(problem);
+    this.#onProblem?.(problem);
     this.#rejects?.add(`${escapeLineEnds(JSON.stringify({ ...problem, record: raw ?? '' }))}\n`);
   }
 

@@ -84,6 +84,8 @@ export interface ImportOptions {
   readonly waitMs?: number | undefined;
   /** Called at most about ten times a second. */
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined;
+  /** Called for each problem, also for those that the report only counts. */
+  readonly onProblem?: ((problem: ReportedProblem) => void) | undefined;
   /** Called once if the import must wait for another one. */
   readonly onWait?: (() => void) | undefined;
 }
@@ -168,7 +170,7 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
   const findings = new Findings(
     inputs.map(({ name }) => name),
     rejects,
-    options.linesBefore,
+    options,
   );
   const publication = await beginPublication(options, target, inputs);
   try {

@@ -46,6 +46,41 @@ describe('import', () => {
     assert.equal(lines.length, 102);
   });
 
+  it('counts invalid records by field and reason if they are in many files', async () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 30 }, (_, at) => [
+        `users-${at}.csv`,
+        `id,email,name\nx${at},a@x.example,A\n${at},,B\n${at % 2 === 0 ? `y${at},b@x.example,C\n` : ''}`,
+      ]),
+    );
+    const many = join(folder, 'many-bad');
+    mkdirSync(many);
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(many, name), text);
+    const { code, stdout, stderr } = await run(['import', many, ...into('many-bad')]);
+    assert.equal(code, 1);
+    assert.match(stdout, /^users +30 +75$/m);
+    assert.deepEqual(
+      stderr
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.replace(/\S*many-bad\//, '').replace(/ {2,}/g, ' ')),
+      [
+        'FIELD PROBLEM RECORDS FILES EXAMPLE',
+        'id … is not an integer 45 30 users-0.csv:2',
+        'email is required 30 30 users-0.csv:3',
+        '',
+        'corkboard: Nothing was published because of at least 75 invalid records (references are checked only when there are none); correct them, or skip them with --skip-invalid FILE.',
+      ],
+    );
+    const json = await run(['import', many, ...into('many-bad'), '--json']);
+    assert.equal(JSON.parse(json.stdout).problems.length, 75);
+    assert.match(json.stderr, /users-29\.csv:2: id: "x29" is not an integer\n/);
+    for (const name of Object.keys(files).slice(10)) rmSync(join(many, name));
+    const few = await run(['import', many, ...into('many-bad')]);
+    assert.match(few.stdout, /users-9\.csv +users +2$/m);
+    assert.match(few.stderr, /users-9\.csv:3: email: is required\n/);
+  });
+
   it('prints no control characters, neither of a file nor of its name', async () => {
     const red = '\\u001b[31m';
     const users = join(folder, 'users.ndjson');

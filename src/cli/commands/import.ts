@@ -16,6 +16,7 @@ import { openProgressDisplay } from '../terminal/import-progress.ts';
 import { renderProblems, renderReport } from '../terminal/import-report.ts';
 import { readReplaced, readSeconds } from '../terminal/options.ts';
 import { countOf, printResult, remark } from '../terminal/output.ts';
+import { ProblemSummary } from '../terminal/problem-summary.ts';
 
 type ImportCommandOptions = StorageOptions & FollowWords & { readonly formats?: boolean };
 type ImportCommandWords = Omit<ImportCommandOptions, 'organization'> & { readonly organization?: string };
@@ -164,6 +165,7 @@ export async function importInto(
   const { openTemporaryFolder, removeFoldersOnSignals } = await import('../../system/temporary-folder.ts');
   removeFoldersOnSignals();
   const display = openProgressDisplay();
+  const summary = new ProblemSummary();
   let isUnderWay = false;
   using scratch = new DisposableStack();
   const openScratchStore = async () => {
@@ -194,10 +196,12 @@ export async function importInto(
         isUnderWay = true;
         display.show(progress);
       },
+      onProblem: (problem) => summary.add(problem),
       onWait: () => remark(`Waiting for another import of ${options.organization} to finish.`),
     });
     display.end();
-    if (report.problemCount > 0) remark(renderProblems(report));
+    const isSummedUp = summary.isNeeded && options.json !== true;
+    if (report.problemCount > 0) remark(isSummedUp ? summary.render() : renderProblems(report));
     return report;
   } finally {
     display.end();

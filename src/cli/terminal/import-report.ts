@@ -43,7 +43,7 @@ function renderChanges({ changes }: ImportReport): string[] {
 }
 
 /** More files than this are summarized by their content. */
-const FILES_LISTED = 50;
+const FILES_LISTED = 20;
 const NAMES_LISTED = 10;
 
 function renderFiles({ files }: ImportReport): string[] {
