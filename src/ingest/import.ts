@@ -36,6 +36,8 @@ export interface ImportOptions {
   readonly takesSettings?: boolean | undefined;
   /** Whether symbolic links inside folders are followed. Links in `paths` always are. */
   readonly followsLinks?: boolean | undefined;
+  /** Whether the folders inside folders are searched as well. */
+  readonly searchesSubfolders?: boolean | undefined;
   /**
    * Whether the paths were found in a folder to which other users of the system may be able to
    * write, rather than named by the operator.
@@ -127,7 +129,7 @@ export interface ImportReport {
   /** Files in folders with settings of an organization, and whether the settings were used. */
   readonly settings: readonly string[];
   readonly settingsTaken: boolean;
-  /** Other files in folders, which were ignored because their names show no kind of record. */
+  /** Other files and folders in folders, ignored because their names show no kind of record. */
   readonly passedOver: readonly string[];
   readonly durationMs: number;
 }

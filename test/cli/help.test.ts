@@ -24,7 +24,7 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
   ],
   'corkboard import': [
     ...['--organization', '--as', '--time-zone', '--date-order', '--mapping', '--from-lrs', '--since'],
-    ...['--formats', '--skip-invalid', '--dry-run', '--json', '--cascade', '--replace'],
+    ...['--formats', '--skip-invalid', '--dry-run', '--json', '--cascade', '--replace', '--subfolders'],
   ],
   'corkboard pull': ['--organization', '--key-file', '--key', '--json'],
   'corkboard sync': ['--to', '--schema', '--every', '--key-file', '--key', '--json'],

@@ -138,6 +138,25 @@ describe('import', () => {
     assert.equal(report.changes.users.added, 3);
   });
 
+  it('reads folders inside a folder with --subfolders, but never while it follows one', async () => {
+    const deep = join(folder, 'deep');
+    mkdirSync(join(deep, 'more'), { recursive: true });
+    writeSmallBundle(join(deep, 'more', 'bundle'));
+    const without = await run(['import', deep, ...into('deep')]);
+    assert.equal(without.code, 2);
+    assert.match(without.stderr, /contains only folders, which are searched only with --subfolders/);
+    const report = await runJson(['import', deep, ...into('deep'), '--subfolders']);
+    assert.deepEqual([report.outcome, report.changes.events.added], ['published', 3]);
+    assert.match(report.passedOver.join(' '), /README\.txt$/);
+    symlinkSync(bundle, join(deep, 'link'));
+    const linked = await run(['import', deep, ...into('deep'), '--subfolders']);
+    assert.equal(linked.code, 1);
+    assert.match(linked.stderr, /link is a symbolic link.*--follow-symlinks/);
+    const follow = await run(['import', deep, ...into('deep'), '--subfolders', '--follow']);
+    assert.equal(follow.code, 2);
+    assert.match(follow.stderr, /--follow reads one folder\. Leave out --subfolders\./);
+  });
+
   it('summarizes very many files', async () => {
     const many = join(folder, 'many');
     mkdirSync(many);

@@ -62,6 +62,7 @@ export function addImportCommand(program: Command): void {
       '--skip-invalid <file>',
       'publish the valid records; write each invalid record to this file, with the reason',
     )
+    .option('--subfolders', 'also read the folders inside folders, at any depth')
     .option(
       '--follow-symlinks',
       'follow symbolic links inside folders instead of refusing them; links given as paths are always followed',
@@ -104,6 +105,7 @@ export function addImportCommand(program: Command): void {
     'corkboard import ./bundle --organization school --skip-invalid rejects.ndjson',
     'zcat events.csv.gz | corkboard import - --as events --organization school --json',
     'corkboard import logs/ --as moodle-log --time-zone Asia/Muscat --organization school --dry-run',
+    'corkboard import courses/ --subfolders --as caliper --organization school',
     'corkboard import statements.ndjson.gz --as xapi --mapping verbs.json --organization school',
     'tail -F -n +1 events.ndjson | corkboard import - --follow --organization school --json',
     'corkboard import inbox/ --follow --every 60 --organization school --skip-invalid rejects.ndjson',
@@ -181,6 +183,7 @@ export async function importInto(
       skipInvalid: options.skipInvalid,
       takesSettings: options.settings,
       followsLinks: options.followSymlinks,
+      searchesSubfolders: options.subfolders,
       dryRun: options.dryRun,
       cascades: options.cascade,
       replaced: options.replace,

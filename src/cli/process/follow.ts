@@ -19,6 +19,7 @@ export interface FollowWords extends JsonOption, WrittenBy {
   readonly skipInvalid?: string;
   readonly dryRun?: boolean;
   readonly followSymlinks?: boolean;
+  readonly subfolders?: boolean;
   readonly cascade?: boolean;
   readonly replace?: readonly ReplaceableKind[];
   readonly settings?: boolean;
@@ -31,7 +32,7 @@ const EVERY_MS = 5000;
 
 /** Throws `option-malformed` if the options and paths contradict each other. */
 export function checkFollow(paths: readonly string[], words: Omit<FollowWords, 'organization'>): void {
-  const { follow, every, dryRun, fromLrs, settings, replace } = words;
+  const { follow, every, dryRun, fromLrs, settings, replace, subfolders } = words;
   if (follow !== true) {
     if (every === undefined) return;
     throw new AppError('option-malformed', '--every requires --follow.');
@@ -43,6 +44,9 @@ export function checkFollow(paths: readonly string[], words: Omit<FollowWords, '
   }
   if (replace !== undefined) {
     throw new AppError('option-malformed', '--follow never has all records. Leave out --replace.');
+  }
+  if (subfolders === true) {
+    throw new AppError('option-malformed', '--follow reads one folder. Leave out --subfolders.');
   }
   if (fromLrs !== undefined || paths.length !== 1) {
     throw new AppError(

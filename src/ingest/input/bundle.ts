@@ -9,7 +9,7 @@ import { AppError } from '../../domain/app-error.ts';
 import { RECORD_KINDS, type RecordKind } from '../../store/staging.ts';
 import { FORMAT_TITLES } from '../formats/choices.ts';
 import type { Format as ForeignFormat } from '../formats/format.ts';
-import { type FileIdentity, lookAt } from './found-file.ts';
+import { type FileIdentity, isReplaced, lookAt } from './found-file.ts';
 import { refuseFile } from './refuse-file.ts';
 
 type FileFormat = 'csv' | 'ndjson' | 'json' | 'parquet' | 'xml';
@@ -46,6 +46,8 @@ export interface Input {
 export interface PathRules {
   /** Whether symbolic links inside folders are followed. Links named by the operator always are. */
   readonly followsLinks?: boolean | undefined;
+  /** Whether the folders inside folders are searched as well, at any depth. */
+  readonly searchesSubfolders?: boolean | undefined;
   /** Whether the paths were found in a folder rather than named by the operator. */
   readonly areFound?: boolean | undefined;
 }
@@ -53,12 +55,12 @@ export interface PathRules {
 export interface Bundle {
   /**
    * In the order of `RECORD_KINDS`; within a kind in the given order, and in a folder by name, with
-   * numbers in names compared as numbers.
+   * numbers in names compared as numbers. The files of a subfolder are in its place.
    */
   readonly inputs: readonly Input[];
-  /** Files in folders that contain settings of an organization. */
+  /** Files in the given folders that contain settings of an organization. */
   readonly settings: readonly string[];
-  /** Other files in folders, which are ignored because their names show no kind of record. */
+  /** Other files and folders in folders, ignored because their names show no kind of record. */
   readonly passedOver: readonly string[];
 }
 
@@ -77,7 +79,8 @@ const WORKBOOK = /\.(?:xls\w?|ods|numbers)$/i;
 export const NATURAL_ORDER = new Intl.Collator('en', { numeric: true });
 
 /**
- * Finds the inputs among files, folders (searched one level deep) and `-`. `as` is the kind of
+ * Finds the inputs among files, folders (searched one level deep, unless the rules say otherwise)
+ * and `-`. `as` is the kind of
  * record in named files and on standard input; in folders, names show the kind. All files whose
  * names show a form of `foreign` are inputs in that format. Throws `file-unreadable`, also for a
  * symbolic link in a folder. Throws `option-malformed` for a path that shows no kind of record,
@@ -88,17 +91,16 @@ export async function findBundle(
   as: RecordKind | undefined,
   foreign?: ForeignFormat,
   stdinName = STANDARD_INPUT,
-  { followsLinks = false, areFound = false }: PathRules = {},
+  { followsLinks = false, searchesSubfolders = false, areFound = false }: PathRules = {},
 ): Promise<Bundle> {
-  const searched = { foreign, followsLinks };
+  const searched = { foreign, followsLinks, searchesSubfolders };
   const told = foreign === undefined ? as : 'events';
-  const inputs: Input[] = [];
-  const settings: string[] = [];
-  const passedOver: string[] = [];
+  const found: FoundFiles = { inputs: [], settings: [], passedOver: [], folders: new Set() };
+  const { inputs, settings, passedOver } = found;
   for (const path of paths) {
     if (path === STANDARD_INPUT) inputs.push(standardInput(told, stdinName));
     else if (!areFound && (await entryAt(path)).isDirectory()) {
-      await searchFolder(path, searched, { inputs, settings, passedOver });
+      await searchGivenFolder(path, searched, found);
     } else inputs.push(await givenFile(path, told, searched, areFound));
   }
   await refuseRepeats(inputs);
@@ -149,6 +151,7 @@ function adviceFor(path: string): string | undefined {
 interface Searched {
   readonly foreign: ForeignFormat | undefined;
   readonly followsLinks: boolean;
+  readonly searchesSubfolders: boolean;
 }
 
 /** The files found so far. */
@@ -156,36 +159,93 @@ interface FoundFiles {
   readonly inputs: Input[];
   readonly settings: string[];
   readonly passedOver: string[];
+  /** Paths without links of the folders searched so far. */
+  readonly folders: Set<string>;
+}
+
+async function searchGivenFolder(folder: string, searched: Searched, found: FoundFiles): Promise<void> {
+  const before = found.inputs.length;
+  const real = await realpath(folder).catch((error: unknown) => refuseFile(folder, error));
+  const entries = await searchFolder({ folder, real, isGiven: true }, searched, found);
+  if (found.inputs.length === before) throw nothingIn(folder, entries, searched);
+}
+
+/** A folder that is searched. */
+interface SearchedFolder {
+  readonly folder: string;
+  /** Its path without links. */
+  readonly real: string;
+  /** Whether the operator named it, rather than a folder around it. */
+  readonly isGiven: boolean;
 }
 
 async function searchFolder(
-  folder: string,
+  { folder, real, isGiven }: SearchedFolder,
   searched: Searched,
-  { inputs, settings, passedOver }: FoundFiles,
-): Promise<void> {
+  found: FoundFiles,
+): Promise<readonly Dirent[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) =>
     refuseFile(folder, error),
   );
-  const before = inputs.length;
-  const { foreign } = searched;
-  for (const { name } of entries.sort((one, other) => NATURAL_ORDER.compare(one.name, other.name))) {
+  found.folders.add(real);
+  for (const entry of entries.sort((one, other) => NATURAL_ORDER.compare(one.name, other.name))) {
+    const { name } = entry;
     const path = join(folder, name);
-    const kind = kindInFolder(name, foreign);
-    const input = kind && (await foundInput(path, kind, searched));
-    if (input !== undefined) inputs.push(input);
-    else if (SETTINGS.test(name)) settings.push(path);
-    else passedOver.push(path);
+    const kind = kindInFolder(name, searched.foreign);
+    const realPath = isGiven ? undefined : join(real, name);
+    const input = kind && (await foundInput(path, kind, searched, realPath));
+    if (input !== undefined) found.inputs.push(input);
+    else if (searched.searchesSubfolders && (await isSubfolder(path, entry, searched))) {
+      await searchFolder(await subfolderAt(path, real, searched, found), searched, found);
+    } else if (isGiven && SETTINGS.test(name)) found.settings.push(path);
+    else found.passedOver.push(path);
   }
-  if (inputs.length === before) throw nothingIn(folder, entries, foreign);
+  return entries;
 }
 
-function nothingIn(folder: string, entries: readonly Dirent[], foreign: ForeignFormat | undefined): AppError {
+/**
+ * Hidden folders belong to tools, such as `.git`. Throws `file-unreadable` for a link to a folder,
+ * unless links are followed.
+ */
+async function isSubfolder(path: string, entry: Dirent, { followsLinks }: Searched): Promise<boolean> {
+  if (entry.name.startsWith('.')) return false;
+  if (!entry.isSymbolicLink()) return entry.isDirectory();
+  const target = await stat(path).catch(() => undefined);
+  return target?.isDirectory() === true && (await lookAt(path, followsLinks)) === 'folder';
+}
+
+/**
+ * Throws `file-unreadable` when a link has replaced the folder. Throws `option-malformed` when the
+ * folder has been searched, which a link to a folder around it would repeat without end.
+ */
+async function subfolderAt(
+  path: string,
+  around: string,
+  { followsLinks }: Searched,
+  { folders }: FoundFiles,
+): Promise<SearchedFolder> {
+  const real = await realpath(path).catch((error: unknown) => refuseFile(path, error));
+  if (!followsLinks && real !== join(around, basename(path))) throw isReplaced(path);
+  if (folders.has(real)) {
+    throw new AppError(
+      'option-malformed',
+      `${path} leads to a folder that is read already. Name every folder once, and remove links to it.`,
+    );
+  }
+  return { folder: path, real, isGiven: false };
+}
+
+function nothingIn(
+  folder: string,
+  entries: readonly Dirent[],
+  { foreign, searchesSubfolders }: Searched,
+): AppError {
   const archive = entries
     .map(({ name }) => adviceFor(join(folder, name)))
     .find((advice) => advice !== undefined);
   const reason =
-    entries.length > 0 && entries.every((entry) => entry.isDirectory())
-      ? `The folder ${folder} contains only folders, which are not searched. Give their paths instead, like ${join(folder, entries[0]!.name)}.`
+    !searchesSubfolders && entries.length > 0 && entries.every((entry) => entry.isDirectory())
+      ? `The folder ${folder} contains only folders, which are searched only with --subfolders. Give it, or their paths instead, like ${join(folder, entries[0]!.name)}.`
       : (archive ??
         (foreign === undefined
           ? `The folder ${folder} has no file named by its kind of records, like users.csv or events-2024.ndjson.gz. ` +
@@ -218,12 +278,13 @@ async function foundInput(
   path: string,
   kind: RecordKind,
   { foreign, followsLinks }: Searched,
+  realPath?: string,
 ): Promise<Input | undefined> {
   const found = await lookAt(path, followsLinks);
   if (found === 'folder' || found === 'none') return undefined;
   await access(path, constants.R_OK).catch((error: unknown) => refuseFile(path, error));
   const form = formOf(path, foreign?.forms.includes('xml') ?? false);
-  const identity = followsLinks ? undefined : found.identity;
+  const identity = followsLinks ? undefined : { ...found.identity, realPath };
   return { name: path, path, kind, form, byteLength: found.size, identity };
 }
 

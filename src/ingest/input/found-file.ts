@@ -5,7 +5,7 @@
  * was checked.
  */
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, open, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, open, readlink, realpath, stat } from 'node:fs/promises';
 import { AppError } from '../../domain/app-error.ts';
 import { hasCode } from '../../system/file-errors.ts';
 import { refuseFile } from './refuse-file.ts';
@@ -14,6 +14,10 @@ import { refuseFile } from './refuse-file.ts';
 export interface FileIdentity {
   readonly dev: number;
   readonly ino: number;
+  /**
+   * Its path without links, for a file in a subfolder: a link can also replace the subfolder.
+   */
+  readonly realPath?: string | undefined;
 }
 
 export interface FoundFile {
@@ -51,9 +55,21 @@ export async function openFound(path: string, identity: FileIdentity): Promise<F
   });
   const entry = await file.stat();
   // A file that replaces a removed one may get its inode number, so the type is checked as well.
-  if (entry.isFile() && entry.dev === identity.dev && entry.ino === identity.ino) return file;
+  const isSame = entry.isFile() && entry.dev === identity.dev && entry.ino === identity.ino;
+  const { realPath } = identity;
+  if (isSame && (realPath === undefined || (await realPathOf(file, path)) === realPath)) return file;
   await file.close();
-  throw new AppError('file-unreadable', `${path} was replaced while the folder was read. Import it again.`);
+  throw isReplaced(path);
+}
+
+/** On Linux, the path of the open file itself, even if its name now leads to a different one. */
+async function realPathOf(file: FileHandle, path: string): Promise<string | undefined> {
+  const ofFile = readlink(`/proc/self/fd/${file.fd}`);
+  return await ofFile.catch(() => realpath(path)).catch(() => undefined);
+}
+
+export function isReplaced(path: string): AppError {
+  return new AppError('file-unreadable', `${path} was replaced while the folder was read. Import it again.`);
 }
 
 function isLink(path: string): AppError {

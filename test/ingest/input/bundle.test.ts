@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { symlink } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { findBundle } from '../../../src/ingest/input/bundle.ts';
 import { makeFolder } from '../temporary-folder.ts';
@@ -33,6 +33,45 @@ test('a folder is read in the order of kinds, within a kind by name with numbers
   );
 });
 
+test('the folders in a folder are searched if requested, each in the place of its name', async (t) => {
+  const folder = await makeFolder(t, {
+    'events-1.csv': '',
+    'b/events-0.csv': '',
+    'b/deep/er/events.csv': '',
+    'f/users.csv': '',
+    'f/organization.json': '',
+    'f/notes.txt': '',
+    'users.csv/users-2.csv': '',
+    '.git/users.csv': '',
+    'empty/README': '',
+    'organization.json': '',
+  });
+  const { inputs, settings, passedOver } = await findBundle([folder], undefined, undefined, '-', {
+    searchesSubfolders: true,
+  });
+  const within = (paths: readonly string[]) => paths.map((path) => relative(folder, path));
+  assert.deepEqual(within(inputs.map(({ name }) => name)), [
+    ...['f/users.csv', 'users.csv/users-2.csv'],
+    ...['b/deep/er/events.csv', 'b/events-0.csv', 'events-1.csv'],
+  ]);
+  assert.deepEqual(within(settings), ['organization.json']);
+  assert.deepEqual(within(passedOver).sort(), ['.git', 'empty/README', 'f/notes.txt', 'f/organization.json']);
+  const first = await findBundle([folder], undefined);
+  assert.deepEqual(within(first.inputs.map(({ name }) => name)), ['events-1.csv']);
+  const nothing = await makeFolder(t, { 'a/b/README': '' });
+  const rules = { searchesSubfolders: true };
+  await assert.rejects(findBundle([nothing], undefined, undefined, '-', rules), {
+    code: 'option-malformed',
+    message: /has no file named by its kind of records/,
+  });
+  for (const paths of [
+    [folder, join(folder, 'b')],
+    [join(folder, 'b'), folder],
+  ]) {
+    await assert.rejects(findBundle(paths, undefined, undefined, '-', rules), { code: 'option-malformed' });
+  }
+});
+
 test('the case of letters in a file name does not matter', async (t) => {
   const folder = await makeFolder(t, { 'Users.CSV': '', 'BOARDS-1.NdJson.GZ': '' });
   const { inputs, passedOver } = await findBundle([folder], undefined);
@@ -58,7 +97,10 @@ test('a file that must be unpacked or saved in a different form is reported with
     [join(folder, 'logs.zip'), /logs\.zip is an archive\. Unpack it/],
     [join(folder, 'users.xlsx'), /users\.xlsx is a workbook\. Save each sheet as a CSV file/],
     [folder, /logs\.zip is an archive/],
-    [onlyFolders, /contains only folders, which are not searched\. Give their paths instead, like .*a\./],
+    [
+      onlyFolders,
+      /contains only folders, which are searched only with --subfolders\. Give it, or .* like .*a\./,
+    ],
   ] as const) {
     await assert.rejects(findBundle([path], undefined), { code: 'option-malformed', message }, path);
   }

@@ -154,6 +154,67 @@ describe('a folder of an import', () => {
     await assert.rejects(exchanged, refusal(join(a, 'pins.parquet'), /was replaced/));
   });
 
+  it('has its subfolders read as they were found, or not at all', async (t) => {
+    const rules = { searchesSubfolders: true };
+    const changes: Record<string, (place: { a: string; b: string; place: string }) => Promise<void>> = {
+      'a link to another folder in the place of the subfolder': async ({ a, b }) => {
+        await rm(join(a, 'sub'), { recursive: true });
+        await symlink(b, join(a, 'sub'));
+      },
+      'a link to the same folder elsewhere': async ({ a, place }) => {
+        await rename(join(a, 'sub'), join(place, 'elsewhere'));
+        await symlink(join(place, 'elsewhere'), join(a, 'sub'));
+      },
+      'another folder in its place': async ({ a, b }) => {
+        await rm(join(a, 'sub'), { recursive: true });
+        await rename(b, join(a, 'sub'));
+      },
+    };
+    const make = async () => {
+      const place = await makeFolder(t, { 'a/sub/users.csv': 'id,email\n', 'b/users.csv': SECRET });
+      return { a: join(place, 'a'), b: join(place, 'b'), place };
+    };
+    assert.equal(await readUsers((await make()).a, async () => {}, rules), 'id,email\n');
+    for (const [what, change] of Object.entries(changes)) {
+      const place = await make();
+      const reading = readUsers(place.a, () => change(place), rules);
+      await assert.rejects(reading, refusal(join(place.a, 'sub', 'users.csv'), /was replaced/), what);
+    }
+  });
+
+  it('has no links to folders read with its subfolders, unless --follow-symlinks is given', async (t) => {
+    const { a, b, place } = await tenants(t);
+    const [link, rules] = [join(a, 'link'), { searchesSubfolders: true }];
+    for (const target of [b, '../b', '.', '..']) {
+      await symlink(target, link);
+      assert.equal((await find(a)).inputs.length, 2, 'without subfolders the link is ignored');
+      await assert.rejects(find(a, rules), refusal(link, /is a symbolic link.*--follow-symlinks/));
+      await rm(link);
+    }
+    await symlink('/dev/zero', link);
+    assert.equal((await find(a, rules)).inputs.length, 2, 'only links to folders are followed');
+    await rm(link);
+    await symlink(b, link);
+    const followed = await find(a, { ...rules, followsLinks: true });
+    assert.deepEqual(
+      followed.inputs.map(({ name }) => name),
+      [join(link, 'users.csv'), join(a, 'users.csv'), join(a, 'boards.csv')],
+    );
+    for (const [from, to] of [
+      [join(a, 'self'), '.'],
+      [join(b, 'back'), a],
+      [join(a, 'twice'), b],
+      [join(b, 'top'), place],
+    ] as const) {
+      await symlink(to, from);
+      await assert.rejects(find(a, { ...rules, followsLinks: true }), {
+        code: 'option-malformed',
+        message: /leads to a folder that is read already/,
+      });
+      await rm(from);
+    }
+  });
+
   it('is read while it grows', async (t) => {
     const { a } = await tenants(t);
     const more = 'id,email\n5,five@tenant-a.example\n6,six@tenant-a.example\n';
