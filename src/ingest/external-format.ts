@@ -43,10 +43,12 @@ export interface ConvertedRecords {
   /** In descending order of `count`. */
   readonly dropped: readonly DroppedRecords[];
   /**
-   * Number of records that describe users or boards without an event, by kind; absent if there are
-   * none.
+   * Number of records that describe users, boards or memberships without an event, by kind; absent
+   * if there are none.
    */
   readonly described?: Readonly<Record<string, number>>;
+  /** Likewise, of records that delete users, boards or memberships. */
+  readonly deleted?: Readonly<Record<string, number>>;
 }
 
 const EXAMPLES = 3;
@@ -77,6 +79,7 @@ export class RecordConversions {
   readonly #events = new Map<string, number>();
   readonly #dropped = new Map<string, { count: number; examples: string[] }>();
   readonly #described = new Map<string, number>();
+  readonly #deleted = new Map<string, number>();
   /** The translator of all inputs, if the format is `isWhole`. */
   #whole: Translator | undefined;
 
@@ -104,19 +107,16 @@ export class RecordConversions {
     this.things.keepRecord();
     for (const translation of translations) {
       if ('dropped' in translation) this.#drop(translation.dropped, place);
-      else if ('describes' in translation) {
-        const { describes } = translation;
-        this.#described.set(describes, (this.#described.get(describes) ?? 0) + 1);
-      } else {
-        const kind = `${translation.type}.${translation.action}`;
-        this.#events.set(kind, (this.#events.get(kind) ?? 0) + 1);
-      }
+      else if ('describes' in translation) addOne(this.#described, translation.describes);
+      else if ('deletes' in translation) addOne(this.#deleted, translation.deletes);
+      else addOne(this.#events, `${translation.type}.${translation.action}`);
     }
   }
 
   /** Whether there were records and all were dropped. */
   get isAllDropped(): boolean {
-    return this.#dropped.size > 0 && this.#events.size === 0 && this.#described.size === 0;
+    const used = [this.#events, this.#described, this.#deleted];
+    return this.#dropped.size > 0 && used.every(({ size }) => size === 0);
   }
 
   get report(): ConvertedRecords {
@@ -126,6 +126,7 @@ export class RecordConversions {
       events: Object.fromEntries(events),
       dropped: dropped.sort((one, other) => other.count - one.count),
       ...(this.#described.size > 0 && { described: Object.fromEntries(this.#described) }),
+      ...(this.#deleted.size > 0 && { deleted: Object.fromEntries(this.#deleted) }),
     };
   }
 
@@ -138,6 +139,10 @@ export class RecordConversions {
     dropped.count += 1;
     if (dropped.examples.length < EXAMPLES) dropped.examples.push(place);
   }
+}
+
+function addOne(counts: Map<string, number>, kind: string): void {
+  counts.set(kind, (counts.get(kind) ?? 0) + 1);
 }
 
 const FORM_WORDS: Readonly<Record<ForeignForm, string>> = { csv: 'a table', json: 'JSON', xml: 'XML' };

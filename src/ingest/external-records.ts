@@ -4,7 +4,7 @@
  * (decision 52).
  */
 import type { Dataset } from '../dataset/dataset.ts';
-import type { BoardRecord, PinRecord, Staged, UserRecord } from '../store/staging.ts';
+import type { BoardRecord, PinRecord, RecordOf, Staged, UserRecord } from '../store/staging.ts';
 import { email, instant, longText, tags, text } from './fields/fields.ts';
 import {
   type DescribedThing,
@@ -62,7 +62,8 @@ export class ExternalRecords {
   *recordsOf(one: ForeignEvent | DescribedThing, at: Staged): Generator<ThingRecord> {
     if ('describes' in one) {
       if (one.describes === 'users') yield* this.#userOf(one.person, at);
-      else yield* this.#boardOf(one.board, at);
+      else if (one.describes === 'boards') yield* this.#boardOf(one.board, at);
+      else yield { kind: 'memberships', record: { ...at, boardId: one.boardId, userId: one.userId } };
       return;
     }
     const { actor, board, pin, owner = UNKNOWN_OWNER } = one;
@@ -92,34 +93,38 @@ export class ExternalRecords {
   }
 
   *#userOf(person: NamedPerson, at: Staged): Generator<ThingRecord> {
-    const { role, classRole, createdAt } = person;
+    const { firstName, lastName, role, classRole, createdAt, lms } = person;
     const address = this.#detailOf('users', person.id, person.email);
     const name = this.#detailOf('users', person.id, person.name);
     this.#describe('users', person.id);
-    if ([address, name, role, classRole, createdAt].every((given) => given === undefined)) return;
+    if ([address, name, role, classRole, createdAt, lms].every((given) => given === undefined)) return;
     yield {
       kind: 'users',
       record: {
         ...{ ...at, id: person.id },
         email: email.read(address, 'e-mail address', false),
         name: text.read(name, 'name of the person', false),
+        firstName: text.read(firstName, 'first name of the person', false),
+        lastName: text.read(lastName, 'last name of the person', false),
         role: text.read(role, 'role of the person', false),
         classRole: text.read(classRole, 'class role of the person', false),
+        ...(lms !== undefined && { lms: readProperties(lms) }),
         ...(createdAt !== undefined && { createdMs: instant.read(createdAt, 'date of the person', false) }),
       },
     };
   }
 
-  *#boardOf({ id, title, category }: ForeignBoard, at: Staged): Generator<ThingRecord> {
+  *#boardOf({ id, title, category, courseId }: ForeignBoard, at: Staged): Generator<ThingRecord> {
     const boardTitle = this.#detailOf('boards', id, title);
     this.#describe('boards', id);
-    if (boardTitle === undefined && category === undefined) return;
+    if ([boardTitle, category, courseId].every((given) => given === undefined)) return;
     yield {
       kind: 'boards',
       record: {
         ...{ ...at, id },
         title: text.read(boardTitle, 'title of the board', false),
         category: text.read(category, 'category of the board', false),
+        courseId: text.read(courseId, 'course id of the board', false),
       },
     };
   }
@@ -142,7 +147,16 @@ export class ExternalRecords {
 export type ThingRecord =
   | { readonly kind: 'users'; readonly record: UserRecord }
   | { readonly kind: 'boards'; readonly record: BoardRecord }
-  | { readonly kind: 'pins'; readonly record: PinRecord };
+  | { readonly kind: 'pins'; readonly record: PinRecord }
+  | { readonly kind: 'memberships'; readonly record: RecordOf['memberships'] };
+
+function readProperties(lms: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const read = Object.entries(lms).map(([name, value]) => [
+    name,
+    text.read(value, `LMS property ${name}`, false),
+  ]);
+  return Object.fromEntries(read);
+}
 
 function noIds(): Ids {
   return { users: new Set(), boards: new Set(), pins: new Set() };

@@ -192,7 +192,7 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
       meter,
       translations,
     });
-    refuseEmptyReplacement(files, options.replaced);
+    refuseEmptyReplacement(files, translations?.report.described, options.replaced);
     const ending = await endPublication({
       publication,
       findings,
@@ -335,9 +335,12 @@ function refuseOverwriting(inputs: readonly Input[], rejects: string | undefined
 /** A file that was left out by mistake must not delete all records of its kind. */
 function refuseEmptyReplacement(
   files: readonly ImportedFile[],
+  described: Readonly<Record<string, number>> = {},
   replaced: readonly ReplaceableKind[] = [],
 ): void {
-  const empty = replaced.find((kind) => !files.some((file) => file.kind === kind && file.records > 0));
+  const isGiven = (kind: ReplaceableKind) =>
+    described[kind] !== undefined || files.some((file) => file.kind === kind && file.records > 0);
+  const empty = replaced.find((kind) => !isGiven(kind));
   if (empty === undefined) return;
   throw new AppError(
     'import-refused',

@@ -162,7 +162,7 @@ function checkReading(
 /** Takes all records that a record of other software represents; none if any of them is invalid. */
 function takeTranslated(
   organizationId: bigint,
-  { open, take }: Place,
+  { open, take, takeDeletion }: Place,
   { translations, translator }: Translating,
   source: Written,
   at: Staged,
@@ -173,6 +173,11 @@ function takeTranslated(
   translations.things.beginRecord();
   for (const one of made) {
     if ('dropped' in one) continue;
+    if ('deletes' in one) {
+      const { deletes, ...identity } = one;
+      taken.push(() => takeDeletion(deletes, { ...at, ...identity }));
+      continue;
+    }
     for (const { kind, record } of translations.things.recordsOf(one, at)) takeLater(kind, record);
     if ('describes' in one) continue;
     readRecord('events', { value: fieldsOf(one), isCells: false }, at, organizationId, takeLater);

@@ -110,6 +110,34 @@ describe('import of other formats', () => {
     assert.match(stdout, /nothing was published \(dry run\)/);
   });
 
+  it('reports what a roster describes and deletes', async () => {
+    const roster = join(folder, 'roster');
+    mkdirSync(roster);
+    const head = 'sourcedId,status,dateLastModified';
+    const write = (name: string, text: string) => writeFileSync(join(roster, `${name}.csv`), text);
+    write('manifest', 'propertyName,value\noneroster.version,1.2\nfile.users,delta\n');
+    write('orgs', `${head},name,type\no1,,,School,school\n`);
+    write('classes', `${head},title,courseSourcedId,schoolSourcedId\nk1,,,Acids,c1,o1\n`);
+    write('users', `${head},username,givenName,familyName\nu1,active,,ada,Ada,Lee\nu2,tobedeleted,,,,\n`);
+    write('enrollments', `${head},classSourcedId,userSourcedId,role\ne1,,,k1,u1,teacher\n`);
+    const { code, stdout, stderr } = await run(['import', roster, '--as', 'oneroster', ...into('roster')]);
+    assert.equal(code, 0, stderr);
+    assert.match(
+      stdout,
+      /^DESCRIBED +RECORDS\nboards +1\nmemberships +1\nusers +1\n\nDELETED +RECORDS\nusers +1$/m,
+    );
+    assert.match(stdout, /^memberships +1 +0 +0$/m);
+    write('users', `${head},username,givenName,familyName\n`);
+    write('classes', `${head},title,courseSourcedId,schoolSourcedId\n`);
+    write('enrollments', `${head},classSourcedId,userSourcedId,role\n`);
+    const empty = await runJson(['import', roster, '--as', 'oneroster', ...into('roster')]);
+    assert.deepEqual([empty.outcome, empty.translated], ['unchanged', { events: {}, dropped: [] }]);
+    const mapped = ['--as', 'oneroster', '--mapping', mapping];
+    const refused = await run(['import', roster, ...mapped, ...into('roster')]);
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /OneRoster has no events\. Leave out --mapping\./);
+  });
+
   it('reports null for the conversion of a bundle with --json', async () => {
     const users = join(folder, 'users.csv');
     writeFileSync(users, 'id,email,name\n1,ada@x.example,Ada\n');

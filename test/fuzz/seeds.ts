@@ -336,6 +336,34 @@ export async function discourseDocuments(): Promise<readonly Files[]> {
   ];
 }
 
+/** A full roster, and changes of one. */
+export async function rosters(): Promise<readonly Files[]> {
+  const head = 'sourcedId,status,dateLastModified';
+  const manifest = (mode: string) =>
+    `propertyName,value\noneroster.version,1.2\nfile.users,${mode}\nfile.enrollments,${mode}\n`;
+  return [
+    {
+      'manifest.csv': written(manifest('bulk')),
+      'orgs.csv': written(`${head},name,type\no1,,,School,school\n`),
+      'courses.csv': written(`${head},title,orgSourcedId\nc1,,,Chemistry,o1\n`),
+      'classes.csv': written(`${head},title,courseSourcedId,schoolSourcedId\nk1,,,Acids,c1,o1\n`),
+      'users.csv': written(
+        `${head},username,givenName,familyName,email\nu1,,,ada,Ada,Lovelace,ada@x.example\nu2,,,bob,Bob,Stone,\n`,
+      ),
+      'roles.csv': written(`${head},userSourcedId,roleType,role\nr1,,,u1,primary,teacher\n`),
+      'enrollments.csv': written(
+        `${head},classSourcedId,userSourcedId,role\ne1,,,k1,u1,teacher\ne2,,,k1,u2,student\n`,
+      ),
+    },
+    {
+      'manifest.csv': written(manifest('delta')),
+      'users.csv': written(
+        `${head},username,givenName,familyName\nu3,active,2026-09-01T00:00:00Z,eve,Eve,Hill\nu4,tobedeleted,,,,\n`,
+      ),
+    },
+  ];
+}
+
 /** A few rows of each table of a dump that is made from the demo. */
 export async function stackExchangeDumps(): Promise<readonly Files[]> {
   const { users, pins, events } = readReal();

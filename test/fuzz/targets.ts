@@ -12,6 +12,7 @@ import {
   moodleLogs,
   nestedEvents,
   parquetFiles,
+  rosters,
   stackExchangeDumps,
   xapiStatements,
 } from './seeds.ts';
@@ -29,6 +30,7 @@ export const TARGETS: readonly Target[] = [
   importTarget({ name: 'caliper', format: 'caliper', seeds: caliperEnvelopes, mutate }),
   importTarget({ name: 'moodle-log', format: 'moodle-log', seeds: moodleLogs, mutate }),
   importTarget({ name: 'discourse', format: 'discourse', seeds: discourseDocuments, mutate }),
+  importTarget({ name: 'oneroster', format: 'oneroster', seeds: rosters, mutate }),
   importTarget({ name: 'stack-exchange', format: 'stack-exchange', seeds: stackExchangeDumps, mutate }),
   importTarget({ name: 'compressed', seeds: bundleNdjson, mutate: mutatePacked }),
   pullTarget,

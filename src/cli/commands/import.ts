@@ -105,6 +105,7 @@ export function addImportCommand(program: Command): void {
     'corkboard import ./bundle --organization school --skip-invalid rejects.ndjson',
     'zcat events.csv.gz | corkboard import - --as events --organization school --json',
     'corkboard import logs/ --as moodle-log --time-zone Asia/Muscat --organization school --dry-run',
+    'corkboard import roster/ --as oneroster --replace memberships --organization school',
     'corkboard import courses/ --subfolders --as caliper --organization school',
     'corkboard import statements.ndjson.gz --as xapi --mapping verbs.json --organization school',
     'tail -F -n +1 events.ndjson | corkboard import - --follow --organization school --json',

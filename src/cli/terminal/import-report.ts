@@ -69,12 +69,14 @@ function renderTranslated({ translated }: ImportReport): string[] {
   if (translated === undefined) return [];
   const events = Object.entries(translated.events);
   const described = Object.entries(translated.described ?? {});
+  const deleted = Object.entries(translated.deleted ?? {});
   const dropped = translated.dropped.map(
     ({ reason, count, examples }) => [reason, count, examples[0] ?? ''] as const,
   );
   return [
     ...(events.length > 0 ? [renderTable(['EVENT', 'RECORDS'], events), ''] : []),
     ...(described.length > 0 ? [renderTable(['DESCRIBED', 'RECORDS'], described), ''] : []),
+    ...(deleted.length > 0 ? [renderTable(['DELETED', 'RECORDS'], deleted), ''] : []),
     ...(dropped.length > 0 ? [renderTable(['DROPPED BECAUSE IT', 'RECORDS', 'EXAMPLE'], dropped), ''] : []),
   ];
 }

@@ -6,6 +6,7 @@ export const FORMAT_TITLES = {
   caliper: 'envelopes of IMS Caliper 1.1 and 1.2: a JSON array, or an envelope a line',
   discourse:
     'documents of Discourse: topics, posts, categories, users, likes, in JSON; its list of users in CSV',
+  oneroster: 'a folder of CSV files of OneRoster 1.2: users, classes, enrollments',
   'stack-exchange': 'the data dump of a site: Posts.xml, Users.xml, Comments.xml, Votes.xml',
   xapi: 'statements of the Experience API: a JSON array, or a statement a line',
 } as const;

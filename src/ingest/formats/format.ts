@@ -34,10 +34,15 @@ export interface NamedPerson {
   readonly id: bigint;
   readonly email: Detail;
   readonly name: Detail;
+  /** Given together, or not at all; then the name is split at its last space. */
+  readonly firstName?: string | undefined;
+  readonly lastName?: string | undefined;
   /** Absent if the source does not give it; then a known one is kept. */
   readonly role?: string | undefined;
   /** As `role`. */
   readonly classRole?: string | undefined;
+  /** LMS properties by name, without the prefix `lms.`. They are added to known ones. */
+  readonly lms?: Readonly<Record<string, string>> | undefined;
   /** ISO 8601 with an offset. */
   readonly createdAt?: string | undefined;
 }
@@ -47,6 +52,8 @@ export interface ForeignBoard {
   readonly title: Detail;
   /** Absent if the source does not give it; then a known one is kept. */
   readonly category?: string | undefined;
+  /** As `category`. Unique in the organization. */
+  readonly courseId?: string | undefined;
 }
 
 export interface ForeignPin {
@@ -84,12 +91,23 @@ export interface Dropped {
   readonly dropped: string;
 }
 
-/** A record that describes a user or a board, and no event. */
+interface ForeignMembership {
+  readonly boardId: bigint;
+  readonly userId: bigint;
+}
+
+/** A record that describes a user, a board or a membership, and no event. */
 export type DescribedThing =
   | { readonly describes: 'users'; readonly person: NamedPerson }
-  | { readonly describes: 'boards'; readonly board: ForeignBoard };
+  | { readonly describes: 'boards'; readonly board: ForeignBoard }
+  | ({ readonly describes: 'memberships' } & ForeignMembership);
 
-export type Translation = ForeignEvent | DescribedThing | Dropped;
+/** A record that deletes a user, a board or a membership (decision 82). */
+export type DeletedThing =
+  | { readonly deletes: 'users' | 'boards'; readonly id: bigint }
+  | ({ readonly deletes: 'memberships' } & ForeignMembership);
+
+export type Translation = ForeignEvent | DescribedThing | DeletedThing | Dropped;
 
 /** Reads one file, or all files of an import if the format is `isWhole`. */
 export interface Translator {

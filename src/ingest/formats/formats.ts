@@ -4,6 +4,7 @@ import type { FormatName } from './choices.ts';
 import { discourse } from './discourse.ts';
 import type { Format } from './format.ts';
 import { moodleLog } from './moodle-log.ts';
+import { oneroster } from './oneroster.ts';
 import { stackExchange } from './stack-exchange.ts';
 import { xapi } from './xapi.ts';
 
@@ -11,6 +12,7 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
   'moodle-log': moodleLog,
   caliper,
   discourse,
+  oneroster,
   'stack-exchange': stackExchange,
   xapi,
 };

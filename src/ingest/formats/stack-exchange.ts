@@ -134,9 +134,8 @@ class Dump implements Translator {
     const sort = sortOf(row, 'PostTypeId', POSTS);
     const about = sort === 'answer' ? 'ParentId' : 'Id';
     const translated = this.#translate(row, { sort, table: 'posts', about, who: 'OwnerUserId' });
-    if (sort !== 'question' || 'dropped' in translated || 'describes' in translated) return translated;
+    if (sort !== 'question' || !('pin' in translated) || translated.pin === undefined) return translated;
     const { pin } = translated;
-    if (pin === undefined) return translated;
     const title = detailOf(row['Title'], pin.title.text);
     return { ...translated, pin: { ...pin, title, body: wordOf(row['Body']), tags: tagsOf(row) } };
   }

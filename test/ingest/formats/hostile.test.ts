@@ -13,6 +13,7 @@ import { plainDerivation } from '../../../src/ingest/formats/derivation.ts';
 import { discourse } from '../../../src/ingest/formats/discourse.ts';
 import type { Format } from '../../../src/ingest/formats/format.ts';
 import { moodleLog } from '../../../src/ingest/formats/moodle-log.ts';
+import { oneroster } from '../../../src/ingest/formats/oneroster.ts';
 import { stackExchange } from '../../../src/ingest/formats/stack-exchange.ts';
 import { xapi } from '../../../src/ingest/formats/xapi.ts';
 import { importFiles } from '../imported-files.ts';
@@ -138,6 +139,7 @@ describe('records with arbitrary values', () => {
 
   for (const [format, record] of [
     [moodleLog, { Time: '1/02/20, 10:15', 'Event name': 'Course viewed', Description: "user with id '5'" }],
+    [oneroster, { sourcedId: '1', username: 'ada', givenName: 'Ada', familyName: 'Lee', status: 'active' }],
     [stackExchange, { posts: { Id: '1', PostTypeId: '1', CreationDate: '2020-01-01T00:00:00' } }],
   ] as const satisfies readonly (readonly [Format, unknown])[]) {
     it(`are refused as ${format.name}`, () => {

@@ -8,6 +8,7 @@ import { CLASS_ROLES } from '../../../src/ingest/formats/caliper-roles.ts';
 import { DEEDS } from '../../../src/ingest/formats/discourse.ts';
 import { FORMATS } from '../../../src/ingest/formats/formats.ts';
 import { MEANINGS } from '../../../src/ingest/formats/moodle-log.ts';
+import { ENROLLMENT_ROLES } from '../../../src/ingest/formats/oneroster.ts';
 import { INTERACTIONS } from '../../../src/ingest/formats/stack-exchange.ts';
 import { ACTIONS } from '../../../src/ingest/formats/xapi.ts';
 
@@ -23,6 +24,7 @@ for (const [format, meanings] of [
   ['moodle-log', MEANINGS],
   ['caliper', { ...CALIPER, ...CLASS_ROLES }],
   ['discourse', DEEDS],
+  ['oneroster', ENROLLMENT_ROLES],
   ['stack-exchange', INTERACTIONS],
   ['xapi', ACTIONS],
 ] as const) {

@@ -23,6 +23,7 @@ import { envelopes } from './arbitrary/caliper.ts';
 import { site } from './arbitrary/discourse.ts';
 import type { Documents, WrittenFile } from './arbitrary/documents.ts';
 import { logs } from './arbitrary/moodle-log.ts';
+import { rosters } from './arbitrary/oneroster.ts';
 import { dump } from './arbitrary/stack-exchange.ts';
 import { statements } from './arbitrary/xapi.ts';
 
@@ -83,7 +84,8 @@ function thingsOf(records: readonly StagedRecord[]): Things {
   const things = new Map<string, Record<string, unknown>>();
   for (const { kind, record } of records) {
     const { file: _file, line: _line, raw: _raw, ...fields } = { raw: undefined, ...record };
-    const name = `${kind} ${Reflect.get(record, 'id')}`;
+    const { id, boardId, userId } = { id: undefined, boardId: undefined, userId: undefined, ...record };
+    const name = `${kind} ${id ?? `${boardId} ${userId}`}`;
     const said = Object.entries(fields).filter(([, value]) => value !== undefined);
     things.set(name, { ...things.get(name), ...Object.fromEntries(said) });
   }
@@ -111,7 +113,7 @@ async function givenBy(documents: Documents, holding: readonly FormatSource[], s
     if (isGiven) given.set(field, text);
   };
   for (const one of translationsOf(documents, holding, secret)) {
-    if ('dropped' in one) continue;
+    if ('dropped' in one || 'deletes' in one) continue;
     const people =
       'describes' in one ? (one.describes === 'users' ? [one.person] : []) : [one.actor, one.owner];
     for (const person of people) {
@@ -176,7 +178,7 @@ function seeded(t: TestContext, most: number) {
   return { ...runs(most), seed };
 }
 
-for (const documents of [statements, envelopes, logs, site, dump]) {
+for (const documents of [statements, envelopes, logs, site, dump, rosters]) {
   /** Records, and the same records in a different order, with their lists reordered as well. */
   const shuffled = documents.records.chain((records) =>
     fc

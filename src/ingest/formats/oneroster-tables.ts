@@ -1,0 +1,51 @@
+/**
+ * The CSV files of OneRoster 1.2 that an import reads, recognized by their columns (decision 69),
+ * and what all of their rows have.
+ */
+import { Refusal } from '../fields/refusal.ts';
+import { type FormatSource, wordOf } from './format.ts';
+
+/**
+ * Columns that tell the files from each other and from those that are not read, such as
+ * demographics. The first match counts.
+ */
+const TABLES = {
+  manifest: ['propertyName', 'value'],
+  enrollments: ['sourcedId', 'classSourcedId', 'userSourcedId', 'role'],
+  roles: ['sourcedId', 'userSourcedId', 'roleType', 'role'],
+  users: ['sourcedId', 'username', 'givenName', 'familyName'],
+  classes: ['sourcedId', 'courseSourcedId', 'schoolSourcedId', 'title'],
+  courses: ['sourcedId', 'orgSourcedId', 'title'],
+  orgs: ['sourcedId', 'name', 'type'],
+} as const;
+
+export type RosterTable = keyof typeof TABLES;
+
+/** The names of the files. */
+export const ROSTER_FILES = new RegExp(`^(?:${Object.keys(TABLES).join('|')})\\.csv`, 'i');
+
+/** Throws `Refusal` when the row is of no file that is read. */
+export function tableOf(row: FormatSource): RosterTable {
+  const found = Object.entries(TABLES).find(([, columns]) => columns.every((column) => column in row));
+  if (found !== undefined) return found[0] as RosterTable;
+  const files = Object.entries(TABLES).map(([table, columns]) => `${table} (${columns.join(', ')})`);
+  throw new Refusal('', `does not have the columns of any of these files: ${files.join('; ')}`);
+}
+
+export type RosterStatus = 'active' | 'tobedeleted';
+
+/** An empty status is that of a file with all rows. Throws `Refusal`. */
+export function statusOf(row: FormatSource, isDelta: boolean): RosterStatus {
+  const status = wordOf(row['status']);
+  if (isDelta && status === '') throw new Refusal('status', 'is required in a file with changes (delta)');
+  if (status === '' || status === 'active') return 'active';
+  if (status === 'tobedeleted') return status;
+  throw new Refusal('status', `must be active or tobedeleted, but is "${status}"`);
+}
+
+/** The cell of a column that must not be empty. Throws `Refusal`. */
+export function cellOf(row: FormatSource, column: string): string {
+  const cell = wordOf(row[column]);
+  if (cell === '') throw new Refusal(column, 'is required');
+  return cell;
+}
