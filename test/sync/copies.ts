@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { DuckDBInstance, type DuckDBValue } from '@duckdb/node-api';
-import { Client } from 'pg';
+import { Client, types } from 'pg';
 import { newDatabase } from '../shared-servers.ts';
 
 export interface CopyPlace {
@@ -11,6 +11,10 @@ export interface CopyPlace {
   readonly address: string;
   /** All rows of a table: texts, lists of texts, and instants as milliseconds; ids are digits. */
   rows(table: string): Promise<readonly CopyRow[]>;
+  /** The result of a query, with values as in `rows`, and days as texts. */
+  query(sql: string): Promise<readonly CopyRow[]>;
+  /** Names and types of the columns of a table or view, in their order. */
+  columns(relation: string): Promise<Readonly<Record<string, string>>>;
   /** Runs statements there, as a different program. */
   run(sql: string): Promise<void>;
 }
@@ -22,6 +26,8 @@ export interface PlaceKind {
   make(folder: string): Promise<CopyPlace>;
 }
 
+const IN_SCHEMA = 'SET search_path TO community';
+
 export const PLACES: readonly PlaceKind[] = [
   {
     name: 'DuckDB',
@@ -29,7 +35,10 @@ export const PLACES: readonly PlaceKind[] = [
       const path = join(folder, `${randomUUID()}.duckdb`);
       return {
         address: `duckdb:${path}`,
-        rows: (table) => rowsOfDuckdb(path, table),
+        rows: (table) => queryDuckdb(path, `FROM ${table}`),
+        query: (sql) => queryDuckdb(path, sql),
+        columns: async (relation) =>
+          typesOf(await queryDuckdb(path, `SELECT column_name, column_type FROM (DESCRIBE ${relation})`)),
         run: (sql) => runInDuckdb(path, sql),
       };
     },
@@ -40,7 +49,10 @@ export const PLACES: readonly PlaceKind[] = [
       const path = join(folder, `${randomUUID()}.sqlite`);
       return {
         address: `sqlite:${path}`,
-        rows: async (table) => rowsOfSqlite(path, table),
+        rows: async (table) => querySqlite(path, `SELECT * FROM ${table}`),
+        query: async (sql) => querySqlite(path, sql),
+        columns: async (relation) =>
+          typesOf(querySqlite(path, `SELECT name, type FROM pragma_table_info('${relation}')`)),
         async run(sql) {
           using database = new DatabaseSync(path);
           database.exec(sql);
@@ -54,8 +66,17 @@ export const PLACES: readonly PlaceKind[] = [
       const url = await newDatabase('empty');
       return {
         address: url,
-        rows: (table) => rowsOfPostgres(url, `community.${table}`),
-        run: (sql) => runInPostgres(url, `CREATE SCHEMA community; SET search_path TO community; ${sql}`),
+        rows: (table) => queryPostgres(url, `SELECT * FROM ${table}`),
+        query: (sql) => queryPostgres(url, sql),
+        columns: async (relation) =>
+          typesOf(
+            await queryPostgres(
+              url,
+              `SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute
+               WHERE attrelid = '${relation}'::regclass AND attnum > 0 ORDER BY attnum`,
+            ),
+          ),
+        run: (sql) => runInPostgres(url, `CREATE SCHEMA IF NOT EXISTS community; ${IN_SCHEMA}; ${sql}`),
       };
     },
   },
@@ -76,11 +97,11 @@ async function runInPostgres(url: string, sql: string): Promise<void> {
   await client.end();
 }
 
-async function rowsOfDuckdb(path: string, table: string): Promise<CopyRow[]> {
+async function queryDuckdb(path: string, sql: string): Promise<CopyRow[]> {
   const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
   const connection = await instance.connect();
   try {
-    const reader = await connection.runAndReadAll(`FROM ${table}`);
+    const reader = await connection.runAndReadAll(sql);
     return reader.getRowObjects().map((row) => mapped(row, plain));
   } finally {
     connection.closeSync();
@@ -92,14 +113,15 @@ function plain(value: DuckDBValue): unknown {
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'object' || value === null) return value;
   if ('items' in value) return value.items;
+  if ('days' in value) return String(value);
   if ('micros' in value) return Number(value.micros) / 1000;
   throw new Error(`unexpected value ${String(value)}`);
 }
 
-function rowsOfSqlite(path: string, table: string): CopyRow[] {
+function querySqlite(path: string, sql: string): CopyRow[] {
   const database = new DatabaseSync(path, { readOnly: true });
   try {
-    const select = database.prepare(`SELECT * FROM ${table}`);
+    const select = database.prepare(sql);
     select.setReadBigInts(true);
     return select.all().map((row) =>
       mapped(row, (value, name) => {
@@ -114,15 +136,26 @@ function rowsOfSqlite(path: string, table: string): CopyRow[] {
   }
 }
 
-async function rowsOfPostgres(url: string, table: string): Promise<CopyRow[]> {
-  const client = new Client({ connectionString: url });
+async function queryPostgres(url: string, sql: string): Promise<CopyRow[]> {
+  const client = new Client({ connectionString: url, types: { getTypeParser } });
   await client.connect();
   try {
-    const { rows } = await client.query(`SELECT * FROM ${table}`);
+    await client.query(IN_SCHEMA);
+    const { rows } = await client.query(sql);
     return rows.map((row) => mapped(row, (value) => (value instanceof Date ? value.getTime() : value)));
   } finally {
     await client.end();
   }
+}
+
+/** Days as texts; without this they would be instants in the time zone of the process. */
+function getTypeParser(type: number, format?: 'text' | 'binary') {
+  return type === types.builtins.DATE ? (text: string) => text : types.getTypeParser(type, format as 'text');
+}
+
+/** `described`: rows of a name and a type. */
+function typesOf(described: readonly CopyRow[]): Record<string, string> {
+  return Object.fromEntries(described.map((row) => Object.values(row).map(String) as [string, string]));
 }
 
 function mapped<V>(row: Readonly<Record<string, V>>, map: (value: V, name: string) => unknown): CopyRow {

@@ -18,6 +18,7 @@ import { countOf, type JsonOption, print, remark, renderJson } from '../terminal
 interface SyncCommandOptions extends JsonOption, SourceKeyOptions {
   readonly to: string;
   readonly schema: string;
+  readonly grant?: string;
   readonly every?: number;
 }
 
@@ -34,7 +35,7 @@ export function addSyncCommand(program: Command): void {
     .command('sync')
     .summary('Keep a copy of the data of a server in a database.')
     .description(
-      'Copy the events, users and boards that a key can see on a Corkboard server into a database: DuckDB, SQLite or PostgreSQL. The first run copies everything, later ones only what has changed, including corrections, deletions and erasures. Each run is one transaction: a run that fails or is killed changes nothing. docs/sync.md describes the tables.',
+      'Copy the events, users and boards that a key can see on a Corkboard server into a database: DuckDB, SQLite or PostgreSQL. The first run copies everything, later ones only what has changed, including corrections, deletions and erasures. Each run is one transaction: a run that fails or is killed changes nothing. docs/sync.md describes the tables and views.',
     )
     .argument('<url>', 'base URL of a variant, the part before /v1/events, like https://data.example.org/a')
     .requiredOption(
@@ -42,6 +43,10 @@ export function addSyncCommand(program: Command): void {
       'duckdb:FILE, sqlite:FILE or postgres://user@host/database; keep passwords in PGPASSWORD or a PGPASSFILE',
     )
     .option('--schema <name>', 'schema of the tables in PostgreSQL', readSchema, 'community')
+    .option(
+      '--grant <role>',
+      'let this role of PostgreSQL read the tables and views; give it with every run, so that those that are made again can be read as well',
+    )
     .option(
       '--every <time>',
       'repeat after this time, like 5m or 1h, until a signal ends the command',

@@ -3,6 +3,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { literal } from '../../domain/sql-literal.ts';
 import type { CopyTarget, CopyWriting } from '../copy-target.ts';
 import { type CopyRow, type CopyTable, TABLES } from '../tables.ts';
+import type { ViewDialect } from '../views.ts';
 import {
   type ColumnTypes,
   columnsOf,
@@ -10,7 +11,6 @@ import {
   namesOf,
   quoted,
   refusedBy,
-  refuseOthers,
   SELECT_STATE,
   STATE_COLUMNS,
   STATE_TABLE,
@@ -18,8 +18,15 @@ import {
   stateValues,
   typeOf,
 } from './sql.ts';
+import { type Relation, refuseOthers, viewSql, viewsToMake } from './view-sql.ts';
 
 const TYPES: ColumnTypes = { integer: 'BIGINT', text: 'VARCHAR', instant: 'TIMESTAMPTZ', texts: 'VARCHAR[]' };
+/** Independent of the time zone of a session. */
+const DIALECT: ViewDialect = {
+  day: (instant) => `CAST(make_timestamp(epoch_us(${instant})) AS DATE)`,
+  each: (texts) => `unnest(${texts}) AS each(tag)`,
+  element: 'tag',
+};
 const NO_EXTENSIONS = { autoinstall_known_extensions: 'false', autoload_known_extensions: 'false' };
 
 /** Creates the file and its tables if they do not exist. Throws `copy-refused`. */
@@ -33,8 +40,7 @@ export async function openDuckdbTarget(path: string): Promise<CopyTarget> {
     instance.closeSync();
   };
   try {
-    const existing = await connection.runAndReadAll('SELECT table_name FROM information_schema.tables');
-    refuseOthers(existing.getRows().map(([name]) => String(name)));
+    refuseOthers(await relationsIn(connection));
     await connection.run(TABLES.map(tableSql).join('') + STATE_SQL);
   } catch (error) {
     await close();
@@ -45,9 +51,12 @@ export async function openDuckdbTarget(path: string): Promise<CopyTarget> {
       const cleared = new Set<CopyTable>();
       await connection.run('BEGIN');
       try {
+        const existing = await relationsIn(connection);
+        refuseOthers(existing);
         const before = stateOf((await connection.runAndReadAll(SELECT_STATE)).getRows()[0]);
         const state = await change(writingOf(connection, cleared), before);
         for (const table of cleared) await connection.run(dropRepeated(table));
+        for (const view of viewsToMake(existing, DIALECT)) await connection.run(viewSql(view, DIALECT));
         await connection.run(`DELETE FROM ${STATE_TABLE}`);
         await connection.run(`INSERT INTO ${STATE_TABLE} VALUES ($1, $2, $3, $4)`, stateValues(state));
         await connection.run('COMMIT');
@@ -68,7 +77,16 @@ const STATE_SQL = `CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (${STATE_COLUMNS.ma
  * keeps keys unique.
  */
 function tableSql(table: CopyTable): string {
-  return `CREATE TABLE IF NOT EXISTS ${table.name} (${columnsOf(table, TYPES).join(', ')}); ${commentsOn(table)}`;
+  return `CREATE TABLE IF NOT EXISTS ${table.name} (${columnsOf(table, TYPES).join(', ')}); ${commentsOn('TABLE', table)}`;
+}
+
+/** DuckDB does not distinguish upper and lower case in names. */
+async function relationsIn(connection: DuckDBConnection): Promise<Relation[]> {
+  const reader = await connection.runAndReadAll(
+    `SELECT lower(table_name), comment FROM duckdb_tables() WHERE schema_name = 'main'
+     UNION ALL SELECT lower(view_name), comment FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal`,
+  );
+  return reader.getRows().map(([name, comment]) => ({ name: String(name), comment: String(comment ?? '') }));
 }
 
 /** `cleared` gets the tables that are filled again. */

@@ -5,11 +5,20 @@ import type { CopyTarget } from '../copy-target.ts';
 export interface CopyTargetOptions {
   /** Schema in PostgreSQL. */
   readonly schema: string;
+  /** Role in PostgreSQL that gets the privilege to read the copy. */
+  readonly grant?: string;
 }
 
 /** Throws `option-malformed` for an unknown address, and `copy-refused`. */
-export async function openTarget(address: string, { schema }: CopyTargetOptions): Promise<CopyTarget> {
+export async function openTarget(address: string, options: CopyTargetOptions): Promise<CopyTarget> {
+  const { schema, grant } = options;
   const [, scheme = '', path = ''] = /^([a-z]+):(.+)$/s.exec(address) ?? [];
+  if (grant !== undefined && !scheme.startsWith('postgres')) {
+    throw new AppError(
+      'option-malformed',
+      'Only PostgreSQL has roles: leave --grant out, or use --to postgres://.',
+    );
+  }
   switch (scheme) {
     case 'duckdb':
       return await (await import('./duckdb-target.ts')).openDuckdbTarget(path);
@@ -17,7 +26,7 @@ export async function openTarget(address: string, { schema }: CopyTargetOptions)
       return await (await import('./sqlite-target.ts')).openSqliteTarget(path);
     case 'postgres':
     case 'postgresql':
-      return await (await import('./postgres-target.ts')).openPostgresTarget(address, schema);
+      return await (await import('./postgres-target.ts')).openPostgresTarget(address, schema, grant);
     default:
       // The address is not repeated: it may contain a password.
       throw new AppError(

@@ -1,8 +1,10 @@
 /** A copy in a schema of a PostgreSQL database. Others can read it meanwhile. */
 import { Client } from 'pg';
+import { AppError } from '../../domain/app-error.ts';
 import { translated } from '../../store/catalog/connection-errors.ts';
 import type { CopyTarget, CopyWriting } from '../copy-target.ts';
 import { type CopyTable, TABLES } from '../tables.ts';
+import { VIEWS, type ViewDialect } from '../views.ts';
 import {
   type ColumnTypes,
   columnsOf,
@@ -11,7 +13,6 @@ import {
   namesOf,
   quoted,
   refusedBy,
-  refuseOthers,
   SELECT_STATE,
   STATE_COLUMNS,
   STATE_TABLE,
@@ -19,15 +20,26 @@ import {
   stateValues,
   typeOf,
 } from './sql.ts';
+import { type Relation, refuseOthers, viewSql, viewsToMake } from './view-sql.ts';
 
 const TYPES: ColumnTypes = { integer: 'bigint', text: 'text', instant: 'timestamptz', texts: 'text[]' };
+const DIALECT: ViewDialect = {
+  day: (instant) => `CAST(${instant} AT TIME ZONE 'UTC' AS date)`,
+  each: (texts) => `unnest(${texts}) AS each(tag)`,
+  element: 'tag',
+};
 const CONNECT_MS = 10_000;
 
 /**
  * Creates the schema and its tables if they do not exist. `schema`: lower-case letters, digits and
- * underscores. Throws `copy-refused`, and `database-away` like all its methods.
+ * underscores. `reader`: role that gets the privilege to read tables and views, if any. Throws
+ * `copy-refused`, and `database-away` like all its methods.
  */
-export async function openPostgresTarget(url: string, schema: string): Promise<CopyTarget> {
+export async function openPostgresTarget(
+  url: string,
+  schema: string,
+  reader: string | undefined,
+): Promise<CopyTarget> {
   let client: Client | undefined;
   try {
     client = new Client({
@@ -39,26 +51,28 @@ export async function openPostgresTarget(url: string, schema: string): Promise<C
     // A connection that breaks fails the statement under way or the next one.
     client.on('error', () => undefined);
     await client.connect();
-    const tables = 'SELECT table_name FROM information_schema.tables WHERE table_schema = $1';
-    const { rows } = await client.query({ text: tables, values: [schema], rowMode: 'array' });
-    refuseOthers(rows.map(([name]) => String(name)));
+    refuseOthers(await relationsIn(client, schema));
+    if (reader !== undefined) await checkRole(client, reader);
     await client.query(schemaSql(schema));
   } catch (error) {
     await client?.end().catch(() => undefined);
     throw refusedBy('Cannot use the database', translated(error));
   }
-  return targetOf(client);
+  return targetOf(client, schema, reader);
 }
 
-function targetOf(client: Client): CopyTarget {
+function targetOf(client: Client, schema: string, reader: string | undefined): CopyTarget {
   return {
     async transact(change) {
       try {
         await client.query('BEGIN');
         // Keeps other syncs out until the end of the transaction; readers do not wait.
         await client.query(`LOCK TABLE ${STATE_TABLE} IN EXCLUSIVE MODE`);
+        const existing = await relationsIn(client, schema);
+        refuseOthers(existing);
         const { rows } = await client.query({ text: SELECT_STATE, rowMode: 'array' });
         const state = await change(writingOf(client), stateOf(rows[0]));
+        await makeViews(client, existing, schema, reader);
         await client.query(`DELETE FROM ${STATE_TABLE}`);
         await client.query(`INSERT INTO ${STATE_TABLE} VALUES ($1, $2, $3, $4)`, stateValues(state));
         await client.query('COMMIT');
@@ -80,7 +94,60 @@ function schemaSql(schema: string): string {
 
 function tableSql(table: CopyTable): string {
   const columns = [...columnsOf(table, TYPES), `PRIMARY KEY (${quoted(table.key)})`];
-  return `CREATE TABLE IF NOT EXISTS ${table.name} (${columns.join(', ')}); ${indexesOf(table)} ${commentsOn(table)}`;
+  return `CREATE TABLE IF NOT EXISTS ${table.name} (${columns.join(', ')}); ${indexesOf(table)} ${commentsOn('TABLE', table)}`;
+}
+
+/** Comes last, because a view that is replaced cannot be read until the end of the transaction. */
+async function makeViews(
+  client: Client,
+  existing: readonly Relation[],
+  schema: string,
+  reader: string | undefined,
+): Promise<void> {
+  try {
+    for (const view of viewsToMake(existing, DIALECT)) await client.query(viewSql(view, DIALECT));
+    if (reader !== undefined) await grant(client, schema, reader);
+  } catch (error) {
+    throw refusedBy('Cannot make the views of the copy', translated(error));
+  }
+}
+
+/** Everything in the schema, whatever the privileges of this role. */
+async function relationsIn(client: Client, schema: string): Promise<Relation[]> {
+  const text = `SELECT relname, obj_description(pg_class.oid, 'pg_class') FROM pg_class
+    JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = $1`;
+  const { rows } = await client.query({ text, values: [schema], rowMode: 'array' });
+  return rows.map(([name, comment]) => ({ name: String(name), comment: String(comment ?? '') }));
+}
+
+async function checkRole(client: Client, role: string): Promise<void> {
+  const { rowCount } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [role]);
+  if (rowCount === 1) return;
+  throw new AppError(
+    'copy-refused',
+    `The database has no role "${role}" (--grant). Create it: CREATE ROLE ${quotedRole(role)} LOGIN.`,
+  );
+}
+
+/** Grants what the role lacks: a table or view that was made again has no privileges. */
+async function grant(client: Client, schema: string, role: string): Promise<void> {
+  const relations = [...TABLES, ...VIEWS].map(({ name }) => name);
+  const { rows } = await client.query({
+    text: "SELECT name FROM unnest($1::text[]) AS name WHERE NOT has_table_privilege($2, quote_ident(name), 'SELECT')",
+    values: [relations, role],
+    rowMode: 'array',
+  });
+  const { rowCount: isLacking } = await client.query(
+    "SELECT WHERE NOT has_schema_privilege($1, $2, 'USAGE')",
+    [role, schema],
+  );
+  if (isLacking === 1) await client.query(`GRANT USAGE ON SCHEMA ${quoted(schema)} TO ${quotedRole(role)}`);
+  if (rows.length > 0) await client.query(`GRANT SELECT ON ${rows.join(', ')} TO ${quotedRole(role)}`);
+}
+
+/** Roles can have any name. */
+function quotedRole(role: string): string {
+  return quoted(role.replaceAll('"', '""'));
 }
 
 function writingOf(client: Client): CopyWriting {

@@ -2,7 +2,7 @@
 import { AppError } from '../../domain/app-error.ts';
 import { literal } from '../../domain/sql-literal.ts';
 import type { CopyState } from '../copy-target.ts';
-import { type ColumnType, type CopyTable, TABLES } from '../tables.ts';
+import type { ColumnType, CopyTable } from '../tables.ts';
 
 /** Names of the SQL types of a target. */
 export type ColumnTypes = Readonly<Record<ColumnType, string>>;
@@ -11,19 +11,6 @@ export type ColumnTypes = Readonly<Record<ColumnType, string>>;
 export const STATE_COLUMNS = ['source', 'token', 'users_tag', 'boards_tag'] as const;
 export const STATE_TABLE = 'corkboard_sync';
 export const SELECT_STATE = `SELECT ${STATE_COLUMNS.join(', ')} FROM ${STATE_TABLE}`;
-
-/**
- * Throws `copy-refused` if there are tables with the names of those of a copy that are none: they
- * would be emptied. `existing`: the tables that there are.
- */
-export function refuseOthers(existing: readonly string[]): void {
-  const foreign = TABLES.find(({ name }) => existing.includes(name));
-  if (foreign === undefined || existing.includes(STATE_TABLE)) return;
-  throw new AppError(
-    'copy-refused',
-    `The target has a table "${foreign.name}" that is none of a copy. Use an empty one, or a different schema (--schema).`,
-  );
-}
 
 /** `copy-refused`, with the reason of the database. */
 export function refusedBy(what: string, error: unknown): AppError {
@@ -45,12 +32,18 @@ export function typeOf({ columns }: CopyTable, name: string): ColumnType {
   return columns.find((column) => column.name === name)?.type ?? 'text';
 }
 
-/** Statements that describe a table and its columns. */
-export function commentsOn({ name, note, columns }: CopyTable): string {
+interface CommentedRelation {
+  readonly name: string;
+  readonly note: string;
+  readonly columns: readonly { readonly name: string; readonly note: string }[];
+}
+
+/** Statements that describe a table or view and its columns. */
+export function commentsOn(kind: 'TABLE' | 'VIEW', { name, note, columns }: CommentedRelation): string {
   const comments = columns.map(
     (column) => `COMMENT ON COLUMN ${name}.${quoted(column.name)} IS ${literal(column.note)};`,
   );
-  return `COMMENT ON TABLE ${name} IS ${literal(note)}; ${comments.join(' ')}`;
+  return `COMMENT ON ${kind} ${name} IS ${literal(note)}; ${comments.join(' ')}`;
 }
 
 /** Statements that make the indexes of a table. */

@@ -2,13 +2,13 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import type { CopyTarget, CopyWriting } from '../copy-target.ts';
 import { type CopyColumn, type CopyRow, type CopyTable, TABLES } from '../tables.ts';
+import type { CopyView, ViewDialect } from '../views.ts';
 import {
   type ColumnTypes,
   indexesOf,
   namesOf,
   quoted,
   refusedBy,
-  refuseOthers,
   SELECT_STATE,
   STATE_COLUMNS,
   STATE_TABLE,
@@ -16,9 +16,15 @@ import {
   stateValues,
   typeOf,
 } from './sql.ts';
+import { noteOf, queryOf, type Relation, refuseOthers, viewsToMake } from './view-sql.ts';
 
 /** Instants are ISO 8601 in UTC; lists of texts are JSON. */
 const TYPES: ColumnTypes = { integer: 'INTEGER', text: 'TEXT', instant: 'TEXT', texts: 'TEXT' };
+const DIALECT: ViewDialect = {
+  day: (instant) => `CAST(date(${instant}) AS TEXT)`,
+  each: (texts) => `json_each(${texts}) AS each`,
+  element: 'each.value',
+};
 const BUSY_TIMEOUT_MS = 5_000;
 
 /** Creates the file and its tables if they do not exist. Throws `copy-refused`. */
@@ -30,10 +36,13 @@ export async function openSqliteTarget(path: string): Promise<CopyTarget> {
       // Keeps other writers out from now on.
       run('BEGIN IMMEDIATE');
       try {
+        const existing = relationsIn(database);
+        refuseOthers(existing);
         const select = database.prepare(SELECT_STATE);
         select.setReturnArrays(true);
         const before = select.get() as unknown as readonly unknown[] | undefined;
         const state = await change(writingOf(database), stateOf(before));
+        for (const view of viewsToMake(existing, DIALECT)) run(viewSql(view));
         run(`DELETE FROM ${STATE_TABLE}`);
         database.prepare(`INSERT INTO ${STATE_TABLE} VALUES (?, ?, ?, ?)`).run(...stateValues(state));
         run('COMMIT');
@@ -54,8 +63,7 @@ function openDatabase(path: string): DatabaseSync {
     database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
     // Erased rows are overwritten with zeros.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON');
-    const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
-    refuseOthers(tables.map(({ name }) => String(name)));
+    refuseOthers(relationsIn(database));
     const state = STATE_COLUMNS.map((name) => `${name} TEXT`).join(', ');
     database.exec(`CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (${state}); ${TABLES.map(tableSql).join('')}`);
     return database;
@@ -73,6 +81,20 @@ function tableSql(table: CopyTable): string {
     return `${quoted(column.name)} ${TYPES[column.type]}${isKey} /* ${column.note} */`;
   });
   return `CREATE TABLE IF NOT EXISTS ${name} ( /* ${note} */\n${lines.join(',\n')}); ${indexesOf(table)}`;
+}
+
+/** Like those of tables, the comments are part of the definition. */
+function viewSql(view: CopyView): string {
+  return `DROP VIEW IF EXISTS ${view.name};
+    CREATE VIEW ${view.name} AS /* ${noteOf(view, DIALECT)} */\n${queryOf(view, DIALECT, true)};`;
+}
+
+/** SQLite does not distinguish upper and lower case in names. */
+function relationsIn(database: DatabaseSync): Relation[] {
+  const relations = database
+    .prepare("SELECT lower(name) AS name, sql FROM sqlite_master WHERE type IN ('table', 'view')")
+    .all();
+  return relations.map(({ name, sql }) => ({ name: String(name), comment: String(sql) }));
 }
 
 function writingOf(database: DatabaseSync): CopyWriting {
