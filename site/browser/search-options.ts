@@ -10,10 +10,17 @@ export interface SectionEntry {
   readonly text: string;
 }
 
+/** Words in nearly every section: they take a twentieth of the index and find nothing. */
+const IGNORED = new Set('a an and are as by for from in is it its of on or that the to with'.split(' '));
+
 export const SEARCH_OPTIONS: Options<SectionEntry> = {
   fields: ['page', 'heading', 'text'],
   storeFields: ['page', 'heading', 'text'],
   tokenize: (text) => text.split(/[\s\p{P}\p{S}]+/u).filter((term) => term !== ''),
+  processTerm(term) {
+    const word = term.toLowerCase();
+    return IGNORED.has(word) ? null : word;
+  },
   searchOptions: {
     boost: { page: 2, heading: 3 },
     prefix: true,

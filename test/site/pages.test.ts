@@ -145,6 +145,7 @@ describe('the index of the search', () => {
     assert.ok(index.search('--rate-limit').some(({ id }) => id === 'operations.html#requests'));
     assert.ok(index.search('pseudonim').some(({ id }) => id.startsWith('security.html')));
     assert.deepEqual(index.search('xylophone'), []);
+    assert.equal(first('the glossary of a'), first('glossary'), 'words that every section has are ignored');
   });
 
   it('has every section, with an anchor that exists', () => {
