@@ -35,6 +35,7 @@ export const GROUPS: readonly Group[] = [
       'docs/recipes.md',
       'docs/operations.md',
       'docs/sync.md',
+      'docs/bi-tools.md',
       'docs/gradebooks.md',
       'docs/pull.md',
       'CONTRIBUTING.md',

@@ -1,0 +1,74 @@
+/** The queries of docs/bi-tools.md and docs/sync.md, on a copy of the demo in each database. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { run, temporaryFolder } from '../cli/command.ts';
+import { serving } from '../cli/serving.ts';
+import { type CopyPlace, type CopyRow, PLACES } from './copies.ts';
+
+const folder = temporaryFolder();
+const DOCUMENTS = join(import.meta.dirname, '../../docs');
+const QUERIES = ['bi-tools.md', 'sync.md'].flatMap((document) => {
+  const text = readFileSync(join(DOCUMENTS, document), 'utf8');
+  const blocks = [...text.matchAll(/^```sql\n(.*?)^```$/gms)];
+  return blocks.map(([, code = ''], at) => ({ name: `query ${at + 1} of ${document}`, code }));
+});
+const places: CopyPlace[] = [];
+const ends: (() => void)[] = [];
+before(async () => {
+  const demo = await serving(
+    { after: (end) => ends.push(end) },
+    ['demo', '--data', join(folder, 'data')],
+    'Key',
+  );
+  const environment = { CORKBOARD_SYNC_KEY: demo.printed['Key'] ?? '' };
+  for (const kind of PLACES) {
+    const place = await kind.make(folder);
+    const words = ['sync', demo.printed['Variant A'] ?? '', '--to', place.address];
+    const { code, stderr } = await run(words, { environment });
+    assert.equal(code, 0, stderr);
+    places.push(place);
+  }
+});
+after(() => ends.forEach((end) => void end()));
+
+describe('the queries of the documents', () => {
+  it('are found', () => assert.ok(QUERIES.length >= 7));
+
+  for (const { name, code } of QUERIES) {
+    it(`${name} has the same result in every database`, async () => {
+      const [first = [], ...others] = await Promise.all(places.map((place) => place.query(code)));
+      assert.ok(first.length > 0);
+      for (const other of others) assert.deepEqual(comparable(other), comparable(first));
+    });
+  }
+
+  it('count what the events say', async () => {
+    const [place] = places;
+    const events = (await place?.rows('events')) ?? [];
+    const queries = QUERIES.map(({ code }) => code);
+    const results = await Promise.all(queries.map(async (code) => (await place?.query(code)) ?? []));
+    const fresh = results.flat().find((row) => 'latest' in row && 'events' in row) ?? {};
+    assert.equal(Number(fresh['latest']), Math.max(...events.map(({ timestamp }) => Number(timestamp))));
+    assert.equal(Number(fresh['events']), events.length);
+    const users = results.find((rows) => rows.some((row) => 'actions' in row && 'email' in row)) ?? [];
+    const listed = new Set(users.map(({ id }) => id));
+    assert.equal(
+      users.reduce((sum, { actions }) => sum + Number(actions), 0),
+      events.filter(({ actor_id }) => listed.has(actor_id)).length,
+    );
+  });
+});
+
+/** Numbers have different types for sums, and instants are texts in SQLite. */
+function comparable(rows: readonly CopyRow[]): unknown[] {
+  return rows.map((row) =>
+    Object.entries(row).map(([name, value]) => {
+      if (typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value)) return [name, Date.parse(value)];
+      const isNumber =
+        typeof value === 'number' || (typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value));
+      return [name, isNumber ? Number(Number(value).toFixed(6)) : value];
+    }),
+  );
+}
