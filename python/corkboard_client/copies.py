@@ -54,14 +54,15 @@ class SqliteCopy:
         self.database.execute("PRAGMA journal_mode = WAL")
         self.database.execute("PRAGMA secure_delete = ON")
         self._refuse_others()
+        # First: without it, tables that a killed process has left would be refused.
+        state = ", ".join(f"{name} TEXT" for name in STATE)
+        self.database.execute(f"CREATE TABLE IF NOT EXISTS corkboard_sync ({state})")
         for table, columns in {"events": EVENTS, **LISTS}.items():
             key = columns[0]
             described = ", ".join(f'"{name}" {_type_of(name)}{_KEY if name == key else ""}' for name in columns)
             self.database.execute(f"CREATE TABLE IF NOT EXISTS {table} ({described})")
             for column in INDEXED[table]:
                 self.database.execute(f'CREATE INDEX IF NOT EXISTS {table}_{column} ON {table} ("{column}")')
-        state = ", ".join(f"{name} TEXT" for name in STATE)
-        self.database.execute(f"CREATE TABLE IF NOT EXISTS corkboard_sync ({state})")
 
     def _refuse_others(self) -> None:
         """Tables of the same names that are none of a copy must not be emptied."""
