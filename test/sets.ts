@@ -86,6 +86,7 @@ export const SETS = {
     'test/server/routes/{data-dictionary,insights}.test.ts',
     'test/server/{traffic/connection,user-points-key}.test.ts',
     'test/store/{folder,files/local-files}.test.ts',
+    'test/sync/parquet.test.ts',
     'test/store/version/{earlier-format,image-file}.test.ts',
   ],
 } as const;

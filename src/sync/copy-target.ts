@@ -1,4 +1,4 @@
-/** What the target of a sync can do: a database with the tables of `tables.ts`. */
+/** What the target of a sync can do: it holds the tables of `tables.ts`. */
 import type { CopyRow, CopyTable } from './tables.ts';
 
 /** Stored with the data in one transaction. */

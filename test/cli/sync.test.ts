@@ -5,7 +5,7 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, it } from 'node:test';
-import { PLACES } from '../sync/copies.ts';
+import { DATABASES, PLACES } from '../sync/copies.ts';
 import { exported, sortedTexts } from '../sync/exported.ts';
 import { openWorld, type World } from '../world.ts';
 import { run, start, temporaryFolder } from './command.ts';
@@ -88,7 +88,7 @@ it('sync makes files that only their owner can read, and leaves other tables alo
     assert.equal(code, 0, stderr);
     assert.equal(statSync(path).mode & 0o777, 0o600);
   }
-  for (const kind of PLACES) {
+  for (const kind of DATABASES) {
     const place = await kind.make(folder);
     await place.run('CREATE TABLE users (id BIGINT); INSERT INTO users VALUES (7);');
     const { code, stderr } = await run(['sync', url, '--to', place.address], { environment });

@@ -1,36 +1,50 @@
-/** The queries of docs/bi-tools.md and docs/sync.md, on a copy of the demo in each database. */
+/** The queries of docs/bi-tools.md and docs/sync.md, on a copy of the demo in each target. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { run, temporaryFolder } from '../cli/command.ts';
 import { serving } from '../cli/serving.ts';
-import { type CopyPlace, type CopyRow, PLACES } from './copies.ts';
+import {
+  type CopyPlace,
+  type CopyRow,
+  DATABASES,
+  type DatabasePlace,
+  PARQUET,
+  queryFiles,
+} from './copies.ts';
 
 const folder = temporaryFolder();
 const DOCUMENTS = join(import.meta.dirname, '../../docs');
 const QUERIES = ['bi-tools.md', 'sync.md'].flatMap((document) => {
   const text = readFileSync(join(DOCUMENTS, document), 'utf8');
   const blocks = [...text.matchAll(/^```sql\n(.*?)^```$/gms)];
-  return blocks.map(([, code = ''], at) => ({ name: `query ${at + 1} of ${document}`, code }));
+  return blocks
+    .map(([, code = ''], at) => ({ name: `query ${at + 1} of ${document}`, code }))
+    .filter(({ code }) => !code.includes('read_parquet'));
 });
-const places: CopyPlace[] = [];
+const places: DatabasePlace[] = [];
 const ends: (() => void)[] = [];
+let printed: Readonly<Record<string, string>> = {};
 before(async () => {
   const demo = await serving(
     { after: (end) => ends.push(end) },
     ['demo', '--data', join(folder, 'data')],
     'Key',
   );
-  const environment = { CORKBOARD_SYNC_KEY: demo.printed['Key'] ?? '' };
-  for (const kind of PLACES) {
+  printed = demo.printed;
+  for (const kind of DATABASES) {
     const place = await kind.make(folder);
-    const words = ['sync', demo.printed['Variant A'] ?? '', '--to', place.address];
-    const { code, stderr } = await run(words, { environment });
-    assert.equal(code, 0, stderr);
+    await syncTo(place);
     places.push(place);
   }
 });
+async function syncTo({ address }: CopyPlace): Promise<void> {
+  const environment = { CORKBOARD_SYNC_KEY: printed['Key'] ?? '' };
+  const { code, stderr } = await run(['sync', printed['Variant A'] ?? '', '--to', address], { environment });
+  assert.equal(code, 0, stderr);
+}
+
 after(() => ends.forEach((end) => void end()));
 
 describe('the queries of the documents', () => {
@@ -43,6 +57,26 @@ describe('the queries of the documents', () => {
       for (const other of others) assert.deepEqual(comparable(other), comparable(first));
     });
   }
+
+  it('on Parquet files has a row for each month', async () => {
+    const page = readFileSync(join(DOCUMENTS, 'sync.md'), 'utf8');
+    const [, code = ''] = /^```sql\n([^`]*read_parquet.*?)^```$/ms.exec(page) ?? [];
+    const copy = await PARQUET.make(folder);
+    await syncTo(copy);
+    const events = await copy.rows('events');
+    const months = Map.groupBy(events, ({ timestamp }) =>
+      new Date(Number(timestamp)).toISOString().slice(0, 7),
+    );
+    assert.deepEqual(
+      (await queryFiles(code.replace("'school/", `'${copy.path}/`))).map(({ month, events: count }) => [
+        ...[month, Number(count)],
+      ]),
+      [...months]
+        .map(([month, of]) => [month, of.length])
+        .filter(([month = '']) => month >= '2012-01')
+        .sort(),
+    );
+  });
 
   it('count what the events say', async () => {
     const [place] = places;

@@ -1,5 +1,6 @@
 /** Copies in each kind of target, and what they hold, read without the code of the product. */
 import { randomUUID } from 'node:crypto';
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { DuckDBInstance, type DuckDBValue } from '@duckdb/node-api';
@@ -11,6 +12,10 @@ export interface CopyPlace {
   readonly address: string;
   /** All rows of a table: texts, lists of texts, and instants as milliseconds; ids are digits. */
   rows(table: string): Promise<readonly CopyRow[]>;
+}
+
+/** A copy in a database. */
+export interface DatabasePlace extends CopyPlace {
   /** The result of a query, with values as in `rows`, and days as texts. */
   query(sql: string): Promise<readonly CopyRow[]>;
   /** Names and types of the columns of a table or view, in their order. */
@@ -21,14 +26,14 @@ export interface CopyPlace {
 
 export type CopyRow = Readonly<Record<string, unknown>>;
 
-export interface PlaceKind {
+export interface PlaceKind<Place extends CopyPlace = CopyPlace> {
   readonly name: string;
-  make(folder: string): Promise<CopyPlace>;
+  make(folder: string): Promise<Place>;
 }
 
 const IN_SCHEMA = 'SET search_path TO community';
 
-export const PLACES: readonly PlaceKind[] = [
+export const DATABASES: readonly PlaceKind<DatabasePlace>[] = [
   {
     name: 'DuckDB',
     async make(folder) {
@@ -82,6 +87,29 @@ export const PLACES: readonly PlaceKind[] = [
   },
 ];
 
+/** A folder of Parquet files. */
+export const PARQUET: PlaceKind<CopyPlace & { readonly path: string }> = {
+  name: 'Parquet',
+  async make(folder) {
+    const path = join(folder, randomUUID());
+    return { path, address: `parquet:${path}`, rows: (table) => rowsOfFiles(path, table) };
+  },
+};
+
+export const PLACES: readonly PlaceKind[] = [...DATABASES, PARQUET];
+
+/** Reads what a program finds by its pattern. A folder without events has no such files. */
+export async function rowsOfFiles(path: string, table: string): Promise<readonly CopyRow[]> {
+  const pattern = join(path, table === 'events' ? 'events/month=*/*.parquet' : `${table}.parquet`);
+  if (table === 'events' && globSync(pattern).length === 0) return [];
+  return await queryFiles(`FROM read_parquet('${pattern}', hive_partitioning = false)`);
+}
+
+/** The result of a query on files. */
+export async function queryFiles(sql: string): Promise<readonly CopyRow[]> {
+  return await queryDuckdb(':memory:', sql);
+}
+
 async function runInDuckdb(path: string, sql: string): Promise<void> {
   const instance = await DuckDBInstance.create(path);
   const connection = await instance.connect();
@@ -98,7 +126,8 @@ async function runInPostgres(url: string, sql: string): Promise<void> {
 }
 
 async function queryDuckdb(path: string, sql: string): Promise<CopyRow[]> {
-  const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
+  const options = path === ':memory:' ? {} : { access_mode: 'READ_ONLY' };
+  const instance = await DuckDBInstance.create(path, options);
   const connection = await instance.connect();
   try {
     const reader = await connection.runAndReadAll(sql);

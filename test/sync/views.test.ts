@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { run, temporaryFolder } from '../cli/command.ts';
 import { openWorld, type World } from '../world.ts';
 import { COLUMNS } from './columns.ts';
-import { type CopyPlace, type CopyRow, PLACES } from './copies.ts';
+import { type CopyRow, DATABASES, type DatabasePlace } from './copies.ts';
 import { sortedTexts } from './exported.ts';
 
 const folder = temporaryFolder();
@@ -16,19 +16,19 @@ before(async () => {
 });
 after(() => world.close());
 
-async function syncTo({ address }: CopyPlace, ...words: readonly string[]) {
+async function syncTo({ address }: DatabasePlace, ...words: readonly string[]) {
   const environment = { CORKBOARD_SYNC_KEY: world.keys.full };
   return await run(['sync', `${world.url}/b`, '--to', address, ...words], { environment });
 }
 
-async function syncWell(place: CopyPlace, ...words: readonly string[]): Promise<void> {
+async function syncWell(place: DatabasePlace, ...words: readonly string[]): Promise<void> {
   const { code, stderr } = await syncTo(place, ...words);
   assert.equal(code, 0, stderr);
 }
 
 const dropped = VIEWS.map((view) => `DROP VIEW ${view};`).join(' ');
 
-for (const kind of PLACES) {
+for (const kind of DATABASES) {
   describe(`a copy in ${kind.name}`, () => {
     it('has the documented columns, with their types', async () => {
       const place = await kind.make(folder);
@@ -119,8 +119,8 @@ function counted(events: readonly CopyRow[]): CopyRow[] {
 }
 
 describe('a copy in PostgreSQL', () => {
-  const postgres = PLACES.find(({ name }) => name === 'PostgreSQL') ?? assert.fail();
-  let place: CopyPlace;
+  const postgres = DATABASES.find(({ name }) => name === 'PostgreSQL') ?? assert.fail();
+  let place: DatabasePlace;
   /** The privileges of a role that is not the owner, tried. */
   async function readAs(role: string, relation: string) {
     const client = new Client({ connectionString: place.address });

@@ -1,4 +1,7 @@
-/** `corkboard sync`: keeps a copy of what a key can see in a database (decision 90). */
+/**
+ * `corkboard sync`: keeps a copy of what a key can see in a database (decision 90), or in Parquet
+ * files (decision 96).
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CopyTarget } from '../../sync/copy-target.ts';
@@ -33,14 +36,14 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 export function addSyncCommand(program: Command): void {
   const command = program
     .command('sync')
-    .summary('Keep a copy of the data of a server in a database.')
+    .summary('Keep a copy of the data of a server in a database or in Parquet files.')
     .description(
-      'Copy the events, users and boards that a key can see on a Corkboard server into a database: DuckDB, SQLite or PostgreSQL. The first run copies everything, later ones only what has changed, including corrections, deletions and erasures. Each run is one transaction: a run that fails or is killed changes nothing. docs/sync.md describes the tables and views.',
+      'Copy the events, users and boards that a key can see on a Corkboard server into a database (DuckDB, SQLite or PostgreSQL) or into a folder of Parquet files. The first run copies everything, later ones only what has changed, including corrections, deletions and erasures. Each run is one transaction: a run that fails or is killed changes nothing, or the next one completes it. docs/sync.md describes the tables, views and files.',
     )
     .argument('<url>', 'base URL of a variant, the part before /v1/events, like https://data.example.org/a')
     .requiredOption(
       '--to <target>',
-      'duckdb:FILE, sqlite:FILE or postgres://user@host/database; keep passwords in PGPASSWORD or a PGPASSFILE',
+      'duckdb:FILE, sqlite:FILE, parquet:FOLDER or postgres://user@host/database; keep passwords in PGPASSWORD or a PGPASSFILE',
     )
     .option('--schema <name>', 'schema of the tables in PostgreSQL', readSchema, 'community')
     .option(
@@ -62,6 +65,7 @@ export function addSyncCommand(program: Command): void {
   addExamples(command, [
     'corkboard sync https://data.example.org/a --to duckdb:school.duckdb --key-file school.key',
     'corkboard sync https://data.example.org/a --to postgres://etl@db/warehouse --every 5m --key-file school.key',
+    'corkboard sync https://data.example.org/a --to parquet:school --key-file school.key',
   ]);
 }
 

@@ -5,7 +5,7 @@ import type { CopyWriting } from '../copy-target.ts';
 import type { CopyRow, CopyTable } from '../tables.ts';
 import { type ColumnTypes, columnsOf, namesOf, quoted, typeOf } from './sql.ts';
 
-const DUCKDB_TYPES: ColumnTypes = {
+export const DUCKDB_TYPES: ColumnTypes = {
   integer: 'BIGINT',
   text: 'VARCHAR',
   instant: 'TIMESTAMPTZ',
@@ -51,11 +51,11 @@ export function duckdbWriting(connection: DuckDBConnection, cleared: Set<CopyTab
 }
 
 /** A query of the values of a column that are the first parameter, as a JSON array. */
-function parameterValues(table: CopyTable, column: string): string {
+export function parameterValues(table: CopyTable, column: string): string {
   return `SELECT unnest(from_json($1, '["${DUCKDB_TYPES[typeOf(table, column)]}"]')) AS value`;
 }
 
-function keysOf({ key }: CopyTable, rows: readonly CopyRow[]): string[] {
+export function keysOf({ key }: CopyTable, rows: readonly CopyRow[]): string[] {
   return rows.map((row) => String(row[key]));
 }
 

@@ -27,11 +27,13 @@ export async function openTarget(address: string, options: CopyTargetOptions): P
     case 'postgres':
     case 'postgresql':
       return await (await import('./postgres-target.ts')).openPostgresTarget(address, schema, grant);
+    case 'parquet':
+      return await (await import('./parquet-target.ts')).openParquetTarget(path);
     default:
       // The address is not repeated: it may contain a password.
       throw new AppError(
         'option-malformed',
-        'The target (--to) must be like duckdb:copy.duckdb, sqlite:copy.sqlite or postgres://user@host/database.',
+        'The target (--to) must be like duckdb:copy.duckdb, sqlite:copy.sqlite, postgres://user@host/database or parquet:folder.',
       );
   }
 }
