@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { checkRoom } from '../../src/cli/process/import-room.ts';
+import { checkMemory, checkRoom } from '../../src/cli/process/import-room.ts';
 
 /** What is printed to standard error meanwhile. */
 function remarks(work: () => void): string {
@@ -38,4 +38,18 @@ it('an import that fits, or a small one, says nothing', () => {
     remarks(() => checkRoom(tmpdir(), 0)),
     '',
   );
+});
+
+it('an import that may need more memory than is allowed says so, with both sizes', () => {
+  const said = remarks(() => checkMemory(0.9e9, 9.6e9));
+  assert.match(said, /^The memory may not suffice: this import takes up to 1\.4 GB .* 0\.9 GB are allowed/);
+  for (const [allowed, input] of [
+    [2e9, 9.6e9],
+    [0, 1e6],
+  ] as const) {
+    assert.equal(
+      remarks(() => checkMemory(allowed, input)),
+      '',
+    );
+  }
 });

@@ -5,7 +5,12 @@ import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { isMemoryShortage } from '../../src/cli/process/memory-shortage.ts';
-import { buildBytes, defaultBuildBytes, LEAST_BUILD_BYTES } from '../../src/store/build-memory.ts';
+import {
+  buildBytes,
+  defaultBuildBytes,
+  LEAST_BUILD_BYTES,
+  refuseMemoryShortage,
+} from '../../src/store/build-memory.ts';
 import { Database, runRows, setMemory } from '../../src/store/version/database.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'corkboard-memory-'));
@@ -14,6 +19,21 @@ after(() => rmSync(folder, { recursive: true }));
 it('the default leaves a part of the machine, and suffices for building', () => {
   assert.ok(defaultBuildBytes() >= LEAST_BUILD_BYTES);
   assert.ok(defaultBuildBytes() <= Math.max(totalmem() / 2, LEAST_BUILD_BYTES));
+  assert.equal(defaultBuildBytes(2 ** 30), 361_870_912);
+  assert.equal(defaultBuildBytes(2 ** 29), LEAST_BUILD_BYTES);
+});
+
+it('a hundred million records are refused where they have failed, and accepted where they have not', () => {
+  const records = 106_000_000;
+  for (const memory of [2 ** 30, 2 ** 31]) {
+    const refused = {
+      code: 'import-refused',
+      message: /^106,000,000 records need at least 1\.3 GB .* are allowed/,
+    };
+    assert.throws(() => refuseMemoryShortage(records, defaultBuildBytes(memory)), refused);
+  }
+  refuseMemoryShortage(records, defaultBuildBytes(2 ** 32));
+  refuseMemoryShortage(10_600_000, defaultBuildBytes(2 ** 30));
 });
 
 it('the memory grows with the number of staged records, up to the limit', () => {

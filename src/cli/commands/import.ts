@@ -4,11 +4,12 @@ import { type Command, Option } from 'commander';
 import { AppError } from '../../domain/app-error.ts';
 import { DATE_ORDERS, FORMAT_TITLES } from '../../ingest/formats/choices.ts';
 import type { ImportReport } from '../../ingest/import.ts';
+import { defaultBuildBytes } from '../../store/build-memory.ts';
 import { RECORD_KINDS } from '../../store/staging.ts';
 import type { Store } from '../../store/store.ts';
 import { checkFollow, type FollowWords, follow } from '../process/follow.ts';
 import { printFormats, readAs, readPaths, readStream } from '../process/import-formats.ts';
-import { checkRoom } from '../process/import-room.ts';
+import { checkMemory, checkRoom } from '../process/import-room.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { folderOf, hasStorage, openStore, type StorageOptions, withNewStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
@@ -155,12 +156,14 @@ function reasonOf({ records, rejected, problemCount, problemCountIsLeast }: Impo
 
 /**
  * Imports bundles, with the progress and the findings on standard error. Remarks beforehand if a
- * large import may not have room in `folder`.
+ * large import may not have the memory, or room in `folder`.
  */
 export async function importInto(
   store: Store,
   paths: readonly string[],
-  options: Omit<ImportCommandOptions, keyof StorageOptions> & { readonly command?: string },
+  options: Omit<ImportCommandOptions, Exclude<keyof StorageOptions, 'buildMemory'>> & {
+    readonly command?: string;
+  },
   folder?: string,
 ): Promise<ImportReport> {
   const { importBundle } = await import('../../ingest/import.ts');
@@ -196,7 +199,9 @@ export async function importInto(
       stdin: await readStream(options),
       stdinName: options.fromLrs,
       onProgress: (progress) => {
-        if (!isUnderWay && folder !== undefined) checkRoom(folder, progress.bytesTotal ?? 0);
+        const { bytesTotal = 0 } = progress;
+        if (!isUnderWay) checkMemory(options.buildMemory ?? defaultBuildBytes(), bytesTotal);
+        if (!isUnderWay && folder !== undefined) checkRoom(folder, bytesTotal);
         isUnderWay = true;
         display.show(progress);
       },

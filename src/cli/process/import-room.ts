@@ -1,6 +1,8 @@
-/** Says before a large import that the disk may not suffice for it. */
+/** Says before a large import that the disk or the memory may not suffice for it. */
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { inGigabytes } from '../../domain/sizes.ts';
+import { leastBuildBytes } from '../../store/build-memory.ts';
 import { freeDiskBytes } from '../../system/free-disk.ts';
 import { remark } from '../terminal/output.ts';
 
@@ -9,6 +11,8 @@ import { remark } from '../terminal/output.ts';
  * version with its larger tables once more. Measured with a hundred million events as CSV.
  */
 const ROOM = 2.6;
+/** Fewer than this per record, in CSV, are rare. */
+const LEAST_BYTES_OF_RECORD = 80;
 /** A smaller import is not worth a word. */
 const LEAST_BYTES = 100e6;
 
@@ -26,8 +30,16 @@ export function checkRoom(folder: string, inputBytes: number): void {
   );
 }
 
-function inGigabytes(bytes: number): string {
-  return `${(bytes / 1e9).toFixed(1)} GB`;
+/**
+ * Remarks if the memory for building a version is less than the records of an import of
+ * `inputBytes` can need. Whether they do is known only when they have been read.
+ */
+export function checkMemory(allowedBytes: number, inputBytes: number): void {
+  const needed = leastBuildBytes(inputBytes / LEAST_BYTES_OF_RECORD);
+  if (inputBytes < LEAST_BYTES || needed <= allowedBytes) return;
+  remark(
+    `The memory may not suffice: this import takes up to ${inGigabytes(needed)} for building a version, and ${inGigabytes(allowedBytes)} are allowed (--build-memory). If it does not, nothing is published.`,
+  );
 }
 
 /** The folder, or the nearest one above it that exists. */

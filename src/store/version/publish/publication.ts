@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { readPolicy } from '../../../points/policy.ts';
-import { buildBytes } from '../../build-memory.ts';
+import { buildBytes, refuseMemoryShortage } from '../../build-memory.ts';
 import { expiryOf } from '../../retention.ts';
 import type { DeletionOf, EventColumns, RecordKind, RecordOf, StagedProblem } from '../../staging.ts';
 import {
@@ -128,6 +128,7 @@ export class DuckdbPublication implements Publication {
 
   async check(report: (problem: StagedProblem) => void, deleting: DeletingOptions = {}): Promise<LeftOut> {
     this.#staging.flush();
+    refuseMemoryShortage(this.#staging.count, this.#limitBytes);
     await prepareThreads(this.#connection, this.#staging.count);
     await setMemory(this.#connection, buildBytes(this.#staging.count, this.#limitBytes));
     const leftOut = {
