@@ -310,12 +310,12 @@ interface Parameters {
   readonly user?: Id;
   /** Only events with this action. */
   readonly action?: string;
-  /** Length of a period, `day` by default. Weeks start on Monday. */
-  readonly interval?: 'hour' | 'day' | 'week' | 'month';
+  /** Length of a period, `day` by default. Weeks start on Monday, quarters in January, April, July and October. */
+  readonly interval?: 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year';
   /** IANA time zone of days and hours, `UTC` by default. */
   readonly zone?: string;
   /** Split events by this; with `board`, boards beyond the first `top` form one series. */
-  readonly by?: 'action' | 'type' | 'board' | 'role';
+  readonly by?: 'action' | 'type' | 'board' | 'role' | 'class_role';
   /** Maximum number of elements, from the first. */
   readonly top?: number;
   /** `events` (default): most events first. `recent`: latest event first. */

@@ -1,11 +1,12 @@
 /** Splits counts into groups: one group for each value of a column of events. */
 import type { Dataset } from '../dataset/dataset.ts';
 import { sharedIntegers } from '../dataset/shared-arrays.ts';
+import { AsyncMemo } from '../system/async-memo.ts';
 import { inSlices } from '../system/time-slice.ts';
 import { countEvents, topOf } from './ranking.ts';
 import type { Asked } from './scan.ts';
 
-export const SPLITS = ['action', 'type', 'board', 'role'] as const;
+export const SPLITS = ['action', 'type', 'board', 'role', 'class_role'] as const;
 export type Split = (typeof SPLITS)[number];
 
 export interface Groups {
@@ -30,7 +31,8 @@ export async function groupsOf(dataset: Dataset, split: Split, asked: Asked, mos
     case 'type':
       return { column: 'kind', ...groupWords(dataset.kinds.map((kind) => kind[split])) };
     case 'role':
-      return await rolesOf(dataset);
+    case 'class_role':
+      return await rolesOf(dataset, split);
     case 'board': {
       const ranked = await topOf(await countEvents(dataset, asked, 'board'), most);
       return groupIndices(dataset.counts.boards, ranked);
@@ -54,24 +56,22 @@ function groupIndices(count: number, indices: readonly number[]): Groups {
   return { column: 'board', groupOf, names: [...indices, undefined] };
 }
 
-const roles = new WeakMap<Dataset, Promise<Groups>>();
+type RoleColumn = 'role' | 'class_role';
 
-/** A group for each platform role; read only once per dataset. */
-function rolesOf(dataset: Dataset): Promise<Groups> {
-  let known = roles.get(dataset);
-  if (known === undefined) {
-    known = readRoles(dataset);
-    known.catch(() => roles.delete(dataset));
-    roles.set(dataset, known);
-  }
-  return known;
+const roles = new WeakMap<Dataset, AsyncMemo<Groups>>();
+
+/** A group for each role of actors; read only once per dataset. */
+function rolesOf(dataset: Dataset, column: RoleColumn): Promise<Groups> {
+  const known = roles.get(dataset) ?? new AsyncMemo<Groups>();
+  roles.set(dataset, known);
+  return known.take(column, () => readRoles(dataset, column));
 }
 
-async function readRoles(dataset: Dataset): Promise<Groups> {
+async function readRoles(dataset: Dataset, column: RoleColumn): Promise<Groups> {
   const groupOf = sharedIntegers(dataset.counts.users);
   const places = new Map<string, number>();
   let user = 0;
-  for await (const { role } of dataset.records('users')) {
+  for await (const { [column]: role } of dataset.records('users')) {
     await inSlices(0, role.count, (from, to) => {
       for (let at = from; at < to; at++) {
         const text = role.at(at);

@@ -3,8 +3,8 @@ import { AppError } from '../domain/app-error.ts';
 import { slice } from '../system/time-slice.ts';
 import { Clock } from './clock.ts';
 
-export const INTERVALS = ['hour', 'day', 'week', 'month'] as const;
-/** A week begins on Monday. */
+export const INTERVALS = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const;
+/** A week begins on Monday, a quarter in January, April, July or October. */
 export type Interval = (typeof INTERVALS)[number];
 
 /** More periods than this cannot be read or drawn. */
@@ -15,6 +15,8 @@ const DAY_MS = 24 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
 /** The first Monday after 1 January 1970, a Thursday. */
 const FIRST_MONDAY_MS = 4 * DAY_MS;
+
+const MONTHS = { month: 1, quarter: 3, year: 12 };
 
 export class Periods {
   readonly interval: Interval;
@@ -103,8 +105,10 @@ function localStart(interval: Interval, localMs: number): number {
       return Math.floor(localMs / DAY_MS) * DAY_MS;
     case 'week':
       return Math.floor((localMs - FIRST_MONDAY_MS) / WEEK_MS) * WEEK_MS + FIRST_MONDAY_MS;
-    case 'month':
-      return startOfMonth(new Date(localMs), 0);
+    default: {
+      const date = new Date(localMs);
+      return startOfMonth(date, -(date.getUTCMonth() % MONTHS[interval]));
+    }
   }
 }
 
@@ -116,8 +120,8 @@ function localEnd(interval: Interval, localMs: number): number {
       return localMs + DAY_MS;
     case 'week':
       return localMs + WEEK_MS;
-    case 'month':
-      return startOfMonth(new Date(localMs), 1);
+    default:
+      return startOfMonth(new Date(localMs), MONTHS[interval]);
   }
 }
 

@@ -5,7 +5,7 @@ import { Temporal } from 'temporal-polyfill';
 export interface Exported {
   readonly type: string;
   readonly action: string;
-  readonly actor: { readonly id: string; readonly role: string };
+  readonly actor: { readonly id: string; readonly role: string; readonly class_role: string };
   readonly owner: { readonly id: string };
   readonly board: { readonly id: string };
   readonly pin?: { readonly id: string };
@@ -33,7 +33,7 @@ export function overviewOf(events: readonly Exported[]) {
   };
 }
 
-export type Interval = 'hour' | 'day' | 'week' | 'month';
+export type Interval = 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year';
 
 export function startOf(interval: Interval, zone: string, timestamp: string): Temporal.ZonedDateTime {
   const at = Temporal.Instant.from(timestamp).toZonedDateTimeISO(zone);
@@ -46,12 +46,18 @@ export function startOf(interval: Interval, zone: string, timestamp: string): Te
       return at.subtract({ days: at.dayOfWeek - 1 }).startOfDay();
     case 'month':
       return at.with({ day: 1 }).startOfDay();
+    case 'quarter':
+      return at.with({ month: [1, 1, 1, 4, 4, 4, 7, 7, 7, 10, 10, 10][at.month - 1]!, day: 1 }).startOfDay();
+    case 'year':
+      return at.with({ month: 1, day: 1 }).startOfDay();
   }
 }
 
 function nextOf(interval: Interval, start: Temporal.ZonedDateTime): Temporal.ZonedDateTime {
   if (interval === 'hour') return start.add({ hours: 1 });
-  return start.add({ days: { day: 1, week: 7, month: 32 }[interval] }).startOfDay();
+  const days = { day: 1, week: 7, month: 32, quarter: 93, year: 367 }[interval];
+  const next = start.add({ days }).startOfDay();
+  return interval === 'day' || interval === 'week' ? next : next.with({ day: 1 }).startOfDay();
 }
 
 /**
@@ -63,7 +69,6 @@ export function periodsBetween(interval: Interval, zone: string, first: string, 
   while (Temporal.Instant.compare(at.toInstant(), Temporal.Instant.from(last)) <= 0) {
     starts.push(format(at));
     at = nextOf(interval, at);
-    if (interval === 'month') at = at.with({ day: 1 }).startOfDay();
   }
   return { starts, end: format(at) };
 }

@@ -44,9 +44,9 @@ const askedArbitrary = fc.record({
     nil: undefined,
     freq: 3,
   }),
-  interval: fc.constantFrom('hour', 'day', 'week', 'month'),
+  interval: fc.constantFrom('hour', 'day', 'week', 'month', 'quarter', 'year'),
   zone: fc.constantFrom(...ZONES),
-  by: fc.constantFrom('action', 'type', 'board', 'role'),
+  by: fc.constantFrom('action', 'type', 'board', 'role', 'class_role'),
 });
 
 interface Named {
@@ -272,7 +272,7 @@ function checkSeries(
 ): void {
   const nameOf = (event: Exported) => {
     if (by === 'board') return event.board.id;
-    return by === 'role' ? event.actor.role : event[by];
+    return by === 'role' || by === 'class_role' ? event.actor[by] : event[by];
   };
   const places = placesOf(starts, events);
   const rows = events.map((event, row) => ({ name: nameOf(event), period: places[row] }));

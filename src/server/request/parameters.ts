@@ -115,7 +115,8 @@ export const PARAMETERS = {
     expected: 'a word of at most 200 characters',
   }),
   interval: bySchema(Type.Enum([...INTERVALS]), {
-    description: 'Length of a period, `day` by default. Weeks start on Monday.',
+    description:
+      'Length of a period, `day` by default. Weeks start on Monday, quarters in January, April, July and October.',
     example: 'week',
     expected: INTERVALS.join(', '),
   }),

@@ -39,7 +39,10 @@ export const Activity = named('Activity', {
   series: Type.Array(
     Type.Object({
       label: orNull(
-        Type.String({ description: 'The action, type or role; null for all, for others and for a board.' }),
+        Type.String({
+          description:
+            'The action, type or role; null for all, for others and for a board. Empty for no class role.',
+        }),
       ),
       board: orNull(BoardOfVariantB),
       events: Type.Array(Count('Events in the period.')),

@@ -49,10 +49,16 @@ describe('periods at the ends of the years 1 to 9999', () => {
       ['9999-12-31T00:00:00.000+00:00'],
       '9999-12-31T23:59:59.999+00:00',
     ]);
-    const first = 'start=0001-01-01T00:00:00Z&end=0001-01-01T00:00:01Z&interval=month';
-    assert.deepEqual(await bounds(`${first}&zone=America/New_York`), [
-      ['0001-01-01T00:00:00.000+00:00'],
-      '0001-01-01T04:56:02.000+00:00',
+    const first = 'start=0001-01-01T00:00:00Z&end=0001-01-01T00:00:01Z';
+    for (const interval of ['month', 'quarter', 'year']) {
+      assert.deepEqual(await bounds(`${first}&interval=${interval}&zone=America/New_York`), [
+        ['0001-01-01T00:00:00.000+00:00'],
+        '0001-01-01T04:56:02.000+00:00',
+      ]);
+    }
+    assert.deepEqual(await bounds('start=253402300799998&end=253402300799999&interval=year'), [
+      ['9999-01-01T00:00:00.000+00:00'],
+      '9999-12-31T23:59:59.999+00:00',
     ]);
   });
 });
@@ -253,7 +259,7 @@ describe('requests for insights', () => {
     for (const [path, code] of [
       ['/activity?zone=Nowhere/Land', 'parameter-malformed'],
       ['/activity?zone=%2B01:00', 'parameter-malformed'],
-      ['/activity?interval=year', 'parameter-malformed'],
+      ['/activity?interval=decade', 'parameter-malformed'],
       ['/activity?top=0', 'parameter-malformed'],
       ['/activity?board=x', 'parameter-malformed'],
       ['/overview?interval=day', 'parameter-unknown'],
